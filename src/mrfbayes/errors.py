@@ -1,0 +1,15 @@
+"""The errors and warnings of the whole package, in one place."""
+
+from __future__ import annotations
+
+
+class InputError(ValueError):
+    """An argument, a file or a data value that cannot be used. The message says what to do."""
+
+
+class CostError(RuntimeError):
+    """The work asked for would need too much time or memory. The message names an alternative."""
+
+
+class MRFWarning(UserWarning):
+    """Something that the reader of a result has to know. Also recorded in the result."""

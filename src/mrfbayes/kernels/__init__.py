@@ -1,0 +1,1 @@
+"""Compiled mathematics on raw arrays. Nothing here validates: callers do, once, before."""
