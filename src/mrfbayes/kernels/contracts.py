@@ -67,7 +67,8 @@ def _body(contract: str, view: Any) -> Callable[..., Any] | None:
     # Views whose fields share one type are NamedUniTuples: both derive from BaseNamedTuple.
     if not isinstance(view, types.BaseNamedTuple):
         return None
-    kernel = _KERNELS.get(contract, {}).get(view.instance_class.__name__)
+    view_class: Any = getattr(view, "instance_class")  # noqa: B009 (set by Numba's subclasses)
+    kernel = _KERNELS.get(contract, {}).get(view_class.__name__)
     return getattr(kernel, "py_func", kernel)
 
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import config as numba_config
+from numba.core import config
 
+numba_config: Any = config  # its settings are made at run time, which type checkers cannot see
 PACKAGE = Path(__file__).resolve().parents[1]
 KERNEL_FOLDERS = ("kernels", "methods")  # the only places where ``@kernel`` may stand (tested)
 

@@ -1,0 +1,20 @@
+"""The sparse linear map between log-odds and lowered potentials, inside kernels."""
+
+from __future__ import annotations
+
+from mrfbayes.kernels.jit import kernel
+
+
+@kernel
+def apply_map(forward, log_odds, out):
+    """``out`` = M w for the triplets ``forward`` (a `mrfbayes.model.lower.LinearMap`)."""
+    out[:] = 0.0
+    for k in range(forward.row.size):
+        out[forward.row[k]] += forward.value[k] * log_odds[forward.column[k]]
+
+
+@kernel
+def apply_transpose(forward, statistics, out):
+    """``out`` += M^T T."""
+    for k in range(forward.row.size):
+        out[forward.column[k]] += forward.value[k] * statistics[forward.row[k]]

@@ -1,0 +1,226 @@
+"""The two builders that most people need: `grid` and `graph`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from mrfbayes.errors import InputError
+from mrfbayes.model.field import FactorGroup, Model, check_names, check_states
+
+COUPLINGS = ("agreement", "both-one", "score", "table")
+States = int | Sequence[int]
+
+
+def grid(
+    rows: int,
+    columns: int,
+    *,
+    states: States = 2,
+    fields: bool = False,
+    tied: bool | str = False,
+    coupling: str = "agreement",
+) -> Model:
+    """A rectangular grid with one coupling per pair of neighbours; by default the field of the paper.
+
+    Parameters
+    ----------
+    rows, columns : size; node (r, c) is column ``r * columns + c`` of the data and is called ``"r,c"``
+    states : number of states, one for all nodes or one per node
+    fields : whether each node has a factor of its own
+    tied : False, True (one block for all edges, one for all nodes) or "direction" (one block per edge direction)
+    coupling : "agreement", "both-one", "score" or "table"; see `graph`
+    """
+    for name, value in (("rows", rows), ("columns", columns)):
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
+            raise InputError(f"{name} = {value!r}: a grid has a whole number of {name}, at least 1.")
+    node = np.arange(rows * columns).reshape(rows, columns)
+    across = np.stack([node[:, :-1].ravel(), node[:, 1:].ravel()], axis=1)
+    down = np.stack([node[:-1].ravel(), node[1:].ravel()], axis=1)
+    edges = np.concatenate([across, down])
+    order = np.lexsort((edges[:, 1], edges[:, 0]))
+    vertical = np.concatenate([np.zeros(len(across), dtype=np.int64), np.ones(len(down), dtype=np.int64)])[order]
+    return _assemble(
+        None,
+        rows * columns,
+        edges[order],
+        states=states,
+        fields=fields,
+        tied=tied,
+        coupling=coupling,
+        direction=vertical,
+        grid_shape=(int(rows), int(columns)),
+    )
+
+
+def graph(
+    edges: Any,
+    *,
+    nodes: Iterable[Any] | None = None,
+    states: States = 2,
+    fields: bool = False,
+    tied: bool = False,
+    coupling: str = "agreement",
+    merge_edges: bool = False,
+) -> Model:
+    """A field on any graph, one coupling per edge.
+
+    Parameters
+    ----------
+    edges : (m, 2) edge list of names or ints, a networkx graph, or the path of an edge list (CSV) or GraphML file
+    nodes : names of all nodes in the order of the data's columns; adds isolated ones
+    states : number of states, one for all nodes or one per node (in the order of ``model.nodes``)
+    fields : whether each node has a factor of its own (a coin, or a die when it has more than two states)
+    tied : one block for all edges (and one for all nodes)
+    coupling :
+        "agreement": a coin per edge, first outcome "equal states";
+        "both-one": a coin per edge, first outcome "both are 1" (binary variables, {0, 1} coding);
+        "score": a score coin per edge with s = x_u * x_v (ordinal variables);
+        "table": a die per edge with one outcome per configuration
+    merge_edges : whether an edge given twice is taken once instead of being refused
+    """
+    names, pairs, named = _read_edges(edges, nodes)
+    pairs = _check_pairs(pairs, names, merge_edges)
+    if tied not in (False, True):
+        raise InputError(f"tied = {tied!r}: a graph's edges are tied (True) or not (False).")
+    return _assemble(names, len(names), pairs, states=states, fields=fields, tied=tied, coupling=coupling, named=named)
+
+
+def _read_edges(edges: Any, nodes: Iterable[Any] | None) -> tuple[tuple[str, ...], np.ndarray, bool]:
+    """Names of the nodes, (m, 2) indices, and whether the names are the user's own."""
+    if isinstance(edges, (str, PathLike)):
+        from mrfbayes.model.formats import read_graph
+
+        edges, file_nodes = read_graph(edges)
+        nodes = file_nodes if nodes is None else nodes
+    elif hasattr(edges, "is_directed") and hasattr(edges, "edges"):
+        if edges.is_directed():
+            raise InputError("edges is a directed graph: a Markov random field is undirected; use to_undirected().")
+        if edges.is_multigraph():
+            raise InputError("edges is a multigraph: give each pair of nodes one edge, as in networkx.Graph(graph).")
+        nodes = list(edges.nodes) if nodes is None else nodes
+        edges = list(edges.edges)
+    listed = edges.tolist() if isinstance(edges, np.ndarray) else [tuple(edge) for edge in edges]
+    for row, edge in enumerate(listed):
+        if np.ndim(edge) == 0 or len(edge) != 2:
+            raise InputError(f"edges[{row}] = {edge!r}: an edge is a pair of nodes.")
+    ends = [end for edge in listed for end in edge]
+    integral = all(isinstance(end, (int, np.integer)) and not isinstance(end, bool) for end in ends)
+    if nodes is not None:
+        order = list(nodes)
+    elif integral:
+        order = sorted({int(end) for end in ends})
+    else:
+        order = list(dict.fromkeys(ends))
+    names = tuple(str(name) for name in order)
+    if not names:
+        raise InputError("edges is empty and no nodes are given: a field has at least one node.")
+    check_names(names)
+    index = {name: i for i, name in enumerate(names)}
+    for end in ends:
+        if str(end) not in index:
+            raise InputError(f"edges: node {end!r} is not among nodes=; add it or correct the edge.")
+    pairs = np.array([[index[str(u)], index[str(v)]] for u, v in listed], dtype=np.int64).reshape(-1, 2)
+    return names, pairs, not (integral and all(isinstance(name, (int, np.integer)) for name in order))
+
+
+def _check_pairs(pairs: np.ndarray, names: tuple[str, ...], merge_edges: bool) -> np.ndarray:
+    seen: dict[tuple[int, int], int] = {}
+    keep = []
+    for row, (u, v) in enumerate(pairs.tolist()):
+        if u == v:
+            raise InputError(f"edges[{row}] joins {names[u]!r} to itself: remove the self-loop.")
+        key = (min(u, v), max(u, v))
+        if key in seen and not merge_edges:
+            raise InputError(
+                f"edges[{row}] ({names[u]!r}, {names[v]!r}) repeats edges[{seen[key]}]: remove it, or pass "
+                "merge_edges=True."
+            )
+        if key not in seen:
+            seen[key] = row
+            keep.append(row)
+    return pairs[keep] if len(pairs) else pairs
+
+
+def coupling_table(coupling: str, states_u: int, states_v: int) -> tuple[np.ndarray, bool]:
+    """The table of a named coupling and whether it is a score coin."""
+    u, v = np.meshgrid(np.arange(states_u), np.arange(states_v), indexing="ij")
+    if coupling == "agreement":
+        return np.where(u == v, 0, 1), False
+    if coupling == "both-one":
+        if states_u != 2 or states_v != 2:
+            raise InputError("coupling = 'both-one' is for binary variables: use 'score' for ordinal ones.")
+        return np.where(u * v == 1, 0, 1), False
+    if coupling == "score":
+        return u * v, True
+    if coupling == "table":  # (0, 0) is the last outcome, so that w compares with it
+        return (u * states_v + v - 1) % (states_u * states_v), False
+    raise InputError(f"coupling = {coupling!r}: choose one of {', '.join(map(repr, COUPLINGS))}.")
+
+
+def node_table(states: int) -> np.ndarray:
+    """The die of a node: state k is outcome k-1 and state 0 the last, so that w compares with state 0."""
+    return (np.arange(states) - 1) % states
+
+
+def _assemble(
+    names: tuple[str, ...] | None,
+    n_nodes: int,
+    edges: np.ndarray,
+    *,
+    states: States,
+    fields: bool,
+    tied: bool | str,
+    coupling: str,
+    direction: np.ndarray | None = None,
+    grid_shape: tuple[int, int] | None = None,
+    named: bool = False,
+) -> Model:
+    if tied not in (False, True, "direction"):
+        raise InputError(f"tied = {tied!r}: choose False, True or 'direction'.")
+    if fields not in (False, True):
+        raise InputError(f"fields = {fields!r}: choose True or False.")
+    counts = _states(states, n_nodes)
+    m = len(edges)
+    block_names: list[str] | None = None
+    if tied is False:
+        edge_block, node_block = np.arange(m), m + np.arange(n_nodes)
+    else:
+        if tied == "direction":
+            assert direction is not None
+            present = np.unique(direction)
+            edge_block = np.searchsorted(present, direction)
+            block_names = [("horizontal", "vertical")[k] for k in present]
+        else:
+            edge_block = np.zeros(m, dtype=np.int64)
+            block_names = ["edges"] if m else []
+        node_block = np.full(n_nodes, len(block_names))
+        if np.unique(counts).size > 1 and (fields or coupling != "score"):
+            raise InputError("tied = True needs the same number of states everywhere: tied factors share one table.")
+        block_names += ["nodes"] if fields else []
+    groups = []
+    shapes = counts[edges] if m else np.zeros((0, 2), dtype=np.int64)
+    kinds = shapes[:1] if np.unique(counts).size == 1 else np.unique(shapes, axis=0)
+    for shape in kinds:
+        chosen = (shapes == shape).all(axis=1)
+        table, is_score = coupling_table(coupling, int(shape[0]), int(shape[1]))
+        groups.append(FactorGroup(table, is_score, edges[chosen], edge_block[chosen].astype(np.int64)))
+    if not m:
+        coupling_table(coupling, 2, 2)  # the name is checked even without edges
+    if fields:
+        for r in np.unique(counts):
+            chosen = np.flatnonzero(counts == r)
+            groups.append(FactorGroup(node_table(int(r)), False, chosen[:, None], node_block[chosen].astype(np.int64)))
+    return Model._from_arrays(names, counts, edges, groups, block_names, grid_shape, named)
+
+
+def _states(states: States, n_nodes: int) -> np.ndarray:
+    if isinstance(states, (int, np.integer)):
+        return np.full(n_nodes, check_states(states, "states"), dtype=np.int64)
+    given = list(states)
+    if len(given) != n_nodes:
+        raise InputError(f"states has {len(given)} entries, the field has {n_nodes} nodes: give one per node.")
+    return np.array([check_states(r, f"states[{i}]") for i, r in enumerate(given)], dtype=np.int64)
