@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from mrfbayes.errors import InputError
+from mrfbayes.model.adjacency import Adjacency, adjacency
 from mrfbayes.model.chart import Chart
 from mrfbayes.model.lower import Lowering, lower
 
@@ -238,6 +239,11 @@ class Model:
     def no_interaction(self) -> np.ndarray:
         """theta (p,) at which every factor is constant, that is, absent: 1/2 for a coin, 1/K for a die."""
         return _frozen(self.chart.uniform())
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """Neighbour lists."""
+        return adjacency(self.edges, self.n_nodes)
 
     @cached_property
     def lowering(self) -> Lowering:
