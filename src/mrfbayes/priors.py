@@ -1,0 +1,310 @@
+"""Prior distributions of the parameters, on theta or on the log-odds.
+
+A prior is given as one distribution for all blocks, as its name (``"uniform"``, ``"beta(2, 2)"``,
+``"normal(0, 1)"``), or as a mapping from ``"edges"``, ``"nodes"`` or a block's name to a distribution.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mrfbayes.errors import InputError
+
+if TYPE_CHECKING:
+    from mrfbayes.kernels.prior import PriorView
+    from mrfbayes.model.field import Model
+
+_UNIFORM, _DIRICHLET, _NORMAL, _CAUCHY, _LOGISTIC = range(5)  # as in mrfbayes.kernels.prior (tested)
+
+
+def _positive(value: float, what: str) -> float:
+    if not (isinstance(value, (int, float, np.number)) and math.isfinite(value) and value > 0):
+        raise InputError(f"{what} = {value!r}: must be a positive number.")
+    return float(value)
+
+
+def _finite(value: float, what: str) -> float:
+    if not (isinstance(value, (int, float, np.number)) and math.isfinite(value)):
+        raise InputError(f"{what} = {value!r}: must be a finite number.")
+    return float(value)
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Uniform on theta: on (0, 1) for a coin, on the simplex for a die."""
+
+    def encode(self, sides: int) -> tuple[int, list[float]]:
+        """Kind and parameters for a block with ``sides`` outcomes."""
+        return _UNIFORM, [1.0] * sides
+
+    def __str__(self) -> str:
+        return "uniform"
+
+
+@dataclass(frozen=True)
+class Beta:
+    """Beta(a, b) on the weight of a coin's first outcome."""
+
+    a: float
+    b: float
+
+    def encode(self, sides: int) -> tuple[int, list[float]]:
+        """Kind and parameters for a block with ``sides`` outcomes."""
+        if sides != 2:
+            raise InputError(f"beta prior on a die with {sides} outcomes: use Dirichlet.")
+        return _DIRICHLET, [_positive(self.a, "beta: a"), _positive(self.b, "beta: b")]
+
+    def __str__(self) -> str:
+        return f"beta({self.a:g}, {self.b:g})"
+
+
+@dataclass(frozen=True)
+class Dirichlet:
+    """Dirichlet on the weights of a block: one concentration for all outcomes, or one per outcome."""
+
+    concentration: float | tuple[float, ...]
+
+    def encode(self, sides: int) -> tuple[int, list[float]]:
+        """Kind and parameters for a block with ``sides`` outcomes."""
+        values = self.concentration
+        full = [values] * sides if isinstance(values, (int, float)) else list(values)
+        if len(full) != sides:
+            raise InputError(f"dirichlet prior with {len(full)} concentrations on a block with {sides} outcomes.")
+        return _DIRICHLET, [_positive(v, "dirichlet: concentration") for v in full]
+
+    def __str__(self) -> str:
+        return f"dirichlet({self.concentration})"
+
+
+@dataclass(frozen=True)
+class _OnLogOdds:
+    """Independent priors on the log-odds w of a block."""
+
+    location: float = 0.0
+    scale: float = 1.0
+    kind = -1
+
+    def encode(self, sides: int) -> tuple[int, list[float]]:
+        """Kind and parameters for a block with ``sides`` outcomes."""
+        name = type(self).__name__.lower()
+        return self.kind, [_finite(self.location, f"{name}: location"), _positive(self.scale, f"{name}: scale")]
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__.lower()}({self.location:g}, {self.scale:g})"
+
+
+class Normal(_OnLogOdds):
+    """Normal(location, scale) on the log-odds."""
+
+    kind = _NORMAL
+
+
+class Cauchy(_OnLogOdds):
+    """Cauchy(location, scale) on the log-odds (the default of bgms for interactions has scale 2.5 there)."""
+
+    kind = _CAUCHY
+
+
+class Logistic(_OnLogOdds):
+    """Logistic(location, scale) on the log-odds; Logistic(0, 1) is Uniform on a coin's theta."""
+
+    kind = _LOGISTIC
+
+
+@dataclass(frozen=True)
+class Custom:
+    """Any log density of theta as a `numba.cfunc` with signature ``float64(CPointer(float64), int64)``."""
+
+    function: Any
+
+    def __str__(self) -> str:
+        return f"custom({getattr(self.function, '__name__', 'cfunc')})"
+
+
+Distribution = Uniform | Beta | Dirichlet | Normal | Cauchy | Logistic
+_BY_NAME: dict[str, Any] = {
+    "uniform": Uniform,
+    "beta": Beta,
+    "dirichlet": Dirichlet,
+    "normal": Normal,
+    "cauchy": Cauchy,
+    "logistic": Logistic,
+}
+
+
+def parse(text: str) -> Distribution:
+    """The distribution called e.g. ``"normal(0, 1)"``."""
+    name, _, arguments = text.strip().partition("(")
+    choices = ", ".join(sorted(_BY_NAME))
+    if name.strip().lower() not in _BY_NAME or (arguments and not arguments.endswith(")")):
+        raise InputError(f"prior = {text!r}: expected one of {choices}, with arguments as in 'normal(0, 1)'.")
+    try:
+        values = ast.literal_eval(f"({arguments[:-1]},)") if arguments[:-1].strip() else ()
+        made: Distribution = _BY_NAME[name.strip().lower()](*values)
+        return made
+    except (TypeError, ValueError, SyntaxError):
+        raise InputError(f"prior = {text!r}: its arguments cannot be read; write e.g. 'beta(2, 2)'.") from None
+
+
+class Prior:
+    """The prior of a model's parameters: a distribution per block, or one custom function of all of theta.
+
+    All derivatives are in the log-odds w, of the log density *of w* (Jacobian included), which is what posterior modes
+    and curvatures need. For the uniform prior that is the sum of log theta_k over all outcomes.
+    """
+
+    def __init__(self, model: Model, given: Any = "uniform") -> None:
+        self.chart = model.chart
+        self.custom = given if isinstance(given, Custom) else None
+        if hasattr(given, "address") and hasattr(given, "ctypes"):
+            self.custom = Custom(given)
+        self.per_block = _per_block(model, "uniform" if self.custom else given)
+        encoded = [d.encode(int(k)) for d, k in zip(self.per_block, self.chart.sides, strict=True)]
+        width = max((len(values) for _, values in encoded), default=2)
+        self.kind = np.array([kind for kind, _ in encoded], dtype=np.int64)
+        self.values = np.zeros((len(encoded), width))
+        for row, (_, values) in zip(self.values, encoded, strict=True):
+            row[: len(values)] = values
+
+    def __str__(self) -> str:
+        if self.custom:
+            return str(self.custom)
+        texts = list(dict.fromkeys(map(str, self.per_block)))
+        return texts[0] if len(texts) == 1 else ", ".join(texts)
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether every block is uniform on theta."""
+        return self.custom is None and bool((self.kind == _UNIFORM).all())
+
+    @cached_property
+    def view(self) -> PriorView:
+        """The prior as the kernels take it."""
+        from mrfbayes.kernels.prior import PriorView
+
+        address = int(self.custom.function.address) if self.custom else 0
+        return PriorView(self.kind.copy(), self.chart.offset.copy(), self.values.copy(), int(self.is_uniform), address)
+
+    def log_density(self, theta: np.ndarray) -> float:
+        """Log density in theta, up to a constant."""
+        from mrfbayes.kernels.prior import log_prior
+
+        return float(log_prior(self.view, np.array(theta, dtype=float)))
+
+    def _counts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Pseudo-counts of the Dirichlet kinds: (p,) of the free outcomes, (B,) of the whole block; 0 elsewhere."""
+        chart = self.chart
+        counted = (self.kind == _UNIFORM) | (self.kind == _DIRICHLET)
+        position = np.arange(chart.n_parameters) - chart.offset[chart.block_of]
+        free = np.where(counted[chart.block_of], self.values[chart.block_of, position], 0.0)
+        columns = np.arange(self.values.shape[1])[None, :] < chart.sides[:, None]
+        return free, np.where(counted, (self.values * columns).sum(axis=1), 0.0)
+
+    def log_density_w(self, log_odds: np.ndarray) -> float:
+        """Log density of w, up to a constant."""
+        self._refuse_custom()
+        free, total = self._counts()
+        value = free @ log_odds + total @ self.chart.log_last_weight(log_odds)
+        return float(value + self._on_log_odds(log_odds)[0].sum())
+
+    def gradient_w(self, log_odds: np.ndarray) -> np.ndarray:
+        """First derivatives (p,)."""
+        self._refuse_custom()
+        free, total = self._counts()
+        theta = self.chart.theta(log_odds)
+        return np.asarray(free - total[self.chart.block_of] * theta + self._on_log_odds(log_odds)[1])
+
+    def hessian_w(self, log_odds: np.ndarray) -> np.ndarray:
+        """Diagonal (p,) of second derivatives where all blocks are coins, else the full (p, p) matrix."""
+        self._refuse_custom()
+        _, total = self._counts()
+        theta, chart = self.chart.theta(log_odds), self.chart
+        weight = total[chart.block_of]
+        diagonal = -weight * theta * (1 - theta) + self._on_log_odds(log_odds)[2]
+        if chart.all_coins:
+            return np.asarray(diagonal)
+        same = chart.block_of[:, None] == chart.block_of[None, :]
+        matrix = np.where(same, weight[:, None] * np.outer(theta, theta), 0.0)
+        np.fill_diagonal(matrix, diagonal)
+        return matrix
+
+    def third_w(self, log_odds: np.ndarray) -> np.ndarray:
+        """Third derivatives (p,) along each coordinate (all of them where all blocks are coins)."""
+        self._refuse_custom()
+        _, total = self._counts()
+        theta = self.chart.theta(log_odds)
+        pure = -total[self.chart.block_of] * theta * (1 - theta) * (1 - 2 * theta)
+        return np.asarray(pure + self._on_log_odds(log_odds)[3])
+
+    def fourth_w(self, log_odds: np.ndarray) -> np.ndarray:
+        """Fourth derivatives (p,) along each coordinate."""
+        self._refuse_custom()
+        _, total = self._counts()
+        v = self.chart.theta(log_odds)
+        v = v * (1 - v)
+        return np.asarray(-total[self.chart.block_of] * v * (1 - 6 * v) + self._on_log_odds(log_odds)[4])
+
+    def _on_log_odds(self, w: np.ndarray) -> np.ndarray:
+        """Value and four derivatives (5, p) of the kinds that live on log-odds."""
+        out = np.zeros((5, self.chart.n_parameters))
+        block = self.chart.block_of
+        location, scale, kind = self.values[block, 0], self.values[block, 1], self.kind[block]
+        scale = np.where(kind >= _NORMAL, scale, 1.0)
+        z = np.where(kind >= _NORMAL, (w - location) / scale, 0.0)
+        q = 1 + z * z
+        tanh = np.tanh(z / 2)
+        v = (1 - tanh**2) / 2  # 2 p (1 - p) at p = logistic(z)
+        families = {
+            _NORMAL: (-z * z / 2, -z, -np.ones_like(z), np.zeros_like(z), np.zeros_like(z)),
+            _CAUCHY: (
+                -np.log(q),
+                -2 * z / q,
+                -2 * (1 - z**2) / q**2,
+                4 * z * (3 - z**2) / q**3,
+                12 * (1 - 6 * z**2 + z**4) / q**4,
+            ),
+            _LOGISTIC: (-np.abs(z) - 2 * np.log1p(np.exp(-np.abs(z))), -tanh, -v, v * tanh, v * (v - tanh**2)),
+        }
+        for code, derivatives in families.items():
+            for order, values in enumerate(derivatives):
+                out[order] += np.where(kind == code, values / scale**order, 0.0)
+        return out
+
+    def _refuse_custom(self) -> None:
+        if self.custom:
+            raise InputError(
+                "a custom prior has no derivatives here: use method='exact' with engine='mh', or a named prior."
+            )
+
+
+def _per_block(model: Model, given: Any) -> list[Distribution]:
+    if isinstance(given, str):
+        given = parse(given)
+    if isinstance(given, (Uniform, Beta, Dirichlet, Normal, Cauchy, Logistic)):
+        return [given] * model.chart.n_blocks
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"prior = {given!r}: give a name such as 'normal(0, 1)', a distribution, a mapping or a cfunc."
+        )
+    table = {key: parse(value) if isinstance(value, str) else value for key, value in given.items()}
+    on_edges = np.zeros(model.chart.n_blocks, dtype=bool)
+    for group in model.groups:
+        if group.arity == 2:
+            on_edges[group.block] = True
+    unknown = set(table) - {"edges", "nodes"} - set(model.blocks)
+    if unknown:
+        raise InputError(
+            f"prior: no block is called {sorted(unknown)[0]!r}; use 'edges', 'nodes' or a name of model.blocks."
+        )
+    default = Uniform()
+    return [
+        table.get(name, table.get("edges" if edge else "nodes", default))
+        for name, edge in zip(model.blocks, on_edges, strict=True)
+    ]
