@@ -13,3 +13,7 @@ class CostError(RuntimeError):
 
 class MRFWarning(UserWarning):
     """Something that the reader of a result has to know. Also recorded in the result."""
+
+
+class SamplingError(RuntimeError):
+    """A chain that cannot go on: it says where it stopped. What was drawn before is in the checkpoint."""

@@ -1,0 +1,69 @@
+"""What a method is given, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from mrfbayes.data.counts import Statistics
+    from mrfbayes.model.field import Model
+    from mrfbayes.priors import Prior
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Model, data, prior and seed of a run; the estimate is made when a method first asks for it."""
+
+    model: Model
+    statistics: Statistics
+    prior: Prior
+    seed: np.random.SeedSequence
+    given_estimate: Any = None
+    progress: bool = True
+
+    @cached_property
+    def estimate(self) -> Any:
+        """The maximum likelihood estimate (`mrfbayes.estimate.Estimate`), given or made here."""
+        if self.given_estimate is not None:
+            return self.given_estimate
+        from mrfbayes.estimate import estimate
+        from mrfbayes.streams import child
+
+        return estimate(self.model, self.statistics, rng=child(self.seed, "estimate"), progress=self.progress)
+
+    @property
+    def has_estimate(self) -> bool:
+        """Whether an estimate is at hand without further work."""
+        return self.given_estimate is not None or "estimate" in self.__dict__
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A method ready to run.
+
+    Attributes
+    ----------
+    view : the NamedTuple that its kernels take; every array in it contiguous and writable
+    is_ratio : whether it fulfils ``log_ratio`` rather than ``log_likelihood``
+    carry : makes the view's changing arrays for one chain from its seed and its start, or None
+    draw : makes independent draws ``(n, seed) -> (n, p)`` of theta, where the method can do without a chain
+    details : facts for the result (settings as used, figures found on the way)
+    warnings : what the reader of the result has to know
+    """
+
+    view: Any
+    is_ratio: bool = False
+    carry: Callable[[np.random.SeedSequence, np.ndarray], dict[str, np.ndarray]] | None = None
+    draw: Callable[[int, np.random.SeedSequence], np.ndarray] | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+def writable(array: Any, dtype: Any = np.float64) -> np.ndarray:
+    """A contiguous, writable copy: any other kind of array would compile the kernels anew."""
+    return np.array(array, dtype=dtype, order="C", copy=True)

@@ -1,0 +1,1 @@
+"""Running chains: the driver, its checkpoints, its workers."""

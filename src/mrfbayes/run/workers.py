@@ -1,0 +1,110 @@
+"""Who advances the chains: this process, or a pool of processes.
+
+A chunk is a pure function of the task and the state of a chain: it can run anywhere, in any order, and again.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import Any, NamedTuple
+
+import numpy as np
+
+State = dict[str, np.ndarray]
+
+
+class Chunk(NamedTuple):
+    """What a chunk gives back."""
+
+    state: State
+    theta: np.ndarray
+    log_likelihood: np.ndarray
+
+
+@dataclass(frozen=True)
+class ChainTask:
+    """Everything about a chain that does not change: sent to each worker once.
+
+    ``carried`` names the arrays of ``view`` that change from step to step (particles); they travel with the state.
+    """
+
+    view: Any
+    prior: Any
+    settings: Any
+    is_ratio: bool
+    carried: tuple[str, ...]
+
+
+def advance(task: ChainTask, state: State, n_steps: int) -> Chunk:
+    """``n_steps`` more steps from ``state``, which is left as it was."""
+    from mrfbayes.kernels import chain
+
+    state = {name: array.copy() for name, array in state.items()}
+    view = task.view._replace(**{name: state[f"view.{name}"] for name in task.carried})
+    chain_state = chain.ChainState(**{name: state[name] for name in chain.ChainState._fields})
+    first = int(chain_state.counters[chain.KEPT])
+    rows = n_steps // task.settings.n_thin + 1
+    kept = chain.KeptDraws(np.empty((rows, chain_state.theta.size)), np.empty(rows), first)
+    run = chain.run_ratio if task.is_ratio else chain.run_likelihood
+    with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
+        run(view, task.prior, task.settings, chain_state, kept, n_steps)
+    count = int(chain_state.counters[chain.KEPT]) - first
+    return Chunk(state, kept.theta[:count], kept.log_likelihood[:count])
+
+
+class SerialWorkers:
+    """All chains in this process, one after the other."""
+
+    def __init__(self, task: ChainTask) -> None:
+        self._task = task
+
+    def advance(self, states: Sequence[State], n_steps: int) -> list[Chunk]:
+        """One chunk of every chain."""
+        return [advance(self._task, state, n_steps) for state in states]
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+
+_TASK: ChainTask | None = None
+
+
+def _receive(task: ChainTask) -> None:
+    global _TASK
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"
+    _TASK = task
+
+
+def _advance_here(state: State, n_steps: int) -> Chunk:
+    assert _TASK is not None
+    return advance(_TASK, state, n_steps)
+
+
+class ProcessWorkers:
+    """Chains spread over a pool of processes; a chunk goes to whoever is free."""
+
+    def __init__(self, task: ChainTask, n_workers: int) -> None:
+        self._pool = ProcessPoolExecutor(
+            n_workers, mp_context=get_context("forkserver"), initializer=_receive, initargs=(task,)
+        )
+
+    def advance(self, states: Sequence[State], n_steps: int) -> list[Chunk]:
+        """One chunk of every chain."""
+        return [f.result() for f in [self._pool.submit(_advance_here, state, n_steps) for state in states]]
+
+    def close(self) -> None:
+        """Stop the processes."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def make_workers(task: ChainTask, n_workers: int, n_chains: int) -> SerialWorkers | ProcessWorkers:
+    """Processes only where there is more than one chain to spread."""
+    n_workers = min(n_workers, n_chains)
+    return SerialWorkers(task) if n_workers <= 1 else ProcessWorkers(task, n_workers)
