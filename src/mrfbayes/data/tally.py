@@ -1,0 +1,173 @@
+"""The accumulator behind `mrfbayes.count`: coded rows in, in batches of any size, sums and samples out.
+
+Rows are cut into chunks whose size depends on the field alone, so that every result, the hash too, is the same
+however the data arrive.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from mrfbayes.data.patterns import Chunk, DenseCells
+from mrfbayes.model.field import Model
+
+CHUNK_BYTES = 1 << 26
+CHUNK_ROWS = 1 << 16
+KEPT_ROWS = 4096
+KEPT_BYTES = 1 << 27
+RETAINED_BYTES = 1 << 30  # packed observations kept for later use; beyond this only sums are
+_ROW_SEED = 20_2404  # which rows are kept must not depend on the user's seed: same data, same statistics
+
+
+def chunk_rows(n_nodes: int) -> int:
+    """Rows per chunk: a multiple of 64."""
+    return int(np.clip(CHUNK_BYTES // n_nodes // 64 * 64, 64, CHUNK_ROWS))
+
+
+class Tally:
+    """Sums of a stream of coded rows; see `add` and `finish`."""
+
+    def __init__(self, model: Model) -> None:
+        lowering = model.lowering
+        self.model = model
+        self.node_part = np.zeros(lowering.n_node_rows)
+        self.edge_part = np.zeros(lowering.n_rows - lowering.n_node_rows)
+        self.n_rows = 0
+        self.total = 0.0
+        self.chunks: list[Chunk] | None = []
+        self.dense: DenseCells | None = None
+        self._weighted = False
+        self._digest = hashlib.sha256(b"mrfbayes data 1")
+        self._retained = 0
+        self._size = chunk_rows(model.n_nodes)
+        self._pending: list[tuple[np.ndarray, np.ndarray | None]] = []
+        self._n_pending = 0
+        self._sample = _RowSample(model.n_nodes)
+
+    def add(self, rows: np.ndarray, weight: np.ndarray | None = None) -> None:
+        """Take in (k, d) uint8 states, checked, with their weights (k,) or None."""
+        start = 0
+        while start < len(rows):
+            take = min(len(rows) - start, self._size - self._n_pending)
+            part = slice(start, start + take)
+            self._pending.append((rows[part], None if weight is None else weight[part]))
+            self._n_pending += take
+            start += take
+            if self._n_pending == self._size:
+                self._flush()
+
+    def finish(self) -> None:
+        """Take in what is left."""
+        if self._n_pending:
+            self._flush()
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Up to `KEPT_ROWS` observed rows, a random subset where there are more."""
+        return self._sample.rows()
+
+    @property
+    def digest(self) -> str:
+        """Hash of states and weights."""
+        return self._digest.hexdigest()
+
+    def _flush(self) -> None:
+        parts, weights = zip(*self._pending, strict=True)
+        self._pending, self._n_pending = [], 0
+        # Copied when not contiguous: kernels compile once, for C order.
+        rows = np.ascontiguousarray(parts[0] if len(parts) == 1 else np.concatenate(parts))
+        if weights[0] is None:
+            weight = np.zeros(0)
+        else:
+            weight = np.ascontiguousarray(weights[0] if len(weights) == 1 else np.concatenate(weights), dtype=float)
+        chunk = self._pack(rows, weight)
+        for array in (np.array(rows.shape, dtype="<i8"), chunk.columns, weight):
+            self._digest.update(np.ascontiguousarray(array).data)
+        self._sample.add(rows, weight)
+        self._count(chunk)
+        self.n_rows += len(rows)
+        self.total += float(weight.sum()) if weight.size else len(rows)
+        self._retain(chunk)
+
+    def _pack(self, rows: np.ndarray, weight: np.ndarray) -> Chunk:
+        from mrfbayes.kernels import counting
+
+        n, d = rows.shape
+        if self.model.is_binary:
+            planes = np.zeros((d, (n + 63) // 64), dtype=np.uint64)
+            counting.pack_rows(rows, planes)
+            return Chunk(planes, n, weight)
+        columns = np.empty((d, n), dtype=np.uint8)
+        counting.transpose_bytes(rows, columns)
+        return Chunk(columns, n, weight)
+
+    def _count(self, chunk: Chunk) -> None:
+        from mrfbayes.kernels import counting
+
+        lowering = self.model.lowering
+        if chunk.columns.dtype != np.uint64:
+            counting.column_counts(
+                chunk.columns,
+                chunk.weight,
+                lowering.states,
+                lowering.pairs,
+                lowering.node_offset,
+                lowering.edge_offset,
+                self.node_part,
+                self.edge_part,
+            )
+        elif chunk.weight.size:
+            counting.plane_counts_weighted(chunk.columns, chunk.weight, lowering.pairs, self.node_part, self.edge_part)
+        else:
+            counting.plane_counts(chunk.columns, chunk.n, lowering.pairs, self.node_part, self.edge_part)
+
+    def _retain(self, chunk: Chunk) -> None:
+        """Keep the packed chunk while there is room; afterwards keep only the patterns that fit look-up tables."""
+        self._retained += chunk.columns.nbytes + chunk.weight.nbytes
+        if self.chunks is not None and self._retained <= RETAINED_BYTES:
+            self.chunks.append(chunk)
+            return
+        if self.dense is None:
+            self.dense = DenseCells(self.model)
+            for earlier in self.chunks or []:
+                self.dense.add(earlier)
+            self.chunks = None
+        self.dense.add(chunk)
+
+
+class _RowSample:
+    """A random subset of the rows, in proportion to their weights, without replacement.
+
+    Each row draws an exponential time at the rate of its weight; the earliest are kept (Efraimidis & Spirakis 2006).
+    """
+
+    def __init__(self, n_nodes: int) -> None:
+        self._room = int(np.clip(KEPT_BYTES // n_nodes, 64, KEPT_ROWS))
+        self._random = np.random.Generator(np.random.SFC64(_ROW_SEED))
+        self._time = np.zeros(0)
+        self._index = np.zeros(0, dtype=np.int64)
+        self._rows = np.zeros((0, n_nodes), dtype=np.uint8)
+        self._seen = 0
+
+    def add(self, rows: np.ndarray, weight: np.ndarray) -> None:
+        time = self._random.standard_exponential(len(rows))
+        if weight.size:
+            with np.errstate(divide="ignore"):
+                time = time / weight
+        last = self._time.max() if self._time.size == self._room else np.inf
+        early = np.flatnonzero(time < last)
+        if early.size > self._room:
+            early = np.sort(early[np.argpartition(time[early], self._room)[: self._room]])
+        self._time = np.concatenate([self._time, time[early]])
+        self._index = np.concatenate([self._index, self._seen + early])
+        self._rows = np.concatenate([self._rows, rows[early]])
+        self._seen += len(rows)
+        if self._time.size > self._room:
+            kept = np.sort(np.argpartition(self._time, self._room)[: self._room])
+            self._time, self._index, self._rows = self._time[kept], self._index[kept], self._rows[kept]
+
+    def rows(self) -> np.ndarray:
+        """The kept rows in the order of the data."""
+        return np.asarray(self._rows[np.argsort(self._index)])

@@ -1,0 +1,184 @@
+"""Counting observations: bit planes of binary columns, joint histograms, distinct neighbourhood patterns.
+
+Binary data are held as *planes*, (d, n_words) uint64: observation k is bit k % 64 of word k // 64, the layout of
+bit-sliced particles. Other data are held by column, (d, n) uint8. Unused bits of the last word are zero.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mrfbayes.kernels.jit import kernel
+
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
+_FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_M1, _M2 = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
+_M4, _H01 = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
+_U2, _U4, _U56 = np.uint64(2), np.uint64(4), np.uint64(56)
+_TILE = 1024  # columns whose words stay in the first-level cache while 64 rows pass by
+MASK_DEGREE = 6  # up to this degree 2^degree masks per word beat 64 single look-ups
+
+
+@kernel(inline="always")
+def popcount(word):
+    """Number of ones in a uint64 (compilers turn this idiom into one instruction)."""
+    word = word - ((word >> _ONE) & _M1)
+    word = (word & _M2) + ((word >> _U2) & _M2)
+    word = (word + (word >> _U4)) & _M4
+    return np.int64((word * _H01) >> _U56)
+
+
+@kernel
+def pack_rows(x, planes):
+    """Write the 0/1 rows ``x`` (n, d) into ``planes`` (d, n_words)."""
+    n, d = x.shape
+    words = np.zeros(_TILE, np.uint64)
+    for tile in range(0, d, _TILE):
+        width = min(_TILE, d - tile)
+        for start in range(0, n, 64):
+            words[:width] = _ZERO
+            for k in range(min(64, n - start)):
+                row = x[start + k]
+                shift = np.uint64(k)
+                for c in range(width):
+                    words[c] |= np.uint64(row[tile + c]) << shift
+            for c in range(width):
+                planes[tile + c, start // 64] = words[c]
+
+
+@kernel
+def transpose_bytes(x, out):
+    """Write the rows ``x`` (n, d) as columns ``out`` (d, n)."""
+    n, d = x.shape
+    for start in range(0, n, 64):
+        stop = min(start + 64, n)
+        for i in range(d):
+            for k in range(start, stop):
+                out[i, k] = x[k, i]
+
+
+@kernel
+def plane_counts(planes, n, pairs, ones, agree):
+    """Add, over n observations, the ones of each node and the agreements of each pair."""
+    for i in range(planes.shape[0]):
+        total = 0
+        for w in range(planes.shape[1]):
+            total += popcount(planes[i, w])
+        ones[i] += total
+    for e in range(pairs.shape[0]):
+        u, v = planes[pairs[e, 0]], planes[pairs[e, 1]]
+        total = 0
+        for w in range(u.size):
+            total += popcount(u[w] ^ v[w])
+        agree[e] += n - total
+
+
+@kernel
+def plane_counts_weighted(planes, weight, pairs, ones, agree):
+    """As `plane_counts`, observation k counting ``weight[k]`` times."""
+    for i in range(planes.shape[0]):
+        total = 0.0
+        for k in range(weight.size):
+            if (planes[i, k >> 6] >> np.uint64(k & 63)) & _ONE:
+                total += weight[k]
+        ones[i] += total
+    for e in range(pairs.shape[0]):
+        u, v = planes[pairs[e, 0]], planes[pairs[e, 1]]
+        total = 0.0
+        for k in range(weight.size):
+            if not ((u[k >> 6] ^ v[k >> 6]) >> np.uint64(k & 63)) & _ONE:
+                total += weight[k]
+        agree[e] += total
+
+
+@kernel
+def column_counts(columns, weight, states, pairs, node_offset, edge_offset, node_cells, edge_cells):
+    """Add the weights of the cells of every node's and pair's table; an empty ``weight`` counts each row once."""
+    n = columns.shape[1]
+    weighted = weight.size > 0
+    for i in range(columns.shape[0]):
+        for k in range(n):
+            node_cells[node_offset[i] + columns[i, k]] += weight[k] if weighted else 1.0
+    for e in range(pairs.shape[0]):
+        u, v = columns[pairs[e, 0]], columns[pairs[e, 1]]
+        base, width = edge_offset[e], states[pairs[e, 1]]
+        for k in range(n):
+            edge_cells[base + np.int64(u[k]) * width + np.int64(v[k])] += weight[k] if weighted else 1.0
+
+
+@kernel
+def plane_patterns(planes, n, weight, offset, neighbour, cell_offset, cells):
+    """Add to ``cells[cell_offset[i] + code]`` the observations with each neighbour pattern of node i.
+
+    Bit b of the code is the state of the b-th neighbour. Nodes without cells are left out.
+    """
+    masks = np.zeros(1 << MASK_DEGREE, np.uint64)
+    n_words = planes.shape[1]
+    for i in range(offset.size - 1):
+        base, degree = cell_offset[i], offset[i + 1] - offset[i]
+        if cell_offset[i + 1] == base:
+            continue
+        if weight.size == 0 and degree <= MASK_DEGREE:
+            for w in range(n_words):
+                left = n - 64 * w
+                masks[0] = _FULL if left >= 64 else (_ONE << np.uint64(left)) - _ONE
+                for b in range(degree):
+                    plane = planes[neighbour[offset[i] + b], w]
+                    for m in range(1 << b):
+                        masks[m + (1 << b)] = masks[m] & plane
+                        masks[m] = masks[m] & ~plane
+                for m in range(1 << degree):
+                    cells[base + m] += popcount(masks[m])
+        else:
+            for k in range(n):
+                w, bit = k >> 6, np.uint64(k & 63)
+                code = _ZERO
+                for b in range(degree):
+                    code |= ((planes[neighbour[offset[i] + b], w] >> bit) & _ONE) << np.uint64(b)
+                cells[base + np.int64(code)] += weight[k] if weight.size > 0 else 1.0
+
+
+@kernel
+def column_patterns(columns, weight, states, offset, neighbour, cell_offset, cells):
+    """As `plane_patterns` for columns; the code is mixed-radix, the first neighbour counting ones."""
+    n = columns.shape[1]
+    weighted = weight.size > 0
+    code = np.zeros(n, np.int64)
+    for i in range(offset.size - 1):
+        if cell_offset[i + 1] == cell_offset[i]:
+            continue
+        code[:] = cell_offset[i]
+        stride = 1
+        for at in range(offset[i], offset[i + 1]):
+            column = columns[neighbour[at]]
+            for k in range(n):
+                code[k] += stride * column[k]
+            stride *= states[neighbour[at]]
+        for k in range(n):
+            cells[code[k]] += weight[k] if weighted else 1.0
+
+
+@kernel
+def count_used(cell_offset, cells, used):
+    """Number of cells with positive weight per node."""
+    for i in range(used.size):
+        for c in range(cell_offset[i], cell_offset[i + 1]):
+            if cells[c] > 0.0:
+                used[i] += 1
+
+
+@kernel
+def spread_used(cell_offset, cells, states, offset, neighbour, node_offset, states_offset, pattern_states, weight):
+    """Write the patterns of the cells in use: neighbour states and weights, at the node's place in the flat arrays."""
+    for i in range(offset.size - 1):
+        at, to = node_offset[i], states_offset[i]
+        for c in range(cell_offset[i], cell_offset[i + 1]):
+            if cells[c] > 0.0:
+                weight[at] = cells[c]
+                at += 1
+                code = c - cell_offset[i]
+                for b in range(offset[i], offset[i + 1]):
+                    radix = states[neighbour[b]]
+                    pattern_states[to] = np.uint8(code % radix)
+                    code //= radix
+                    to += 1

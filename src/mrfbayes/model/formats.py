@@ -1,0 +1,280 @@
+"""Graphs in files: edge lists (CSV, TSV), GraphML, and the structure of UAI models."""
+
+from __future__ import annotations
+
+import csv
+import io
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mrfbayes.errors import InputError
+from mrfbayes.model.field import Factor, Model
+
+MAX_BYTES = 1 << 30  # no graph that fits a field is larger as text
+_GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
+Edges = list[tuple[str, str]] | list[tuple[int, int]]
+
+
+def read_graph(path: str | PathLike[str]) -> tuple[Edges, list[str] | list[int] | None]:
+    """Edges, and nodes where the file lists them, of an edge list (CSV or TSV), GraphML or UAI file.
+
+    An edge list has two columns, one edge a line, with or without a header; node ids are ints if all are whole
+    numbers. The kind of file follows from its ending: .graphml and .xml, .uai, anything else is an edge list.
+    """
+    name = fspath(path)
+    suffix = Path(name).suffix.lower()
+    text = read_text(name)
+    if suffix in (".graphml", ".xml") or text.lstrip()[:5] in ("<?xml", "<grap"):
+        return _parse_graphml(text, name)
+    if suffix == ".uai":
+        states, factors = _parse_uai(text, name)
+        pairs = {(min(scope), max(scope)): None for scope, _ in factors if len(scope) == 2}
+        return list(pairs), list(range(len(states)))
+    return _parse_edge_list(text, name), None
+
+
+def read_text(name: str) -> str:
+    """The whole file as text, or an `InputError` that names the byte at which it is not UTF-8."""
+    try:
+        size = Path(name).stat().st_size
+        if size > MAX_BYTES:
+            raise InputError(
+                f"{name}: {size / 2**30:.1f} GiB is too large for a graph file; give the edges as an array."
+            )
+        raw = Path(name).read_bytes()
+    except OSError as problem:
+        raise InputError(f"{name}: {problem.strerror or problem}; check the path.") from None
+    if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise InputError(f"{name}: byte 0 is {raw[0]:#04x}, the mark of UTF-16; save the file as UTF-8.")
+    if 0 in raw:
+        at = raw.index(0)
+        line = raw.count(b"\n", 0, at) + 1
+        raise InputError(f"{name}:{line}: byte {at} is NUL, so this is not a text file; save it as UTF-8 text.")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = raw.count(b"\n", 0, problem.start) + 1
+        raise InputError(
+            f"{name}:{line}: byte {problem.start} is {raw[problem.start]:#04x}, which is not UTF-8 (Latin-1?); "
+            "save the file as UTF-8."
+        ) from None
+
+
+def _parse_edge_list(text: str, name: str) -> Edges:
+    if not text.strip():
+        raise InputError(f"{name}: the file is empty; expected one edge a line, as in 'a,b'.")
+    first = next(line for line in text.splitlines() if line.strip())
+    delimiter = next((mark for mark in ("\t", ",", ";", " ") if mark in first.strip()), ",")
+    rows: list[tuple[int, list[str]]] = []
+    reader = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True, strict=True)
+    try:
+        for fields in reader:
+            cells = [cell.strip() for cell in fields]
+            while delimiter in " \t" and cells and not cells[-1]:
+                cells.pop()
+            if any(cells):
+                rows.append((reader.line_num, cells))
+    except csv.Error as problem:
+        raise InputError(f"{name}:{reader.line_num}: {problem}; close the quote or remove it.") from None
+    for line, cells in rows:
+        if len(cells) != 2:
+            hint = f"; is {delimiter!r} the delimiter?" if len(cells) == 1 else ""
+            raise InputError(f"{name}:{line}: {len(cells)} columns; an edge list has two, the ends of the edge{hint}")
+        for column, cell in enumerate(cells, start=1):
+            if not cell:
+                raise InputError(f"{name}:{line}:{column}: empty node name; give both ends of the edge.")
+    pairs = [(cells[0], cells[1]) for _, cells in rows]
+    if _is_header(pairs):
+        pairs = pairs[1:]
+    if not pairs:
+        raise InputError(f"{name}: only a header; expected one edge a line after it.")
+    return whole_numbers(pairs) or pairs
+
+
+_HEADERS = {"source", "from", "u", "node1", "node_1", "start", "i", "a", "src", "x", "v1", "node u"}
+_HEADERS_TO = {"target", "to", "v", "node2", "node_2", "end", "j", "b", "dst", "y", "v2", "node v"}
+
+
+def _is_header(pairs: Sequence[tuple[str, str]]) -> bool:
+    """A first line of words above numbers, or of a usual pair of titles that are no nodes further down."""
+    first, rest = pairs[0], pairs[1:]
+    if whole_numbers([first]) is None and rest and whole_numbers(rest) is not None:
+        return True
+    usual = first[0].lower() in _HEADERS and first[1].lower() in _HEADERS_TO
+    return usual and not any(first[0] in pair or first[1] in pair for pair in rest)
+
+
+def whole_numbers(pairs: Sequence[tuple[str, str]]) -> list[tuple[int, int]] | None:
+    """The pairs as ints where every entry is a whole number written as one, else None."""
+    if not all(end.isascii() and end.removeprefix("-").isdigit() for pair in pairs for end in pair):
+        return None
+    return [(int(u), int(v)) for u, v in pairs]
+
+
+def _parse_graphml(text: str, name: str) -> tuple[Edges, list[str]]:
+    """Nodes and edges; anything that could make a parser fetch or expand is refused before it starts."""
+    upper = text.upper()
+    for mark in ("<!DOCTYPE", "<!ENTITY"):
+        if mark in upper:
+            line = text.count("\n", 0, upper.index(mark)) + 1
+            raise InputError(f"{name}:{line}: {mark} is not allowed in a graph file; remove the declaration.")
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError as problem:
+        line = problem.position[0]
+        raise InputError(f"{name}:{line}: not well-formed XML ({problem}); export the graph again.") from None
+    graphs = [element for element in root.iter() if _tag(element) == "graph"]
+    if _tag(root) != "graphml" or not graphs:
+        raise InputError(f"{name}: no <graphml> with a <graph>; expected a GraphML file.")
+    if len(graphs) > 1:
+        raise InputError(f"{name}: {len(graphs)} graphs in one file; keep one, without nested graphs.")
+    directed = graphs[0].get("edgedefault") == "directed"
+    nodes: list[str] = []
+    edges: list[tuple[str, str]] = []
+    for element in graphs[0]:
+        tag = _tag(element)
+        if tag == "hyperedge":
+            raise InputError(f"{name}: hyperedges are not supported; an edge joins two nodes.")
+        if tag == "node":
+            nodes.append(_attribute(element, "id", name))
+        elif tag == "edge":
+            edge = (_attribute(element, "source", name), _attribute(element, "target", name))
+            if {"true": True, "false": False}.get(element.get("directed", ""), directed):
+                raise InputError(
+                    f"{name}: edge {edge[0]!r} -> {edge[1]!r} is directed; a Markov random field is undirected: "
+                    "export the graph as undirected."
+                )
+            edges.append(edge)
+    known = set(nodes)
+    for u, v in edges:
+        for end in (u, v):
+            if end not in known:
+                raise InputError(f"{name}: an edge ends at {end!r}, which is no <node>; add the node.")
+    return edges, nodes
+
+
+def _tag(element: ElementTree.Element) -> str:
+    return element.tag.removeprefix(_GRAPHML)
+
+
+def _attribute(element: ElementTree.Element, key: str, name: str) -> str:
+    value = element.get(key)
+    if not value or not value.strip():
+        raise InputError(f"{name}: a <{_tag(element)}> has no {key}; export the graph again.")
+    return value
+
+
+def write_graphml(model: Model, path: str | PathLike[str]) -> None:
+    """Write the graph of ``model`` as GraphML; nodes carry their number of states."""
+    root = ElementTree.Element("graphml", xmlns=_GRAPHML[1:-1])
+    ElementTree.SubElement(root, "key", {"id": "states", "for": "node", "attr.name": "states", "attr.type": "int"})
+    graph = ElementTree.SubElement(root, "graph", id="field", edgedefault="undirected")
+    for name, states in zip(model.nodes, model.states.tolist(), strict=True):
+        node = ElementTree.SubElement(graph, "node", id=name)
+        ElementTree.SubElement(node, "data", key="states").text = str(states)
+    for u, v in model.edges.tolist():
+        ElementTree.SubElement(graph, "edge", source=model.nodes[u], target=model.nodes[v])
+    tree = ElementTree.ElementTree(root)
+    ElementTree.indent(tree)
+    Path(path).write_bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n")
+
+
+def read_uai(path: str | PathLike[str]) -> tuple[Model, np.ndarray]:
+    """A Markov network in UAI format as a `Model` and the theta (p,) that gives its distribution.
+
+    Every function becomes a die with one outcome per configuration, whose last outcome is the first configuration
+    (all variables 0), so functions must be positive and have one or two variables.
+    """
+    name = fspath(path)
+    states, functions = _parse_uai(read_text(name), name)
+    names = [str(i) for i in range(len(states))]
+    factors, log_weights = [], []
+    for k, (scope, values) in enumerate(functions):
+        if len(scope) not in (1, 2):
+            raise InputError(f"{name}: function {k} has {len(scope)} variables; a field has factors of one or two.")
+        if not (values > 0).all():
+            raise InputError(f"{name}: function {k} has a zero; a field gives every configuration a positive weight.")
+        shape = tuple(states[i] for i in scope)
+        outcomes = ((np.arange(values.size) - 1) % values.size).reshape(shape)
+        factors.append(Factor(tuple(names[i] for i in scope), outcomes=outcomes, block=f"f{k}"))
+        log_weights.append(np.log(values[1:]) - np.log(values[0]))
+    model = Model(dict(zip(names, states, strict=True)), factors)
+    w = np.concatenate([log_weights[int(block[1:])] for block in model.blocks]) if factors else np.zeros(0)
+    return model, model.chart.theta(w)
+
+
+def _parse_uai(text: str, name: str) -> tuple[list[int], list[tuple[tuple[int, ...], np.ndarray]]]:
+    words = iter(text.split())
+    kind = next(words, "")
+    if kind.upper() != "MARKOV":
+        raise InputError(f"{name}: starts with {kind[:20]!r}; expected a UAI file of type MARKOV.")
+
+    def number(what: str, low: int = 0) -> int:
+        word = next(words, None)
+        if word is None:
+            raise InputError(f"{name}: the file ends where {what} is expected; is it truncated?")
+        if not (word.isascii() and word.isdigit() and len(word) < 19 and int(word) >= low):
+            raise InputError(f"{name}: {what} is {word[:20]!r}; expected a whole number >= {low}.")
+        return int(word)
+
+    n_variables = number("the number of variables", 1)
+    states = [number(f"the number of states of variable {i}", 2) for i in _limited(n_variables, len(text))]
+    scopes = []
+    for k in _limited(number("the number of functions"), len(text)):
+        size = number(f"the number of variables of function {k}")
+        scope = tuple(number(f"a variable of function {k}") for _ in _limited(size, len(text)))
+        if len(set(scope)) != len(scope) or any(i >= n_variables for i in scope):
+            raise InputError(f"{name}: function {k} is on {scope}; expected distinct variables 0..{n_variables - 1}.")
+        scopes.append(scope)
+    functions = []
+    for k, scope in enumerate(scopes):
+        size = number(f"the number of entries of function {k}")
+        expected = int(np.prod([states[i] for i in scope], dtype=float))
+        if size != expected:
+            raise InputError(f"{name}: function {k} has {size} entries, its variables have {expected} configurations.")
+        functions.append((scope, np.array([_entry(words, k, name) for _ in _limited(size, len(text))])))
+    if (word := next(words, None)) is not None:
+        raise InputError(f"{name}: {word[:20]!r} after the last function; is the number of functions right?")
+    return states, functions
+
+
+def _limited(count: int, available: int) -> Iterable[int]:
+    """0..count-1, cut short where the file cannot hold so many entries: reading then fails at the file's end."""
+    return range(min(count, available + 1))
+
+
+def _entry(words: Any, k: int, name: str) -> float:
+    word = next(words, None)
+    if word is None:
+        raise InputError(f"{name}: the file ends inside function {k}; is it truncated?")
+    try:
+        value = float(word)
+    except ValueError:
+        value = np.nan
+    if not (np.isfinite(value) and value >= 0):
+        raise InputError(f"{name}: function {k} holds {word[:20]!r}; expected a finite weight >= 0.")
+    return value
+
+
+def write_uai(model: Model, theta: Any, path: str | PathLike[str]) -> None:
+    """Write the field at ``theta`` as a UAI Markov network, one function per factor, weights as in the model."""
+    theta = model.theta(theta)
+    lines, tables = [], []
+    for group in model.groups:
+        for scope, block in zip(group.scope.tolist(), group.block.tolist(), strict=True):
+            free = theta[model.chart.offset[block] : model.chart.offset[block + 1]]
+            weights = np.append(free, 1.0 - free.sum())
+            if group.is_score:
+                top = int(group.table.max())
+                values = weights[0] ** group.table * weights[1] ** (top - group.table)
+            else:
+                values = weights[group.table]
+            lines.append(" ".join(map(str, [len(scope), *scope])))
+            tables.append(f"{values.size}\n" + " ".join(f"{value:.17g}" for value in values.ravel()))
+    head = ["MARKOV", str(model.n_nodes), " ".join(map(str, model.states.tolist())), str(len(lines)), *lines]
+    Path(path).write_text("\n".join([*head, "", *tables]) + "\n", encoding="utf-8")
