@@ -1,0 +1,104 @@
+"""Slow, obvious answers by enumeration. Nothing here imports the package under test.
+
+Binary fields are given as ``field`` (d,), ``coupling`` (m,), ``pairs`` (m, 2): the log weight of x is
+sum field * x + sum coupling * [x_u == x_v]. Categorical ones as ``node_tables`` (one (r_i,) array a node) and
+``edge_tables`` (one (r_u, r_v) array an edge) of log weights.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+
+def grid_pairs(rows, cols):
+    """Edges of a grid with row-major nodes, sorted by their ends."""
+    pairs = []
+    for i in range(rows * cols):
+        if (i + 1) % cols:
+            pairs.append((i, i + 1))
+        if i + cols < rows * cols:
+            pairs.append((i, i + cols))
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def binary_states(d):
+    """All 2^d states, (2^d, d), node 0 slowest."""
+    return np.array(list(itertools.product((0, 1), repeat=d)), dtype=np.int64).reshape(2**d, d)
+
+
+def binary_statistics(d, pairs):
+    """The sufficient statistics of every state: x_i, then agree_e. (2^d, d + m) floats."""
+    x = binary_states(d)
+    return np.hstack([x, x[:, pairs[:, 0]] == x[:, pairs[:, 1]]]).astype(float)
+
+
+def log_sum_exp(values):
+    top = np.max(values)
+    return top + np.log(np.sum(np.exp(values - top)))
+
+
+def binary_log_weights(field, coupling, pairs):
+    return binary_statistics(len(field), pairs) @ np.concatenate([field, coupling])
+
+
+def binary_log_z(field, coupling, pairs):
+    return log_sum_exp(binary_log_weights(field, coupling, pairs))
+
+
+def binary_probabilities(field, coupling, pairs):
+    """Probability of each state, in the order of `binary_states`."""
+    log_weights = binary_log_weights(field, coupling, pairs)
+    return np.exp(log_weights - log_sum_exp(log_weights))
+
+
+def cumulants(statistics, probabilities):
+    """Mean (k,), covariance (k, k) and third cumulants (k, k, k) of the columns of ``statistics``."""
+    mean = probabilities @ statistics
+    centred = statistics - mean
+    weighted = centred * probabilities[:, None]
+    covariance = weighted.T @ centred
+    third = np.einsum("sa,sb,sc->abc", weighted, centred, centred, optimize=True)
+    return mean, covariance, third
+
+
+def binary_cumulants(field, coupling, pairs):
+    """`cumulants` of (x_i, agree_e) under the field."""
+    return cumulants(binary_statistics(len(field), pairs), binary_probabilities(field, coupling, pairs))
+
+
+def categorical_log_weights(node_tables, edge_tables, pairs):
+    """States (S, d) in lexicographic order and their log weights (S,)."""
+    states = np.array(list(itertools.product(*(range(len(t)) for t in node_tables))), dtype=np.int64)
+    log_weights = np.zeros(len(states))
+    for i, table in enumerate(node_tables):
+        log_weights += np.asarray(table)[states[:, i]]
+    for (u, v), table in zip(pairs, edge_tables, strict=True):
+        log_weights += np.asarray(table)[states[:, u], states[:, v]]
+    return states, log_weights
+
+
+def categorical_log_z(node_tables, edge_tables, pairs):
+    return log_sum_exp(categorical_log_weights(node_tables, edge_tables, pairs)[1])
+
+
+def grid_log_z_dense(rows, cols, field, coupling):
+    """Log Z of a binary grid by dense row-to-row matrices, in logarithms throughout; cols <= 10 or so."""
+    pairs = grid_pairs(rows, cols)
+    right = {(u, v): w for (u, v), w in zip(pairs.tolist(), coupling, strict=True)}
+    line = binary_states(cols)
+    message = np.zeros(2**cols)
+    for r in range(rows):
+        first = r * cols
+        if r:
+            terms = np.zeros((2**cols, 2**cols))
+            for c in range(cols):
+                terms += right[first - cols + c, first + c] * (line[:, c][:, None] == line[:, c][None, :])
+            terms += message[:, None]
+            top = terms.max(axis=0)
+            message = top + np.log(np.exp(terms - top).sum(axis=0))
+        message = message + line @ field[first : first + cols]
+        for c in range(cols - 1):
+            message += right[first + c, first + c + 1] * (line[:, c] == line[:, c + 1])
+    return log_sum_exp(message)
