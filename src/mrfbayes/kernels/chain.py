@@ -223,3 +223,9 @@ def run_ratio(view, prior, settings, state, kept_draws, n_steps):
         else:
             counters[OUTSIDE] += 1
         _finish_step(settings, state, accepted, acceptance, kept_draws)
+
+
+@kernel
+def evaluate(view, theta):
+    """The log-likelihood at one point, for callers outside kernels."""
+    return log_likelihood(view, theta)

@@ -1,0 +1,128 @@
+"""The posterior: draws, moments, how they were made, and what to think of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mrfbayes import diagnostics
+from mrfbayes.model.field import Model
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Draws from a posterior distribution, with everything that is needed to judge and repeat them.
+
+    Attributes
+    ----------
+    draws : (chains, draws, p) theta
+    mean, sd : (p,) over all steps after warm-up, also those that thinning dropped
+    method, label, target : which method; "exact" or "approximate" target
+    acceptance : (chains,) share of proposals accepted after warm-up; None for independent draws
+    seconds : where the time went: "prepare", "compile", "chain"
+    settings : every setting of the run, the seed among them
+    warnings : what the reader has to know
+    partial : whether the run was stopped before its end
+    """
+
+    model: Model
+    draws: np.ndarray
+    log_likelihood: np.ndarray
+    mean: np.ndarray
+    sd: np.ndarray
+    method: str
+    label: str
+    target: str
+    engine: str
+    steps: int
+    warmup: int
+    thin: int
+    acceptance: np.ndarray | None
+    seconds: Mapping[str, float]
+    settings: Mapping[str, Any]
+    versions: Mapping[str, str]
+    data_digest: str
+    n: float
+    warnings: tuple[str, ...] = ()
+    partial: bool = False
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the p parameters."""
+        return self.model.parameters
+
+    @property
+    def log_odds(self) -> np.ndarray:
+        """The draws (chains, draws, p) as log-odds w."""
+        return self.model.chart.log_odds(self.draws)
+
+    @cached_property
+    def r_hat(self) -> np.ndarray:
+        """Rank-normalised split R-hat (p,)."""
+        return diagnostics.r_hat(self.draws)
+
+    @cached_property
+    def ess(self) -> np.ndarray:
+        """Bulk effective sample size (p,)."""
+        return diagnostics.ess_bulk(self.draws)
+
+    @cached_property
+    def ess_tail(self) -> np.ndarray:
+        """Tail effective sample size (p,)."""
+        return diagnostics.ess_tail(self.draws)
+
+    @cached_property
+    def mcse(self) -> np.ndarray:
+        """Monte-Carlo standard error of the mean (p,)."""
+        return diagnostics.mcse_mean(self.draws)
+
+    def summary(self, interval: float = 0.9) -> pd.DataFrame:
+        """A row per parameter: mean, sd, equal-tailed interval, Monte-Carlo error, effective sizes, R-hat."""
+        import pandas as pd
+
+        low, high = (1 - interval) / 2, (1 + interval) / 2
+        quantiles = np.quantile(self.draws, [low, high], axis=(0, 1))
+        return pd.DataFrame(
+            {
+                "mean": self.mean,
+                "sd": self.sd,
+                f"q{100 * low:g}": quantiles[0],
+                f"q{100 * high:g}": quantiles[1],
+                "mcse_mean": self.mcse,
+                "ess_bulk": self.ess,
+                "ess_tail": self.ess_tail,
+                "r_hat": self.r_hat,
+            },
+            index=pd.Index(self.parameters, name="parameter"),
+        )
+
+    def to_arviz(self) -> xr.DataTree:
+        """The draws as a DataTree (groups "posterior" and "sample_stats"), what ArviZ, PyMC and NumPyro users open."""
+        from mrfbayes.exchange import to_datatree
+
+        return to_datatree(self)
+
+    def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
+        """Write everything to one netCDF file; `mrfbayes.load` brings it back."""
+        from mrfbayes.exchange import save
+
+        save(self, path, overwrite)
+
+    def __repr__(self) -> str:
+        chains, draws, p = self.draws.shape
+        state = ", partial" if self.partial else ""
+        flags = f", {len(self.warnings)} warnings" if self.warnings else ""
+        return (
+            f"<Posterior: {self.label} ({self.target} target), {p} parameters, {chains} chains of {draws} draws"
+            f"{state}{flags}>"
+        )

@@ -1,0 +1,201 @@
+"""Runs chains in rounds of short chunks; between rounds: progress, checkpoint, Ctrl-C and time budget.
+
+All chains advance together, so whatever stops a run leaves them equally long.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+from typing import Any
+
+import numpy as np
+
+from mrfbayes.errors import SamplingError
+from mrfbayes.progress import Progress
+from mrfbayes.run.store import Checkpoint
+from mrfbayes.run.workers import ChainTask, Chunk, State, make_workers
+
+ROUND_SECONDS = 0.4  # a round of chunks over all chains: Ctrl-C answers within one
+CHECKPOINT_SECONDS = 2.0
+FIRST_CHUNK = 64
+
+
+@dataclass(frozen=True)
+class ChainRun:
+    """What came out of the chains."""
+
+    draws: np.ndarray  # (chains, kept, p)
+    log_likelihood: np.ndarray  # (chains, kept)
+    states: list[State]
+    stopped_by: str  # "", "Ctrl-C" or "time budget"
+    compile_seconds: float
+    chain_seconds: float
+    resumed_steps: int
+
+    def gather(self, name: str) -> np.ndarray:
+        """One array of all chains' states, stacked."""
+        return np.stack([state[name] for state in self.states])
+
+
+class InterruptFlag:
+    """Turns the first Ctrl-C into a flag, so that the chunk under way is finished; a second one stops at once."""
+
+    def __init__(self) -> None:
+        self.raised = False
+        self._previous: Any = None
+        self._active = threading.current_thread() is threading.main_thread()
+
+    def _raise(self, number: int, frame: FrameType | None) -> None:
+        if self.raised:
+            raise KeyboardInterrupt
+        self.raised = True
+
+    def __enter__(self) -> InterruptFlag:
+        if self._active:
+            self._previous = signal.signal(signal.SIGINT, self._raise)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._active:
+            signal.signal(signal.SIGINT, self._previous)
+
+
+class _Collector:
+    """Draws and states as they come in, on their way to memory and to the checkpoint."""
+
+    def __init__(self, states: list[State], checkpoint: Checkpoint | None) -> None:
+        self.states = states
+        self._checkpoint = checkpoint
+        self._chunks: list[list[Chunk]] = []
+        self._unwritten = 0
+        self._written_at = time.monotonic()
+        if checkpoint is not None:
+            for _, arrays in checkpoint.segments:
+                self._take(arrays)
+
+    def _take(self, arrays: dict[str, np.ndarray]) -> None:
+        n_chains = len(self.states)
+        self.states = [
+            {name.partition("/")[2]: a for name, a in arrays.items() if name.startswith(f"{c}/")}
+            for c in range(n_chains)
+        ]
+        theta, log_likelihood = arrays["draws"], arrays["log_likelihood"]
+        self._chunks.append([Chunk(self.states[c], theta[c], log_likelihood[c]) for c in range(n_chains)])
+        self._unwritten = len(self._chunks)
+
+    def add(self, chunks: list[Chunk]) -> None:
+        """Take a round of chunks."""
+        self.states = [chunk.state for chunk in chunks]
+        self._chunks.append([Chunk({}, chunk.theta, chunk.log_likelihood) for chunk in chunks])
+        if time.monotonic() - self._written_at > CHECKPOINT_SECONDS:
+            self.write()
+
+    def write(self) -> None:
+        """Append what is new to the checkpoint."""
+        if self._checkpoint is None or self._unwritten == len(self._chunks):
+            return
+        draws, log_likelihood = self._stack(self._chunks[self._unwritten :])
+        arrays = {f"{c}/{name}": array for c, state in enumerate(self.states) for name, array in state.items()}
+        self._checkpoint.append({}, {**arrays, "draws": draws, "log_likelihood": log_likelihood})
+        self._unwritten = len(self._chunks)
+        self._written_at = time.monotonic()
+
+    def _stack(self, rounds: list[list[Chunk]]) -> tuple[np.ndarray, np.ndarray]:
+        chains = list(zip(*rounds, strict=True))
+        draws = np.stack([np.concatenate([chunk.theta for chunk in chain]) for chain in chains])
+        return draws, np.stack([np.concatenate([chunk.log_likelihood for chunk in chain]) for chain in chains])
+
+    def result(self) -> tuple[np.ndarray, np.ndarray]:
+        """All draws so far."""
+        if not self._chunks:
+            p = self.states[0]["theta"].size
+            return np.empty((len(self.states), 0, p)), np.empty((len(self.states), 0))
+        return self._stack(self._chunks)
+
+
+def run_chains(
+    task: ChainTask,
+    states: list[State],
+    n_steps: int,
+    *,
+    n_workers: int = 1,
+    checkpoint: Checkpoint | None = None,
+    seconds: float | None = None,
+    progress: bool = True,
+    label: str = "sampling",
+    explain_failure: Callable[[int, State], str] | None = None,
+) -> ChainRun:
+    """Advance all chains to ``n_steps`` steps in all (warm-up included), or as far as interrupt or budget allow."""
+    from mrfbayes.kernels import chain
+
+    collector = _Collector(states, checkpoint)
+    done = resumed = int(collector.states[0]["counters"][chain.STEP])
+    workers = make_workers(task, n_workers, len(states))
+    started = time.perf_counter()
+    stopped_by = ""
+    try:
+        with InterruptFlag() as interrupt, Progress(label, n_steps, progress) as bar:
+            workers.advance(collector.states, 0)  # compiles, or loads what was compiled before
+            compiled = time.perf_counter()
+            chunk = FIRST_CHUNK
+            while done < n_steps:
+                round_started = time.perf_counter()
+                size = min(chunk, n_steps - done)
+                chunks = workers.advance(collector.states, size)
+                _check(chunks, explain_failure)
+                collector.add(chunks)
+                done += size
+                bar.update(done, _acceptance_note(chunks, task))
+                elapsed = time.perf_counter() - round_started
+                # Results do not depend on the chunk's size: the state says all.
+                chunk = max(1, int(chunk * min(4.0, 0.8 * ROUND_SECONDS / max(elapsed, 1e-9))))
+                if interrupt.raised:
+                    stopped_by = "Ctrl-C"
+                    break
+                if seconds is not None and time.perf_counter() - started > seconds:
+                    stopped_by = "time budget"
+                    break
+    finally:
+        collector.write()
+        workers.close()
+    draws, log_likelihood = collector.result()
+    finished = time.perf_counter()
+    return ChainRun(
+        draws,
+        log_likelihood,
+        collector.states,
+        stopped_by if done < n_steps else "",
+        compiled - started,
+        finished - compiled,
+        resumed,
+    )
+
+
+def _check(chunks: list[Chunk], explain: Callable[[int, State], str] | None) -> None:
+    from mrfbayes.kernels import chain
+
+    for number, chunk in enumerate(chunks):
+        if chunk.state["counters"][chain.FAILED] != chain.FINE:
+            step = int(chunk.state["counters"][chain.STEP])
+            reason = f" {explain(number, chunk.state)}" if explain else ""
+            raise SamplingError(
+                f"chain {number}, step {step}: the acceptance ratio is not a number.{reason} The draws before that "
+                "step are in the checkpoint, if one was asked for."
+            )
+
+
+def _acceptance_note(chunks: list[Chunk], task: ChainTask) -> str:
+    from mrfbayes.kernels import chain
+
+    counters = np.stack([chunk.state["counters"] for chunk in chunks]).sum(axis=0)
+    steps = int(counters[chain.STEP])
+    accepted = int(counters[chain.ACCEPTED] + counters[chain.WARM_ACCEPTED])
+    warm = "warm-up, " if int(chunks[0].state["counters"][chain.STEP]) < task.settings.n_warmup else ""
+    return f"{warm}accepting {accepted / max(steps, 1):.0%}"

@@ -1,0 +1,439 @@
+"""`mrfbayes.sample`: from data to a posterior by any method of the registry."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import platform
+import time
+import warnings as python_warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from mrfbayes.data.counts import Statistics, count
+from mrfbayes.errors import CostError, InputError, MRFWarning
+from mrfbayes.methods import Row, check_options, method_row
+from mrfbayes.methods.problem import Prepared, Problem
+from mrfbayes.model.field import Model
+from mrfbayes.posterior import Posterior
+from mrfbayes.priors import Prior
+from mrfbayes.run.driver import ChainRun, run_chains
+from mrfbayes.run.store import Checkpoint
+from mrfbayes.run.workers import ChainTask, State
+from mrfbayes.streams import Seed, child, generator, kernel_state, seed_sequence
+
+PRINTED_VARIANCE = 0.001  # sigma_Q^2, Sec. 3.3
+DENSE_LIMIT = 600  # parameters up to which the proposal learns a full covariance
+KEPT_DRAWS = 2_000  # draws a chain that thinning leaves by default
+MAX_STEPS = 10**11  # months on any machine
+MAX_DRAW_BYTES = 8 * 2**30
+PROPOSALS = ("adapted", "printed")
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The settings of a run, checked."""
+
+    steps: int
+    warmup: int
+    chains: int
+    thin: int
+    proposal: str
+    start: Any
+
+
+def sample(
+    model: Model,
+    x: Any,
+    method: str = "auto",
+    *,
+    steps: int | None = None,
+    warmup: int | None = None,
+    chains: int = 4,
+    thin: int | None = None,
+    proposal: str = "adapted",
+    start: Any = None,
+    prior: Any = "uniform",
+    rng: Seed | None = 0,
+    workers: int = 1,
+    progress: bool = True,
+    checkpoint: str | os.PathLike[str] | None = None,
+    seconds: float | None = None,
+    engine: str | None = None,
+    estimate: Any = None,
+    **method_options: Any,
+) -> Posterior:
+    """Draw from the posterior of every parameter.
+
+    Parameters
+    ----------
+    model : the field
+    x : (n, d) data, a table, a path, or `Statistics`
+    method : a key of the registry, or "auto"
+    steps : steps (or independent draws) a chain after warm-up
+    warmup : steps in which the proposal adapts; not kept
+    chains : independent chains
+    thin : keep every ``thin``-th step; moments use all of them
+    proposal : "adapted" (scale and covariance learned in warm-up, then frozen) or "printed" (as in the paper:
+        isotropic normal with variance 0.001, no warm-up)
+    start : "dispersed" (around the estimate, the default of adapted proposals), "mle", "half", or theta itself
+    prior : see `mrfbayes.priors`
+    rng : seed; the same seed gives the same draws for any number of workers
+    workers : processes over which the chains are spread
+    checkpoint : file from which a killed run goes on; a finished one is continued by asking for more steps
+    seconds : time budget; what is drawn by then is the result, marked partial
+    engine : "mh", or "direct" where the method can draw independently (then the default)
+    estimate : an estimate to use instead of making one
+    method_options : options of the method
+    """
+    statistics = count(model, x)
+    row = method_row("exact" if method == "auto" else method)
+    check_options(row, method_options)
+    seed = seed_sequence(rng)
+    problem = Problem(model, statistics, Prior(model, prior), seed, estimate, progress)
+    plan = _plan(model, statistics, steps, warmup, chains, thin, proposal, start, seconds)
+    started = time.perf_counter()
+    prepared: Prepared = row.prepare(problem, **method_options)
+    engine = _engine(engine, row, prepared, problem)
+    settings = {
+        "method": row.key,
+        "options": {**row.options, **method_options},
+        "engine": engine,
+        "prior": str(problem.prior),
+        "seed": [str(seed.entropy), list(seed.spawn_key)],
+        "chains": plan.chains,
+        "warmup": plan.warmup,
+        "thin": plan.thin,
+        "proposal": plan.proposal,
+        "start": plan.start if isinstance(plan.start, str) else "given",
+    }
+    if engine == "direct":
+        return _direct(row, problem, prepared, plan, settings, time.perf_counter() - started)
+    states = _initial_states(problem, prepared, plan)
+    preparation = time.perf_counter() - started
+    run = _chains(row, problem, prepared, plan, states, settings, workers, checkpoint, seconds, progress)
+    return _posterior(row, problem, prepared, plan, settings, run, preparation)
+
+
+def _whole(name: str, value: Any, least: int) -> int:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
+        raise InputError(f"{name} = {value!r}: must be a whole number, at least {least}.")
+    return int(value)
+
+
+def _plan(
+    model: Model,
+    statistics: Statistics,
+    steps: int | None,
+    warmup: int | None,
+    chains: int,
+    thin: int | None,
+    proposal: str,
+    start: Any,
+    seconds: float | None,
+) -> _Plan:
+    p = model.n_parameters
+    if proposal not in PROPOSALS:
+        raise InputError(f"proposal = {proposal!r}: choose one of {', '.join(map(repr, PROPOSALS))}.")
+    steps = max(20_000, 1_000 * p) if steps is None else _whole("steps", steps, 1)
+    if warmup is None:
+        warmup = 0 if proposal == "printed" else max(steps // 2, 1_000)
+    warmup, chains = _whole("warmup", warmup, 0), _whole("chains", chains, 1)
+    thin = max(1, steps // KEPT_DRAWS) if thin is None else _whole("thin", thin, 1)
+    if seconds is not None and not (isinstance(seconds, (int, float)) and seconds > 0):
+        raise InputError(f"seconds = {seconds!r}: a time budget is a positive number.")
+    if steps + warmup > MAX_STEPS and seconds is None:
+        raise CostError(
+            f"{steps + warmup:.3g} steps would take months: ask for fewer, or give a time budget (seconds=)."
+        )
+    kept = chains * (steps // thin) * p * 8
+    if kept > MAX_DRAW_BYTES:
+        raise CostError(
+            f"{chains} chains of {steps // thin} draws of {p} parameters need {kept / 2**30:.1f} GiB: raise thin= to at "
+            f"least {math.ceil(thin * kept / MAX_DRAW_BYTES)}; means and sds use all steps anyway."
+        )
+    if start is None:
+        start = "half" if proposal == "printed" else "dispersed"
+    if isinstance(start, str):
+        if start not in ("dispersed", "mle", "half"):
+            raise InputError(f"start = {start!r}: choose 'dispersed', 'mle', 'half', or give theta.")
+    else:
+        start = model.theta(start, "start")
+    return _Plan(steps, warmup, chains, thin, proposal, start)
+
+
+def _engine(engine: str | None, row: Row, prepared: Prepared, problem: Problem) -> str:
+    allowed = ["mh"] + (["direct"] if prepared.draw is not None else [])
+    chosen = allowed[-1] if engine is None else engine
+    if chosen not in allowed:
+        raise InputError(
+            f"engine = {engine!r} is not available for method {row.key!r} with prior {problem.prior}: choose one of "
+            f"{', '.join(map(repr, allowed))}."
+        )
+    return chosen
+
+
+def typical_spread(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Centre and standard deviation of each log-odds, as if every factor stood alone: for starts and proposals.
+
+    Outcome frequencies with one pseudo-count an outcome; at an estimate where one is at hand.
+    """
+    chart, statistics = problem.model.chart, problem.statistics
+    sides = chart.sides[chart.block_of]
+    tosses = statistics.n * chart.tosses[chart.block_of]
+    frequency = (statistics.counts + 1.0) / (tosses + sides)
+    information = (tosses + sides) * frequency * (1 - frequency)
+    centre = problem.estimate.log_odds if problem.has_estimate else chart.log_odds(frequency)
+    return np.asarray(centre), 1.0 / np.sqrt(information)
+
+
+def _initial_states(problem: Problem, prepared: Prepared, plan: _Plan) -> list[State]:
+    from mrfbayes.kernels import chain
+
+    model, p = problem.model, problem.model.n_parameters
+    if isinstance(plan.start, str) and plan.start == "mle":
+        problem.estimate  # noqa: B018 (made here, so that the centre below is the estimate)
+    centre, sd = typical_spread(problem)
+    is_dense = plan.proposal == "adapted" and p <= DENSE_LIMIT
+    width = p if is_dense else 1
+    states = []
+    for number in range(plan.chains):
+        seed = child(problem.seed, "chain", number)
+        if not isinstance(plan.start, str):
+            theta = plan.start.copy()
+        elif plan.start == "half":
+            theta = model.no_interaction.copy()
+        elif plan.start == "mle":
+            theta = model.chart.theta(centre)
+        else:
+            theta = model.chart.theta(centre + 1.5 * sd * generator(seed, "start").standard_normal(p))
+        spread = np.zeros((p, width))
+        if plan.proposal == "printed":
+            spread[:, 0] = math.sqrt(PRINTED_VARIANCE)
+        else:
+            at = model.chart.theta(centre)
+            scale = np.maximum(at * (1 - at) * sd, 1e-12)
+            spread[np.arange(p), np.arange(p) if is_dense else 0] = scale
+        numbers = np.zeros(chain.N_NUMBERS)
+        numbers[chain.LOG_SCALE] = 0.0 if plan.proposal == "printed" else math.log(2.38 / math.sqrt(max(p, 1)))
+        counters = np.zeros(chain.N_COUNTERS, dtype=np.int64)
+        counters[chain.WINDOW_END] = chain.FIRST_WINDOW
+        state: State = {
+            "theta": theta,
+            "proposal": np.zeros(p),
+            "normals": np.zeros(p),
+            "spread": spread,
+            "window_mean": np.zeros(p),
+            "window_square": np.zeros((p, width)),
+            "mean": np.zeros(p),
+            "square": np.zeros(p),
+            "numbers": numbers,
+            "counters": counters,
+            "random": kernel_state(seed, "moves"),
+        }
+        if prepared.carry is not None:
+            carried = prepared.carry(child(seed, "carry"), theta)
+            state |= {f"view.{name}": array for name, array in carried.items()}
+        states.append(state)
+    _evaluate_starts(problem, prepared, states)
+    return states
+
+
+def _evaluate_starts(problem: Problem, prepared: Prepared, states: list[State]) -> None:
+    from mrfbayes.kernels import chain
+    from mrfbayes.kernels.prior import log_prior
+
+    for number, state in enumerate(states):
+        log_density = float(log_prior(problem.prior.view, state["theta"]))
+        log_value = 0.0 if prepared.is_ratio else float(chain.evaluate(prepared.view, state["theta"]))
+        if not math.isfinite(log_density):
+            raise InputError(f"chain {number}: the prior {problem.prior} is zero at the start: choose another start=.")
+        if not math.isfinite(log_value):
+            raise InputError(f"chain {number}: the log-likelihood is {log_value} at the start: choose another start=.")
+        state["numbers"][chain.LOG_TARGET] = log_value + log_density
+        state["numbers"][chain.LOG_LIKELIHOOD] = log_value
+
+
+def _identity(problem: Problem, settings: Mapping[str, Any]) -> dict[str, str]:
+    """What a checkpoint must agree on; the number of steps is not in it, so that a run can be continued."""
+    text = json.dumps(settings, sort_keys=True, default=str)
+    return {
+        "model": problem.model.fingerprint,
+        "data": problem.statistics.digest,
+        "settings": hashlib.sha256(text.encode()).hexdigest(),
+        "version": version("mrfbayes"),
+    }
+
+
+def _chains(
+    row: Row,
+    problem: Problem,
+    prepared: Prepared,
+    plan: _Plan,
+    states: list[State],
+    settings: Mapping[str, Any],
+    workers: int,
+    checkpoint: str | os.PathLike[str] | None,
+    seconds: float | None,
+    progress: bool,
+) -> ChainRun:
+    from mrfbayes.kernels.chain import ChainSettings
+
+    is_dense = states[0]["spread"].shape[1] > 1
+    chain_settings = ChainSettings(plan.warmup, plan.thin, int(plan.proposal == "adapted"), int(is_dense))
+    carried = tuple(name.removeprefix("view.") for name in states[0] if name.startswith("view."))
+    task = ChainTask(prepared.view, problem.prior.view, chain_settings, prepared.is_ratio, carried)
+
+    def explain(number: int, state: State) -> str:
+        j = int(np.argmin(np.minimum(state["proposal"], 1 - state["proposal"])))
+        name = problem.model.parameters[j]
+        return f"Proposal nearest to the boundary: {name} = {state['proposal'][j]:.6g}."
+
+    store = None if checkpoint is None else Checkpoint(checkpoint, _identity(problem, settings))
+    try:
+        return run_chains(
+            task,
+            states,
+            plan.warmup + plan.steps,
+            n_workers=_whole("workers", workers, 1),
+            checkpoint=store,
+            seconds=seconds,
+            progress=progress,
+            label=row.label,
+            explain_failure=explain,
+        )
+    finally:
+        if store is not None:
+            store.close()
+
+
+def _posterior(
+    row: Row,
+    problem: Problem,
+    prepared: Prepared,
+    plan: _Plan,
+    settings: Mapping[str, Any],
+    run: ChainRun,
+    preparation: float,
+) -> Posterior:
+    from mrfbayes.kernels import chain
+
+    counters, means, squares = run.gather("counters"), run.gather("mean"), run.gather("square")
+    kept_steps = np.maximum(counters[:, chain.STEP] - plan.warmup, 0)
+    steps = int(kept_steps[0])
+    mean = means.mean(axis=0)
+    total = squares.sum(axis=0) + steps * ((means - mean) ** 2).sum(axis=0)
+    sd = np.sqrt(total / max(len(means) * steps - 1, 1))
+    acceptance = counters[:, chain.ACCEPTED] / np.maximum(kept_steps, 1)
+    found = [*problem.statistics.warnings, *prepared.warnings]
+    if problem.has_estimate:
+        found += list(getattr(problem.estimate, "warnings", ()))
+    if run.stopped_by:
+        found.append(f"stopped by {run.stopped_by} after {steps} of {plan.steps} steps: the result is partial.")
+    draws_made = run.draws.shape[1] > 0
+    posterior = Posterior(
+        model=problem.model,
+        draws=run.draws,
+        log_likelihood=run.log_likelihood,
+        mean=mean if draws_made else np.full(mean.size, np.nan),
+        sd=sd if draws_made else np.full(mean.size, np.nan),
+        method=row.key,
+        label=row.label,
+        target=row.target,
+        engine="mh",
+        steps=steps,
+        warmup=plan.warmup,
+        thin=plan.thin,
+        acceptance=acceptance,
+        seconds={"prepare": preparation, "compile": run.compile_seconds, "chain": run.chain_seconds},
+        settings=settings,
+        versions=versions(),
+        data_digest=problem.statistics.digest,
+        n=problem.statistics.n,
+        warnings=tuple(dict.fromkeys(found)),
+        partial=bool(run.stopped_by),
+        details={
+            **prepared.details,
+            "outside": (counters[:, chain.OUTSIDE] / np.maximum(counters[:, chain.STEP], 1)).tolist(),
+            "resumed_steps": run.resumed_steps,
+        },
+    )
+    return _with_doubts(posterior)
+
+
+def _direct(
+    row: Row,
+    problem: Problem,
+    prepared: Prepared,
+    plan: _Plan,
+    settings: Mapping[str, Any],
+    preparation: float,
+) -> Posterior:
+    """Independent draws: no chain, no warm-up, and nothing to thin."""
+    assert prepared.draw is not None
+    started = time.perf_counter()
+    size = max(plan.steps // plan.thin, 1)
+    drawn = prepared.draw(plan.chains * size, child(problem.seed, "direct"))
+    draws = drawn.reshape(plan.chains, size, -1)
+    found = [*problem.statistics.warnings, *prepared.warnings]
+    if problem.has_estimate:
+        found += list(getattr(problem.estimate, "warnings", ()))
+    return Posterior(
+        model=problem.model,
+        draws=draws,
+        log_likelihood=np.zeros(draws.shape[:2]),
+        mean=draws.mean(axis=(0, 1)),
+        sd=draws.std(axis=(0, 1), ddof=1),
+        method=row.key,
+        label=row.label,
+        target=row.target,
+        engine="direct",
+        steps=size,
+        warmup=0,
+        thin=1,
+        acceptance=None,
+        seconds={"prepare": preparation, "compile": 0.0, "chain": time.perf_counter() - started},
+        settings=settings,
+        versions=versions(),
+        data_digest=problem.statistics.digest,
+        n=problem.statistics.n,
+        warnings=tuple(dict.fromkeys(found)),
+        details=dict(prepared.details),
+    )
+
+
+def _with_doubts(posterior: Posterior) -> Posterior:
+    """The same posterior with what its diagnostics say added to its warnings, and said aloud."""
+    from dataclasses import replace
+
+    doubts = []
+    if posterior.acceptance is not None and posterior.steps:
+        rate = float(posterior.acceptance.mean())
+        if rate < 0.01 or rate > 0.99:
+            doubts.append(
+                f"{rate:.2%} of the proposals were accepted: the chain hardly moves where it is below 1 %, and moves in "
+                "steps too small where it is above 99 %; use proposal='adapted' or a longer warm-up."
+            )
+    if posterior.draws.shape[1] >= 8 and posterior.model.n_parameters:
+        worst = float(np.nanmax(posterior.r_hat)) if np.isfinite(posterior.r_hat).any() else math.inf
+        smallest = float(np.nanmin(posterior.ess)) if np.isfinite(posterior.ess).any() else 0.0
+        if worst > 1.01 or smallest < 100 * len(posterior.draws):
+            doubts.append(
+                f"largest R-hat {worst:.3f}, smallest effective sample size {smallest:.0f} of "
+                f"{posterior.draws.shape[0] * posterior.draws.shape[1]} draws: run longer (steps=) before quoting quantiles."
+            )
+    for text in doubts:
+        python_warnings.warn(text, MRFWarning, stacklevel=4)
+    return replace(posterior, warnings=(*posterior.warnings, *doubts))
+
+
+def versions() -> dict[str, str]:
+    """Versions of everything that a result depends on."""
+    names = ("mrfbayes", "numba", "numpy")
+    return {"python": platform.python_version(), **{name: version(name) for name in names}}
