@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from mrfbayes import __version__
 from mrfbayes.data.counts import Statistics, count
 from mrfbayes.errors import CostError, InputError, MRFWarning
 from mrfbayes.methods import Row, check_options, method_row
@@ -155,8 +156,8 @@ def _plan(
     kept = chains * (steps // thin) * p * 8
     if kept > MAX_DRAW_BYTES:
         raise CostError(
-            f"{chains} chains of {steps // thin} draws of {p} parameters need {kept / 2**30:.1f} GiB: raise thin= to at "
-            f"least {math.ceil(thin * kept / MAX_DRAW_BYTES)}; means and sds use all steps anyway."
+            f"{chains} chains of {steps // thin} draws of {p} parameters need {kept / 2**30:.1f} GiB: raise thin= to "
+            f"at least {math.ceil(thin * kept / MAX_DRAW_BYTES)}; means and sds use all steps anyway."
         )
     if start is None:
         start = "half" if proposal == "printed" else "dispersed"
@@ -267,7 +268,7 @@ def _identity(problem: Problem, settings: Mapping[str, Any]) -> dict[str, str]:
         "model": problem.model.fingerprint,
         "data": problem.statistics.digest,
         "settings": hashlib.sha256(text.encode()).hexdigest(),
-        "version": version("mrfbayes"),
+        "version": __version__,
     }
 
 
@@ -417,16 +418,17 @@ def _with_doubts(posterior: Posterior) -> Posterior:
         rate = float(posterior.acceptance.mean())
         if rate < 0.01 or rate > 0.99:
             doubts.append(
-                f"{rate:.2%} of the proposals were accepted: the chain hardly moves where it is below 1 %, and moves in "
-                "steps too small where it is above 99 %; use proposal='adapted' or a longer warm-up."
+                f"{rate:.2%} of the proposals were accepted: below 1 % the chain hardly moves, above 99 % its steps "
+                "are too small; use proposal='adapted' or a longer warm-up."
             )
     if posterior.draws.shape[1] >= 8 and posterior.model.n_parameters:
         worst = float(np.nanmax(posterior.r_hat)) if np.isfinite(posterior.r_hat).any() else math.inf
         smallest = float(np.nanmin(posterior.ess)) if np.isfinite(posterior.ess).any() else 0.0
+        kept = posterior.draws.shape[0] * posterior.draws.shape[1]
         if worst > 1.01 or smallest < 100 * len(posterior.draws):
             doubts.append(
-                f"largest R-hat {worst:.3f}, smallest effective sample size {smallest:.0f} of "
-                f"{posterior.draws.shape[0] * posterior.draws.shape[1]} draws: run longer (steps=) before quoting quantiles."
+                f"largest R-hat {worst:.3f}, smallest effective sample size {smallest:.0f} of {kept} draws: run longer "
+                "(steps=) before quoting quantiles."
             )
     for text in doubts:
         python_warnings.warn(text, MRFWarning, stacklevel=4)
@@ -435,5 +437,8 @@ def _with_doubts(posterior: Posterior) -> Posterior:
 
 def versions() -> dict[str, str]:
     """Versions of everything that a result depends on."""
-    names = ("mrfbayes", "numba", "numpy")
-    return {"python": platform.python_version(), **{name: version(name) for name in names}}
+    return {
+        "mrfbayes": __version__,
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("numba", "numpy")},
+    }

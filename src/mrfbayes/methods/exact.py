@@ -1,0 +1,110 @@
+r"""The likelihood itself (Exact-L), log Z by recursion (Reeves & Pettitt 2004).
+
+.. math:: \log L(\theta) = \sum_j w_j s_j - n A(w), \qquad w = \mathrm{logit}\,\theta
+
+Differs from the paper: nothing in what is computed. On a grid the recursion goes node by node with 2^min(rows, columns)
+states; on any other graph it follows an elimination order. The paper's own field needs no logarithm of odds: its
+weights are theta and 1 - theta.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mrfbayes.kernels.chart import log_odds_into
+from mrfbayes.kernels.contracts import implements, log_likelihood
+from mrfbayes.kernels.jit import kernel
+from mrfbayes.kernels.linear import apply_map
+from mrfbayes.kernels.transfer import GridLayout, grid_layout, transfer_log_z, transfer_log_z_theta, transfer_scratch
+from mrfbayes.methods.problem import Prepared, Problem, writable
+from mrfbayes.model.lower import LinearMap
+
+
+class CoinGridView(NamedTuple):
+    """The paper's field: one agreement coin an edge of a grid."""
+
+    layout: GridLayout
+    agreements: np.ndarray  # (p,) alpha_j
+    n: float
+    scratch: np.ndarray
+
+
+class Lowered(NamedTuple):
+    """How theta becomes potentials, and the data's side of the log-likelihood."""
+
+    offset: np.ndarray  # (B+1,) of the chart
+    forward: LinearMap
+    slope: np.ndarray  # (p,) s - n * constant
+    n: float
+    log_odds: np.ndarray  # (p,) scratch
+    potentials: np.ndarray  # (rows of M,) scratch
+    n_node_rows: int
+
+
+class FieldGridView(NamedTuple):
+    """Any binary field on a grid."""
+
+    layout: GridLayout
+    lowered: Lowered
+    scratch: np.ndarray
+
+
+@implements(log_likelihood, CoinGridView)
+@kernel
+def coin_grid_log_likelihood(view, theta):
+    total = 0.0
+    for j in range(theta.size):
+        total += view.agreements[j] * math.log(theta[j]) + (view.n - view.agreements[j]) * math.log(1.0 - theta[j])
+    return total - view.n * transfer_log_z_theta(view.layout, theta, view.scratch)
+
+
+@kernel
+def lower_theta(lowered, theta):
+    """Fill the potentials at theta; returns the part of the log-likelihood that is linear in w."""
+    log_odds_into(lowered.offset, theta, lowered.log_odds)
+    apply_map(lowered.forward, lowered.log_odds, lowered.potentials)
+    total = 0.0
+    for j in range(theta.size):
+        total += lowered.slope[j] * lowered.log_odds[j]
+    return total
+
+
+@implements(log_likelihood, FieldGridView)
+@kernel
+def field_grid_log_likelihood(view, theta):
+    linear = lower_theta(view.lowered, theta)
+    nodes = view.lowered.n_node_rows
+    field, coupling = view.lowered.potentials[:nodes], view.lowered.potentials[nodes:]
+    return linear - view.lowered.n * transfer_log_z(view.layout, field, coupling, view.scratch)
+
+
+def lowered_data(problem: Problem) -> Lowered:
+    """The parts of a view that every exact kernel shares."""
+    lowering, statistics = problem.model.lowering, problem.statistics
+    return Lowered(
+        writable(problem.model.chart.offset, np.int64),
+        LinearMap(*(writable(part, part.dtype) for part in lowering.forward)),
+        writable(statistics.counts - statistics.n * lowering.constant),
+        float(statistics.n),
+        np.zeros(problem.model.n_parameters),
+        np.zeros(lowering.n_rows),
+        lowering.n_node_rows,
+    )
+
+
+def prepare(problem: Problem) -> Prepared:
+    """The exact likelihood of any field whose partition function is feasible."""
+    model, statistics = problem.model, problem.statistics
+    assert model.grid_shape is not None
+    layout = grid_layout(*model.grid_shape)
+    layout = GridLayout(*(writable(part, part.dtype) if isinstance(part, np.ndarray) else part for part in layout))
+    scratch = np.zeros(transfer_scratch(layout, "log_z"))
+    view: Any
+    if model.lowering.is_plain:
+        view = CoinGridView(layout, writable(statistics.counts), float(statistics.n), scratch)
+    else:
+        view = FieldGridView(layout, lowered_data(problem), scratch)
+    return Prepared(view, details={"recursion": "grid"})
