@@ -222,6 +222,7 @@ def _initial_states(problem: Problem, prepared: Prepared, plan: _Plan) -> list[S
             scale = np.maximum(at * (1 - at) * sd, 1e-12)
             spread[np.arange(p), np.arange(p) if is_dense else 0] = scale
         numbers = np.zeros(chain.N_NUMBERS)
+        numbers[chain.LOG_TARGET] = np.nan
         numbers[chain.LOG_SCALE] = 0.0 if plan.proposal == "printed" else math.log(2.38 / math.sqrt(max(p, 1)))
         counters = np.zeros(chain.N_COUNTERS, dtype=np.int64)
         counters[chain.WINDOW_END] = chain.FIRST_WINDOW
@@ -242,23 +243,7 @@ def _initial_states(problem: Problem, prepared: Prepared, plan: _Plan) -> list[S
             carried = prepared.carry(child(seed, "carry"), theta)
             state |= {f"view.{name}": array for name, array in carried.items()}
         states.append(state)
-    _evaluate_starts(problem, prepared, states)
     return states
-
-
-def _evaluate_starts(problem: Problem, prepared: Prepared, states: list[State]) -> None:
-    from mrfbayes.kernels import chain
-    from mrfbayes.kernels.prior import log_prior
-
-    for number, state in enumerate(states):
-        log_density = float(log_prior(problem.prior.view, state["theta"]))
-        log_value = 0.0 if prepared.is_ratio else float(chain.evaluate(prepared.view, state["theta"]))
-        if not math.isfinite(log_density):
-            raise InputError(f"chain {number}: the prior {problem.prior} is zero at the start: choose another start=.")
-        if not math.isfinite(log_value):
-            raise InputError(f"chain {number}: the log-likelihood is {log_value} at the start: choose another start=.")
-        state["numbers"][chain.LOG_TARGET] = log_value + log_density
-        state["numbers"][chain.LOG_LIKELIHOOD] = log_value
 
 
 def _identity(problem: Problem, settings: Mapping[str, Any]) -> dict[str, str]:

@@ -20,7 +20,7 @@ from mrfbayes.kernels.random import fill_normal, uniform
 STEP, ACCEPTED, WARM_ACCEPTED, OUTSIDE, KEPT, WINDOW_END, WINDOW_COUNT, FAILED, NOISE_COUNT = range(9)
 N_COUNTERS = 9
 # Places in ChainState.numbers
-LOG_TARGET, LOG_SCALE, NOISE_SUM, LOG_LIKELIHOOD = range(4)
+LOG_TARGET, LOG_SCALE, NOISE_SUM, LOG_LIKELIHOOD = range(4)  # a target of nan has not been evaluated yet
 N_NUMBERS = 4
 # Values of FAILED
 FINE, NOT_A_NUMBER = range(2)
@@ -182,8 +182,11 @@ def _finish_step(settings, state, accepted, acceptance, kept_draws):
 
 @kernel
 def run_likelihood(view, prior, settings, state, kept_draws, n_steps):
-    """``n_steps`` steps of a method with a likelihood."""
+    """``n_steps`` steps of a method with a likelihood; none at all evaluates the start."""
     counters, numbers = state.counters, state.numbers
+    if math.isnan(numbers[LOG_TARGET]):
+        numbers[LOG_LIKELIHOOD] = log_likelihood(view, state.theta)
+        numbers[LOG_TARGET] = numbers[LOG_LIKELIHOOD] + log_prior(prior, state.theta)
     for _ in range(n_steps):
         propose(settings, state)
         accepted, acceptance = False, 0.0
@@ -208,6 +211,8 @@ def run_likelihood(view, prior, settings, state, kept_draws, n_steps):
 def run_ratio(view, prior, settings, state, kept_draws, n_steps):
     """The same for a method that estimates likelihood ratios and may carry particles in its view."""
     counters = state.counters
+    if math.isnan(state.numbers[LOG_TARGET]):
+        state.numbers[LOG_TARGET] = log_prior(prior, state.theta)
     for _ in range(n_steps):
         propose(settings, state)
         accepted, acceptance = False, 0.0
@@ -223,9 +228,3 @@ def run_ratio(view, prior, settings, state, kept_draws, n_steps):
         else:
             counters[OUTSIDE] += 1
         _finish_step(settings, state, accepted, acceptance, kept_draws)
-
-
-@kernel
-def evaluate(view, theta):
-    """The log-likelihood at one point, for callers outside kernels."""
-    return log_likelihood(view, theta)

@@ -5,6 +5,7 @@ All chains advance together, so whatever stops a run leaves them equally long.
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 import time
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mrfbayes.errors import SamplingError
+from mrfbayes.errors import InputError, SamplingError
 from mrfbayes.progress import Progress
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import ChainTask, Chunk, State, make_workers
@@ -142,8 +143,10 @@ def run_chains(
     stopped_by = ""
     try:
         with InterruptFlag() as interrupt, Progress(label, n_steps, progress) as bar:
-            workers.advance(collector.states, 0)  # compiles, or loads what was compiled before
+            # No step at all: compiles (or loads what was compiled before) and evaluates the start.
+            collector.states = [chunk.state for chunk in workers.advance(collector.states, 0)]
             compiled = time.perf_counter()
+            _check_start(collector.states)
             chunk = FIRST_CHUNK
             while done < n_steps:
                 round_started = time.perf_counter()
@@ -176,6 +179,18 @@ def run_chains(
         finished - compiled,
         resumed,
     )
+
+
+def _check_start(states: list[State]) -> None:
+    from mrfbayes.kernels import chain
+
+    for number, state in enumerate(states):
+        value = float(state["numbers"][chain.LOG_TARGET])
+        if not math.isfinite(value):
+            raise InputError(
+                f"chain {number}: the log of prior times likelihood is {value} at the start: choose another start=, "
+                "or a prior that is positive there."
+            )
 
 
 def _check(chunks: list[Chunk], explain: Callable[[int, State], str] | None) -> None:
