@@ -1,0 +1,47 @@
+# Every target sets up what it needs in .venv, from a bare clone: Python 3.11+ and the package registry are enough.
+SHELL := /bin/bash
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: demo test quick lint types imports check slow benchmarks clean
+
+demo: .venv/.core
+	@$(BIN)/mrfbayes demo
+
+test: lint types imports check
+
+quick: .venv/.test
+	@$(BIN)/ruff check -q src tests
+	@$(PYTEST) -x -m quick
+
+lint: .venv/.test
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks
+
+types: .venv/.test
+	$(BIN)/mypy
+
+imports: .venv/.test
+	$(BIN)/lint-imports
+
+check: .venv/.test
+	$(PYTEST) -n 2 --dist loadfile
+
+slow: .venv/.test
+	$(PYTEST) tests/slow
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install -q --upgrade pip
+
+.venv/.core: pyproject.toml constraints.txt | .venv/bin/python
+	$(BIN)/python -m pip install -q -c constraints.txt -e .
+	@touch $@
+
+.venv/.test: pyproject.toml constraints.txt | .venv/bin/python
+	$(BIN)/python -m pip install -q -c constraints.txt -e ".[test]"
+	@touch .venv/.core $@
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,150 @@
+"""The commands. Each imports what it needs when it runs, so that ``--help`` answers at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mrfbayes.cli.options import Complete, Coupling, Fields, Graph, Grid, States, Tied, build_model
+
+app = typer.Typer(
+    name="mrfbayes",
+    help="Bayesian parameter learning of discrete Markov random fields.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=True,
+)
+
+Data = Annotated[Path, typer.Argument(help="CSV or Parquet file, one observation a row.")]
+Drop = Annotated[bool, typer.Option("--missing-drop", help="Leave out rows with missing values, and say how many.")]
+Seed = Annotated[int, typer.Option("--rng", help="Seed.", min=0)]
+
+
+@app.command()
+def sample(
+    data: Data,
+    grid: Grid = "",
+    graph: Graph = None,
+    complete: Complete = False,
+    fields: Fields = False,
+    tied: Tied = "no",
+    states: States = 2,
+    coupling: Coupling = "agreement",
+    method: Annotated[str, typer.Option(help="Method; see `mrfbayes methods`.")] = "auto",
+    steps: Annotated[int | None, typer.Option(help="Steps a chain after warm-up.")] = None,
+    warmup: Annotated[int | None, typer.Option(help="Steps of warm-up.")] = None,
+    chains: Annotated[int, typer.Option(help="Chains.")] = 4,
+    prior: Annotated[str, typer.Option(help="Prior, e.g. 'uniform', 'beta(2, 2)', 'normal(0, 1)'.")] = "uniform",
+    workers: Annotated[int, typer.Option(help="Processes.")] = 1,
+    checkpoint: Annotated[Path | None, typer.Option(help="File from which a killed run goes on.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Time budget.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Result file (netCDF).")] = None,
+    overwrite: Annotated[bool, typer.Option(help="Replace the result file.")] = False,
+    missing_drop: Drop = False,
+    rng: Seed = 0,
+) -> None:
+    """Draw from the posterior of every parameter and print a summary."""
+    import mrfbayes as mb
+    from mrfbayes.cli.show import quiet_warnings, show_posterior
+    from mrfbayes.data.read import column_names
+    from mrfbayes.errors import InputError
+
+    if out is not None and out.exists() and not overwrite:
+        raise InputError(f"{out} exists: choose another name, or pass --overwrite.")
+    columns = column_names(data) if complete else None
+    model = build_model(grid, graph, complete, fields, tied, states, coupling, columns)
+    with quiet_warnings():  # they are in the result and printed with it
+        statistics = mb.count(model, data, missing="drop" if missing_drop else "refuse")
+        posterior = mb.sample(
+            model,
+            statistics,
+            method,
+            steps=steps,
+            warmup=warmup,
+            chains=chains,
+            prior=prior,
+            workers=workers,
+            checkpoint=checkpoint,
+            seconds=seconds,
+            rng=rng,
+        )
+    show_posterior(posterior)
+    if out is not None:
+        posterior.save(out, overwrite=overwrite)
+        typer.echo(f"saved to {out}")
+
+
+@app.command()
+def summary(
+    result: Annotated[Path, typer.Argument(help="Result file.")],
+    csv: Annotated[Path | None, typer.Option(help="Write the table here as CSV.")] = None,
+) -> None:
+    """Print the summary of a saved result."""
+    import mrfbayes as mb
+    from mrfbayes.cli.show import show_posterior, write_csv
+
+    posterior = mb.load(result)
+    show_posterior(posterior)
+    if csv is not None:
+        write_csv(posterior.summary(), csv)
+        typer.echo(f"written to {csv}")
+
+
+@app.command()
+def cost(
+    grid: Grid = "",
+    graph: Graph = None,
+    fields: Fields = False,
+    tied: Tied = "no",
+    states: States = 2,
+    coupling: Coupling = "agreement",
+) -> None:
+    """Say what exact inference on a field would cost, before anything is run."""
+    import mrfbayes as mb
+
+    typer.echo(str(mb.cost(build_model(grid, graph, False, fields, tied, states, coupling))))
+
+
+@app.command()
+def simulate(
+    theta: Annotated[float, typer.Argument(help="One weight for all parameters.")],
+    n: Annotated[int, typer.Argument(help="Number of observations.")],
+    out: Annotated[Path, typer.Option("--out", help="CSV file to write.")],
+    grid: Grid = "",
+    graph: Graph = None,
+    fields: Fields = False,
+    tied: Tied = "no",
+    states: States = 2,
+    coupling: Coupling = "agreement",
+    sampler: Annotated[str, typer.Option(help="auto, exact, cftp, gibbs or swendsen-wang.")] = "auto",
+    overwrite: Annotated[bool, typer.Option(help="Replace the file.")] = False,
+    rng: Seed = 0,
+) -> None:
+    """Simulate observations of a field."""
+    import mrfbayes as mb
+    from mrfbayes.cli.show import write_rows
+    from mrfbayes.errors import InputError
+
+    if out.exists() and not overwrite:
+        raise InputError(f"{out} exists: choose another name, or pass --overwrite.")
+    model = build_model(grid, graph, False, fields, tied, states, coupling)
+    write_rows(model.nodes, mb.simulate(model, theta, n, sampler=sampler, rng=rng), out)
+    typer.echo(f"{n} observations of {model.n_nodes} nodes written to {out}")
+
+
+@app.command()
+def methods() -> None:
+    """List the methods."""
+    from mrfbayes.cli.show import show_methods
+
+    show_methods()
+
+
+@app.command()
+def demo() -> None:
+    """The main job on embedded data: from a questionnaire to the posterior of every coupling."""
+    from mrfbayes.cli.demo import run_demo
+
+    run_demo()

@@ -1,0 +1,63 @@
+"""Options that several commands share, and the model that they describe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mrfbayes.errors import InputError
+
+if TYPE_CHECKING:
+    from mrfbayes.model.field import Model
+
+Grid = Annotated[str, typer.Option("--grid", help="Grid, as ROWSxCOLUMNS.", metavar="RxC", rich_help_panel="Model")]
+Graph = Annotated[
+    Path | None, typer.Option("--graph", help="Edge list (CSV) or GraphML file.", rich_help_panel="Model")
+]
+Complete = Annotated[
+    bool, typer.Option("--complete", help="Every pair of the data's columns is an edge.", rich_help_panel="Model")
+]
+Fields = Annotated[bool, typer.Option("--fields/--no-fields", help="A factor per node.", rich_help_panel="Model")]
+Tied = Annotated[
+    str, typer.Option("--tied", help="no, yes or direction (grids): share parameters.", rich_help_panel="Model")
+]
+States = Annotated[int, typer.Option("--states", help="States per node.", rich_help_panel="Model")]
+Coupling = Annotated[
+    str, typer.Option("--coupling", help="agreement, both-one, score or table.", rich_help_panel="Model")
+]
+
+
+def build_model(
+    grid: str,
+    graph: Path | None,
+    complete: bool,
+    fields: bool,
+    tied: str,
+    states: int,
+    coupling: str,
+    columns: list[str] | None = None,
+) -> Model:
+    """The model that the options describe."""
+    from mrfbayes.model.build import graph as build_graph
+    from mrfbayes.model.build import grid as build_grid
+
+    if (bool(grid) + (graph is not None) + complete) != 1:
+        raise InputError("which field? Give exactly one of --grid RxC, --graph FILE and --complete.")
+    if tied not in ("no", "yes", "direction"):
+        raise InputError(f"--tied {tied}: choose no, yes or direction.")
+    tie: bool | str = {"no": False, "yes": True}.get(tied, "direction")
+    if grid:
+        rows, _, cols = grid.lower().partition("x")
+        if not (rows.isdigit() and cols.isdigit()):
+            raise InputError(f"--grid {grid}: write rows x columns, for example 8x8.")
+        return build_grid(int(rows), int(cols), states=states, fields=fields, tied=tie, coupling=coupling)
+    if tie == "direction":
+        raise InputError("--tied direction is for grids: only there edges have directions.")
+    if complete:
+        if not columns:
+            raise InputError("--complete needs a data file whose columns have names.")
+        edges = [(u, v) for i, u in enumerate(columns) for v in columns[i + 1 :]]
+        return build_graph(edges, nodes=columns, states=states, fields=fields, tied=bool(tie), coupling=coupling)
+    return build_graph(graph, states=states, fields=fields, tied=bool(tie), coupling=coupling)
