@@ -100,7 +100,8 @@ def prepare(problem: Problem) -> Prepared:
     model, statistics = problem.model, problem.statistics
     assert model.grid_shape is not None
     layout = grid_layout(*model.grid_shape)
-    layout = GridLayout(*(writable(part, part.dtype) if isinstance(part, np.ndarray) else part for part in layout))
+    arrays = {name: writable(getattr(layout, name), np.int64) for name in ("node", "along", "across")}
+    layout = layout._replace(**arrays)
     scratch = np.zeros(transfer_scratch(layout, "log_z"))
     view: Any
     if model.lowering.is_plain:

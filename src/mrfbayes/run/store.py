@@ -92,14 +92,18 @@ class Checkpoint:
             self._file: BinaryIO = open(self.path, "r+b" if existed else "x+b")  # noqa: SIM115 (closed by close)
         except OSError as error:
             raise InputError(f"checkpoint {self.path}: cannot be written ({error.strerror}).") from None
-        self._lock()
         self.segments: list[tuple[dict[str, Any], dict[str, np.ndarray]]] = []
-        if existed and os.fstat(self._file.fileno()).st_size:
-            self._recover()
-        else:
-            self._file.write(MAGIC)
-            self.append({"identity": self.identity}, {})
-            _sync_directory(self.path.parent)
+        try:
+            self._lock()
+            if existed and os.fstat(self._file.fileno()).st_size:
+                self._recover()
+            else:
+                self._file.write(MAGIC)
+                self.append({"identity": self.identity}, {})
+                _sync_directory(self.path.parent)
+        except BaseException:
+            self._file.close()
+            raise
 
     def _lock(self) -> None:
         import fcntl
@@ -107,13 +111,11 @@ class Checkpoint:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            self._file.close()
             raise InputError(f"checkpoint {self.path} is in use by another process: choose another file.") from None
 
     def _recover(self) -> None:
         self._file.seek(0)
         if self._file.read(len(MAGIC)) != MAGIC:
-            self._file.close()
             raise InputError(f"checkpoint {self.path} is not a checkpoint of mrfbayes: choose another file.")
         good = self._file.tell()
         first = True
@@ -132,7 +134,6 @@ class Checkpoint:
     def _check_identity(self, found: Mapping[str, str]) -> None:
         for key, value in self.identity.items():
             if found.get(key) != value:
-                self._file.close()
                 raise InputError(
                     f"checkpoint {self.path} belongs to another run: its {key} differs. Use the same data, settings "
                     "and version, or choose another file."
