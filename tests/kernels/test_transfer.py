@@ -12,6 +12,7 @@ from mrfbayes.kernels.transfer import (
     transfer_scratch,
 )
 from mrfbayes.kernels.transfer_moments import transfer_moments
+from mrfbayes.kernels.transfer_series import transfer_log_z_series, transfer_taylor
 
 SMALL = [(1, 1), (1, 2), (1, 7), (6, 1), (2, 2), (2, 3), (3, 2), (4, 2), (2, 5), (3, 3), (3, 4), (4, 3), (5, 2)]
 FEWEST_LINES = 1  # block_bytes that keep as few lines at once as the layout allows
@@ -167,3 +168,78 @@ def test_memory_of_wide_and_long_grids_stays_reasonable():
     assert transfer_bytes(16, 16, "moments") < 30e6
     assert transfer_bytes(10, 500, "moments") < 5e6
     assert transfer_bytes(20, 20, "moments") < 500e6
+
+
+def taylor(layout, field, coupling, direction):
+    """All statistics, (3, d + m): value, first and second derivative along ``direction`` (d + m,)."""
+    d = len(field)
+    node_series, agree_series = np.full((3, d), np.nan), np.full((3, len(coupling)), np.nan)
+    log_z = transfer_taylor(
+        layout,
+        field,
+        coupling,
+        direction[:d].copy(),
+        direction[d:].copy(),
+        scratch_of(layout, "taylor"),
+        node_series,
+        agree_series,
+    )
+    return log_z, np.hstack([node_series, agree_series])
+
+
+@pytest.mark.parametrize(("rows", "cols"), SMALL)
+@pytest.mark.parametrize("block_bytes", [FEWEST_LINES, 2**19])
+def test_taylor_series_are_the_enumerated_cumulants(rows, cols, block_bytes):
+    field, coupling, pairs = random_field(rows, cols, 8, 1.0)
+    direction = np.random.default_rng([rows, cols, 9]).normal(size=len(field) + len(coupling))
+    log_z, series = taylor(grid_layout(rows, cols, block_bytes), field, coupling, direction)
+    mean, covariance, third = oracles.binary_cumulants(field, coupling, pairs)
+    assert log_z == pytest.approx(oracles.binary_log_z(field, coupling, pairs), rel=1e-12)
+    np.testing.assert_allclose(series[0], mean, rtol=1e-12)
+    # Single entries may cancel to nothing: errors count against the largest that the direction can produce.
+    np.testing.assert_allclose(series[1], covariance @ direction, rtol=1e-12, atol=1e-14 * np.abs(direction).sum())
+    np.testing.assert_allclose(
+        series[2], third @ direction @ direction, rtol=1e-12, atol=1e-14 * np.abs(direction).sum() ** 2
+    )
+
+
+def test_log_z_series_are_the_enumerated_derivatives():
+    field, coupling, pairs = random_field(3, 4, 10, 1.0)
+    direction = np.random.default_rng(11).normal(size=len(field) + len(coupling))
+    log_z, series = taylor(grid_layout(3, 4), field, coupling, direction)
+    out = np.full(4, np.nan)
+    parts = direction[:12].copy(), direction[12:].copy(), series[:, :12].copy(), series[:, 12:].copy()
+    transfer_log_z_series(log_z, *parts, out)
+    mean, covariance, third = oracles.binary_cumulants(field, coupling, pairs)
+    expected = [
+        oracles.binary_log_z(field, coupling, pairs),
+        mean @ direction,
+        covariance @ direction @ direction,
+        third @ direction @ direction @ direction,
+    ]
+    np.testing.assert_allclose(out, expected, rtol=1e-12)
+
+
+def test_series_of_a_long_strip_do_not_cancel():
+    """Thousands of statistics move at once, so E[v.T]^2 is about 1e6; the exact symmetries of cumulants still hold."""
+    rows, cols = 300, 6
+    field, coupling, _ = random_field(rows, cols, 12, 0.8)
+    rng = np.random.default_rng(13)
+    u, v = rng.uniform(0.5, 1.5, size=(2, len(field) + len(coupling)))
+    layout = grid_layout(rows, cols)
+    _, along_u = taylor(layout, field, coupling, u)
+    _, along_v = taylor(layout, field, coupling, v)
+    _, along_sum = taylor(layout, field, coupling, u + v)
+    _, along_difference = taylor(layout, field, coupling, u - v)
+    assert v @ along_u[1] == pytest.approx(u @ along_v[1], rel=1e-12)
+    np.testing.assert_allclose(along_sum[1], along_u[1] + along_v[1], rtol=1e-11, atol=1e-12)
+    assert v @ (along_sum[2] - along_difference[2]) == pytest.approx(4.0 * u @ along_v[2], rel=1e-11)
+    _, node_mean, agree_mean = moments(layout, field, coupling)
+    np.testing.assert_allclose(along_u[0], np.concatenate([node_mean, agree_mean]), rtol=1e-12)
+
+
+def test_series_of_strong_couplings_stay_finite():
+    field, coupling = strip(60, 10, 30.0, 14)
+    log_z, series = taylor(grid_layout(60, 10), field, coupling, np.ones(len(field) + len(coupling)))
+    assert np.isfinite(series).all()
+    assert log_z == pytest.approx(moments(grid_layout(60, 10), field, coupling)[0], rel=1e-12)

@@ -75,13 +75,18 @@ def grid_layout(rows: int, cols: int, block_bytes: int = 2**19) -> GridLayout:
 def transfer_scratch(layout: GridLayout, work: str) -> int:
     """How many float64 numbers the scratch array of a kernel must hold.
 
-    ``work`` is "log_z" for `transfer_log_z` and `transfer_log_z_theta`, "moments" for `transfer_moments`.
+    ``work`` is "log_z" for `transfer_log_z` and `transfer_log_z_theta`, "moments" for `transfer_moments`,
+    "taylor" for `transfer_taylor`.
     """
     d = layout.width * layout.length
     size = 2**layout.width
     blocks = -(-layout.length // layout.lines_per_block)
     slots = layout.lines_per_block * layout.width + 1
-    sizes = {"log_z": 2 * size + 6 * d, "moments": 6 * d + (blocks + slots + 2) * size}
+    sizes = {
+        "log_z": 2 * size + 6 * d,
+        "moments": 6 * d + (blocks + slots + 2) * size,
+        "taylor": 9 * d + 12 + 3 * (blocks + slots + 2) * size,
+    }
     return sizes[work]
 
 

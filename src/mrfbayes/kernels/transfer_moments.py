@@ -21,9 +21,9 @@ from mrfbayes.kernels.jit import kernel
 
 _U1, _U2 = np.uint64(1), np.uint64(2)
 _LN2 = math.log(2.0)
-_TINY = 1e-75  # a message is rescaled before its largest entry can have lost this factor
-_HEADROOM = 480  # messages are scaled to 2^480: the product of two still fits, and has the most room below
-_COIN = 6  # numbers a node: agree and disagree across, agree and disagree along, zero and one
+TINY = 1e-75  # a message is rescaled before its largest entry can have lost this factor
+HEADROOM = 480  # messages are scaled to 2^480: the product of two still fits, and has the most room below
+COIN = 6  # numbers a node: agree and disagree across, agree and disagree along, zero and one
 
 
 @kernel
@@ -31,7 +31,7 @@ def coin_weights(layout, field, coupling, coin):
     """Fill ``coin`` (6 d) with each node's weights in sweep order; return the log of what they were divided by."""
     total, lost = 0.0, 0.0  # compensated: equal terms would round the same way thousands of times
     for t in range(layout.width * layout.length):
-        k = _COIN * t
+        k = COIN * t
         w = field[layout.node[t]]
         term = _log_coin(-w, coin, k + 4) + w
         for edge in (layout.across[t], layout.along[t]):
@@ -66,7 +66,7 @@ def rescale_exponent(s, src, n):
     largest = 0.0
     for i in range(n):
         largest = max(largest, s[src + np.uint64(i)])
-    return math.frexp(largest)[1] - _HEADROOM
+    return math.frexp(largest)[1] - HEADROOM
 
 
 @kernel(inline="always", fastmath={"contract"})
@@ -82,7 +82,7 @@ def _forward_span(s, src, dst, start, stop, half, a0, b0, a1, b1):
 @kernel
 def _forward_node(s, src, dst, width, t, coin, scale):
     """Message after node t from the one before it."""
-    k = _COIN * t
+    k = COIN * t
     agree, differ = coin[k + 2], coin[k + 3]
     f0, f1 = coin[k + 4] * scale, coin[k + 5] * scale
     if t < width:
@@ -107,9 +107,9 @@ def _forward_node(s, src, dst, width, t, coin, scale):
 
 
 @kernel
-def _forward_gain(coin, t):
+def forward_gain(coin, t):
     """Weight of the better state of node t for the worst state of its neighbours."""
-    k = _COIN * t
+    k = COIN * t
     u, v, agree, differ, f0, f1 = coin[k], coin[k + 1], coin[k + 2], coin[k + 3], coin[k + 4], coin[k + 5]
     both = min(max(f0 * u * agree, f1 * v * differ), max(f0 * v * differ, f1 * u * agree))
     one = min(max(f0 * u * differ, f1 * v * agree), max(f0 * v * agree, f1 * u * differ))
@@ -131,9 +131,9 @@ def forward_block(layout, coin, s, base, block):
     for t in range(first, last):
         src = np.uint64(base + (t - first) * size)
         dst = np.uint64(base + (t - first + 1) * size)
-        gain = _forward_gain(coin, t)
+        gain = forward_gain(coin, t)
         scale = 1.0
-        if floor * gain < _TINY:
+        if floor * gain < TINY:
             exponent = rescale_exponent(s, src, 2 ** min(t, width))
             lift += exponent
             scale = math.ldexp(1.0, -exponent)
@@ -152,7 +152,7 @@ def forward_pass(layout, coin, s, starts, slots):
     size = 2**layout.width
     nodes_per_block = layout.lines_per_block * layout.width
     n_blocks = -(-layout.length // layout.lines_per_block)
-    s[slots] = math.ldexp(1.0, _HEADROOM - 1)
+    s[slots] = math.ldexp(1.0, HEADROOM - 1)
     lift = 0
     for block in range(n_blocks):
         if block:
@@ -166,7 +166,7 @@ def forward_pass(layout, coin, s, starts, slots):
     total = 0.0
     for i in range(size):
         total += s[slots + nodes_of_last * size + i]
-    return lift * _LN2 + math.log(math.ldexp(total, 1 - _HEADROOM))
+    return lift * _LN2 + math.log(math.ldexp(total, 1 - HEADROOM))
 
 
 @kernel(fastmath={"contract", "reassoc"})
@@ -203,7 +203,7 @@ def _backward_first_line(s, f, b, b2, start, stop, top, g0, g1):
 @kernel
 def _backward_node(s, f, b, b2, width, t, coin, scale):
     """Backward message before node t from the one after it; (one, along, across, total): unnormalised expectations."""
-    k = _COIN * t
+    k = COIN * t
     u, v, agree, differ = coin[k], coin[k + 1], coin[k + 2], coin[k + 3]
     f0, f1 = coin[k + 4] * scale, coin[k + 5] * scale
     if t < width:
@@ -223,8 +223,8 @@ def _backward_node(s, f, b, b2, width, t, coin, scale):
 
 
 @kernel
-def _backward_gain(coin, t):
-    k = _COIN * t
+def backward_gain(coin, t):
+    k = COIN * t
     return max(coin[k], coin[k + 1]) * min(coin[k + 2], coin[k + 3]) * min(coin[k + 4], coin[k + 5])
 
 
@@ -249,8 +249,8 @@ def transfer_moments(layout, field, coupling, scratch, node_mean, agree_mean):
     nodes_per_block = layout.lines_per_block * width
     n_blocks = -(-layout.length // layout.lines_per_block)
     d = width * layout.length
-    coin = scratch[: _COIN * d]
-    starts = _COIN * d
+    coin = scratch[: COIN * d]
+    starts = COIN * d
     slots = starts + n_blocks * size
     back = slots + (nodes_per_block + 1) * size
     log_z = coin_weights(layout, field, coupling, coin)
@@ -259,7 +259,7 @@ def transfer_moments(layout, field, coupling, scratch, node_mean, agree_mean):
     b, b2 = np.uint64(back), np.uint64(back + size)
     floor = 1.0
     for i in range(size):
-        scratch[back + i] = math.ldexp(1.0, _HEADROOM)
+        scratch[back + i] = math.ldexp(1.0, HEADROOM)
     for block in range(n_blocks - 1, -1, -1):
         if block < n_blocks - 1:
             for i in range(size):
@@ -268,9 +268,9 @@ def transfer_moments(layout, field, coupling, scratch, node_mean, agree_mean):
         first = block * nodes_per_block
         for t in range(min(first + nodes_per_block, d) - 1, first - 1, -1):
             f = np.uint64(slots + (t - first) * size)
-            gain = _backward_gain(coin, t)
+            gain = backward_gain(coin, t)
             scale = 1.0
-            if floor * gain < _TINY:
+            if floor * gain < TINY:
                 scale = math.ldexp(1.0, -rescale_exponent(scratch, b, 2 ** min(t + 1, width)))
                 floor = 1.0
             floor *= gain
