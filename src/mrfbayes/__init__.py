@@ -5,8 +5,7 @@ Every name below is loaded when it is first used, so that importing the package 
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from mrfbayes.lazy import make_lazy
 
 __version__ = "0.1.0"
 
@@ -26,26 +25,16 @@ _PLACES = {
     "likelihood": "likelihood",
     "sample": "sampling",
     "Posterior": "posterior",
+    "compare": "compare",
     "load": "exchange",
     "InputError": "errors",
     "CostError": "errors",
     "MRFWarning": "errors",
     "SamplingError": "errors",
+    "priors": "priors",
+    "plots": "plots",
+    "datasets": "datasets",
 }
-_MODULES = ("priors", "plots", "datasets")
+__all__ = [*_PLACES, "__version__"]  # noqa: PLE0604
 
-__all__ = [*_PLACES, *_MODULES, "__version__"]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _PLACES:
-        value = getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
-        globals()[name] = value
-        return value
-    if name in _MODULES:
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+make_lazy(__name__, _PLACES)

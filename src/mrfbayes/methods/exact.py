@@ -100,8 +100,11 @@ def prepare(problem: Problem) -> Prepared:
     model, statistics = problem.model, problem.statistics
     assert model.grid_shape is not None
     layout = grid_layout(*model.grid_shape)
-    arrays = {name: writable(getattr(layout, name), np.int64) for name in ("node", "along", "across")}
-    layout = layout._replace(**arrays)
+    layout = layout._replace(
+        node=writable(layout.node, np.int64),
+        along=writable(layout.along, np.int64),
+        across=writable(layout.across, np.int64),
+    )
     scratch = np.zeros(transfer_scratch(layout, "log_z"))
     view: Any
     if model.lowering.is_plain:

@@ -1,0 +1,42 @@
+"""Traces: of chains, and of an estimate on its way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mrfbayes.plots.style import COLOURS, axes_or_new, escape
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from mrfbayes.posterior import Posterior
+
+
+def chains(posterior: Posterior, parameter: int | str | None = None, *, ax: Axes | None = None) -> Axes:
+    """Trace of one parameter in every chain; by default the one with the smallest effective sample size."""
+    ax = axes_or_new(ax, figsize=(7, 2.6))
+    if parameter is None:
+        parameter = int(np.argmin(posterior.ess))
+    j = posterior.parameters.index(parameter) if isinstance(parameter, str) else int(parameter)
+    steps = posterior.thin * np.arange(1, posterior.draws.shape[1] + 1)
+    for number, chain in enumerate(posterior.draws[:, :, j]):
+        ax.plot(steps, chain, lw=0.5, color=COLOURS[number % len(COLOURS)], label=f"chain {number}")
+    ax.set(xlabel="step after warm-up", ylabel=rf"$\theta$ of {escape(posterior.parameters[j])}")
+    ax.set_title(f"effective sample size {posterior.ess[j]:.0f}, R-hat {posterior.r_hat[j]:.3f}", fontsize=9)
+    return ax
+
+
+def estimate_trace(estimate: Any, *, ax: Axes | None = None) -> Axes:
+    """How the estimate came about: its trace against the iteration, on a logarithmic scale where it is positive."""
+    ax = axes_or_new(ax, figsize=(7, 2.6))
+    trace = np.asarray(estimate.trace, dtype=float)
+    values = trace if trace.ndim == 1 else trace[:, -1]
+    ax.plot(np.arange(1, len(values) + 1), values, lw=0.8, color=COLOURS[0])
+    if len(values) and (values > 0).all():
+        ax.set_yscale("log")
+    state = "converged" if estimate.converged else "not converged"
+    ax.set(xlabel="iteration", ylabel="size of the step, in sds")
+    ax.set_title(f"{estimate.algorithm}: {state}, {estimate.iterations} iterations", fontsize=9)
+    return ax
