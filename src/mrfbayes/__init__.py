@@ -5,9 +5,27 @@ Every name below is loaded when it is first used, so that importing the package 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from mrfbayes.lazy import make_lazy
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal to the table below
+    from mrfbayes import datasets, plots, priors
+    from mrfbayes.compare import compare
+    from mrfbayes.cost import cost
+    from mrfbayes.data.counts import Statistics, count
+    from mrfbayes.errors import CostError, InputError, MRFWarning, SamplingError
+    from mrfbayes.estimate import estimate
+    from mrfbayes.exact import expected_counts, fisher_information, log_partition
+    from mrfbayes.exchange import load
+    from mrfbayes.likelihood import likelihood
+    from mrfbayes.model.build import graph, grid
+    from mrfbayes.model.field import Factor, Model
+    from mrfbayes.posterior import Posterior
+    from mrfbayes.sampling import sample
+    from mrfbayes.simulate import simulate
 
 _PLACES = {
     "grid": "model.build",
@@ -35,6 +53,32 @@ _PLACES = {
     "plots": "plots",
     "datasets": "datasets",
 }
-__all__ = [*_PLACES, "__version__"]  # noqa: PLE0604
+__all__ = [
+    "CostError",
+    "Factor",
+    "InputError",
+    "MRFWarning",
+    "Model",
+    "Posterior",
+    "SamplingError",
+    "Statistics",
+    "__version__",
+    "compare",
+    "cost",
+    "count",
+    "datasets",
+    "estimate",
+    "expected_counts",
+    "fisher_information",
+    "graph",
+    "grid",
+    "likelihood",
+    "load",
+    "log_partition",
+    "plots",
+    "priors",
+    "sample",
+    "simulate",
+]
 
 make_lazy(__name__, _PLACES)

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from mrfbayes.lazy import make_lazy
 
+if TYPE_CHECKING:
+    from mrfbayes.plots.chains import chains, estimate_trace
+    from mrfbayes.plots.comparison import comparison
+    from mrfbayes.plots.copula import copula
+    from mrfbayes.plots.field import field
+    from mrfbayes.plots.marginals import marginals
+
 _PLACES = {
-    "marginals": "marginals",
-    "copula": "copula",
-    "field": "field",
     "chains": "chains",
     "comparison": "comparison",
+    "copula": "copula",
     "estimate_trace": "chains",
+    "field": "field",
+    "marginals": "marginals",
 }
-__all__ = [*_PLACES]
+__all__ = ["chains", "comparison", "copula", "estimate_trace", "field", "marginals"]
 
 make_lazy(__name__, _PLACES)
