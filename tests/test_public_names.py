@@ -9,8 +9,28 @@ import pytest
 import mrfbayes as mb
 from mrfbayes import plots
 
-PROMISED = """grid graph Model Factor log_partition expected_counts fisher_information cost simulate count estimate
-likelihood sample load compare InputError CostError MRFWarning plots priors""".split()
+PROMISED = [
+    "grid",
+    "graph",
+    "Model",
+    "Factor",
+    "log_partition",
+    "expected_counts",
+    "fisher_information",
+    "cost",
+    "simulate",
+    "count",
+    "estimate",
+    "likelihood",
+    "sample",
+    "load",
+    "compare",
+    "InputError",
+    "CostError",
+    "MRFWarning",
+    "plots",
+    "priors",
+]
 
 
 def walk():
