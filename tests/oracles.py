@@ -102,3 +102,49 @@ def grid_log_z_dense(rows, cols, field, coupling):
         for c in range(cols - 1):
             message += right[first + c, first + c + 1] * (line[:, c] == line[:, c + 1])
     return log_sum_exp(message)
+
+
+def categorical_statistics(node_tables, edge_tables, pairs):
+    """Cell indicators (S, cells) of every state, nodes then edges, tables flattened by rows; and log weights (S,)."""
+    states, log_weights = categorical_log_weights(node_tables, edge_tables, pairs)
+    columns = [states[:, i] == k for i, table in enumerate(node_tables) for k in range(len(table))]
+    for (u, v), table in zip(pairs, edge_tables, strict=True):
+        rows, cols = np.shape(table)
+        columns += [(states[:, u] == a) & (states[:, v] == b) for a in range(rows) for b in range(cols)]
+    return np.stack(columns, axis=1).astype(float), log_weights
+
+
+def derivatives_along(statistics, log_weights, direction):
+    """Log Z, E[T], Cov[T, v.T] and the third cumulant of (T, v.T, v.T) by enumeration."""
+    probabilities = np.exp(log_weights - log_sum_exp(log_weights))
+    mean = probabilities @ statistics
+    centred = statistics - mean
+    along = centred @ direction
+    first = (probabilities * along) @ centred
+    second = (probabilities * along**2) @ centred
+    return log_sum_exp(log_weights), mean, first, second
+
+
+def connected_graphs(max_nodes):
+    """Every connected graph on 1..max_nodes nodes up to isomorphism, as (number of nodes, (m, 2) pairs)."""
+    import networkx
+
+    for graph in networkx.graph_atlas_g():
+        if 1 <= len(graph) <= max_nodes and networkx.is_connected(graph):
+            yield len(graph), np.array(graph.edges, dtype=np.int64).reshape(-1, 2)
+
+
+def chi_square(counts, probabilities):
+    """p-value of observed counts; cells with fewer than 5 expected are pooled."""
+    from scipy.stats import chi2
+
+    counts, expected = np.asarray(counts, dtype=float), np.asarray(probabilities) * np.sum(counts)
+    rare = expected < 5
+    if rare.any():
+        counts = np.append(counts[~rare], counts[rare].sum())
+        expected = np.append(expected[~rare], expected[rare].sum())
+    keep = expected > 0
+    if (counts[~keep] > 0).any():
+        return 0.0
+    statistic = ((counts[keep] - expected[keep]) ** 2 / expected[keep]).sum()
+    return float(chi2.sf(statistic, keep.sum() - 1))

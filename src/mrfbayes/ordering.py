@@ -1,0 +1,333 @@
+"""Elimination orders: in which order to sum variables out so that the tables stay small.
+
+The treewidth of a graph is hard to find, good orders are not: several greedy rules with several tie-breaks are run and
+the order with the fewest table cells in all is kept. Two families are needed: local rules (fewest fill edges, smallest
+table) find tree-like structure, a sweep from one end finds long strips. Seeds are fixed: the same graph gives the same
+order.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mrfbayes.model.adjacency import adjacency
+
+HOPELESS_LOG2_CELLS = 50  # a single table of 2^50 cells is 8 PiB: no order is followed past it
+FILL_RULE_NODES = 2_000  # bit sets of more nodes than this are slower than what the fill rule gains
+LARGE = 20_000  # nodes past which one sweep must do, unless it gives tables larger than ...
+GOOD_ENOUGH = 2**12  # ... this many cells
+SWEEP_STARTS = 12
+
+
+@dataclass(frozen=True)
+class Order:
+    """An elimination order and what it costs.
+
+    Attributes
+    ----------
+    order : (d,) variables, first eliminated first
+    width : neighbours of a variable when it is eliminated, at most; an upper bound of the treewidth
+    cells : table cells in all, each table with the variable that is summed out
+    largest : cells of the largest table
+    complete : False where the search stopped at a table past hope; width and cells are then lower bounds for this order
+    """
+
+    order: np.ndarray
+    width: int
+    cells: int
+    largest: int
+    complete: bool = True
+
+
+def find_order(edges: np.ndarray, states: np.ndarray) -> Order:
+    """The best order found for the graph with (m, 2) ``edges`` on variables with ``states`` (d,) states."""
+    n_nodes = int(states.size)
+    lists = adjacency(np.asarray(edges, dtype=np.int64).reshape(-1, 2), n_nodes)
+    flat, offset = lists.neighbour.tolist(), lists.offset.tolist()
+    neighbours = [flat[offset[i] : offset[i + 1]] for i in range(n_nodes)]
+    counts = [int(r) for r in states]
+    order: list[int] = []
+    width, cells, largest, complete = 0, 0, 0, True
+    for component in _components(neighbours):
+        part = _order_component(component, neighbours, counts)
+        order += [component[i] for i in part.order]
+        width, cells = max(width, part.width), cells + part.cells
+        largest, complete = max(largest, part.largest), complete and part.complete
+    return Order(np.array(order, dtype=np.int64), width, cells, largest, complete)
+
+
+@dataclass(frozen=True)
+class _Found:
+    order: list[int]
+    width: int
+    cells: int
+    largest: int
+    complete: bool
+
+
+class _Tally:
+    """Counts width and cells while an order is being followed, and says when to give up."""
+
+    def __init__(self, limit: int | None) -> None:
+        self.limit = limit
+        self.width = self.cells = self.largest = 0
+
+    def add(self, degree: int, cells: int) -> bool:
+        """Count one table; False when this order has already lost."""
+        self.width, self.largest = max(self.width, degree), max(self.largest, cells)
+        self.cells += cells
+        return self.limit is None or self.cells < self.limit
+
+    @property
+    def hopeless(self) -> bool:
+        return self.largest >> HOPELESS_LOG2_CELLS > 0
+
+    def found(self, order: list[int], n_nodes: int) -> _Found:
+        return _Found(order, self.width, self.cells, self.largest, len(order) == n_nodes)
+
+
+def _components(neighbours: list[list[int]]) -> list[list[int]]:
+    """Connected components, each in breadth-first order from its first node."""
+    seen = bytearray(len(neighbours))
+    components = []
+    for start in range(len(neighbours)):
+        if seen[start]:
+            continue
+        seen[start] = 1
+        queue = [start]
+        for node in queue:
+            for other in neighbours[node]:
+                if not seen[other]:
+                    seen[other] = 1
+                    queue.append(other)
+        components.append(queue)
+    return components
+
+
+def _order_component(component: list[int], neighbours: list[list[int]], counts: list[int]) -> _Found:
+    n = len(component)
+    local = dict(zip(component, range(n), strict=True))
+    lists = [[local[other] for other in neighbours[node]] for node in component]
+    states = [counts[node] for node in component]
+    best: _Found | None = None
+
+    def consider(found: _Found | None) -> None:
+        nonlocal best
+        if found is not None and (best is None or (not found.complete, found.cells) < (not best.complete, best.cells)):
+            best = found
+
+    def limit() -> int | None:
+        return best.cells if best is not None and best.complete else None
+
+    if sum(map(len, lists)) == 2 * (n - 1):
+        return _leaves_first(lists, states)
+    if n > LARGE:
+        consider(_sweep(lists, states, _ends(lists)[-1], None))
+    if best is None or best.largest > GOOD_ENOUGH:
+        consider(_smallest_table(lists, states, limit()))
+    assert best is not None
+    if n <= LARGE:
+        for start in _ends(lists):
+            consider(_sweep(lists, states, start, limit()))
+        if n <= FILL_RULE_NODES and best.complete:
+            for restart in range(_restarts(n, best.cells)):
+                for rule in (_fill, _fill_per_neighbour, _table):
+                    consider(_greedy(lists, states, rule, restart, limit()))
+    if not best.complete:
+        rest = sorted(set(range(n)).difference(best.order))
+        return _Found(best.order + rest, best.width, best.cells, best.largest, False)
+    return best
+
+
+def _restarts(n: int, cells: int) -> int:
+    """More restarts where tables are large, fewer where a restart itself takes long (some 30 us a node)."""
+    return max(1, min(cells // (16 * n), 4_000 // n, 30))
+
+
+def _leaves_first(lists: list[list[int]], states: list[int]) -> _Found:
+    """A tree numbered breadth first: backwards, every node has only its parent left."""
+    n = len(lists)
+    tally = _Tally(None)
+    tally.add(0, states[0])
+    for node in range(1, n):
+        tally.add(1, states[node] * states[min(lists[node])])
+    return tally.found(list(range(n - 1, -1, -1)), n)
+
+
+def _smallest_table(lists: list[list[int]], states: list[int], limit: int | None) -> _Found | None:
+    """Eliminate the variable with the smallest table next; neighbour sets, so large sparse graphs are fine."""
+    n = len(lists)
+    neighbours = [set(row) for row in lists]
+    equal = len(set(states)) == 1
+
+    def size(node: int) -> int:
+        if equal:
+            return int(states[0] ** (len(neighbours[node]) + 1))
+        return math.prod(states[other] for other in neighbours[node]) * states[node]
+
+    def rank(node: int) -> int:
+        return len(neighbours[node]) if equal else size(node)
+
+    current = [rank(node) for node in range(n)]
+    heap = list(zip(current, range(n), strict=True))
+    heapq.heapify(heap)
+    tally, order, done = _Tally(limit), [], bytearray(n)
+    while heap:
+        value, node = heapq.heappop(heap)
+        if done[node] or value != current[node]:
+            continue
+        around = neighbours[node]
+        if not tally.add(len(around), size(node)):
+            return None
+        if tally.hopeless:
+            break
+        done[node] = 1
+        order.append(node)
+        for other in around:
+            mine = neighbours[other]
+            mine |= around
+            mine.discard(other)
+            mine.discard(node)
+            fresh = rank(other)
+            if fresh != current[other]:
+                current[other] = fresh
+                heapq.heappush(heap, (fresh, other))
+    return tally.found(order, n)
+
+
+def _ends(lists: list[list[int]]) -> list[int]:
+    """Where a sweep may start: in small graphs nodes of least degree, and nodes far from each other."""
+    starts: list[int] = []
+    if len(lists) <= FILL_RULE_NODES:
+        starts += sorted(range(len(lists)), key=lambda node: len(lists[node]))[:SWEEP_STARTS]
+    far = 0
+    for _ in range(3):
+        queue, seen = [far], bytearray(len(lists))
+        seen[far] = 1
+        for node in queue:
+            for other in lists[node]:
+                if not seen[other]:
+                    seen[other] = 1
+                    queue.append(other)
+        far = queue[-1]
+        starts.append(far)
+    return list(dict.fromkeys(starts))
+
+
+def _sweep(lists: list[list[int]], states: list[int], start: int, limit: int | None) -> _Found | None:
+    """Grow one region from ``start``; next comes the border node with the fewest unseen neighbours, oldest first.
+
+    The region stays connected, so that each table's scope is the whole border: path-like graphs keep it short.
+    """
+    n = len(lists)
+    unseen = [len(row) for row in lists]
+    seen = bytearray(n)
+    border = {start: None}  # in order of age
+    seen[start] = 1
+    for other in lists[start]:
+        unseen[other] -= 1
+    tally, order, cells = _Tally(limit), [], states[start]
+    while border:
+        node, fewest = -1, n
+        for candidate in border:
+            if unseen[candidate] < fewest:
+                node, fewest = candidate, unseen[candidate]
+                if not fewest:
+                    break
+        del border[node]
+        for entering in lists[node] if fewest else ():
+            if not seen[entering]:
+                seen[entering] = 1
+                border[entering] = None
+                cells *= states[entering]
+                for other in lists[entering]:
+                    unseen[other] -= 1
+        if not tally.add(len(border), cells):
+            return None
+        if tally.hopeless:
+            break
+        cells //= states[node]
+        order.append(node)
+    return tally.found(order, n)
+
+
+Rule = Callable[[int, list[int], int], float]
+
+
+def _missing_pairs(around: int, rows: list[int]) -> int:
+    """How many pairs among the bit set ``around`` are not joined, twice."""
+    total, left = 0, around
+    while left:
+        bit = left & -left
+        left ^= bit
+        total += (around & ~rows[bit.bit_length() - 1]).bit_count() - 1
+    return total
+
+
+def _fill(around: int, rows: list[int], cells: int) -> float:
+    return _missing_pairs(around, rows)
+
+
+def _fill_per_neighbour(around: int, rows: list[int], cells: int) -> float:
+    return _missing_pairs(around, rows) / (around.bit_count() + 1)
+
+
+def _table(around: int, rows: list[int], cells: int) -> float:
+    return cells
+
+
+def _greedy(lists: list[list[int]], states: list[int], rule: Rule, restart: int, limit: int | None) -> _Found | None:
+    """Eliminate the variable with the least ``rule`` next, on bit sets; ties by a permutation of its own a restart."""
+    n = len(lists)
+    rows = [sum(1 << other for other in row) for row in lists]
+    ties = list(range(n))
+    if restart:
+        random.Random(restart).shuffle(ties)
+    equal = len(set(states)) == 1
+
+    def size(node: int) -> int:
+        if equal:
+            return int(states[0] ** (rows[node].bit_count() + 1))
+        return math.prod(states[other] for other in _members(rows[node])) * states[node]
+
+    needs_size = rule is _table
+    current = [rule(rows[node], rows, size(node) if needs_size else 0) for node in range(n)]
+    heap = [(current[node], ties[node], node) for node in range(n)]
+    heapq.heapify(heap)
+    tally, order, done = _Tally(limit), [], bytearray(n)
+    while heap:
+        value, _, node = heapq.heappop(heap)
+        if done[node] or value != current[node]:
+            continue
+        around = rows[node]
+        if not tally.add(around.bit_count(), size(node)):
+            return None
+        done[node] = 1
+        order.append(node)
+        affected = around
+        for other in _members(around):
+            joined = (rows[other] | around) & ~(1 << node | 1 << other)
+            if joined.bit_count() >= rows[other].bit_count():
+                affected |= joined  # fill edges at ``other``: whoever sees both ends misses one pair less
+            rows[other] = joined
+        for other in _members(affected):
+            fresh = rule(rows[other], rows, size(other) if needs_size else 0)
+            if fresh != current[other]:
+                current[other] = fresh
+                heapq.heappush(heap, (fresh, ties[other], other))
+    return tally.found(order, n)
+
+
+def _members(bits: int) -> list[int]:
+    members = []
+    while bits:
+        bit = bits & -bits
+        bits ^= bit
+        members.append(bit.bit_length() - 1)
+    return members
