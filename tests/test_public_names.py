@@ -10,6 +10,10 @@ import mrfbayes as mb
 from mrfbayes import plots
 
 PROMISED = [
+    *("grid", "graph", "Model", "Factor", "log_partition", "expected_counts", "fisher_information", "cost", "simulate"),
+    *("count", "estimate", "likelihood", "sample", "load", "compare", "InputError", "CostError", "MRFWarning"),
+    *("plots", "priors"),
+]
     "grid",
     "graph",
     "Model",
