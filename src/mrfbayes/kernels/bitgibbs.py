@@ -1,0 +1,292 @@
+r"""Bit-sliced Gibbs sampling of binary fields: 64 particles per machine word, any graph of degree at most 6.
+
+A node's full conditional is a number T_p in [0, 1] that depends on the pattern p of its neighbours alone. Let K be the
+number of tosses of a fair coin until the first head, P(K = b) = 2^-b. Then **the K-th binary digit of T_p is one with
+probability** :math:`\sum_b 2^{-b} \mathrm{digit}_b(T_p) = T_p`, and K has nothing to do with p. So the random part, the
+one-hot planes [K = b], is made without looking at the field; the deterministic part selects, plane by plane, which
+patterns have a one at that digit: a Boolean function of the neighbours, looked up among the 16 functions of the first
+two, with one accumulator for each pattern of the others.
+
+After `PLANES` planes one lane in 4,096 is still open; those are finished one by one to all 53 digits. The law of one
+update differs from the conditional probability, rounded down to a multiple of 2^-53, by at most 2^-53 in total
+variation.
+
+Without fields the law does not change when all spins flip, so neighbours are encoded relative to the first one, and the
+new spin too: half the patterns (`BitView.symmetric`).
+
+Random planes come from one SFC64 generator (Doty-Humphrey; NumPy's ``SFC64``) per word of a block, each seeded with
+192 bits of the block's own stream and warmed up for 12 rounds as in NumPy; the counter makes the period 2^64 at least.
+
+Particles are split into blocks of 16 words (what is left over, of 4), each with its own stream. So results do not
+depend on how blocks are spread over threads. Note that two particles that share K need not be ordered as their
+thresholds are: this update is not a monotone coupling (`mrfbayes.kernels.coupling` has one).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mrfbayes.kernels.bitgibbs_block import (
+    DIGITS,
+    NARROW,
+    WIDE,
+    WORK_WORDS,
+    count_node,
+    popcount,
+    start_block,
+    update_node,
+)
+from mrfbayes.kernels.jit import kernel
+from mrfbayes.kernels.random import next_word
+
+MAX_DEGREE = 6
+SAFE_LOG_ODDS = 340.0  # squares and products of a node's odds stay below 1.8e308 when their |logs| sum to less
+
+_U0, _U1, _U3, _U6, _U12, _U24, _U37, _U64 = (np.uint64(k) for k in (0, 1, 3, 6, 12, 24, 37, 64))
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_UNITS = 2.0**DIGITS
+_TOP = np.uint64(2**DIGITS - 1)
+
+
+class BitView(NamedTuple):
+    """A binary field made ready for bit-sliced sampling. Write to `field` and `coupling`, then `set_thresholds`."""
+
+    offset: np.ndarray  # (d + 1,) int64: the neighbours of i are entries offset[i] .. offset[i + 1]
+    neighbour: np.ndarray  # (2m,) int64
+    edge: np.ndarray  # (2m,) int64: index of the edge to that neighbour
+    code_offset: np.ndarray  # (d + 1,) int64: one code per four patterns
+    codes: np.ndarray  # uint64: bits 4(15-b) .. 4(15-b)+3 are binary digit b of four thresholds
+    thresholds: np.ndarray  # uint64, four per code: conditional probabilities in units of 2^-53
+    field: np.ndarray  # (d,) log-odds
+    coupling: np.ndarray  # (m,) log-odds of agreement
+    odds: np.ndarray  # (m,) work space
+    symmetric: bool  # no fields: patterns are relative to the first neighbour
+
+
+class BitCounts(NamedTuple):
+    """Whole-number counts, so that sums do not depend on the order of blocks. Added to, never cleared, by kernels."""
+
+    patterns: np.ndarray  # int64, like thresholds: how often each neighbour pattern was met by an update
+    agreements: np.ndarray  # (m,) int64: agreements at the end of each sweep
+    ones: np.ndarray  # (d,) int64: ones at the end of each sweep
+
+
+@kernel(inline="always")
+def _spread(digits):
+    """Bits 0..15 to positions 0, 4, ..., 60."""
+    digits = (digits | (digits << _U24)) & np.uint64(0x000000FF000000FF)
+    digits = (digits | (digits << _U12)) & np.uint64(0x000F000F000F000F)
+    digits = (digits | (digits << _U6)) & np.uint64(0x0303030303030303)
+    return (digits | (digits << _U3)) & np.uint64(0x1111111111111111)
+
+
+@kernel(inline="always")
+def _site_probabilities(view, node, out):
+    """P(bit = 1 | pattern) into ``out``, and their number; the bit is x, or [x differs from the first neighbour]."""
+    first, last = view.offset[node], view.offset[node + 1]
+    if view.symmetric:
+        base = 0.0
+        if last > first:
+            base = -view.coupling[view.edge[first]]
+            first += 1
+    else:
+        base = view.field[node]
+    size = abs(base)
+    for position in range(first, last):
+        size += abs(view.coupling[view.edge[position]])
+    n_variables = last - first
+    n_patterns = 1 << n_variables
+    if size < SAFE_LOG_ODDS:
+        # Odds multiply: two exponentials and one product per pattern instead of one exponential per pattern.
+        scale = np.exp(base)
+        for position in range(first, last):
+            scale /= view.odds[view.edge[position]]
+        out[0] = scale
+        for j in range(n_variables):
+            odds = view.odds[view.edge[first + j]]
+            ratio = odds * odds
+            half = 1 << j
+            for p in range(half):
+                out[half + p] = out[p] * ratio
+        for p in range(n_patterns):
+            out[p] = out[p] / (1.0 + out[p])
+    else:
+        for p in range(n_patterns):
+            log_odds = base
+            for j in range(n_variables):
+                coupling = view.coupling[view.edge[first + j]]
+                log_odds += coupling if (p >> j) & 1 else -coupling
+            out[p] = 1.0 / (1.0 + np.exp(-log_odds))
+    while n_patterns < 4:  # neighbours that are not there do not matter
+        for p in range(n_patterns):
+            out[n_patterns + p] = out[p]
+        n_patterns *= 2
+    return n_patterns
+
+
+@kernel
+def set_thresholds(view):
+    """Thresholds and their digits from ``view.field`` and ``view.coupling``."""
+    for e in range(view.coupling.size):
+        view.odds[e] = np.exp(view.coupling[e])
+    buffer = np.empty(1 << MAX_DEGREE)
+    for node in range(view.field.size):
+        n_patterns = _site_probabilities(view, node, buffer)
+        at = view.code_offset[node]
+        for a in range(n_patterns >> 2):
+            code = _U0
+            for q in range(4):
+                threshold = min(np.uint64(buffer[4 * a + q] * _UNITS), _TOP)
+                view.thresholds[4 * (at + a) + q] = threshold
+                code |= _spread(threshold >> _U37) << np.uint64(q)
+            view.codes[at + a] = code
+
+
+@kernel
+def n_blocks(n_words):
+    """Number of blocks that ``n_words`` words per node are split into."""
+    return n_words // WIDE + (n_words % WIDE + NARROW - 1) // NARROW
+
+
+@kernel
+def split_state(random_state, states):
+    """Independent streams, one per block, from the caller's: seeded with 192 bits and warmed up as in NumPy."""
+    for block in range(states.shape[0]):
+        for k in range(3):
+            states[block, k] = next_word(random_state)
+        states[block, 3] = _U1
+        for _ in range(12):
+            next_word(states[block])
+
+
+@kernel
+def _lanes_of(start, real, n_particles, lanes):
+    """Particles of words start .. start + real that exist: the last word may be partly filled."""
+    for i in range(real):
+        filled = n_particles - 64 * (start + i)
+        if filled >= 64:
+            lanes[i] = _ALL
+        elif filled <= 0:
+            lanes[i] = _U0
+        else:
+            lanes[i] = (_U1 << np.uint64(filled)) - _U1
+
+
+@kernel
+def sweep_blocks(view, words, n_particles, n_sweeps, states, first, last, counts, counting):
+    """Sweeps of blocks first .. last, each with its own stream in ``states``; what threads run side by side."""
+    n_nodes, n_words = words.shape
+    flat = words.reshape(-1)
+    work = np.empty(WORK_WORDS, np.uint64)
+    lanes = np.empty(WIDE, np.uint64)
+    stride = np.uint64(n_words)
+    n_wide = n_words // WIDE
+    for block in range(first, last):
+        if block < n_wide:
+            begin = WIDE * block
+            _lanes_of(begin, WIDE, n_particles, lanes)
+            start_block(work, states[block], lanes)
+            start = np.uint64(begin)
+            for _ in range(n_sweeps):
+                for node in range(n_nodes):
+                    update_node(view, flat, stride, node, start, work, states[block], 16, 16)
+                    if counting:
+                        count_node(view, flat, stride, node, start, work, counts, 16, 16)
+        else:
+            begin = WIDE * n_wide + NARROW * (block - n_wide)
+            real = min(NARROW, n_words - begin)
+            _lanes_of(begin, real, n_particles, lanes)
+            start_block(work, states[block], lanes[:real])
+            start = np.uint64(begin)
+            for _ in range(n_sweeps):
+                for node in range(n_nodes):
+                    update_node(view, flat, stride, node, start, work, states[block], real, 4)
+                    if counting:
+                        count_node(view, flat, stride, node, start, work, counts, real, 4)
+
+
+@kernel
+def bit_sweep(view, words, n_sweeps, random_state):
+    """``n_sweeps`` systematic Gibbs sweeps over all nodes of the particles in ``words`` (d, n_words).
+
+    Thresholds are computed first, from ``view.field`` and ``view.coupling``.
+    """
+    set_thresholds(view)
+    states = np.empty((n_blocks(words.shape[1]), 4), np.uint64)
+    split_state(random_state, states)
+    none = np.empty(0, np.int64)
+    counts = BitCounts(none, none, none)
+    sweep_blocks(view, words, 64 * words.shape[1], n_sweeps, states, 0, states.shape[0], counts, False)
+
+
+@kernel
+def bit_sweep_counts(view, words, n_particles, n_sweeps, random_state, counts):
+    """`bit_sweep`, with the same draws, that adds to ``counts`` over the first ``n_particles`` particles."""
+    set_thresholds(view)
+    states = np.empty((n_blocks(words.shape[1]), 4), np.uint64)
+    split_state(random_state, states)
+    sweep_blocks(view, words, n_particles, n_sweeps, states, 0, states.shape[0], counts, True)
+
+
+@kernel
+def expected_counts(view, counts, agreements, ones):
+    """Rao-Blackwellised counts: E[agree | neighbours] and E[x | neighbours], summed over particles and sweeps.
+
+    An edge is seen from both of its ends; the two are averaged. Without fields E[x] is exactly one half: both a
+    particle and its mirror image are counted.
+    """
+    agreements[:] = 0.0
+    for node in range(view.field.size):
+        first, last = view.offset[node], view.offset[node + 1]
+        relative = view.symmetric and last > first
+        total = 0.0
+        node_mean = 0.0
+        at = 4 * view.code_offset[node]
+        n_patterns = 4 * view.code_offset[node + 1] - at
+        for p in range(n_patterns):
+            count = counts.patterns[at + p]
+            if count == 0:
+                continue
+            total += count
+            one = count * (np.float64(view.thresholds[at + p]) / _UNITS)
+            node_mean += one
+            position = first
+            if relative:
+                agreements[view.edge[first]] += 0.5 * (count - one)
+                position += 1
+            j = 0
+            while position < last:
+                agreements[view.edge[position]] += 0.5 * (one if (p >> j) & 1 else count - one)
+                position += 1
+                j += 1
+        ones[node] = 0.5 * total if view.symmetric else node_mean
+
+
+@kernel
+def agreement_counts(pairs, words, n_particles, out):
+    """Number of particles that agree along each edge, (m,) int64."""
+    n_words = words.shape[1]
+    rest = n_particles - 64 * (n_words - 1)
+    last_lanes = _ALL if rest >= 64 else (_U1 << np.uint64(rest)) - _U1
+    for e in range(pairs.shape[0]):
+        u, v = pairs[e, 0], pairs[e, 1]
+        total = _U0
+        for w in range(n_words - 1):
+            total += popcount(~(words[u, w] ^ words[v, w]))
+        total += popcount(~(words[u, n_words - 1] ^ words[v, n_words - 1]) & last_lanes)
+        out[e] = np.int64(total)
+
+
+@kernel
+def one_counts(words, n_particles, out):
+    """Number of ones of each node, (d,) int64."""
+    n_words = words.shape[1]
+    rest = n_particles - 64 * (n_words - 1)
+    last_lanes = _ALL if rest >= 64 else (_U1 << np.uint64(rest)) - _U1
+    for node in range(words.shape[0]):
+        total = _U0
+        for w in range(n_words - 1):
+            total += popcount(words[node, w])
+        out[node] = np.int64(total + popcount(words[node, n_words - 1] & last_lanes))
