@@ -114,7 +114,7 @@ def sweep(view: BitView, words: np.ndarray, n_sweeps: int, random_state: np.ndar
     none = bitgibbs.BitCounts(*(np.empty(0, dtype=np.int64) for _ in range(3)))
 
     def run(first: int, last: int) -> None:
-        bitgibbs.sweep_blocks(view, words, n_particles, n_sweeps, states, first, last, none, False)
+        bitgibbs.sweep_blocks(view, words, n_particles, n_sweeps, states, first, last, none)
 
     _spread_blocks(run, len(states), threads)
 
@@ -136,7 +136,7 @@ def sweep_counts(
 
     def run(first: int, last: int) -> BitCounts:
         own = counts if first == 0 else bit_counts(view)
-        bitgibbs.sweep_blocks(view, words, n_particles, n_sweeps, states, first, last, own, True)
+        bitgibbs.sweep_blocks(view, words, n_particles, n_sweeps, states, first, last, own)
         return own
 
     for own in _spread_blocks(run, len(states), threads):

@@ -47,6 +47,7 @@ SAFE_LOG_ODDS = 340.0  # squares and products of a node's odds stay below 1.8e30
 _U0, _U1, _U3, _U6, _U12, _U24, _U37, _U64 = (np.uint64(k) for k in (0, 1, 3, 6, 12, 24, 37, 64))
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _UNITS = 2.0**DIGITS
+_FROM_THE_FIRST = np.int64(0)  # a literal 0 would be a type of its own, and compile everything a second time
 _TOP = np.uint64(2**DIGITS - 1)
 
 
@@ -73,7 +74,7 @@ class BitCounts(NamedTuple):
     ones: np.ndarray  # (d,) int64: ones at the end of each sweep
 
 
-@kernel(inline="always")
+@kernel(forceinline=True)
 def _spread(digits):
     """Bits 0..15 to positions 0, 4, ..., 60."""
     digits = (digits | (digits << _U24)) & np.uint64(0x000000FF000000FF)
@@ -82,7 +83,7 @@ def _spread(digits):
     return (digits | (digits << _U3)) & np.uint64(0x1111111111111111)
 
 
-@kernel(inline="always")
+@kernel(forceinline=True)
 def _site_probabilities(view, node, out):
     """P(bit = 1 | pattern) into ``out``, and their number; the bit is x, or [x differs from the first neighbour]."""
     first, last = view.offset[node], view.offset[node + 1]
@@ -175,8 +176,12 @@ def _lanes_of(start, real, n_particles, lanes):
 
 
 @kernel
-def sweep_blocks(view, words, n_particles, n_sweeps, states, first, last, counts, counting):
-    """Sweeps of blocks first .. last, each with its own stream in ``states``; what threads run side by side."""
+def sweep_blocks(view, words, n_particles, n_sweeps, states, first, last, counts):
+    """Sweeps of blocks first .. last, each with its own stream in ``states``; what threads run side by side.
+
+    Adds to ``counts`` unless its arrays are empty.
+    """
+    counting = counts.patterns.size > 0
     n_nodes, n_words = words.shape
     flat = words.reshape(-1)
     work = np.empty(WORK_WORDS, np.uint64)
@@ -218,7 +223,7 @@ def bit_sweep(view, words, n_sweeps, random_state):
     split_state(random_state, states)
     none = np.empty(0, np.int64)
     counts = BitCounts(none, none, none)
-    sweep_blocks(view, words, 64 * words.shape[1], n_sweeps, states, 0, states.shape[0], counts, False)
+    sweep_blocks(view, words, 64 * words.shape[1], n_sweeps, states, _FROM_THE_FIRST, states.shape[0], counts)
 
 
 @kernel
@@ -227,7 +232,7 @@ def bit_sweep_counts(view, words, n_particles, n_sweeps, random_state, counts):
     set_thresholds(view)
     states = np.empty((n_blocks(words.shape[1]), 4), np.uint64)
     split_state(random_state, states)
-    sweep_blocks(view, words, n_particles, n_sweeps, states, 0, states.shape[0], counts, True)
+    sweep_blocks(view, words, n_particles, n_sweeps, states, _FROM_THE_FIRST, states.shape[0], counts)
 
 
 @kernel

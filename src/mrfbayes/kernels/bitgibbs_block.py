@@ -28,7 +28,7 @@ _COUNTER = np.uint64(16 * 55)
 WORK_WORDS = 16 * 55 + 1
 
 
-@kernel(inline="always")
+@kernel(forceinline=True)
 def popcount(word):
     """Number of ones; LLVM turns this idiom into the machine's own instruction."""
     word = word - ((word >> _U1) & np.uint64(0x5555555555555555))
@@ -37,7 +37,7 @@ def popcount(word):
     return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
-@kernel(inline="always")
+@kernel(forceinline=True)
 def _fill_planes(work, width):
     """One-hot planes [K = b], b = 1..PLANES, from fresh random words; open lanes are those with K > PLANES."""
     counter = work[_COUNTER]
@@ -66,7 +66,7 @@ def _fill_planes(work, width):
     return remaining
 
 
-@kernel(inline="always")
+@kernel(forceinline=True)
 def _fill_functions(words, work, rows, masks, real):
     """Pattern bits 0..2, and the functions of the first two: row f is one at pattern q where bit q of f is."""
     row_first, row_0, row_1, row_2 = rows
@@ -98,7 +98,7 @@ def _fill_functions(words, work, rows, masks, real):
         work[w + np.uint64(16 * 14)] = either
 
 
-@kernel(inline="always")
+@kernel(forceinline=True)
 def _combine(work, code, accumulator, width):
     """Union over planes of [K = b] and the function whose ones are digit b of this code's four thresholds."""
     mask = np.uint64(15 * 16)  # also tells LLVM how far the offset can reach
@@ -112,7 +112,7 @@ def _combine(work, code, accumulator, width):
         work[w + target + _RESULT] = bits
 
 
-@kernel(inline="always")
+@kernel(forceinline=True)
 def _merge(work, variable, half, width):
     """Accumulators a and a + half become one, by the pattern bit that tells them apart."""
     y = _PATTERN + ((np.uint64(variable - 2) << _U4) & np.uint64(3 * 16))
@@ -125,7 +125,7 @@ def _merge(work, variable, half, width):
             work[w + low] = bits ^ (work[w + y] & (bits ^ work[w + high]))
 
 
-@kernel(inline="always")
+@kernel(forceinline=True)
 def _finish(thresholds, first_threshold, n_variables, words, here, work, state, real):
     """The open lanes, one by one: draw K beyond PLANES, look up that digit of the lane's threshold."""
     for i in range(real):
@@ -151,7 +151,7 @@ def _finish(thresholds, first_threshold, n_variables, words, here, work, state, 
                 words[here + w] ^= lane
 
 
-@kernel(inline="always")
+@kernel(forceinline=True)
 def update_node(view, words, n_words, node, start, work, state, real, width):
     """Gibbs update of one node in one block of particles. Leaves the patterns in ``work`` for the counts."""
     first, last = view.offset[node], view.offset[node + 1]
@@ -201,7 +201,7 @@ def update_node(view, words, n_words, node, start, work, state, real, width):
         _finish(view.thresholds, 4 * at, n_variables, words, here, work, state, real)
 
 
-@kernel(inline="always")
+@kernel
 def count_node(view, words, n_words, node, start, work, counts, real, width):
     """Patterns met by the update just made, and agreements with neighbours that this sweep has already visited."""
     at = view.code_offset[node]
