@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings as python_warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 
 from mrfbayes.data.labels import Labels
 from mrfbayes.data.patterns import Chunk, DenseCells, PatternTable, pattern_table
+from mrfbayes.data.read import NotPlain, Observations, open_source
 from mrfbayes.data.tally import Tally
 from mrfbayes.errors import InputError, MRFWarning
 from mrfbayes.model.field import Model
@@ -145,29 +146,47 @@ def count(
     weights: Any = None,
     missing: str = "refuse",
     labels: Labels | Sequence[Any] | None = None,
+    delimiter: str | None = None,
 ) -> Statistics:
     """Count the outcomes of ``model`` in the observations ``x``.
 
+    Columns of a table or file are matched to nodes by name where the model's nodes have names of their own, or where
+    every node name is a column; otherwise by position. Values that are not states 0..r-1 are coded: -1/+1 and 1..r
+    with a warning, text labels in sorted order (columns that share labels share the coding), see ``labels``.
+    Messages name the place as ``source:row:column``; lines of a text file are counted from 1, rows of an array or a
+    data frame from 0.
+
     Parameters
     ----------
-    x : (n, d) integers 0..r-1, or a `Statistics` of the same model, which is returned as it is
-    weights : (n,) weights >= 0 of the observations; default 1 each
+    x : (n, d) array of states, pandas, polars or Arrow table, path of a CSV, TSV (also gzipped) or Parquet file, or a
+        `Statistics` of the same model, which is returned as it is
+    weights : (n,) weights >= 0 of the observations, or the name of a column; default 1 each
     missing : "refuse", or "drop" to leave out rows with a missing value (reported as a warning)
     labels : the ``labels`` of an earlier `Statistics`, to code new data the same way; unknown labels are refused
-    """
-    from mrfbayes.data.read import observations
+    delimiter : of a text file; by default a comma, or a tab for .tsv
 
+    Returns
+    -------
+    Statistics
+    """
     if not isinstance(model, Model):
         raise InputError(f"model: got {type(model).__name__}, expected a mrfbayes Model, as from mrfbayes.grid.")
     if missing not in MISSING:
         raise InputError(f"missing = {missing!r}: choose 'refuse' or 'drop'.")
     if isinstance(x, Statistics):
         return _same(model, x, weights)
-    data = observations(model, x, _weights(weights), missing, labels)
-    tally = Tally(model)
-    for rows, weight in data.batches():
-        tally.add(rows, weight)
-    tally.finish()
+    given = None if labels is None else tuple(None if label is None else tuple(label) for label in labels)
+    data = Observations(
+        model,
+        open_source(model, x, delimiter),
+        weights if isinstance(weights, str) else _weights(weights),
+        missing,
+        given,
+    )
+    try:
+        tally = _tally(model, data.plain())
+    except NotPlain:
+        tally = _tally(model, data.coded())
     if not tally.total > 0:
         raise InputError("weights are all zero: at least one observation must count.")
     lowering = model.lowering
@@ -195,6 +214,14 @@ def count(
     )
     result.warn()
     return result
+
+
+def _tally(model: Model, batches: Iterable[tuple[np.ndarray, np.ndarray | None]]) -> Tally:
+    tally = Tally(model)
+    for rows, weight in batches:
+        tally.add(rows, weight)
+    tally.finish()
+    return tally
 
 
 def _same(model: Model, stats: Statistics, weights: Any) -> Statistics:
@@ -242,7 +269,8 @@ def _doubts(model: Model, tally: Tally) -> list[str]:
     if constant.size == model.n_nodes:
         texts.append("every column is constant: the data say nothing about the interactions")
     elif constant.size:
-        texts.append(f"{_some(model, constant, 'column is constant', 'columns are constant')}: no finite MLE there")
+        what = _some(model, constant, "column is constant", "columns are constant")
+        texts.append(f"{what}; parameters that touch them may have no finite MLE")
     unused = np.flatnonzero((used > 1) & (used < model.states))
     if unused.size:
         i = int(unused[0])

@@ -16,7 +16,7 @@ from mrfbayes.model.field import Model
 CHUNK_BYTES = 1 << 26
 CHUNK_ROWS = 1 << 16
 KEPT_ROWS = 4096
-KEPT_BYTES = 1 << 27
+KEPT_BYTES = 1 << 26
 RETAINED_BYTES = 1 << 30  # packed observations kept for later use; beyond this only sums are
 _ROW_SEED = 20_2404  # which rows are kept must not depend on the user's seed: same data, same statistics
 
@@ -76,8 +76,7 @@ class Tally:
     def _flush(self) -> None:
         parts, weights = zip(*self._pending, strict=True)
         self._pending, self._n_pending = [], 0
-        # Copied when not contiguous: kernels compile once, for C order.
-        rows = np.ascontiguousarray(parts[0] if len(parts) == 1 else np.concatenate(parts))
+        rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
         if weights[0] is None:
             weight = np.zeros(0)
         else:
@@ -95,12 +94,17 @@ class Tally:
         from mrfbayes.kernels import counting
 
         n, d = rows.shape
+        by_column = rows.flags.f_contiguous and not rows.flags.c_contiguous
         if self.model.is_binary:
+            if by_column:
+                return Chunk(row_words(rows.T), n, weight)
             planes = np.zeros((d, (n + 63) // 64), dtype=np.uint64)
-            counting.pack_rows(rows, planes)
+            counting.pack_planes(row_words(rows), planes)
             return Chunk(planes, n, weight)
+        if by_column:
+            return Chunk(np.array(rows.T, order="C"), n, weight)
         columns = np.empty((d, n), dtype=np.uint8)
-        counting.transpose_bytes(rows, columns)
+        counting.transpose_bytes(np.ascontiguousarray(rows), columns)
         return Chunk(columns, n, weight)
 
     def _count(self, chunk: Chunk) -> None:
@@ -137,6 +141,17 @@ class Tally:
         self.dense.add(chunk)
 
 
+def row_words(rows: np.ndarray) -> np.ndarray:
+    """0/1 rows (n, d) as words (n, ceil(d / 64)): column c is bit c % 64 of word c // 64."""
+    n, d = rows.shape
+    packed = np.packbits(rows, axis=1, bitorder="little")
+    if d % 64:
+        padded = np.zeros((n, (d + 63) // 64 * 8), dtype=np.uint8)
+        padded[:, : packed.shape[1]] = packed
+        packed = padded
+    return packed.view("<u8").astype(np.uint64, copy=False)
+
+
 class _RowSample:
     """A random subset of the rows, in proportion to their weights, without replacement.
 
@@ -148,10 +163,11 @@ class _RowSample:
         self._random = np.random.Generator(np.random.SFC64(_ROW_SEED))
         self._time = np.zeros(0)
         self._index = np.zeros(0, dtype=np.int64)
-        self._rows = np.zeros((0, n_nodes), dtype=np.uint8)
+        self._rows = [np.zeros((0, n_nodes), dtype=np.uint8)]
         self._seen = 0
 
     def add(self, rows: np.ndarray, weight: np.ndarray) -> None:
+        """Offer (k, d) rows."""
         time = self._random.standard_exponential(len(rows))
         if weight.size:
             with np.errstate(divide="ignore"):
@@ -162,12 +178,13 @@ class _RowSample:
             early = np.sort(early[np.argpartition(time[early], self._room)[: self._room]])
         self._time = np.concatenate([self._time, time[early]])
         self._index = np.concatenate([self._index, self._seen + early])
-        self._rows = np.concatenate([self._rows, rows[early]])
+        self._rows.append(rows[early])
         self._seen += len(rows)
         if self._time.size > self._room:
             kept = np.sort(np.argpartition(self._time, self._room)[: self._room])
-            self._time, self._index, self._rows = self._time[kept], self._index[kept], self._rows[kept]
+            self._time, self._index = self._time[kept], self._index[kept]
+            self._rows = [np.concatenate(self._rows)[kept]]
 
     def rows(self) -> np.ndarray:
         """The kept rows in the order of the data."""
-        return np.asarray(self._rows[np.argsort(self._index)])
+        return np.concatenate(self._rows)

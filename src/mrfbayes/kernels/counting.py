@@ -15,7 +15,6 @@ _FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _M1, _M2 = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
 _M4, _H01 = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
 _U2, _U4, _U56 = np.uint64(2), np.uint64(4), np.uint64(56)
-_TILE = 1024  # columns whose words stay in the first-level cache while 64 rows pass by
 MASK_DEGREE = 6  # up to this degree 2^degree masks per word beat 64 single look-ups
 
 
@@ -29,21 +28,39 @@ def popcount(word):
 
 
 @kernel
-def pack_rows(x, planes):
-    """Write the 0/1 rows ``x`` (n, d) into ``planes`` (d, n_words)."""
-    n, d = x.shape
-    words = np.zeros(_TILE, np.uint64)
-    for tile in range(0, d, _TILE):
-        width = min(_TILE, d - tile)
-        for start in range(0, n, 64):
-            words[:width] = _ZERO
-            for k in range(min(64, n - start)):
-                row = x[start + k]
-                shift = np.uint64(k)
-                for c in range(width):
-                    words[c] |= np.uint64(row[tile + c]) << shift
+def transpose_block(block):
+    """Transpose a 64 x 64 bit matrix in place: bit c of word k goes to bit k of word c."""
+    width = 32
+    mask = np.uint64(0x00000000FFFFFFFF)
+    while width:
+        shift = np.uint64(width)
+        k = 0
+        while k < 64:
+            # Swap the upper right square of this pair of rows with the lower left one.
+            moved = ((block[k] >> shift) ^ block[k + width]) & mask
+            block[k] ^= moved << shift
+            block[k + width] ^= moved
+            k = (k + width + 1) & ~width
+        width >>= 1
+        mask ^= mask << np.uint64(width)
+
+
+@kernel
+def pack_planes(bits, planes):
+    """Planes (d, n_words) of rows packed as words (n, ceil(d / 64)): column c is bit c % 64 of word c // 64."""
+    n, n_columns = bits.shape
+    block = np.zeros(64, np.uint64)
+    for column in range(n_columns):
+        first = 64 * column
+        width = min(64, planes.shape[0] - first)
+        for word in range(planes.shape[1]):
+            rows = min(64, n - 64 * word)
+            for k in range(rows):
+                block[k] = bits[64 * word + k, column]
+            block[rows:] = _ZERO
+            transpose_block(block)
             for c in range(width):
-                planes[tile + c, start // 64] = words[c]
+                planes[first + c, word] = block[c]
 
 
 @kernel

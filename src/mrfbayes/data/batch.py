@@ -1,0 +1,50 @@
+"""The one shape in which every source of data hands over its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from mrfbayes.errors import InputError
+
+
+class Batch(NamedTuple):
+    """Some rows: a (k, c) array of numbers, or c arrays (k,) of numbers or Python objects; and the rows' numbers."""
+
+    columns: np.ndarray | list[np.ndarray]
+    rows: np.ndarray
+
+    def column(self, j: int) -> np.ndarray:
+        """Values of one column."""
+        return self.columns[:, j] if isinstance(self.columns, np.ndarray) else self.columns[j]
+
+
+class Source(Protocol):
+    """A table that can be read more than once."""
+
+    where: str
+    n_columns: int
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Column names, None where there are none."""
+
+    def batches(self, columns: Sequence[int]) -> Iterator[Batch]:
+        """The chosen columns, in that order."""
+
+
+def check_columns(names: Sequence[str], where: str) -> None:
+    """Column names are non-empty and unique."""
+    seen: dict[str, int] = {}
+    for k, name in enumerate(names, start=1):
+        if not name.strip():
+            raise InputError(
+                f"{where}:{k}: column {k} has an empty name; name it (row names of R? write them without)."
+            )
+        if name in seen:
+            raise InputError(
+                f"{where}:{k}: two columns are called {name!r} (the other is column {seen[name]}); rename one."
+            )
+        seen[name] = k

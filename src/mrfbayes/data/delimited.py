@@ -1,0 +1,222 @@
+"""CSV and TSV files as batches: plain numbers by a compiled scanner, anything else line by line with its position."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from mrfbayes.data.batch import Batch, check_columns
+from mrfbayes.errors import InputError
+
+BLOCK_BYTES = 1 << 22
+TEXT_LINES = 8192  # lines turned into Python text at a time
+MAX_LINE = 1 << 28
+UNPACKED_FREE = 1 << 26  # a compressed file may always unpack to 64 MiB ...
+UNPACKED_RATIO = 100  # ... and to a hundred times its size: discrete data do not reach that, bombs exceed it
+UNPACKED_MOST = 1 << 31
+_PACKERS = {
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"PK\x03\x04": "zip (an Excel file?)",
+    b"\xd0\xcf\x11\xe0": "an old Office file",
+    b"PAR1": "Parquet: call it .parquet",
+}
+
+
+class DelimitedFile:
+    """A delimited text file with or without a header line; rows are numbered by line, from 1."""
+
+    def __init__(self, path: Path, where: str, delimiter: str | None, nodes: Sequence[str], max_states: int) -> None:
+        self.where = where
+        self.path = path
+        suffixes = [suffix.lower() for suffix in path.suffixes]
+        self.delimiter = delimiter or ("\t" if {".tsv", ".tab"} & set(suffixes) else ",")
+        if len(self.delimiter) != 1 or not self.delimiter.isascii() or self.delimiter in '"\r\n':
+            raise InputError(f"delimiter = {delimiter!r}: give a single character, as ',' or ';' or '\\t'.")
+        with self._open() as stream:
+            head = stream.read(16)
+            self._check_head(head)
+            first_line, self._skip = self._first_line(head, stream)
+        cells = self._split([first_line], 1)[0]
+        self._check_delimiter(first_line, cells, len(nodes))
+        cells = [cell.strip() for cell in cells]
+        self.n_columns = len(cells)
+        self.has_header = not _all_numbers(cells) or (len(cells) > max_states + 1 and set(cells) == set(nodes))
+        self.names = tuple(cells) if self.has_header else None
+        if self.names is not None:
+            check_columns(self.names, f"{where}:1")
+
+    def _open(self) -> BinaryIO:
+        try:
+            with self.path.open("rb") as raw:
+                packed = raw.read(2) == b"\x1f\x8b"
+            if packed:
+                return io.BytesIO(self._unpack())
+            return self.path.open("rb")
+        except OSError as problem:
+            raise InputError(f"{self.where}: {problem.strerror or problem}; check the path.") from None
+
+    def _unpack(self) -> bytes:
+        """The content of a gzip file, unless it unpacks to far more than data do."""
+        size = self.path.stat().st_size
+        limit = min(max(UNPACKED_FREE, UNPACKED_RATIO * size), UNPACKED_MOST)
+        try:
+            with gzip.open(self.path) as stream:
+                content = stream.read(limit + 1)
+        except (OSError, EOFError, zlib.error) as problem:
+            raise InputError(f"{self.where}: damaged gzip file ({problem}); compress it again.") from None
+        if len(content) > limit:
+            raise InputError(
+                f"{self.where}: {size:,} bytes unpack to more than {limit:,}; refused as a compressed bomb: unpack it "
+                "yourself if you trust it."
+            )
+        return content
+
+    def _check_head(self, head: bytes) -> None:
+        if not head:
+            raise InputError(f"{self.where}: the file is empty; expected a header line and one line per observation.")
+        if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise InputError(f"{self.where}: byte 0 is {head[0]:#04x}, the mark of UTF-16; save the file as UTF-8.")
+        for mark, packer in _PACKERS.items():
+            if head.startswith(mark):
+                raise InputError(f"{self.where}: this is {packer}, not text; unpack it or export it as CSV.")
+
+    def _first_line(self, head: bytes, stream: BinaryIO) -> tuple[bytes, int]:
+        """The first line that is not blank, and how many bytes and lines come before the second."""
+        rest = head + stream.readline(MAX_LINE) if b"\n" not in head else head
+        mark = 3 if rest.startswith(b"\xef\xbb\xbf") else 0
+        line = rest[mark:].split(b"\n")[0]
+        if not line.strip():
+            raise InputError(f"{self.where}:1: the first line is blank; expected column names.")
+        return line, mark + len(line) + 1
+
+    def _check_delimiter(self, line: bytes, cells: list[str], n_nodes: int) -> None:
+        if len(cells) > 1 or n_nodes == 1:
+            return
+        for other, name in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars"), (",", "commas"), (" ", "blanks")):
+            if other != self.delimiter and line.strip().count(other.encode()):
+                raise InputError(
+                    f"{self.where}:1: one column, but the line holds {name}; is the delimiter {other!r}? "
+                    f"Pass delimiter={other!r}."
+                )
+
+    def batches(self, columns: Sequence[int]) -> Iterator[Batch]:
+        """The chosen columns, in that order."""
+        from mrfbayes.kernels.delimited import parse_numbers
+
+        place = np.full(self.n_columns, -1, dtype=np.int64)
+        place[list(columns)] = np.arange(len(columns))
+        mark = ord(self.delimiter)
+        line = 2 if self.has_header else 1
+        for block in self._blocks():
+            text = np.frombuffer(block, dtype=np.uint8)
+            at = 0
+            while at < len(block):
+                room = max(1, min(text.size // 2, (len(block) - at) // (2 * self.n_columns) + 1))
+                numbers = np.empty((room, len(columns)), dtype=np.int16)
+                n_parsed, step = parse_numbers(text[at:], mark, place, numbers)
+                if n_parsed:
+                    yield Batch(numbers[:n_parsed], line + np.arange(n_parsed))
+                    line += n_parsed
+                    at += step
+                    continue
+                end = at
+                for _ in range(TEXT_LINES):
+                    end = block.find(b"\n", end) + 1
+                    if not 0 < end < len(block):
+                        break
+                end = end or len(block)
+                lines = block[at:end].split(b"\n")[:-1]
+                yield from self._text_batch(lines, line, columns)
+                line += len(lines)
+                at = end
+
+    def _blocks(self) -> Iterator[bytes]:
+        """Whole lines, some megabytes at a time, each block ending with a newline."""
+        with self._open() as stream:
+            if self.has_header:
+                stream.seek(self._skip)
+            elif stream.read(3) != b"\xef\xbb\xbf":
+                stream.seek(0)
+            rest = b""
+            while chunk := stream.read(BLOCK_BYTES):
+                block = rest + chunk
+                cut = block.rfind(b"\n") + 1
+                if cut == 0 and len(block) > MAX_LINE:
+                    raise InputError(f"{self.where}: a line is longer than {MAX_LINE:,} bytes; is this a text table?")
+                rest = block[cut:]
+                if cut:
+                    yield block[:cut]
+            if rest:
+                yield rest + b"\n"
+
+    def _text_batch(self, lines: list[bytes], first: int, columns: Sequence[int]) -> Iterator[Batch]:
+        records, rows = [], []
+        for k, cells in enumerate(self._split(lines, first)):
+            if not cells or (len(cells) == 1 and not cells[0].strip() and self.n_columns > 1):
+                continue  # a blank line is no observation
+            if len(cells) != self.n_columns:
+                expected = "the header" if self.has_header else "the first line"
+                raise InputError(
+                    f"{self.where}:{first + k}: {len(cells)} columns, {expected} has {self.n_columns}; check "
+                    "delimiters and quotes in this line."
+                )
+            records.append(cells)
+            rows.append(first + k)
+        if records:
+            values = np.empty((len(records), self.n_columns), dtype=object)
+            values[:] = records
+            yield Batch([values[:, j] for j in columns], np.array(rows))
+
+    def _split(self, lines: list[bytes], first: int) -> list[list[str]]:
+        """Cells of each line; a quote must close on its own line, so that a lost one cannot swallow the rest."""
+        try:
+            texts = b"\n".join(lines).decode("utf-8").split("\n")
+        except UnicodeDecodeError:
+            texts = [self._decode(line, first + k) for k, line in enumerate(lines)]
+        joined = "\n".join(texts)
+        if "\0" in joined:
+            k = next(k for k, text in enumerate(texts) if "\0" in text)
+            raise InputError(
+                f"{self.where}:{first + k}: NUL byte at position {texts[k].index(chr(0)) + 1}; the file is damaged, or "
+                "UTF-16 without a mark: save it as UTF-8 text."
+            )
+        if '"' not in joined:
+            return [text.rstrip("\r").split(self.delimiter) for text in texts]
+        split = []
+        for k, text in enumerate(texts):
+            try:
+                row = next(csv.reader([text.rstrip("\r")], delimiter=self.delimiter, strict=True), [])
+            except csv.Error:
+                column = text[: text.rindex('"')].count(self.delimiter) + 1
+                raise InputError(
+                    f"{self.where}:{first + k}:{column}: a quote is not closed in this line, or is followed by text; "
+                    "close it or remove it."
+                ) from None
+            split.append(row)
+        return split
+
+    def _decode(self, line: bytes, row: int) -> str:
+        try:
+            return line.decode("utf-8")
+        except UnicodeDecodeError as problem:
+            raise InputError(
+                f"{self.where}:{row}: byte {problem.start + 1} of the line is {line[problem.start]:#04x}, which is not "
+                "UTF-8 (Latin-1?); save the file as UTF-8."
+            ) from None
+
+
+def _all_numbers(cells: Sequence[str]) -> bool:
+    """Whether a first line holds data rather than names."""
+    try:
+        return bool(np.isfinite([float(cell) for cell in cells]).all())
+    except ValueError:
+        return False

@@ -1,0 +1,419 @@
+"""Every kind of source gives the same counts; every bad input gets one clear line."""
+
+import gzip
+from datetime import date
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from mrfbayes.data import delimited, tables
+from mrfbayes.data.counts import count
+from mrfbayes.errors import InputError, MRFWarning
+from mrfbayes.model.build import graph, grid
+
+NAMED = graph([("a", "b"), ("b", "c")], fields=True)
+NUMBERED = graph([(0, 1), (1, 2)], fields=True)
+X = np.random.default_rng(3).integers(0, 2, size=(200, 3))
+EXPECTED = count(NAMED, X)
+LINES = "\n".join(",".join(map(str, row)) for row in X.tolist()) + "\n"
+
+
+def write(folder, content, name="data.csv"):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def same(stats, expected=EXPECTED):
+    np.testing.assert_array_equal(stats.counts, expected.counts)
+    assert (stats.n, stats.n_rows, stats.digest) == (expected.n, expected.n_rows, expected.digest)
+    np.testing.assert_array_equal(stats.rows, expected.rows)
+    return stats
+
+
+# --- the same data in every form
+
+
+def frame():
+    return {"c": X[:, 2], "note": ["any"] * len(X), "a": X[:, 0], "b": X[:, 1]}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pd.DataFrame,
+        pl.DataFrame,
+        pl.LazyFrame,
+        pa.table,
+        lambda data: pd.DataFrame(data).astype({"a": bool, "b": float}),
+        lambda data: pd.DataFrame(data).astype({"a": "Int64", "b": "category"}),
+        lambda data: pl.DataFrame(data).with_columns(pl.col("a").cast(pl.String), pl.col("b").cast(pl.Boolean)),
+    ],
+)
+def test_tables_match_by_name(make):
+    same(count(NAMED, make(frame())))
+
+
+def test_array_forms():
+    for x in (X.astype(bool), X.astype(float), X.astype(np.int8), X.astype(str), X.astype(object), X.tolist()):
+        same(count(NAMED, x))
+    same(count(NAMED, np.asfortranarray(X)))
+    same(count(NAMED, np.repeat(X, 2, axis=1)[:, ::2]))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "model"),
+    [
+        ("plain.csv", "a,b,c\n" + LINES, NAMED),
+        ("no_last_newline.csv", "a,b,c\n" + LINES.rstrip(), NAMED),
+        ("windows.csv", "a,b,c\r\n" + LINES.replace("\n", "\r\n"), NAMED),
+        ("mark.csv", "\ufeffa,b,c\n" + LINES, NAMED),
+        ("quoted.csv", '"a","b","c"\n' + LINES.replace("1", '"1"'), NAMED),
+        ("floats.csv", "a,b,c\n" + LINES.replace("1", "1.0"), NAMED),
+        ("blank_lines.csv", "a,b,c\n" + LINES.replace("\n", "\n\n", 5) + "\n\n", NAMED),
+        ("tabs.tsv", "a\tb\tc\n" + LINES.replace(",", "\t"), NAMED),
+        ("other.csv", 'x,"é,""1""",y\n' + LINES, NUMBERED),
+        ("no_header.csv", LINES, NUMBERED),
+        ("mark_no_header.csv", "\ufeff" + LINES, NUMBERED),
+        ("by_number.csv", "2,0,1\n" + "\n".join(f"{c},{a},{b}" for a, b, c in X.tolist()), NAMED),
+        ("packed.csv.gz", gzip.compress(("a,b,c\n" + LINES).encode()), NAMED),
+    ],
+)
+def test_text_files(tmp_path, name, content, model):
+    if name == "by_number.csv":  # node names that are numbers, more of them than states: the first line is a header
+        model = graph([(0, 1), (1, 2)], nodes=[0, 1, 2, 3], fields=True)
+        content = "2,0,3,1\n" + "\n".join(f"{c},{a},0,{b}" for a, b, c in X.tolist())
+        with pytest.warns(MRFWarning, match="1 column is constant: '3'"):
+            stats = count(model, write(tmp_path, content, name))
+        np.testing.assert_array_equal(stats.counts[[0, 1, 2, 3, 4]], EXPECTED.counts)
+        return
+    same(count(model, write(tmp_path, content, name)))
+    same(count(model, str(tmp_path / name)))
+
+
+def test_other_delimiter(tmp_path):
+    same(count(NAMED, write(tmp_path, "a;b;c\n" + LINES.replace(",", ";")), delimiter=";"))
+
+
+def test_unused_columns_may_hold_anything(tmp_path):
+    rows = [f'{a},"x,""{k}",{b},,{c},é {k}' for k, (a, b, c) in enumerate(X.tolist())]
+    same(count(NAMED, write(tmp_path, "a,id,b,gap,c,text\n" + "\n".join(rows))))
+
+
+def test_parquet(tmp_path):
+    path = tmp_path / "data.parquet"
+    pl.DataFrame(frame()).write_parquet(path)
+    same(count(NAMED, path))
+
+
+def test_small_blocks_and_batches_change_nothing(tmp_path, monkeypatch):
+    path, table = write(tmp_path, "a,b,c\n" + LINES), tmp_path / "data.parquet"
+    words = write(tmp_path, "a,b,c\n" + LINES.replace("0", "no").replace("1", "yes"), "words.csv")
+    pl.DataFrame(frame()).write_parquet(table, row_group_size=32)
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 17)
+    monkeypatch.setattr(delimited, "TEXT_LINES", 3)
+    monkeypatch.setattr(tables, "BATCH_CELLS", 40)
+    for source in (path, table, X, pd.DataFrame(frame()), words):
+        same(count(NAMED, source))
+
+
+def test_weights_by_column_name(tmp_path):
+    weight = np.arange(len(X)) % 5 / 4
+    expected = count(NAMED, X, weights=weight)
+    table = pd.DataFrame({**frame(), "w": weight})
+    same(count(NAMED, table, weights="w"), expected)
+    table.to_csv(tmp_path / "w.csv", index=False)
+    same(count(NAMED, tmp_path / "w.csv", weights="w"), expected)
+    whole = pd.DataFrame({"x": X[:, 0], "n": 2, "y": X[:, 1], "z": X[:, 2]})
+    same(count(NUMBERED, whole, weights="n"), count(NUMBERED, X, weights=np.full(len(X), 2.0)))
+
+
+# --- values that are coded
+
+
+def coded(x, warning=None, model=NAMED, **options):
+    if warning is None:
+        return count(model, x, **options)
+    with pytest.warns(MRFWarning) as caught:
+        stats = count(model, x, **options)
+    assert tuple(str(item.message) for item in caught) == stats.warnings
+    assert any(warning in text for text in stats.warnings)
+    return stats
+
+
+def test_signs_are_mapped_with_a_warning(tmp_path):
+    stats = same(coded(2 * X - 1, "values -1 and +1 were read as states 0 and 1"))
+    assert stats.labels == ((-1, 1),) * 3
+    lines = "\n".join(",".join(map(str, row)) for row in (2 * X - 1).tolist())
+    same(coded(write(tmp_path, "a,b,c\n" + lines), "values -1 and +1"))
+
+
+def test_counting_from_one_is_mapped_with_a_warning():
+    same(coded(X + 1, "values 1..2 were read as states 0..1"))
+    ordinal = graph([(0, 1)], states=[3, 4], coupling="score")
+    x = np.array([[1, 1], [2, 2], [3, 3], [1, 4]])
+    np.testing.assert_array_equal(coded(x, "values 1..4 were read", model=ordinal).counts, count(ordinal, x - 1).counts)
+
+
+def test_labels_are_sorted_stored_and_used_again():
+    words = np.where(X == 1, "yes", "no")
+    stats = same(count(NAMED, words))
+    assert stats.labels == (("no", "yes"),) * 3
+    again = coded(words[:50][words[:50, 0] == "yes"], "1 column is constant: 'a'", labels=stats.labels)
+    assert again.rows[:, 0].all()
+    words = words.astype(object)
+    words[7, 1] = "maybe"
+    with pytest.raises(InputError, match=r"x:7:1: unknown label 'maybe'; the model was fitted to 'no', 'yes'\."):
+        count(NAMED, words, labels=stats.labels)
+    with pytest.raises(InputError, match=r"x:0:0: unknown label 5; the model was fitted to 0\.\.1"):
+        count(NAMED, np.full((2, 3), 5), labels=(None, None, None))
+    with pytest.raises(InputError, match="labels has 2 entries, the field has 3 nodes"):
+        count(NAMED, X, labels=(None, None))
+
+
+def test_columns_that_share_labels_share_the_coding():
+    """Column b lacks 'no': 'yes' must still agree with 'yes'."""
+    x = np.array([["no", "yes", "no"], ["yes", "yes", "no"], ["no", "yes", "yes"]])
+    stats = coded(x, "1 column is constant: 'b'")
+    assert stats.labels == (("no", "yes"),) * 3
+    np.testing.assert_array_equal(stats.counts[:2], [1, 1])
+    different = np.array([["f", "yes", "hi"], ["m", "no", "lo"]])
+    assert count(NAMED, different).labels == (("f", "m"), ("no", "yes"), ("hi", "lo"))
+
+
+def test_order_of_categories_is_kept():
+    values = pd.Categorical(np.where(X[:, 0] == 1, "high", "low"), categories=["low", "high"], ordered=True)
+    table = pd.DataFrame({"a": values, "b": X[:, 1], "c": X[:, 2]})
+    stats = same(count(NAMED, table))
+    assert stats.labels == (("low", "high"), None, None)
+    enum = pl.Enum(["low", "high"])
+    same(count(NAMED, pl.DataFrame({"a": pl.Series(list(values), dtype=enum), "b": X[:, 1], "c": X[:, 2]})))
+
+
+def test_unused_categories_are_kept_with_a_warning():
+    model = graph([("a", "b")], states=3, fields=True)
+    values = pd.Categorical(["lo", "hi", "hi"], categories=["hi", "lo", "mid"])
+    stats = coded(
+        pd.DataFrame({"a": values, "b": [0, 1, 2]}), "1 column has an unused state: 'a' (state 2", model=model
+    )
+    assert stats.labels == (("hi", "lo", "mid"), None)
+    stats = coded(np.array([[0, 2], [1, 0], [0, 1]]), "state 2 of 'a' never occurs", model=model)
+    text = pd.DataFrame({"a": ["u", "v", "v"], "b": [0, 1, 2]})
+    coded(text, "column 'a' has 2 labels for 3 states", model=model)
+
+
+def test_rows_with_missing_values_are_dropped_on_request(tmp_path):
+    holes = X.astype(float)
+    holes[[3, 3, 9], [0, 1, 2]] = np.nan
+    kept = np.delete(X, [3, 9], axis=0)
+    expected = count(NAMED, kept)
+    for x in (holes, pd.DataFrame(holes, columns=list("abc")), np.ma.masked_invalid(holes)):
+        same(coded(x, "x: 2 of 200 rows have missing values and were dropped", missing="drop"), expected)
+    lines = [",".join(map(str, row)) for row in X.tolist()]
+    lines[3], lines[9] = ",NA,1", '0,1,"?"'
+    same(coded(write(tmp_path, "a,b,c\n" + "\n".join(lines)), "2 of 200 rows", missing="drop"), expected)
+    weight = np.arange(200.0)
+    same(
+        coded(holes, "2 of 200", missing="drop", weights=weight), count(NAMED, kept, weights=np.delete(weight, [3, 9]))
+    )
+
+
+@pytest.mark.parametrize(
+    ("x", "warning"),
+    [
+        (X[:1], "only one observation (n = 1)"),
+        (X * [1, 0, 1], "1 column is constant: 'b'; parameters that touch them may have no finite MLE"),
+        (X * 0, "every column is constant"),
+    ],
+)
+def test_doubtful_data_are_counted_with_a_warning(x, warning):
+    with pytest.warns(MRFWarning):
+        stats = count(NAMED, x)
+    assert any(warning in text for text in stats.warnings)
+
+
+# --- values that are refused
+
+BAD_CSV = {
+    "empty": ("", "data.csv: the file is empty; expected a header line"),
+    "header only": ("a,b,c\n", "data.csv: no rows below the column names; give at least one"),
+    "header only, no newline": ("a,b,c", "data.csv: no rows below the column names"),
+    "blank first line": ("\n\n", "data.csv:1: the first line is blank"),
+    "no header": ("0,1,1\n", "data.csv:1: no header, but the nodes have names ('a', 'b', 'c')"),
+    "blank": ("a,b,c\n0,1,0\n0,,1\n,1,1\n", "data.csv:3:b: blank cell; 2 values are missing in 2 columns: fill them"),
+    "NA": ("a,b,c\n0,1,NA\n", "data.csv:2:c: missing value 'NA'; 1 value is missing"),
+    "null": ("a,b,c\n0,null,1\n", "data.csv:2:b: missing value 'null'"),
+    "question mark": ("a,b,c\nyes,no,?\n", "data.csv:2:c: missing value '?'"),
+    "NaN": ("a,b,c\n0,1,nan\n", "data.csv:2:c: missing value 'nan'"),
+    "0.5": ("a,b,c\n0,1,0\n1,0.5,1\n", "data.csv:3:b: 0.5 is not a whole number"),
+    "inf": ("a,b,c\n0,1,0\n1,inf,1\n", "data.csv:3:b: inf is not a whole number"),
+    "similar labels": ("a,b,c\nyes,no,no\nYes ,no,no\n", "data.csv:3:a: labels 'Yes ' and 'yes' differ only in case"),
+    "text among numbers": ("a,b,c\n0,1,0\n1,x,1\n", "data.csv:3:b: text 'x' among numbers; is it a mark"),
+    "three states": ("a,b,c\n0,1,0\n1,2,1\n0,0,0\n", "data.csv:3:b: 3 distinct values (0, 1, 2) for a variable with 2"),
+    "three labels": ("a,b,c\n0,u,0\n1,v,1\n0,w,0\n", "data.csv:4:b: 3 distinct values ('u', 'v', 'w') for a variable"),
+    "code for missing": ("a,b,c\n0,1,0\n0,99,1\n", "data.csv:3:b: value 99 is not among the states 0..1; recode"),
+    "mixed codings": ("a,b,c\n0,1,0\n1,2,1\n", "(column 'a' counts from 0, this one seems to count from 1)"),
+    "large number": ("a,b,c\n0,123456,0\n", "data.csv:2:b: value 123456 is not among"),
+    "identifier": ("a,b,c\n" + "".join(f"id{k},0,1\n" for k in range(40)), "data.csv:2:a: 40 distinct values (all"),
+    "measurement": ("a,b,c\n" + "".join(f"{k},0,1\n" for k in range(400)), "data.csv:2:a: more than 300 distinct"),
+    "short row": ("a,b,c\n0,1,0\n0,1\n", "data.csv:3: 2 columns, the header has 3; check delimiters"),
+    "long row": ("a,b,c\n0,1,0,1\n", "data.csv:2: 4 columns, the header has 3"),
+    "duplicate column": ("a,b,a\n0,1,0\n", "data.csv:1:3: two columns are called 'a' (the other is column 1)"),
+    "empty column name": ("a,,c\n0,1,0\n", "data.csv:1:2: column 2 has an empty name; name it"),
+    "wrong column": ("a,bb,c\n0,1,0\n", "no column for 1 of 3 nodes, the first is 'b' (did you mean 'bb'?)"),
+    "UTF-16": ("a,b,c\n0,1,0\n".encode("utf-16"), "data.csv: byte 0 is 0xff, the mark of UTF-16; save the file"),
+    "UTF-16, no mark": ("a,b,c\n0,1,0\n".encode("utf-16-le"), "data.csv:1: NUL byte at position 2"),
+    "Latin-1": ("a,b,c\nné,0,1\n".encode("latin-1"), "data.csv:2: byte 2 of the line is 0xe9, which is not UTF-8"),
+    "Latin-1 header": ("a,b,é\n0,0,1\n".encode("latin-1"), "data.csv:1: byte 5 of the line is 0xe9"),
+    "NUL": ("a,b,c\n0,1,0\n0,1\0,0\n", "data.csv:3: NUL byte at position 4"),
+    "semicolons": ("a;b;c\n0;1;0\n", "data.csv:1: one column, but the line holds semicolons; is the delimiter ';'?"),
+    "tabs": ("a\tb\tc\n0\t1\t0\n", "data.csv:1: one column, but the line holds tabs"),
+    "unclosed quote": ('a,b,c\n0,1,0\n0,"1,0\n1,1,1\n', "data.csv:3:2: a quote is not closed in this line"),
+    "zip": (b"PK\x03\x04" + bytes(20), "data.csv: this is zip (an Excel file?), not text"),
+    "Parquet": (b"PAR1" + bytes(20), "data.csv: this is Parquet: call it .parquet"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_CSV)
+def test_bad_text_files_are_refused_with_their_place(tmp_path, name):
+    content, message = BAD_CSV[name]
+    with pytest.raises(InputError) as caught:
+        count(NAMED, write(tmp_path, content))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_compressed_bomb_is_refused(tmp_path, monkeypatch):
+    bomb = write(tmp_path, gzip.compress(b"a,b,c\n" + b"0,1,0\n" * 100_000), "bomb.csv.gz")
+    cut = write(tmp_path, bomb.read_bytes()[:-9], "cut.csv.gz")
+    with pytest.raises(InputError, match="damaged gzip file"):
+        count(NAMED, cut)
+    monkeypatch.setattr(delimited, "UNPACKED_FREE", 1 << 12)
+    with pytest.raises(InputError, match=r"bomb\.csv\.gz: [\d,]+ bytes unpack to more than [\d,]+; refused"):
+        count(NAMED, bomb)
+
+
+def test_bad_parquet(tmp_path, monkeypatch):
+    whole = tmp_path / "whole.parquet"
+    pl.DataFrame(frame()).write_parquet(whole)
+    content = whole.read_bytes()
+    for name, damaged, message in (
+        ("cut", content[:-30], "cut.parquet: the mark at the end of the file is missing, so it is truncated"),
+        ("middle", content[:60] + content[-40:], "middle.parquet: cannot be read"),
+        ("noise", content[:40] + bytes(len(content) - 400) + content[-360:], "noise.parquet: "),
+        ("text", b"a,b,c\n", "text.parquet: starts with b'a,b,', not with the mark of Parquet"),
+        ("empty", b"", "empty.parquet: the file is empty"),
+    ):
+        with pytest.raises(InputError) as caught:
+            count(NAMED, write(tmp_path, damaged, f"{name}.parquet"))
+        assert message in str(caught.value)
+    monkeypatch.setattr(tables, "BOMB_CELLS", 10)
+    monkeypatch.setattr(tables, "BOMB_CELLS_PER_BYTE", 0)
+    with pytest.raises(InputError, match=r"whole\.parquet: [\d,]+ bytes hold 800 values; refused as a compressed bomb"):
+        count(NAMED, whole)
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ([[0], [1]], "column of type List(Int64); expected whole numbers, booleans or text"),
+        ([{"u": 0}, {"u": 1}], "column of type Struct"),
+        ([date(2020, 1, 1)] * 2, "column of type Date"),
+        ([Decimal("1.0")] * 2, "column of type Decimal"),
+        ([b"x", b"y"], "of type "),
+        ([None, None], "a: missing value; 2 values are missing in 1 column"),
+        ([0, None], "a: missing value; 1 value is missing"),
+        (["u", None], "a: missing value; 1 value is missing"),
+        ([0.0, float("nan")], "a: missing value; 1 value is missing"),
+    ],
+)
+def test_columns_that_hold_no_states(tmp_path, column, message):
+    table = pl.DataFrame({"a": column, "b": [0, 1], "c": [1, 0]})
+    path = tmp_path / "t.parquet"
+    table.write_parquet(path)
+    for x in (table, path, table.to_arrow()):
+        with pytest.raises(InputError) as caught:
+            count(NAMED, x)
+        assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        (np.zeros((0, 3)), "x: no rows; give at least one observation"),
+        (np.zeros((4, 2)), "x has 2 columns, the model has 3 nodes: give one column per node"),
+        (np.zeros(3), "x has shape (3,); pass x.reshape(1, -1) if it is one observation"),
+        (np.zeros((2, 2, 3)), "x has shape (2, 2, 3); expected (n, 3), one row per observation"),
+        ([[0, 1, 0], [0, 1]], "x: its rows differ in length; expected (n, 3)"),
+        (7, "x is a int; expected an array, a data frame, or the path"),
+        (None, "x is a NoneType; expected an array"),
+        (np.zeros((2, 3), dtype=complex), "x holds complex128; expected whole numbers"),
+        (np.zeros((2, 3), dtype="datetime64[s]"), "x holds datetime64[s]; expected whole numbers"),
+        (np.array([[0, 1, np.nan]]), "x:0:2: missing value; 1 value is missing"),
+        (np.array([[0, 1, np.inf]]), "x:0:2: inf is not a whole number"),
+        (np.array([[0, 1, None]]), "x:0:2: missing value"),
+        (
+            np.array([[0, 1, date(2020, 1, 1)]]),
+            "x:0:2: '2020-01-01' is of type date; expected whole numbers or text labels",
+        ),
+        (pd.DataFrame([[0, 1, 0]], columns=["a", "a", "b"]), "x:2: two columns are called 'a'"),
+        (pd.Series([0, 1, 0]), "x has shape (3,)"),
+    ],
+)
+def test_bad_arrays(x, message):
+    with pytest.raises(InputError) as caught:
+        count(NAMED, x)
+    assert message in str(caught.value)
+
+
+def test_wrong_grid_shape_says_how_to_reshape():
+    with pytest.raises(InputError, match=r"x has the shape \(3, 4\) of the grid: it is one observation\?"):
+        count(grid(3, 4), np.zeros((3, 4)))
+    with pytest.raises(InputError, match=r"x has shape \(5, 3, 4\); pass x\.reshape\(5, -1\)"):
+        count(grid(3, 4), np.zeros((5, 3, 4)))
+    with pytest.raises(InputError, match="x has 11 columns, the 3 x 4 grid has 12 nodes"):
+        count(grid(3, 4), np.zeros((5, 11)))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"weights": [1.0] * 199}, "weights has 199 entries, x has more rows: give one weight per row"),
+        ({"weights": [1.0] * 201}, "weights has 201 entries, x has 200 rows"),
+        ({"weights": np.ones((200, 1))}, "weights has shape (200, 1): give one weight per row"),
+        ({"weights": np.r_[1.0, -1.0, np.ones(198)]}, "weights[1] = -1: a weight is a finite number >= 0"),
+        ({"weights": np.r_[np.nan, np.ones(199)]}, "weights[0] = nan"),
+        ({"weights": np.zeros(200)}, "weights are all zero"),
+        ({"weights": "w"}, "weights = 'w': x has no column names; give the weights as an array"),
+        ({"weights": [object()] * 200}, "weights: expected numbers, got list"),
+        ({"missing": "ignore"}, "missing = 'ignore': choose 'refuse' or 'drop'"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(InputError) as caught:
+        count(NAMED, X, **options)
+    assert message in str(caught.value)
+
+
+def test_bad_options_of_tables(tmp_path):
+    table = pd.DataFrame({**frame(), "w": -1.0})
+    with pytest.raises(InputError, match=r"x:0: weight -1\.0; a weight is a finite number"):
+        count(NAMED, table, weights="w")
+    with pytest.raises(InputError, match="weights = 'v': x has no such column; it has 'c', 'note', 'a', 'b', 'w'"):
+        count(NAMED, table, weights="v")
+    with pytest.raises(InputError, match="weights = 'a' is also a node of the model"):
+        count(NAMED, table, weights="a")
+    with pytest.raises(InputError, match="delimiter = 'ab': give a single character"):
+        count(NAMED, write(tmp_path, "a,b,c\n"), delimiter="ab")
+    with pytest.raises(InputError, match="every row has a missing value; nothing is left"):
+        count(NAMED, np.full((2, 3), np.nan), missing="drop")
+    with pytest.raises(InputError, match=r"nowhere\.csv: no such file; check the path"):
+        count(NAMED, tmp_path / "nowhere.csv")
+    with pytest.raises(InputError, match="this is a folder; give a CSV or Parquet file"):
+        count(NAMED, tmp_path)
+    with pytest.raises(InputError, match="model: got str, expected a mrfbayes Model"):
+        count("grid", X)
