@@ -14,27 +14,6 @@ PROMISED = [
     *("count", "estimate", "likelihood", "sample", "load", "compare", "InputError", "CostError", "MRFWarning"),
     *("plots", "priors"),
 ]
-    "grid",
-    "graph",
-    "Model",
-    "Factor",
-    "log_partition",
-    "expected_counts",
-    "fisher_information",
-    "cost",
-    "simulate",
-    "count",
-    "estimate",
-    "likelihood",
-    "sample",
-    "load",
-    "compare",
-    "InputError",
-    "CostError",
-    "MRFWarning",
-    "plots",
-    "priors",
-]
 
 
 def walk():
