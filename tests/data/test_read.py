@@ -358,7 +358,7 @@ def test_columns_that_hold_no_states(tmp_path, column, message):
         (np.array([[0, 1, None]]), "x:0:2: missing value"),
         (
             np.array([[0, 1, date(2020, 1, 1)]]),
-            "x:0:2: '2020-01-01' is of type date; expected whole numbers or text labels",
+            "x:0:2: '2020-01-01' is of type date; expected whole numbers",
         ),
         (pd.DataFrame([[0, 1, 0]], columns=["a", "a", "b"]), "x:2: two columns are called 'a'"),
         (pd.Series([0, 1, 0]), "x has shape (3,)"),
