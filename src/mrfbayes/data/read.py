@@ -211,6 +211,15 @@ def match_columns(model: Model, source: Source, weight: str | None) -> list[int]
     return chosen if weight is None or names is None else [*chosen, names.index(weight)]
 
 
+def column_names(path: str | PathLike[str], delimiter: str | None = None) -> list[str]:
+    """Column names of a CSV or Parquet file; refused where it has none."""
+    where = fspath(path)
+    source = _open_file(Path(where), where, delimiter, (), 0)
+    if source.names is None:
+        raise InputError(f"{where}:1: no header; add a line of column names.")
+    return list(source.names)
+
+
 def _some(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
 
@@ -218,7 +227,7 @@ def _some(names: Sequence[str]) -> str:
 def open_source(model: Model, x: Any, delimiter: str | None) -> Source:
     """``x`` as a source: array, nested list, data frame, or the path of a CSV or Parquet file."""
     if isinstance(x, (str, PathLike)):
-        return _open_file(model, Path(fspath(x)), fspath(x), delimiter)
+        return _open_file(Path(fspath(x)), fspath(x), delimiter, model.nodes, int(model.states.max()))
     if not isinstance(x, (np.ndarray, list, tuple)):
         frame = _as_frame(x)
         if frame is not None:
@@ -274,7 +283,7 @@ def _as_frame(x: Any) -> Source | None:
     return FrameTable(frame, "x") if isinstance(frame, nw.DataFrame) else None
 
 
-def _open_file(model: Model, path: Path, where: str, delimiter: str | None) -> Source:
+def _open_file(path: Path, where: str, delimiter: str | None, nodes: Sequence[str], max_states: int) -> Source:
     if path.is_dir():
         raise InputError(f"{where}: this is a folder; give a CSV or Parquet file.")
     if not path.exists():
@@ -283,4 +292,4 @@ def _open_file(model: Model, path: Path, where: str, delimiter: str | None) -> S
         return parquet(path, where)
     from mrfbayes.data.delimited import DelimitedFile
 
-    return DelimitedFile(path, where, delimiter, model.nodes, int(model.states.max()))
+    return DelimitedFile(path, where, delimiter, nodes, max_states)

@@ -1,0 +1,67 @@
+"""Small real data sets that come with the package (sources and licences: ``data/embedded/README.md``)."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from importlib import resources
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Observations with their names.
+
+    Attributes
+    ----------
+    x : (n, d) uint8, states 0..r-1
+    nodes : names of the columns
+    states : number of states r of every column
+    group : (n,) what else is known of each observation: the digit, the group, the language
+    about : what the data are, where they come from, and their licence
+    """
+
+    x: np.ndarray
+    nodes: tuple[str, ...]
+    states: int
+    group: np.ndarray
+    about: str
+
+    def __repr__(self) -> str:
+        n, d = self.x.shape
+        return f"<Dataset: {n} observations of {d} variables with {self.states} states. {self.about}>"
+
+
+def load_adhd() -> Dataset:
+    """Eighteen symptoms of attention deficit and hyperactivity in 355 children, yes or no."""
+    about = "ADHD symptoms; group: diagnosed (1) or not (0). From the R package bgms, CC BY 4.0."
+    return _load("adhd.csv", 0, 2, 0, about)
+
+
+def load_boredom() -> Dataset:
+    """Eight items of a boredom scale with seven ordered answers, 986 people; answer k is state k-1."""
+    about = "Boredom scale; group: language of the questionnaire. From the R package bgms, CC BY 4.0."
+    return _load("boredom.csv", 0, 7, 1, about)
+
+
+def load_digits() -> Dataset:
+    """Handwritten digits as 1,797 black and white images of 8 x 8 pixels, row by row: the nodes of ``grid(8, 8)``.
+
+    Some pixels never change and some neighbours always agree, so the maximum likelihood estimate does not exist.
+    """
+    about = "Handwritten digits; group: the digit. UCI Optical Recognition of Handwritten Digits, CC BY 4.0."
+    return _load("digits_8x8.csv", 64, 2, 0, about)
+
+
+def _load(name: str, group: int, states: int, lowest: int, about: str) -> Dataset:
+    """Column ``group`` is kept apart; ``lowest`` is the value of state 0 in the file."""
+    text = resources.files("mrfbayes.data").joinpath("embedded", name).read_text(encoding="utf-8")
+    header, *rows = csv.reader(text.splitlines())
+    apart = [row.pop(group) for row in rows]
+    header.pop(group)
+    x = (np.array(rows, dtype=np.int64) - lowest).astype(np.uint8)
+    groups = np.array([int(value) for value in apart] if apart[0].isdigit() else apart)
+    for array in (x, groups):
+        array.setflags(write=False)
+    return Dataset(x, tuple(header), states, groups, about)
