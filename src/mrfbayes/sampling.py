@@ -202,7 +202,7 @@ def _initial_states(problem: Problem, prepared: Prepared, plan: _Plan) -> list[S
         problem.estimate  # noqa: B018 (made here, so that the centre below is the estimate)
     centre, sd = typical_spread(problem)
     is_dense = plan.proposal == "adapted" and p <= DENSE_LIMIT
-    width = p if is_dense else 1
+    rows = p if is_dense else 1
     states = []
     for number in range(plan.chains):
         seed = child(problem.seed, "chain", number)
@@ -214,13 +214,13 @@ def _initial_states(problem: Problem, prepared: Prepared, plan: _Plan) -> list[S
             theta = model.chart.theta(centre)
         else:
             theta = model.chart.theta(centre + 1.5 * sd * generator(seed, "start").standard_normal(p))
-        spread = np.zeros((p, width))
+        spread = np.zeros((rows, p))
         if plan.proposal == "printed":
-            spread[:, 0] = math.sqrt(PRINTED_VARIANCE)
+            spread[0] = math.sqrt(PRINTED_VARIANCE)
         else:
             at = model.chart.theta(centre)
             scale = np.maximum(at * (1 - at) * sd, 1e-12)
-            spread[np.arange(p), np.arange(p) if is_dense else 0] = scale
+            spread[np.arange(p) if is_dense else 0, np.arange(p)] = scale
         numbers = np.zeros(chain.N_NUMBERS)
         numbers[chain.LOG_TARGET] = np.nan
         numbers[chain.LOG_SCALE] = 0.0 if plan.proposal == "printed" else math.log(2.38 / math.sqrt(max(p, 1)))
@@ -232,7 +232,7 @@ def _initial_states(problem: Problem, prepared: Prepared, plan: _Plan) -> list[S
             "normals": np.zeros(p),
             "spread": spread,
             "window_mean": np.zeros(p),
-            "window_square": np.zeros((p, width)),
+            "window_square": np.zeros((rows, p)),
             "mean": np.zeros(p),
             "square": np.zeros(p),
             "numbers": numbers,
@@ -271,7 +271,7 @@ def _chains(
 ) -> ChainRun:
     from mrfbayes.kernels.chain import ChainSettings
 
-    is_dense = states[0]["spread"].shape[1] > 1
+    is_dense = states[0]["spread"].shape[0] > 1
     chain_settings = ChainSettings(plan.warmup, plan.thin, int(plan.proposal == "adapted"), int(is_dense))
     carried = tuple(name.removeprefix("view.") for name in states[0] if name.startswith("view."))
     task = ChainTask(prepared.view, problem.prior.view, chain_settings, prepared.is_ratio, carried)
