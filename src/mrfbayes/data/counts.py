@@ -195,7 +195,7 @@ def count(
     counts = tally.total * lowering.constant + np.bincount(
         column, weights=value * sums[row], minlength=model.n_parameters
     )
-    texts = (*data.warnings, *_doubts(model, tally))
+    texts = (*data.warnings, *_graph_doubts(model), *_doubts(model, tally))
     for array in (counts, tally.node_part, tally.edge_part, rows_kept := tally.rows):
         array.setflags(write=False)
     result = Statistics(
@@ -252,6 +252,14 @@ def _weights(weights: Any) -> np.ndarray | None:
         k = int(bad[0])
         raise InputError(f"weights[{k}] = {array[k]:g}: a weight is a finite number >= 0.")
     return array
+
+
+def _graph_doubts(model: Model) -> list[str]:
+    """What the graph gives reason to warn about, now that it meets data."""
+    if not model.n_edges:
+        return ["the field has no edges: its variables are independent"] if model.n_nodes > 1 else []
+    alone = np.flatnonzero(np.diff(model.adjacency.offset) == 0)
+    return [_some(model, alone, "node has no edges", "nodes have no edges")] if alone.size else []
 
 
 def _doubts(model: Model, tally: Tally) -> list[str]:

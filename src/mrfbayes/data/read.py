@@ -204,9 +204,12 @@ def match_columns(model: Model, source: Source, weight: str | None) -> list[int]
             raise InputError(f"weights = {weight!r} is also a node of the model: choose another column.")
     if len(chosen) != model.n_nodes:
         shape = f"{model.grid_shape[0]} x {model.grid_shape[1]} grid" if model.grid_shape else "model"
+        hint = ""
+        if len(chosen) == model.n_nodes - 1 and model.nodes == tuple(map(str, range(model.n_nodes))):
+            hint = f" (the nodes are 0 to {len(chosen)}: are some edges counted from 0 and some from 1?)"
         raise InputError(
             f"{source.where} has {len(chosen)} columns, the {shape} has {model.n_nodes} nodes: give one column per "
-            "node, in the order of model.nodes."
+            f"node, in the order of model.nodes{hint}."
         )
     return chosen if weight is None or names is None else [*chosen, names.index(weight)]
 

@@ -82,19 +82,19 @@ def graph(
         "table": a die per edge with one outcome per configuration
     merge_edges : whether an edge given twice is taken once instead of being refused
     """
-    names, pairs, named = _read_edges(edges, nodes)
+    names, pairs, named = _read_edges(edges, nodes, merge_edges)
     pairs = _check_pairs(pairs, names, merge_edges)
     if tied not in (False, True):
         raise InputError(f"tied = {tied!r}: a graph's edges are tied (True) or not (False).")
     return _assemble(names, len(names), pairs, states=states, fields=fields, tied=tied, coupling=coupling, named=named)
 
 
-def _read_edges(edges: Any, nodes: Iterable[Any] | None) -> tuple[tuple[str, ...], np.ndarray, bool]:
+def _read_edges(edges: Any, nodes: Iterable[Any] | None, merge_edges: bool) -> tuple[tuple[str, ...], np.ndarray, bool]:
     """Names of the nodes, (m, 2) indices, and whether the names are the user's own."""
     if isinstance(edges, (str, PathLike)):
         from mrfbayes.model.formats import read_graph
 
-        edges, file_nodes = read_graph(edges)
+        edges, file_nodes = read_graph(edges, merge_edges)
         nodes = file_nodes if nodes is None else nodes
     elif hasattr(edges, "is_directed") and hasattr(edges, "edges"):
         if edges.is_directed():
@@ -122,7 +122,8 @@ def _read_edges(edges: Any, nodes: Iterable[Any] | None) -> tuple[tuple[str, ...
     index = {name: i for i, name in enumerate(names)}
     for end in ends:
         if str(end) not in index:
-            raise InputError(f"edges: node {end!r} is not among nodes=; add it or correct the edge.")
+            hint = " (are nodes counted from 0 here and from 1 there?)" if integral and str(end - 1) in index else ""
+            raise InputError(f"edges: node {end!r} is not among nodes=; add it or correct the edge{hint}.")
     pairs = np.array([[index[str(u)], index[str(v)]] for u, v in listed], dtype=np.int64).reshape(-1, 2)
     return names, pairs, not (integral and all(isinstance(name, (int, np.integer)) for name in order))
 

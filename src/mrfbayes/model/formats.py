@@ -20,11 +20,12 @@ _GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
 Edges = list[tuple[str, str]] | list[tuple[int, int]]
 
 
-def read_graph(path: str | PathLike[str]) -> tuple[Edges, list[str] | list[int] | None]:
+def read_graph(path: str | PathLike[str], merge_edges: bool = False) -> tuple[Edges, list[str] | list[int] | None]:
     """Edges, and nodes where the file lists them, of an edge list (CSV or TSV), GraphML or UAI file.
 
     An edge list has two columns, one edge a line, with or without a header; node ids are ints if all are whole
     numbers. The kind of file follows from its ending: .graphml and .xml, .uai, anything else is an edge list.
+    Repeated edges are refused with their line, unless ``merge_edges``.
     """
     name = fspath(path)
     suffix = Path(name).suffix.lower()
@@ -35,7 +36,7 @@ def read_graph(path: str | PathLike[str]) -> tuple[Edges, list[str] | list[int] 
         states, factors = _parse_uai(text, name)
         pairs = {(min(scope), max(scope)): None for scope, _ in factors if len(scope) == 2}
         return list(pairs), list(range(len(states)))
-    return _parse_edge_list(text, name), None
+    return _parse_edge_list(text, name, merge_edges), None
 
 
 def read_text(name: str) -> str:
@@ -65,7 +66,7 @@ def read_text(name: str) -> str:
         ) from None
 
 
-def _parse_edge_list(text: str, name: str) -> Edges:
+def _parse_edge_list(text: str, name: str, merge_edges: bool) -> Edges:
     if not text.strip():
         raise InputError(f"{name}: the file is empty; expected one edge a line, as in 'a,b'.")
     first = next(line for line in text.splitlines() if line.strip())
@@ -89,15 +90,27 @@ def _parse_edge_list(text: str, name: str) -> Edges:
             if not cell:
                 raise InputError(f"{name}:{line}:{column}: empty node name; give both ends of the edge.")
     pairs = [(cells[0], cells[1]) for _, cells in rows]
+    lines = [line for line, _ in rows]
     if _is_header(pairs):
-        pairs = pairs[1:]
+        pairs, lines = pairs[1:], lines[1:]
     if not pairs:
         raise InputError(f"{name}: only a header; expected one edge a line after it.")
+    seen: dict[frozenset[str], int] = {}
+    for line, (u, v) in zip(lines, pairs, strict=True):
+        if u == v:
+            raise InputError(f"{name}:{line}: joins {u!r} to itself; remove the self-loop.")
+        before = seen.setdefault(frozenset((u, v)), line)
+        if before != line and not merge_edges:
+            raise InputError(
+                f"{name}:{line}: edge {u!r}, {v!r} repeats line {before}; remove it, or merge edges "
+                "(merge_edges=True, --merge-edges)."
+            )
     return whole_numbers(pairs) or pairs
 
 
-_HEADERS = {"source", "from", "u", "node1", "node_1", "start", "i", "a", "src", "x", "v1", "node u"}
-_HEADERS_TO = {"target", "to", "v", "node2", "node_2", "end", "j", "b", "dst", "y", "v2", "node v"}
+# No single letters: "a,b" over "c,d" is an edge, and losing it silently would be worse than an unknown node.
+_HEADERS = {"source", "from", "node1", "node_1", "start", "src", "var1", "left"}
+_HEADERS_TO = {"target", "to", "node2", "node_2", "end", "dst", "var2", "right"}
 
 
 def _is_header(pairs: Sequence[tuple[str, str]]) -> bool:
