@@ -58,10 +58,10 @@ class GridRecursion:
 
         return float(transfer_log_z(self.layout, node_part, edge_part, self._scratch("log_z")))
 
-    def _scratch(self, work: str, particles: int = 0) -> np.ndarray:
+    def _scratch(self, work: str, *particles: int) -> np.ndarray:
         from mrfbayes.kernels.transfer import transfer_scratch
 
-        return np.empty(transfer_scratch(self.layout, work, particles))
+        return np.empty(transfer_scratch(self.layout, work, *particles))
 
     def moments(self, node_part: np.ndarray, edge_part: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Log Z and the expected statistics of nodes and edges."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
+from mrfbayes.exact import log_partition_w
 
 MODEL = mb.grid(2, 2)
 DATA = np.random.default_rng(11).integers(0, 2, size=(12, 4)).astype(np.uint8)
@@ -79,3 +80,23 @@ def test_log_likelihood_is_kept_with_the_draws(posterior):
         z += np.prod([t if x[u] == x[v] else 1 - t for t, (u, v) in zip(theta, MODEL.edges, strict=True)])
     expected = (agree * np.log(theta) + (12 - agree) * np.log(1 - theta)).sum() - 12 * np.log(z)
     assert posterior.log_likelihood[1, 7] == pytest.approx(expected, rel=1e-12)
+
+
+KINDS = {
+    "grid with fields": mb.grid(2, 2, fields=True),
+    "graph": mb.graph([(0, 1), (1, 2), (2, 0), (2, 3)], coupling="both-one", fields=True),
+    "ordinal": mb.graph([(0, 1), (1, 2)], states=[2, 3, 3], coupling="score", fields=True),
+    "tied Potts": mb.grid(2, 2, states=3, tied=True),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_kind_of_model_has_its_own_likelihood(name):
+    """The log-likelihood kept with a draw is that of the exact layer, which has its own tests by enumeration."""
+    model = KINDS[name]
+    x = np.random.default_rng(1).integers(0, model.states, size=(30, model.n_nodes)).astype(np.uint8)
+    posterior = mb.sample(model, x, "exact", engine="mh", steps=8_000, warmup=4_000, chains=1, progress=False)
+    theta = posterior.draws[0, 3]
+    w = model.chart.log_odds(theta)
+    expected = mb.count(model, x).counts @ w - 30 * log_partition_w(model, w)
+    assert posterior.log_likelihood[0, 3] == pytest.approx(expected, rel=1e-10)

@@ -16,11 +16,15 @@ import numpy as np
 
 from mrfbayes.kernels.chart import log_odds_into
 from mrfbayes.kernels.contracts import implements, log_likelihood
+from mrfbayes.kernels.elimination import elimination_log_z
+from mrfbayes.kernels.elimination_binary import elimination_log_z_binary
+from mrfbayes.kernels.elimination_plan import EliminationPlan, log_z_scratch
 from mrfbayes.kernels.jit import kernel
 from mrfbayes.kernels.linear import apply_map
-from mrfbayes.kernels.transfer import GridLayout, grid_layout, transfer_log_z, transfer_log_z_theta, transfer_scratch
+from mrfbayes.kernels.transfer import GridLayout, transfer_log_z, transfer_log_z_theta, transfer_scratch
 from mrfbayes.methods.problem import Prepared, Problem, writable
 from mrfbayes.model.lower import LinearMap
+from mrfbayes.recursions import GraphRecursion, GridRecursion, recursion
 
 
 class CoinGridView(NamedTuple):
@@ -48,6 +52,22 @@ class FieldGridView(NamedTuple):
     """Any binary field on a grid."""
 
     layout: GridLayout
+    lowered: Lowered
+    scratch: np.ndarray
+
+
+class FieldGraphView(NamedTuple):
+    """Any binary field on any graph."""
+
+    plan: EliminationPlan
+    lowered: Lowered
+    scratch: np.ndarray
+
+
+class TableGraphView(NamedTuple):
+    """Any field on any graph, as tables."""
+
+    plan: EliminationPlan
     lowered: Lowered
     scratch: np.ndarray
 
@@ -81,6 +101,24 @@ def field_grid_log_likelihood(view, theta):
     return linear - view.lowered.n * transfer_log_z(view.layout, field, coupling, view.scratch)
 
 
+@implements(log_likelihood, FieldGraphView)
+@kernel
+def field_graph_log_likelihood(view, theta):
+    linear = lower_theta(view.lowered, theta)
+    nodes = view.lowered.n_node_rows
+    field, coupling = view.lowered.potentials[:nodes], view.lowered.potentials[nodes:]
+    return linear - view.lowered.n * elimination_log_z_binary(view.plan, field, coupling, view.scratch)
+
+
+@implements(log_likelihood, TableGraphView)
+@kernel
+def table_graph_log_likelihood(view, theta):
+    linear = lower_theta(view.lowered, theta)
+    nodes = view.lowered.n_node_rows
+    node_table, edge_table = view.lowered.potentials[:nodes], view.lowered.potentials[nodes:]
+    return linear - view.lowered.n * elimination_log_z(view.plan, node_table, edge_table, view.scratch)
+
+
 def lowered_data(problem: Problem) -> Lowered:
     """The parts of a view that every exact kernel shares."""
     lowering, statistics = problem.model.lowering, problem.statistics
@@ -98,17 +136,28 @@ def lowered_data(problem: Problem) -> Lowered:
 def prepare(problem: Problem) -> Prepared:
     """The exact likelihood of any field whose partition function is feasible."""
     model, statistics = problem.model, problem.statistics
-    assert model.grid_shape is not None
-    layout = grid_layout(*model.grid_shape)
-    layout = layout._replace(
-        node=writable(layout.node, np.int64),
-        along=writable(layout.along, np.int64),
-        across=writable(layout.across, np.int64),
-    )
-    scratch = np.zeros(transfer_scratch(layout, "log_z"))
+    found = recursion(model)
     view: Any
-    if model.lowering.is_plain:
-        view = CoinGridView(layout, writable(statistics.counts), float(statistics.n), scratch)
+    if isinstance(found, GridRecursion):
+        layout = found.layout._replace(
+            node=writable(found.layout.node, np.int64),
+            along=writable(found.layout.along, np.int64),
+            across=writable(found.layout.across, np.int64),
+        )
+        scratch = np.zeros(transfer_scratch(layout, "log_z"))
+        if model.lowering.is_plain:
+            view = CoinGridView(layout, writable(statistics.counts), float(statistics.n), scratch)
+        else:
+            view = FieldGridView(layout, lowered_data(problem), scratch)
     else:
-        view = FieldGridView(layout, lowered_data(problem), scratch)
-    return Prepared(view, details={"recursion": "grid"})
+        assert isinstance(found, GraphRecursion)
+        scratch = np.zeros(log_z_scratch(found.plan))
+        kind = FieldGraphView if model.is_binary else TableGraphView
+        view = kind(writable_plan(found.plan), lowered_data(problem), scratch)
+    return Prepared(view, details={"recursion": type(found).__name__, "width": found.width})
+
+
+def writable_plan(plan: EliminationPlan) -> EliminationPlan:
+    """The plan with arrays of the one kind that kernels are compiled for."""
+    parts: list[Any] = [writable(part, part.dtype) if isinstance(part, np.ndarray) else part for part in plan]
+    return EliminationPlan(*parts)
