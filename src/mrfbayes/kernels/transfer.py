@@ -72,11 +72,12 @@ def grid_layout(rows: int, cols: int, block_bytes: int = 2**19) -> GridLayout:
     return GridLayout(width, length, lines, node.ravel(), along.ravel(), across.ravel())
 
 
-def transfer_scratch(layout: GridLayout, work: str) -> int:
+def transfer_scratch(layout: GridLayout, work: str, particles: int = 0) -> int:
     """How many float64 numbers the scratch array of a kernel must hold.
 
     ``work`` is "log_z" for `transfer_log_z` and `transfer_log_z_theta`, "moments" for `transfer_moments`,
-    "taylor" for `transfer_taylor`.
+    "taylor" for `transfer_taylor`, "sample" for `transfer_sample`, `transfer_sample_words` and its twin for theta,
+    which draw ``particles`` samples at once (64 for each word).
     """
     d = layout.width * layout.length
     size = 2**layout.width
@@ -86,14 +87,20 @@ def transfer_scratch(layout: GridLayout, work: str) -> int:
         "log_z": 2 * size + 6 * d,
         "moments": 6 * d + (blocks + slots + 2) * size,
         "taylor": 9 * d + 12 + 3 * (blocks + slots + 2) * size,
+        "sample": 6 * d
+        + (blocks + slots + 2) * size
+        + layout.width * (size + size // 4)
+        + (layout.width + 8) * (particles // 64 + 16)
+        + particles
+        + 2048,
     }
     return sizes[work]
 
 
-def transfer_bytes(rows: int, cols: int, work: str) -> int:
+def transfer_bytes(rows: int, cols: int, work: str, particles: int = 0) -> int:
     """Bytes that the kernel for ``work`` (see `transfer_scratch`) needs on a grid, its layout included."""
     layout = grid_layout(rows, cols)
-    return 8 * transfer_scratch(layout, work) + 3 * layout.node.nbytes
+    return 8 * transfer_scratch(layout, work, particles) + 3 * layout.node.nbytes
 
 
 @kernel(inline="always", fastmath={"contract"})
