@@ -1,6 +1,7 @@
 """The rules that every kernel follows, checked on the source."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -32,16 +33,50 @@ def test_kernels_stand_only_where_the_cache_key_looks():
     assert "kernels" in holders  # the check itself finds something
 
 
-def test_the_cache_key_changes_with_any_kernel_file(tmp_path, monkeypatch):
+@pytest.fixture
+def small_package(tmp_path):
+    """kernels/b imports model/c; methods/m and kernels/chain import contracts."""
+    files = {
+        "kernels/a.py": "x = 1",
+        "kernels/b.py": "from mrfbayes.kernels.a import x\nfrom mrfbayes.model.c import y",
+        "kernels/contracts.py": "",
+        "kernels/chain.py": "from mrfbayes.kernels.contracts import f",
+        "methods/__init__.py": "",
+        "methods/m.py": "from mrfbayes.kernels.contracts import f\nfrom mrfbayes.kernels.b import z",
+        "model/__init__.py": "",
+        "model/c.py": "y = 2",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("changed", "affected"),
+    [
+        ("kernels/a.py", {"kernels/a.py", "kernels/b.py", "kernels/chain.py", "methods/m.py"}),
+        ("model/c.py", {"kernels/b.py", "kernels/chain.py", "methods/m.py"}),
+        ("methods/m.py", {"kernels/chain.py", "methods/m.py"}),
+        ("kernels/chain.py", {"kernels/chain.py", "methods/m.py"}),
+    ],
+)
+def test_the_cache_key_follows_what_a_file_reaches(small_package, changed, affected):
+    names = ("kernels/a.py", "kernels/b.py", "kernels/chain.py", "methods/m.py")
+    before = {name: jit.SourceHashes(small_package).of(name) for name in names}
+    assert before == {name: jit.SourceHashes(small_package).of(name) for name in names}
+    (small_package / changed).write_text((small_package / changed).read_text() + "\n# changed")
+    after = {name: jit.SourceHashes(small_package).of(name) for name in names}
+    assert {name for name in names if after[name] != before[name]} == affected
+
+
+def test_imports_inside_functions_do_not_hide_a_kernel():
+    """The key follows imports at the top of a file only, so no kernel file may import kernels further down."""
     for folder in jit.KERNEL_FOLDERS:
-        (tmp_path / folder).mkdir()
-    (tmp_path / "kernels" / "a.py").write_text("1")
-    (tmp_path / "methods" / "b.py").write_text("2")
-    monkeypatch.setattr(jit, "PACKAGE", tmp_path)
-    before = jit.source_hash()
-    assert jit.source_hash() == before
-    (tmp_path / "methods" / "b.py").write_text("3")
-    assert jit.source_hash() != before
+        for path in (PACKAGE / folder).rglob("*.py"):
+            if uses_kernel(path):
+                inner = re.findall(r"^[ \t]+(?:from|import) mrfbayes\.(?:kernels|methods)\b.*", path.read_text(), re.M)
+                assert not inner, f"{path}: {inner}"
 
 
 def test_two_views_of_one_name_are_refused():

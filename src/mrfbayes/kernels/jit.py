@@ -1,13 +1,16 @@
 """The one decorator behind every compiled function, and where compiled code is kept.
 
-Numba's own cache does not notice that a kernel imported from another file has changed, so the cache
-directory carries a hash of every file that may hold kernels: an edit to any of them starts afresh.
+Numba's own cache does not notice that a kernel imported from another file has changed. So compiled code is kept under a
+hash of the file that it comes from and of everything of ours that this file imports, directly or not. A file that
+dispatches on views (`mrfbayes.kernels.contracts`) may end up running any method, so its hash covers all files that may
+hold kernels.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,32 +21,80 @@ from numba.core import config
 numba_config: Any = config  # its settings are made at run time, which type checkers cannot see
 PACKAGE = Path(__file__).resolve().parents[1]
 KERNEL_FOLDERS = ("kernels", "methods")  # the only places where ``@kernel`` may stand (tested)
+_IMPORT = re.compile(r"^(?:from|import) mrfbayes\.([\w.]+)", re.MULTILINE)
+_DISPATCH = "kernels/contracts.py"
 
 
-def source_hash() -> str:
-    """Hash of every file that may hold kernels."""
-    digest = hashlib.sha256()
-    for folder in KERNEL_FOLDERS:
-        for path in sorted((PACKAGE / folder).rglob("*.py")):
-            digest.update(str(path.relative_to(PACKAGE)).encode())
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+class SourceHashes:
+    """Hashes of the package's files together with what they import."""
+
+    def __init__(self, package: Path) -> None:
+        self._package = package
+        self._texts: dict[str, str] = {}
+        self._hashes: dict[str, str] = {}
+
+    def _text(self, name: str) -> str:
+        if name not in self._texts:
+            self._texts[name] = (self._package / name).read_text(encoding="utf-8")
+        return self._texts[name]
+
+    def _file_of(self, module: str) -> str | None:
+        path = module.replace(".", "/")
+        for name in (f"{path}.py", f"{path}/__init__.py"):
+            if (self._package / name).is_file():
+                return name
+        return None
+
+    def reached_from(self, name: str) -> set[str]:
+        """The file ``name`` (relative to the package) and all files that its top-level imports lead to."""
+        found, open_ = {name}, [name]
+        while open_:
+            for file in self._next(open_.pop()):
+                if file not in found:
+                    found.add(file)
+                    open_.append(file)
+        return found
+
+    def _next(self, name: str) -> set[str]:
+        """The files that ``name`` imports; for the dispatcher, all that it may dispatch to."""
+        if name == _DISPATCH:
+            paths = [path for folder in KERNEL_FOLDERS for path in (self._package / folder).rglob("*.py")]
+            return {path.relative_to(self._package).as_posix() for path in paths}
+        files = (self._file_of(module) for module in _IMPORT.findall(self._text(name)))
+        return {file for file in files if file is not None}
+
+    def of(self, name: str) -> str:
+        """Hash of the file ``name`` and of all that it reaches."""
+        if name not in self._hashes:
+            digest = hashlib.sha256()
+            for file in sorted(self.reached_from(name)):
+                digest.update(file.encode() + b"\0" + self._text(file).encode())
+            self._hashes[name] = digest.hexdigest()[:16]
+        return self._hashes[name]
 
 
-def cache_directory() -> Path:
+def cache_root() -> Path:
     """User-writable directory of compiled code: ``$MRFBAYES_CACHE_DIR``, else the XDG cache."""
     root = os.environ.get("MRFBAYES_CACHE_DIR")
     if not root:
         home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
         root = os.path.join(home, "mrfbayes")
-    return Path(root) / source_hash()
+    return Path(root)
 
 
-_CACHE = str(cache_directory())
+_HASHES = SourceHashes(PACKAGE)
+
+
+def _cache_directory(function: Callable[..., Any]) -> str | None:
+    """Where the code of ``function`` is kept; None for functions that are not of this package."""
+    path = Path(function.__code__.co_filename)
+    if not path.is_relative_to(PACKAGE):
+        return None
+    return str(cache_root() / _HASHES.of(path.relative_to(PACKAGE).as_posix()))
 
 
 def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
-    """Compile ``function`` with Numba: no GIL, IEEE division, cached on disk under `cache_directory`.
+    """Compile ``function`` with Numba: no GIL, IEEE division, cached on disk.
 
     ``options`` go to `numba.njit`; the only ones in use are ``fastmath={...}`` (a set of named flags,
     never ``True``: that would make ``isnan`` false) and ``inline``.
@@ -51,10 +102,11 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     if function is None:
         return lambda inner: kernel(inner, **options)
     dispatcher = numba.njit(nogil=True, error_model="numpy", **options)(function)
-    if hasattr(dispatcher, "enable_caching"):  # absent when NUMBA_DISABLE_JIT is set
+    directory = _cache_directory(function)
+    if directory and hasattr(dispatcher, "enable_caching"):  # absent when NUMBA_DISABLE_JIT is set
         # The locator reads the setting once, here; users' own functions keep their own cache.
         previous = numba_config.CACHE_DIR
-        numba_config.CACHE_DIR = _CACHE
+        numba_config.CACHE_DIR = directory
         try:
             dispatcher.enable_caching()
         except (OSError, RuntimeError):
