@@ -110,8 +110,8 @@ def run_demo() -> None:
     ]
     out.print(table(["coupling (log-odds)", "5 %", "median", "95 %", "P(sign)"], rows))
     out.print(
-        f"   {posterior.label}, {posterior.target} target; stopped after {posterior.details['resumed_steps']} steps and "
-        f"continued from its checkpoint; largest R-hat {posterior.r_hat.max():.3f}; "
+        f"   {posterior.label}, {posterior.target} target; stopped after {posterior.details['resumed_steps']} steps "
+        f"and continued from its checkpoint; largest R-hat {posterior.r_hat.max():.3f}; "
         f"{sum(posterior.seconds.values()):.1f} s for the second part"
     )
     out.print()
@@ -120,5 +120,6 @@ def run_demo() -> None:
         comparison = paper_comparison()
     out.print(table(COMPARISON_COLUMNS, comparison_rows(comparison.table)))
     out.print(
-        f"   {COMPARISON_STEPS:,} steps each after warm-up, errors against exact; all in {time.perf_counter() - started:.0f} s"
+        f"   {COMPARISON_STEPS:,} steps each after warm-up, errors against exact; "
+        f"both parts in {time.perf_counter() - started:.0f} s"
     )
