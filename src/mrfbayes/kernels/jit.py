@@ -101,6 +101,8 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     """
     if function is None:
         return lambda inner: kernel(inner, **options)
+    # Said out loud, or a kernel first compiled from inside a relaxed one would inherit its flags, and be cached so.
+    options.setdefault("fastmath", False)
     dispatcher = numba.njit(nogil=True, error_model="numpy", **options)(function)
     directory = _cache_directory(function)
     if directory and hasattr(dispatcher, "enable_caching"):  # absent when NUMBA_DISABLE_JIT is set
