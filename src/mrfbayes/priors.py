@@ -166,12 +166,14 @@ class Prior:
         if hasattr(given, "address") and hasattr(given, "ctypes"):
             self.custom = Custom(given)
         self.per_block = _per_block(model, "uniform" if self.custom else given)
-        encoded = [d.encode(int(k)) for d, k in zip(self.per_block, self.chart.sides, strict=True)]
-        width = max((len(values) for _, values in encoded), default=2)
-        self.kind = np.array([kind for kind, _ in encoded], dtype=np.int64)
-        self.values = np.zeros((len(encoded), width))
-        for row, (_, values) in zip(self.values, encoded, strict=True):
-            row[: len(values)] = values
+        # Millions of blocks share a few distributions: each pair of distribution and sides is encoded once.
+        pairs = [(id(d), int(k)) for d, k in zip(self.per_block, self.chart.sides.tolist(), strict=True)]
+        by_id = {id(d): d for d in self.per_block}
+        encoded = {pair: by_id[pair[0]].encode(pair[1]) for pair in dict.fromkeys(pairs)}
+        width = max((len(values) for _, values in encoded.values()), default=2)
+        self.kind = np.array([encoded[pair][0] for pair in pairs], dtype=np.int64)
+        padded = {pair: values + [0.0] * (width - len(values)) for pair, (_, values) in encoded.items()}
+        self.values = np.array([padded[pair] for pair in pairs], dtype=float).reshape(len(pairs), width)
 
     def __str__(self) -> str:
         if self.custom:
@@ -254,6 +256,8 @@ class Prior:
     def _on_log_odds(self, w: np.ndarray) -> np.ndarray:
         """Value and four derivatives (5, p) of the kinds that live on log-odds."""
         out = np.zeros((5, self.chart.n_parameters))
+        if not (self.kind >= _NORMAL).any():
+            return out
         block = self.chart.block_of
         location, scale, kind = self.values[block, 0], self.values[block, 1], self.kind[block]
         scale = np.where(kind >= _NORMAL, scale, 1.0)

@@ -1,0 +1,144 @@
+"""Particles of any field behind one interface: load, advance under w, mean statistics.
+
+Binary fields of small degree run bit-sliced, 64 particles to a word. Means are Rao-Blackwellised, of E[s | neighbours]:
+up to 3.7 times less variance.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Protocol
+
+import numpy as np
+
+from mrfbayes import particles
+from mrfbayes.data.counts import Statistics
+from mrfbayes.errors import CostError
+from mrfbayes.kernels import bitgibbs
+from mrfbayes.kernels.descent import AscentPlan, AscentState, AscentView, bit_ascent
+from mrfbayes.model.field import Model
+
+
+class Chains(Protocol):
+    """Particles with a random stream of their own."""
+
+    n_particles: int
+
+    def start_at_data(self, stats: Statistics, generator: np.random.Generator) -> None:
+        """Set the particles to observed rows, each as often as the others; at random where only counts are known."""
+
+    def start_at_random(self, generator: np.random.Generator) -> None:
+        """Set the particles to independent uniform states."""
+
+    def load(self, rows: np.ndarray) -> None:
+        """Set the particles to ``rows`` (n_particles, d)."""
+
+    def sweep(self, w: np.ndarray, sweeps: int) -> None:
+        """Gibbs sweeps at w that nobody looks at."""
+
+    def advance(self, w: np.ndarray, sweeps: int) -> np.ndarray:
+        """Gibbs sweeps at w; mean of s (p,) over particles and sweeps."""
+
+    def rows(self, limit: int | None = None) -> np.ndarray:
+        """The first ``limit`` particles (all by default) as (n, d) uint8."""
+
+    def ascend(self, ascent: AscentView, state: AscentState, plan: AscentPlan, restart: bool) -> None:
+        """Steps of stochastic ascent (`mrfbayes.kernels.descent`); ``restart``: each from the remembered particles."""
+
+    def remember(self) -> None:
+        """Keep the present particles as those to restart from, for `ascend`."""
+
+    def fork(self, n_particles: int, state: np.ndarray) -> Chains:
+        """Other particles that share work space with these: never to be advanced at the same time."""
+
+
+def make_chains(model: Model, n_particles: int, state: np.ndarray) -> Chains:
+    """Chains for ``model`` with random stream ``state`` (4,), all particles zero."""
+    degree = np.diff(model.adjacency.offset)
+    if model.is_binary and (not degree.size or degree.max() <= bitgibbs.MAX_DEGREE):
+        return BitChains(model, n_particles, state)
+    raise CostError("sampling this field is not there yet: use algorithm='exact' or 'pseudo'.")
+
+
+class BitChains:
+    """Particles of a binary field, bit-sliced; see `mrfbayes.particles`."""
+
+    def __init__(self, model: Model, n_particles: int, state: np.ndarray) -> None:
+        self.model, self.n_particles, self._state = model, n_particles, state
+        node, edge = model.lowering.potentials(np.zeros(model.n_parameters))
+        has_fields = bool((model.lowering.forward.row < model.n_nodes).any())
+        self._view = particles.bit_view(model.adjacency, node, edge, symmetric=not has_fields)
+        self._counts = particles.bit_counts(self._view)
+        self._words = particles.empty_words(model.n_nodes, n_particles)
+        self._kept = np.zeros((0, 0), dtype=np.uint64)
+
+    def fork(self, n_particles: int, state: np.ndarray) -> BitChains:
+        """Other particles that share work space with these: never to be advanced at the same time."""
+        other = copy(self)
+        other.n_particles, other._state = n_particles, state
+        other._words = particles.empty_words(self.model.n_nodes, n_particles)
+        return other
+
+    def start_at_data(self, stats: Statistics, generator: np.random.Generator) -> None:
+        """Set the particles to observed rows, each as often as the others, as nearly as can be."""
+        if not len(stats.rows):
+            self.start_at_random(generator)
+            return
+        n_words = self._words.shape[1]
+        full = [(c.columns, k) for c in stats.chunks or () if not c.weight.size for k in range(c.n // 64)]
+        if full and len(full) * 64 >= min(self.n_particles, 0.9 * stats.n):
+            # Packed observations are words already: fields of a million nodes need no other form of them.
+            for word, pick in enumerate(_in_turn(len(full), n_words, generator).tolist()):
+                columns, k = full[pick]
+                self._words[:, word] = columns[:, k]
+            return
+        index = _in_turn(len(stats.rows), self.n_particles, generator)
+        for word in range(n_words):
+            some = stats.rows[index[64 * word : 64 * (word + 1)]]
+            self._words[:, word : word + 1] = particles.pack(some)
+
+    def load(self, rows: np.ndarray) -> None:
+        """Set the particles to ``rows`` (n_particles, d)."""
+        self._words[:] = particles.pack(rows)
+
+    def start_at_random(self, generator: np.random.Generator) -> None:
+        """Set the particles to independent fair coins."""
+        for low in range(0, len(self._words), 4096):  # in parts: a large field would need its size twice
+            part = self._words[low : low + 4096]
+            part[:] = generator.integers(0, 2**64, size=part.shape, dtype=np.uint64)
+
+    def sweep(self, w: np.ndarray, sweeps: int) -> None:
+        """Gibbs sweeps at w that nobody looks at: twice as fast."""
+        self._measure(w, AscentPlan(sweeps, np.zeros(0), 1, 0.0, np.inf))
+
+    def advance(self, w: np.ndarray, sweeps: int) -> np.ndarray:
+        """Gibbs sweeps at w; mean of E[s | neighbours] (p,) over particles and sweeps."""
+        return self._measure(w, AscentPlan(0, np.zeros(1), sweeps, 0.0, np.inf))
+
+    def _measure(self, w: np.ndarray, plan: AscentPlan) -> np.ndarray:
+        zeros = np.zeros(w.size)
+        lowering = self.model.lowering
+        ascent = AscentView(*lowering.forward, lowering.constant, zeros, np.zeros((0, 0)), zeros)
+        state = AscentState(np.array(w), zeros.copy(), zeros.copy(), zeros.copy())
+        self.ascend(ascent, state, plan, False)
+        return state.statistics
+
+    def ascend(self, ascent: AscentView, state: AscentState, plan: AscentPlan, restart: bool) -> None:
+        """Several steps of stochastic ascent, all in one compiled call."""
+        words = self._kept if restart else np.zeros((0, 0), dtype=np.uint64)
+        bit_ascent(ascent, state, plan, self._view, self._words, self.n_particles, words, self._state, self._counts)
+
+    def remember(self) -> None:
+        """Keep the present particles as those to restart from."""
+        self._kept = self._words.copy()
+
+    def rows(self, limit: int | None = None) -> np.ndarray:
+        """The first ``limit`` particles (all by default) as (n, d) uint8."""
+        n = self.n_particles if limit is None else min(limit, self.n_particles)
+        return particles.unpack(np.ascontiguousarray(self._words[:, : -(-n // 64)]), n)
+
+
+def _in_turn(n: int, n_wanted: int, generator: np.random.Generator) -> np.ndarray:
+    """``n_wanted`` indices below n, each as often as the others as nearly as can be, the last round at random."""
+    whole, rest = divmod(n_wanted, n)
+    return np.concatenate([np.tile(np.arange(n), whole), generator.permutation(n)[:rest]])

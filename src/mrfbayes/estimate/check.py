@@ -1,0 +1,136 @@
+"""Has an estimate converged? Theta frozen, fresh particles, two kinds of starts.
+
+Groups of particles, half of them started at the data and half at random, each with its own stream, are moved under the
+frozen estimate. Group means are independent, so their spread is the Monte-Carlo error with all autocorrelation in it.
+Three things have to hold. Particles from the data and from random starts tell the same, else the field mixes too slowly
+for anything to be said (large ordered fields do). The largest moment residual is within 4 Monte-Carlo errors: those of
+the check and of the estimate together, and 4 as the tail probability that it stands for, shared out over p residuals,
+by Student's t. And that error is below 0.1 posterior sds.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr, stdtrit
+
+from mrfbayes.estimate.chains import Chains, make_chains
+from mrfbayes.estimate.result import Task
+from mrfbayes.streams import generator, kernel_state
+
+GROUPS = 16
+ERRORS = 4.0
+MAX_ERROR = 0.1  # posterior sds
+FIRST_SWEEPS = 32
+MAX_UPDATES = 1e11  # spin updates: a minute or two
+
+
+@dataclass
+class Check:
+    """``residual`` in Monte-Carlo errors (largest), ``error`` the largest such error in posterior sds."""
+
+    passed: bool
+    residual: float
+    error: float
+    helped_by_steps: bool = False
+    warnings: list[str] = field(default_factory=list)
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def threshold(n_parameters: int, groups: int) -> float:
+    """What the largest of ``n_parameters`` errors may be: the tail probability of 4 normal errors, shared out."""
+    tail = ndtr(-ERRORS) / max(n_parameters, 1)
+    return float(-stdtrit(groups - 2, tail))
+
+
+def check(
+    task: Task, w: np.ndarray, variance: np.ndarray, noise: float, pool: ThreadPoolExecutor | None, round_: int = 0
+) -> Check:
+    """Check w (p,) with fresh particles.
+
+    Parameters
+    ----------
+    variance : (p,) information of one observation along each coordinate: the mean of s_j over n observations has
+        standard error sqrt(variance / n), and a residual as large as that moves w_j by one (conditional) posterior sd
+    noise : the estimate's own Monte-Carlo error in that unit
+    round_ : number of earlier checks: fresh streams each time
+    """
+    model, n = task.model, task.stats.n
+    if model.n_parameters == 0:
+        return Check(True, 0.0, 0.0)
+    size = 1024 if model.n_nodes <= 100_000 else 256
+    base = [
+        make_chains(model, 64, kernel_state(task.seed, "check base", round_)) for _ in range(1 if pool is None else 2)
+    ]
+    groups = [base[g % len(base)].fork(size, kernel_state(task.seed, "check", round_, g)) for g in range(GROUPS)]
+    for g, chains in enumerate(groups):
+        source = generator(task.seed, "check start", round_, g)
+        if g < GROUPS // 2 and len(task.stats.rows):
+            chains.start_at_data(task.stats, source)
+        else:
+            chains.start_at_random(source)
+    target = task.stats.mean + task.prior_gradient(w)
+    limit = threshold(model.n_parameters, GROUPS)
+    unit = np.sqrt(variance / n)
+    per_sweep = model.n_nodes * size * GROUPS
+    sweeps, spent = FIRST_SWEEPS, 0.0
+    while True:
+        table = _advance(groups, w, sweeps, pool)
+        spent += 2.0 * sweeps * per_sweep
+        apart = table[: GROUPS // 2].mean(axis=0) - table[GROUPS // 2 :].mean(axis=0)
+        within = np.sqrt((table[: GROUPS // 2].var(axis=0, ddof=1) + table[GROUPS // 2 :].var(axis=0, ddof=1)) / 2)
+        within = np.maximum(within, 1e-12)
+        starts = float(np.abs(apart / (within * np.sqrt(4.0 / GROUPS))).max())
+        errors = np.hypot(within / (np.sqrt(GROUPS) * unit), noise)
+        residual = (target - table.mean(axis=0)) / unit / errors
+        error = float(errors.max())
+        done = starts <= limit and float((within / (np.sqrt(GROUPS) * unit)).max()) <= MAX_ERROR / 2
+        if done or spent + 4.0 * sweeps * per_sweep > MAX_UPDATES:
+            break
+        sweeps *= 2
+    largest = float(np.abs(residual).max())
+    result = Check(starts <= limit and largest <= limit and error <= MAX_ERROR, largest, error)
+    result.helped_by_steps = starts <= limit
+    result.details = {
+        "check_sweeps": sweeps,
+        "check_particles": size * GROUPS,
+        "residual_limit": limit,
+        "starts_apart": starts,
+    }
+    if starts > limit:
+        result.warnings.append(
+            f"not converged: after {2 * sweeps} sweeps particles started at the data and at random still differ "
+            f"({starts:.1f} Monte-Carlo errors); the field mixes too slowly for sampling"
+        )
+    elif largest > limit:
+        result.warnings.append(
+            f"not converged: the largest moment residual is {largest:.1f} Monte-Carlo errors (limit {limit:.1f}); "
+            "allow more steps"
+        )
+    if error > MAX_ERROR:
+        result.warnings.append(
+            f"not decided whether it converged: the check's Monte-Carlo error is {error:.2g} posterior sds (limit "
+            f"{MAX_ERROR}); more particles or sweeps are needed for so many observations"
+        )
+    return result
+
+
+def _advance(groups: list[Chains], w: np.ndarray, sweeps: int, pool: ThreadPoolExecutor | None) -> np.ndarray:
+    """``sweeps`` unseen sweeps, then mean statistics over as many more, (groups, p)."""
+
+    def work(first: int, step: int) -> list[np.ndarray]:
+        found = []
+        for chains in groups[first::step]:
+            chains.sweep(w, sweeps)
+            found.append(chains.advance(w, sweeps))
+        return found
+
+    if pool is None:
+        return np.stack(work(0, 1))
+    even, odd = pool.map(work, (0, 1), (2, 2))  # groups of one parity share work space
+    table = np.empty((len(groups), w.size))
+    table[0::2], table[1::2] = even, odd
+    return table

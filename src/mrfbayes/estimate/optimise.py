@@ -1,0 +1,170 @@
+"""Newton and limited-memory quasi-Newton ascent of a smooth log posterior, in units of posterior sds.
+
+The stopping rule is the same for both: with g the gradient and I the information, the Newton step has length
+sqrt(g' I^-1 g) in posterior sds, and that is what has to be small.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+TOLERANCE = 1e-7  # posterior sds
+FAR = 40.0  # log-odds: weights of 4e-18 are zero for every purpose
+_ARMIJO = 1e-4
+_MEMORY = 10
+
+
+class Objective(Protocol):
+    """A log posterior (or likelihood) in log-odds w."""
+
+    def value_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """Value and gradient (p,)."""
+
+    def curvature(self, w: np.ndarray) -> np.ndarray:
+        """Minus the Hessian, (p, p)."""
+
+    def diagonal(self, w: np.ndarray) -> np.ndarray:
+        """Positive (p,), near the diagonal of `curvature`."""
+
+
+@dataclass
+class Ascent:
+    """Where an ascent ended: ``step`` is the length of the last step proposed, in posterior sds (or nearly)."""
+
+    w: np.ndarray
+    converged: bool
+    iterations: int
+    step: float
+    trace: list[float] = field(default_factory=list)
+
+
+Report = Callable[[int, float, np.ndarray], None]
+
+
+def silent(iteration: int, step: float, w: np.ndarray) -> None:
+    """No report."""
+
+
+def newton(objective: Objective, w: np.ndarray, max_iterations: int = 100, report: Report = silent) -> Ascent:
+    """Damped Newton ascent from ``w``; stops early where w runs away to infinity."""
+    value, gradient = objective.value_gradient(w)
+    trace: list[float] = []
+    size = np.inf
+    for iteration in range(max_iterations):
+        direction = _solve(objective.curvature(w), gradient)
+        slope = float(gradient @ direction)
+        size = float(np.sqrt(max(slope, 0.0)))
+        trace.append(size)
+        report(iteration, size, w)
+        if size < TOLERANCE:
+            return Ascent(w + direction, True, iteration + 1, size, trace)
+        if np.abs(w).max(initial=0.0) > FAR:
+            break
+        w, value, gradient, moved = _line_search(objective, w, value, gradient, direction, slope)
+        if not moved:  # rounding: no better value can be told from this one
+            return Ascent(w, size < 1e-3, iteration + 1, size, trace)
+    return Ascent(w, False, len(trace), size, trace)
+
+
+def _solve(curvature: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """Newton direction; directions without curvature (general tables have them) get next to no step."""
+    scale = float(np.abs(np.diag(curvature)).max(initial=0.0)) or 1.0
+    damping = 1e-13 * scale
+    while True:
+        damped = curvature.copy()
+        damped[np.diag_indices_from(damped)] += damping
+        try:
+            return np.asarray(cho_solve(cho_factor(damped, lower=True), gradient))
+        except np.linalg.LinAlgError:
+            damping *= 100.0
+
+
+def lbfgs(
+    objective: Objective,
+    w: np.ndarray,
+    max_iterations: int = 1_000,
+    tolerance: float = 1e-7,
+    report: Report = silent,
+) -> Ascent:
+    """Quasi-Newton ascent with ten remembered steps, preconditioned by `Objective.diagonal` (renewed once)."""
+    inverse = 1.0 / objective.diagonal(w)
+    value, gradient = objective.value_gradient(w)
+    memory: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=_MEMORY)
+    trace: list[float] = []
+    size = np.inf
+    for iteration in range(max_iterations):
+        # Largest coordinate of the gradient in posterior sds: the l2 norm would grow with p.
+        size = float(np.abs(gradient * np.sqrt(inverse)).max(initial=0.0))
+        trace.append(size)
+        report(iteration, size, w)
+        if size < tolerance:
+            return Ascent(w, True, iteration + 1, size, trace)
+        if np.abs(w).max(initial=0.0) > FAR:
+            break
+        direction = _two_loop(memory, gradient, inverse)
+        slope = float(gradient @ direction)
+        if slope <= 0:  # lost curvature (a prior that is not log-concave): steepest ascent again
+            memory.clear()
+            direction = inverse * gradient
+            slope = float(gradient @ direction)
+        old_w, old_gradient = w, gradient
+        w, value, gradient, moved = _line_search(objective, w, value, gradient, direction, slope)
+        if not moved:
+            if not memory:
+                return Ascent(w, size < 1e-3, iteration + 1, size, trace)
+            memory.clear()
+            continue
+        if iteration == 4:  # the first diagonal was taken far away
+            inverse = 1.0 / objective.diagonal(w)
+            memory.clear()
+            continue
+        y = old_gradient - gradient
+        s = w - old_w
+        product = float(y @ s)
+        if product > 1e-12 * float(np.sqrt((y @ y) * (s @ s))):
+            memory.append((s, y, 1.0 / product))
+    return Ascent(w, False, len(trace), size, trace)
+
+
+def _two_loop(
+    memory: deque[tuple[np.ndarray, np.ndarray, float]], gradient: np.ndarray, inverse: np.ndarray
+) -> np.ndarray:
+    """Nocedal's two-loop recursion: the quasi-Newton direction."""
+    q = gradient.copy()
+    weights = []
+    for s, y, rho in reversed(memory):
+        a = rho * float(s @ q)
+        q -= a * y
+        weights.append(a)
+    q *= inverse
+    if memory:
+        s, y, rho = memory[-1]
+        q *= 1.0 / (rho * float(y @ (inverse * y)))
+    for (s, y, rho), a in zip(memory, reversed(weights), strict=True):
+        q += (a - rho * float(y @ q)) * s
+    return q
+
+
+def _line_search(
+    objective: Objective, w: np.ndarray, value: float, gradient: np.ndarray, direction: np.ndarray, slope: float
+) -> tuple[np.ndarray, float, np.ndarray, bool]:
+    """Backtracking from the full step; also accepts a step whose value ties within rounding but whose slope fell."""
+    longest = float(np.abs(direction).max(initial=0.0))
+    step = min(1.0, 5.0 / longest) if longest > 0 else 1.0  # five units of log-odds at once is a leap, not a step
+    noise = 1e-13 * max(1.0, abs(value))
+    for _ in range(40):
+        trial = w + step * direction
+        new_value, new_gradient = objective.value_gradient(trial)
+        if np.isfinite(new_value):
+            if new_value >= value + _ARMIJO * step * slope:
+                return trial, new_value, new_gradient, True
+            if new_value >= value - noise and abs(float(new_gradient @ direction)) < 0.9 * slope:
+                return trial, new_value, new_gradient, True
+        step *= 0.5
+    return w, value, gradient, False
