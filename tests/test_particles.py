@@ -51,7 +51,7 @@ def test_blocks_have_streams_of_their_own():
 
 def test_too_many_neighbours_are_refused_with_an_alternative():
     pairs = np.array([(0, j) for j in range(1, 8)])
-    with pytest.raises(InputError, match=r"node 0 has 7 neighbours: .* at most 6; use the SIMD sampler"):
+    with pytest.raises(InputError, match=r"node 0 has 7 neighbours: .* at most 6; use spin_view"):
         particles.bit_view(adjacency(pairs, 8), np.zeros(8), np.zeros(7))
 
 

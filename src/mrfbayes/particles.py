@@ -1,23 +1,28 @@
-"""Particles of binary fields, 64 to a machine word, and their bit-sliced Gibbs sweeps on one or more threads.
+"""Sets of particles and their Gibbs sweeps, on one thread or more.
 
-Particle k is bit k % 64 of word k // 64; the words of a set are a (d, n_words) uint64 array. Results depend on the
-random state alone, never on the number of threads.
+Binary fields of small degree are bit-sliced: particle k is bit k % 64 of word k // 64, and a set is a (d, n_words)
+uint64 array (`bit_view`, `sweep`, `sweep_counts`). All other fields take particles as a (d, n) uint8 array
+(`spin_view` or `table_view`, `column_sweep`, `column_sweep_counts`). Results depend on the random state alone, never
+on the number of threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from mrfbayes.errors import InputError
-from mrfbayes.kernels import bitgibbs
+from mrfbayes.kernels import bitgibbs, gibbs, gibbs_tables
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.bitgibbs import BitCounts, BitView
+    from mrfbayes.kernels.gibbs import SpinCounts, SpinView
+    from mrfbayes.kernels.gibbs_tables import TableCounts, TableView
     from mrfbayes.model.adjacency import Adjacency
+    from mrfbayes.model.lower import Lowering
 
 _CACHE_LINE_BYTES = 64
 Result = TypeVar("Result")
@@ -72,7 +77,7 @@ def bit_view(adjacency: Adjacency, field: np.ndarray, coupling: np.ndarray, symm
         node = int(degree.argmax())
         raise InputError(
             f"node {node} has {degree[node]} neighbours: the bit-sliced sampler takes at most {bitgibbs.MAX_DEGREE}; "
-            "use the SIMD sampler of mrfbayes.kernels.gibbs."
+            "use spin_view and column_sweep."
         )
     if symmetric is None:
         symmetric = not np.any(field)
@@ -139,10 +144,7 @@ def sweep_counts(
         bitgibbs.sweep_blocks(view, words, n_particles, n_sweeps, states, first, last, own)
         return own
 
-    for own in _spread_blocks(run, len(states), threads):
-        if own is not counts:
-            for total, part in zip(counts, own, strict=True):
-                total += part
+    _add_up(counts, _spread_blocks(run, len(states), threads))
 
 
 def expected_counts(view: BitView, counts: BitCounts) -> tuple[np.ndarray, np.ndarray]:
@@ -150,6 +152,74 @@ def expected_counts(view: BitView, counts: BitCounts) -> tuple[np.ndarray, np.nd
     agreements, ones = np.zeros(view.coupling.size), np.zeros(view.field.size)
     bitgibbs.expected_counts(view, counts, agreements, ones)
     return agreements, ones
+
+
+def spin_view(adjacency: Adjacency, field: np.ndarray, coupling: np.ndarray) -> SpinView:
+    """A binary field of any degree made ready for `column_sweep`; arguments as for `bit_view`."""
+    return gibbs.SpinView(
+        *(np.array(part, dtype=np.int64) for part in adjacency),
+        field=np.array(field, dtype=np.float64),
+        coupling=np.array(coupling, dtype=np.float64),
+    )
+
+
+def table_view(adjacency: Adjacency, lowering: Lowering, node_table: np.ndarray, edge_table: np.ndarray) -> TableView:
+    """A categorical field made ready for `column_sweep`, with the flat tables of ``lowering.potentials``."""
+    node = np.repeat(np.arange(lowering.n_nodes), np.diff(adjacency.offset))
+    return gibbs_tables.TableView(
+        *(np.array(part, dtype=np.int64) for part in adjacency),
+        is_row=np.ascontiguousarray(lowering.pairs[adjacency.edge, 0] == node),
+        node_offset=np.array(lowering.node_offset, dtype=np.int64),
+        edge_offset=np.array(lowering.edge_offset, dtype=np.int64),
+        node_table=np.array(node_table, dtype=np.float64),
+        edge_table=np.array(edge_table, dtype=np.float64),
+    )
+
+
+def column_counts(view: SpinView | TableView) -> SpinCounts | TableCounts:
+    """Counts for `column_sweep_counts`, all zero."""
+    if isinstance(view, gibbs.SpinView):
+        return gibbs.SpinCounts(np.zeros(view.coupling.size, dtype=np.int64), np.zeros(view.field.size, dtype=np.int64))
+    return gibbs_tables.TableCounts(
+        np.zeros(view.node_table.size, dtype=np.int64), np.zeros(view.edge_table.size, dtype=np.int64)
+    )
+
+
+def column_sweep(
+    view: SpinView | TableView, x: np.ndarray, n_sweeps: int, random_state: np.ndarray, threads: int = 1
+) -> None:
+    """``n_sweeps`` Gibbs sweeps of the particles ``x`` (d, n) uint8, in place."""
+    none = column_counts(view)
+    none = type(none)(*(part[:0] for part in none))
+    column_sweep_counts(view, x, n_sweeps, random_state, none, threads)
+
+
+def column_sweep_counts(
+    view: SpinView | TableView,
+    x: np.ndarray,
+    n_sweeps: int,
+    random_state: np.ndarray,
+    counts: SpinCounts | TableCounts,
+    threads: int = 1,
+) -> None:
+    """`column_sweep` that adds to ``counts``."""
+    blocks = gibbs.spin_blocks if isinstance(view, gibbs.SpinView) else gibbs_tables.table_blocks
+    states = np.empty((-(-x.shape[1] // gibbs.LANES), 4), dtype=np.uint64)
+    bitgibbs.split_state(random_state, states)
+
+    def run(first: int, last: int) -> SpinCounts | TableCounts:
+        own = counts if first == 0 else type(counts)(*(np.zeros_like(part) for part in counts))
+        blocks(view, x, n_sweeps, states, first, last, own)
+        return own
+
+    _add_up(counts, _spread_blocks(run, len(states), threads))
+
+
+def column_expected_counts(counts: SpinCounts | TableCounts) -> tuple[np.ndarray, np.ndarray]:
+    """Rao-Blackwellised sums over particles and sweeps: of the nodes (ones, or cells), then of the edges."""
+    if isinstance(counts, gibbs.SpinCounts):
+        return counts.ones / gibbs.FIXED_POINT, counts.agreements / gibbs.FIXED_POINT
+    return counts.node_cells / gibbs.FIXED_POINT, counts.edge_cells / gibbs.FIXED_POINT
 
 
 def _block_states(view: BitView, words: np.ndarray, random_state: np.ndarray) -> np.ndarray:
@@ -162,6 +232,16 @@ def _block_states(view: BitView, words: np.ndarray, random_state: np.ndarray) ->
 def _spread_blocks(run: Callable[[int, int], Result], n_blocks: int, threads: int) -> list[Result]:
     """``run(first, last)`` over contiguous ranges of blocks, one thread each, in the order of the blocks."""
     threads = max(1, min(threads, n_blocks))
+    if threads == 1:
+        return [run(0, n_blocks)]
     edges = [n_blocks * t // threads for t in range(threads + 1)]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(run, edges[:-1], edges[1:]))
+
+
+def _add_up(counts: Iterable[np.ndarray], parts: Iterable[Iterable[np.ndarray]]) -> None:
+    """Add what the threads counted to ``counts``, which may be one of ``parts``."""
+    for part in parts:
+        if part is not counts:
+            for total, more in zip(counts, part, strict=True):
+                total += more
