@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from mrfbayes.errors import InputError
-from mrfbayes.kernels import bitgibbs, gibbs, gibbs_tables
+from mrfbayes.kernels import bitgibbs, cluster, gibbs, gibbs_tables
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.bitgibbs import BitCounts, BitView
+    from mrfbayes.kernels.cluster import ClusterView
     from mrfbayes.kernels.gibbs import SpinCounts, SpinView
     from mrfbayes.kernels.gibbs_tables import TableCounts, TableView
     from mrfbayes.model.adjacency import Adjacency
@@ -121,7 +122,7 @@ def sweep(view: BitView, words: np.ndarray, n_sweeps: int, random_state: np.ndar
     def run(first: int, last: int) -> None:
         bitgibbs.sweep_blocks(view, words, n_particles, n_sweeps, states, first, last, none)
 
-    _spread_blocks(run, len(states), threads)
+    spread_blocks(run, 0, len(states), threads)
 
 
 def sweep_counts(
@@ -144,7 +145,7 @@ def sweep_counts(
         bitgibbs.sweep_blocks(view, words, n_particles, n_sweeps, states, first, last, own)
         return own
 
-    _add_up(counts, _spread_blocks(run, len(states), threads))
+    _add_up(counts, spread_blocks(run, 0, len(states), threads))
 
 
 def expected_counts(view: BitView, counts: BitCounts) -> tuple[np.ndarray, np.ndarray]:
@@ -156,8 +157,11 @@ def expected_counts(view: BitView, counts: BitCounts) -> tuple[np.ndarray, np.nd
 
 def spin_view(adjacency: Adjacency, field: np.ndarray, coupling: np.ndarray) -> SpinView:
     """A binary field of any degree made ready for `column_sweep`; arguments as for `bit_view`."""
+    offset, neighbour, edge = (np.array(part, dtype=np.int64) for part in adjacency)
     return gibbs.SpinView(
-        *(np.array(part, dtype=np.int64) for part in adjacency),
+        offset,
+        neighbour,
+        edge,
         field=np.array(field, dtype=np.float64),
         coupling=np.array(coupling, dtype=np.float64),
     )
@@ -166,8 +170,11 @@ def spin_view(adjacency: Adjacency, field: np.ndarray, coupling: np.ndarray) -> 
 def table_view(adjacency: Adjacency, lowering: Lowering, node_table: np.ndarray, edge_table: np.ndarray) -> TableView:
     """A categorical field made ready for `column_sweep`, with the flat tables of ``lowering.potentials``."""
     node = np.repeat(np.arange(lowering.n_nodes), np.diff(adjacency.offset))
+    offset, neighbour, edge = (np.array(part, dtype=np.int64) for part in adjacency)
     return gibbs_tables.TableView(
-        *(np.array(part, dtype=np.int64) for part in adjacency),
+        offset,
+        neighbour,
+        edge,
         is_row=np.ascontiguousarray(lowering.pairs[adjacency.edge, 0] == node),
         node_offset=np.array(lowering.node_offset, dtype=np.int64),
         edge_offset=np.array(lowering.edge_offset, dtype=np.int64),
@@ -212,7 +219,7 @@ def column_sweep_counts(
         blocks(view, x, n_sweeps, states, first, last, own)
         return own
 
-    _add_up(counts, _spread_blocks(run, len(states), threads))
+    _add_up(counts, spread_blocks(run, 0, len(states), threads))
 
 
 def column_expected_counts(counts: SpinCounts | TableCounts) -> tuple[np.ndarray, np.ndarray]:
@@ -222,6 +229,17 @@ def column_expected_counts(counts: SpinCounts | TableCounts) -> tuple[np.ndarray
     return counts.node_cells / gibbs.FIXED_POINT, counts.edge_cells / gibbs.FIXED_POINT
 
 
+def cluster_sweep(view: ClusterView, x: np.ndarray, n_sweeps: int, random_state: np.ndarray, threads: int = 1) -> None:
+    """``n_sweeps`` Swendsen-Wang moves of the particles ``x`` (d, n) uint8, in place."""
+    states = np.empty((-(-x.shape[1] // cluster.BLOCK), 4), dtype=np.uint64)
+    bitgibbs.split_state(random_state, states)
+
+    def run(first: int, last: int) -> None:
+        cluster.cluster_blocks(view, x, n_sweeps, states, first, last)
+
+    spread_blocks(run, 0, len(states), threads)
+
+
 def _block_states(view: BitView, words: np.ndarray, random_state: np.ndarray) -> np.ndarray:
     bitgibbs.set_thresholds(view)
     states = np.empty((bitgibbs.n_blocks(words.shape[1]), 4), dtype=np.uint64)
@@ -229,12 +247,12 @@ def _block_states(view: BitView, words: np.ndarray, random_state: np.ndarray) ->
     return states
 
 
-def _spread_blocks(run: Callable[[int, int], Result], n_blocks: int, threads: int) -> list[Result]:
-    """``run(first, last)`` over contiguous ranges of blocks, one thread each, in the order of the blocks."""
-    threads = max(1, min(threads, n_blocks))
+def spread_blocks(run: Callable[[int, int], Result], first: int, last: int, threads: int) -> list[Result]:
+    """``run(begin, end)`` over contiguous ranges of the blocks first .. last, one thread each, in their order."""
+    threads = max(1, min(threads, last - first))
     if threads == 1:
-        return [run(0, n_blocks)]
-    edges = [n_blocks * t // threads for t in range(threads + 1)]
+        return [run(first, last)]
+    edges = [first + (last - first) * t // threads for t in range(threads + 1)]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(run, edges[:-1], edges[1:]))
 
