@@ -33,7 +33,7 @@ def test_observations_follow_the_field(sampler):
     assert x.shape == (60_000, 9)
     assert x.dtype == np.uint8
     assert chi_square_p(state_counts(x), binary_law(model, theta)) > ALPHA
-    theta[2] += 0.03
+    theta[2] += 0.06
     assert chi_square_p(state_counts(x), binary_law(model, theta)) < ALPHA
 
 

@@ -98,8 +98,8 @@ def site_probabilities(view, node, spins, out):
             k = np.uint64(i)
             out[k] += c0 * spins[s0 + k]
         position += 1
-    for k in range(LANES):
-        out[k] = sigmoid(out[k])
+    for i in range(LANES):
+        out[i] = sigmoid(out[i])
 
 
 @kernel(fastmath={"reassoc"})  # sums in any order: six times as fast, and rounded to fixed point right after

@@ -51,9 +51,7 @@ def site_weights(view, node, x, weights, largest):
     n_states = view.node_offset[node + 1] - start
     table = view.edge_table
     for a in range(n_states):
-        row = LANES * a
-        for k in range(LANES):
-            weights[row + k] = view.node_table[start + a]
+        weights[LANES * a : LANES * (a + 1)] = view.node_table[start + a]
     for position in range(view.offset[node], view.offset[node + 1]):
         other, edge = view.neighbour[position], view.edge[position]
         n_others = view.node_offset[other + 1] - view.node_offset[other]
