@@ -42,6 +42,7 @@ REGISTRY: dict[str, Row] = {
     for row in (
         Row("exact", "Exact-L", "exact", "exact", "the likelihood itself, log Z by recursion"),
         Row("mle", "MLE-L", "approximate", "mle", "MLE-induced likelihood: a coin per factor, joined by a copula"),
+        Row("pseudo", "Pseudo-L", "approximate", "pseudo", "pseudolikelihood: the product of all full conditionals"),
     )
 }
 
