@@ -43,6 +43,7 @@ REGISTRY: dict[str, Row] = {
         Row("exact", "Exact-L", "exact", "exact", "the likelihood itself, log Z by recursion"),
         Row("mle", "MLE-L", "approximate", "mle", "MLE-induced likelihood: a coin per factor, joined by a copula"),
         Row("pseudo", "Pseudo-L", "approximate", "pseudo", "pseudolikelihood: the product of all full conditionals"),
+        Row("laplace", "Laplace-L", "approximate", "laplace", "a quadratic log-likelihood at the estimate"),
     )
 }
 
