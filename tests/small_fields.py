@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 
 import numpy as np
 
@@ -21,6 +22,13 @@ FIELDS = {
     "table": lambda: mb.graph([(0, 1), (2, 1)], states=[2, 3, 2], coupling="table"),
     "isolated": lambda: mb.graph([(0, 1), (1, 2), (2, 0)], nodes=[0, 1, 2, 3]),
 }
+
+
+def count(model, x):
+    """Statistics, without what small data give reason to warn about."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mb.MRFWarning)
+        return mb.count(model, x)
 
 
 def states(model):
@@ -66,3 +74,27 @@ def random_theta(model, seed, low=0.3, high=0.85):
     rng = np.random.default_rng(seed)
     theta = rng.uniform(low, high, model.n_parameters)
     return theta / np.where(model.chart.all_coins, 1.0, model.chart.sides[model.chart.block_of] - 1.0)
+
+
+def sufficient(model, x):
+    """s of every row, (n, p), from the factors' tables."""
+    s = np.zeros((len(x), model.n_parameters))
+    for group in model.groups:
+        for scope, block in zip(group.scope, group.block, strict=True):
+            cells = group.table[tuple(x[:, i] for i in scope)]
+            first = model.chart.offset[block]
+            if group.is_score:
+                s[:, first] += cells
+            else:
+                for k in range(group.sides - 1):
+                    s[:, first + k] += cells == k
+    return s
+
+
+def moments(model, theta):
+    """Mean and covariance of s for one observation."""
+    x = states(model)
+    probability = np.exp(log_weights(model, theta, x) - log_z(model, theta))
+    s = sufficient(model, x)
+    mean = probability @ s
+    return mean, (s - mean).T @ ((s - mean) * probability[:, None])

@@ -2,20 +2,20 @@
 
 import numpy as np
 import pytest
-import small_fields
-from small_fields import FIELDS
 
 import mrfbayes as mb
+import small_fields
 from mrfbayes.data.counts import Statistics
 from mrfbayes.errors import InputError
 from mrfbayes.kernels.contracts import log_likelihood
 from mrfbayes.methods import method_row
 from mrfbayes.methods.problem import Problem
 from mrfbayes.priors import Prior
+from small_fields import FIELDS
 
 
 def problem(model, x):
-    return Problem(model, mb.count(model, x), Prior(model, "uniform"), np.random.SeedSequence(1))
+    return Problem(model, small_fields.count(model, x), Prior(model, "uniform"), np.random.SeedSequence(1))
 
 
 def by_hand(model, theta, x):

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mrfbayes.kernels.jit import kernel
+from mrfbayes.kernels.linear import copy_into
 
 
 class BeliefGraph(NamedTuple):
@@ -28,7 +29,7 @@ class BeliefGraph(NamedTuple):
 @kernel
 def gather_beliefs(graph, node_table, messages, beliefs):
     """``beliefs`` = node potentials plus all incoming messages."""
-    beliefs[:] = node_table
+    copy_into(beliefs, node_table)
     for k in range(graph.message_offset.size - 1):
         to = graph.pairs[k >> 1, 1 - (k & 1)]
         at, first = graph.node_offset[to], graph.message_offset[k]

@@ -13,6 +13,7 @@ import numpy as np
 
 from mrfbayes.kernels.contracts import log_likelihood, log_ratio, settle
 from mrfbayes.kernels.jit import kernel
+from mrfbayes.kernels.linear import copy_into
 from mrfbayes.kernels.prior import is_inside, log_prior
 from mrfbayes.kernels.random import fill_normal, uniform
 
@@ -68,7 +69,7 @@ def propose(settings, state):
     p = state.theta.size
     fill_normal(state.random, state.normals)
     scale = math.exp(state.numbers[LOG_SCALE])
-    state.proposal[:] = state.theta
+    copy_into(state.proposal, state.theta)
     if settings.is_dense:
         # Along rows of the transposed factor, four at a time (what lies before the diagonal is zero), on slices that
         # start at zero: so that it vectorises.
@@ -121,7 +122,9 @@ def _learn_spread(settings, state):
                 state.window_square[i, j] = value if i == j else keep * value
         factor = np.zeros((p, p))
         if _cholesky(state.window_square, factor):
-            state.spread[:, :] = factor.T
+            for i in range(p):
+                for j in range(p):
+                    state.spread[i, j] = factor[j, i]
             state.numbers[LOG_SCALE] = math.log(2.38 / math.sqrt(p))
     else:
         for i in range(p):
@@ -169,7 +172,7 @@ def _finish_step(settings, state, accepted, acceptance, kept_draws):
     """Book-keeping after the decision: position, counters, adaptation, moments, and the draw where one is due."""
     counters = state.counters
     if accepted:
-        state.theta[:] = state.proposal
+        copy_into(state.theta, state.proposal)
     if counters[STEP] < settings.n_warmup:
         counters[WARM_ACCEPTED] += accepted
         if settings.is_adaptive:
@@ -184,7 +187,7 @@ def _finish_step(settings, state, accepted, acceptance, kept_draws):
             state.square[i] += delta * (state.theta[i] - state.mean[i])
         if done % settings.n_thin == 0:
             row = counters[KEPT] - kept_draws.first
-            kept_draws.theta[row] = state.theta
+            copy_into(kept_draws.theta[row], state.theta)
             kept_draws.log_likelihood[row] = state.numbers[LOG_LIKELIHOOD]
             counters[KEPT] += 1
     counters[STEP] += 1
@@ -227,7 +230,10 @@ def run_ratio(view, prior, settings, state, kept_draws, n_steps):
         propose(settings, state)
         accepted, acceptance = False, 0.0
         if is_inside(prior.offset, state.proposal):
-            log_alpha = log_ratio(view, state.theta, state.proposal, state.random)
+            log_alpha, variance = log_ratio(view, state.theta, state.proposal, state.random)
+            if counters[STEP] >= settings.n_warmup:
+                state.numbers[NOISE_SUM] += variance
+                counters[NOISE_COUNT] += 1
             log_alpha += log_prior(prior, state.proposal) - log_prior(prior, state.theta)
             if math.isnan(log_alpha):
                 counters[FAILED] = NOT_A_NUMBER

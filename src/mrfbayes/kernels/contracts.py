@@ -30,13 +30,20 @@ def log_likelihood(view, theta):
 
 
 def log_ratio(view, theta, proposal, random_state):
-    """Log of the (estimated) likelihood ratio L(proposal) / L(theta) for all n observations."""
+    """Log of the likelihood ratio L(proposal) / L(theta) for all n observations, and the variance of its noise.
+
+    That variance is the one of the estimated logarithm, as the particles show it; 0 where nothing is estimated.
+    """
     return _kernel_of("log_ratio", view)(view, theta, proposal, random_state)
 
 
 def settle(view, accepted):
-    """Called after the decision on the last `log_ratio`, for methods that carry state from step to step."""
-    return _kernel_of("settle", view)(view, accepted)
+    """Called after the decision on the last `log_ratio`; optional, for methods that carry state from step to step."""
+    return _KERNELS.get("settle", {}).get(type(view).__name__, _nothing_to_settle)(view, accepted)
+
+
+def _nothing_to_settle(view, accepted):
+    pass
 
 
 def implements(contract: Callable[..., Any], view: type) -> Callable[[Any], Any]:
@@ -84,4 +91,4 @@ def _choose_log_ratio(view, theta, proposal, random_state):
 
 @overload(settle)
 def _choose_settle(view, accepted):
-    return _body("settle", view)
+    return _body("settle", view) or _nothing_to_settle

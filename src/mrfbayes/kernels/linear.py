@@ -18,3 +18,10 @@ def apply_transpose(forward, statistics, out):
     """``out`` += M^T T."""
     for k in range(forward.row.size):
         out[forward.column[k]] += forward.value[k] * statistics[forward.row[k]]
+
+
+@kernel
+def copy_into(target, values):
+    """``target[:] = values`` for one axis and equal sizes: a loop, for the assignment takes seconds to compile."""
+    for k in range(values.size):
+        target[k] = values[k]

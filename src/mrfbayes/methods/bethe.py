@@ -94,8 +94,8 @@ def bethe_mode(model: Model, mean: np.ndarray) -> np.ndarray:
         step = np.linalg.lstsq(covariance, gap, rcond=None)[0]
         w = w + step * min(1.0, MODE_LEAP / max(np.abs(step).max(), 1e-300))
     raise InputError(
-        "centre='bethe': no log-odds were found at which the Bethe marginals equal the observed ones (there may be none, "
-        "as where a factor always shows the same outcome): use centre='mle'."
+        "centre='bethe': no log-odds were found at which the Bethe marginals equal the observed ones (there are none "
+        "where a factor always shows the same outcome): use centre='mle'."
     )
 
 
@@ -183,18 +183,18 @@ class _Parts:
         self.edge_mean = _softmax(edge_table + cavity[backward] + cavity[forward], edge)
         self.edge_covariance = _block_covariance(self.edge_mean, edge)
 
-        self.to_message = sparse.csr_array((size, size))
-        self.edge_to_message = sparse.csr_array((size, n_cells))
+        changes: list[Any] = []
+        drives: list[Any] = []
         # The same cell with the receiver in its first state, to which messages are relative.
         for out, sent, first in (
             (forward, backward, graph.edge_offset[edge] + a * width),
             (backward, forward, graph.edge_offset[edge] + b),
         ):
             given = _softmax(edge_table + cavity[sent], out)  # P(sender | receiver)
-            change = given - given[first]
-            self.to_message += sparse.csr_array((change, (out, sent)), shape=(size, size))
-            self.edge_to_message += sparse.csr_array((given, (out, cells)), shape=(size, n_cells))
-            self.edge_to_message -= sparse.csr_array((given[first], (out, first)), shape=(size, n_cells))
+            changes.append(sparse.csr_array((given - given[first], (out, sent)), shape=(size, size)))
+            drives.append(sparse.csr_array((given, (out, cells)), shape=(size, n_cells)))
+            drives.append(sparse.csr_array((-given[first], (out, first)), shape=(size, n_cells)))
+        self.to_message, self.edge_to_message = sum(changes), sum(drives)
         # dz = D (G'(d phi + G dz) - dz) + E d psi, for changes of the node and edge tables phi and psi
         self.jacobian = self.to_message @ (self.gather.T @ self.gather - sparse.eye_array(size))
 
@@ -224,7 +224,7 @@ def spectral_radius(matrix: Any) -> float:
     if matrix.shape[0] <= DENSE_RADIUS:
         return float(np.abs(np.linalg.eigvals(matrix.toarray())).max())
     try:
-        found = eigs(matrix, k=1, v0=np.ones(matrix.shape[0]), return_eigenvectors=False)
+        found: Any = eigs(matrix, k=1, v0=np.ones(matrix.shape[0]), return_eigenvectors=False)
     except ArpackNoConvergence as error:
         found = error.eigenvalues
     return float(np.abs(found).max()) if found.size else np.nan

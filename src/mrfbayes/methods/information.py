@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mrfbayes.errors import CostError, InputError
+from mrfbayes.methods.bethe import bethe
 from mrfbayes.methods.problem import Problem, writable
 from mrfbayes.model.field import Model
 from mrfbayes.streams import child
@@ -19,8 +20,6 @@ def covariance(problem: Problem, log_odds: np.ndarray, source: str, particles: i
     """Cov[s] per observation at w, (p, p), dense or sparse; adds what was found to ``details``."""
     model = problem.model
     if source == "bethe":
-        from mrfbayes.methods.bethe import bethe
-
         found = bethe(model, log_odds)
         details.update({f"bethe_{name}": value for name, value in found.details.items()})
         return found.covariance

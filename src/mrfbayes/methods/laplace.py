@@ -21,6 +21,7 @@ from mrfbayes.errors import InputError
 from mrfbayes.kernels.chart import log_odds_into
 from mrfbayes.kernels.contracts import implements, log_likelihood
 from mrfbayes.kernels.jit import kernel
+from mrfbayes.methods.bethe import bethe_mode
 from mrfbayes.methods.information import check_positive, covariance, half_matrix, log_odds_jacobian
 from mrfbayes.methods.problem import Prepared, Problem, writable
 from mrfbayes.priors import Prior
@@ -49,12 +50,10 @@ class LaplaceView(NamedTuple):
 @kernel
 def laplace_log_likelihood(view, theta):
     deviation, product, half = view.deviation, view.product, view.half
-    if view.in_theta:
-        deviation[:] = theta
-    else:
+    if not view.in_theta:
         log_odds_into(view.offset, theta, deviation)
     for j in range(theta.size):
-        deviation[j] -= view.centre[j]
+        deviation[j] = (theta[j] if view.in_theta else deviation[j]) - view.centre[j]
         product[j] = view.slope[j]
     for i in range(theta.size):
         # Row by row into a vector: no running sum, so the inner loop is SIMD code in strict arithmetic.
@@ -83,8 +82,6 @@ def prepare(
     details: dict[str, Any] = {"fisher": fisher}
     slope = np.zeros(model.n_parameters)
     if centre == "bethe":
-        from mrfbayes.methods.bethe import bethe_mode
-
         log_odds = bethe_mode(model, statistics.mean)
     else:
         log_odds = np.asarray(problem.estimate.log_odds)
