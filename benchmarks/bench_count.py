@@ -63,7 +63,6 @@ def peak_megabytes():
 
 
 def measure(case, n, source):
-    start = time.perf_counter()
     from mrfbayes.data.counts import count
 
     model = model_of(case)
@@ -91,25 +90,33 @@ def measure(case, n, source):
     }
 
 
+def run(command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--case", help=argparse.SUPPRESS)
     parser.add_argument("--source", help=argparse.SUPPRESS)
+    parser.add_argument("--write", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.case:
         n = ROWS[options.case] // (100 if options.small else 1)
-        print(json.dumps(measure(options.case, n, options.source)))
+        if options.write:
+            print(data_of(options.case, n, model_of(options.case), options.write))
+        else:
+            print(json.dumps(measure(options.case, n, options.source)))
         return
     print("| field and source | rows | first call, s | count, s | patterns, s | patterns | MB before | MB at peak |")
     print("|---|---|---|---|---|---|---|---|")
     for case, rows in ROWS.items():
         n = rows // (100 if options.small else 1)
+        command = [sys.executable, __file__, "--case", case, *(["--small"] if options.small else [])]
         with tempfile.TemporaryDirectory() as folder:
-            source = "array" if "array" in case else str(data_of(case, n, model_of(case), folder))
-            command = [sys.executable, __file__, "--case", case, "--source", source]
-            command += ["--small"] if options.small else []
-            found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            # Written by another process: the peak memory of a child starts at that of its parent.
+            source = "array" if "array" in case else run([*command, "--write", folder])
+            found = json.loads(run([*command, "--source", source]))
         seconds = " | ".join(f"{found[key]:.2f}" for key in ("first", "count", "patterns"))
         print(
             f"| {case} | {n:,} | {seconds} | {found['n_patterns']:,} | {found['before_mb']:.0f} "

@@ -298,6 +298,12 @@ def test_chunks_change_nothing_but_the_hash(name, weighted, monkeypatch):
         np.testing.assert_array_equal(one, other)
     states = np.concatenate([column_bytes(chunk, np.arange(model.n_nodes)) for chunk in parts.chunks], axis=1).T
     np.testing.assert_array_equal(states, x)
+    if model.is_binary:
+        bits = np.unpackbits(parts.planes.view(np.uint8), axis=1, bitorder="little")
+        np.testing.assert_array_equal(bits[:, :1000].T, x)
+        assert not bits[:, 1000:].any()
+    else:
+        assert parts.planes is None
     # Without room for the rows, patterns are counted as the rows pass by.
     monkeypatch.setattr(tally_module, "RETAINED_BYTES", 1000)
     passing = count(model, x, weights=weight)
@@ -323,7 +329,11 @@ def test_look_up_tables_stay_within_their_budget(monkeypatch):
     x = draw(model, 90)
     whole = count(model, x).patterns
     monkeypatch.setattr(patterns_module, "DENSE_TOTAL", 3 * 2**8)
-    assert patterns_module.DenseCells(model).sparse.tolist() == [3, 4, 5, 6, 7, 8]
+    parts = patterns_module.patterns_of(model, count(model, x).chunks)
+    assert [part.used.size for part in parts] == [3, 3, 3]
+    assert unfold(model, count(model, x).patterns) == unfold(model, whole)
+    monkeypatch.setattr(patterns_module, "DENSE_NODE", 2**7)  # now every node is grouped instead
+    assert patterns_module.DenseCells.of_all(model) is None
     assert unfold(model, count(model, x).patterns) == unfold(model, whole)
 
 

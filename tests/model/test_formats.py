@@ -48,7 +48,8 @@ def test_graph_takes_the_path(tmp_path):
     ("content", "message"),
     [
         ("", "graph.csv: the file is empty; expected one edge a line"),
-        ("source,target\n", "graph.csv: only a header"),
+        ("source,target\n", "graph.csv: no edges, only a header"),
+        (",\n", "graph.csv:1:1: empty node name"),
         ("a,b\nb\n", "graph.csv:2: 1 columns; an edge list has two, the ends of the edge; is ',' the delimiter?"),
         ("a,b,1\n", "graph.csv:1: 3 columns; an edge list has two"),
         ("a,b\n\nb,\n", "graph.csv:3:2: empty node name"),

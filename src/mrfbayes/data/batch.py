@@ -10,13 +10,23 @@ import numpy as np
 from mrfbayes.errors import InputError
 
 
-class Batch(NamedTuple):
-    """Some rows: a (k, c) array of numbers, or c arrays (k,) of numbers or Python objects; and the rows' numbers."""
+class Coded(NamedTuple):
+    """A column of text as positions (k,) in a list of labels."""
 
-    columns: np.ndarray | list[np.ndarray]
+    codes: np.ndarray
+    labels: tuple[str, ...]
+
+
+Values = np.ndarray | Coded
+
+
+class Batch(NamedTuple):
+    """Some rows and their numbers: a (k, c) array of numbers, or c columns of numbers, objects or coded text."""
+
+    columns: np.ndarray | Sequence[Values]
     rows: np.ndarray
 
-    def column(self, j: int) -> np.ndarray:
+    def column(self, j: int) -> Values:
         """Values of one column."""
         return self.columns[:, j] if isinstance(self.columns, np.ndarray) else self.columns[j]
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mrfbayes.data.labels import Labels
-from mrfbayes.data.patterns import Chunk, DenseCells, PatternTable, pattern_table
+from mrfbayes.data.patterns import Chunk, DenseCells, PatternTable, pattern_table, patterns_of
 from mrfbayes.data.read import NotPlain, Observations, open_source
 from mrfbayes.data.tally import Tally
 from mrfbayes.errors import InputError, MRFWarning
@@ -115,24 +115,30 @@ class Statistics:
     @cached_property
     def patterns(self) -> PatternTable:
         """Distinct neighbourhood patterns of every node with their weights."""
-        if self._chunks is None and (self._dense is None or self._dense.sparse.size):
-            reason = "has counts only" if self._dense is None else "kept no rows of so many data"
-            raise InputError(
-                f"this Statistics {reason}, so neighbourhood patterns are not known: pass the observations themselves "
-                "(or a sample of them) to use pseudolikelihood, or choose method='mle' or 'exact'."
-            )
+        if self._chunks is not None:
+            return pattern_table(self.model, patterns_of(self.model, self._chunks))
         if self._dense is not None:
-            return pattern_table(self._dense, ())
-        assert self._chunks is not None
-        dense = DenseCells(self.model)
-        for chunk in self._chunks:
-            dense.add(chunk)
-        return pattern_table(dense, self._chunks)
+            return pattern_table(self.model, [self._dense.patterns()])
+        reason = "kept no rows of so many data" if self.n_rows else "has counts only"
+        raise InputError(
+            f"this Statistics {reason}, so neighbourhood patterns are not known: pass the observations themselves "
+            "(or a sample of them) to use pseudolikelihood, or choose method='mle' or 'exact'."
+        )
 
     @property
     def chunks(self) -> tuple[Chunk, ...] | None:
         """All observations, packed, in order; None where they were not kept (counts only, or past 1 GiB)."""
         return self._chunks
+
+    @property
+    def planes(self) -> np.ndarray | None:
+        """All observations of a binary field as bit planes (d, n_words): observation k is bit k % 64 of word k // 64.
+
+        The layout of bit-sliced particles, with zeros past the last observation; None where it was not kept.
+        """
+        if self._chunks is None or not self.model.is_binary:
+            return None
+        return np.concatenate([chunk.columns for chunk in self._chunks], axis=1)
 
     def warn(self) -> None:
         """Issue the recorded warnings."""

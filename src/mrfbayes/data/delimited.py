@@ -1,4 +1,4 @@
-"""CSV and TSV files as batches: plain numbers by a compiled scanner, anything else line by line with its position."""
+"""CSV and TSV files as batches: numbers and short labels by compiled parsers, anything else line by line."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from typing import BinaryIO
 
 import numpy as np
 
-from mrfbayes.data.batch import Batch, check_columns
+from mrfbayes.data.batch import Batch, Coded, check_columns
 from mrfbayes.errors import InputError
 
 BLOCK_BYTES = 1 << 22
 TEXT_LINES = 8192  # lines turned into Python text at a time
+MOST_LABELS, LONGEST_LABEL = 16, 32  # per column, for the compiled parser; text beyond that goes line by line
 MAX_LINE = 1 << 28
 UNPACKED_FREE = 1 << 26  # a compressed file may always unpack to 64 MiB ...
 UNPACKED_RATIO = 100  # ... and to a hundred times its size: discrete data do not reach that, bombs exceed it
@@ -115,29 +116,27 @@ class DelimitedFile:
         place = np.full(self.n_columns, -1, dtype=np.int64)
         place[list(columns)] = np.arange(len(columns))
         mark = ord(self.delimiter)
+        book = _LabelBook(len(columns))
         line = 2 if self.has_header else 1
         for block in self._blocks():
             text = np.frombuffer(block, dtype=np.uint8)
             at = 0
             while at < len(block):
-                room = max(1, min(text.size // 2, (len(block) - at) // (2 * self.n_columns) + 1))
+                room = (len(block) - at) // (2 * self.n_columns) + 1
                 numbers = np.empty((room, len(columns)), dtype=np.int16)
                 n_parsed, step = parse_numbers(text[at:], mark, place, numbers)
                 if n_parsed:
                     yield Batch(numbers[:n_parsed], line + np.arange(n_parsed))
-                    line += n_parsed
-                    at += step
-                    continue
-                end = at
-                for _ in range(TEXT_LINES):
-                    end = block.find(b"\n", end) + 1
-                    if not 0 < end < len(block):
-                        break
-                end = end or len(block)
-                lines = block[at:end].split(b"\n")[:-1]
-                yield from self._text_batch(lines, line, columns)
-                line += len(lines)
-                at = end
+                else:
+                    labels, n_parsed, step = book.parse(text[at:], mark, place, room)
+                    if n_parsed:
+                        yield Batch(labels, line + np.arange(n_parsed))
+                    else:
+                        lines, step = _some_lines(block, at)
+                        yield from self._text_batch(lines, line, columns)
+                        n_parsed = len(lines)
+                line += n_parsed
+                at += step
 
     def _blocks(self) -> Iterator[bytes]:
         """Whole lines, some megabytes at a time, each block ending with a newline."""
@@ -212,6 +211,38 @@ class DelimitedFile:
                 f"{self.where}:{row}: byte {problem.start + 1} of the line is {line[problem.start]:#04x}, which is not "
                 "UTF-8 (Latin-1?); save the file as UTF-8."
             ) from None
+
+
+class _LabelBook:
+    """The labels met so far in each column, as the compiled parser keeps them."""
+
+    def __init__(self, n_columns: int) -> None:
+        self._book = np.zeros((n_columns, MOST_LABELS, LONGEST_LABEL), dtype=np.uint8)
+        self._lengths = np.zeros((n_columns, MOST_LABELS), dtype=np.int64)
+        self._sizes = np.zeros(n_columns, dtype=np.int64)
+
+    def parse(self, text: np.ndarray, delimiter: int, place: np.ndarray, room: int) -> tuple[list[Coded], int, int]:
+        """Coded columns of the lines that hold short labels, their number, and the position after them."""
+        from mrfbayes.kernels.delimited import parse_labels
+
+        codes = np.empty((room, len(self._sizes)), dtype=np.uint8)
+        n_parsed, step = parse_labels(text, delimiter, place, self._book, self._lengths, self._sizes, codes)
+        labels = [
+            tuple(bytes(self._book[j, k, : self._lengths[j, k]]).decode("ascii") for k in range(size))
+            for j, size in enumerate(self._sizes.tolist())
+        ]
+        return [Coded(codes[:n_parsed, j], labels[j]) for j in range(len(labels))], n_parsed, step
+
+
+def _some_lines(block: bytes, at: int) -> tuple[list[bytes], int]:
+    """Up to `TEXT_LINES` lines from position ``at`` on, and their length in bytes."""
+    end = at
+    for _ in range(TEXT_LINES):
+        end = block.find(b"\n", end) + 1
+        if end in (0, len(block)):
+            end = len(block)
+            break
+    return block[at:end].split(b"\n")[:-1], end - at
 
 
 def _all_numbers(cells: Sequence[str]) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mrfbayes.data.batch import Coded, Values
 from mrfbayes.errors import InputError
 
 Labels = tuple[tuple[object, ...] | None, ...]
@@ -31,10 +32,17 @@ class Column:
     first_missing: tuple[int, str | None] | None = None  # row, and the text that marks it
     overflow: bool = False
 
-    def see(self, values: np.ndarray, rows: np.ndarray) -> None:
+    def see(self, values: Values, rows: np.ndarray) -> None:
         """Take in a batch of values, whose rows are numbered ``rows``."""
-        self.n_seen += len(values)
+        self.n_seen += len(rows)
         if self.overflow:
+            return
+        if isinstance(values, Coded):
+            for code, count in enumerate(np.bincount(values.codes).tolist()):
+                label = values.labels[code] if count else ""
+                if count and (is_missing(label) or as_value(label) not in self.first):
+                    only = np.array([label] * count, dtype=object)
+                    self._see_objects(only, rows[values.codes == code])
             return
         if values.dtype.kind in "OUS":
             self._see_objects(values, rows)
@@ -92,9 +100,12 @@ class Coding:
     labels: Labels | None
     warnings: tuple[str, ...]
 
-    def encode(self, values: np.ndarray, column: int) -> np.ndarray:
+    def encode(self, values: Values, column: int) -> np.ndarray:
         """States (k,) uint8 of a column's values; `MISSING_CODE` where missing."""
         states = self.states[column]
+        if isinstance(values, Coded):
+            table = np.array([_state_of(label, states) for label in values.labels], dtype=np.uint8)
+            return np.asarray(table[values.codes])
         if values.dtype.kind in "OUS":
             listed = values.tolist()
             known = {value: _state_of(value, states) for value in dict.fromkeys(listed)}

@@ -10,9 +10,10 @@ import numpy as np
 from mrfbayes.errors import CostError
 from mrfbayes.model.field import Model
 
-DENSE_NODE = 1 << 16  # a node with at most so many possible patterns is counted by direct look-up ...
-DENSE_TOTAL = 1 << 25  # ... while the look-up tables of all nodes stay below 256 MiB
+DENSE_NODE = 1 << 17  # a node with at most so many possible patterns is counted by direct look-up ...
+DENSE_TOTAL = 1 << 25  # ... for as many nodes at a time as take 256 MiB
 MAX_PATTERN_BYTES = 1 << 32
+MOST_CODES = 1 << 62
 
 
 class PatternTable(NamedTuple):
@@ -40,19 +41,39 @@ class Chunk(NamedTuple):
     weight: np.ndarray
 
 
-class DenseCells:
-    """Look-up tables of the nodes with few possible patterns, filled chunk by chunk."""
+class Patterns(NamedTuple):
+    """Patterns of some nodes in a row: how many each has (``used``), and as in `PatternTable`, flat."""
 
-    def __init__(self, model: Model) -> None:
+    used: np.ndarray
+    states: np.ndarray
+    weight: np.ndarray
+
+
+def possible_patterns(model: Model) -> np.ndarray:
+    """(d,) number of states that each node's neighbours can be in, as floats: it may be astronomical."""
+    offset, neighbour, _ = model.adjacency
+    log_radix = np.concatenate([[0.0], np.cumsum(np.log2(model.states[neighbour]))])
+    with np.errstate(over="ignore"):
+        return np.asarray(np.rint(np.exp2(log_radix[offset[1:]] - log_radix[offset[:-1]])))
+
+
+class DenseCells:
+    """Look-up tables of nodes ``first``..``stop``-1, filled chunk by chunk."""
+
+    def __init__(self, model: Model, first: int, stop: int, cells: np.ndarray) -> None:
         self.model = model
-        offset, neighbour, _ = model.adjacency
-        log_radix = np.concatenate([[0.0], np.cumsum(np.log(model.states[neighbour]))])
-        log_cells = log_radix[offset[1:]] - log_radix[offset[:-1]]
-        cells = np.where(log_cells < np.log(DENSE_NODE) + 1e-9, np.rint(np.exp(log_cells)), 0.0)
-        cells = np.where(np.cumsum(cells) <= DENSE_TOTAL, cells, 0.0)
-        self.offset = np.concatenate([[0], np.cumsum(cells.astype(np.int64))])
-        self.sparse = np.flatnonzero(cells == 0.0)
+        self.first, self.stop = first, stop
+        size = np.zeros(model.n_nodes, dtype=np.int64)
+        size[first:stop] = cells[first:stop]
+        self.offset = np.concatenate([[0], np.cumsum(size)])
         self.cells = np.zeros(int(self.offset[-1]))
+
+    @classmethod
+    def of_all(cls, model: Model) -> DenseCells | None:
+        """One table for all nodes, or None where it would be too large."""
+        cells = possible_patterns(model)
+        fits = cells.max() <= DENSE_NODE and cells.sum() <= DENSE_TOTAL
+        return cls(model, 0, model.n_nodes, cells) if fits else None
 
     def add(self, chunk: Chunk) -> None:
         """Count the observations of one chunk."""
@@ -66,41 +87,64 @@ class DenseCells:
                 chunk.columns, chunk.weight, self.model.states, offset, neighbour, self.offset, self.cells
             )
 
+    def patterns(self) -> Patterns:
+        """The cells in use, as patterns."""
+        from mrfbayes.kernels import counting
 
-def pattern_table(dense: DenseCells, chunks: Sequence[Chunk]) -> PatternTable:
-    """The table of ``dense``, already filled, with the remaining nodes counted from ``chunks``."""
-    from mrfbayes.kernels import counting
+        offset, neighbour, _ = self.model.adjacency
+        used = np.zeros(self.model.n_nodes, dtype=np.int64)
+        counting.count_used(self.offset, self.cells, used)
+        node_offset, states_offset = _offsets(used, self.model)
+        states = np.zeros(int(states_offset[-1]), dtype=np.uint8)
+        weight = np.zeros(int(node_offset[-1]))
+        counting.spread_used(
+            self.offset, self.cells, self.model.states, offset, neighbour, node_offset, states_offset, states, weight
+        )
+        return Patterns(used[self.first : self.stop], states, weight)
 
-    model = dense.model
-    offset, neighbour, _ = model.adjacency
-    degree = np.diff(offset)
-    used = np.zeros(model.n_nodes, dtype=np.int64)
-    counting.count_used(dense.offset, dense.cells, used)
-    sparse: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-    size = 0
-    for i in dense.sparse.tolist():
-        sparse[i] = _group(model, i, chunks)
-        used[i] = sparse[i][1].size
-        size += sparse[i][0].nbytes
+
+def patterns_of(model: Model, chunks: Sequence[Chunk]) -> list[Patterns]:
+    """Patterns of all nodes, node by node in order, counted from the observations."""
+    cells = possible_patterns(model)
+    large = cells > DENSE_NODE
+    parts: list[Patterns] = []
+    first = size = 0
+    while first < model.n_nodes:
+        if large[first]:
+            states, weight = _group(model, first, chunks)
+            parts.append(Patterns(np.array([weight.size]), states.ravel(), weight))
+            first += 1
+        else:
+            total = np.cumsum(cells[first:])
+            beyond = np.flatnonzero(large[first:] | (total > max(DENSE_TOTAL, cells[first])))
+            stop = first + int(beyond[0]) if beyond.size else model.n_nodes
+            dense = DenseCells(model, first, stop, cells)
+            for chunk in chunks:
+                dense.add(chunk)
+            parts.append(dense.patterns())
+            first = stop
+        size += parts[-1].states.nbytes + parts[-1].weight.nbytes
         if size > MAX_PATTERN_BYTES:
             raise CostError(
                 f"the distinct neighbourhood patterns of {model.n_nodes} nodes need more than "
                 f"{MAX_PATTERN_BYTES / 2**30:.0f} GiB here: use a sparser graph or fewer observations."
             )
-    node_offset = np.concatenate([[0], np.cumsum(used)])
-    states_offset = np.concatenate([[0], np.cumsum(used * degree)])
-    states = np.zeros(int(states_offset[-1]), dtype=np.uint8)
-    weight = np.zeros(int(node_offset[-1]))
-    counting.spread_used(
-        dense.offset, dense.cells, model.states, offset, neighbour, node_offset, states_offset, states, weight
-    )
-    for i, (patterns, total) in sparse.items():
-        states[states_offset[i] : states_offset[i + 1]] = patterns.ravel()
-        weight[node_offset[i] : node_offset[i + 1]] = total
-    table = PatternTable(node_offset, states_offset, states, weight)
+    return parts
+
+
+def pattern_table(model: Model, parts: Sequence[Patterns]) -> PatternTable:
+    """One table of the parts that, in order, hold all nodes."""
+    used, states, weight = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    table = PatternTable(*_offsets(used, model), states, weight)
     for array in table:
         array.setflags(write=False)
     return table
+
+
+def _offsets(used: np.ndarray, model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Where each node's patterns start, and where their states do."""
+    degree = np.diff(model.adjacency.offset)
+    return np.concatenate([[0], np.cumsum(used)]), np.concatenate([[0], np.cumsum(used * degree)])
 
 
 def column_bytes(chunk: Chunk, nodes: np.ndarray) -> np.ndarray:
@@ -116,23 +160,73 @@ def _group(model: Model, node: int, chunks: Sequence[Chunk]) -> tuple[np.ndarray
     """Distinct states (k, degree) of one node's neighbours with their weights, whatever the degree.
 
     Neighbours are taken in as many at a time as one integer holds; after each step the codes so far are replaced by
-    their rank among the distinct ones, which is exact, unlike a hash.
+    the number of their group, which is exact, unlike a hash.
     """
     offset, neighbour, _ = model.adjacency
     near = neighbour[offset[node] : offset[node + 1]]
-    rows = np.concatenate([column_bytes(chunk, near) for chunk in chunks], axis=1)
-    n = rows.shape[1]
-    code = np.zeros(n, dtype=np.int64)
-    room = distinct = 1
-    for b, radix in enumerate(model.states[near].tolist()):
-        if room * radix > 1 << 62:
-            values, code = np.unique(code, return_inverse=True)
-            room = distinct = values.size
-        code = code * radix + rows[b]
-        room *= radix
-    _, first, code = np.unique(code, return_index=True, return_inverse=True)
-    distinct = first.size
+    n = sum(chunk.n for chunk in chunks)
+    code = np.zeros(n, dtype=np.uint64)
+    room = 1
+    for nodes in _portions(near, model.states):
+        size = int(np.prod(model.states[nodes]))
+        if room > 1 and room * size > MOST_CODES:
+            first, group = _number(code)
+            code, room = group.astype(np.uint64), first.size
+        code = code * np.uint64(size) + np.concatenate([_codes(chunk, nodes, model.states) for chunk in chunks])
+        room *= size
+    first, group = _number(code)
     weights = [chunk.weight if chunk.weight.size else np.ones(chunk.n) for chunk in chunks]
-    total = np.bincount(code, weights=np.concatenate(weights), minlength=distinct)
+    total = np.bincount(group, weights=np.concatenate(weights), minlength=first.size)
     kept = total > 0
-    return np.ascontiguousarray(rows[:, first[kept]].T), total[kept]
+    return _rows(chunks, near, first[kept]), total[kept]
+
+
+def _portions(nodes: np.ndarray, states: np.ndarray) -> list[np.ndarray]:
+    """Runs of nodes whose joint states fit into 31 bits, so that the number of a group fits beside them."""
+    bits = np.ceil(np.log2(states[nodes]))
+    parts: list[list[int]] = [[]]
+    used = 0.0
+    for node, more in zip(nodes.tolist(), bits.tolist(), strict=True):
+        if used + more > 31:
+            parts.append([])
+            used = 0.0
+        parts[-1].append(node)
+        used += more
+    return [np.array(part, dtype=np.int64) for part in parts]
+
+
+def _codes(chunk: Chunk, nodes: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """Joint states of ``nodes`` in each observation as one number."""
+    from mrfbayes.kernels import counting
+
+    code = np.zeros(chunk.n, dtype=np.uint64)
+    if chunk.columns.dtype == np.uint64:
+        counting.plane_codes(chunk.columns, chunk.n, nodes, code)
+        return code
+    stride = 1
+    for node in nodes.tolist():
+        code += chunk.columns[node] * np.uint64(stride)
+        stride *= int(states[node])
+    return code
+
+
+def _number(code: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Row of the first appearance of each distinct code, and the number of each row's code."""
+    from mrfbayes.kernels import counting
+
+    slots = np.full(1 << (2 * code.size).bit_length(), -1, dtype=np.int64)
+    first, group = np.empty(code.size, dtype=np.int64), np.empty(code.size, dtype=np.int64)
+    n_distinct = counting.group_codes(code, slots, first, group)
+    return first[:n_distinct], group
+
+
+def _rows(chunks: Sequence[Chunk], nodes: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """States (k, len(nodes)) of the observations numbered ``rows``, in ascending order."""
+    start = 0
+    parts = []
+    for chunk in chunks:
+        here = rows[(rows >= start) & (rows < start + chunk.n)] - start
+        if here.size:
+            parts.append(column_bytes(chunk, nodes)[:, here].T)
+        start += chunk.n
+    return np.ascontiguousarray(np.concatenate(parts))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mrfbayes.data.batch import Batch, Source, check_columns
+from mrfbayes.data.batch import Batch, Coded, Source, Values, check_columns
 from mrfbayes.data.labels import MISSING_CODE, Coding, Column, Labels, decide
 from mrfbayes.data.tables import ArrayTable, FrameTable, LazyTable, parquet
 from mrfbayes.errors import InputError
@@ -57,14 +57,14 @@ class Observations:
             raise NotPlain
         states = self.model.states
         for batch, weight in self._batches():
-            if isinstance(batch.columns, list):
-                if any(column.dtype.kind not in "buif" for column in batch.columns):
+            if isinstance(batch.columns, np.ndarray):
+                yield _all_states(batch.columns, states), weight
+                continue
+            rows = np.empty((len(batch.rows), len(batch.columns)), dtype=np.uint8, order="F")
+            for j, column in enumerate(batch.columns):
+                if isinstance(column, Coded) or column.dtype.kind not in "buif":
                     raise NotPlain
-                rows = np.empty((len(batch.rows), len(batch.columns)), dtype=np.uint8, order="F")
-                for j, column in enumerate(batch.columns):
-                    rows[:, j] = _as_states(column, int(states[j]))
-            else:
-                rows = _all_states(batch.columns, states)
+                rows[:, j] = _as_states(column, int(states[j]))
             yield rows, weight
 
     def coded(self) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
@@ -141,7 +141,9 @@ class Observations:
         if given is not None and given.size != n_rows:
             raise InputError(f"weights has {given.size} entries, {where} has {n_rows} rows: give one weight per row.")
 
-    def _check_weights(self, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    def _check_weights(self, values: Values, rows: np.ndarray) -> np.ndarray:
+        if isinstance(values, Coded):
+            values = np.array(values.labels, dtype=object)[values.codes]
         try:
             weight = np.array(values, dtype=float)
         except (TypeError, ValueError):

@@ -133,12 +133,14 @@ class Tally:
         if self.chunks is not None and self._retained <= RETAINED_BYTES:
             self.chunks.append(chunk)
             return
-        if self.dense is None:
-            self.dense = DenseCells(self.model)
-            for earlier in self.chunks or []:
-                self.dense.add(earlier)
-            self.chunks = None
-        self.dense.add(chunk)
+        if self.chunks is not None:
+            earlier, self.chunks = self.chunks, None
+            self.dense = dense = DenseCells.of_all(self.model)
+            if dense is not None:
+                for before in earlier:
+                    dense.add(before)
+        if self.dense is not None:
+            self.dense.add(chunk)
 
 
 def row_words(rows: np.ndarray) -> np.ndarray:

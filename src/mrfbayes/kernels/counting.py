@@ -14,7 +14,8 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 _FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _M1, _M2 = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
 _M4, _H01 = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
-_U2, _U4, _U56 = np.uint64(2), np.uint64(4), np.uint64(56)
+_U2, _U4, _U32, _U56 = np.uint64(2), np.uint64(4), np.uint64(32), np.uint64(56)
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: Knuth's multiplicative hashing
 MASK_DEGREE = 6  # up to this degree 2^degree masks per word beat 64 single look-ups
 
 
@@ -130,6 +131,7 @@ def plane_patterns(planes, n, weight, offset, neighbour, cell_offset, cells):
     Bit b of the code is the state of the b-th neighbour. Nodes without cells are left out.
     """
     masks = np.zeros(1 << MASK_DEGREE, np.uint64)
+    block = np.zeros(64, np.uint64)
     n_words = planes.shape[1]
     for i in range(offset.size - 1):
         base, degree = cell_offset[i], offset[i + 1] - offset[i]
@@ -146,13 +148,52 @@ def plane_patterns(planes, n, weight, offset, neighbour, cell_offset, cells):
                         masks[m] = masks[m] & ~plane
                 for m in range(1 << degree):
                     cells[base + m] += popcount(masks[m])
-        else:
-            for k in range(n):
-                w, bit = k >> 6, np.uint64(k & 63)
-                code = _ZERO
-                for b in range(degree):
-                    code |= ((planes[neighbour[offset[i] + b], w] >> bit) & _ONE) << np.uint64(b)
-                cells[base + np.int64(code)] += weight[k] if weight.size > 0 else 1.0
+            continue
+        for w in range(n_words):
+            gather_codes(planes, neighbour[offset[i] : offset[i + 1]], w, block)
+            for k in range(min(64, n - 64 * w)):
+                cells[base + np.int64(block[k])] += weight[64 * w + k] if weight.size > 0 else 1.0
+
+
+@kernel
+def gather_codes(planes, nodes, w, block):
+    """States of up to 64 ``nodes`` in the 64 observations of word ``w``: bit b of ``block[k]`` is that of node b."""
+    for b in range(nodes.size):
+        block[b] = planes[nodes[b], w]
+    block[nodes.size :] = _ZERO
+    transpose_block(block)
+
+
+@kernel
+def plane_codes(planes, n, nodes, out):
+    """States of up to 64 binary ``nodes`` in every observation as one number (bit b: node b), ``out`` (n,) uint64."""
+    block = np.zeros(64, np.uint64)
+    for w in range(planes.shape[1]):
+        gather_codes(planes, nodes, w, block)
+        for k in range(min(64, n - 64 * w)):
+            out[64 * w + k] = block[k]
+
+
+@kernel
+def group_codes(codes, slots, first, group):
+    """Number equal ``codes`` (n,) uint64 in the order of appearance; returns how many differ.
+
+    ``slots`` is a hash table of at least 2 n entries, a power of two, all -1; ``first`` (n,) receives the row at which
+    each distinct code appeared, ``group`` (n,) the number of each row's code.
+    """
+    mask = slots.size - 1
+    n_distinct = 0
+    for k in range(codes.size):
+        mixed = codes[k] * _GOLDEN
+        at = np.int64(mixed >> _U32) & mask
+        while slots[at] >= 0 and codes[first[slots[at]]] != codes[k]:
+            at = (at + 1) & mask
+        if slots[at] < 0:
+            slots[at] = n_distinct
+            first[n_distinct] = k
+            n_distinct += 1
+        group[k] = slots[at]
+    return n_distinct
 
 
 @kernel

@@ -78,7 +78,7 @@ def _parse_edge_list(text: str, name: str, merge_edges: bool) -> Edges:
             cells = [cell.strip() for cell in fields]
             while delimiter in " \t" and cells and not cells[-1]:
                 cells.pop()
-            if any(cells):
+            if cells and cells != [""]:
                 rows.append((reader.line_num, cells))
     except csv.Error as problem:
         raise InputError(f"{name}:{reader.line_num}: {problem}; close the quote or remove it.") from None
@@ -91,10 +91,10 @@ def _parse_edge_list(text: str, name: str, merge_edges: bool) -> Edges:
                 raise InputError(f"{name}:{line}:{column}: empty node name; give both ends of the edge.")
     pairs = [(cells[0], cells[1]) for _, cells in rows]
     lines = [line for line, _ in rows]
-    if _is_header(pairs):
+    if pairs and _is_header(pairs):
         pairs, lines = pairs[1:], lines[1:]
     if not pairs:
-        raise InputError(f"{name}: only a header; expected one edge a line after it.")
+        raise InputError(f"{name}: no edges, only a header; expected one edge a line after it.")
     seen: dict[frozenset[str], int] = {}
     for line, (u, v) in zip(lines, pairs, strict=True):
         if u == v:
@@ -124,7 +124,7 @@ def _is_header(pairs: Sequence[tuple[str, str]]) -> bool:
 
 def whole_numbers(pairs: Sequence[tuple[str, str]]) -> list[tuple[int, int]] | None:
     """The pairs as ints where every entry is a whole number written as one, else None."""
-    if not all(end.isascii() and end.removeprefix("-").isdigit() for pair in pairs for end in pair):
+    if not all(len(end) < 19 and end.isascii() and end.removeprefix("-").isdigit() for pair in pairs for end in pair):
         return None
     return [(int(u), int(v)) for u, v in pairs]
 

@@ -1,0 +1,78 @@
+"""Whatever bytes come, the answer is a count or one clear line, never anything else."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mrfbayes.data.counts import count
+from mrfbayes.errors import InputError
+from mrfbayes.model.build import graph
+from mrfbayes.model.formats import read_graph, read_uai
+
+pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.errors.MRFWarning")
+NAMED = graph([("a", "b")], states=3, fields=True)
+NUMBERED = graph([(0, 1)], states=3, fields=True)
+quiet = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+pieces = st.sampled_from(
+    ["a", "b", ",", "0", "1", "2", "\n", "\r\n", '"', ";", "-", ".", "\0", "é", "NA", " ", "x", "\t"]
+)
+
+
+def refuses_or(work):
+    message = ""
+    try:
+        work()
+    except InputError as problem:
+        message = str(problem)
+    assert "\n" not in message
+
+
+@quiet
+@given(st.lists(pieces, max_size=30), st.sampled_from(["", "a,b\n", "\ufeffa,b\r\n"]))
+def test_any_text(tmp_path, parts, head):
+    path = tmp_path / "any.csv"
+    path.write_bytes((head + "".join(parts)).encode())
+    for model in (NAMED, NUMBERED):
+        refuses_or(lambda model=model: count(model, path))
+    refuses_or(lambda: read_graph(path))
+
+
+@quiet
+@given(st.binary(max_size=60), st.sampled_from(["any.csv", "any.parquet", "any.csv.gz", "any.graphml", "any.uai"]))
+def test_any_bytes(tmp_path, content, name):
+    path = tmp_path / name
+    for head in (b"", b"PAR1", b"\x1f\x8b\x08", b"<?xml version='1.0'?>", b"MARKOV 2 2 2 "):
+        path.write_bytes(head + content + (b"PAR1" if head == b"PAR1" else b""))
+        refuses_or(lambda: count(NAMED, path))
+        refuses_or(lambda: read_graph(path))
+        refuses_or(lambda: read_uai(path))
+
+
+labels = st.sampled_from(
+    ["u", "v", "with, comma", 'with "quotes"', "é", "a rather long label that goes on and on and on"]
+)
+
+
+@quiet
+@given(
+    st.lists(st.tuples(labels, labels), min_size=1, max_size=40),
+    st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+    st.sampled_from(["\n", "\r\n"]),
+)
+def test_written_labels_are_read_back(tmp_path, rows, quoting, ending):
+    """The standard library writes, we read: the same as from the array of labels."""
+    model = graph([("a", "b")], states=6, fields=True)
+    stream = io.StringIO()
+    writer = csv.writer(stream, quoting=quoting, lineterminator=ending)
+    writer.writerow(["a", "b"])
+    writer.writerows(rows)
+    path = tmp_path / "labels.csv"
+    path.write_bytes(stream.getvalue().encode())
+    found, expected = count(model, path), count(model, np.array(rows, dtype=object))
+    assert found.digest == expected.digest
+    assert found.labels == expected.labels
+    assert [(found.labels[0][a], found.labels[1][b]) for a, b in found.rows] == rows
