@@ -19,11 +19,10 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal t
     from mrfbayes.errors import CostError, InputError, MRFWarning, SamplingError
     from mrfbayes.estimate import estimate
     from mrfbayes.exact import expected_counts, fisher_information, log_partition
-    from mrfbayes.exchange import load
     from mrfbayes.likelihood import likelihood
     from mrfbayes.model.build import graph, grid
     from mrfbayes.model.field import Factor, Model
-    from mrfbayes.posterior import Posterior
+    from mrfbayes.posterior import Posterior, load
     from mrfbayes.sampling import sample
     from mrfbayes.simulate import simulate
 
@@ -44,7 +43,7 @@ _PLACES = {
     "sample": "sampling",
     "Posterior": "posterior",
     "compare": "compare",
-    "load": "exchange",
+    "load": "posterior",
     "InputError": "errors",
     "CostError": "errors",
     "MRFWarning": "errors",

@@ -14,10 +14,11 @@ import numpy as np
 
 from mrfbayes.errors import InputError
 from mrfbayes.model.field import FactorGroup, Model
-from mrfbayes.posterior import Posterior
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from mrfbayes.posterior import Posterior
 
 FORMAT = "mrfbayes posterior 1"
 _TEXT = ("method", "label", "target", "engine", "data_digest")
@@ -115,8 +116,8 @@ def save(posterior: Posterior, path: str | PathLike[str], overwrite: bool = Fals
         beside.unlink(missing_ok=True)
 
 
-def load(path: str | PathLike[str]) -> Posterior:
-    """The posterior that `Posterior.save` wrote to ``path``."""
+def read(path: str | PathLike[str]) -> dict[str, Any]:
+    """The fields of the posterior that `save` wrote to ``path``."""
     import xarray as xr
 
     if not Path(path).is_file():
@@ -131,17 +132,17 @@ def load(path: str | PathLike[str]) -> Posterior:
     values: dict[str, Any] = {name: tree.attrs[name] for name in _TEXT}
     values |= {name: json.loads(tree.attrs[name]) for name in _JSON}
     statistics = tree["sample_stats"]
-    return Posterior(
-        model=_model_from_dataset(tree["model"].to_dataset()),
-        draws=np.asarray(tree["posterior/theta"].values),
-        log_likelihood=np.asarray(statistics["log_likelihood"].values),
-        mean=np.asarray(tree["moments/mean"].values),
-        sd=np.asarray(tree["moments/sd"].values),
-        acceptance=np.asarray(statistics["acceptance"].values) if "acceptance" in statistics else None,
-        steps=int(tree.attrs["steps"]),
-        warmup=int(tree.attrs["warmup"]),
-        thin=int(tree.attrs["thin"]),
-        n=float(tree.attrs["n"]),
-        partial=bool(tree.attrs["partial"]),
-        **{**values, "warnings": tuple(values["warnings"])},
-    )
+    return values | {
+        "model": _model_from_dataset(tree["model"].to_dataset()),
+        "draws": np.asarray(tree["posterior/theta"].values),
+        "log_likelihood": np.asarray(statistics["log_likelihood"].values),
+        "mean": np.asarray(tree["moments/mean"].values),
+        "sd": np.asarray(tree["moments/sd"].values),
+        "acceptance": np.asarray(statistics["acceptance"].values) if "acceptance" in statistics else None,
+        "steps": int(tree.attrs["steps"]),
+        "warmup": int(tree.attrs["warmup"]),
+        "thin": int(tree.attrs["thin"]),
+        "n": float(tree.attrs["n"]),
+        "partial": bool(tree.attrs["partial"]),
+        "warnings": tuple(values["warnings"]),
+    }

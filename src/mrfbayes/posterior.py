@@ -126,3 +126,10 @@ class Posterior:
             f"<Posterior: {self.label} ({self.target} target), {p} parameters, {chains} chains of {draws} draws"
             f"{state}{flags}>"
         )
+
+
+def load(path: str | PathLike[str]) -> Posterior:
+    """The posterior that `Posterior.save` wrote to ``path``."""
+    from mrfbayes.exchange import read
+
+    return Posterior(**read(path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.text import Text
@@ -32,7 +32,13 @@ def questionnaire(checkpoint: Path) -> Posterior:
     names = data.nodes[:ITEMS]
     pairs = [(u, v) for i, u in enumerate(names) for v in names[i + 1 :]]
     model = mb.graph(pairs, nodes=names, fields=True, coupling="both-one")
-    settings = {"method": "exact", "engine": "mh", "steps": 60_000, "prior": "normal(0, 1.5)", "checkpoint": checkpoint}
+    settings: dict[str, Any] = {
+        "method": "exact",
+        "engine": "mh",
+        "steps": 60_000,
+        "prior": "normal(0, 1.5)",
+        "checkpoint": checkpoint,
+    }
     mb.sample(model, data.x[:, :ITEMS], seconds=0.5, **settings)
     return mb.sample(model, data.x[:, :ITEMS], **settings)
 
