@@ -8,9 +8,9 @@ and the terms of that sum over their total are the conditional :math:`p(x_v \mid
 array ``joint``, are what the backward pass, derivatives and samples are made of: they are probabilities, so nothing
 after the forward pass can overflow, and what underflows there is a probability of zero.
 
-Potentials are logs: ``node_table`` and ``edge_table``, flat. Factors are scaled to at most one, messages to a largest
-cell of one, and the scales are summed as logs. A message's smallest cell is bounded by the couplings that cross its
-border; where it might be too small for a double the same steps run on logs (`elimination_logs`).
+Potentials are logs: ``node_table`` and ``edge_table``, flat. Factors are scaled to at most one, messages to a mean
+cell of one, and the scales are summed as logs. How small a cell can be is bounded by the couplings that cross the
+message's border; where it might be too small for a double the same steps run on logs (`elimination_logs`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import math
 
 from mrfbayes.kernels.elimination_logs import forward_logs
 from mrfbayes.kernels.elimination_plan import (
-    ALIGNED,
+    ACCESS,
     AXIS_STRIDE,
     CELLS,
     CHILD,
@@ -43,12 +43,14 @@ from mrfbayes.kernels.elimination_plan import (
     STATES,
     STEP,
     STRIDE,
+    UNIT_STRIDE,
     VARIABLE,
+    VARIABLE_FASTEST,
 )
 from mrfbayes.kernels.jit import kernel
 
 RELAXED = {"nnan", "nsz", "contract", "reassoc"}  # inputs are checked to be finite; sums in any order
-SAFE_RANGE = 600.0  # exp(-600) = 1e-261 leaves 47 decades above the smallest normal double
+SAFE_RANGE = 550.0  # exp(-550) = 1e-239 leaves 68 decades above the smallest normal double
 
 
 @kernel
@@ -202,14 +204,7 @@ def _forward(plan, node_table, edge_table, joint, scratch):
                 for low in range(n_low):
                     product[low] = row[low] * factor
                 for k in range(plan.steps[step, CHILD], plan.steps[step, CHILD_STOP]):
-                    source = message[child_base(plan, k, high, x) :]
-                    if plan.children[k, ALIGNED]:
-                        for low in range(n_low):
-                            product[low] *= source[low]
-                    else:
-                        index = plan.lookup[plan.children[k, LOW_INDEX] : plan.children[k, LOW_INDEX] + n_low]
-                        for low in range(n_low):
-                            product[low] *= source[index[low]]
+                    _multiply_child(plan, k, message[child_base(plan, k, high, x) :], product, states)
                 if x == 0:
                     for low in range(n_low):
                         out[low] = product[low]
@@ -227,6 +222,21 @@ def _forward(plan, node_table, edge_table, joint, scratch):
     return total
 
 
+@kernel(fastmath=RELAXED)
+def _multiply_child(plan, k, source, product, states):
+    """Multiply by one row of the message of child row ``k``."""
+    if plan.children[k, ACCESS] == UNIT_STRIDE:
+        for low in range(product.size):
+            product[low] *= source[low]
+    elif plan.children[k, ACCESS] == VARIABLE_FASTEST:
+        for low in range(product.size):
+            product[low] *= source[low * states]
+    else:
+        index = plan.lookup[plan.children[k, LOW_INDEX] : plan.children[k, LOW_INDEX] + product.size]
+        for low in range(product.size):
+            product[low] *= source[index[low]]
+
+
 @kernel
 def child_base(plan, k, high, x):
     """Cell of the message of child row ``k`` at the high part ``high`` and x_v = x, the low part being zero."""
@@ -236,14 +246,14 @@ def child_base(plan, k, high, x):
 
 @kernel(fastmath=RELAXED)
 def rescale(table):
-    """Divide by the largest cell, which is returned."""
-    top = table[0]
-    for i in range(1, table.size):
-        top = max(top, table[i])
-    inverse = 1.0 / top
+    """Divide by the mean cell, which is returned: the largest is then between one and the number of cells."""
+    total = 0.0
+    for i in range(table.size):
+        total += table[i]
+    inverse = table.size / total
     for i in range(table.size):
         table[i] *= inverse
-    return top
+    return total / table.size
 
 
 @kernel(fastmath=RELAXED)
@@ -282,7 +292,7 @@ def elimination_backward(plan, joint, mean, scratch):
                     whole += product[low]
                 high_rows[x * n_high + high] = whole
                 for k in range(first, last):
-                    add_to_child(plan, k, belief[child_base(plan, k, high, x) :], product)
+                    add_to_child(plan, k, belief[child_base(plan, k, high, x) :], product, states)
         start = plan.node_offset[plan.steps[step, VARIABLE]]
         for x in range(states):
             node_mean[start + x] = high_rows[x * n_high : (x + 1) * n_high].sum()
@@ -298,11 +308,14 @@ def clear_children(plan, step, belief):
 
 
 @kernel(fastmath=RELAXED)
-def add_to_child(plan, k, target, product):
+def add_to_child(plan, k, target, product, states):
     """Sum one row of a marginal into the scope of child row ``k``."""
-    if plan.children[k, ALIGNED]:
+    if plan.children[k, ACCESS] == UNIT_STRIDE:
         for low in range(product.size):
             target[low] += product[low]
+    elif plan.children[k, ACCESS] == VARIABLE_FASTEST:
+        for low in range(product.size):
+            target[low * states] += product[low]
     else:
         index = plan.lookup[plan.children[k, LOW_INDEX] : plan.children[k, LOW_INDEX] + product.size]
         for low in range(product.size):

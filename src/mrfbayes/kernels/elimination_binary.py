@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 
-from mrfbayes.kernels.elimination import RELAXED, SAFE_RANGE, copy_up, rescale
+import numpy as np
+
+from mrfbayes.kernels.elimination import RELAXED, SAFE_RANGE
 from mrfbayes.kernels.elimination_logs import forward_logs
 from mrfbayes.kernels.elimination_plan import (
-    ALIGNED,
+    ACCESS,
     AXIS_STRIDE,
     CELLS,
     CHILD,
@@ -24,6 +26,7 @@ from mrfbayes.kernels.elimination_plan import (
     LOW_INDEX,
     MESSAGE,
     N_HIGH,
+    N_KNOWN,
     N_LOW,
     OTHER,
     OWNER,
@@ -32,9 +35,14 @@ from mrfbayes.kernels.elimination_plan import (
     SCOPE_VARIABLE,
     STEP,
     STRIDE,
+    TO_CROWD,
+    UNIT_STRIDE,
     VARIABLE,
+    VARIABLE_FASTEST,
 )
 from mrfbayes.kernels.jit import kernel
+
+_ONE, _TWO = np.uint64(1), np.uint64(2)
 
 
 @kernel
@@ -100,92 +108,147 @@ def _needs_logs(plan, field, coupling, scratch):
     return False
 
 
-@kernel(fastmath=RELAXED)
-def _edge_rows(plan, step, coupling, is_high, size, zero, one):
-    """Products of a step's edge factors for x_v = 0 and 1 over one part of its scope; returns the log of the scale."""
-    zero[0] = one[0] = 1.0
-    filled = 1
-    shift = 0.0
-    for k in range(plan.steps[step, EDGE], plan.steps[step, EDGE_STOP]):
-        if plan.edges[k, IS_HIGH] != is_high:
-            continue
-        c = coupling[plan.edges[k, EDGE_ID]]
-        shift += max(c, 0.0)
-        agree, differ = 1.0, math.exp(-abs(c))
-        if c < 0.0:
-            agree, differ = differ, agree
-        stride = plan.edges[k, AXIS_STRIDE]
-        copy_up(zero, filled, stride)
-        copy_up(one, filled, stride)
-        for i in range(stride):
-            zero[stride + i] = zero[i] * differ
-            one[stride + i] = one[i] * agree
-            zero[i] *= agree
-            one[i] *= differ
-        filled = 2 * stride
-    copy_up(zero, filled, size)
-    copy_up(one, filled, size)
-    return shift
+# The loops below run on one array and offsets into it: slices would be counted references in the innermost loops.
 
 
 @kernel(fastmath=RELAXED)
-def _forward(plan, field, coupling, scratch):
-    message, rest = scratch[: plan.n_message], scratch[plan.n_message :]
-    n = plan.n_row // 2
-    low_zero, low_one, zero, one, rest = (
-        rest[:n],
-        rest[n : 2 * n],
-        rest[2 * n : 3 * n],
-        rest[3 * n : 4 * n],
-        rest[4 * n :],
-    )
-    n = plan.n_column // 2
-    high_zero, high_one = rest[:n], rest[n : 2 * n]
-    steps, children, table = plan.steps, plan.children, plan.lookup
+def _grow(s, zero, one, filled, stride, agree, differ):
+    """Repeat rows of ``filled`` cells up to ``stride`` (axes without an edge), then add the axis of an edge."""
+    z, o = np.uint64(zero), np.uint64(one)
+    while filled < stride:
+        shift = np.uint64(filled)
+        for k in range(filled):
+            i = np.uint64(k)
+            s[z + shift + i] = s[z + i]
+            s[o + shift + i] = s[o + i]
+        filled *= 2
+    shift = np.uint64(stride)
+    for k in range(stride):
+        i = np.uint64(k)
+        a, b = s[z + i], s[o + i]
+        s[z + i] = a * agree
+        s[z + shift + i] = a * differ
+        s[o + i] = b * differ
+        s[o + shift + i] = b * agree
+
+
+@kernel(fastmath=RELAXED)
+def _multiply_unit(s, start_zero, start_one, zero, one, if_zero, if_one, n):
+    a, b, c, d = np.uint64(start_zero), np.uint64(start_one), np.uint64(if_zero), np.uint64(if_one)
+    z, o = np.uint64(zero), np.uint64(one)
+    for k in range(n):
+        i = np.uint64(k)
+        s[z + i] = s[a + i] * s[c + i]
+    for k in range(n):
+        i = np.uint64(k)
+        s[o + i] = s[b + i] * s[d + i]
+
+
+@kernel(fastmath=RELAXED)
+def _multiply_pairs(s, start_zero, start_one, zero, one, both, n):
+    a, b, c = np.uint64(start_zero), np.uint64(start_one), np.uint64(both)
+    z, o = np.uint64(zero), np.uint64(one)
+    for k in range(n):
+        i = np.uint64(k)
+        s[z + i] = s[a + i] * s[c + _TWO * i]
+        s[o + i] = s[b + i] * s[c + _TWO * i + _ONE]
+
+
+@kernel(fastmath=RELAXED)
+def _multiply_table(s, start_zero, start_one, zero, one, if_zero, if_one, lookup, index, n):
+    a, b, c, d = np.uint64(start_zero), np.uint64(start_one), np.uint64(if_zero), np.uint64(if_one)
+    z, o, t = np.uint64(zero), np.uint64(one), np.uint64(index)
+    for k in range(n):
+        i = np.uint64(k)
+        j = np.uint64(lookup[t + i])
+        s[z + i] = s[a + i] * s[c + j]
+        s[o + i] = s[b + i] * s[d + j]
+
+
+@kernel(fastmath=RELAXED)
+def _combine(s, zero, one, out, n, a, b):
+    """out = a * zero + b * one; returns the sum."""
+    z, o, u = np.uint64(zero), np.uint64(one), np.uint64(out)
+    total = 0.0
+    for k in range(n):
+        i = np.uint64(k)
+        value = a * s[z + i] + b * s[o + i]
+        s[u + i] = value
+        total += value
+    return total
+
+
+@kernel(fastmath=RELAXED)
+def _scale(s, start, n, factor):
+    for i in range(n):
+        s[np.uint64(start) + np.uint64(i)] *= factor
+
+
+@kernel(fastmath=RELAXED)
+def _forward(plan, field, coupling, s):
+    """Log Z; ``s`` holds the messages, then rows for x_v = 0 and 1: edge products (low, high) and running products."""
+    steps, children, edges, lookup = plan.steps, plan.children, plan.edges, plan.lookup
+    row, column = plan.n_row // 2, plan.n_column // 2
+    low_zero = plan.n_message
+    low_one, zero, one = low_zero + row, low_zero + 2 * row, low_zero + 3 * row
+    high_zero = low_zero + 4 * row
+    high_one = high_zero + column
     total = 0.0
     scale = 1.0
-    for step in range(field.size):
-        n_low, n_high = steps[step, N_LOW], steps[step, N_HIGH]
-        first, last = steps[step, CHILD], steps[step, CHILD_STOP]
-        total += _edge_rows(plan, step, coupling, 0, n_low, low_zero, low_one)
-        total += _edge_rows(plan, step, coupling, 1, n_high, high_zero, high_one)
+    for step in range(steps.shape[0]):
+        n_low, n_high, n_known = steps[step, N_LOW], steps[step, N_HIGH], steps[step, N_KNOWN]
+        s[low_zero] = s[low_one] = s[high_zero] = s[high_one] = 1.0
+        filled_low = filled_high = 1
+        for k in range(steps[step, EDGE], steps[step, EDGE_STOP]):
+            c = coupling[edges[k, EDGE_ID]]
+            total += max(c, 0.0)
+            agree, differ = 1.0, math.exp(-abs(c))
+            if c < 0.0:
+                agree, differ = differ, agree
+            stride = edges[k, AXIS_STRIDE]
+            if edges[k, IS_HIGH]:
+                _grow(s, high_zero, high_one, filled_high, stride, agree, differ)
+                filled_high = 2 * stride
+            else:
+                _grow(s, low_zero, low_one, filled_low, stride, agree, differ)
+                filled_low = 2 * stride
+        if filled_low < n_low:
+            _grow(s, low_zero, low_one, filled_low, n_low // 2, 1.0, 1.0)
+        if filled_high < n_high:
+            _grow(s, high_zero, high_one, filled_high, n_high // 2, 1.0, 1.0)
+        own_zero = own_one = 1.0
         f = field[steps[step, VARIABLE]]
-        total += max(f, 0.0)
-        own_zero, own_one = math.exp(-abs(f)), 1.0
-        if f < 0.0:
-            own_zero, own_one = own_one, own_zero
-        sent = message[steps[step, MESSAGE] : steps[step, MESSAGE] + steps[step, CELLS]]
-        for high in range(n_high):
-            a, b = own_zero * high_zero[high], own_one * high_one[high]
-            out = sent[high * n_low : (high + 1) * n_low]
-            if first == last:
-                for low in range(n_low):
-                    out[low] = a * low_zero[low] + b * low_one[low]
-                continue
-            for k in range(first, last):
-                base = steps[children[k, STEP], MESSAGE] + table[children[k, HIGH_INDEX] + high]
-                from_zero, from_one = message[base:], message[base + children[k, STRIDE] :]
-                index = table[children[k, LOW_INDEX] : children[k, LOW_INDEX] + n_low]
-                if k == first and children[k, ALIGNED]:
-                    for low in range(n_low):
-                        zero[low] = low_zero[low] * from_zero[low]
-                        one[low] = low_one[low] * from_one[low]
-                elif k == first:
-                    for low in range(n_low):
-                        zero[low] = low_zero[low] * from_zero[index[low]]
-                        one[low] = low_one[low] * from_one[index[low]]
-                elif children[k, ALIGNED]:
-                    for low in range(n_low):
-                        zero[low] *= from_zero[low]
-                        one[low] *= from_one[low]
+        if f > 0.0:
+            total += f
+            own_zero = math.exp(-f)
+        elif f < 0.0:
+            own_one = math.exp(f)
+        sent = steps[step, MESSAGE]
+        whole = 0.0
+        for known in range(n_known):
+            from_zero, from_one = low_zero, low_one
+            for k in range(steps[step, CHILD], steps[step, CHILD_STOP]):
+                base = steps[children[k, STEP], MESSAGE] + lookup[children[k, HIGH_INDEX] + known]
+                other = base + children[k, STRIDE]
+                if children[k, ACCESS] == VARIABLE_FASTEST:
+                    _multiply_pairs(s, from_zero, from_one, zero, one, base, n_low)
+                elif children[k, ACCESS] == UNIT_STRIDE:
+                    _multiply_unit(s, from_zero, from_one, zero, one, base, other, n_low)
                 else:
-                    for low in range(n_low):
-                        zero[low] *= from_zero[index[low]]
-                        one[low] *= from_one[index[low]]
-            for low in range(n_low):
-                out[low] = a * zero[low] + b * one[low]
-        scale *= rescale(sent)
-        if not 1e-30 < scale < 1e30:  # one logarithm for many steps; a message's own scale is above 1e-261
-            total += math.log(scale)
-            scale = 1.0
+                    _multiply_table(
+                        s, from_zero, from_one, zero, one, base, other, lookup, children[k, LOW_INDEX], n_low
+                    )
+                from_zero, from_one = zero, one
+            for high in range(known, n_high, n_known):
+                a, b = own_zero * s[high_zero + high], own_one * s[high_one + high]
+                whole += _combine(s, from_zero, from_one, sent + high * n_low, n_low, a, b)
+        mean = whole / steps[step, CELLS]
+        if steps[step, TO_CROWD] or not 1e-6 < mean < 1e6:
+            _scale(s, sent, steps[step, CELLS], 1.0 / mean)
+            scale *= mean
+            if not 1e-30 < scale < 1e30:
+                total += math.log(scale)
+                scale = 1.0
+        if steps[step, CELLS] == 1:  # a component is done
+            total += math.log(s[sent])
     return total + math.log(scale)

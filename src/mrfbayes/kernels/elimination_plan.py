@@ -2,27 +2,32 @@
 
 Step s sums one variable v out of the product of its factors and of the messages sent to it. What is left is a message,
 a table over the variables of the step's *scope* (the neighbours of v at that moment), sent to the step of the first of
-them to be eliminated. In every table the variable eliminated last runs fastest, so that tables that meet share their
-fast axes. A scope's configurations are numbered ``high * n_low + low``; the low part fits the innermost loop.
+them to be eliminated. A scope's configurations are numbered ``high * n_low + low``; the low part fits the innermost
+loop. The axes of a table are those of the largest message that it receives, in that message's order, then the others:
+so that message is read with unit stride, or with v running fastest, unless v is one of its next few axes. Variables
+that no message knows come last of all, so that a product of messages serves all their states.
 
 The plan holds no parameter values: it is made once a graph.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-MAX_LOW = 128  # cells of the innermost loop: a handful of such rows fits the first-level cache
+MAX_LOW = 256  # cells of the innermost loop: a handful of such rows fits the first-level cache
+MIN_RUN = 16  # cells in a row that are worth a loop of their own
+MAX_SENDERS = 8  # messages to one receiver past which each is scaled, so that their product stays a double
 
 # Columns of EliminationPlan.steps
-VARIABLE, STATES, CELLS, N_LOW, N_HIGH, CHILD, CHILD_STOP, EDGE, EDGE_STOP, SCOPE, SCOPE_STOP, MESSAGE, JOINT = range(
-    13
-)
+VARIABLE, STATES, CELLS, N_LOW, N_HIGH, N_KNOWN, CHILD, CHILD_STOP, EDGE, EDGE_STOP, SCOPE, SCOPE_STOP = range(12)
+MESSAGE, JOINT, TO_CROWD = range(12, 15)
 # Columns of EliminationPlan.children
-STEP, STRIDE, LOW_INDEX, HIGH_INDEX, ALIGNED = range(5)
+STEP, STRIDE, LOW_INDEX, HIGH_INDEX, ACCESS = range(5)
+BY_TABLE, UNIT_STRIDE, VARIABLE_FASTEST = range(3)  # values of ACCESS
 # Columns of EliminationPlan.edges
 EDGE_ID, IS_SECOND, IS_HIGH, AXIS_STRIDE, OTHER_STATES, OTHER, OWNER = range(7)
 # Columns of EliminationPlan.scope
@@ -34,10 +39,13 @@ class EliminationPlan(NamedTuple):
 
     Attributes
     ----------
-    steps : (d, 13) int64, one row a step: the variable and its states; cells of its message = n_low * n_high; ranges of
-        rows in ``children``, ``edges`` and ``scope``; where its message and its joint table start in their buffers
-    children : int64, one row per message received: the sender's step, the stride of the step's variable in it, where
-        in ``lookup`` the tables from low and high part to the sender's cells start, whether the low one is 0, 1, 2, ...
+    steps : (d, 15) int64, one row a step: the variable and its states; cells of its message = n_low * n_high, of which
+        high parts the first n_known are all that the messages received tell apart; ranges of rows in ``children``,
+        ``edges`` and ``scope``; where its message and its joint table start in their buffers; whether its message is
+        one of many for the receiver
+    children : int64, one row per message received, largest first: the sender's step, the stride of the step's variable
+        in it, where in ``lookup`` the tables from low and high part to the sender's cells start, and how its cells
+        follow the low part: by that table, one by one, or one by one after the step's own variable
     edges : int64, one row an edge, at the step of the end eliminated first: the edge, whether that end is its second,
         whether the other end is in the high part, its stride there, its number of states, and both ends' variables
     scope : int64, one row per variable of a scope, fastest first: the variable and its stride
@@ -66,75 +74,125 @@ class EliminationPlan(NamedTuple):
 
 def build_plan(pairs: np.ndarray, states: np.ndarray, order: np.ndarray, max_low: int = MAX_LOW) -> EliminationPlan:
     """The plan that eliminates the variables in ``order`` (rearranged so that messages are consumed early)."""
-    pairs = np.ascontiguousarray(pairs, dtype=np.int64).reshape(-1, 2)
-    states = np.ascontiguousarray(states, dtype=np.int64)
-    counts = states.tolist()
-    sequence, scopes, parent = _scopes(pairs.tolist(), order.tolist())
-    position = {variable: step for step, variable in enumerate(sequence)}
-    incident: list[list[tuple[int, int, int]]] = [[] for _ in sequence]  # step -> (edge, is second, other end)
-    for edge, (u, v) in enumerate(pairs.tolist()):
-        second = position[v] < position[u]
-        incident[position[v if second else u]].append((edge, int(second), u if second else v))
-    senders: list[list[int]] = [[] for _ in sequence]
-    for step, receiver in enumerate(parent):
-        if receiver >= 0:
-            senders[receiver].append(step)
-
-    pool = _IndexPool()
-    buffer = _Buffer()
-    steps: list[list[int]] = []
-    children: list[list[int]] = []
-    edges: list[list[int]] = []
-    scope_rows: list[list[int]] = []
-    n_joint = n_row = n_column = 0
-    for step, variable in enumerate(sequence):
-        axes = scopes[step]
-        shape = [counts[u] for u in axes]
-        n_fast, n_low = _split(shape, max_low)
-        cells = int(np.prod(shape, dtype=object)) if shape else 1
-        stride = dict(zip(axes, _strides(shape), strict=True))
-        row = [variable, counts[variable], cells, n_low, cells // n_low, len(children)]
-        # The largest message first: the product starts from it.
-        for sender in sorted(senders[step], key=lambda s: -steps[s][CELLS]):
-            sent = scopes[sender]
-            sent_stride = dict(zip(sent, _strides([counts[u] for u in sent]), strict=True))
-            places = [sent_stride.get(u, 0) for u in axes]
-            low, aligned = pool.table(shape[:n_fast], places[:n_fast])
-            high, _ = pool.table(shape[n_fast:], places[n_fast:])
-            children.append([sender, sent_stride[variable], low, high, int(aligned)])
-        row += [len(children), len(edges)]
-        for edge, is_second, other in sorted(incident[step], key=lambda item: stride[item[2]]):  # as `edge_rows` grows
-            high_part = stride[other] >= n_low
-            axis = stride[other] // (n_low if high_part else 1)
-            edges.append([edge, is_second, int(high_part), axis, counts[other], other, variable])
-        row += [len(edges), len(scope_rows)]
-        scope_rows += [[u, stride[u]] for u in axes]
-        row += [len(scope_rows), buffer.take(cells), n_joint]
-        for sender in senders[step]:
-            buffer.release(steps[sender][MESSAGE], steps[sender][CELLS])
-        if parent[step] < 0:
-            buffer.release(row[MESSAGE], cells)
-        n_joint += counts[variable] * cells
-        n_row = max(n_row, counts[variable] * n_low)
-        n_column = max(n_column, counts[variable] * (cells // n_low))
-        steps.append(row)
+    pairs = np.array(pairs, dtype=np.int64, order="C").reshape(-1, 2)
+    states = np.array(states, dtype=np.int64, order="C")
+    builder = _Builder(pairs.tolist(), states.tolist(), order.tolist(), max_low)
     sizes = states[pairs[:, 0]] * states[pairs[:, 1]]
+    steps = _table(builder.steps, 15)
     return EliminationPlan(
-        steps=_table(steps, 13),
-        children=_table(children, 5),
-        edges=_table(edges, 7),
-        scope=_table(scope_rows, 2),
-        lookup=pool.array(),
+        steps=steps,
+        children=_table(builder.children, 5),
+        edges=_table(builder.edges, 7),
+        scope=_table(builder.scope, 2),
+        lookup=builder.pool.array(),
         pairs=pairs,
         states=states,
         node_offset=np.concatenate([[0], np.cumsum(states)]).astype(np.int64),
         edge_offset=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        n_message=buffer.size,
-        n_joint=n_joint,
-        n_row=n_row,
-        n_column=n_column,
-        width=max((len(scope) for scope in scopes), default=0),
+        n_message=builder.buffer.size,
+        n_joint=int((steps[:, STATES] * steps[:, CELLS]).sum()),
+        n_row=int((steps[:, STATES] * steps[:, N_LOW]).max()),
+        n_column=int((steps[:, STATES] * steps[:, N_HIGH]).max()),
+        width=int((steps[:, SCOPE_STOP] - steps[:, SCOPE]).max()),
     )
+
+
+class _Builder:
+    """Works the plan out step by step; its lists are the rows of the plan, one after the other.
+
+    Flat lists of numbers: a list a row would keep the garbage collector busy with every one of them.
+    """
+
+    def __init__(self, pairs: list[list[int]], states: list[int], order: list[int], max_low: int) -> None:
+        self.states, self.max_low = states, max_low
+        self.order, self.scopes, self.parent = _scopes(pairs, order)
+        self.position = dict(zip(self.order, range(len(order)), strict=True))
+        self.strides: dict[int, dict[int, int]] = {}  # of the messages that wait, by step: axes, fastest first
+        self.cells: list[int] = []
+        self.place: list[int] = []
+        self.steps: list[int] = []
+        self.children: list[int] = []
+        self.edges: list[int] = []
+        self.scope: list[int] = []
+        self.pool, self.buffer = _IndexPool(), _Buffer()
+        self.incident: list[list[tuple[int, int, int]]] = [[] for _ in order]  # edge, is second end, other end
+        for edge, (u, v) in enumerate(pairs):
+            second = self.position[v] < self.position[u]
+            self.incident[self.position[v if second else u]].append((edge, int(second), u if second else v))
+        self.senders: list[list[int]] = [[] for _ in order]
+        for step, receiver in enumerate(self.parent):
+            if receiver >= 0:
+                self.senders[receiver].append(step)
+        n_joint = 0
+        for step, variable in enumerate(self.order):
+            self._add(step, variable, n_joint)
+            n_joint += states[variable] * self.cells[step]
+
+    def _add(self, step: int, variable: int, joint: int) -> None:
+        senders = sorted(self.senders[step], key=lambda s: -self.cells[s])
+        axes, n_known, n_fast_at_most = self._arrange(step, variable, senders)
+        shape = [self.states[u] for u in axes]
+        n_fast, n_low = _split(shape[:n_fast_at_most], self.max_low)
+        places = _strides(shape)
+        cells, known = math.prod(shape), math.prod(shape[:n_known])
+        stride = dict(zip(axes, places, strict=True))
+        row = [variable, self.states[variable], cells, n_low, cells // n_low, known // n_low, len(self.children) // 5]
+        for sender in senders:
+            sent = self.strides.pop(sender)
+            sources = [sent.get(u, 0) for u in axes]
+            low = self.pool.table(shape[:n_fast], sources[:n_fast])
+            high = self.pool.table(shape[n_fast:], sources[n_fast:])
+            access = BY_TABLE
+            if sources[:n_fast] == places[:n_fast]:
+                access = UNIT_STRIDE
+            elif sources[:n_fast] == [place * self.states[variable] for place in places[:n_fast]]:
+                access = VARIABLE_FASTEST
+            self.children += (sender, sent[variable], low, high, access)
+        row += (len(self.children) // 5, len(self.edges) // 7)
+        # By stride: edge_rows builds products from the fastest axis up.
+        for edge, second, other in sorted(self.incident[step], key=lambda item: stride[item[2]]):
+            is_high = stride[other] >= n_low
+            axis = stride[other] // n_low if is_high else stride[other]
+            self.edges += (edge, second, int(is_high), axis, self.states[other], other, variable)
+        row += (len(self.edges) // 7, len(self.scope) // 2)
+        for item in stride.items():
+            self.scope += item
+        place = self.buffer.take(cells)
+        row += (len(self.scope) // 2, place, joint)
+        for sender in senders:
+            self.buffer.release(self.place[sender], self.cells[sender])
+        receiver = self.parent[step]
+        if receiver < 0:
+            self.buffer.release(place, cells)
+        else:
+            self.strides[step] = stride
+        row.append(int(receiver >= 0 and len(self.senders[receiver]) > MAX_SENDERS))
+        self.cells.append(cells)
+        self.place.append(place)
+        self.steps += row
+
+    def _arrange(self, step: int, variable: int, senders: list[int]) -> tuple[list[int], int, int]:
+        """Axes of a step's table, fastest first; how many of them messages know; how many may be in the low part."""
+        scope = self.scopes[step]
+        if not senders:
+            return scope, len(scope), len(scope)
+        largest = list(self.strides[senders[0]])
+        place = largest.index(variable)
+        run = math.prod(self.states[u] for u in largest[:place])
+        size = math.prod(self.states[u] for u in largest) // self.states[variable]
+        known = set().union(*(self.strides[sender] for sender in senders))
+        known.discard(variable)
+        front: list[int] = []
+        n_fast = len(known)
+        if size >= MIN_RUN and (place == 0 or run >= MIN_RUN):
+            front = [u for u in largest if u != variable]
+            n_fast = place or len(front)
+        others = known.difference(front)
+        axes = front + [u for u in scope if u in others] + [u for u in scope if u not in known]
+        n_known = len(known)
+        if not front and n_known < len(axes) and math.prod(self.states[u] for u in known) < MIN_RUN:
+            n_known = n_fast = len(axes)  # too few cells to be shared
+        return axes, n_known, n_fast
 
 
 def log_z_scratch(plan: EliminationPlan) -> int:
@@ -148,17 +206,17 @@ def taylor_scratch(plan: EliminationPlan) -> int:
     return 3 * plan.n_message + 6 * plan.n_row + 3 * plan.n_column
 
 
-def _table(rows: list[list[int]], columns: int) -> np.ndarray:
+def _table(rows: list[int], columns: int) -> np.ndarray:
     return np.array(rows, dtype=np.int64).reshape(-1, columns)
 
 
 def _scopes(pairs: list[list[int]], order: list[int]) -> tuple[list[int], list[list[int]], list[int]]:
-    """Order by depth first (the same tables), scopes with the variable eliminated last first, receivers of messages."""
-    position = {variable: step for step, variable in enumerate(order)}
+    """Order by depth first (the same tables), scopes with the next to be eliminated first, receivers of messages."""
+    position = dict(zip(order, range(len(order)), strict=True))
     later: list[set[int]] = [set() for _ in order]
     for u, v in pairs:
-        first, second = sorted((position[u], position[v]))
-        later[first].add(second)
+        first, second = position[u], position[v]
+        later[min(first, second)].add(max(first, second))
     parent = []
     children: list[list[int]] = [[] for _ in order]
     for step, scope in enumerate(later):
@@ -178,11 +236,10 @@ def _scopes(pairs: list[list[int]], order: list[int]) -> tuple[list[int], list[l
             postorder.append(step)
             stack += sorted(children[step], key=lambda s: -len(later[s]))
         postorder[start:] = postorder[start:][::-1]
-    rank = {step: new for new, step in enumerate(postorder)}
-    new_order = [order[step] for step in postorder]
-    scopes = [[order[u] for u in sorted(later[step], key=lambda u: -rank[u])] for step in postorder]
+    rank = dict(zip(postorder, range(len(order)), strict=True))
+    scopes = [[order[u] for u in sorted(later[step], key=rank.__getitem__)] for step in postorder]
     new_parent = [rank[parent[step]] if parent[step] >= 0 else -1 for step in postorder]
-    return new_order, scopes, new_parent
+    return [order[step] for step in postorder], scopes, new_parent
 
 
 def _split(shape: Sequence[int], max_low: int) -> tuple[int, int]:
@@ -207,21 +264,22 @@ class _IndexPool:
     """Tables from the number of a configuration to a cell elsewhere; equal ones are stored once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], tuple[int, bool]] = {}
+        self._start: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
         self._tables: list[np.ndarray] = []
         self._size = 0
 
-    def table(self, shape: list[int], places: list[int]) -> tuple[int, bool]:
-        """Where the table starts that sends digits (fastest first) to sum(digit * place); is it the identity?"""
+    def table(self, shape: list[int], places: list[int]) -> int:
+        """Where the table starts that sends digits (fastest first) to sum(digit * place)."""
         key = (tuple(shape), tuple(places))
-        if key not in self._known:
+        start = self._start.get(key)
+        if start is None:
+            start = self._start[key] = self._size
             index = np.zeros(1, dtype=np.int64)
             for r, place in zip(shape, places, strict=True):
                 index = (np.arange(r)[:, None] * place + index).ravel()
-            self._known[key] = (self._size, bool((index == np.arange(index.size)).all()))
             self._tables.append(index)
             self._size += index.size
-        return self._known[key]
+        return start
 
     def array(self) -> np.ndarray:
         """All tables, one after the other."""

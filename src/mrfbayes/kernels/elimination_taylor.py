@@ -21,7 +21,7 @@ from mrfbayes.kernels.elimination import (
     edge_marginals,
 )
 from mrfbayes.kernels.elimination_plan import (
-    ALIGNED,
+    ACCESS,
     AXIS_STRIDE,
     CELLS,
     CHILD,
@@ -38,7 +38,9 @@ from mrfbayes.kernels.elimination_plan import (
     SCOPE,
     SCOPE_STOP,
     STATES,
+    UNIT_STRIDE,
     VARIABLE,
+    VARIABLE_FASTEST,
 )
 from mrfbayes.kernels.jit import kernel
 
@@ -78,11 +80,14 @@ def _edge_sums(plan, step, edge_direction, is_high, size, rows):
 
 
 @kernel(fastmath=RELAXED)
-def _add_child(plan, k, source, total):
+def _add_child(plan, k, source, total, states):
     """Add one row of the message of child row ``k``."""
-    if plan.children[k, ALIGNED]:
+    if plan.children[k, ACCESS] == UNIT_STRIDE:
         for low in range(total.size):
             total[low] += source[low]
+    elif plan.children[k, ACCESS] == VARIABLE_FASTEST:
+        for low in range(total.size):
+            total[low] += source[low * states]
     else:
         index = plan.lookup[plan.children[k, LOW_INDEX] : plan.children[k, LOW_INDEX] + total.size]
         for low in range(total.size):
@@ -116,7 +121,7 @@ def _series_forward(plan, joint, direction, slope, scratch):
                 for low in range(n_low):
                     delta[low] = row[low] + constant
                 for k in range(plan.steps[step, CHILD], plan.steps[step, CHILD_STOP]):
-                    _add_child(plan, k, first_message[child_base(plan, k, high, x) :], delta)
+                    _add_child(plan, k, first_message[child_base(plan, k, high, x) :], delta, states)
                 for low in range(n_low):
                     mean[low] += conditional[low] * delta[low]
             for x in range(states):
@@ -135,7 +140,7 @@ def _series_forward(plan, joint, direction, slope, scratch):
                 for low in range(n_low):
                     bend[low] = 0.5 * delta[low] * delta[low]
                 for k in range(plan.steps[step, CHILD], plan.steps[step, CHILD_STOP]):
-                    _add_child(plan, k, second_message[child_base(plan, k, high, x) :], bend)
+                    _add_child(plan, k, second_message[child_base(plan, k, high, x) :], bend, states)
                 for low in range(n_low):
                     mean[low] += conditional[low] * bend[low]
             for x in range(states):
@@ -182,7 +187,7 @@ def _series_backward(plan, joint, slope, result, scratch):
                         whole += product[low]
                     high_rows[c, x * n_high + high] = whole
                     for k in range(plan.steps[step, CHILD], plan.steps[step, CHILD_STOP]):
-                        add_to_child(plan, k, belief[c, child_base(plan, k, high, x) :], product)
+                        add_to_child(plan, k, belief[c, child_base(plan, k, high, x) :], product, states)
         start = plan.node_offset[plan.steps[step, VARIABLE]]
         for c in range(order + 1):
             for x in range(states):
