@@ -56,10 +56,12 @@ class Problem:
 
     def taylor(self, order=2):
         elimination_forward(self.plan, self.node_table, self.edge_table, self.joint, self.scratch)
-        result = np.full((order + 1, self.direction.size), np.nan)
+        directions = np.stack([np.zeros_like(self.direction), self.direction])  # the second must not see the first
+        results = np.full((2, order + 1, self.direction.size), np.nan)
         slope = np.full((order, self.plan.n_joint), np.nan)
-        elimination_taylor(self.plan, self.joint, self.direction, slope, result, self.scratch)
-        return result
+        elimination_taylor(self.plan, self.joint, directions, slope, results, self.scratch)
+        assert (results[0, 1:] == 0.0).all()
+        return results[1]
 
 
 def _ranges(offset):

@@ -18,6 +18,19 @@ from __future__ import annotations
 import math
 
 from mrfbayes.kernels.elimination_logs import forward_logs
+from mrfbayes.kernels.elimination_loops import (
+    RELAXED,
+    add_scaled,
+    add_to_message,
+    divide_into,
+    fill,
+    multiply_message,
+    repeat,
+    scale,
+    scaled_copy,
+    spread_mass,
+    total,
+)
 from mrfbayes.kernels.elimination_plan import (
     ACCESS,
     AXIS_STRIDE,
@@ -34,6 +47,7 @@ from mrfbayes.kernels.elimination_plan import (
     LOW_INDEX,
     MESSAGE,
     N_HIGH,
+    N_KNOWN,
     N_LOW,
     OTHER,
     OTHER_STATES,
@@ -43,13 +57,10 @@ from mrfbayes.kernels.elimination_plan import (
     STATES,
     STEP,
     STRIDE,
-    UNIT_STRIDE,
     VARIABLE,
-    VARIABLE_FASTEST,
 )
 from mrfbayes.kernels.jit import kernel
 
-RELAXED = {"nnan", "nsz", "contract", "reassoc"}  # inputs are checked to be finite; sums in any order
 SAFE_RANGE = 550.0  # exp(-550) = 1e-239 leaves 68 decades above the smallest normal double
 
 
@@ -123,219 +134,137 @@ def _spread(table, start, stop):
 
 
 @kernel(fastmath=RELAXED)
-def _scaled_weights(table, offset, weight):
-    """exp(table) with each factor's largest weight scaled to one; returns the sum of the logs of the scales."""
-    total = 0.0
+def _scaled_weights(table, offset, s, start):
+    """exp(table) from ``start`` on, the largest weight of each factor scaled to one; returns the log of all scales."""
+    shift = 0.0
     for factor in range(offset.size - 1):
         top = table[offset[factor]]
         for i in range(offset[factor] + 1, offset[factor + 1]):
             top = max(top, table[i])
         for i in range(offset[factor], offset[factor + 1]):
-            weight[i] = math.exp(table[i] - top)
-        total += top
-    return total
-
-
-@kernel(fastmath=RELAXED)
-def edge_rows(plan, step, edge_weight, is_high, size, rows):
-    """rows[x_v * size + i]: product of the step's edge factors at part i of the scope, low or high part."""
-    states = plan.steps[step, STATES]
-    for x in range(states):
-        row = rows[x * size : (x + 1) * size]
-        row[0] = 1.0
-        filled = 1
-        for k in range(plan.steps[step, EDGE], plan.steps[step, EDGE_STOP]):
-            if plan.edges[k, IS_HIGH] != is_high:
-                continue
-            stride, others = plan.edges[k, AXIS_STRIDE], plan.edges[k, OTHER_STATES]
-            first, jump = edge_cells(plan, k, x)
-            copy_up(row, filled, stride)
-            for other in range(others - 1, -1, -1):
-                weight = edge_weight[first + other * jump]
-                for i in range(stride):
-                    row[other * stride + i] = row[i] * weight
-            filled = stride * others
-        copy_up(row, filled, size)
+            s[start + i] = math.exp(table[i] - top)
+        shift += top
+    return shift
 
 
 @kernel
-def edge_cells(plan, k, x):
+def edge_cells(edges, edge_offset, k, x):
     """Where in the edge tables x_v = x meets x_u = 0, and how far x_u = 1 is from there, for edge row ``k``."""
-    edge = plan.edges[k, EDGE_ID]
-    others = plan.edges[k, OTHER_STATES]
-    start = plan.edge_offset[edge]
-    if plan.edges[k, IS_SECOND]:
-        return start + x, (plan.edge_offset[edge + 1] - start) // others
+    start = edge_offset[edges[k, EDGE_ID]]
+    others = edges[k, OTHER_STATES]
+    if edges[k, IS_SECOND]:
+        return start + x, (edge_offset[edges[k, EDGE_ID] + 1] - start) // others
     return start + x * others, 1
 
 
 @kernel
-def copy_up(row, filled, size):
-    """Repeat the first ``filled`` cells up to ``size``: axes without an edge."""
-    for i in range(filled, size):
-        row[i] = row[i - filled]
-
-
-@kernel(fastmath=RELAXED)
-def _forward(plan, node_table, edge_table, joint, scratch):
-    n_node_cells, n_edge_cells = plan.node_offset[-1], plan.edge_offset[-1]
-    message, rest = scratch[: plan.n_message], scratch[plan.n_message :]
-    node_weight, rest = rest[:n_node_cells], rest[n_node_cells:]
-    edge_weight, rest = rest[:n_edge_cells], rest[n_edge_cells:]
-    low_rows, rest = rest[: plan.n_row], rest[plan.n_row :]
-    products, rest = rest[: plan.n_row], rest[plan.n_row :]
-    high_rows = rest[: plan.n_column]
-    total = _scaled_weights(node_table, plan.node_offset, node_weight)
-    total += _scaled_weights(edge_table, plan.edge_offset, edge_weight)
-    keep = joint.size > 0
-    for step in range(plan.states.size):
-        states, cells = plan.steps[step, STATES], plan.steps[step, CELLS]
-        n_low, n_high = plan.steps[step, N_LOW], plan.steps[step, N_HIGH]
-        edge_rows(plan, step, edge_weight, 0, n_low, low_rows)
-        edge_rows(plan, step, edge_weight, 1, n_high, high_rows)
-        own = node_weight[plan.node_offset[plan.steps[step, VARIABLE]] :]
-        sent = message[plan.steps[step, MESSAGE] : plan.steps[step, MESSAGE] + cells]
-        for high in range(n_high):
-            out = sent[high * n_low : (high + 1) * n_low]
-            for x in range(states):
-                row = low_rows[x * n_low : (x + 1) * n_low]
-                product = products[x * n_low : (x + 1) * n_low]
-                factor = own[x] * high_rows[x * n_high + high]
-                for low in range(n_low):
-                    product[low] = row[low] * factor
-                for k in range(plan.steps[step, CHILD], plan.steps[step, CHILD_STOP]):
-                    _multiply_child(plan, k, message[child_base(plan, k, high, x) :], product, states)
-                if x == 0:
-                    for low in range(n_low):
-                        out[low] = product[low]
-                else:
-                    for low in range(n_low):
-                        out[low] += product[low]
-            if keep:
-                start = plan.steps[step, JOINT] + high * n_low
-                for x in range(states):
-                    conditional = joint[start + x * cells : start + x * cells + n_low]
-                    product = products[x * n_low : (x + 1) * n_low]
-                    for low in range(n_low):
-                        conditional[low] = product[low] / out[low]
-        total += math.log(rescale(sent))
-    return total
-
-
-@kernel(fastmath=RELAXED)
-def _multiply_child(plan, k, source, product, states):
-    """Multiply by one row of the message of child row ``k``."""
-    if plan.children[k, ACCESS] == UNIT_STRIDE:
-        for low in range(product.size):
-            product[low] *= source[low]
-    elif plan.children[k, ACCESS] == VARIABLE_FASTEST:
-        for low in range(product.size):
-            product[low] *= source[low * states]
-    else:
-        index = plan.lookup[plan.children[k, LOW_INDEX] : plan.children[k, LOW_INDEX] + product.size]
-        for low in range(product.size):
-            product[low] *= source[index[low]]
+def _edge_rows(plan, step, is_high, size, s, weights, rows):
+    """Products of the step's edge factors at each low (or high) part of the scope, one row of ``size`` a state."""
+    edges = plan.edges
+    for x in range(plan.steps[step, STATES]):
+        row = rows + x * size
+        s[row] = 1.0
+        filled = 1
+        for k in range(plan.steps[step, EDGE], plan.steps[step, EDGE_STOP]):
+            if edges[k, IS_HIGH] != is_high:
+                continue
+            stride, others = edges[k, AXIS_STRIDE], edges[k, OTHER_STATES]
+            first, jump = edge_cells(edges, plan.edge_offset, k, x)
+            repeat(s, row, filled, stride)
+            for other in range(others - 1, -1, -1):
+                scaled_copy(s, row, row + other * stride, stride, s[weights + first + other * jump])
+            filled = stride * others
+        repeat(s, row, filled, size)
 
 
 @kernel
-def child_base(plan, k, high, x):
-    """Cell of the message of child row ``k`` at the high part ``high`` and x_v = x, the low part being zero."""
-    start = plan.steps[plan.children[k, STEP], MESSAGE]
-    return start + x * plan.children[k, STRIDE] + plan.lookup[plan.children[k, HIGH_INDEX] + high]
+def _forward(plan, node_table, edge_table, joint, s):
+    """``s`` holds messages, weights of nodes and edges, and rows a state: edge products (low, high), products."""
+    steps, children, lookup = plan.steps, plan.children, plan.lookup
+    node_weights = plan.n_message
+    edge_weights = node_weights + plan.node_offset[-1]
+    low_rows = edge_weights + plan.edge_offset[-1]
+    rows = low_rows + plan.n_row
+    high_rows = rows + plan.n_row
+    log_z = _scaled_weights(node_table, plan.node_offset, s, node_weights)
+    log_z += _scaled_weights(edge_table, plan.edge_offset, s, edge_weights)
+    for step in range(steps.shape[0]):
+        states, cells, sent = steps[step, STATES], steps[step, CELLS], steps[step, MESSAGE]
+        n_low, n_high, n_known = steps[step, N_LOW], steps[step, N_HIGH], steps[step, N_KNOWN]
+        own = node_weights + plan.node_offset[steps[step, VARIABLE]]
+        _edge_rows(plan, step, 0, n_low, s, edge_weights, low_rows)
+        _edge_rows(plan, step, 1, n_high, s, edge_weights, high_rows)
+        for known in range(n_known):
+            scaled_copy(s, low_rows, rows, states * n_low, 1.0)
+            for k in range(steps[step, CHILD], steps[step, CHILD_STOP]):
+                base = steps[children[k, STEP], MESSAGE] + lookup[children[k, HIGH_INDEX] + known]
+                stride, access, index = children[k, STRIDE], children[k, ACCESS], children[k, LOW_INDEX]
+                multiply_message(s, rows, n_low, states, base, stride, access, lookup, index)
+            for high in range(known, n_high, n_known):
+                out = sent + high * n_low
+                scaled_copy(s, rows, out, n_low, s[own] * s[high_rows + high])
+                for x in range(1, states):
+                    add_scaled(s, rows + x * n_low, out, n_low, s[own + x] * s[high_rows + x * n_high + high])
+                if joint.size:
+                    start = steps[step, JOINT] + high * n_low
+                    for x in range(states):
+                        factor = s[own + x] * s[high_rows + x * n_high + high]
+                        divide_into(s, rows + x * n_low, out, n_low, factor, joint, start + x * cells)
+        mean = total(s, sent, cells) / cells
+        scale(s, sent, cells, 1.0 / mean)  # the largest cell is now between one and the number of cells
+        log_z += math.log(mean)
+    return log_z
 
 
-@kernel(fastmath=RELAXED)
-def rescale(table):
-    """Divide by the mean cell, which is returned: the largest is then between one and the number of cells."""
-    total = 0.0
-    for i in range(table.size):
-        total += table[i]
-    inverse = table.size / total
-    for i in range(table.size):
-        table[i] *= inverse
-    return total / table.size
-
-
-@kernel(fastmath=RELAXED)
-def elimination_backward(plan, joint, mean, scratch):
+@kernel
+def elimination_backward(plan, joint, mean, s):
     """``mean``: marginals of nodes, then of edges, from the conditionals in ``joint``, last step first.
 
     The marginal of a step's scope arrives in the place of its message; times the conditional it is the marginal of
     scope and variable, which is summed into the scopes of the steps that sent messages.
     """
-    n_node_cells = plan.node_offset[-1]
-    node_mean, edge_mean = mean[:n_node_cells], mean[n_node_cells:]
-    belief, rest = scratch[: plan.n_message], scratch[plan.n_message :]
-    low_rows, rest = rest[: plan.n_row], rest[plan.n_row :]
-    products, rest = rest[: plan.n_row], rest[plan.n_row :]
-    high_rows = rest[: plan.n_column]
-    for step in range(plan.states.size - 1, -1, -1):
-        states, cells = plan.steps[step, STATES], plan.steps[step, CELLS]
-        n_low, n_high = plan.steps[step, N_LOW], plan.steps[step, N_HIGH]
-        first, last = plan.steps[step, CHILD], plan.steps[step, CHILD_STOP]
-        received = belief[plan.steps[step, MESSAGE] : plan.steps[step, MESSAGE] + cells]
-        if plan.steps[step, SCOPE] == plan.steps[step, SCOPE_STOP]:
-            received[0] = 1.0
-        clear_children(plan, step, belief)
-        low_rows[: states * n_low] = 0.0
-        for high in range(n_high):
-            mass = received[high * n_low : (high + 1) * n_low]
-            start = plan.steps[step, JOINT] + high * n_low
-            for x in range(states):
-                conditional = joint[start + x * cells : start + x * cells + n_low]
-                product = products[x * n_low : (x + 1) * n_low]
-                row = low_rows[x * n_low : (x + 1) * n_low]
-                whole = 0.0
-                for low in range(n_low):
-                    product[low] = mass[low] * conditional[low]
-                    row[low] += product[low]
-                    whole += product[low]
-                high_rows[x * n_high + high] = whole
-                for k in range(first, last):
-                    add_to_child(plan, k, belief[child_base(plan, k, high, x) :], product, states)
-        start = plan.node_offset[plan.steps[step, VARIABLE]]
-        for x in range(states):
-            node_mean[start + x] = high_rows[x * n_high : (x + 1) * n_high].sum()
-        edge_marginals(plan, step, low_rows, high_rows, edge_mean)
+    steps, children, lookup = plan.steps, plan.children, plan.lookup
+    low_rows = plan.n_message
+    rows = low_rows + plan.n_row
+    high_rows = rows + plan.n_row
+    for step in range(steps.shape[0] - 1, -1, -1):
+        states, cells, received = steps[step, STATES], steps[step, CELLS], steps[step, MESSAGE]
+        n_low, n_high, n_known = steps[step, N_LOW], steps[step, N_HIGH], steps[step, N_KNOWN]
+        if steps[step, SCOPE] == steps[step, SCOPE_STOP]:
+            s[received] = 1.0
+        for k in range(steps[step, CHILD], steps[step, CHILD_STOP]):
+            fill(s, steps[children[k, STEP], MESSAGE], steps[children[k, STEP], CELLS], 0.0)
+        fill(s, low_rows, states * n_low, 0.0)
+        for known in range(n_known):
+            fill(s, rows, states * n_low, 0.0)
+            for high in range(known, n_high, n_known):
+                for x in range(states):
+                    start = steps[step, JOINT] + x * cells + high * n_low
+                    whole = spread_mass(s, received + high * n_low, joint, start, rows + x * n_low, n_low)
+                    s[high_rows + x * n_high + high] = whole
+            add_scaled(s, rows, low_rows, states * n_low, 1.0)
+            for k in range(steps[step, CHILD], steps[step, CHILD_STOP]):
+                base = steps[children[k, STEP], MESSAGE] + lookup[children[k, HIGH_INDEX] + known]
+                stride, access, index = children[k, STRIDE], children[k, ACCESS], children[k, LOW_INDEX]
+                add_to_message(s, rows, n_low, states, base, stride, access, lookup, index)
+        read_marginals(plan, step, s, low_rows, high_rows, mean)
 
 
 @kernel
-def clear_children(plan, step, belief):
-    """Zero the places where the scopes of the children will be summed up."""
-    for k in range(plan.steps[step, CHILD], plan.steps[step, CHILD_STOP]):
-        child = plan.children[k, STEP]
-        belief[plan.steps[child, MESSAGE] : plan.steps[child, MESSAGE] + plan.steps[child, CELLS]] = 0.0
-
-
-@kernel(fastmath=RELAXED)
-def add_to_child(plan, k, target, product, states):
-    """Sum one row of a marginal into the scope of child row ``k``."""
-    if plan.children[k, ACCESS] == UNIT_STRIDE:
-        for low in range(product.size):
-            target[low] += product[low]
-    elif plan.children[k, ACCESS] == VARIABLE_FASTEST:
-        for low in range(product.size):
-            target[low * states] += product[low]
-    else:
-        index = plan.lookup[plan.children[k, LOW_INDEX] : plan.children[k, LOW_INDEX] + product.size]
-        for low in range(product.size):
-            target[index[low]] += product[low]
-
-
-@kernel(fastmath=RELAXED)
-def edge_marginals(plan, step, low_rows, high_rows, edge_mean):
-    """Pairwise marginals of a step's edges from its marginal summed to the low and to the high part."""
-    states = plan.steps[step, STATES]
+def read_marginals(plan, step, s, low_rows, high_rows, mean):
+    """Marginals of a step's variable and edges from its marginal summed to the low and to the high part."""
+    edges, states = plan.edges, plan.steps[step, STATES]
+    n_low, n_high = plan.steps[step, N_LOW], plan.steps[step, N_HIGH]
+    start = plan.node_offset[plan.steps[step, VARIABLE]]
+    for x in range(states):
+        mean[start + x] = total(s, low_rows + x * n_low, n_low)
     for k in range(plan.steps[step, EDGE], plan.steps[step, EDGE_STOP]):
-        is_high = plan.edges[k, IS_HIGH]
-        size = plan.steps[step, N_HIGH] if is_high else plan.steps[step, N_LOW]
-        rows = high_rows if is_high else low_rows
-        stride, others = plan.edges[k, AXIS_STRIDE], plan.edges[k, OTHER_STATES]
+        size, rows = (n_high, high_rows) if edges[k, IS_HIGH] else (n_low, low_rows)
+        stride, others = edges[k, AXIS_STRIDE], edges[k, OTHER_STATES]
         for x in range(states):
-            cell, jump = edge_cells(plan, k, x)
+            cell, jump = edge_cells(edges, plan.edge_offset, k, x)
             for other in range(others):
-                total = 0.0
-                for block in range(x * size + other * stride, (x + 1) * size, stride * others):
-                    for i in range(block, block + stride):
-                        total += rows[i]
-                edge_mean[cell + other * jump] = total
+                whole = 0.0
+                for block in range(other * stride, size, stride * others):
+                    whole += total(s, rows + x * size + block, stride)
+                mean[plan.node_offset[-1] + cell + other * jump] = whole

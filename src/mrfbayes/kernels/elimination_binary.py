@@ -10,8 +10,9 @@ import math
 
 import numpy as np
 
-from mrfbayes.kernels.elimination import RELAXED, SAFE_RANGE
+from mrfbayes.kernels.elimination import SAFE_RANGE
 from mrfbayes.kernels.elimination_logs import forward_logs
+from mrfbayes.kernels.elimination_loops import RELAXED, scale
 from mrfbayes.kernels.elimination_plan import (
     ACCESS,
     AXIS_STRIDE,
@@ -108,9 +109,6 @@ def _needs_logs(plan, field, coupling, scratch):
     return False
 
 
-# The loops below run on one array and offsets into it: slices would be counted references in the innermost loops.
-
-
 @kernel(fastmath=RELAXED)
 def _grow(s, zero, one, filled, stride, agree, differ):
     """Repeat rows of ``filled`` cells up to ``stride`` (axes without an edge), then add the axis of an edge."""
@@ -179,12 +177,6 @@ def _combine(s, zero, one, out, n, a, b):
 
 
 @kernel(fastmath=RELAXED)
-def _scale(s, start, n, factor):
-    for i in range(n):
-        s[np.uint64(start) + np.uint64(i)] *= factor
-
-
-@kernel(fastmath=RELAXED)
 def _forward(plan, field, coupling, s):
     """Log Z; ``s`` holds the messages, then rows for x_v = 0 and 1: edge products (low, high) and running products."""
     steps, children, edges, lookup = plan.steps, plan.children, plan.edges, plan.lookup
@@ -194,7 +186,7 @@ def _forward(plan, field, coupling, s):
     high_zero = low_zero + 4 * row
     high_one = high_zero + column
     total = 0.0
-    scale = 1.0
+    gain = 1.0
     for step in range(steps.shape[0]):
         n_low, n_high, n_known = steps[step, N_LOW], steps[step, N_HIGH], steps[step, N_KNOWN]
         s[low_zero] = s[low_one] = s[high_zero] = s[high_one] = 1.0
@@ -244,11 +236,11 @@ def _forward(plan, field, coupling, s):
                 whole += _combine(s, from_zero, from_one, sent + high * n_low, n_low, a, b)
         mean = whole / steps[step, CELLS]
         if steps[step, TO_CROWD] or not 1e-6 < mean < 1e6:
-            _scale(s, sent, steps[step, CELLS], 1.0 / mean)
-            scale *= mean
-            if not 1e-30 < scale < 1e30:
-                total += math.log(scale)
-                scale = 1.0
+            scale(s, sent, steps[step, CELLS], 1.0 / mean)
+            gain *= mean
+            if not 1e-30 < gain < 1e30:
+                total += math.log(gain)
+                gain = 1.0
         if steps[step, CELLS] == 1:  # a component is done
             total += math.log(s[sent])
-    return total + math.log(scale)
+    return total + math.log(gain)

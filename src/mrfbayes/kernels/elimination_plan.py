@@ -203,7 +203,7 @@ def log_z_scratch(plan: EliminationPlan) -> int:
 
 def taylor_scratch(plan: EliminationPlan) -> int:
     """Cells of the scratch array of `elimination_taylor`."""
-    return 3 * plan.n_message + 6 * plan.n_row + 3 * plan.n_column
+    return 3 * plan.n_message + 2 * plan.n_row + plan.n_column
 
 
 def _table(rows: list[int], columns: int) -> np.ndarray:

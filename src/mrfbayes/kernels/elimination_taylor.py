@@ -12,13 +12,20 @@ are E[T], its first derivative Cov[T, v.T] and its second derivative, the third 
 
 from __future__ import annotations
 
-from mrfbayes.kernels.elimination import (
-    RELAXED,
-    add_to_child,
-    child_base,
-    clear_children,
-    edge_cells,
-    edge_marginals,
+from mrfbayes.kernels.elimination import edge_cells, read_marginals
+from mrfbayes.kernels.elimination_loops import (
+    add_message,
+    add_scaled,
+    add_to_message,
+    fill,
+    first_mean,
+    scale,
+    scaled_copy,
+    second_mean,
+    spread_first,
+    spread_mass,
+    spread_second,
+    subtract,
 )
 from mrfbayes.kernels.elimination_plan import (
     ACCESS,
@@ -28,186 +35,148 @@ from mrfbayes.kernels.elimination_plan import (
     CHILD_STOP,
     EDGE,
     EDGE_STOP,
+    HIGH_INDEX,
     IS_HIGH,
     JOINT,
     LOW_INDEX,
     MESSAGE,
     N_HIGH,
+    N_KNOWN,
     N_LOW,
     OTHER_STATES,
     SCOPE,
     SCOPE_STOP,
     STATES,
-    UNIT_STRIDE,
+    STEP,
+    STRIDE,
     VARIABLE,
-    VARIABLE_FASTEST,
 )
 from mrfbayes.kernels.jit import kernel
 
 
 @kernel
-def elimination_taylor(plan, joint, direction, slope, result, scratch):
-    """Marginals and their derivatives along ``direction``.
+def elimination_taylor(plan, joint, directions, slope, results, scratch):
+    """Marginals and their derivatives along each of k directions.
 
     Parameters
     ----------
     joint : conditionals left by `elimination_forward` at the potentials
-    direction : (n,) change of the node tables, then of the edge tables
+    directions : (k, n) changes of the node tables, then of the edge tables
     slope : (order, plan.n_joint) work space; its first axis says how many derivatives are wanted, 1 or 2
-    result : (order + 1, n) marginals, first derivative, second derivative; nodes, then edges
+    results : (k, order + 1, n) marginals, first derivative, second derivative; nodes, then edges
     scratch : `elimination_plan.taylor_scratch` cells
     """
-    _series_forward(plan, joint, direction, slope, scratch)
-    _series_backward(plan, joint, slope, result, scratch)
+    for k in range(directions.shape[0]):
+        _series_forward(plan, joint, directions[k], slope, scratch)
+        _series_backward(plan, joint, slope, results[k], scratch)
 
 
-@kernel(fastmath=RELAXED)
-def _edge_sums(plan, step, edge_direction, is_high, size, rows):
-    """rows[x_v * size + i]: sum of the step's edge directions at part i of the scope."""
-    for x in range(plan.steps[step, STATES]):
-        row = rows[x * size : (x + 1) * size]
-        row[:] = 0.0
-        for k in range(plan.steps[step, EDGE], plan.steps[step, EDGE_STOP]):
-            if plan.edges[k, IS_HIGH] != is_high:
-                continue
-            stride, others = plan.edges[k, AXIS_STRIDE], plan.edges[k, OTHER_STATES]
-            cell, jump = edge_cells(plan, k, x)
+@kernel
+def _edge_sums(plan, step, is_high, size, direction, s, rows):
+    """Sums of the step's edge directions at each low (or high) part of the scope, one row of ``size`` a state."""
+    edges = plan.edges
+    fill(s, rows, plan.steps[step, STATES] * size, 0.0)
+    for k in range(plan.steps[step, EDGE], plan.steps[step, EDGE_STOP]):
+        if edges[k, IS_HIGH] != is_high:
+            continue
+        stride, others = edges[k, AXIS_STRIDE], edges[k, OTHER_STATES]
+        for x in range(plan.steps[step, STATES]):
+            cell, jump = edge_cells(edges, plan.edge_offset, k, x)
             for other in range(others):
-                amount = edge_direction[cell + other * jump]
-                for block in range(other * stride, size, stride * others):
-                    for i in range(block, block + stride):
-                        row[i] += amount
+                amount = direction[plan.node_offset[-1] + cell + other * jump]
+                if amount != 0.0:
+                    for block in range(other * stride, size, stride * others):
+                        for i in range(rows + x * size + block, rows + x * size + block + stride):
+                            s[i] += amount
 
 
-@kernel(fastmath=RELAXED)
-def _add_child(plan, k, source, total, states):
-    """Add one row of the message of child row ``k``."""
-    if plan.children[k, ACCESS] == UNIT_STRIDE:
-        for low in range(total.size):
-            total[low] += source[low]
-    elif plan.children[k, ACCESS] == VARIABLE_FASTEST:
-        for low in range(total.size):
-            total[low] += source[low * states]
-    else:
-        index = plan.lookup[plan.children[k, LOW_INDEX] : plan.children[k, LOW_INDEX] + total.size]
-        for low in range(total.size):
-            total[low] += source[index[low]]
-
-
-@kernel(fastmath=RELAXED)
-def _series_forward(plan, joint, direction, slope, scratch):
+@kernel
+def _series_forward(plan, joint, direction, slope, s):
     """Leaves delta and the second coefficient over q of every step's conditional in ``slope``."""
-    n_node_cells = plan.node_offset[-1]
-    second_order = slope.shape[0] > 1
-    first_message, rest = scratch[: plan.n_message], scratch[plan.n_message :]
-    second_message, rest = rest[: plan.n_message], rest[plan.n_message :]
-    low_rows, rest = rest[: plan.n_row], rest[plan.n_row :]
-    high_rows = rest[: plan.n_column]
-    for step in range(plan.states.size):
-        states, cells = plan.steps[step, STATES], plan.steps[step, CELLS]
-        n_low, n_high = plan.steps[step, N_LOW], plan.steps[step, N_HIGH]
-        _edge_sums(plan, step, direction[n_node_cells:], 0, n_low, low_rows)
-        _edge_sums(plan, step, direction[n_node_cells:], 1, n_high, high_rows)
-        own = direction[plan.node_offset[plan.steps[step, VARIABLE]] :]
-        for high in range(n_high):
-            here = plan.steps[step, MESSAGE] + high * n_low
-            mean = first_message[here : here + n_low]
-            mean[:] = 0.0
-            for x in range(states):
-                start = plan.steps[step, JOINT] + x * cells + high * n_low
-                conditional, delta = joint[start : start + n_low], slope[0, start : start + n_low]
-                row = low_rows[x * n_low : (x + 1) * n_low]
-                constant = own[x] + high_rows[x * n_high + high]
-                for low in range(n_low):
-                    delta[low] = row[low] + constant
-                for k in range(plan.steps[step, CHILD], plan.steps[step, CHILD_STOP]):
-                    _add_child(plan, k, first_message[child_base(plan, k, high, x) :], delta, states)
-                for low in range(n_low):
-                    mean[low] += conditional[low] * delta[low]
-            for x in range(states):
-                start = plan.steps[step, JOINT] + x * cells + high * n_low
-                delta = slope[0, start : start + n_low]
-                for low in range(n_low):
-                    delta[low] -= mean[low]
-            if not second_order:
-                continue
-            mean = second_message[here : here + n_low]
-            mean[:] = 0.0
-            for x in range(states):
-                start = plan.steps[step, JOINT] + x * cells + high * n_low
-                conditional, delta = joint[start : start + n_low], slope[0, start : start + n_low]
-                bend = slope[1, start : start + n_low]
-                for low in range(n_low):
-                    bend[low] = 0.5 * delta[low] * delta[low]
-                for k in range(plan.steps[step, CHILD], plan.steps[step, CHILD_STOP]):
-                    _add_child(plan, k, second_message[child_base(plan, k, high, x) :], bend, states)
-                for low in range(n_low):
-                    mean[low] += conditional[low] * bend[low]
-            for x in range(states):
-                start = plan.steps[step, JOINT] + x * cells + high * n_low
-                bend = slope[1, start : start + n_low]
-                for low in range(n_low):
-                    bend[low] -= mean[low]
+    steps, children, lookup = plan.steps, plan.children, plan.lookup
+    low_rows = 2 * plan.n_message
+    rows = low_rows + plan.n_row
+    high_rows = rows + plan.n_row
+    for step in range(steps.shape[0]):
+        states, cells = steps[step, STATES], steps[step, CELLS]
+        n_low, n_high, n_known = steps[step, N_LOW], steps[step, N_HIGH], steps[step, N_KNOWN]
+        own = plan.node_offset[steps[step, VARIABLE]]
+        _edge_sums(plan, step, 0, n_low, direction, s, low_rows)
+        _edge_sums(plan, step, 1, n_high, direction, s, high_rows)
+        for c in range(slope.shape[0]):
+            messages = c * plan.n_message  # first, then second coefficients
+            fill(s, messages + steps[step, MESSAGE], cells, 0.0)
+            for known in range(n_known):
+                if c == 0:
+                    scaled_copy(s, low_rows, rows, states * n_low, 1.0)
+                else:
+                    fill(s, rows, states * n_low, 0.0)
+                for k in range(steps[step, CHILD], steps[step, CHILD_STOP]):
+                    base = steps[children[k, STEP], MESSAGE] + lookup[children[k, HIGH_INDEX] + known]
+                    stride, access, index = children[k, STRIDE], children[k, ACCESS], children[k, LOW_INDEX]
+                    add_message(s, rows, n_low, states, messages + base, stride, access, lookup, index)
+                for high in range(known, n_high, n_known):
+                    mean = messages + steps[step, MESSAGE] + high * n_low
+                    start = steps[step, JOINT] + high * n_low
+                    for x in range(states):
+                        row, at = rows + x * n_low, start + x * cells
+                        if c == 0:
+                            shift = direction[own + x] + s[high_rows + x * n_high + high]
+                            first_mean(s, row, n_low, shift, joint, at, slope[0], mean)
+                        else:
+                            second_mean(s, row, n_low, joint, at, slope[0], slope[1], mean)
+                    for x in range(states):
+                        subtract(s, mean, n_low, slope[c], start + x * cells)
 
 
-@kernel(fastmath=RELAXED)
-def _series_backward(plan, joint, slope, result, scratch):
+@kernel
+def _series_backward(plan, joint, slope, result, s):
     """As `elimination_backward`, for every coefficient of the series; the scopes' marginals are series, too."""
-    order = slope.shape[0]
-    n_node_cells = plan.node_offset[-1]
-    belief = scratch[: 3 * plan.n_message].reshape((3, plan.n_message))
-    rest = scratch[3 * plan.n_message :]
-    low_rows, rest = rest[: 3 * plan.n_row].reshape((3, plan.n_row)), rest[3 * plan.n_row :]
-    products, rest = rest[: 3 * plan.n_row].reshape((3, plan.n_row)), rest[3 * plan.n_row :]
-    high_rows = rest[: 3 * plan.n_column].reshape((3, plan.n_column))
-    for step in range(plan.states.size - 1, -1, -1):
-        states, cells = plan.steps[step, STATES], plan.steps[step, CELLS]
-        n_low, n_high = plan.steps[step, N_LOW], plan.steps[step, N_HIGH]
-        here = plan.steps[step, MESSAGE]
+    steps, children, lookup = plan.steps, plan.children, plan.lookup
+    order, n_message = slope.shape[0], plan.n_message
+    low_rows = 3 * n_message
+    rows = low_rows + plan.n_row
+    high_rows = rows + plan.n_row
+    for step in range(steps.shape[0] - 1, -1, -1):
+        states, cells = steps[step, STATES], steps[step, CELLS]
+        n_low, n_high, n_known = steps[step, N_LOW], steps[step, N_HIGH], steps[step, N_KNOWN]
+        received = steps[step, MESSAGE]
         for c in range(order + 1):
-            if plan.steps[step, SCOPE] == plan.steps[step, SCOPE_STOP]:
-                belief[c, here] = 1.0 if c == 0 else 0.0
-            clear_children(plan, step, belief[c])
-            low_rows[c, : states * n_low] = 0.0
-        for high in range(n_high):
-            for x in range(states):
-                start = plan.steps[step, JOINT] + x * cells + high * n_low
-                _series_product(
-                    belief[:, here + high * n_low : here + (high + 1) * n_low],
-                    joint[start : start + n_low],
-                    slope[:, start : start + n_low],
-                    products,
-                )
-                for c in range(order + 1):
-                    product = products[c, :n_low]
-                    row = low_rows[c, x * n_low : (x + 1) * n_low]
-                    whole = 0.0
-                    for low in range(n_low):
-                        row[low] += product[low]
-                        whole += product[low]
-                    high_rows[c, x * n_high + high] = whole
-                    for k in range(plan.steps[step, CHILD], plan.steps[step, CHILD_STOP]):
-                        add_to_child(plan, k, belief[c, child_base(plan, k, high, x) :], product, states)
-        start = plan.node_offset[plan.steps[step, VARIABLE]]
-        for c in range(order + 1):
-            for x in range(states):
-                result[c, start + x] = high_rows[c, x * n_high : (x + 1) * n_high].sum()
-            edge_marginals(plan, step, low_rows[c], high_rows[c], result[c, n_node_cells:])
+            messages = c * n_message
+            if steps[step, SCOPE] == steps[step, SCOPE_STOP]:
+                s[messages + received] = 1.0 if c == 0 else 0.0
+            for k in range(steps[step, CHILD], steps[step, CHILD_STOP]):
+                fill(s, messages + steps[children[k, STEP], MESSAGE], steps[children[k, STEP], CELLS], 0.0)
+            fill(s, low_rows, states * n_low, 0.0)
+            for known in range(n_known):
+                fill(s, rows, states * n_low, 0.0)
+                for high in range(known, n_high, n_known):
+                    here = received + high * n_low
+                    for x in range(states):
+                        at, row = steps[step, JOINT] + x * cells + high * n_low, rows + x * n_low
+                        if c == 0:
+                            whole = spread_mass(s, here, joint, at, row, n_low)
+                        elif c == 1:
+                            whole = spread_first(s, here, n_message + here, joint, slope[0], at, row, n_low)
+                        else:
+                            whole = spread_second(
+                                s,
+                                here,
+                                n_message + here,
+                                2 * n_message + here,
+                                joint,
+                                slope[0],
+                                slope[1],
+                                at,
+                                row,
+                                n_low,
+                            )
+                        s[high_rows + x * n_high + high] = whole
+                add_scaled(s, rows, low_rows, states * n_low, 1.0)
+                for k in range(steps[step, CHILD], steps[step, CHILD_STOP]):
+                    base = steps[children[k, STEP], MESSAGE] + lookup[children[k, HIGH_INDEX] + known]
+                    stride, access, index = children[k, STRIDE], children[k, ACCESS], children[k, LOW_INDEX]
+                    add_to_message(s, rows, n_low, states, messages + base, stride, access, lookup, index)
+            read_marginals(plan, step, s, low_rows, high_rows, result[c])
     if order > 1:
-        for i in range(result.shape[1]):
-            result[2, i] *= 2.0  # from coefficient to derivative
-
-
-@kernel(fastmath=RELAXED)
-def _series_product(mass, conditional, slope, product):
-    """Series of the scope's marginal times series of the conditional."""
-    m0, m1, m2 = mass[0], mass[1], mass[2]
-    delta = slope[0]
-    p0, p1, p2 = product[0], product[1], product[2]
-    for i in range(conditional.size):
-        p0[i] = conditional[i] * m0[i]
-        p1[i] = conditional[i] * (m1[i] + m0[i] * delta[i])
-    if slope.shape[0] > 1:
-        bend = slope[1]
-        for i in range(conditional.size):
-            p2[i] = conditional[i] * (m2[i] + m1[i] * delta[i] + m0[i] * bend[i])
+        scale(result[2], 0, result.shape[1], 2.0)  # from coefficient to derivative
