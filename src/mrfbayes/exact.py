@@ -6,7 +6,7 @@ sum(w * s) - n * A(w). Derivatives of A are the cumulants of the sufficient stat
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -64,24 +64,24 @@ def moments_w(model: Model, log_odds: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def cumulants_along(
-    model: Model, log_odds: np.ndarray, directions: np.ndarray
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """For each row v of ``directions`` (k, p): Cov[s] v and the third cumulant of s contracted twice with v."""
+    model: Model, log_odds: np.ndarray, directions: Iterable[np.ndarray], order: int = 2
+) -> Iterator[np.ndarray]:
+    """For each v (p,) of ``directions`` an (order, p) array: Cov[s] v, the third cumulant of s contracted twice with v."""
     lowering = model.lowering
     row, column, value = lowering.forward
     n_nodes = lowering.n_node_rows
     lowered = (np.bincount(row, weights=value * v[column], minlength=lowering.n_rows) for v in directions)
-    for first, second in recursion(model).series(*lowering.potentials(log_odds), lowered):
-        yield (
-            lowering.statistics_direction(first[:n_nodes], first[n_nodes:]),
-            lowering.statistics_direction(second[:n_nodes], second[n_nodes:]),
-        )
+    for series in recursion(model).series(*lowering.potentials(log_odds), lowered, order):
+        yield np.stack([lowering.statistics_direction(part[:n_nodes], part[n_nodes:]) for part in series])
 
 
 def covariance_w(model: Model, log_odds: np.ndarray) -> np.ndarray:
     """Cov[s] (p, p)."""
-    columns = [first for first, _ in cumulants_along(model, log_odds, np.eye(model.n_parameters))]
-    matrix = np.array(columns).reshape(model.n_parameters, model.n_parameters)
+    p = model.n_parameters
+    matrix = np.empty((p, p))
+    units = (np.bincount([j], minlength=p).astype(float) for j in range(p))
+    for j, column in enumerate(cumulants_along(model, log_odds, units, order=1)):
+        matrix[j] = column[0]
     return np.asarray((matrix + matrix.T) / 2)
 
 
@@ -92,10 +92,10 @@ def third_order_w(model: Model, log_odds: np.ndarray, spread: np.ndarray) -> tup
     ----------
     spread : (p, p) S, symmetric and positive definite
     """
-    cubes = [float(second @ v) for v, (_, second) in zip(spread, cumulants_along(model, log_odds, spread), strict=True)]
+    cubes = [float(series[1] @ v) for v, series in zip(spread, cumulants_along(model, log_odds, spread), strict=True)]
     # Q = sum over the columns f of a factor of S of (f'(s - mu))^2
     factor = np.linalg.cholesky(spread)
-    contracted = sum((second for _, second in cumulants_along(model, log_odds, factor.T)), np.zeros(len(spread)))
+    contracted = sum((series[1] for series in cumulants_along(model, log_odds, factor.T)), np.zeros(len(spread)))
     return np.array(cubes), np.asarray(spread @ contracted)
 
 

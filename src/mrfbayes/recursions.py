@@ -1,13 +1,19 @@
 """The two exact recursions behind one interface: node by node on a binary grid, by elimination on any graph.
 
 Everything is in terms of the lowered potentials: (field, coupling) of a binary model, (node tables, edge tables)
-otherwise. `recursion` picks the one that fits a model, once a model.
+otherwise. `recursion` picks the one that fits a model, once a model. What would not fit into memory is refused before
+anything is allocated.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from typing import Protocol
+from contextlib import suppress
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -15,14 +21,26 @@ import numpy as np
 from mrfbayes.errors import CostError
 from mrfbayes.model.field import Model
 
-MAX_BYTES = 4 * 2**30  # of tables that have to be in memory at once
+if TYPE_CHECKING:
+    from mrfbayes.kernels.transfer import GridLayout
+
+WORKS = {  # key -> what an error calls it
+    "log_z": "the exact partition function",
+    "moments": "exact expected counts",
+    "series": "exact covariances",
+    "sample": "exact sampling",
+}
+GRID_RANGE = 600.0  # nats that a grid's message may span: what underflows beyond 1e-260 of the largest might matter
+BATCH_CELLS = 2**18  # table cells of the directions that one call follows
 
 
 class Recursion(Protocol):
     """Exact sums over all configurations of one model."""
 
     width: int
-    n_bytes: int
+
+    def n_bytes(self, work: str, n: int = 0) -> int:
+        """Bytes of the arrays that ``work`` (a key of `WORKS`) needs; ``n`` is the number of samples."""
 
     def log_z(self, node_part: np.ndarray, edge_part: np.ndarray) -> float:
         """Log of the sum of all weights."""
@@ -31,9 +49,12 @@ class Recursion(Protocol):
         """Log Z and the expected statistics of nodes and edges."""
 
     def series(
-        self, node_part: np.ndarray, edge_part: np.ndarray, directions: Iterator[np.ndarray]
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """For each direction: first and second derivatives of the expected statistics (nodes, then edges) along it."""
+        self, node_part: np.ndarray, edge_part: np.ndarray, directions: Iterator[np.ndarray], order: int
+    ) -> Iterator[np.ndarray]:
+        """For each direction (nodes, then edges): the first ``order`` derivatives of the expected statistics along it.
+
+        Each is (order, rows), nodes, then edges; order is 1 or 2.
+        """
 
     def sample(self, node_part: np.ndarray, edge_part: np.ndarray, n: int, state: np.ndarray) -> np.ndarray:
         """(n, d) independent draws."""
@@ -42,55 +63,87 @@ class Recursion(Protocol):
 class GridRecursion:
     """Binary grids: 2^min(rows, columns) states, node by node."""
 
-    def __init__(self, rows: int, columns: int) -> None:
-        from mrfbayes.kernels.transfer import grid_layout, transfer_bytes
+    def __init__(self, model: Model) -> None:
+        assert model.grid_shape is not None
+        self.rows, self.columns = model.grid_shape
+        self.width = min(model.grid_shape)
+        if self.width > 60 or 16 * 2**self.width > memory_limit():
+            _refuse("log_z", self.width, 16 * 2**self.width)  # before anything of the grid's size is made
+        self._edges, self._states = model.edges, model.states
 
-        self.width = min(rows, columns)
-        _refuse_large(self.width, 8.0 * 2**self.width, "grid")
-        self.n_bytes = transfer_bytes(rows, columns, "taylor")
-        _refuse_large(self.width, self.n_bytes, "grid")
-        self.layout = grid_layout(rows, columns)
-        self._n_nodes = rows * columns
+    @cached_property
+    def layout(self) -> GridLayout:
+        """The sweep, as the kernels take it."""
+        from mrfbayes.kernels.transfer import grid_layout
+
+        return grid_layout(self.rows, self.columns)
+
+    @cached_property
+    def _on_logs(self) -> GraphRecursion:
+        """For couplings so strong that the sweep might underflow: elimination looks after its scale step by step."""
+        return GraphRecursion(self._edges, self._states)
+
+    def _is_strong(self, edge_part: np.ndarray) -> bool:
+        # What comes after a message can lift a cell by the couplings that leave its nodes.
+        return bool((self.width + 1) * np.abs(edge_part).max(initial=0.0) > GRID_RANGE)
+
+    def n_bytes(self, work: str, n: int = 0) -> int:
+        """Bytes of scratch and results."""
+        from mrfbayes.kernels.transfer import transfer_bytes
+
+        results = n * self.rows * self.columns
+        return transfer_bytes(self.rows, self.columns, "taylor" if work == "series" else work, n) + results
+
+    def _scratch(self, work: str, n: int = 0) -> np.ndarray:
+        from mrfbayes.kernels.transfer import transfer_scratch
+
+        _check(self, work, n)
+        return np.empty(transfer_scratch(self.layout, "taylor" if work == "series" else work, n))
 
     def log_z(self, node_part: np.ndarray, edge_part: np.ndarray) -> float:
         """Log of the sum of all weights."""
         from mrfbayes.kernels.transfer import transfer_log_z
 
+        if self._is_strong(edge_part):
+            return self._on_logs.log_z(node_part, edge_part)
         return float(transfer_log_z(self.layout, node_part, edge_part, self._scratch("log_z")))
-
-    def _scratch(self, work: str, *particles: int) -> np.ndarray:
-        from mrfbayes.kernels.transfer import transfer_scratch
-
-        return np.empty(transfer_scratch(self.layout, work, *particles))
 
     def moments(self, node_part: np.ndarray, edge_part: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Log Z and the expected statistics of nodes and edges."""
         from mrfbayes.kernels.transfer_moments import transfer_moments
 
+        if self._is_strong(edge_part):
+            return self._on_logs.moments(node_part, edge_part)
         nodes, edges = np.empty(node_part.size), np.empty(edge_part.size)
         log_z = transfer_moments(self.layout, node_part, edge_part, self._scratch("moments"), nodes, edges)
         return float(log_z), nodes, edges
 
     def series(
-        self, node_part: np.ndarray, edge_part: np.ndarray, directions: Iterator[np.ndarray]
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """First and second derivatives of the expected statistics along each direction."""
+        self, node_part: np.ndarray, edge_part: np.ndarray, directions: Iterator[np.ndarray], order: int
+    ) -> Iterator[np.ndarray]:
+        """Derivatives of the expected statistics along each direction."""
         from mrfbayes.kernels.transfer_series import transfer_taylor
 
-        scratch = self._scratch("taylor")
+        if self._is_strong(edge_part):
+            yield from self._on_logs.series(node_part, edge_part, directions, order)
+            return
+        scratch = self._scratch("series")
         nodes, edges = np.empty((3, node_part.size)), np.empty((3, edge_part.size))
         for direction in directions:
             along_nodes = np.ascontiguousarray(direction[: node_part.size])
             along_edges = np.ascontiguousarray(direction[node_part.size :])
             transfer_taylor(self.layout, node_part, edge_part, along_nodes, along_edges, scratch, nodes, edges)
-            yield np.concatenate([nodes[1], edges[1]]), np.concatenate([nodes[2], edges[2]])
+            yield np.concatenate([nodes, edges], axis=1)[1 : order + 1]
 
     def sample(self, node_part: np.ndarray, edge_part: np.ndarray, n: int, state: np.ndarray) -> np.ndarray:
         """(n, d) independent draws."""
         from mrfbayes.kernels.transfer_sample import transfer_sample
 
-        x = np.empty((n, self._n_nodes), dtype=np.uint8)
-        transfer_sample(self.layout, node_part, edge_part, self._scratch("sample", n), state, x)
+        if self._is_strong(edge_part):
+            return self._on_logs.sample(node_part, edge_part, n, state)
+        scratch = self._scratch("sample", n)
+        x = np.empty((n, node_part.size), dtype=np.uint8)
+        transfer_sample(self.layout, node_part, edge_part, scratch, state, x)
         return x
 
 
@@ -101,12 +154,27 @@ class GraphRecursion:
         from mrfbayes.kernels.elimination_plan import build_plan
         from mrfbayes.ordering import find_order
 
-        order = find_order(edges, states)
-        self.width = order.width
-        _refuse_large(order.width, 8.0 * 3 * order.cells, "graph", complete=order.complete)
-        self.n_bytes = 8 * 3 * order.cells
-        self.plan = build_plan(edges, states, order.order)
+        self.order = find_order(edges, states)
+        self.width = self.order.width
+        # The largest table, without the variable that is summed out, is in memory at least once.
+        if not self.order.complete or 8 * self.order.largest > 2 * memory_limit():
+            _refuse("log_z", self.width, 4 * self.order.largest, complete=self.order.complete)
+        self.plan = build_plan(edges, states, self.order.order)
         self.is_binary = bool((states == 2).all())
+        _check(self, "log_z")
+
+    def n_bytes(self, work: str, n: int = 0) -> int:
+        """Bytes of the plan, scratch and results."""
+        from mrfbayes.kernels.elimination_plan import log_z_scratch, taylor_scratch
+
+        plan = self.plan
+        cells = log_z_scratch(plan)
+        if work != "log_z":
+            cells += plan.n_joint
+        if work == "series":
+            cells += 2 * plan.n_joint + taylor_scratch(plan)
+        held = sum(part.nbytes for part in plan if isinstance(part, np.ndarray))
+        return int(8 * cells + held + n * plan.states.size)
 
     def _scratch(self) -> np.ndarray:
         from mrfbayes.kernels.elimination_plan import log_z_scratch
@@ -140,44 +208,49 @@ class GraphRecursion:
         run = elimination_log_z_binary if self.is_binary else elimination_log_z
         return float(run(self.plan, node_part, edge_part, self._scratch()))
 
+    def _conditionals(self, work: str, nodes: np.ndarray, edges: np.ndarray, n: int = 0) -> np.ndarray:
+        from mrfbayes.kernels.elimination import elimination_forward
+
+        _check(self, work, n)
+        joint = np.empty(self.plan.n_joint)
+        elimination_forward(self.plan, nodes, edges, joint, self._scratch())
+        return joint
+
     def moments(self, node_part: np.ndarray, edge_part: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Log Z and the expected statistics of nodes and edges."""
         from mrfbayes.kernels.elimination import elimination_moments
 
+        _check(self, "moments")
         nodes, edges = self._tables(node_part, edge_part)
         joint, marginals = np.empty(self.plan.n_joint), np.empty(nodes.size + edges.size)
         log_z = elimination_moments(self.plan, nodes, edges, joint, marginals, self._scratch())
         return float(log_z), *self._statistics(marginals, node_part.size, edge_part.size)
 
     def series(
-        self, node_part: np.ndarray, edge_part: np.ndarray, directions: Iterator[np.ndarray]
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """First and second derivatives of the expected statistics along each direction."""
-        from mrfbayes.kernels.elimination import elimination_forward
+        self, node_part: np.ndarray, edge_part: np.ndarray, directions: Iterator[np.ndarray], order: int
+    ) -> Iterator[np.ndarray]:
+        """Derivatives of the expected statistics along each direction; one forward pass serves all of them."""
         from mrfbayes.kernels.elimination_plan import taylor_scratch
         from mrfbayes.kernels.elimination_taylor import elimination_taylor
 
         nodes, edges = self._tables(node_part, edge_part)
-        joint = np.empty(self.plan.n_joint)
-        elimination_forward(self.plan, nodes, edges, joint, self._scratch())
-        slope, scratch = np.empty((2, self.plan.n_joint)), np.empty(taylor_scratch(self.plan))
-        result = np.empty((3, nodes.size + edges.size))
-        n_nodes = node_part.size
-        for direction in directions:
-            along = np.concatenate(self._tables(direction[:n_nodes], direction[n_nodes:]))
-            elimination_taylor(self.plan, joint, along, slope, result, scratch)
-            first = self._statistics(result[1], n_nodes, edge_part.size)
-            second = self._statistics(result[2], n_nodes, edge_part.size)
-            yield np.concatenate(first), np.concatenate(second)
+        joint = self._conditionals("series", nodes, edges)
+        slope, scratch = np.empty((order, self.plan.n_joint)), np.empty(taylor_scratch(self.plan))
+        n_nodes, n_cells = node_part.size, nodes.size + edges.size
+        batch = max(1, BATCH_CELLS // n_cells)
+        while taken := list(islice(directions, batch)):
+            along = np.stack([np.concatenate(self._tables(v[:n_nodes], v[n_nodes:])) for v in taken])
+            results = np.empty((len(taken), order + 1, n_cells))
+            elimination_taylor(self.plan, joint, along, slope, results, scratch)
+            for result in results:
+                found = [np.concatenate(self._statistics(row, n_nodes, edge_part.size)) for row in result[1:]]
+                yield np.stack(found)
 
     def sample(self, node_part: np.ndarray, edge_part: np.ndarray, n: int, state: np.ndarray) -> np.ndarray:
         """(n, d) independent draws."""
-        from mrfbayes.kernels.elimination import elimination_forward
         from mrfbayes.kernels.elimination_sample import elimination_sample
 
-        nodes, edges = self._tables(node_part, edge_part)
-        joint = np.empty(self.plan.n_joint)
-        elimination_forward(self.plan, nodes, edges, joint, self._scratch())
+        joint = self._conditionals("sample", *self._tables(node_part, edge_part), n)
         x = np.empty((n, self.plan.states.size), dtype=np.uint8)
         elimination_sample(self.plan, joint, state, x)
         return x
@@ -187,30 +260,57 @@ _KNOWN: WeakKeyDictionary[Model, Recursion] = WeakKeyDictionary()
 
 
 def recursion(model: Model) -> Recursion:
-    """The recursion of a model, made when first asked for; `CostError` where its tables would not fit."""
+    """The recursion of a model, made when first asked for; `CostError` where even log Z does not fit into memory."""
     known = _KNOWN.get(model)
     if known is None:
         if model.is_binary and model.grid_shape is not None:
-            known = GridRecursion(*model.grid_shape)
+            known = GridRecursion(model)
         else:
+            if model.grid_shape is not None:
+                _refuse_wide_grid(model)
             known = GraphRecursion(model.edges, model.states)
         _KNOWN[model] = known
     return known
 
 
-def is_feasible(model: Model) -> bool:
-    """Whether exact sums over the model's configurations fit into memory."""
+def is_feasible(model: Model, work: str = "log_z") -> bool:
+    """Whether ``work`` (a key of `WORKS`) fits into memory."""
     try:
-        recursion(model)
+        return recursion(model).n_bytes(work) <= memory_limit()
     except CostError:
         return False
-    return True
 
 
-def _refuse_large(width: int, n_bytes: float, kind: str, complete: bool = True) -> None:
-    if n_bytes > MAX_BYTES or not complete:
-        size = f"{n_bytes / 2**30:.3g} GiB" if n_bytes < 2**60 else "more memory than there is"
-        raise CostError(
-            f"exact inference on this {kind} needs {size} (treewidth {'' if complete else 'at least '}{width}, limit "
-            f"{MAX_BYTES / 2**30:.0f} GiB): use method='calibrated' or 'persistent', and sampler='gibbs'."
-        )
+def memory_limit() -> int:
+    """Bytes that exact inference may take: half of what this machine, or the container, has."""
+    try:
+        limit = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # not every system says
+        limit = 8 * 2**30
+    with suppress(OSError, ValueError):  # no such group, or "max"
+        limit = min(limit, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return limit // 2
+
+
+def _refuse_wide_grid(model: Model) -> None:
+    """A grid's treewidth is its shorter side: no order need be looked for to know that a wide one is too wide."""
+    assert model.grid_shape is not None
+    width = min(model.grid_shape)
+    smallest = 8 * int(model.states.min()) ** min(width, 10_000)
+    if smallest > memory_limit():
+        _refuse("log_z", width, smallest)
+
+
+def _check(recursion: Recursion, work: str, n: int = 0) -> None:
+    needed = recursion.n_bytes(work, n)
+    if needed > memory_limit():
+        _refuse(work, recursion.width, needed)
+
+
+def _refuse(work: str, width: int, n_bytes: int, complete: bool = True) -> None:
+    size = f"{n_bytes / 2**30:.1f} GiB" if n_bytes < 2**60 else "more memory than there is"
+    bound = "" if complete else "at least "
+    raise CostError(
+        f"{WORKS[work]} needs {bound}{size} here (treewidth {bound}{width}, limit {memory_limit() / 2**30:.1f} GiB): "
+        "use method='calibrated' or 'persistent', and sampler='gibbs'."
+    )
