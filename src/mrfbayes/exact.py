@@ -66,7 +66,7 @@ def moments_w(model: Model, log_odds: np.ndarray) -> tuple[float, np.ndarray]:
 def cumulants_along(
     model: Model, log_odds: np.ndarray, directions: Iterable[np.ndarray], order: int = 2
 ) -> Iterator[np.ndarray]:
-    """For each v (p,) of ``directions`` an (order, p) array: Cov[s] v, the third cumulant of s contracted twice with v."""
+    """For each v (p,) of ``directions`` an (order, p) array: Cov[s] v, then the third cumulant of (s, v.s, v.s)."""
     lowering = model.lowering
     row, column, value = lowering.forward
     n_nodes = lowering.n_node_rows
