@@ -14,6 +14,7 @@ DENSE_NODE = 1 << 17  # a node with at most so many possible patterns is counted
 DENSE_TOTAL = 1 << 25  # ... for as many nodes at a time as take 256 MiB
 MAX_PATTERN_BYTES = 1 << 32
 MOST_CODES = 1 << 62
+SHORT_CHUNK = 1024  # rows; shorter chunks, of very wide data, are joined rather than visited one by one
 
 
 class PatternTable(NamedTuple):
@@ -107,6 +108,9 @@ def patterns_of(model: Model, chunks: Sequence[Chunk]) -> list[Patterns]:
     """Patterns of all nodes, node by node in order, counted from the observations."""
     cells = possible_patterns(model)
     large = cells > DENSE_NODE
+    if len(chunks) > 1 and chunks[0].n < SHORT_CHUNK:
+        columns, n, weight = zip(*chunks, strict=True)
+        chunks = [Chunk(np.concatenate(columns, axis=1), sum(n), np.concatenate(weight))]
     parts: list[Patterns] = []
     first = size = 0
     while first < model.n_nodes:

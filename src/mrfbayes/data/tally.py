@@ -163,30 +163,29 @@ class _RowSample:
     def __init__(self, n_nodes: int) -> None:
         self._room = int(np.clip(KEPT_BYTES // n_nodes, 64, KEPT_ROWS))
         self._random = np.random.Generator(np.random.SFC64(_ROW_SEED))
-        self._time = np.zeros(0)
-        self._index = np.zeros(0, dtype=np.int64)
-        self._rows = [np.zeros((0, n_nodes), dtype=np.uint8)]
+        self._time = np.full(self._room, np.inf)  # infinite: a free place
+        self._index = np.zeros(self._room, dtype=np.int64)
+        self._rows = np.empty((self._room, n_nodes), dtype=np.uint8)
         self._seen = 0
 
     def add(self, rows: np.ndarray, weight: np.ndarray) -> None:
-        """Offer (k, d) rows."""
+        """Offer (k, d) rows; only those that are kept are copied."""
         time = self._random.standard_exponential(len(rows))
         if weight.size:
             with np.errstate(divide="ignore"):
                 time = time / weight
-        last = self._time.max() if self._time.size == self._room else np.inf
-        early = np.flatnonzero(time < last)
-        if early.size > self._room:
-            early = np.sort(early[np.argpartition(time[early], self._room)[: self._room]])
-        self._time = np.concatenate([self._time, time[early]])
-        self._index = np.concatenate([self._index, self._seen + early])
-        self._rows.append(rows[early])
+        early = np.flatnonzero(time < self._time.max())
+        kept = np.argpartition(np.concatenate([self._time, time[early]]), self._room - 1)[: self._room]
+        leaves = np.ones(self._room, dtype=bool)
+        leaves[kept[kept < self._room]] = False
+        place = np.flatnonzero(leaves)
+        enters = early[np.sort(kept[kept >= self._room]) - self._room]
+        self._time[place] = time[enters]
+        self._index[place] = self._seen + enters
+        self._rows[place] = rows[enters]
         self._seen += len(rows)
-        if self._time.size > self._room:
-            kept = np.sort(np.argpartition(self._time, self._room)[: self._room])
-            self._time, self._index = self._time[kept], self._index[kept]
-            self._rows = [np.concatenate(self._rows)[kept]]
 
     def rows(self) -> np.ndarray:
         """The kept rows in the order of the data."""
-        return np.concatenate(self._rows)
+        used = np.flatnonzero(np.isfinite(self._time))
+        return np.asarray(self._rows[used[np.argsort(self._index[used])]])
