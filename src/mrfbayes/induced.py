@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from mrfbayes.data.counts import Statistics
+from mrfbayes.dice import DieMarginal
 from mrfbayes.effects import ExternalEffects, external_effects
 from mrfbayes.errors import InputError
 from mrfbayes.marginals import CoinMarginal, check_form, check_number
 from mrfbayes.model.field import Model
-from mrfbayes.streams import kernel_state
+from mrfbayes.streams import generator, kernel_state
 
 DRAWS_AT_A_TIME = 2**22  # numbers; between blocks Ctrl-C is heard
 
@@ -89,8 +90,6 @@ class Induced:
     def make(cls, statistics: Statistics, estimate: Any, rho: Any, marginal: Any) -> Induced:
         """Checked and made from what the user gives."""
         form = check_form(marginal, "marginal")
-        if not statistics.model.chart.all_coins:
-            raise InputError("method 'mle': dice with more than two outcomes are not available yet.")
         correlation = Correlation.of(rho, statistics.model.n_parameters)
         return cls(statistics, external_effects(statistics, estimate), correlation, form)
 
@@ -121,39 +120,61 @@ class Induced:
 
     @cached_property
     def tosses(self) -> np.ndarray:
-        """(p,) tosses of the coin of each parameter."""
+        """(p,) tosses of the coin or die of each parameter."""
         chart = self.model.chart
         return np.asarray(self.statistics.n * chart.tosses[chart.block_of], dtype=float)
 
     @cached_property
+    def on_coins(self) -> np.ndarray:
+        """Indices of the parameters whose block is a coin."""
+        chart = self.model.chart
+        return np.flatnonzero(chart.sides[chart.block_of] == 2)
+
+    @cached_property
     def coins(self) -> np.ndarray:
-        """(p, COIN_FIELDS) coins as `mrfbayes.kernels.coin` takes them."""
+        """(parameters on coins, COIN_FIELDS) coins as `mrfbayes.kernels.coin` takes them."""
         from mrfbayes.kernels.coin import COIN_FIELDS, complete_coins
 
-        alpha, other = self.statistics.counts, np.maximum(self.tosses - self.statistics.counts, 0.0)
+        alpha = self.statistics.counts[self.on_coins]
+        other = np.maximum(self.tosses[self.on_coins] - alpha, 0.0)
         coins = np.zeros((alpha.size, COIN_FIELDS))
         extra = 0.0 if self.form == "printed" else 1.0
         coins[:, 0], coins[:, 1] = alpha + extra, other + extra
         coins[:, 2:4] = 1.0 - extra
-        coins[:, 4] = self.effects.log_odds_eta
+        coins[:, 4] = self.effects.log_odds_eta[self.on_coins]
         complete_coins(coins)
         return coins
 
-    def marginal(self, j: int) -> CoinMarginal:
-        """Marginal of parameter ``j``."""
+    @cached_property
+    def dice(self) -> dict[int, DieMarginal]:
+        """The dice with more than two outcomes, by block."""
+        chart = self.model.chart
+        return {int(b): self._die(int(b)) for b in np.flatnonzero(chart.sides > 2)}
+
+    def _die(self, block: int) -> DieMarginal:
+        first, stop = self.model.chart.offset[block : block + 2]
+        start = self.statistics.outcome_offset[block]
+        counts = self.statistics.outcome_counts[start : start + stop - first + 1]
+        return DieMarginal(counts, np.append(self.effects.log_odds_eta[first:stop], 0.0), self.form)
+
+    def marginal(self, j: int) -> CoinMarginal | DieMarginal:
+        """Marginal of parameter ``j``, or of the die that it belongs to."""
+        block = int(self.model.chart.block_of[j])
+        if block in self.dice:
+            return self.dice[block]
         alpha = min(float(self.statistics.counts[j]), float(self.tosses[j]))
         return CoinMarginal(alpha, float(self.tosses[j]), float(self.effects.log_odds_eta[j]), self.form)
 
     @cached_property
     def log_evidence(self) -> float:
-        """Log integral of the likelihood over (0, 1)^p: what standardises it under the uniform prior."""
+        """Log integral of the likelihood over the parameter space: what standardises it under the uniform prior."""
         from mrfbayes.kernels.coin import log_total
 
-        return float(sum(log_total(coin) for coin in self.coins))
+        return float(sum(log_total(coin) for coin in self.coins)) + sum(d.log_total for d in self.dice.values())
 
     @cached_property
     def draw_tables(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """Cells, rows and largest error of the tables behind `draw`."""
+        """Cells, rows and largest error of the coins' tables behind `draw`."""
         from mrfbayes.kernels.scores import DRAWS, all_tables
 
         cells, rows, error = all_tables(self.coins, DRAWS)
@@ -161,16 +182,34 @@ class Induced:
 
     def draw(self, size: int, seed: np.random.SeedSequence) -> np.ndarray:
         """(size, p) independent draws of theta from the likelihood, standardised under the uniform prior."""
-        from mrfbayes.kernels.scores import draw_correlated, draw_exchangeable
+        from mrfbayes.kernels.scores import draw_exchangeable
 
-        state = kernel_state(seed, "copula")
-        cells, rows, _ = self.draw_tables
+        state, source = kernel_state(seed, "copula"), generator(seed, "dice")
         out = np.empty((size, self.model.n_parameters))
         step = max(1, DRAWS_AT_A_TIME // max(self.model.n_parameters, 1))
         for start in range(0, size, step):
             part = out[start : start + step]
-            if self.correlation.factor is not None:
-                draw_correlated(self.coins, cells, rows, self.correlation.factor, state, part)
+            if self.dice or self.correlation.factor is not None:
+                self._draw_blocks(state, source, part)
             else:
-                draw_exchangeable(self.coins, cells, rows, self.correlation.rho, state, part)
+                draw_exchangeable(self.coins, *self.draw_tables[:2], self.correlation.rho, state, part)
         return out
+
+    def _draw_blocks(self, state: np.ndarray, source: np.random.Generator, out: np.ndarray) -> None:
+        """Any copula, coins and dice mixed: normal scores first, then each marginal's own inverse."""
+        from mrfbayes.kernels.scores import fill_correlated, fill_exchangeable, thetas_of_normals
+
+        if self.correlation.factor is not None:
+            fill_correlated(self.correlation.factor, state, out)
+        else:
+            fill_exchangeable(self.correlation.rho, state, out)
+        if self.on_coins.size:
+            values = np.ascontiguousarray(out[:, self.on_coins])
+            thetas_of_normals(self.coins, *self.draw_tables[:2], values)
+            out[:, self.on_coins] = values
+        for block, die in self.dice.items():
+            first, stop = self.model.chart.offset[block : block + 2]
+            if self.correlation.is_independent:  # Gamma variables are much faster than inverting sticks
+                out[:, first:stop] = die.from_gammas(source, len(out))[:, :-1]
+            else:
+                out[:, first:stop] = die.from_normal(out[:, first:stop])[:, :-1]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mrfbayes.data.counts import Statistics, count
+from mrfbayes.dice import DieMarginal
 from mrfbayes.errors import InputError
 from mrfbayes.marginals import CoinMarginal
 from mrfbayes.methods import Row, check_options, method_row
@@ -84,7 +85,7 @@ class Likelihood:
             self.model.theta(rows[bad[0]], f"theta[{bad[0]}]")
         return rows, array.shape[:-1]
 
-    def marginal(self, j: int | str) -> CoinMarginal:
+    def marginal(self, j: int | str) -> CoinMarginal | DieMarginal:
         """The marginal of one parameter: only MLE-L is made of marginals."""
         raise InputError(f"method {self.method!r} has no marginals in closed form: only 'mle' has.")
 
@@ -103,13 +104,13 @@ class InducedLikelihood(Likelihood):
         super().__init__(row, problem, prepared)
         self._options = {**row.options, **options}
 
-    def marginal(self, j: int | str) -> CoinMarginal:
+    def marginal(self, j: int | str) -> CoinMarginal | DieMarginal:
         """Marginal of parameter ``j``: its place in ``model.parameters``, or its name.
 
         For a parameter of a die this is the distribution of the whole die (`mrfbayes.dice.DieMarginal`).
         """
         place = self._place(j)
-        marginal: CoinMarginal = self.induced.marginal(place)
+        marginal: CoinMarginal | DieMarginal = self.induced.marginal(place)
         return marginal
 
     def _place(self, j: int | str) -> int:

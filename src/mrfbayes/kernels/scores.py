@@ -230,39 +230,45 @@ def thetas_of_normals(coins, cells, rows, values):
 
 
 @kernel
-def draw_exchangeable(coins, cells, rows, rho, state, out):
-    """Fill out (draws, p) with independent theta: z ~ N(0, R), R exchangeable, theta_j = F_j^-1(Phi(z_j))."""
+def fill_exchangeable(rho, state, out):
+    """Fill out (draws, p) with rows z ~ N(0, R), R exchangeable."""
     draws, p = out.shape
+    fill_normal(state, out.reshape(out.size))
+    if rho == 0.0:
+        return
     own = math.sqrt(1.0 - rho)
     shared = (math.sqrt(1.0 + (p - 1.0) * rho) - own) / p  # gives the all-ones direction its eigenvalue
-    block = max(1, _BLOCK // p)
-    for start in range(0, draws, block):
-        part = out[start : start + block]
-        fill_normal(state, part.reshape(part.size))
-        if rho != 0.0:
-            for i in range(part.shape[0]):
-                offset = 0.0
-                for j in range(p):
-                    offset += part[i, j]
-                offset *= shared
-                for j in range(p):
-                    part[i, j] = own * part[i, j] + offset
-        thetas_of_normals(coins, cells, rows, part)
+    for i in range(draws):
+        offset = 0.0
+        for j in range(p):
+            offset += out[i, j]
+        offset *= shared
+        for j in range(p):
+            out[i, j] = own * out[i, j] + offset
 
 
 @kernel
-def draw_correlated(coins, cells, rows, factor, state, out):
-    """The same for a full matrix R = factor factor', ``factor`` lower triangular."""
+def fill_correlated(factor, state, out):
+    """The same for R = factor factor', ``factor`` lower triangular."""
     draws, p = out.shape
     fill_normal(state, out.reshape(out.size))
     for i in range(draws):
-        z = out[i]
         for j in range(p - 1, -1, -1):  # from below, so that row j still finds the normals that it needs
             total = 0.0
             for k in range(j + 1):
-                total += factor[j, k] * z[k]
-            z[j] = total
-    thetas_of_normals(coins, cells, rows, out)
+                total += factor[j, k] * out[i, k]
+            out[i, j] = total
+
+
+@kernel
+def draw_exchangeable(coins, cells, rows, rho, state, out):
+    """Fill out (draws, p) with independent theta: z ~ N(0, R), R exchangeable, theta_j = F_j^-1(Phi(z_j))."""
+    draws, p = out.shape
+    block = max(1, _BLOCK // p)
+    for start in range(0, draws, block):
+        part = out[start : start + block]
+        fill_exchangeable(rho, state, part)
+        thetas_of_normals(coins, cells, rows, part)
 
 
 @kernel

@@ -32,6 +32,7 @@ from mrfbayes.kernels.copula import (
 )
 from mrfbayes.kernels.jit import kernel
 from mrfbayes.kernels.scores import CELLS, FIRST_CELL, LOW, PER_UNIT, SCORES, all_tables
+from mrfbayes.methods.mle_dice import DiceCopulaView, DiceView, make_dice, make_sticks
 from mrfbayes.methods.problem import Prepared, Problem, writable
 
 
@@ -95,26 +96,39 @@ def matrix_copula_log_likelihood(view, theta):
     return total + matrix_log_density(view.precision, view.log_det, view.scores)
 
 
-def make_view(induced: Induced) -> CoinView | CopulaView | MatrixCopulaView:
-    """The view of the copula that ``induced`` asks for."""
+def make_view(induced: Induced) -> Any:
+    """The view of the marginals and of the copula that ``induced`` asks for."""
+    correlation, p = induced.correlation, induced.model.n_parameters
+    dice = make_dice(induced) if induced.dice else None
+    if correlation.is_independent:
+        return CoinView(make_coins(induced)) if dice is None else DiceView(dice)
+    cells, rows, _ = all_tables(induced.coins, SCORES)
+    places = np.stack([rows[:, column] for column in (LOW, PER_UNIT, FIRST_CELL, CELLS)])
+    tables = ScoreTables(places, cells, induced.coins)
+    rho, scores = correlation.rho, np.zeros(p)
+    if correlation.matrix is None or correlation.factor is None:
+        precision = np.zeros((0, 0))
+        log_det = float((p - 1) * np.log1p(-rho) + np.log1p((p - 1) * rho))
+    else:
+        precision = writable(np.linalg.inv(correlation.matrix) - np.eye(p))
+        log_det = 2.0 * float(np.log(np.diagonal(correlation.factor)).sum())
+    if dice is not None:
+        on_coins, scratch = writable(induced.on_coins, np.int64), np.zeros((2, induced.on_coins.size))
+        sticks = make_sticks(induced, dice)
+        return DiceCopulaView(dice, sticks, on_coins, tables, rho, log_det, precision, scores, *map(writable, scratch))
+    if precision.size:
+        return MatrixCopulaView(make_coins(induced), tables, precision, log_det, scores)
+    return CopulaView(make_coins(induced), tables, rho, log_det, scores)
+
+
+def make_coins(induced: Induced) -> Coins:
+    """Coins of every parameter."""
     alpha, eta_log_odds = induced.statistics.counts, induced.effects.log_odds_eta
     other, extra = np.maximum(induced.tosses - alpha, 0.0), 0.0 if induced.form == "printed" else 2.0
     log_eta, log_one_minus_eta = -np.logaddexp(0.0, -eta_log_odds), -np.logaddexp(0.0, eta_log_odds)
     # Eq. (3) without its binomial coefficient; the other form carries d lambda / d theta = eta (1 - eta) / g^2
     constant = float((alpha + 0.5 * extra) @ log_eta + (other + 0.5 * extra) @ log_one_minus_eta)
-    coins = Coins(np.stack([alpha, other, np.exp(log_eta), np.exp(log_one_minus_eta)]), constant, extra)
-    correlation, p = induced.correlation, alpha.size
-    if correlation.is_independent:
-        return CoinView(coins)
-    cells, rows, _ = all_tables(induced.coins, SCORES)
-    places = np.stack([rows[:, column] for column in (LOW, PER_UNIT, FIRST_CELL, CELLS)])
-    tables = ScoreTables(places, cells, induced.coins)
-    if correlation.matrix is None or correlation.factor is None:
-        log_det = (p - 1) * np.log1p(-correlation.rho) + np.log1p((p - 1) * correlation.rho)
-        return CopulaView(coins, tables, correlation.rho, float(log_det), np.zeros(p))
-    precision = np.linalg.inv(correlation.matrix) - np.eye(p)
-    log_det = 2.0 * float(np.log(np.diagonal(correlation.factor)).sum())
-    return MatrixCopulaView(coins, tables, writable(precision), log_det, np.zeros(p))
+    return Coins(np.stack([alpha, other, np.exp(log_eta), np.exp(log_one_minus_eta)]), constant, extra)
 
 
 def prepare(problem: Problem, *, rho: Any = 0.0, marginal: str = "printed") -> Prepared:
