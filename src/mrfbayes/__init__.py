@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal t
     from mrfbayes.model.build import graph, grid
     from mrfbayes.model.field import Factor, Model
     from mrfbayes.posterior import Posterior, load
+    from mrfbayes.predictive import predictive_check
     from mrfbayes.sampling import sample
     from mrfbayes.simulate import simulate
 
@@ -44,6 +45,7 @@ _PLACES = {
     "Posterior": "posterior",
     "compare": "compare",
     "load": "posterior",
+    "predictive_check": "predictive",
     "InputError": "errors",
     "CostError": "errors",
     "MRFWarning": "errors",
@@ -75,6 +77,7 @@ __all__ = [
     "load",
     "log_partition",
     "plots",
+    "predictive_check",
     "priors",
     "sample",
     "simulate",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from mrfbayes.plots.style import COLOURS, axes_or_new, escape
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from mrfbayes.estimate import Estimate
     from mrfbayes.posterior import Posterior
 
 
@@ -28,15 +29,17 @@ def chains(posterior: Posterior, parameter: int | str | None = None, *, ax: Axes
     return ax
 
 
-def estimate_trace(estimate: Any, *, ax: Axes | None = None) -> Axes:
-    """How the estimate came about: its trace against the iteration, on a logarithmic scale where it is positive."""
+def estimate_trace(estimate: Estimate, *, ax: Axes | None = None) -> Axes:
+    """How the estimate came about: log-odds of a few parameters against the iteration, and where they ended."""
     ax = axes_or_new(ax, figsize=(7, 2.6))
-    trace = np.asarray(estimate.trace, dtype=float)
-    values = trace if trace.ndim == 1 else trace[:, -1]
-    ax.plot(np.arange(1, len(values) + 1), values, lw=0.8, color=COLOURS[0])
-    if len(values) and (values > 0).all():
-        ax.set_yscale("log")
+    trace = estimate.trace
+    for k, j in enumerate(trace.tracked):
+        colour = COLOURS[k % len(COLOURS)]
+        ax.plot(trace.iteration, trace.log_odds[:, k], lw=0.8, color=colour)
+        ax.axhline(estimate.log_odds[j], lw=0.6, ls=":", color=colour)
     state = "converged" if estimate.converged else "not converged"
-    ax.set(xlabel="iteration", ylabel="size of the step, in sds")
-    ax.set_title(f"{estimate.algorithm}: {state}, {estimate.iterations} iterations", fontsize=9)
+    ax.set(xlabel="iteration", ylabel="log-odds")
+    ax.set_title(
+        f"{estimate.algorithm}: {state}, {estimate.iterations} iterations, {estimate.seconds:.2f} s", fontsize=9
+    )
     return ax
