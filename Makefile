@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: demo test quick lint types imports check slow benchmarks clean
+.PHONY: demo test quick lint types imports check readme slow clean
 
 demo: .venv/.core
 	@$(BIN)/mrfbayes demo
@@ -27,6 +27,9 @@ imports: .venv/.test
 
 check: .venv/.test
 	$(PYTEST) -n 2 --dist loadfile
+
+readme: .venv/.core
+	$(BIN)/python benchmarks/readme_table.py
 
 slow: .venv/.test
 	$(PYTEST) tests/slow

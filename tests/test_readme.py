@@ -1,0 +1,61 @@
+"""What the README claims is what the package does."""
+
+import re
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+import mrfbayes as mb
+from mrfbayes.cli.demo import comparison_rows, paper_comparison
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+from readme_table import README, rows_in  # noqa: E402
+
+TEXT = README.read_text(encoding="utf-8")
+
+
+def value(cell):
+    """(number, its error) of a cell such as "0.031 ± 0.004" or "24%"."""
+    parts = [float(part.strip().rstrip("%")) for part in cell.split("±")]
+    return parts[0], parts[1] if len(parts) > 1 else 0.0
+
+
+@pytest.fixture(scope="module")
+def table():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mb.MRFWarning)
+        return comparison_rows(paper_comparison(progress=False).table)
+
+
+def test_the_comparison_table_is_reproduced(table):
+    """Same seed, same draws on one platform; elsewhere the numbers agree within their Monte-Carlo errors."""
+    stated = rows_in(TEXT)
+    assert [row[:2] for row in table] == [row[:2] for row in stated]
+    for ours, theirs in zip(table, stated, strict=True):
+        for column in (2, 3):
+            (a, error_a), (b, error_b) = value(ours[column]), value(theirs[column])
+            assert abs(a - b) <= 4 * max(error_a, error_b) + 0.0015, (ours[0], column, a, b)
+        assert abs(value(ours[4])[0] - value(theirs[4])[0]) <= 3, ours[0]
+
+
+def test_the_comparison_would_notice_a_wrong_number(table):
+    exact = next(row for row in table if row[0].startswith("pseudo"))
+    mean, error = value(exact[3])
+    assert abs(mean - 1.0) > 4 * error + 0.0015  # pseudolikelihood's sd is not the exact one, and the table shows it
+
+
+def test_both_commands_are_those_of_the_makefile_and_of_ci():
+    commands = set(re.findall(r"^make (\w+)", TEXT, re.MULTILINE))
+    makefile = (ROOT / "Makefile").read_text()
+    assert {"demo", "test"} <= commands
+    for command in commands:
+        assert re.search(rf"^{command}:", makefile, re.MULTILINE)
+    assert "make test" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_every_picture_is_there():
+    for name in re.findall(r"!\[.*?\]\((.*?)\)", TEXT):
+        assert (ROOT / name).is_file(), name
