@@ -10,7 +10,7 @@ import platform
 import time
 import warnings as python_warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -19,11 +19,14 @@ import numpy as np
 from mrfbayes import __version__
 from mrfbayes.data.counts import Statistics, count
 from mrfbayes.errors import CostError, InputError, MRFWarning
+from mrfbayes.exact import is_feasible
+from mrfbayes.independence import TRUSTED_K, corrected, make_proposal, pool, summary_details
 from mrfbayes.methods import Row, check_options, method_row
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model
 from mrfbayes.posterior import Posterior
 from mrfbayes.priors import Prior
+from mrfbayes.recursions import recursion
 from mrfbayes.run.driver import ChainRun, run_chains
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import ChainTask, State
@@ -32,6 +35,9 @@ from mrfbayes.streams import Seed, child, generator, kernel_state, seed_sequence
 PRINTED_VARIANCE = 0.001  # sigma_Q^2, Sec. 3.3
 DENSE_LIMIT = 600  # parameters up to which the proposal learns a full covariance
 KEPT_DRAWS = 2_000  # draws a chain that thinning leaves by default
+INDEPENDENT_STEPS = 5_000  # proposals a chain by default, where nearly all are accepted
+CELL_SECONDS = 1e-9  # one cell of a table in one evaluation of log Z
+AUTO_PROPOSALS, AUTO_SECONDS = 25_000, 60.0  # "auto" is exact where that many evaluations take no longer
 MAX_STEPS = 10**11  # months on any machine
 MAX_DRAW_BYTES = 8 * 2**30
 PROPOSALS = ("adapted", "printed")
@@ -47,6 +53,7 @@ class _Plan:
     thin: int
     proposal: str
     start: Any
+    is_default_start: bool
 
 
 def sample(
@@ -89,19 +96,37 @@ def sample(
     workers : processes over which the chains are spread
     checkpoint : file from which a killed run goes on; a finished one is continued by asking for more steps
     seconds : time budget; what is drawn by then is the result, marked partial
-    engine : "mh", or "direct" where the method can draw independently (then the default)
+    engine : "mh"; "direct" where the method can draw independently (then the default); "independence" for "exact": proposals
+        from the calibrated posterior, corrected (the default, unless they fit badly)
     estimate : an estimate to use instead of making one
     method_options : options of the method
     """
     statistics = count(model, x)
-    row = method_row("exact" if method == "auto" else method)
+    chosen, reason = choose_method(model) if method == "auto" else (method, "")
+    row = method_row(chosen)
     check_options(row, method_options)
     seed = seed_sequence(rng)
     problem = Problem(model, statistics, Prior(model, prior), seed, estimate, progress)
-    plan = _plan(model, statistics, steps, warmup, chains, thin, proposal, start, seconds)
     started = time.perf_counter()
     prepared: Prepared = row.prepare(problem, **method_options)
-    engine = _engine(engine, row, prepared, problem)
+    if reason:
+        prepared = replace(prepared, details={**prepared.details, "auto": reason})
+    plan = _plan(model, statistics, steps, warmup, chains, thin, proposal, start, seconds)
+    engine = _engine(engine, row, prepared, problem, plan)
+    shape = None
+    if engine.startswith("independence"):
+        candidate = make_proposal(problem, prepared)
+        if candidate.is_trusted:
+            prepared = corrected(prepared, candidate)
+            plan = replace(plan, steps=plan.steps if steps else INDEPENDENT_STEPS, warmup=0, proposal="independent")
+            plan = replace(plan, thin=plan.thin if thin else max(1, plan.steps // KEPT_DRAWS))
+        else:
+            engine, shape = "mh", candidate.theta_factor()
+            text = (
+                f"the calibrated proposals fit badly (Pareto k = {candidate.pareto_k:.2f} > {TRUSTED_K}): adaptive MH ran "
+                "instead."
+            )
+            prepared = replace(prepared, warnings=(*prepared.warnings, text))
     settings = {
         "method": row.key,
         "options": {**row.options, **method_options},
@@ -116,10 +141,21 @@ def sample(
     }
     if engine == "direct":
         return _direct(row, problem, prepared, plan, settings, time.perf_counter() - started)
-    states = _initial_states(problem, prepared, plan)
+    states = _initial_states(problem, prepared, plan, shape)
     preparation = time.perf_counter() - started
     run = _chains(row, problem, prepared, plan, states, settings, workers, checkpoint, seconds, progress)
     return _posterior(row, problem, prepared, plan, settings, run, preparation)
+
+
+def choose_method(model: Model) -> tuple[str, str]:
+    """The method that "auto" stands for, and why."""
+    if not is_feasible(model):
+        return "calibrated", "calibrated: the partition function is out of reach (its tables would not fit)"
+    width = recursion(model).width
+    seconds = recursion(model).n_bytes / 8 * CELL_SECONDS * AUTO_PROPOSALS
+    if seconds > AUTO_SECONDS:
+        return "calibrated", f"calibrated: exact would take about {seconds:.0f} s (treewidth {width})"
+    return "exact", f"exact: the partition function is cheap here (treewidth {width})"
 
 
 def _whole(name: str, value: Any, least: int) -> int:
@@ -159,6 +195,7 @@ def _plan(
             f"{chains} chains of {steps // thin} draws of {p} parameters need {kept / 2**30:.1f} GiB: raise thin= to "
             f"at least {math.ceil(thin * kept / MAX_DRAW_BYTES)}; means and sds use all steps anyway."
         )
+    is_default_start = start is None
     if start is None:
         start = "half" if proposal == "printed" else "dispersed"
     if isinstance(start, str):
@@ -166,12 +203,18 @@ def _plan(
             raise InputError(f"start = {start!r}: choose 'dispersed', 'mle', 'half', or give theta.")
     else:
         start = model.theta(start, "start")
-    return _Plan(steps, warmup, chains, thin, proposal, start)
+    return _Plan(steps, warmup, chains, thin, proposal, start, is_default_start)
 
 
-def _engine(engine: str | None, row: Row, prepared: Prepared, problem: Problem) -> str:
-    allowed = ["mh"] + (["direct"] if prepared.draw is not None else [])
+def _engine(engine: str | None, row: Row, prepared: Prepared, problem: Problem, plan: _Plan) -> str:
+    allowed = ["mh"] if prepared.view is not None else []
+    if prepared.draw is not None:
+        allowed.append("direct")
+    if row.key == "exact" and problem.prior.custom is None and problem.model.n_parameters <= DENSE_LIMIT:
+        allowed.append("independence")
     chosen = allowed[-1] if engine is None else engine
+    if engine is None and chosen == "independence" and (plan.proposal == "printed" or not plan.is_default_start):
+        chosen = "mh"  # a proposal or a start was asked for: only a random walk has those
     if chosen not in allowed:
         raise InputError(
             f"engine = {engine!r} is not available for method {row.key!r} with prior {problem.prior}: choose one of "
@@ -194,7 +237,10 @@ def typical_spread(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(centre), 1.0 / np.sqrt(information)
 
 
-def _initial_states(problem: Problem, prepared: Prepared, plan: _Plan) -> list[State]:
+def _initial_states(
+    problem: Problem, prepared: Prepared, plan: _Plan, shape: np.ndarray | None = None
+) -> list[State]:
+    """A state a chain; ``shape`` is a lower Cholesky factor that the random walk starts with, where one is known."""
     from mrfbayes.kernels import chain
 
     model, p = problem.model, problem.model.n_parameters
@@ -221,6 +267,8 @@ def _initial_states(problem: Problem, prepared: Prepared, plan: _Plan) -> list[S
             at = model.chart.theta(centre)
             scale = np.maximum(at * (1 - at) * sd, 1e-12)
             spread[np.arange(p) if is_dense else 0, np.arange(p)] = scale
+            if shape is not None and is_dense:
+                spread[:] = shape.T
         numbers = np.zeros(chain.N_NUMBERS)
         numbers[chain.LOG_TARGET] = np.nan
         numbers[chain.LOG_SCALE] = 0.0 if plan.proposal == "printed" else math.log(2.38 / math.sqrt(max(p, 1)))
@@ -274,7 +322,8 @@ def _chains(
     is_dense = states[0]["spread"].shape[0] > 1
     chain_settings = ChainSettings(plan.warmup, plan.thin, int(plan.proposal == "adapted"), int(is_dense))
     carried = tuple(name.removeprefix("view.") for name in states[0] if name.startswith("view."))
-    task = ChainTask(prepared.view, problem.prior.view, chain_settings, prepared.is_ratio, carried)
+    is_independent = plan.proposal == "independent"
+    task = ChainTask(prepared.view, problem.prior.view, chain_settings, prepared.is_ratio, carried, is_independent)
 
     def explain(number: int, state: State) -> str:
         j = int(np.argmin(np.minimum(state["proposal"], 1 - state["proposal"])))
@@ -332,7 +381,7 @@ def _posterior(
         method=row.key,
         label=row.label,
         target=row.target,
-        engine="mh",
+        engine=str(settings["engine"]),
         steps=steps,
         warmup=plan.warmup,
         thin=plan.thin,
@@ -350,6 +399,10 @@ def _posterior(
             "resumed_steps": run.resumed_steps,
         },
     )
+    if plan.proposal == "independent" and steps:
+        weighted = pool(run.states)
+        details = {**posterior.details, **summary_details(weighted)}
+        posterior = replace(posterior, mean=weighted.mean, sd=weighted.sd, details=details)
     return _with_doubts(posterior)
 
 
@@ -367,6 +420,7 @@ def _direct(
     size = max(plan.steps // plan.thin, 1)
     drawn = prepared.draw(plan.chains * size, child(problem.seed, "direct"))
     draws = drawn.reshape(plan.chains, size, -1)
+    mean, sd = prepared.moments or (draws.mean(axis=(0, 1)), draws.std(axis=(0, 1), ddof=1))
     found = [*problem.statistics.warnings, *prepared.warnings]
     if problem.has_estimate:
         found += list(getattr(problem.estimate, "warnings", ()))
@@ -374,8 +428,8 @@ def _direct(
         model=problem.model,
         draws=draws,
         log_likelihood=np.zeros(draws.shape[:2]),
-        mean=draws.mean(axis=(0, 1)),
-        sd=draws.std(axis=(0, 1), ddof=1),
+        mean=mean,
+        sd=sd,
         method=row.key,
         label=row.label,
         target=row.target,
@@ -396,16 +450,19 @@ def _direct(
 
 def _with_doubts(posterior: Posterior) -> Posterior:
     """The same posterior with what its diagnostics say added to its warnings, and said aloud."""
-    from dataclasses import replace
-
     doubts = []
     if posterior.acceptance is not None and posterior.steps:
         rate = float(posterior.acceptance.mean())
-        if rate < 0.01 or rate > 0.99:
+        if rate < 0.01 or (rate > 0.99 and posterior.engine != "independence"):
             doubts.append(
                 f"{rate:.2%} of the proposals were accepted: below 1 % the chain hardly moves, above 99 % its steps "
                 "are too small; use proposal='adapted' or a longer warm-up."
             )
+    k = float(posterior.details.get("pareto_k", 0.0))
+    if k > TRUSTED_K:
+        doubts.append(
+            f"Pareto k of the importance weights is {k:.2f}, above {TRUSTED_K}: mean and sd may be off; use engine='mh'."
+        )
     if posterior.draws.shape[1] >= 8 and posterior.model.n_parameters:
         worst = float(np.nanmax(posterior.r_hat)) if np.isfinite(posterior.r_hat).any() else math.inf
         smallest = float(np.nanmin(posterior.ess)) if np.isfinite(posterior.ess).any() else 0.0

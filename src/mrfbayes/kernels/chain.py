@@ -168,7 +168,7 @@ def _adapt(settings, state, acceptance):
 
 
 @kernel
-def _finish_step(settings, state, accepted, acceptance, kept_draws):
+def finish_step(settings, state, accepted, acceptance, kept_draws):
     """Book-keeping after the decision: position, counters, adaptation, moments, and the draw where one is due."""
     counters = state.counters
     if accepted:
@@ -217,7 +217,7 @@ def run_likelihood(view, prior, settings, state, kept_draws, n_steps):
                 numbers[LOG_LIKELIHOOD] = log_value
         else:
             counters[OUTSIDE] += 1
-        _finish_step(settings, state, accepted, acceptance, kept_draws)
+        finish_step(settings, state, accepted, acceptance, kept_draws)
 
 
 @kernel
@@ -243,4 +243,4 @@ def run_ratio(view, prior, settings, state, kept_draws, n_steps):
             settle(view, accepted)
         else:
             counters[OUTSIDE] += 1
-        _finish_step(settings, state, accepted, acceptance, kept_draws)
+        finish_step(settings, state, accepted, acceptance, kept_draws)

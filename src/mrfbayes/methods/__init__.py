@@ -41,6 +41,7 @@ REGISTRY: dict[str, Row] = {
     row.key: row
     for row in (
         Row("exact", "Exact-L", "exact", "exact", "the likelihood itself, log Z by recursion"),
+        Row("calibrated", "Calibrated", "approximate", "calibrated", "calibrated coins: location, spread and skewness"),
         Row("mle", "MLE-L", "approximate", "mle", "MLE-induced likelihood: a coin per factor, joined by a copula"),
         Row("pseudo", "Pseudo-L", "approximate", "pseudo", "pseudolikelihood: the product of all full conditionals"),
         Row("laplace", "Laplace-L", "approximate", "laplace", "a quadratic log-likelihood at the estimate"),

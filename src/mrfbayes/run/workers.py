@@ -38,6 +38,7 @@ class ChainTask:
     settings: Any
     is_ratio: bool
     carried: tuple[str, ...]
+    is_independent: bool = False  # proposals that do not depend on where the chain is
 
 
 def advance(task: ChainTask, state: State, n_steps: int) -> Chunk:
@@ -50,7 +51,9 @@ def advance(task: ChainTask, state: State, n_steps: int) -> Chunk:
     first = int(chain_state.counters[chain.KEPT])
     rows = n_steps // task.settings.n_thin + 1
     kept = chain.KeptDraws(np.empty((rows, chain_state.theta.size)), np.empty(rows), first)
-    run = chain.run_ratio if task.is_ratio else chain.run_likelihood
+    run: Any = chain.run_ratio if task.is_ratio else chain.run_likelihood
+    if task.is_independent:
+        from mrfbayes.kernels.independence import run_independent as run
     with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
         run(view, task.prior, task.settings, chain_state, kept, n_steps)
     count = int(chain_state.counters[chain.KEPT]) - first

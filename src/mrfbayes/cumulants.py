@@ -1,0 +1,61 @@
+"""The sufficient statistics of a field at one w, as `mrfbayes.calibration` asks for them: exactly."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from mrfbayes import exact
+from mrfbayes.model.field import Model
+
+
+def row_statistics(model: Model, rows: np.ndarray) -> np.ndarray:
+    """s of every row of ``rows`` (k, d), as (k, p) floats."""
+    chart = model.chart
+    out = np.zeros((model.n_parameters, len(rows)))
+    columns = np.ascontiguousarray(rows.T)
+    for group in model.groups:
+        cells = group.table[tuple(columns[group.scope[:, axis]] for axis in range(group.arity))]
+        untied = np.unique(group.block).size == group.block.size
+        for outcome in range(1 if group.is_score else group.sides - 1):
+            values = cells if group.is_score else cells == outcome
+            place = chart.offset[group.block] + outcome
+            if untied:
+                out[place] += values
+            else:
+                np.add.at(out, place, values)
+    return np.ascontiguousarray(out.T)
+
+
+def indicators(model: Model) -> np.ndarray:
+    """(p,) whether each statistic is always 0 or 1."""
+    return np.asarray((model.chart.tosses == 1)[model.chart.block_of])
+
+
+class ExactCumulants:
+    """Mean, covariance, third cumulants and samples by exact recursion."""
+
+    def __init__(self, model: Model, w: np.ndarray) -> None:
+        self._model = model
+        self._w = w
+        self.is_indicator = indicators(model)
+
+    @cached_property
+    def mean(self) -> np.ndarray:
+        """E[s] (p,)."""
+        return exact.moments_w(self._model, self._w)[1]
+
+    @cached_property
+    def covariance(self) -> np.ndarray:
+        """Cov[s] (p, p)."""
+        return exact.covariance_w(self._model, self._w)
+
+    def contract_third(self, directions: np.ndarray) -> np.ndarray:
+        """kappa[s, v.s, v.s] (k, p) for every row v of ``directions`` (k, p)."""
+        along = exact.cumulants_along(self._model, self._w, np.ascontiguousarray(directions))
+        return np.array([second for _, second in along]).reshape(directions.shape)
+
+    def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
+        """Statistics (n, p) of independent samples."""
+        return row_statistics(self._model, exact.sample_exact(self._model, self._w, n, seed))
