@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal t
     from mrfbayes.data.counts import Statistics, count
     from mrfbayes.errors import CostError, InputError, MRFWarning, SamplingError
     from mrfbayes.estimate import estimate
+    from mrfbayes.evidence import evidence
     from mrfbayes.exact import expected_counts, fisher_information, log_partition
     from mrfbayes.likelihood import likelihood
     from mrfbayes.model.build import graph, grid
@@ -44,6 +45,7 @@ _PLACES = {
     "sample": "sampling",
     "Posterior": "posterior",
     "compare": "compare",
+    "evidence": "evidence",
     "load": "posterior",
     "predictive_check": "predictive",
     "InputError": "errors",
@@ -69,6 +71,7 @@ __all__ = [
     "count",
     "datasets",
     "estimate",
+    "evidence",
     "expected_counts",
     "fisher_information",
     "graph",

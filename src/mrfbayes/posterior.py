@@ -55,6 +55,7 @@ class Posterior:
     warnings: tuple[str, ...] = ()
     partial: bool = False
     details: Mapping[str, Any] = field(default_factory=dict)
+    problem: Any = field(default=None, repr=False)  # model, data and prior, for what is computed later; not saved
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -105,6 +106,18 @@ class Posterior:
             },
             index=pd.Index(self.parameters, name="parameter"),
         )
+
+    def edges(self) -> pd.DataFrame:
+        """A row per edge: posterior mean and sd of theta, and what the data say about its presence and sign.
+
+        Columns: ``mean``, ``sd``; ``positive``, the posterior probability that the first outcome (agreement, both one) is
+        the heavier one; ``log_bf10``, the natural log of the Bayes factor for the edge against its absence given the rest
+        of the graph; ``log_bf10_error``, its Monte-Carlo standard error; ``pareto_k``, below 0.7 where that error can
+        be trusted. ``attrs["source"]`` says whether Bayes factors are corrected by the exact likelihood or read off coins.
+        """
+        from mrfbayes.edges import edges_table
+
+        return edges_table(self, self.problem)
 
     def to_arviz(self) -> xr.DataTree:
         """The draws as a DataTree (groups "posterior" and "sample_stats"), what ArviZ, PyMC and NumPyro users open."""

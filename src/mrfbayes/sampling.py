@@ -398,6 +398,7 @@ def _posterior(
             "outside": (counters[:, chain.OUTSIDE] / np.maximum(counters[:, chain.STEP], 1)).tolist(),
             "resumed_steps": run.resumed_steps,
         },
+        problem=problem,
     )
     if plan.proposal == "independent" and steps:
         weighted = pool(run.states)
@@ -445,6 +446,7 @@ def _direct(
         n=problem.statistics.n,
         warnings=tuple(dict.fromkeys(found)),
         details=dict(prepared.details),
+        problem=problem,
     )
 
 

@@ -66,6 +66,18 @@ def correlate(factor, normals, out):
             out[i] += normals[j] * factor[j, i]
 
 
+@kernel(inline="always")
+def _quantile(cells, z):
+    """Value of a coin's table at z, and its slope per cell; straight on beyond the ends."""
+    x = (z + Z_MAX) * (N_CELLS / (2.0 * Z_MAX))
+    k = min(max(np.int64(x), 0), N_CELLS - 1)
+    x -= k
+    c0, c1, c2, c3 = cells[k, 0], cells[k, 1], cells[k, 2], cells[k, 3]
+    inside = min(max(x, 0.0), 1.0)
+    slope = c1 + inside * (2.0 * c2 + inside * 3.0 * c3)
+    return c0 + inside * (c1 + inside * (c2 + inside * c3)) + (x - inside) * slope, slope
+
+
 @kernel
 def draw_log_odds(copula, normals, out):
     """w into ``out`` from standard normals; returns log q(w)."""
@@ -75,17 +87,7 @@ def draw_log_odds(copula, normals, out):
     product = 1.0
     for j in range(out.size):
         total -= 0.5 * normals[j] * normals[j]
-        x = (out[j] + Z_MAX) * per_unit
-        k = min(max(np.int64(x), 0), N_CELLS - 1)
-        x -= k
-        c0, c1, c2, c3 = copula.cells[j, k, 0], copula.cells[j, k, 1], copula.cells[j, k, 2], copula.cells[j, k, 3]
-        if x < 0.0 or x > 1.0:
-            edge = 0.0 if x < 0.0 else 1.0
-            slope = c1 + edge * (2.0 * c2 + edge * 3.0 * c3)
-            out[j] = c0 + edge * (c1 + edge * (c2 + edge * c3)) + (x - edge) * slope
-        else:
-            slope = c1 + x * (2.0 * c2 + x * 3.0 * c3)
-            out[j] = c0 + x * (c1 + x * (c2 + x * c3))
+        out[j], slope = _quantile(copula.cells[j], out[j])
         product *= slope * per_unit
         if product < 1e-200 or product > 1e200:
             total -= math.log(product)
@@ -205,3 +207,29 @@ def run_independent(view, prior, settings, state, kept_draws, n_steps):
             numbers[LOG_TARGET] = log_weight
             numbers[LOG_LIKELIHOOD] = log_value
         finish_step(settings, state, accepted, acceptance, kept_draws)
+
+
+@kernel
+def restricted_draws(view, prior, order, fixed_normals, fixed_log_odds, random_state, log_weights):
+    """Log weights of draws of all other log-odds given those of one block, both as densities of log-odds.
+
+    ``order`` (p,) lists the block's parameters first; ``view.copula.factor`` is that of R in this order, and
+    ``fixed_normals`` the eps that give the block its fixed normal scores.
+    """
+    p, k = order.size, fixed_normals.size
+    normals, scores, theta = np.empty(p), np.empty(p), np.empty(p)
+    per_unit = N_CELLS / (2.0 * Z_MAX)
+    for i in range(log_weights.size):
+        fill_normal(random_state, normals)
+        normals[:k] = fixed_normals
+        correlate(view.copula.factor, normals, scores)
+        log_q = view.copula.log_constant
+        view.log_odds[order[:k]] = fixed_log_odds
+        for a in range(k, p):
+            value, slope = _quantile(view.copula.cells[order[a]], scores[a])
+            view.log_odds[order[a]] = value
+            log_q -= 0.5 * normals[a] * normals[a] + math.log(slope * per_unit)
+        jacobian = theta_into(view.copula.offset, view.log_odds, theta)
+        log_weights[i] = -math.inf
+        if is_inside(prior.offset, theta):
+            log_weights[i] = log_likelihood(view.target, theta) + log_prior(prior, theta) + jacobian - log_q
