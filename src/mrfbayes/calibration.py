@@ -9,7 +9,8 @@ With L the log posterior in log-odds w, mode :math:`\hat w`, S the inverse of mi
 
 are the third cumulant, the shift of the mean from the mode, and the covariance to one loop. L's derivatives are -n times
 the field's cumulants plus those of the prior. kappa and delta come from directional derivatives of the expected
-statistics, exactly; the loop terms, which are small, from exact samples: with P = S D and Q = D'SD
+statistics, exactly; the loop terms, which are small, from exact samples (or, on
+small fields, from all configurations): with P = S D and Q = D'SD
 
 .. math::
     S_{aj} S_{bk} \kappa_{abcd} S_{cd} = E[P_j P_k (Q - E Q)] - 2 (SCSCS)_{jk}, \qquad
@@ -33,8 +34,10 @@ _NEWTON_STEPS = 100
 _TOLERANCE = 1e-9  # posterior sds
 _HALVINGS = 40
 _DIFFERENCE = 1e-4  # log-odds, for derivatives of the Hessian of a die's prior
-LOOP_SAMPLES = 32_768
-PAIR_SAMPLES = 8_192  # of them in the sum over pairs
+LOOP_NOISE = 1e-3  # of a variance, the largest: sampling stops there
+LOOP_SAMPLES = 262_144  # or after so many samples
+POLARISED_CELLS = 1e9  # table cells of directional derivatives up to which the sum over pairs is done exactly
+PAIR_SAMPLES = 16_384  # of them in the sum over pairs
 _BATCH = 4_096
 
 
@@ -44,12 +47,16 @@ class Cumulants(Protocol):
     mean: np.ndarray
     covariance: np.ndarray
     is_indicator: np.ndarray  # (p,) whether s_j is always 0 or 1
+    direction_cells: float  # table cells that one directional derivative goes through
 
     def contract_third(self, directions: np.ndarray) -> np.ndarray:
         """kappa[s, v.s, v.s] (k, p) for every row v of ``directions`` (k, p)."""
 
     def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
         """Statistics (n, p) of independent samples."""
+
+    def states(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Statistics (k, p) and probabilities (k,) of all configurations, where they are few."""
 
 
 @dataclass(frozen=True)
@@ -192,14 +199,14 @@ class ThirdOrder:
     ----------
     third : (p,) kappa, the third cumulants
     shift : (p,) delta, mean minus mode
-    trace : (p,) the field's kappa_abc S_ab
+    trace_terms : (p, p) row k is the field's kappa[., c_k, c_k], c_k the columns of a factor of S
     along : (p, p) row j is the field's kappa[., P_j, P_j]
     tensors : the prior's own derivatives
     """
 
     third: np.ndarray
     shift: np.ndarray
-    trace: np.ndarray
+    trace_terms: np.ndarray
     along: np.ndarray
     tensors: PriorTensors
 
@@ -211,9 +218,9 @@ def third_order(mode: Mode, n: float, prior: Prior) -> ThirdOrder:
     along = mode.cumulants.contract_third(spread)
     third = ((-n * along + tensors.contract(spread, spread)) * spread).sum(axis=1)
     columns = np.ascontiguousarray(mode.factor.T)
-    trace = mode.cumulants.contract_third(columns).sum(axis=0)
-    shift = 0.5 * spread @ (-n * trace + tensors.contract(columns, columns).sum(axis=0))
-    return ThirdOrder(third, shift, trace, along, tensors)
+    trace_terms = mode.cumulants.contract_third(columns)
+    shift = 0.5 * spread @ (-n * trace_terms.sum(axis=0) + tensors.contract(columns, columns).sum(axis=0))
+    return ThirdOrder(third, shift, trace_terms, along, tensors)
 
 
 def one_loop(
@@ -236,8 +243,8 @@ def one_loop(
     skew = np.where(mode.cumulants.is_indicator, 1 - 2 * mean, 0.0)
     known = np.where(mode.cumulants.is_indicator, diagonal, 0.0)
 
-    squared, pair_terms = _sampled_loops(mode, known, seed, samples, pairs)
-    squared[np.diag_indices_from(squared)] += known**2 * skew * order.trace
+    squared, pair_terms = _sampled_loops(mode, order, known, n, seed, samples, pairs)
+    squared[np.diag_indices_from(squared)] += known**2 * skew * order.trace_terms.sum(axis=0)
     pair_terms += (s @ field * skew * known) @ (s @ field * skew * known).T
 
     fourth = -n * (squared - 2 * scs @ field @ s) + s @ tensors.fourth @ s
@@ -254,36 +261,90 @@ def one_loop(
 
 
 def _sampled_loops(
-    mode: Mode, known: np.ndarray, seed: np.random.SeedSequence, samples: int, pairs: int
+    mode: Mode,
+    order: ThirdOrder,
+    known: np.ndarray,
+    n: float,
+    seed: np.random.SeedSequence,
+    samples: int,
+    pairs: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """E[P_j P_k (Q - E Q)] and E[P_j P'_k (D'SD')^2] less what the squares of single statistics explain."""
     s, cumulants = mode.covariance, mode.cumulants
     expected = float(np.einsum("ab,ab->", s, cumulants.covariance))
-    squared, own, kept, done = np.zeros_like(s), np.zeros(len(s)), [], 0
-    for batch in range(-(-samples // _BATCH)):
-        size = min(_BATCH, samples - done)
-        d = cumulants.draw(size, child(seed, batch)) - cumulants.mean
-        projected = d @ s
-        q = np.einsum("ij,ij->i", d, projected) - expected
-        squared += projected.T @ (q[:, None] * projected)
-        own += q @ (d * d)
-        done += size
-        if done <= pairs:
-            kept.append((d, projected))
-    squared /= done
-    squared[np.diag_indices_from(squared)] -= known**2 * own / done
-    d, projected = (np.concatenate(part) for part in zip(*kept, strict=True))
-    half = len(d) // 2
+    states = cumulants.states()
+    if states is not None:  # few enough to sum over all of them: no noise
+        d, probability = states[0] - cumulants.mean, states[1]
+        squared = _squared(d, probability, s, expected, known)
+        half = d, d @ s * probability[:, None]
+        return squared, _pair_products(half, half, s, known)
+    polarised = _polarised_products(mode, order.trace_terms, known)
+    if polarised is not None:
+        pairs = 0
+    squared, kept, done = [], [], 0
+    while done < samples:
+        d = cumulants.draw(_BATCH, child(seed, done // _BATCH)) - cumulants.mean
+        squared.append(_squared(d, np.full(_BATCH, 1 / _BATCH), s, expected, known))
+        if done < pairs:
+            kept.append(d[: pairs - done])
+        done += _BATCH
+        if done >= 8 * _BATCH and done >= pairs:
+            diagonal = np.array([np.diag(part) for part in squared])
+            noise = diagonal.std(axis=0, ddof=1) / np.sqrt(len(squared))
+            if float((0.5 * n * noise / np.diag(s)).max()) < LOOP_NOISE:
+                break
+    if polarised is not None:
+        return np.mean(squared, axis=0), polarised
+    d = np.concatenate(kept)
+    halves = [(part, part @ s / len(part)) for part in (d[: len(d) // 2], d[len(d) // 2 :])]
+    products = _pair_products(halves[0], halves[1], s, known)
+    return np.mean(squared, axis=0), (products + products.T) / 2
+
+
+def _polarised_products(mode: Mode, along_factor: np.ndarray, known: np.ndarray) -> np.ndarray | None:
+    """What `_pair_products` estimates, exactly, where p^2 / 2 directional derivatives are cheap.
+
+    With c_k the columns of a factor of S: sum over k, l of kappa[P_i, c_k, c_l] kappa[P_j, c_k, c_l], and the mixed ones by
+    2 kappa[c_k, c_l] = kappa[c_k + c_l] - kappa[c_k] - kappa[c_l].
+    """
+    s, columns = mode.covariance, mode.factor.T
+    p = len(s)
+    if p * p / 2 * mode.cumulants.direction_cells > POLARISED_CELLS:
+        return None
+    products = along_factor @ s
+    products = products.T @ products
+    for k in range(p - 1):
+        sums = mode.cumulants.contract_third(columns[k] + columns[k + 1 :])
+        mixed = (sums - along_factor[k] - along_factor[k + 1 :]) @ s
+        products += mixed.T @ mixed / 2  # each pair stands for (k, l) and (l, k); the half is that of polarisation, squared
+    field = s @ mode.cumulants.covariance * np.where(mode.cumulants.is_indicator, 1 - 2 * mode.cumulants.mean, 0) * known
+    return np.asarray(products - field @ field.T)
+
+
+def _squared(
+    d: np.ndarray, probability: np.ndarray, s: np.ndarray, expected: float, known: np.ndarray
+) -> np.ndarray:
+    """E[P_j P_k (Q - E Q)] over the rows of ``d``; on the diagonal without ``known``^2 E[D_j^2 (Q - E Q)]."""
+    projected = d @ s
+    q = probability * (np.einsum("ij,ij->i", d, projected) - expected)
+    out = projected.T @ (q[:, None] * projected)
+    out[np.diag_indices_from(out)] -= known**2 * (q @ (d * d))
+    return np.asarray(out)
+
+
+def _pair_products(
+    first: tuple[np.ndarray, np.ndarray], second: tuple[np.ndarray, np.ndarray], s: np.ndarray, known: np.ndarray
+) -> np.ndarray:
+    """E[P_j P'_k ((D'SD')^2 - sum of known^2 D_i^2 D'_i^2)]; each side is D and P times the rows' probabilities."""
     products = np.zeros_like(s)
-    explained = known * d[half:] ** 2
-    for start in range(0, half, 1024):
-        here = slice(start, min(start + 1024, half))
-        kernel = projected[here] @ d[half:].T
+    explained = known * second[0] ** 2
+    for start in range(0, len(first[0]), 1024):
+        d, weighted = (part[start : start + 1024] for part in first)
+        kernel = (d @ s) @ second[0].T
         kernel *= kernel
-        kernel -= (known * d[here] ** 2) @ explained.T
-        products += projected[here].T @ (kernel @ projected[half:])
-    products /= half * (len(d) - half)
-    return squared, (products + products.T) / 2
+        kernel -= (known * d**2) @ explained.T
+        products += weighted.T @ (kernel @ second[1])
+    return products
 
 
 def _mixed_cubes(mode: Mode, order: ThirdOrder) -> np.ndarray:

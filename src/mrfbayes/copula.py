@@ -38,10 +38,32 @@ def copula_view(coins: Coins, correlation: np.ndarray, offset: np.ndarray) -> Co
     rise = np.diff(w, axis=1)
     left, right = slope[:, :-1], slope[:, 1:]
     cells = np.stack([w[:, :-1], left, 3 * rise - 2 * left - right, left + right - 2 * rise], axis=2)
-    factor = np.linalg.cholesky(correlation)
-    log_constant = -0.5 * len(factor) * math.log(2 * math.pi) - float(np.log(np.diag(factor)).sum())
-    return CopulaView(
-        np.ascontiguousarray(cells), np.ascontiguousarray(factor.T), np.array(offset, dtype=np.int64), log_constant
+    p = len(correlation)
+    view = CopulaView(
+        np.ascontiguousarray(cells),
+        np.zeros((p, p)),
+        np.arange(p),
+        np.zeros(0),
+        np.zeros(0),
+        np.array(offset, dtype=np.int64),
+        0.0,
+    )
+    return hold(view, correlation, np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
+
+
+def hold(
+    view: CopulaView, correlation: np.ndarray, held: np.ndarray, scores: np.ndarray, log_odds: np.ndarray
+) -> CopulaView:
+    """The distribution of the others given that the parameters ``held`` have these normal scores and log-odds."""
+    p, k = len(correlation), held.size
+    order = np.concatenate([held, np.delete(np.arange(p), held)])
+    factor = np.linalg.cholesky(correlation[np.ix_(order, order)])
+    return view._replace(
+        factor=np.ascontiguousarray(factor.T),
+        order=order,
+        held_normals=np.linalg.solve(factor[:k, :k], scores),
+        held_log_odds=log_odds,
+        log_constant=float(-0.5 * (p - k) * math.log(2 * math.pi) - np.log(np.diag(factor)[k:]).sum()),
     )
 
 

@@ -8,6 +8,9 @@ import numpy as np
 
 from mrfbayes import exact
 from mrfbayes.model.field import Model
+from mrfbayes.recursions import recursion
+
+MAX_LOG2_STATES = 12  # configurations that are summed over rather than sampled
 
 
 def row_statistics(model: Model, rows: np.ndarray) -> np.ndarray:
@@ -40,6 +43,7 @@ class ExactCumulants:
         self._model = model
         self._w = w
         self.is_indicator = indicators(model)
+        self.direction_cells = recursion(model).n_bytes / 8
 
     @cached_property
     def mean(self) -> np.ndarray:
@@ -55,6 +59,17 @@ class ExactCumulants:
         """kappa[s, v.s, v.s] (k, p) for every row v of ``directions`` (k, p)."""
         along = exact.cumulants_along(self._model, self._w, np.ascontiguousarray(directions))
         return np.array([second for _, second in along]).reshape(directions.shape)
+
+    def states(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Statistics (k, p) and probabilities (k,) of all configurations, where they are few."""
+        sizes = self._model.states
+        if np.log2(sizes).sum() > MAX_LOG2_STATES:
+            return None
+        axes = np.meshgrid(*(np.arange(r, dtype=np.uint8) for r in sizes), indexing="ij")
+        statistics = row_statistics(self._model, np.stack([axis.ravel() for axis in axes], axis=1))
+        log_weights = statistics @ self._w
+        weights = np.exp(log_weights - log_weights.max())
+        return statistics, weights / weights.sum()
 
     def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
         """Statistics (n, p) of independent samples."""

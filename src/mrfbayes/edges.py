@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mrfbayes.copula import hold
 from mrfbayes.errors import CostError, InputError
 from mrfbayes.evidence import log_prior_at_no_interaction
-from mrfbayes.independence import Proposal, log_mean_weight, make_proposal, pareto_k
+from mrfbayes.independence import Proposal, log_mean_weight, make_proposal, pareto_k, weigh
 from mrfbayes.methods import method_row
 from mrfbayes.methods.problem import Problem
 from mrfbayes.model.field import Model
@@ -73,8 +74,6 @@ def _corrected(
     proposal: Proposal, problem: Problem, blocks: np.ndarray, draws: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Log BF10, standard error and Pareto k of every block."""
-    from mrfbayes.kernels.independence import restricted_draws
-
     coins, correlation = proposal.calibration.coins, proposal.calibration.correlation
     offset, p = problem.model.chart.offset, len(correlation)
     log_evidence, evidence_error = log_mean_weight(proposal.log_weights)
@@ -83,21 +82,9 @@ def _corrected(
     out = np.empty((3, blocks.size))
     for row, block in enumerate(blocks.tolist()):
         held = np.arange(offset[block], offset[block + 1])
-        order = np.concatenate([held, np.delete(np.arange(p), held)])
-        factor = np.linalg.cholesky(correlation[np.ix_(order, order)])
-        k = held.size
-        rest = np.diag(factor)[k:]
-        view = proposal.view._replace(
-            copula=proposal.view.copula._replace(
-                factor=np.ascontiguousarray(factor.T),
-                log_constant=float(-0.5 * (p - k) * math.log(2 * math.pi) - np.log(rest).sum()),
-            )
-        )
-        normals = np.linalg.solve(factor[:k, :k], score[held])
-        log_weights = np.empty(draws)
+        copula = hold(proposal.view.copula, correlation, held, score[held], np.zeros(held.size))
         state = kernel_state(problem.seed, "edge", block)
-        with np.errstate(over="ignore"):
-            restricted_draws(view, problem.prior.view, order, normals, np.zeros(k), state, log_weights)
+        _, log_weights = weigh(proposal.view._replace(copula=copula), problem, draws, state)
         log_joint, error = log_mean_weight(log_weights)
         out[:, row] = prior_density[block] - (log_joint - log_evidence), error, pareto_k(log_weights)
     out[1] = np.hypot(out[1], evidence_error)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 TRUSTED_K = 0.7  # Vehtari et al. (2024): importance sampling is reliable below it
 PILOT_DRAWS = 2_000
 KEPT_WEIGHTS = 25_000  # log weights that a chain remembers, for Pareto k
-CARRIED = ("log_weights", "sums", "weighted_mean", "weighted_square")
 
 
 @dataclass(frozen=True)
@@ -61,6 +60,7 @@ class Proposal:
                 "sums": sums,
                 "weighted_mean": np.zeros(theta.size),
                 "weighted_square": np.zeros(theta.size),
+                "decisions": kernel_state(seed, "decisions"),
             }
 
         return make
@@ -76,24 +76,25 @@ class Proposal:
 
 def make_proposal(problem: Problem, prepared: Prepared, draws: int = PILOT_DRAWS) -> Proposal:
     """Calibrate, and weigh a first set of draws against the likelihood in ``prepared``."""
-    from mrfbayes.kernels.independence import IndependenceView, weighted_draws
+    from mrfbayes.kernels.independence import IndependenceView
 
     found = calibrate(problem)
     chart = problem.model.chart
     nothing = np.zeros(0)
-    view = IndependenceView(
-        prepared.view,
-        copula_view(found.coins, found.correlation, chart.offset),
-        np.zeros(chart.n_parameters),
-        nothing,
-        nothing.copy(),
-        nothing.copy(),
-        nothing.copy(),
-    )
-    theta, log_weights = np.empty((draws, chart.n_parameters)), np.empty(draws)
-    with np.errstate(over="ignore"):
-        weighted_draws(view, problem.prior.view, kernel_state(problem.seed, "pilot"), theta, log_weights)
+    copula = copula_view(found.coins, found.correlation, chart.offset)
+    view = IndependenceView(prepared.view, copula, nothing, nothing, nothing, nothing, np.zeros(4, dtype=np.uint64))
+    theta, log_weights = weigh(view, problem, draws, kernel_state(problem.seed, "pilot"))
     return Proposal(view, found, theta, log_weights)
+
+
+def weigh(view: IndependenceView, problem: Problem, draws: int, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Draws (k, p) of theta and their log weights (k,), as densities of the log-odds."""
+    from mrfbayes.kernels.independence import weighted_draws
+
+    theta, log_values, log_weights = np.empty((draws, problem.model.n_parameters)), np.empty(draws), np.empty(draws)
+    with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
+        weighted_draws(view.target, view.copula, problem.prior.view, state, theta, log_values, log_weights)
+    return theta, log_weights
 
 
 def corrected(prepared: Prepared, proposal: Proposal) -> Prepared:

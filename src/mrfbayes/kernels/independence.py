@@ -23,18 +23,32 @@ from mrfbayes.kernels.random import fill_normal, uniform
 
 Z_MAX = 8.0  # the table's ends: beyond 1e-15 of the mass quantiles go on in a straight line
 N_CELLS = 64
+BATCH = 512  # proposals drawn at once
 # Places in IndependenceView.sums: the largest log weight so far, and sums relative to it
 TOP, TOTAL, TOTAL_SQUARE, N_WEIGHTS = range(4)
 N_SUMS = 4
 
 
 class CopulaView(NamedTuple):
-    """Coins joined by a Gaussian copula."""
+    """Coins joined by a Gaussian copula; the first k of ``order`` may be held at given values."""
 
     cells: np.ndarray  # (p, N_CELLS, 4) cubic of w in each cell's own coordinate
-    factor: np.ndarray  # (p, p): row j is column j of the Cholesky factor of R
+    factor: np.ndarray  # (p, p): row j is column j of the Cholesky factor of R in the order below
+    order: np.ndarray  # (p,) parameters
+    held_normals: np.ndarray  # (k,) the eps behind the scores of those that are held
+    held_log_odds: np.ndarray  # (k,) their w
     offset: np.ndarray  # (B+1,) of the chart
-    log_constant: float  # -p/2 log 2 pi - log det L
+    log_constant: float  # -(p-k)/2 log 2 pi - log det of the factor of the others
+
+
+class SumsView(NamedTuple):
+    """What a chain of independent proposals carries along; see `IndependenceView`."""
+
+    log_weights: np.ndarray
+    sums: np.ndarray
+    weighted_mean: np.ndarray
+    weighted_square: np.ndarray
+    decisions: np.ndarray
 
 
 class IndependenceView(NamedTuple):
@@ -42,11 +56,11 @@ class IndependenceView(NamedTuple):
 
     target: Any
     copula: CopulaView
-    log_odds: np.ndarray  # (p,) scratch
     log_weights: np.ndarray  # (k,) of the first k proposals
     sums: np.ndarray  # (N_SUMS,)
     weighted_mean: np.ndarray  # (p,) of theta over all proposals
     weighted_square: np.ndarray  # (p,) about it
+    decisions: np.ndarray  # (4,) random state of the decisions: apart, so that a batch of proposals can be drawn ahead
 
 
 @kernel(fastmath={"contract"})
@@ -79,15 +93,20 @@ def _quantile(cells, z):
 
 
 @kernel
-def draw_log_odds(copula, normals, out):
+def draw_log_odds(copula, normals, scores, out):
     """w into ``out`` from standard normals; returns log q(w)."""
-    correlate(copula.factor, normals, out)
+    k = copula.held_normals.size
+    normals[:k] = copula.held_normals
+    correlate(copula.factor, normals, scores)
     per_unit = N_CELLS / (2.0 * Z_MAX)
     total = copula.log_constant
     product = 1.0
-    for j in range(out.size):
-        total -= 0.5 * normals[j] * normals[j]
-        out[j], slope = _quantile(copula.cells[j], out[j])
+    for a in range(k):
+        out[copula.order[a]] = copula.held_log_odds[a]
+    for a in range(k, out.size):
+        total -= 0.5 * normals[a] * normals[a]
+        j = copula.order[a]
+        out[j], slope = _quantile(copula.cells[j], scores[a])
         product *= slope * per_unit
         if product < 1e-200 or product > 1e200:
             total -= math.log(product)
@@ -129,24 +148,26 @@ def theta_into(offset, log_odds, out):
 def draw_theta(copula, random_state, theta):
     """Fill ``theta`` (rows, p) with independent draws."""
     p = theta.shape[1]
-    normals, log_odds = np.empty(p), np.empty(p)
+    normals, scores, log_odds = np.empty(p), np.empty(p), np.empty(p)
     for i in range(theta.shape[0]):
         fill_normal(random_state, normals)
-        draw_log_odds(copula, normals, log_odds)
+        draw_log_odds(copula, normals, scores, log_odds)
         theta_into(copula.offset, log_odds, theta[i])
 
 
 @kernel
-def weighted_draws(view, prior, random_state, theta, log_weights):
-    """Independent draws and the logs of (likelihood times prior) / q, both as densities of theta."""
-    normals, log_odds = np.empty(theta.shape[1]), np.empty(theta.shape[1])
+def weighted_draws(target, copula, prior, random_state, theta, log_values, log_weights):
+    """Independent draws, their log-likelihoods, and the logs of likelihood times prior over q, as densities of w."""
+    p = theta.shape[1]
+    normals, scores, log_odds = np.empty(p), np.empty(p), np.empty(p)
     for i in range(theta.shape[0]):
         fill_normal(random_state, normals)
-        log_q = draw_log_odds(view.copula, normals, log_odds)
-        log_q -= theta_into(view.copula.offset, log_odds, theta[i])
-        log_weights[i] = -math.inf
+        log_q = draw_log_odds(copula, normals, scores, log_odds)
+        jacobian = theta_into(copula.offset, log_odds, theta[i])
+        log_values[i], log_weights[i] = 0.0, -math.inf
         if is_inside(prior.offset, theta[i]):
-            log_weights[i] = log_likelihood(view.target, theta[i]) + log_prior(prior, theta[i]) - log_q
+            log_values[i] = log_likelihood(target, theta[i])
+            log_weights[i] = log_values[i] + log_prior(prior, theta[i]) + jacobian - log_q
 
 
 @kernel
@@ -176,60 +197,39 @@ def _add_weight(view, log_weight, theta):
 
 
 @kernel
-def _propose(view, prior, state):
-    """Draw into ``state.proposal``; returns its log weight and log-likelihood."""
-    fill_normal(state.random, state.normals)
-    log_q = draw_log_odds(view.copula, state.normals, view.log_odds)
-    log_q -= theta_into(view.copula.offset, view.log_odds, state.proposal)
-    if not is_inside(prior.offset, state.proposal):
-        state.counters[OUTSIDE] += 1
-        return -math.inf, 0.0
-    value = log_likelihood(view.target, state.proposal)
-    return value + log_prior(prior, state.proposal) - log_q, value
-
-
-@kernel
-def run_independent(view, prior, settings, state, kept_draws, n_steps):
-    """``n_steps`` steps of independence Metropolis-Hastings; none at all draws the start."""
+def decide(view, settings, state, theta, log_values, log_weights, kept_draws):
+    """Steps of independence Metropolis-Hastings through a batch of proposals."""
     counters, numbers = state.counters, state.numbers
-    if math.isnan(numbers[LOG_TARGET]):
-        numbers[LOG_TARGET], numbers[LOG_LIKELIHOOD] = _propose(view, prior, state)
-        state.theta[:] = state.proposal
-    for _ in range(n_steps):
-        log_weight, log_value = _propose(view, prior, state)
+    for i in range(log_weights.size):
+        log_weight = log_weights[i]
         if math.isnan(log_weight):
             counters[FAILED] = NOT_A_NUMBER
             return
+        if log_weight == -math.inf:
+            counters[OUTSIDE] += 1
+        state.proposal[:] = theta[i]
         _add_weight(view, log_weight, state.proposal)
         acceptance = math.exp(min(0.0, log_weight - numbers[LOG_TARGET]))
-        accepted = uniform(state.random) < acceptance
+        accepted = uniform(view.decisions) < acceptance
         if accepted:
             numbers[LOG_TARGET] = log_weight
-            numbers[LOG_LIKELIHOOD] = log_value
+            numbers[LOG_LIKELIHOOD] = log_values[i]
         finish_step(settings, state, accepted, acceptance, kept_draws)
 
 
-@kernel
-def restricted_draws(view, prior, order, fixed_normals, fixed_log_odds, random_state, log_weights):
-    """Log weights of draws of all other log-odds given those of one block, both as densities of log-odds.
+def run_independent(view, prior, settings, state, kept_draws, n_steps):
+    """``n_steps`` steps of independence Metropolis-Hastings; none at all draws the start.
 
-    ``order`` (p,) lists the block's parameters first; ``view.copula.factor`` is that of R in this order, and
-    ``fixed_normals`` the eps that give the block its fixed normal scores.
+    Not a kernel itself: only `weighted_draws` depends on the method, so only that is compiled for each of them.
     """
-    p, k = order.size, fixed_normals.size
-    normals, scores, theta = np.empty(p), np.empty(p), np.empty(p)
-    per_unit = N_CELLS / (2.0 * Z_MAX)
-    for i in range(log_weights.size):
-        fill_normal(random_state, normals)
-        normals[:k] = fixed_normals
-        correlate(view.copula.factor, normals, scores)
-        log_q = view.copula.log_constant
-        view.log_odds[order[:k]] = fixed_log_odds
-        for a in range(k, p):
-            value, slope = _quantile(view.copula.cells[order[a]], scores[a])
-            view.log_odds[order[a]] = value
-            log_q -= 0.5 * normals[a] * normals[a] + math.log(slope * per_unit)
-        jacobian = theta_into(view.copula.offset, view.log_odds, theta)
-        log_weights[i] = -math.inf
-        if is_inside(prior.offset, theta):
-            log_weights[i] = log_likelihood(view.target, theta) + log_prior(prior, theta) + jacobian - log_q
+    p = state.theta.size
+    if math.isnan(state.numbers[LOG_TARGET]):
+        values, weights = np.empty(1), np.empty(1)
+        weighted_draws(view.target, view.copula, prior, state.random, state.theta.reshape(1, p), values, weights)
+        state.numbers[LOG_TARGET], state.numbers[LOG_LIKELIHOOD] = weights[0], values[0]
+    own = SumsView(view.log_weights, view.sums, view.weighted_mean, view.weighted_square, view.decisions)
+    for start in range(0, n_steps, BATCH):
+        size = min(BATCH, n_steps - start)
+        theta, values, weights = np.empty((size, p)), np.empty(size), np.empty(size)
+        weighted_draws(view.target, view.copula, prior, state.random, theta, values, weights)
+        decide(own, settings, state, theta, values, weights, kept_draws)
