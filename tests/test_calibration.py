@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-from oracles import cumulants
 from scipy.special import digamma, polygamma
 
 import mrfbayes as mb
@@ -13,6 +12,7 @@ from mrfbayes.cumulants import ExactCumulants, row_statistics
 from mrfbayes.kernels.calibration import match_cumulants, match_orders
 from mrfbayes.kernels.polygamma import inverse_trigamma, polygammas
 from mrfbayes.priors import Prior
+from oracles import cumulants
 
 SEED = np.random.SeedSequence(7)
 
@@ -31,7 +31,9 @@ def test_cumulants_of_a_coin_give_the_coin_back():
     _, variance, third = calibration.coin_moments(coins)
     found_a, found_b = np.empty(300), np.empty(300)
     clipped = match_cumulants(variance, third, found_a, found_b)
-    inside = np.array([abs(t) < -0.98 * polygammas(inverse_trigamma(v))[2] for v, t in zip(variance, third, strict=True)])
+    inside = np.array(
+        [abs(t) < -0.98 * polygammas(inverse_trigamma(v))[2] for v, t in zip(variance, third, strict=True)]
+    )
     assert inside.sum() > 150
     assert clipped <= 300 - inside.sum()
     np.testing.assert_allclose(found_a[inside], a[inside], rtol=1e-9)

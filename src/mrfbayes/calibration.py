@@ -7,10 +7,10 @@ With L the log posterior in log-odds w, mode :math:`\hat w`, S the inverse of mi
     \delta_j = \tfrac12 S_{jc} L_{abc} S_{ab}, \qquad
     V = S + S\,[\tfrac12 L_{abcd} S_{cd} + \tfrac12 L_{acd} L_{bef} S_{ce} S_{df} + L_{abc}\delta_c]\,S
 
-are the third cumulant, the shift of the mean from the mode, and the covariance to one loop. L's derivatives are -n times
-the field's cumulants plus those of the prior. kappa and delta come from directional derivatives of the expected
-statistics, exactly; the loop terms, which are small, from exact samples (or, on
-small fields, from all configurations): with P = S D and Q = D'SD
+are the third cumulant, the shift of the mean from the mode, and the covariance to one loop. L's derivatives are -n
+times the field's cumulants plus those of the prior. kappa and delta come from directional derivatives of the expected
+statistics, exactly; the loop terms, which are small, from exact samples (or, on small fields, from all
+configurations): with P = S D and Q = D'SD
 
 .. math::
     S_{aj} S_{bk} \kappa_{abcd} S_{cd} = E[P_j P_k (Q - E Q)] - 2 (SCSCS)_{jk}, \qquad
@@ -44,10 +44,16 @@ _BATCH = 4_096
 class Cumulants(Protocol):
     """The statistics of the field at one w, exactly."""
 
-    mean: np.ndarray
-    covariance: np.ndarray
     is_indicator: np.ndarray  # (p,) whether s_j is always 0 or 1
     direction_cells: float  # table cells that one directional derivative goes through
+
+    @property
+    def mean(self) -> np.ndarray:
+        """E[s] (p,)."""
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """Cov[s] (p, p)."""
 
     def contract_third(self, directions: np.ndarray) -> np.ndarray:
         """kappa[s, v.s, v.s] (k, p) for every row v of ``directions`` (k, p)."""
@@ -82,7 +88,7 @@ class Mode:
 def prior_information(prior: Prior, w: np.ndarray) -> np.ndarray:
     """Minus the prior's Hessian in w, (p, p)."""
     hessian = prior.hessian_w(w)
-    return -(np.diag(hessian) if hessian.ndim == 1 else hessian)
+    return np.asarray(-(np.diag(hessian) if hessian.ndim == 1 else hessian))
 
 
 def find_mode(
@@ -275,13 +281,14 @@ def _sampled_loops(
     states = cumulants.states()
     if states is not None:  # few enough to sum over all of them: no noise
         d, probability = states[0] - cumulants.mean, states[1]
-        squared = _squared(d, probability, s, expected, known)
         half = d, d @ s * probability[:, None]
-        return squared, _pair_products(half, half, s, known)
+        return _squared(d, probability, s, expected, known), _pair_products(half, half, s, known)
     polarised = _polarised_products(mode, order.trace_terms, known)
     if polarised is not None:
         pairs = 0
-    squared, kept, done = [], [], 0
+    squared: list[np.ndarray] = []
+    kept: list[np.ndarray] = []
+    done = 0
     while done < samples:
         d = cumulants.draw(_BATCH, child(seed, done // _BATCH)) - cumulants.mean
         squared.append(_squared(d, np.full(_BATCH, 1 / _BATCH), s, expected, known))
@@ -316,14 +323,16 @@ def _polarised_products(mode: Mode, along_factor: np.ndarray, known: np.ndarray)
     for k in range(p - 1):
         sums = mode.cumulants.contract_third(columns[k] + columns[k + 1 :])
         mixed = (sums - along_factor[k] - along_factor[k + 1 :]) @ s
-        products += mixed.T @ mixed / 2  # each pair stands for (k, l) and (l, k); the half is that of polarisation, squared
-    field = s @ mode.cumulants.covariance * np.where(mode.cumulants.is_indicator, 1 - 2 * mode.cumulants.mean, 0) * known
+        products += (
+            mixed.T @ mixed / 2
+        )  # each pair stands for (k, l) and (l, k); the half is that of polarisation, squared
+    field = (
+        s @ mode.cumulants.covariance * np.where(mode.cumulants.is_indicator, 1 - 2 * mode.cumulants.mean, 0) * known
+    )
     return np.asarray(products - field @ field.T)
 
 
-def _squared(
-    d: np.ndarray, probability: np.ndarray, s: np.ndarray, expected: float, known: np.ndarray
-) -> np.ndarray:
+def _squared(d: np.ndarray, probability: np.ndarray, s: np.ndarray, expected: float, known: np.ndarray) -> np.ndarray:
     """E[P_j P_k (Q - E Q)] over the rows of ``d``; on the diagonal without ``known``^2 E[D_j^2 (Q - E Q)]."""
     projected = d @ s
     q = probability * (np.einsum("ij,ij->i", d, projected) - expected)
@@ -350,7 +359,7 @@ def _pair_products(
 def _mixed_cubes(mode: Mode, order: ThirdOrder) -> np.ndarray:
     """The field's kappa[., P_e, P_f] (m, p) for the entries (b, e, f) of the prior's third derivatives."""
     _, e, f = order.tensors.index
-    cubes = order.along[e].copy()
+    cubes = np.array(order.along[e])
     apart = np.flatnonzero(e != f)
     if apart.size:  # polarisation: 4 k[u, v] = k[u + v, u + v] - k[u - v, u - v]
         u, v = mode.covariance[e[apart]], mode.covariance[f[apart]]
@@ -388,7 +397,7 @@ class Coins:
     @property
     def mean(self) -> np.ndarray:
         """E[w] (p,)."""
-        return coin_moments(self)[0] - self.log_odds_eta
+        return np.asarray(coin_moments(self)[0] - self.log_odds_eta)
 
 
 def coin_moments(coins: Coins) -> np.ndarray:

@@ -140,4 +140,3 @@ def _from_draws(
     out[0] = np.where(coin_block, prior_density[blocks] - halves[0], np.nan)
     out[1] = np.where(coin_block, np.abs(halves[1] - halves[2]) / 2, np.nan)
     return out[0], out[1], out[2]
-

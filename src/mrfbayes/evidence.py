@@ -43,7 +43,9 @@ class Evidence:
     def log_bayes_factor(self, other: Evidence) -> tuple[float, float]:
         """Log Bayes factor of this model against ``other``, and its standard error."""
         if self.data_digest != other.data_digest:
-            raise InputError("the two evidences are of different data: a Bayes factor compares models of the same data.")
+            raise InputError(
+                "the two evidences are of different data: a Bayes factor compares models of the same data."
+            )
         return self.log_evidence - other.log_evidence, math.hypot(self.standard_error, other.standard_error)
 
 

@@ -164,9 +164,7 @@ def pool(states: Sequence[dict[str, np.ndarray]]) -> Weighted:
     variance = (scale @ squares + totals @ (means - mean) ** 2) / total
     log_evidence, error = _log_mean(top, total, square, n)
     kept = [state["view.log_weights"][: int(state["view.sums"][N_WEIGHTS])] for state in states]
-    return Weighted(
-        mean, np.sqrt(variance), n, total**2 / square, log_evidence, error, pareto_k(np.concatenate(kept))
-    )
+    return Weighted(mean, np.sqrt(variance), n, total**2 / square, log_evidence, error, pareto_k(np.concatenate(kept)))
 
 
 def _log_mean(top: float, total: float, square: float, n: int) -> tuple[float, float]:

@@ -110,10 +110,10 @@ class Posterior:
     def edges(self) -> pd.DataFrame:
         """A row per edge: posterior mean and sd of theta, and what the data say about its presence and sign.
 
-        Columns: ``mean``, ``sd``; ``positive``, the posterior probability that the first outcome (agreement, both one) is
-        the heavier one; ``log_bf10``, the natural log of the Bayes factor for the edge against its absence given the rest
-        of the graph; ``log_bf10_error``, its Monte-Carlo standard error; ``pareto_k``, below 0.7 where that error can
-        be trusted. ``attrs["source"]`` says whether Bayes factors are corrected by the exact likelihood or read off coins.
+        Columns: ``mean``, ``sd``; ``positive``, the posterior probability that the first outcome (agreement, both one)
+        is the heavier one; ``log_bf10``, the natural log of the Bayes factor for the edge against its absence given the
+        rest of the graph; ``log_bf10_error``, its Monte-Carlo standard error; ``pareto_k``, below 0.7 where that error
+        can be trusted. ``attrs["source"]`` says whether the exact likelihood corrected them or they were read off coins.
         """
         from mrfbayes.edges import edges_table
 

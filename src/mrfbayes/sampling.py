@@ -96,8 +96,8 @@ def sample(
     workers : processes over which the chains are spread
     checkpoint : file from which a killed run goes on; a finished one is continued by asking for more steps
     seconds : time budget; what is drawn by then is the result, marked partial
-    engine : "mh"; "direct" where the method can draw independently (then the default); "independence" for "exact": proposals
-        from the calibrated posterior, corrected (the default, unless they fit badly)
+    engine : "mh"; "direct" where the method can draw independently (then the default); "independence" for "exact":
+        proposals from the calibrated posterior, corrected (the default, unless they fit badly)
     estimate : an estimate to use instead of making one
     method_options : options of the method
     """
@@ -123,8 +123,8 @@ def sample(
         else:
             engine, shape = "mh", candidate.theta_factor()
             text = (
-                f"the calibrated proposals fit badly (Pareto k = {candidate.pareto_k:.2f} > {TRUSTED_K}): adaptive MH ran "
-                "instead."
+                f"the calibrated proposals fit badly (Pareto k = {candidate.pareto_k:.2f} > {TRUSTED_K}): adaptive MH "
+                "ran instead."
             )
             prepared = replace(prepared, warnings=(*prepared.warnings, text))
     settings = {
@@ -237,9 +237,7 @@ def typical_spread(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(centre), 1.0 / np.sqrt(information)
 
 
-def _initial_states(
-    problem: Problem, prepared: Prepared, plan: _Plan, shape: np.ndarray | None = None
-) -> list[State]:
+def _initial_states(problem: Problem, prepared: Prepared, plan: _Plan, shape: np.ndarray | None = None) -> list[State]:
     """A state a chain; ``shape`` is a lower Cholesky factor that the random walk starts with, where one is known."""
     from mrfbayes.kernels import chain
 
@@ -463,7 +461,8 @@ def _with_doubts(posterior: Posterior) -> Posterior:
     k = float(posterior.details.get("pareto_k", 0.0))
     if k > TRUSTED_K:
         doubts.append(
-            f"Pareto k of the importance weights is {k:.2f}, above {TRUSTED_K}: mean and sd may be off; use engine='mh'."
+            f"Pareto k of the importance weights is {k:.2f}, above {TRUSTED_K}: mean and sd may be off; use "
+            "engine='mh'."
         )
     if posterior.draws.shape[1] >= 8 and posterior.model.n_parameters:
         worst = float(np.nanmax(posterior.r_hat)) if np.isfinite(posterior.r_hat).any() else math.inf

@@ -1,4 +1,4 @@
-r"""Independent draws through a Gaussian copula of tabulated coins, their exact density, and the chain that corrects them.
+r"""Independent draws through a Gaussian copula of tabulated coins, their density, and the chain that corrects them.
 
 A draw is z = L eps with LL' = R, then w_j = g_j(z_j), g_j being a piecewise cubic through the quantiles of coin j. Its
 density is that of the map that was actually applied,

@@ -96,8 +96,8 @@ def calibrate(problem: Problem, variance: str = "relative") -> Calibration:
     warnings = []
     if coins.clipped:
         warnings.append(
-            f"{coins.clipped} of {spread.size} coins are less skewed than the posterior to third order (no coin of that "
-            "spread is skewed enough): their tails are approximate; method='exact' corrects them."
+            f"{coins.clipped} of {spread.size} coins are less skewed than the posterior to third order (no coin of "
+            "that spread is skewed enough): their tails are approximate; method='exact' corrects them."
         )
     if variance != "order" and raised:
         details["loops_kept"] = 1.0 - raised
