@@ -7,10 +7,12 @@ import pytest
 from scipy.special import digamma, polygamma
 
 import mrfbayes as mb
-from mrfbayes import calibration, exact
+from mrfbayes import calibration, exact, loops
+from mrfbayes.coins import Coins, coin_moments, match, match_loop
 from mrfbayes.cumulants import ExactCumulants, row_statistics
 from mrfbayes.kernels.calibration import match_cumulants, match_orders
 from mrfbayes.kernels.polygamma import inverse_trigamma, polygammas
+from mrfbayes.loops import one_loop
 from mrfbayes.priors import Prior
 from oracles import cumulants
 
@@ -27,8 +29,8 @@ def test_polygammas(x):
 def test_cumulants_of_a_coin_give_the_coin_back():
     rng = np.random.default_rng(0)
     a, b = np.exp(rng.uniform(-1, 6, (2, 300)))
-    coins = calibration.Coins(a, b, np.zeros(300), 0)
-    _, variance, third = calibration.coin_moments(coins)
+    coins = Coins(a, b, np.zeros(300), 0)
+    _, variance, third = coin_moments(coins)
     found_a, found_b = np.empty(300), np.empty(300)
     clipped = match_cumulants(variance, third, found_a, found_b)
     inside = np.array(
@@ -65,8 +67,8 @@ def calibrated_numbers(model, counts, n, prior="uniform"):
 def coins_both_ways(mode, order, n):
     spread = np.diag(mode.covariance)
     numbers = (mode.w, spread, order.third, order.shift)
-    loops = calibration.one_loop(mode, n, order, SEED, samples=4_096, pairs=2_048)
-    return calibration.match(*numbers), calibration.match_loop(*numbers, np.diag(loops), True)
+    variance = one_loop(mode, n, order, SEED, samples=4_096, pairs=2_048)
+    return match(*numbers), match_loop(*numbers, np.diag(variance), True)
 
 
 def test_a_tree_comes_out_exactly():
@@ -149,18 +151,18 @@ def test_third_order_and_loops_are_those_of_the_tensors(model, prior, monkeypatc
     inner = 0.5 * np.einsum("abcd,cd->ab", l4, s)
     inner += 0.5 * np.einsum("acd,bef,ce,df->ab", l3, l3, s, s, optimize=True)
     inner += np.einsum("abc,c->ab", l3, shift)
-    loops = s @ inner @ s
-    found = calibration.one_loop(mode, n, order, SEED) - s
+    correction = s @ inner @ s
+    found = one_loop(mode, n, order, SEED) - s
     scale = np.sqrt(np.outer(np.diag(s), np.diag(s)))
-    np.testing.assert_allclose(found / scale, loops / scale, atol=1e-8)
-    assert np.abs(loops / scale).max() > 3e-2  # and it is no small thing here
+    np.testing.assert_allclose(found / scale, correction / scale, atol=1e-8)
+    assert np.abs(correction / scale).max() > 3e-2  # and it is no small thing here
     monkeypatch.setattr(ExactCumulants, "states", lambda self: None)
-    sampled = calibration.one_loop(mode, n, order, SEED) - s
-    assert np.abs(np.diag((sampled - loops) / scale)).max() < 5e-3  # noise 1e-3
-    assert np.abs((sampled - loops) / scale).max() < 1e-2
-    monkeypatch.setattr(calibration, "POLARISED_CELLS", 0.0)
-    in_pairs = calibration.one_loop(mode, n, order, SEED) - s
-    assert np.abs((in_pairs - loops) / scale).max() < 2e-2
+    sampled = one_loop(mode, n, order, SEED) - s
+    assert np.abs(np.diag((sampled - correction) / scale)).max() < 5e-3  # noise 1e-3
+    assert np.abs((sampled - correction) / scale).max() < 1e-2
+    monkeypatch.setattr(loops, "POLARISED_CELLS", 0.0)
+    in_pairs = one_loop(mode, n, order, SEED) - s
+    assert np.abs((in_pairs - correction) / scale).max() < 2e-2
     assert np.abs(sampled - in_pairs).max() > 0
 
 

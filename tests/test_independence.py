@@ -134,7 +134,7 @@ def test_evidences_of_different_data_are_not_compared():
 
 
 def test_normal_scores_keep_their_digits_far_out():
-    from mrfbayes.calibration import Coins
+    from mrfbayes.coins import Coins
 
     coins = Coins(np.array([900.0, 900.0]), np.array([100.0, 100.0]), np.zeros(2), 0)
     score, _ = normal_scores(coins, np.array([0.0, 9.0]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from mrfbayes.calibration import Coins
+    from mrfbayes.coins import Coins
     from mrfbayes.kernels.independence import CopulaView
 
 

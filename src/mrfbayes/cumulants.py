@@ -43,7 +43,7 @@ class ExactCumulants:
         self._model = model
         self._w = w
         self.is_indicator = indicators(model)
-        self.direction_cells = recursion(model).n_bytes / 8
+        self.direction_cells = recursion(model).n_bytes("series") / 8
 
     @cached_property
     def mean(self) -> np.ndarray:
@@ -58,7 +58,7 @@ class ExactCumulants:
     def contract_third(self, directions: np.ndarray) -> np.ndarray:
         """kappa[s, v.s, v.s] (k, p) for every row v of ``directions`` (k, p)."""
         along = exact.cumulants_along(self._model, self._w, np.ascontiguousarray(directions))
-        return np.array([second for _, second in along]).reshape(directions.shape)
+        return np.array([series[1] for series in along]).reshape(directions.shape)
 
     def states(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Statistics (k, p) and probabilities (k,) of all configurations, where they are few."""

@@ -25,7 +25,7 @@ from mrfbayes.streams import kernel_state
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mrfbayes.calibration import Coins
+    from mrfbayes.coins import Coins
 
 CORRECTED_LIMIT = 300  # parameters up to which every edge gets draws of its own
 DRAWS = 1_000  # an edge
@@ -114,7 +114,7 @@ def _from_draws(
     posterior: Any, problem: Problem | None, blocks: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Without the likelihood: the density of a coin with the cumulants of the draws, and what its tail is worth."""
-    from mrfbayes.calibration import Coins, coin_moments
+    from mrfbayes.coins import Coins, coin_moments
     from mrfbayes.kernels.calibration import match_cumulants
 
     model = posterior.model

@@ -113,7 +113,7 @@ class Posterior:
         Columns: ``mean``, ``sd``; ``positive``, the posterior probability that the first outcome (agreement, both one)
         is the heavier one; ``log_bf10``, the natural log of the Bayes factor for the edge against its absence given the
         rest of the graph; ``log_bf10_error``, its Monte-Carlo standard error; ``pareto_k``, below 0.7 where that error
-        can be trusted. ``attrs["source"]`` says whether the exact likelihood corrected them or they were read off coins.
+        can be trusted. ``attrs["source"]`` says whether the exact likelihood corrected them or coins gave them.
         """
         from mrfbayes.edges import edges_table
 

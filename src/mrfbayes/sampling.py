@@ -152,7 +152,7 @@ def choose_method(model: Model) -> tuple[str, str]:
     if not is_feasible(model):
         return "calibrated", "calibrated: the partition function is out of reach (its tables would not fit)"
     width = recursion(model).width
-    seconds = recursion(model).n_bytes / 8 * CELL_SECONDS * AUTO_PROPOSALS
+    seconds = recursion(model).n_bytes("moments") / 8 * CELL_SECONDS * AUTO_PROPOSALS
     if seconds > AUTO_SECONDS:
         return "calibrated", f"calibrated: exact would take about {seconds:.0f} s (treewidth {width})"
     return "exact", f"exact: the partition function is cheap here (treewidth {width})"

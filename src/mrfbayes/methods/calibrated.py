@@ -20,9 +20,11 @@ from typing import Any
 import numpy as np
 
 from mrfbayes import calibration, exact
+from mrfbayes.coins import Coins, match, match_loop
 from mrfbayes.copula import copula_view, theta_moments
 from mrfbayes.cumulants import ExactCumulants
 from mrfbayes.errors import CostError, InputError
+from mrfbayes.loops import one_loop
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.streams import child, kernel_state
 
@@ -44,7 +46,7 @@ class Calibration:
 
     mode: calibration.Mode
     order: calibration.ThirdOrder
-    coins: calibration.Coins
+    coins: Coins
     correlation: np.ndarray
     details: dict[str, Any]
     warnings: tuple[str, ...]
@@ -80,23 +82,23 @@ def calibrate(problem: Problem, variance: str = "relative") -> Calibration:
     numbers = (mode.w, spread, order.third, order.shift)
     covariance = mode.covariance
     if variance == "order":
-        coins = calibration.match(*numbers)
+        found = match(*numbers)
     else:
-        loops = calibration.one_loop(mode, statistics.n, order, child(problem.seed, "loops"))
+        loops = one_loop(mode, statistics.n, order, child(problem.seed, "loops"))
         loops, raised = usable(loops, mode.covariance)
-        coins = calibration.match_loop(*numbers, np.diag(loops), variance == "relative")
+        found = match_loop(*numbers, np.diag(loops), variance == "relative")
         covariance = loops
     details: dict[str, Any] = {
         "calibration": variance,
         "moments": "exact",
         "newton_steps": mode.steps,
-        "clipped": coins.clipped,
+        "clipped": found.clipped,
         "largest_skewness": float(np.abs(order.third / spread**1.5).max(initial=0.0)),
     }
     warnings = []
-    if coins.clipped:
+    if found.clipped:
         warnings.append(
-            f"{coins.clipped} of {spread.size} coins are less skewed than the posterior to third order (no coin of "
+            f"{found.clipped} of {spread.size} coins are less skewed than the posterior to third order (no coin of "
             "that spread is skewed enough): their tails are approximate; method='exact' corrects them."
         )
     if variance != "order" and raised:
@@ -106,7 +108,7 @@ def calibrate(problem: Problem, variance: str = "relative") -> Calibration:
             f"{raised:.0%} of the loop correction was left out."
         )
     sd = np.sqrt(np.diag(covariance))
-    return Calibration(mode, order, coins, covariance / np.outer(sd, sd), details, tuple(warnings))
+    return Calibration(mode, order, found, covariance / np.outer(sd, sd), details, tuple(warnings))
 
 
 def usable(loops: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, float]:
