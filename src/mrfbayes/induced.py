@@ -19,9 +19,13 @@ from mrfbayes.effects import ExternalEffects, external_effects
 from mrfbayes.errors import InputError
 from mrfbayes.marginals import CoinMarginal, check_form, check_number
 from mrfbayes.model.field import Model
-from mrfbayes.streams import generator, kernel_state
+from mrfbayes.priors import Prior
+from mrfbayes.streams import child, generator, kernel_state
+from mrfbayes.weights import TRUSTED_K, effective_size, pareto_k, resample
 
 DRAWS_AT_A_TIME = 2**22  # numbers; between blocks Ctrl-C is heard
+CANDIDATES = 4  # direct draws weighed for each one that is kept under another prior
+PILOT_DRAWS = 4_000
 
 
 @dataclass(frozen=True)
@@ -213,3 +217,59 @@ class Induced:
                 out[:, first:stop] = die.from_gammas(source, len(out))[:, :-1]
             else:
                 out[:, first:stop] = die.from_normal(out[:, first:stop])[:, :-1]
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedDraws:
+    """Draws under a prior that is not uniform: direct ones, weighed by the prior's density and drawn again."""
+
+    induced: Induced
+    prior: Prior
+    pareto_k: float
+    efficiency: float
+
+    @classmethod
+    def pilot(cls, induced: Induced, prior: Prior, seed: np.random.SeedSequence) -> WeightedDraws:
+        """Weigh a first set of draws, to see whether the weights can be trusted."""
+        logs = cls._weigh(prior, induced.draw(PILOT_DRAWS, seed))
+        return cls(induced, prior, pareto_k(logs), effective_size(logs) / PILOT_DRAWS)
+
+    @staticmethod
+    def _weigh(prior: Prior, draws: np.ndarray) -> np.ndarray:
+        from mrfbayes.kernels.evaluate import log_priors
+
+        out = np.empty(len(draws))
+        log_priors(prior.view, draws, out)
+        return out
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether importance weights will do."""
+        return self.pareto_k <= TRUSTED_K
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """Facts for the result."""
+        return {"pareto_k": round(self.pareto_k, 3), "importance_efficiency": round(self.efficiency, 4)}
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the reader of a result has to know."""
+        if self.is_trusted:
+            return ()
+        return (
+            f"the prior {self.prior} moves MLE-L's posterior too far for importance weights on direct draws "
+            f"(Pareto k = {self.pareto_k:.2f} > {TRUSTED_K}): a Markov chain is used instead",
+        )
+
+    def draw(self, size: int, seed: np.random.SeedSequence) -> np.ndarray:
+        """(size, p) draws; some repeat, fewer the closer the prior is to uniform."""
+        p = self.induced.model.n_parameters
+        out = np.empty((size, p))
+        step = max(1, DRAWS_AT_A_TIME // (CANDIDATES * max(p, 1)))
+        for start in range(0, size, step):
+            part = out[start : start + step]
+            stream = child(seed, "weighted", start)
+            drawn = self.induced.draw(CANDIDATES * len(part), stream)
+            part[:] = drawn[resample(self._weigh(self.prior, drawn), len(part), generator(stream, "resample"))]
+        return out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mrfbayes.kernels.contracts import log_likelihood
 from mrfbayes.kernels.jit import kernel
+from mrfbayes.kernels.prior import log_prior
 
 
 @kernel
@@ -11,3 +12,10 @@ def log_likelihoods(view, thetas, out):
     """Fill ``out`` (k,) with the log-likelihood of every row of ``thetas`` (k, p)."""
     for i in range(thetas.shape[0]):
         out[i] = log_likelihood(view, thetas[i])
+
+
+@kernel
+def log_priors(prior, thetas, out):
+    """The same for the log prior density."""
+    for i in range(thetas.shape[0]):
+        out[i] = log_prior(prior, thetas[i])

@@ -8,7 +8,8 @@ copula of Eq. (8): independent (rho = 0), exchangeable, or with any correlation 
 
 Differs from the paper: the binomial constant of Eq. (3) is dropped; it cancels in Eq. (10). ``marginal="gbd"`` has the
 power n + 2 of the paper's closing remark. A block tied over m factors counts n m tosses, as if they were independent.
-Without a finite MLE, Eq. (5) takes expected frequencies at the penalised estimate (`mrfbayes.effects`).
+Without a finite MLE, Eq. (5) takes expected frequencies at the penalised estimate (`mrfbayes.effects`). Under the
+uniform prior the posterior is drawn directly, without a chain; under others by importance weights where they are good.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mrfbayes.induced import Induced
+from mrfbayes.induced import Induced, WeightedDraws
 from mrfbayes.kernels.contracts import implements, log_likelihood
 from mrfbayes.kernels.copula import (
     Coins,
@@ -34,6 +35,7 @@ from mrfbayes.kernels.jit import kernel
 from mrfbayes.kernels.scores import CELLS, FIRST_CELL, LOW, PER_UNIT, SCORES, all_tables
 from mrfbayes.methods.mle_dice import DiceCopulaView, DiceView, make_dice, make_sticks
 from mrfbayes.methods.problem import Prepared, Problem, writable
+from mrfbayes.streams import child
 
 
 class CoinView(NamedTuple):
@@ -134,5 +136,9 @@ def make_coins(induced: Induced) -> Coins:
 def prepare(problem: Problem, *, rho: Any = 0.0, marginal: str = "printed") -> Prepared:
     """Coins from the estimate, joined as ``rho`` says: a number, or a correlation matrix (p, p)."""
     induced = Induced.make(problem.statistics, problem.estimate, rho, marginal)
-    draw = induced.draw if problem.prior.is_uniform else None
-    return Prepared(make_view(induced), draw=draw, details=induced.details, warnings=induced.warnings)
+    if problem.prior.is_uniform:
+        return Prepared(make_view(induced), draw=induced.draw, details=induced.details, warnings=induced.warnings)
+    weighted = WeightedDraws.pilot(induced, problem.prior, child(problem.seed, "pilot"))
+    details, warnings = {**induced.details, **weighted.details}, (*induced.warnings, *weighted.warnings)
+    draw = weighted.draw if weighted.is_trusted else None
+    return Prepared(make_view(induced), draw=draw, details=details, warnings=warnings)
