@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, stdtrit
 
 from mrfbayes.estimate.chains import Chains, make_chains
 from mrfbayes.estimate.result import Task
@@ -42,6 +41,8 @@ class Check:
 
 def threshold(n_parameters: int, groups: int) -> float:
     """What the largest of ``n_parameters`` errors may be: the tail probability of 4 normal errors, shared out."""
+    from scipy.special import ndtr, stdtrit
+
     tail = ndtr(-ERRORS) / max(n_parameters, 1)
     return float(-stdtrit(groups - 2, tail))
 

@@ -9,8 +9,6 @@ walk is a cycle.
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from mrfbayes.kernels.cycles import tight_edges
 from mrfbayes.model.adjacency import adjacency
@@ -34,6 +32,9 @@ def is_planar(model: Model) -> bool:
 
 def touched_edges(edges: np.ndarray, n_nodes: int, agree: np.ndarray, n: float) -> np.ndarray | None:
     """Edges (m,) bool in the support of a facet that the agreement counts ``agree`` (m,) touch; None: gave up."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     whole = bool((agree == np.rint(agree)).all()) and n == round(n)
     slack = 0.0 if whole else 1e-9 * n
     always, never = agree >= n - slack, agree <= slack

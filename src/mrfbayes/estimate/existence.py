@@ -17,18 +17,22 @@ which the likelihood does not fall for ever involves its parameters: its data de
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
 
 from mrfbayes.data.counts import Statistics
-from mrfbayes.estimate import cycles, polytope
 from mrfbayes.model.field import Model
 from mrfbayes.moments import row_statistics
 from mrfbayes.ordering import find_order
 
+if TYPE_CHECKING:  # SciPy is imported only where a quicker check has not decided
+    from scipy.sparse import csr_array
+
+    from mrfbayes.estimate.polytope import JunctionTree
+
 MAX_DENSE = 2_000  # parameters, for dense linear algebra
-MAX_TREE_NODES = 2_000  # nodes, for the search of an elimination order
+MAX_TREE_NODES = 500  # nodes, for the search of an elimination order
 RANK_TOLERANCE = 1e-9  # of eigenvalues of an integer Gram matrix, against rounding of 1e-13
 
 
@@ -50,6 +54,8 @@ def existence(model: Model, stats: Statistics, thorough: bool = True) -> Existen
 
     Without ``thorough`` the linear programme, which may take seconds, is left out.
     """
+    from mrfbayes.estimate import cycles
+
     never = _absent_outcomes(model, stats)
     if not never.any() and _rows_span_everything(model, stats):
         return Existence("exists", (), "the observed rows span the whole marginal polytope")
@@ -59,6 +65,8 @@ def existence(model: Model, stats: Statistics, thorough: bool = True) -> Existen
             return _verdict(model, touched, "cycle inequalities on a planar graph")
     tree = _small_tree(model) if thorough else None
     if tree is not None:
+        from mrfbayes.estimate import polytope
+
         face = polytope.smallest_face(model, stats.mean, tree)
         if face is not None:
             support = _identified(model, face.direction) != 0
@@ -91,6 +99,8 @@ def basis_matrix(model: Model) -> csr_array:
 
     The functions are [x_i = a] and [x_i = a][x_j = b] for a, b >= 1.
     """
+    from scipy.sparse import coo_array
+
     states, edges = model.states, model.edges
     node_start = np.concatenate([[0], np.cumsum(states - 1)])
     wide = (states[edges[:, 0]] - 1) * (states[edges[:, 1]] - 1) if len(edges) else np.zeros(0, dtype=np.int64)
@@ -166,8 +176,12 @@ def _rows_span_everything(model: Model, stats: Statistics) -> bool:
     return bool(p - _null_space(table.T @ table).shape[1] >= dimension)
 
 
-def _small_tree(model: Model) -> polytope.JunctionTree | None:
+def _small_tree(model: Model) -> JunctionTree | None:
+    from mrfbayes.estimate import polytope
+
     if model.n_nodes > MAX_TREE_NODES or model.n_edges > 8 * MAX_TREE_NODES:
+        return None
+    if model.grid_shape is not None and 2 ** min(model.grid_shape) > polytope.MAX_CELLS:
         return None
     order = find_order(model.edges, model.states)
     if not order.complete or order.largest > polytope.MAX_CELLS:
@@ -179,6 +193,8 @@ def _small_tree(model: Model) -> polytope.JunctionTree | None:
 
 def _one_sided(model: Model, stats: Statistics, never: np.ndarray) -> Existence:
     """Where no check is complete: what can be said for sure."""
+    from mrfbayes.estimate import cycles
+
     if never.any():
         return _verdict(model, never, "outcomes that never occur; further factors may be involved", complete=False)
     if model.lowering.is_plain:
@@ -236,6 +252,8 @@ def _all_pair_parameters(model: Model) -> bool:
 
 def _tied_interior(model: Model, stats: Statistics) -> bool:
     """Tied agreement coins on a planar graph without fields: is the average of each block a possible inside point?"""
+    from mrfbayes.estimate import cycles
+
     row, column, value = model.lowering.forward
     if not (model.is_binary and model.n_edges and row.size == model.n_edges and (row >= model.n_nodes).all()):
         return False
