@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+
 import oracles_existence as oracle
 from estimate.fields import FIELDS, Enumerated
-
 from mrfbayes.data.counts import Statistics, count
 from mrfbayes.estimate import polytope
 from mrfbayes.estimate.existence import existence

@@ -63,7 +63,7 @@ class Enumerated:
         for _ in range(60):
             mean, covariance = self.moments(w)
             step = np.linalg.solve(covariance, target - mean)
-            w = w + step * min(1.0, 1.0 / np.abs(step).max())
+            w = w + step / max(1.0, np.abs(step).max())
             if np.abs(step).max() < 1e-13:
                 break
         return w

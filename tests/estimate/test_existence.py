@@ -1,10 +1,10 @@
 """Existence of the MLE against exact rational arithmetic over all configurations."""
 
 import numpy as np
-import oracles_existence as oracle
 import pytest
-from estimate.existence_cases import KINDS, agreement, cases
 
+import oracles_existence as oracle
+from estimate.existence_cases import KINDS, agreement, cases
 from mrfbayes.data.counts import Statistics, count
 from mrfbayes.datasets import load_digits
 from mrfbayes.estimate import cycles, polytope

@@ -48,7 +48,13 @@ def threshold(n_parameters: int, groups: int) -> float:
 
 
 def check(
-    task: Task, w: np.ndarray, variance: np.ndarray, noise: float, pool: ThreadPoolExecutor | None, round_: int = 0
+    task: Task,
+    w: np.ndarray,
+    variance: np.ndarray,
+    noise: float,
+    pool: ThreadPoolExecutor | None,
+    round_: int = 0,
+    budget: float = MAX_UPDATES,
 ) -> Check:
     """Check w (p,) with fresh particles.
 
@@ -58,6 +64,7 @@ def check(
         standard error sqrt(variance / n), and a residual as large as that moves w_j by one (conditional) posterior sd
     noise : the estimate's own Monte-Carlo error in that unit
     round_ : number of earlier checks: fresh streams each time
+    budget : spin updates that the check may take
     """
     model, n = task.model, task.stats.n
     if model.n_parameters == 0:
@@ -76,7 +83,7 @@ def check(
     target = task.stats.mean + task.prior_gradient(w)
     limit = threshold(model.n_parameters, GROUPS)
     unit = np.sqrt(variance / n)
-    per_sweep = model.n_nodes * size * GROUPS
+    per_sweep = model.n_nodes * size * GROUPS * base[0].update_cost
     sweeps, spent = FIRST_SWEEPS, 0.0
     while True:
         table = _advance(groups, w, sweeps, pool)
@@ -89,7 +96,7 @@ def check(
         residual = (target - table.mean(axis=0)) / unit / errors
         error = float(errors.max())
         done = starts <= limit and float((within / (np.sqrt(GROUPS) * unit)).max()) <= MAX_ERROR / 2
-        if done or spent + 4.0 * sweeps * per_sweep > MAX_UPDATES:
+        if done or spent + 4.0 * sweeps * per_sweep > budget:
             break
         sweeps *= 2
     largest = float(np.abs(residual).max())

@@ -32,8 +32,10 @@ FULL = 400  # parameters, for a full preconditioner
 GAIN = 0.2  # of a Newton step
 FIRST_ROUND = 200  # steps, at least; as many again before any average, to forget the start
 FIRST_UPDATES = 2e8  # spin updates: on small fields a fifth of a second buys a longer first round
+BATCHES = 4  # a round is cut into, for the noise
 CHECKS = 4
 PART = 25  # steps in one compiled call
+SIZES = 8  # parts whose residuals tell the noise of one step
 SPREAD_ROWS = 256  # rows for the variance of tied blocks among very many parameters
 SETTLE = 30  # sweeps at the start: particles that are still the data know no more than n rows of the covariance
 MAX_STEPS = 20_000
@@ -143,13 +145,13 @@ def ascend(
     """Run two half-runs of ``rule`` until they agree, and check the result on fresh particles."""
     model = task.model
     n_particles = default_particles(model) if particles is None else whole(particles, "particles")
-    per_step = model.n_nodes * n_particles * HALVES * (rule.skip + rule.sweeps)
-    limit = int(np.clip(MAX_UPDATES / per_step, 2 * FIRST_ROUND, MAX_STEPS)) if steps is None else whole(steps, "steps")
     if not (isinstance(tolerance, (int, float)) and tolerance > 0):
         raise InputError(f"tolerance = {tolerance!r}: give the noise allowed in posterior sds, a number > 0.")
     recorder = Recorder(model.n_parameters, time.perf_counter)
     w = start_point(task, start)
     halves = [_start_half(task, k, n_particles, w) for k in range(HALVES)]
+    per_step = model.n_nodes * n_particles * HALVES * (rule.skip + rule.sweeps) * halves[0].chains.update_cost
+    limit = int(np.clip(MAX_UPDATES / per_step, 2 * FIRST_ROUND, MAX_STEPS)) if steps is None else whole(steps, "steps")
     precondition = _settled_precondition(task, halves, w)
     workers = min(task.threads, HALVES)
     first = int(np.clip(FIRST_UPDATES / per_step, FIRST_ROUND, 10 * FIRST_ROUND))
@@ -163,8 +165,7 @@ def ascend(
         for attempt in range(CHECKS):
             noise = rounds.until(tolerance, limit)
             w = (rounds.tails[0] + rounds.tails[1]) / 2
-            half_difference = precondition.moments((rounds.tails[0] - rounds.tails[1]) / 2)
-            own = float(np.sqrt(np.mean(half_difference**2 / (precondition.variance / task.stats.n))))
+            own = own_error(task, precondition, rounds.tails, noise)
             found = check(task, w, precondition.variance, own, spread, attempt)
             if found.passed or not found.helped_by_steps or runner.step >= limit:
                 break
@@ -188,30 +189,53 @@ class Rounds:
 
     def __init__(self, rule: Rule, runner: _Runner, first: int) -> None:
         self._rule, self._runner, self._length = rule, runner, first
-        self._means: list[list[np.ndarray]] = []
+        self._means: list[np.ndarray] = []
         self._lengths: list[int] = []
         self.tails: list[np.ndarray] = []
 
     def until(self, tolerance: float, limit: int) -> float:
-        """Add rounds until the halves agree to ``tolerance`` or ``limit`` is reached; the rms noise, posterior sds."""
-        sd = self._runner.precondition.sd
+        """Add rounds until the noise is below ``tolerance`` or ``limit`` is reached; the rms noise, posterior sds."""
         while True:
-            n_steps = max(1, min(self._length, limit - self._runner.step))
-            self._means.append(self._runner.advance(n_steps, limit))
+            n_steps = max(BATCHES, min(self._length, limit - self._runner.step))
+            batches = np.stack([self._runner.advance(n_steps // BATCHES, limit) for _ in range(BATCHES)])
+            self._means.append(batches.mean(axis=0))
             self._lengths.append(n_steps)
             self._length *= 2
+            used = slice(1 if len(self._lengths) > 1 else 0, None)
+            lengths = np.array(self._lengths[used], dtype=float)
+            sd = self._runner.precondition.sd
             if self._rule.averaged:
-                used = slice(1 if len(self._lengths) > 1 else 0, None)
-                lengths = self._lengths[used]
-                self.tails = [
-                    np.average([mean[k] for mean in self._means[used]], axis=0, weights=lengths) for k in range(HALVES)
-                ]
+                self.tails = list(np.average(self._means[used], axis=0, weights=lengths))
+                noise = noise_of(batches, self.tails, sd, lengths[-1] / lengths.sum())
             else:
                 self.tails = [half.state.w.copy() for half in self._runner.halves]
-            noise = float(np.sqrt(np.mean(((self.tails[0] - self.tails[1]) / sd) ** 2))) / 2
+                noise = max(noise_of(batches[:, :, :0], self.tails, sd), self._runner.last_point_noise())
             far = np.abs(self.tails[0]).max(initial=0.0) > FAR
             if noise < tolerance or far or self._runner.step >= limit:
                 return noise
+
+
+def noise_of(batches: np.ndarray, tails: list[np.ndarray], sd: np.ndarray, share: float = 1.0) -> float:
+    """Rms Monte-Carlo error, in posterior sds, of the average of two ``tails``: the larger of two estimates.
+
+    The half difference has everything in it, but few parameters make it a matter of luck; ``batches`` (B, 2, p), means
+    over consecutive parts of each half, have more degrees of freedom, but miss what lasts longer than a batch. They
+    cover a ``share`` of what the tails average; none are given as an empty array.
+    """
+    if not sd.size:
+        return 0.0
+    apart = (tails[0] - tails[1]) / (2 * sd)
+    within = 0.0
+    if batches.size:
+        within = (batches / sd).var(axis=0, ddof=1).mean() / (HALVES * len(batches)) * share
+    return float(np.sqrt(max(np.mean(apart**2), within)))
+
+
+def own_error(task: Task, precondition: Precondition, tails: list[np.ndarray], noise: float) -> float:
+    """The estimate's noise as a moment residual, in units of the standard error of the observed moments."""
+    moved = precondition.moments((tails[0] - tails[1]) / 2)
+    by_halves = float(np.sqrt(np.mean(moved**2 / (precondition.variance / task.stats.n)))) if moved.size else 0.0
+    return max(by_halves, noise)
 
 
 def _settled_precondition(task: Task, halves: list[HalfRun], w: np.ndarray) -> Precondition:
@@ -253,7 +277,7 @@ class _Runner:
         self.recorder, self.pool = recorder, pool
         self.step = 0
         self.scale = 1.0
-        self._last_size = np.inf
+        self._sizes: list[float] = []
 
     def advance(self, n_steps: int, total: int) -> list[np.ndarray]:
         """``n_steps`` more steps; the average of w over them, for each half."""
@@ -289,8 +313,17 @@ class _Runner:
         """Record, report, and halve the gain where the residual grows: a step that long does not settle."""
         moves = [self.precondition(half.residual) / self.precondition.sd for half in self.halves]
         size = float(np.sqrt(np.mean([np.mean(move**2) for move in moves])))
-        if size > 2 * self._last_size and size > 1.0:
+        if self._sizes and size > 2 * self._sizes[-1] and size > 1.0:
             self.scale /= 2
-        self._last_size = size
+        self._sizes.append(size)
         self.recorder.add(self.step, size, (self.halves[0].state.w + self.halves[1].state.w) / 2)
         self.task.progress.update(self.step / total, f"residual {size:.2g} sd")
+
+    def last_point_noise(self) -> float:
+        """Rms noise of the last point, averaged over the halves, where gains fall as 1/t, in posterior sds.
+
+        With gain c/t the last point has the variance c^2 / (2c - 1) / t of one step's residual, about two thirds of
+        the gain for c = 2. Residuals are known as means over `PART` steps.
+        """
+        one_step = np.mean(np.square(self._sizes[-SIZES:])) * PART
+        return float(np.sqrt(one_step * self.scale * self.rule.gain(self.step) * 2 / 3 / HALVES))

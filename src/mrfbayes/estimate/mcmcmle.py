@@ -12,8 +12,8 @@ import numpy as np
 
 from mrfbayes.estimate.chains import Chains, make_chains
 from mrfbayes.estimate.check import check
-from mrfbayes.estimate.descent import HALVES, Precondition, start_point, whole
-from mrfbayes.estimate.importance import refuse_many_parameters, solve
+from mrfbayes.estimate.descent import HALVES, Precondition, own_error, start_point, whole
+from mrfbayes.estimate.importance import refuse_many_parameters, solve, weights_at
 from mrfbayes.estimate.result import Outcome, Recorder, Task
 from mrfbayes.moments import row_statistics
 from mrfbayes.streams import generator, kernel_state
@@ -58,7 +58,7 @@ def run(
         step = (solved[0] + solved[1]) / 2 - w
         w = w + step
         size = float(np.sqrt(np.mean((step / precondition.sd) ** 2)))
-        noise = float(np.sqrt(np.mean(((solved[0] - solved[1]) / precondition.sd) ** 2))) / 2
+        noise = _noise(tables, particles, solved, w - step, precondition)
         recorder.add(iteration, size, w)
         task.progress.update(iteration / MAX_ITERATIONS, f"step {size:.2g} sd, noise {noise:.2g} sd")
         if not inside:
@@ -67,15 +67,28 @@ def run(
             break
         # Inside the trust region the only thing left is noise: as many more samples as it asks for.
         times = int(min(most, max(2 * times, np.ceil(times * min((noise / tolerance) ** 2, 64)))))
-    own = precondition.moments((solved[0] - solved[1]) / 2)
-    unit = precondition.variance / task.stats.n
-    checked = check(task, w, precondition.variance, float(np.sqrt(np.mean(own**2 / unit))), None)
+    own = own_error(task, precondition, solved, noise)
+    checked = check(task, w, precondition.variance, own, None)
     outcome = Outcome(w, checked.passed, checked.residual, iteration + 1, recorder)
     outcome.monte_carlo_error = checked.error
     outcome.standard_error = noise * precondition.sd
     outcome.details |= {"particles": HALVES * particles, "samples": times, "noise": noise, **checked.details}
     outcome.warnings += checked.warnings
     return outcome
+
+
+def _noise(
+    tables: list[np.ndarray], particles: int, solved: list[np.ndarray], w0: np.ndarray, precondition: Precondition
+) -> float:
+    """Rms Monte-Carlo error in posterior sds: from the two halves, and from the particles, which are independent."""
+    apart = (solved[0] - solved[1]) / (2 * precondition.sd)
+    total = np.zeros(w0.size)
+    for table, w in zip(tables, solved, strict=True):
+        weight = weights_at(table, w - w0)
+        moved = precondition(((table - weight @ table) * weight[:, None]).T).T
+        per_particle = moved.reshape(-1, particles, w0.size).sum(axis=0)
+        total += np.sum(per_particle**2, axis=0) / HALVES**2
+    return float(np.sqrt(max(np.mean(apart**2), np.mean(total / precondition.sd**2))))
 
 
 def _sample(task: Task, chains: Chains, w: np.ndarray, times: int, sweeps: int) -> np.ndarray:

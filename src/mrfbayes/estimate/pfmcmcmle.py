@@ -12,13 +12,15 @@ import numpy as np
 
 from mrfbayes.estimate.chains import Chains, make_chains
 from mrfbayes.estimate.check import check
-from mrfbayes.estimate.descent import HALVES, Precondition, start_point, whole
+from mrfbayes.estimate.descent import HALVES, Precondition, noise_of, own_error, start_point, whole
 from mrfbayes.estimate.importance import refuse_many_parameters, solve, weights_at
 from mrfbayes.estimate.result import Outcome, Recorder, Task
 from mrfbayes.moments import row_statistics
 from mrfbayes.streams import generator, kernel_state
 
 WARM_UP = 20
+FIRST_LOOK = 40
+BATCHES = 8
 
 
 def run(
@@ -45,25 +47,29 @@ def run(
     recorder = Recorder(task.model.n_parameters, time.perf_counter)
     w = start_point(task, start)
     halves = [_Half(task, k, particles, w) for k in range(HALVES)]
-    noise = np.inf
-    for step in range(1, WARM_UP + steps + 1):
+    for _ in range(WARM_UP):
         for half in halves:
-            half.advance(sweeps, averaged=step > WARM_UP)
-        if step == WARM_UP:
-            rows = np.concatenate([half.chains.rows() for half in halves])
-            precondition = Precondition(task, rows, halves[0].w)
-        if step <= WARM_UP:
+            half.advance(sweeps)
+    precondition = Precondition(task, np.concatenate([half.chains.rows() for half in halves]), halves[0].w)
+    course: list[np.ndarray] = []
+    noise, tails, look = np.inf, [w, w], FIRST_LOOK
+    for step in range(1, steps + 1):
+        course.append(np.stack([half.advance(sweeps) for half in halves]))
+        # Looked at seldom: a test at every step would end at the first lucky one.
+        if step < look and step < steps:
             continue
-        means = [half.total / (step - WARM_UP) for half in halves]
-        noise = float(np.sqrt(np.mean(((means[0] - means[1]) / precondition.sd) ** 2))) / 2
-        recorder.add(step, noise, (halves[0].w + halves[1].w) / 2)
-        task.progress.update(step / (WARM_UP + steps), f"noise {noise:.2g} sd")
-        if noise < tolerance and step >= 4 * WARM_UP:
+        look *= 2
+        tails = list(np.mean(course, axis=0))
+        count = min(BATCHES, step)
+        batches = np.stack([np.mean(part, axis=0) for part in np.array_split(np.array(course), count)])
+        noise = noise_of(batches, tails, precondition.sd) if count > 1 else np.inf
+        recorder.add(step, noise, (tails[0] + tails[1]) / 2)
+        task.progress.update(step / steps, f"noise {noise:.2g} sd")
+        if noise < tolerance:
             break
-    w = (means[0] + means[1]) / 2
-    own = precondition.moments((means[0] - means[1]) / 2)
-    unit = precondition.variance / task.stats.n
-    checked = check(task, w, precondition.variance, float(np.sqrt(np.mean(own**2 / unit))), None)
+    w = (tails[0] + tails[1]) / 2
+    own = own_error(task, precondition, tails, noise)
+    checked = check(task, w, precondition.variance, own, None)
     outcome = Outcome(w, checked.passed, checked.residual, step, recorder)
     outcome.monte_carlo_error = checked.error
     outcome.standard_error = noise * precondition.sd
@@ -80,19 +86,17 @@ class _Half:
         self.chains: Chains = make_chains(task.model, n_particles, kernel_state(task.seed, "half", k))
         self.random = generator(task.seed, "resample", k)
         self.chains.start_at_data(task.stats, generator(task.seed, "start", k))
-        self.total = np.zeros(w.size)
         self.chains.sweep(self.w, 10)
 
-    def advance(self, sweeps: int, averaged: bool) -> None:
-        """One round: solve, resample, rejuvenate."""
+    def advance(self, sweeps: int) -> np.ndarray:
+        """One round: solve, resample, rejuvenate; the w that was found."""
         rows = self.chains.rows()
         table = row_statistics(self.task.model, rows)
         found, _ = solve(self.task, table, self.w, max_iterations=6)
         weight = weights_at(table, found - self.w)
         self.w = found
-        if averaged:
-            self.total += found
         # Systematic resampling: one uniform number, evenly spaced ticks.
         ticks = (np.arange(weight.size) + self.random.random()) / weight.size
         self.chains.load(rows[np.searchsorted(np.cumsum(weight), ticks * weight.sum(), side="left")])
         self.chains.sweep(self.w, sweeps)
+        return found
