@@ -131,6 +131,7 @@ def plane_patterns(planes, n, weight, offset, neighbour, cell_offset, cells):
     Bit b of the code is the state of the b-th neighbour. Nodes without cells are left out.
     """
     masks = np.zeros(1 << MASK_DEGREE, np.uint64)
+    totals = np.zeros(1 << MASK_DEGREE, np.int64)
     block = np.zeros(64, np.uint64)
     n_words = planes.shape[1]
     for i in range(offset.size - 1):
@@ -147,7 +148,10 @@ def plane_patterns(planes, n, weight, offset, neighbour, cell_offset, cells):
                         masks[m + (1 << b)] = masks[m] & plane
                         masks[m] = masks[m] & ~plane
                 for m in range(1 << degree):
-                    cells[base + m] += popcount(masks[m])
+                    totals[m] += popcount(masks[m])
+            for m in range(1 << degree):
+                cells[base + m] += totals[m]
+                totals[m] = 0
             continue
         for w in range(n_words):
             gather_codes(planes, neighbour[offset[i] : offset[i + 1]], w, block)
@@ -237,6 +241,10 @@ def spread_used(cell_offset, cells, states, offset, neighbour, node_offset, stat
                 code = c - cell_offset[i]
                 for b in range(offset[i], offset[i + 1]):
                     radix = states[neighbour[b]]
-                    pattern_states[to] = np.uint8(code % radix)
-                    code //= radix
+                    if radix == 2:  # a division costs more than all the rest
+                        pattern_states[to] = np.uint8(code & 1)
+                        code >>= 1
+                    else:
+                        pattern_states[to] = np.uint8(code % radix)
+                        code //= radix
                     to += 1
