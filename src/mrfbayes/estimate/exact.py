@@ -29,7 +29,8 @@ def predicted_seconds(model: Model) -> float:
     if not exact.is_feasible(model):
         return float("inf")
     known = recursion(model)
-    cells = model.n_nodes * 2.0**known.width if model.grid_shape is not None and model.is_binary else known.n_bytes / 24
+    on_grid = model.grid_shape is not None and model.is_binary
+    cells = model.n_nodes * 2.0**known.width if on_grid else known.n_bytes("moments") / 8
     return EVALUATIONS * CELL_SECONDS * cells
 
 
