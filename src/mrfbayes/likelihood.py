@@ -109,11 +109,11 @@ class InducedLikelihood(Likelihood):
 
         For a parameter of a die this is the distribution of the whole die (`mrfbayes.dice.DieMarginal`).
         """
-        place = self._place(j)
-        marginal: CoinMarginal | DieMarginal = self.induced.marginal(place)
+        marginal: CoinMarginal | DieMarginal = self.induced.marginal(self.place(j))
         return marginal
 
-    def _place(self, j: int | str) -> int:
+    def place(self, j: int | str) -> int:
+        """The place in ``model.parameters`` of a parameter given by place or name."""
         p = self.model.n_parameters
         if isinstance(j, str):
             if j not in self.model.parameters:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from mrfbayes.plots.comparison import comparison
     from mrfbayes.plots.copula import copula
     from mrfbayes.plots.field import field
-    from mrfbayes.plots.marginals import marginals
+    from mrfbayes.plots.marginals import forms, marginals
 
 _PLACES = {
     "chains": "chains",
@@ -19,8 +19,9 @@ _PLACES = {
     "copula": "copula",
     "estimate_trace": "chains",
     "field": "field",
+    "forms": "marginals",
     "marginals": "marginals",
 }
-__all__ = ["chains", "comparison", "copula", "estimate_trace", "field", "marginals"]
+__all__ = ["chains", "comparison", "copula", "estimate_trace", "field", "forms", "marginals"]
 
 make_lazy(__name__, _PLACES)

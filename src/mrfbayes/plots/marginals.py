@@ -1,0 +1,216 @@
+"""Marginal posteriors: curves of MLE-L's coins, and densities of any method's draws beside them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mrfbayes.errors import InputError
+from mrfbayes.forms import form_gaps
+from mrfbayes.likelihood import InducedLikelihood
+from mrfbayes.marginals import CoinMarginal
+from mrfbayes.plots.style import COLOURS, axes_or_new, escape
+from mrfbayes.posterior import Posterior
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from mrfbayes.model.field import Model
+
+PANELS = 12  # by default: more would be too small to read
+POINTS = 241
+EXACT_STEPS = 20_000
+
+
+def marginals(
+    *results: Any,
+    parameters: Sequence[int | str] | int | str | None = None,
+    exact: bool | Posterior = False,
+    truth: Any = None,
+    labels: Sequence[str] | None = None,
+    ax: Axes | None = None,
+) -> Figure | Axes:
+    """Marginal densities of theta, several methods in one panel a parameter.
+
+    Parameters
+    ----------
+    results : likelihoods from ``mrfbayes.likelihood("mle", ...)``, drawn as curves, and posteriors from
+        `mrfbayes.sample`, drawn as densities of their draws; all of the same model
+    parameters : names or places; default: the first twelve
+    exact : a posterior to be drawn as the reference, or True to sample the exact posterior of the first result's data
+        here (refused where log Z is not feasible)
+    truth : theta (p,) to be marked
+    labels : one per result
+    ax : axes for a single parameter; a figure with a panel each otherwise
+
+    Returns
+    -------
+    the axes where ``ax`` was given, else the figure
+    """
+    if not results:
+        raise InputError("plots.marginals: give at least one likelihood or posterior.")
+    for result in results:
+        if not isinstance(result, (InducedLikelihood, Posterior)):
+            raise InputError(
+                f"plots.marginals: got {type(result).__name__}; give likelihoods from mrfbayes.likelihood('mle', ...) "
+                "or posteriors from mrfbayes.sample."
+            )
+    model: Model = results[0].model
+    if any(result.model.fingerprint != model.fingerprint for result in results):
+        raise InputError("plots.marginals: the results are of different models.")
+    places = _places(model, parameters, 1 if ax is not None else PANELS)
+    if ax is not None and len(places) != 1:
+        raise InputError(f"plots.marginals: ax= takes one parameter, got {len(places)}; leave ax out for a figure.")
+    names = _labels(results, labels)
+    reference = _reference(results, exact)
+    marks = None if truth is None else model.theta(truth, "truth")
+    if ax is not None:
+        return _panel(ax, results, names, reference, marks, places[0])
+    from matplotlib import pyplot
+
+    columns = min(4, len(places))
+    rows = math.ceil(len(places) / columns)
+    figure, grid = pyplot.subplots(
+        rows, columns, figsize=(2.7 * columns + 0.4, 2.1 * rows + 0.5), layout="constrained", squeeze=False
+    )
+    for panel, j in zip(grid.flat, places, strict=False):
+        _panel(panel, results, names, reference, marks, j)
+        panel.get_legend().remove()
+    for panel in grid.flat[len(places) :]:
+        panel.set_visible(False)
+    handles, texts = grid.flat[0].get_legend_handles_labels()
+    figure.legend(handles, texts, loc="outside upper center", ncols=len(texts), frameon=False, fontsize=9)
+    made: Figure = figure
+    return made
+
+
+def _places(model: Model, parameters: Any, limit: int) -> list[int]:
+    p = model.n_parameters
+    if parameters is None:
+        return list(range(min(p, limit)))
+    given = [parameters] if isinstance(parameters, (int, str, np.integer)) else list(parameters)
+    found = []
+    for item in given:
+        if isinstance(item, str) and item in model.parameters:
+            found.append(model.parameters.index(item))
+        elif isinstance(item, (int, np.integer)) and not isinstance(item, bool) and -p <= item < p:
+            found.append(int(item) % p)
+        else:
+            raise InputError(f"parameters: {item!r} is neither a parameter's name nor a place from 0 to {p - 1}.")
+    if not found:
+        raise InputError("parameters is empty: name at least one parameter.")
+    return found
+
+
+def _labels(results: Sequence[Any], labels: Sequence[str] | None) -> list[str]:
+    if labels is None:
+        return [_own_label(result) for result in results]
+    if isinstance(labels, str) or len(labels) != len(results):
+        raise InputError(f"labels: give one per result, {len(results)} in all.")
+    return [str(label) for label in labels]
+
+
+def _own_label(result: InducedLikelihood | Posterior) -> str:
+    rho = result.details.get("rho")
+    detail = rf" ($\rho$ = {rho:g})" if isinstance(rho, float) else ""
+    form = " gbd" if result.details.get("marginal") == "gbd" else ""
+    return f"{result.label}{form}{detail}"
+
+
+def _reference(results: Sequence[Any], exact: bool | Posterior) -> Posterior | None:
+    if isinstance(exact, Posterior):
+        return exact
+    if not isinstance(exact, (bool, np.bool_)):
+        raise InputError(f"exact = {exact!r}: give True, False or a posterior.")
+    if not exact:
+        return None
+    from mrfbayes.sampling import sample
+
+    first = results[0]
+    data = first.statistics if isinstance(first, InducedLikelihood) else getattr(first.problem, "statistics", None)
+    if data is None:
+        raise InputError("exact=True needs the data: put a likelihood first, or pass the exact posterior itself.")
+    return sample(first.model, data, "exact", steps=EXACT_STEPS, rng=0, progress=False)
+
+
+def _panel(
+    ax: Axes, results: Sequence[Any], names: Sequence[str], reference: Posterior | None, truth: Any, j: int
+) -> Axes:
+    from matplotlib.ticker import MaxNLocator
+
+    if reference is not None:
+        theta, density = draw_density(reference.draws[..., j].ravel())
+        ax.fill_between(theta, density, color="0.82", lw=0, label="exact")
+        ax.plot(theta, density, color="0.55", lw=0.8)
+    for k, (result, name) in enumerate(zip(results, names, strict=True)):
+        theta, density = _curve(result, j)
+        ax.plot(theta, density, color=COLOURS[k % len(COLOURS)], lw=1.4, ls=("-", "--", "-.", ":")[k % 4], label=name)
+    if truth is not None:
+        ax.axvline(truth[j], color="0.2", lw=0.8, ls=":", label="truth")
+    ax.set_ylim(bottom=0)
+    ax.set_yticks([])
+    ax.xaxis.set_major_locator(MaxNLocator(4))
+    ax.spines[["left", "right", "top"]].set_visible(False)
+    ax.set_xlabel(rf"$\theta$ of {escape(results[0].model.parameters[j])}", fontsize=8)
+    ax.tick_params(labelsize=8)
+    ax.legend(fontsize=8, frameon=False)
+    return ax
+
+
+def _curve(result: InducedLikelihood | Posterior, j: int) -> tuple[np.ndarray, np.ndarray]:
+    if isinstance(result, Posterior):
+        return draw_density(result.draws[..., j].ravel())
+    marginal = result.marginal(j)
+    if isinstance(marginal, CoinMarginal):
+        theta = np.asarray(marginal.from_normal(np.linspace(-3.9, 3.9, POINTS)))
+        return theta, np.asarray(marginal.pdf(theta))
+    # One weight of a die has no closed marginal: its exact draws stand for it.
+    first = int(result.model.chart.offset[result.model.chart.block_of[j]])
+    return draw_density(marginal.rvs(20_000, rng=0)[:, j - first])
+
+
+def draw_density(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Density of draws in (0, 1), smoothed in log-odds so that nothing leaks over the ends."""
+    from scipy.stats import gaussian_kde
+
+    inside = np.clip(draws, 1e-12, 1 - 1e-12)
+    w = np.log(inside) - np.log1p(-inside)
+    if np.ptp(w) < 1e-12:
+        raise InputError("a density needs draws that differ: the chain did not move.")
+    thinned = w[:: max(1, w.size // 20_000)]
+    low, high = (float(np.quantile(thinned, q)) for q in (0.0005, 0.9995))
+    margin = 0.25 * float(thinned.std())
+    grid = np.linspace(low - margin, high + margin, POINTS)
+    theta = 1 / (1 + np.exp(-grid))
+    return theta, gaussian_kde(thinned)(grid) / (theta * (1 - theta))
+
+
+def forms(
+    theta_hat: float = 0.65, lambda_hat: float = 0.75, ns: Sequence[float] = (10, 100, 1_000), *, ax: Axes | None = None
+) -> Axes:
+    """The printed form (power n) and the generalised beta form (power n + 2) of one coin, for several n.
+
+    Parameters
+    ----------
+    theta_hat, lambda_hat : estimate and observed frequency of agreement
+    ns : numbers of observations, one colour each
+    """
+    gaps = form_gaps(theta_hat, lambda_hat, ns)
+    effect = math.log(lambda_hat / (1 - lambda_hat)) - math.log(theta_hat / (1 - theta_hat))
+    ax = axes_or_new(ax, figsize=(6, 3.4))
+    for k, gap in enumerate(gaps):
+        colour = COLOURS[k % len(COLOURS)]
+        coins = [CoinMarginal(lambda_hat * gap.n, gap.n, effect, form) for form in ("printed", "gbd")]
+        theta = np.asarray(coins[0].from_normal(np.linspace(-4.2, 4.2, POINTS)))
+        text = f"n = {gap.n:,.0f}: means {abs(gap.mean_gap):.2g} sd apart"
+        ax.plot(theta, coins[0].pdf(theta) * coins[0].sd, color=colour, lw=1.5, label=text)
+        ax.plot(theta, coins[1].pdf(theta) * coins[0].sd, color=colour, lw=1.2, ls=(0, (2, 1.5)))
+    ax.axvline(theta_hat, color="0.6", lw=0.8)
+    ax.set(xlabel=r"$\theta$", ylabel="density, times sd", xlim=(0, 1), ylim=(0, None))
+    ax.set_title("power n (solid) and n + 2 (dashed)", fontsize=9)
+    ax.legend(fontsize=8, frameon=False)
+    return ax
