@@ -42,6 +42,17 @@ def test_any_number_of_threads_gives_the_same_particles_and_counts(fields):
             np.testing.assert_array_equal(a, b)
 
 
+def test_plain_counts_may_be_left_out():
+    view = particles.bit_view(adjacency(grid_pairs(3, 3), 9), np.zeros(9), np.full(12, 0.3))
+    with_plain, without = particles.bit_counts(view), particles.bit_counts(view, plain=False)
+    for counts in (with_plain, without):
+        words = particles.random_words(9, 640, np.random.default_rng(4))
+        particles.sweep_counts(view, words, 640, 2, kernel_state(seed_sequence(5), "plain"), counts)
+    np.testing.assert_array_equal(with_plain.patterns, without.patterns)
+    assert with_plain.ones.sum() > 0
+    assert without.ones.size == without.agreements.size == 0
+
+
 def test_blocks_have_streams_of_their_own():
     view = particles.bit_view(adjacency(np.zeros((0, 2), dtype=np.int64), 1), np.zeros(1), np.zeros(0))
     words = particles.empty_words(1, 64 * 40)

@@ -106,8 +106,8 @@ def test_auto_where_exact_sampling_is_not_feasible(make, theta, sampler, reason)
 
 
 def test_auto_leaves_cftp_when_it_would_take_long():
-    model = mb.grid(1000, 1000)
-    chosen, why = choose_sampler(model, np.full(model.n_parameters, 0.4), 10_000)
+    model = mb.grid(40, 40)
+    chosen, why = choose_sampler(model, np.full(model.n_parameters, 0.4), 10_000_000)
     assert chosen == "gibbs"
     assert "coupling from the past would take about" in why
 

@@ -96,17 +96,17 @@ def bit_view(adjacency: Adjacency, field: np.ndarray, coupling: np.ndarray, symm
         thresholds=np.zeros(4 * code_offset[-1], dtype=np.uint64),
         field=np.array(field, dtype=np.float64),
         coupling=np.array(coupling, dtype=np.float64),
-        odds=np.zeros(len(coupling)),
+        odds=np.zeros(2 * len(coupling) + len(field)),
         symmetric=bool(symmetric),
     )
 
 
-def bit_counts(view: BitView) -> BitCounts:
-    """Counts for `sweep_counts`, all zero."""
+def bit_counts(view: BitView, plain: bool = True) -> BitCounts:
+    """Counts for `sweep_counts`, all zero; without ``plain`` ones, only what `expected_counts` needs."""
     return bitgibbs.BitCounts(
         np.zeros(view.thresholds.size, dtype=np.int64),
-        np.zeros(view.coupling.size, dtype=np.int64),
-        np.zeros(view.field.size, dtype=np.int64),
+        np.zeros(view.coupling.size if plain else 0, dtype=np.int64),
+        np.zeros(view.field.size if plain else 0, dtype=np.int64),
     )
 
 
@@ -141,7 +141,7 @@ def sweep_counts(
     states = _block_states(view, words, random_state)
 
     def run(first: int, last: int) -> BitCounts:
-        own = counts if first == 0 else bit_counts(view)
+        own = counts if first == 0 else type(counts)(*(np.zeros_like(part) for part in counts))
         bitgibbs.sweep_blocks(view, words, n_particles, n_sweeps, states, first, last, own)
         return own
 

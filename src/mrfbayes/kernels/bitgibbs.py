@@ -17,9 +17,9 @@ new spin too: half the patterns (`BitView.symmetric`).
 Random planes come from one SFC64 generator (Doty-Humphrey; NumPy's ``SFC64``) per word of a block, each seeded with
 192 bits of the block's own stream and warmed up for 12 rounds as in NumPy; the counter makes the period 2^64 at least.
 
-Particles are split into blocks of 16 words (what is left over, of 4), each with its own stream. So results do not
-depend on how blocks are spread over threads. Note that two particles that share K need not be ordered as their
-thresholds are: this update is not a monotone coupling (`mrfbayes.kernels.coupling` has one).
+Particles are split into blocks of 16 words, 1,024 particles, each with its own stream. So results do not depend on how
+blocks are spread over threads. Note that two particles that share K need not be ordered as their thresholds are: this
+update is not a monotone coupling (`mrfbayes.kernels.coupling` has one).
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ import numpy as np
 
 from mrfbayes.kernels.bitgibbs_block import (
     DIGITS,
-    NARROW,
-    WIDE,
+    WIDTH,
     WORK_WORDS,
     count_node,
     popcount,
     start_block,
     update_node,
 )
+from mrfbayes.kernels.fastmath import exp, sigmoid
 from mrfbayes.kernels.jit import kernel
 from mrfbayes.kernels.random import next_word
 
@@ -48,7 +48,7 @@ _U0, _U1, _U3, _U6, _U12, _U24, _U37, _U64 = (np.uint64(k) for k in (0, 1, 3, 6,
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _UNITS = 2.0**DIGITS
 _FROM_THE_FIRST = np.int64(0)  # a literal 0 would be a type of its own, and compile everything a second time
-_TOP = np.uint64(2**DIGITS - 1)
+_TOP = np.int64(2**DIGITS - 1)
 
 
 class BitView(NamedTuple):
@@ -62,12 +62,15 @@ class BitView(NamedTuple):
     thresholds: np.ndarray  # uint64, four per code: conditional probabilities in units of 2^-53
     field: np.ndarray  # (d,) log-odds
     coupling: np.ndarray  # (m,) log-odds of agreement
-    odds: np.ndarray  # (m,) work space
+    odds: np.ndarray  # (2m + d,) work space: odds of agreement, their inverses, odds of the fields
     symmetric: bool  # no fields: patterns are relative to the first neighbour
 
 
 class BitCounts(NamedTuple):
-    """Whole-number counts, so that sums do not depend on the order of blocks. Added to, never cleared, by kernels."""
+    """Whole-number counts, so that sums do not depend on the order of blocks. Added to, never cleared, by kernels.
+
+    `patterns` is all that `expected_counts` needs; the other two may be left empty.
+    """
 
     patterns: np.ndarray  # int64, like thresholds: how often each neighbour pattern was met by an update
     agreements: np.ndarray  # (m,) int64: agreements at the end of each sweep
@@ -87,59 +90,62 @@ def _spread(digits):
 def _site_probabilities(view, node, out):
     """P(bit = 1 | pattern) into ``out``, and their number; the bit is x, or [x differs from the first neighbour]."""
     first, last = view.offset[node], view.offset[node + 1]
-    if view.symmetric:
-        base = 0.0
-        if last > first:
-            base = -view.coupling[view.edge[first]]
-            first += 1
-    else:
-        base = view.field[node]
+    n_edges = view.coupling.size
+    base, scale = view.field[node], view.odds[2 * n_edges + node]
+    if view.symmetric and last > first:
+        base = -view.coupling[view.edge[first]]
+        scale = view.odds[n_edges + view.edge[first]]
+        first += 1
     size = abs(base)
     for position in range(first, last):
         size += abs(view.coupling[view.edge[position]])
     n_variables = last - first
-    n_patterns = 1 << n_variables
+    n_patterns = max(4, 1 << n_variables)  # neighbours that are not there do not matter
     if size < SAFE_LOG_ODDS:
-        # Odds multiply: two exponentials and one product per pattern instead of one exponential per pattern.
-        scale = np.exp(base)
+        # Odds multiply: one product per pattern instead of one exponential.
         for position in range(first, last):
-            scale /= view.odds[view.edge[position]]
-        out[0] = scale
-        for j in range(n_variables):
-            odds = view.odds[view.edge[first + j]]
-            ratio = odds * odds
-            half = 1 << j
-            for p in range(half):
-                out[half + p] = out[p] * ratio
-        for p in range(n_patterns):
-            out[p] = out[p] / (1.0 + out[p])
+            scale *= view.odds[n_edges + view.edge[position]]
+        ratio_0 = view.odds[view.edge[first]] ** 2 if n_variables > 0 else 1.0
+        ratio_1 = view.odds[view.edge[first + 1]] ** 2 if n_variables > 1 else 1.0
+        out[0], out[1], out[2], out[3] = scale, scale * ratio_0, scale * ratio_1, scale * ratio_0 * ratio_1
+        half = 4
+        for position in range(first + 2, last):
+            ratio = view.odds[view.edge[position]] ** 2
+            for p in range(0, half, 4):
+                for q in range(4):
+                    out[half + p + q] = out[p + q] * ratio
+            half *= 2
+        for p in range(0, n_patterns, 4):
+            for q in range(4):
+                out[p + q] = out[p + q] / (1.0 + out[p + q])
     else:
         for p in range(n_patterns):
             log_odds = base
             for j in range(n_variables):
                 coupling = view.coupling[view.edge[first + j]]
                 log_odds += coupling if (p >> j) & 1 else -coupling
-            out[p] = 1.0 / (1.0 + np.exp(-log_odds))
-    while n_patterns < 4:  # neighbours that are not there do not matter
-        for p in range(n_patterns):
-            out[n_patterns + p] = out[p]
-        n_patterns *= 2
+            out[p] = sigmoid(log_odds)
     return n_patterns
 
 
 @kernel
 def set_thresholds(view):
     """Thresholds and their digits from ``view.field`` and ``view.coupling``."""
-    for e in range(view.coupling.size):
-        view.odds[e] = np.exp(view.coupling[e])
+    n_edges, n_nodes = view.coupling.size, view.field.size
+    for e in range(n_edges):
+        view.odds[e] = exp(view.coupling[e])
+    for e in range(n_edges):
+        view.odds[n_edges + e] = 1.0 / view.odds[e]
+    for node in range(n_nodes):
+        view.odds[2 * n_edges + node] = exp(view.field[node])
     buffer = np.empty(1 << MAX_DEGREE)
-    for node in range(view.field.size):
+    for node in range(n_nodes):
         n_patterns = _site_probabilities(view, node, buffer)
         at = view.code_offset[node]
         for a in range(n_patterns >> 2):
             code = _U0
             for q in range(4):
-                threshold = min(np.uint64(buffer[4 * a + q] * _UNITS), _TOP)
+                threshold = np.uint64(min(np.int64(buffer[4 * a + q] * _UNITS), _TOP))
                 view.thresholds[4 * (at + a) + q] = threshold
                 code |= _spread(threshold >> _U37) << np.uint64(q)
             view.codes[at + a] = code
@@ -148,7 +154,7 @@ def set_thresholds(view):
 @kernel
 def n_blocks(n_words):
     """Number of blocks that ``n_words`` words per node are split into."""
-    return n_words // WIDE + (n_words % WIDE + NARROW - 1) // NARROW
+    return (n_words + WIDTH - 1) // WIDTH
 
 
 @kernel
@@ -185,31 +191,19 @@ def sweep_blocks(view, words, n_particles, n_sweeps, states, first, last, counts
     n_nodes, n_words = words.shape
     flat = words.reshape(-1)
     work = np.empty(WORK_WORDS, np.uint64)
-    lanes = np.empty(WIDE, np.uint64)
+    lanes = np.empty(WIDTH, np.uint64)
     stride = np.uint64(n_words)
-    n_wide = n_words // WIDE
     for block in range(first, last):
-        if block < n_wide:
-            begin = WIDE * block
-            _lanes_of(begin, WIDE, n_particles, lanes)
-            start_block(work, states[block], lanes)
-            start = np.uint64(begin)
-            for _ in range(n_sweeps):
-                for node in range(n_nodes):
-                    update_node(view, flat, stride, node, start, work, states[block], 16, 16)
-                    if counting:
-                        count_node(view, flat, stride, node, start, work, counts, 16, 16)
-        else:
-            begin = WIDE * n_wide + NARROW * (block - n_wide)
-            real = min(NARROW, n_words - begin)
-            _lanes_of(begin, real, n_particles, lanes)
-            start_block(work, states[block], lanes[:real])
-            start = np.uint64(begin)
-            for _ in range(n_sweeps):
-                for node in range(n_nodes):
-                    update_node(view, flat, stride, node, start, work, states[block], real, 4)
-                    if counting:
-                        count_node(view, flat, stride, node, start, work, counts, real, 4)
+        begin = WIDTH * block
+        real = min(WIDTH, n_words - begin)
+        _lanes_of(begin, real, n_particles, lanes)
+        start_block(work, states[block], lanes[:real])
+        start = np.uint64(begin)
+        for _ in range(n_sweeps):
+            for node in range(n_nodes):
+                update_node(view, flat, stride, node, start, work, states[block], real)
+                if counting:
+                    count_node(view, flat, stride, node, start, work, counts, real)
 
 
 @kernel

@@ -9,7 +9,7 @@ from mrfbayes.kernels.random import next_word
 
 PLANES = 12
 DIGITS = 53
-WIDE, NARROW = 16, 4  # words per block: four AVX2 registers, or one
+WIDTH = 16  # words per block: four AVX2 registers; LLVM unrolls shorter loops instead of vectorising them
 
 _U0, _U1, _U3, _U4, _U11, _U24, _U40 = (np.uint64(k) for k in (0, 1, 3, 4, 11, 24, 40))
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -38,11 +38,11 @@ def popcount(word):
 
 
 @kernel(forceinline=True)
-def _fill_planes(work, width):
+def _fill_planes(work):
     """One-hot planes [K = b], b = 1..PLANES, from fresh random words; open lanes are those with K > PLANES."""
     counter = work[_COUNTER]
     remaining = _U0
-    for i in range(width):
+    for i in range(WIDTH):
         w = np.uint64(i)
         a = work[w + _STREAM_A]
         b = work[w + _STREAM_B]
@@ -99,11 +99,11 @@ def _fill_functions(words, work, rows, masks, real):
 
 
 @kernel(forceinline=True)
-def _combine(work, code, accumulator, width):
+def _combine(work, code, accumulator):
     """Union over planes of [K = b] and the function whose ones are digit b of this code's four thresholds."""
     mask = np.uint64(15 * 16)  # also tells LLVM how far the offset can reach
     target = (np.uint64(accumulator) << _U4) & mask
-    for i in range(width):
+    for i in range(WIDTH):
         w = np.uint64(i)
         bits = _U0
         for plane in range(PLANES):
@@ -113,13 +113,13 @@ def _combine(work, code, accumulator, width):
 
 
 @kernel(forceinline=True)
-def _merge(work, variable, half, width):
+def _merge(work, variable, half):
     """Accumulators a and a + half become one, by the pattern bit that tells them apart."""
     y = _PATTERN + ((np.uint64(variable - 2) << _U4) & np.uint64(3 * 16))
     for a in range(half):
         low = _RESULT + ((np.uint64(a) << _U4) & np.uint64(15 * 16))
         high = low + (np.uint64(half) << _U4)
-        for i in range(width):
+        for i in range(WIDTH):
             w = np.uint64(i)
             bits = work[w + low]
             work[w + low] = bits ^ (work[w + y] & (bits ^ work[w + high]))
@@ -152,7 +152,7 @@ def _finish(thresholds, first_threshold, n_variables, words, here, work, state, 
 
 
 @kernel(forceinline=True)
-def update_node(view, words, n_words, node, start, work, state, real, width):
+def update_node(view, words, n_words, node, start, work, state, real):
     """Gibbs update of one node in one block of particles. Leaves the patterns in ``work`` for the counts."""
     first, last = view.offset[node], view.offset[node + 1]
     here = np.uint64(node) * n_words + start
@@ -181,15 +181,15 @@ def update_node(view, words, n_words, node, start, work, state, real, width):
         for i in range(real):
             w = np.uint64(i)
             work[w + row] = words[other + w] ^ work[w + _FIRST]
-    remaining = _fill_planes(work, width)
+    remaining = _fill_planes(work)
     at = view.code_offset[node]
     n_codes = view.code_offset[node + 1] - at
     for a in range(n_codes):
-        _combine(work, view.codes[at + a], a, width)
+        _combine(work, view.codes[at + a], a)
     variable = n_variables - 1
     half = n_codes >> 1
     while half > 1:
-        _merge(work, variable, half, width)
+        _merge(work, variable, half)
         variable -= 1
         half >>= 1
     for i in range(real):  # the last merge; with a single accumulator the pattern bit is 0
@@ -202,29 +202,29 @@ def update_node(view, words, n_words, node, start, work, state, real, width):
 
 
 @kernel
-def count_node(view, words, n_words, node, start, work, counts, real, width):
+def count_node(view, words, n_words, node, start, work, counts, real):
     """Patterns met by the update just made, and agreements with neighbours that this sweep has already visited."""
     at = view.code_offset[node]
     n_codes = view.code_offset[node + 1] - at
     for a in range(n_codes):
         flip = _U0 if a & 1 or n_codes == 1 else _ALL
         if n_codes == 1:
-            for i in range(width):
+            for i in range(WIDTH):
                 work[np.uint64(i) + _SELECT] = work[np.uint64(i) + _LANES]
         else:
-            for i in range(width):
+            for i in range(WIDTH):
                 w = np.uint64(i)
                 work[w + _SELECT] = work[w + _LANES] & (work[w + _PATTERN] ^ flip)
         bit = 1
         while (2 << bit) <= n_codes:
             flip = _U0 if (a >> bit) & 1 else _ALL
             row = _PATTERN + ((np.uint64(bit) << _U4) & np.uint64(3 * 16))
-            for i in range(width):
+            for i in range(WIDTH):
                 w = np.uint64(i)
                 work[w + _SELECT] &= work[w + row] ^ flip
             bit += 1
         count_0, count_1, count_2, count_3 = _U0, _U0, _U0, _U0
-        for i in range(width):
+        for i in range(WIDTH):
             w = np.uint64(i)
             lanes = work[w + _SELECT]
             count_0 += popcount(lanes & work[w + np.uint64(16 * 1)])
@@ -235,6 +235,8 @@ def count_node(view, words, n_words, node, start, work, counts, real, width):
         counts.patterns[4 * (at + a) + 1] += np.int64(count_1)
         counts.patterns[4 * (at + a) + 2] += np.int64(count_2)
         counts.patterns[4 * (at + a) + 3] += np.int64(count_3)
+    if counts.ones.size == 0:
+        return
     here = np.uint64(node) * n_words + start
     ones = _U0
     for i in range(real):
@@ -263,4 +265,4 @@ def start_block(work, state, lanes):
     for i in range(lanes.size):
         work[np.uint64(i) + _LANES] = lanes[i]
     work[_COUNTER] = _U1
-    _fill_planes(work, WIDE)  # PLANES = 12 rounds of warm-up, as many as in NumPy
+    _fill_planes(work)  # PLANES = 12 rounds of warm-up, as many as in NumPy
