@@ -106,7 +106,7 @@ def test_an_update_is_the_geometric_digit_of_the_threshold(case):
     for node in range(d):
         before = particles.unpack(words, 1024).astype(np.int64)
         twin_stream = stream.copy()
-        bitgibbs_block.update_node(view, words.reshape(-1), np.uint64(16), node, np.uint64(0), work, stream, 16, 16)
+        bitgibbs_block.update_node(view, words.reshape(-1), np.uint64(16), node, np.uint64(0), work, stream, 16)
         after = particles.unpack(words, 1024)
         rows = work[: 16 * 55].reshape(55, 16)
         planes = particles.unpack(rows[32 : 32 + bitgibbs_block.PLANES], 1024)
