@@ -1,6 +1,7 @@
 """A thousand data sets on the boundary and a thousand inside, against exact rational arithmetic: none misjudged."""
 
 import pytest
+
 from estimate.existence_cases import KINDS, agreement, cases
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.errors.MRFWarning")
