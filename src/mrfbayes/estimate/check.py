@@ -16,15 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from mrfbayes.estimate.chains import Chains, make_chains
+from mrfbayes.chains import Chains, make_chains
 from mrfbayes.estimate.result import Task
 from mrfbayes.streams import generator, kernel_state
 
 GROUPS = 16
 ERRORS = 4.0
 MAX_ERROR = 0.1  # posterior sds
-FIRST_SWEEPS = 32
-MAX_UPDATES = 1e11  # spin updates: a minute or two
+ENOUGH = 0.08  # the check itself is not made more exact than this
+FIRST_SWEEPS = 16
+BORROWED = 10.0
+MIN_UPDATES = 2e10  # spin updates, bit-sliced: some seconds
 
 
 @dataclass
@@ -43,8 +45,13 @@ def threshold(n_parameters: int, groups: int) -> float:
     """What the largest of ``n_parameters`` errors may be: the tail probability of 4 normal errors, shared out."""
     from scipy.special import ndtr, stdtrit
 
-    tail = ndtr(-ERRORS) / max(n_parameters, 1)
-    return float(-stdtrit(groups - 2, tail))
+    tail = float(ndtr(-ERRORS)) / max(n_parameters, 1)
+    return float(-stdtrit(groups - 2 + _borrowed(n_parameters), tail))
+
+
+def _borrowed(n_parameters: int) -> float:
+    """Degrees of freedom that each variance takes over from all of them (moderated t; Smyth 2004), if they are many."""
+    return BORROWED if n_parameters > 4 * BORROWED else 0.0
 
 
 def check(
@@ -54,7 +61,7 @@ def check(
     noise: float,
     pool: ThreadPoolExecutor | None,
     round_: int = 0,
-    budget: float = MAX_UPDATES,
+    budget: float = MIN_UPDATES,
 ) -> Check:
     """Check w (p,) with fresh particles.
 
@@ -64,7 +71,7 @@ def check(
         standard error sqrt(variance / n), and a residual as large as that moves w_j by one (conditional) posterior sd
     noise : the estimate's own Monte-Carlo error in that unit
     round_ : number of earlier checks: fresh streams each time
-    budget : spin updates that the check may take
+    budget : spin updates that the check may take, in units of the bit-sliced ones
     """
     model, n = task.model, task.stats.n
     if model.n_parameters == 0:
@@ -89,13 +96,12 @@ def check(
         table = _advance(groups, w, sweeps, pool)
         spent += 2.0 * sweeps * per_sweep
         apart = table[: GROUPS // 2].mean(axis=0) - table[GROUPS // 2 :].mean(axis=0)
-        within = np.sqrt((table[: GROUPS // 2].var(axis=0, ddof=1) + table[GROUPS // 2 :].var(axis=0, ddof=1)) / 2)
-        within = np.maximum(within, 1e-12)
+        within = _group_sd(table, unit)
         starts = float(np.abs(apart / (within * np.sqrt(4.0 / GROUPS))).max())
         errors = np.hypot(within / (np.sqrt(GROUPS) * unit), noise)
         residual = (target - table.mean(axis=0)) / unit / errors
         error = float(errors.max())
-        done = starts <= limit and float((within / (np.sqrt(GROUPS) * unit)).max()) <= MAX_ERROR / 2
+        done = starts <= limit and float((within / (np.sqrt(GROUPS) * unit)).max()) <= ENOUGH
         if done or spent + 4.0 * sweeps * per_sweep > budget:
             break
         sweeps *= 2
@@ -124,6 +130,14 @@ def check(
             f"{MAX_ERROR}); more particles or sweeps are needed for so many observations"
         )
     return result
+
+
+def _group_sd(table: np.ndarray, unit: np.ndarray) -> np.ndarray:
+    """Sd (p,) between groups of the same start, each variance moderated by the mean of all, in units of ``unit``."""
+    variance = (table[: GROUPS // 2].var(axis=0, ddof=1) + table[GROUPS // 2 :].var(axis=0, ddof=1)) / (2 * unit**2)
+    freedom, borrowed = GROUPS - 2, _borrowed(unit.size)
+    moderated = (freedom * variance + borrowed * variance.mean()) / (freedom + borrowed)
+    return np.asarray(np.sqrt(np.maximum(moderated, 1e-20)) * unit)
 
 
 def _advance(groups: list[Chains], w: np.ndarray, sweeps: int, pool: ThreadPoolExecutor | None) -> np.ndarray:

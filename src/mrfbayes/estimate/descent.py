@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mrfbayes.chains import Chains, make_chains
 from mrfbayes.errors import InputError
-from mrfbayes.estimate.chains import Chains, make_chains
-from mrfbayes.estimate.check import check
+from mrfbayes.estimate.check import MIN_UPDATES, check
 from mrfbayes.estimate.optimise import FAR
 from mrfbayes.estimate.pseudo import prior_diagonal, pseudo_estimate
 from mrfbayes.estimate.result import Outcome, Recorder, Task
@@ -30,7 +30,8 @@ from mrfbayes.streams import generator, kernel_state
 
 FULL = 400  # parameters, for a full preconditioner
 GAIN = 0.2  # of a Newton step
-FIRST_ROUND = 200  # steps, at least; as many again before any average, to forget the start
+FIRST_ROUND = 200  # steps, at least
+WARM_UP = 0.6  # of the first round: steps before any average, to forget the start
 FIRST_UPDATES = 2e8  # spin updates: on small fields a fifth of a second buys a longer first round
 BATCHES = 4  # a round is cut into, for the noise
 CHECKS = 4
@@ -39,7 +40,7 @@ SIZES = 8  # parts whose residuals tell the noise of one step
 SPREAD_ROWS = 256  # rows for the variance of tied blocks among very many parameters
 SETTLE = 30  # sweeps at the start: particles that are still the data know no more than n rows of the covariance
 MAX_STEPS = 20_000
-MAX_UPDATES = 5e11  # spin updates in all by default: some minutes
+MAX_UPDATES = 4e11  # spin updates in all by default: some minutes
 TOLERANCE = 0.015  # rms noise of the estimate, posterior sds
 HALVES = 2
 
@@ -151,14 +152,14 @@ def ascend(
     w = start_point(task, start)
     halves = [_start_half(task, k, n_particles, w) for k in range(HALVES)]
     per_step = model.n_nodes * n_particles * HALVES * (rule.skip + rule.sweeps) * halves[0].chains.update_cost
-    limit = int(np.clip(MAX_UPDATES / per_step, 2 * FIRST_ROUND, MAX_STEPS)) if steps is None else whole(steps, "steps")
+    limit = int(np.clip(MAX_UPDATES / per_step, FIRST_ROUND, MAX_STEPS)) if steps is None else whole(steps, "steps")
     precondition = _settled_precondition(task, halves, w)
     workers = min(task.threads, HALVES)
     first = int(np.clip(FIRST_UPDATES / per_step, FIRST_ROUND, 10 * FIRST_ROUND))
     with ThreadPoolExecutor(HALVES) as pool:
         spread = pool if workers > 1 else None
         runner = _Runner(task, rule, halves, precondition, recorder, spread)
-        runner.advance(first if steps is None else min(first, limit), limit)  # warm-up: not averaged
+        runner.advance(int(np.ceil(WARM_UP * min(first, limit))), limit)
         limit += runner.step
         rounds = Rounds(rule, runner, first)
         found = None
@@ -166,7 +167,8 @@ def ascend(
             noise = rounds.until(tolerance, limit)
             w = (rounds.tails[0] + rounds.tails[1]) / 2
             own = own_error(task, precondition, rounds.tails, noise)
-            found = check(task, w, precondition.variance, own, spread, attempt)
+            budget = max(MIN_UPDATES, per_step * runner.step)  # the check may take as long as what it checks
+            found = check(task, w, precondition.variance, own, spread, attempt, budget)
             if found.passed or not found.helped_by_steps or runner.step >= limit:
                 break
             tolerance = noise / 2
@@ -201,7 +203,8 @@ class Rounds:
             self._means.append(batches.mean(axis=0))
             self._lengths.append(n_steps)
             self._length *= 2
-            used = slice(1 if len(self._lengths) > 1 else 0, None)
+            # The first round may still remember the start: it is left out once the others are long enough without it.
+            used = slice(1 if sum(self._lengths[1:]) >= 2 * self._lengths[0] else 0, None)
             lengths = np.array(self._lengths[used], dtype=float)
             sd = self._runner.precondition.sd
             if self._rule.averaged:

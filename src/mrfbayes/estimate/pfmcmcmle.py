@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from mrfbayes.estimate.chains import Chains, make_chains
+from mrfbayes.chains import Chains, make_chains
 from mrfbayes.estimate.check import check
 from mrfbayes.estimate.descent import HALVES, Precondition, noise_of, own_error, start_point, whole
 from mrfbayes.estimate.importance import refuse_many_parameters, solve, weights_at

@@ -76,6 +76,11 @@ class BitChains:
         self._words = particles.empty_words(model.n_nodes, n_particles)
         self._kept = np.zeros((0, 0), dtype=np.uint64)
 
+    @property
+    def words(self) -> np.ndarray:
+        """The particles, (d, n_words) uint64."""
+        return self._words
+
     def fork(self, n_particles: int, state: np.ndarray) -> BitChains:
         """Other particles that share work space with these: never to be advanced at the same time."""
         other = copy(self)
