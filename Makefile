@@ -3,6 +3,9 @@ SHELL := /bin/bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
+# What catches most mistakes in under half a minute, once the kernels are compiled.
+QUICK := tests/model tests/run tests/data/test_counts.py tests/kernels/test_jit.py tests/kernels/test_random.py \
+	tests/test_diagnostics.py tests/test_exact.py tests/test_priors.py tests/test_public_names.py
 
 .PHONY: demo test quick lint types imports check readme slow clean
 
@@ -13,7 +16,7 @@ test: lint types imports check
 
 quick: .venv/.test
 	@$(BIN)/ruff check -q src tests
-	@$(PYTEST) -x -m quick
+	@$(PYTEST) -x $(QUICK)
 
 lint: .venv/.test
 	$(BIN)/ruff format --check src tests benchmarks
