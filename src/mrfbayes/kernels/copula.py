@@ -81,9 +81,9 @@ def fill_scores(places, cells, values):
     for j in range(values.size):
         x = (values[j] - places[LOW, j]) * places[PER_UNIT, j]
         if x >= 0.0 and x < places[COUNT, j]:
-            k = np.int64(x)
-            x -= k
-            k += np.int64(places[FIRST, j])
+            whole = np.int64(x)
+            x -= np.float64(whole)
+            k = whole + np.int64(places[FIRST, j])
             values[j] = cells[k, 0] + x * (cells[k, 1] + x * (cells[k, 2] + x * cells[k, 3]))
         else:
             outside += 1
@@ -101,7 +101,7 @@ def integrate_scores(coins, places, theta, scores):
             scores[j] = normal_score(coins[j], w)
 
 
-@kernel
+@kernel(fastmath={"reassoc"})
 def exchangeable_log_density(rho, log_det, scores):
     """Log density of the exchangeable copula at the normal scores (p,)."""
     total, square = 0.0, 0.0
@@ -112,7 +112,7 @@ def exchangeable_log_density(rho, log_det, scores):
     return -0.5 * log_det - 0.5 * rho / (1.0 - rho) * (square - total * total / top)
 
 
-@kernel
+@kernel(fastmath={"reassoc"})
 def matrix_log_density(precision, log_det, scores):
     """Log density of the copula of any R; ``precision`` is R^-1 - I, of which the lower half is read."""
     quadratic = 0.0
