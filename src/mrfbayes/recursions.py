@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -68,7 +68,7 @@ class GridRecursion:
         self.rows, self.columns = model.grid_shape
         self.width = min(model.grid_shape)
         if self.width > 60 or 16 * 2**self.width > memory_limit():
-            _refuse("log_z", self.width, 16 * 2**self.width)  # before anything of the grid's size is made
+            raise TooLarge("log_z", self.width, 16 * 2**self.width)  # before anything of the grid's size is made
         self._edges, self._states = model.edges, model.states
 
     @cached_property
@@ -89,10 +89,10 @@ class GridRecursion:
 
     def n_bytes(self, work: str, n: int = 0) -> int:
         """Bytes of scratch and results."""
-        from mrfbayes.kernels.transfer import transfer_bytes
+        from mrfbayes.kernels.transfer import transfer_scratch
 
-        results = n * self.rows * self.columns
-        return transfer_bytes(self.rows, self.columns, "taylor" if work == "series" else work, n) + results
+        scratch = transfer_scratch(self.layout, "taylor" if work == "series" else work, n)
+        return 8 * scratch + 3 * self.layout.node.nbytes + n * self.layout.node.size
 
     def _scratch(self, work: str, n: int = 0) -> np.ndarray:
         from mrfbayes.kernels.transfer import transfer_scratch
@@ -158,8 +158,9 @@ class GraphRecursion:
         self.width = self.order.width
         # The largest table, without the variable that is summed out, is in memory at least once.
         if not self.order.complete or 8 * self.order.largest > 2 * memory_limit():
-            _refuse("log_z", self.width, 4 * self.order.largest, complete=self.order.complete)
+            raise TooLarge("log_z", self.width, 4 * self.order.largest, complete=self.order.complete)
         self.plan = build_plan(edges, states, self.order.order)
+        self._held = sum(part.nbytes for part in self.plan if isinstance(part, np.ndarray))
         self.is_binary = bool((states == 2).all())
         _check(self, "log_z")
 
@@ -173,8 +174,7 @@ class GraphRecursion:
             cells += plan.n_joint
         if work == "series":
             cells += 2 * plan.n_joint + taylor_scratch(plan)
-        held = sum(part.nbytes for part in plan if isinstance(part, np.ndarray))
-        return int(8 * cells + held + n * plan.states.size)
+        return int(8 * cells + self._held + n * plan.states.size)
 
     def _scratch(self) -> np.ndarray:
         from mrfbayes.kernels.elimination_plan import log_z_scratch
@@ -281,6 +281,7 @@ def is_feasible(model: Model, work: str = "log_z") -> bool:
         return False
 
 
+@cache
 def memory_limit() -> int:
     """Bytes that exact inference may take: half of what this machine, or the container, has."""
     try:
@@ -298,19 +299,39 @@ def _refuse_wide_grid(model: Model) -> None:
     width = min(model.grid_shape)
     smallest = 8 * int(model.states.min()) ** min(width, 10_000)
     if smallest > memory_limit():
-        _refuse("log_z", width, smallest)
+        raise TooLarge("log_z", width, smallest)
 
 
 def _check(recursion: Recursion, work: str, n: int = 0) -> None:
     needed = recursion.n_bytes(work, n)
     if needed > memory_limit():
-        _refuse(work, recursion.width, needed)
+        raise TooLarge(work, recursion.width, needed)
 
 
-def _refuse(work: str, width: int, n_bytes: int, complete: bool = True) -> None:
-    size = f"{n_bytes / 2**30:.1f} GiB" if n_bytes < 2**60 else "more memory than there is"
-    bound = "" if complete else "at least "
-    raise CostError(
-        f"{WORKS[work]} needs {bound}{size} here (treewidth {bound}{width}, limit {memory_limit() / 2**30:.1f} GiB): "
-        "use method='calibrated' or 'persistent', and sampler='gibbs'."
-    )
+class TooLarge(CostError):
+    """Exact work that does not fit into memory.
+
+    ``complete`` is False where the search for an elimination order stopped at a table past hope; ``width`` and
+    ``n_bytes`` are then those at which it stopped.
+    """
+
+    def __init__(self, work: str, width: int, n_bytes: int, complete: bool = True) -> None:
+        self.work, self.width, self.n_bytes, self.complete = work, width, n_bytes, complete
+        bound = "" if complete else "at least "
+        order = f"treewidth {width}" if complete else f"width {width} or more in every order tried"
+        super().__init__(
+            f"{WORKS[work]} needs {bound}{describe_bytes(n_bytes)} here ({order}, limit "
+            f"{describe_bytes(memory_limit())}): use method='calibrated' or 'persistent', and sampler='gibbs'."
+        )
+
+    def __reduce__(self) -> tuple[type[TooLarge], tuple[str, int, int, bool]]:
+        return type(self), (self.work, self.width, self.n_bytes, self.complete)
+
+
+def describe_bytes(n_bytes: int) -> str:
+    """Bytes for people: "1.5 GiB", or as a power of two past any memory."""
+    if n_bytes >= 2**60:
+        return f"2^{n_bytes.bit_length() - 1} bytes"
+    power = max(0, (n_bytes.bit_length() - 1) // 10)
+    unit = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")[power]
+    return f"{n_bytes / 2 ** (10 * power):.1f} {unit}" if power else f"{n_bytes} bytes"
