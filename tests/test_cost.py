@@ -17,10 +17,10 @@ from mrfbayes.exact import covariance_w, moments_w, sample_exact, third_order_w
 from mrfbayes.recursions import TooLarge, describe_bytes, is_feasible, memory_limit, recursion
 
 MODELS = {
-    "grid": lambda: mb.grid(12, 12),
-    "strip": lambda: mb.grid(200, 6, fields=True),
-    "graph": lambda: mb.graph(list(nx.random_regular_graph(3, 60, seed=1).edges)),
-    "complete": lambda: mb.graph(list(nx.complete_graph(14).edges), fields=True),
+    "grid": lambda: mb.grid(9, 9),
+    "strip": lambda: mb.grid(100, 5, fields=True),
+    "graph": lambda: mb.graph(list(nx.random_regular_graph(3, 40, seed=1).edges)),
+    "complete": lambda: mb.graph(list(nx.complete_graph(11).edges), fields=True),
     "Potts": lambda: mb.grid(5, 5, states=3, fields=True),
 }
 CALLS = {

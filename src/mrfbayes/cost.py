@@ -45,8 +45,20 @@ SECOND_LEVEL, THIRD_LEVEL = 2**19, 2**24  # bytes past which tables leave the ca
 # Grid: calls, nodes, message cells, of those past the second-level cache, past the third.
 # Graph: calls, steps, edges, loops, edge products, cells in order, cells by table, all cells, past the second-level
 # cache, past the third; for samples also variables drawn and variables looked at.
-NANOSECONDS: dict[str, tuple[float, ...]] = {}
-REFERENCE_PROBE = 1.0e-4  # seconds that `_probe` took there
+NANOSECONDS: dict[str, tuple[float, ...]] = {
+    "grid log_z": (0, 36.1, 0.0615, 0.0123, 0.123),
+    "grid moments": (2.67e4, 122, 1.37, 0.365, 0.6),
+    "grid first": (2.02e4, 209, 7.89, 1.41, 3.9),
+    "grid second": (2.46e4, 285, 7.77, 0.647, 3.9),
+    "grid sample": (2.59e4, 0, 0.823, 0, 0.7, 6.52),
+    "binary log_z": (200, 8.64, 24.3, 5.74, 0.126, 0, 0.539, 0.134, 0.0357, 0.451),
+    "graph log_z": (0, 442, 0, 22.7, 0, 0.0327, 0.0529, 0.773, 0, 0),
+    "graph moments": (3.01e4, 394, 69, 20.7, 1.73, 0, 1.74, 1.61, 0.556, 0),
+    "graph first": (2.43e4, 866, 0, 20.1, 4.87, 3.88, 1.51, 1.19, 1.32, 3.24),
+    "graph second": (3.3e4, 1010, 0, 83.9, 7.42, 5.47, 2.3, 3.43, 2.24, 15.1),
+    "graph sample": (93.2, 0, 0, 0, 22, 0, 1.03, 0, 0.993, 0.0305, 8.46, 0),
+}
+REFERENCE_PROBE = 2.52e-5  # seconds that `_probe` took there
 
 
 @dataclass(frozen=True)
@@ -135,7 +147,7 @@ def predicted_bytes(found: Recursion, key: str, count: int, n_parameters: int) -
     """Bytes of arrays that a call needs at its peak, the plan included."""
     if key in ("first", "second"):
         matrices = 2 if key == "first" else 3  # results, and what they are made from
-        return found.n_bytes("series") + 8 * matrices * n_parameters**2
+        return found.n_bytes("series", count) + 8 * matrices * n_parameters**2
     return found.n_bytes(key, count if key == "sample" else 0)
 
 
@@ -211,7 +223,7 @@ def _methods(model: Model, width: int, work: Mapping[str, Work]) -> dict[str, fl
 
 @cache
 def machine_factor() -> float:
-    """How much slower than the reference machine this one is, from a computation of about a millisecond."""
+    """How much slower than the reference machine this one is, from a computation of a few milliseconds."""
     return float(np.clip(_probe() / REFERENCE_PROBE, 0.1, 10.0))
 
 
@@ -219,7 +231,7 @@ def _probe() -> float:
     """Seconds of a short NumPy computation, the least of many: others' work on the machine should not count."""
     a, b = np.linspace(0.0, 1.0, 2048), np.linspace(1.0, 2.0, 2048)
     best = float("inf")
-    for _ in range(40):
+    for _ in range(200):
         start = time.perf_counter()
         for _ in range(8):
             np.multiply(a, b, out=a)

@@ -40,7 +40,7 @@ class Recursion(Protocol):
     width: int
 
     def n_bytes(self, work: str, n: int = 0) -> int:
-        """Bytes of the arrays that ``work`` (a key of `WORKS`) needs; ``n`` is the number of samples."""
+        """Bytes of the arrays that ``work`` (a key of `WORKS`) needs; ``n`` is the number of samples or directions."""
 
     def log_z(self, node_part: np.ndarray, edge_part: np.ndarray) -> float:
         """Log of the sum of all weights."""
@@ -91,7 +91,9 @@ class GridRecursion:
         """Bytes of scratch and results."""
         from mrfbayes.kernels.transfer import transfer_scratch
 
-        scratch = transfer_scratch(self.layout, "taylor" if work == "series" else work, n)
+        if work == "series":
+            work, n = "taylor", 0  # one direction at a time
+        scratch = transfer_scratch(self.layout, work, n)
         return 8 * scratch + 3 * self.layout.node.nbytes + n * self.layout.node.size
 
     def _scratch(self, work: str, n: int = 0) -> np.ndarray:
@@ -173,7 +175,10 @@ class GraphRecursion:
         if work != "log_z":
             cells += plan.n_joint
         if work == "series":
+            n_cells = int(plan.node_offset[-1] + plan.edge_offset[-1])
             cells += 2 * plan.n_joint + taylor_scratch(plan)
+            cells += 4 * n_cells * min(max(n, 1), max(1, BATCH_CELLS // n_cells))  # directions and what comes of them
+            n = 0
         return int(8 * cells + self._held + n * plan.states.size)
 
     def _scratch(self) -> np.ndarray:
