@@ -167,6 +167,8 @@ def grid_counts(found: GridRecursion, key: str, count: int) -> np.ndarray:
     """What a grid's seconds are a sum of."""
     n_nodes = found.rows * found.columns
     cells = float(n_nodes) * 2**found.width
+    if key == "log_z" and found.has_fields:
+        cells *= 2
     size = 16 * 2**found.width * (1 if key == "log_z" else 3)
     each = [1.0, n_nodes, cells, cells * (size > SECOND_LEVEL), cells * (size > THIRD_LEVEL)]
     if key == "sample":

@@ -70,6 +70,8 @@ class GridRecursion:
         if self.width > 60 or 16 * 2**self.width > memory_limit():
             raise TooLarge("log_z", self.width, 16 * 2**self.width)  # before anything of the grid's size is made
         self._edges, self._states = model.edges, model.states
+        nodes = model.lowering.forward.row < model.n_nodes
+        self.has_fields = bool(nodes.any())  # without, states and their opposites weigh the same: half the work
 
     @cached_property
     def layout(self) -> GridLayout:
