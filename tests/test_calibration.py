@@ -9,10 +9,11 @@ from scipy.special import digamma, polygamma
 import mrfbayes as mb
 from mrfbayes import calibration, exact, loops
 from mrfbayes.coins import Coins, coin_moments, match, match_loop
-from mrfbayes.cumulants import ExactCumulants, row_statistics
+from mrfbayes.cumulants import ExactCumulants
 from mrfbayes.kernels.calibration import match_cumulants, match_orders
 from mrfbayes.kernels.polygamma import inverse_trigamma, polygammas
 from mrfbayes.loops import one_loop
+from mrfbayes.moments import row_statistics
 from mrfbayes.priors import Prior
 from oracles import cumulants
 

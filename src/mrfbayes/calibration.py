@@ -6,7 +6,7 @@ With L the log posterior in log-odds w and S the inverse of minus its Hessian at
     \kappa_j = L_{abc} S_{aj} S_{bj} S_{cj}, \qquad \delta_j = \tfrac12 S_{jc} L_{abc} S_{ab}
 
 are the third cumulant of w_j and the shift of its mean from the mode. L's derivatives are -n times the field's
-cumulants plus those of the prior; both come from directional derivatives of the expected statistics, exactly. The covariance
+cumulants plus those of the prior; both come from directional derivatives of the expected statistics. The covariance
 beyond S is in `mrfbayes.loops`, the coin with these cumulants in `mrfbayes.coins`.
 """
 

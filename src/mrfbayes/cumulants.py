@@ -1,4 +1,4 @@
-"""The sufficient statistics of a field at one w, as `mrfbayes.calibration` asks for them: exactly."""
+"""The sufficient statistics of a field at one w, as `mrfbayes.calibration` asks for them: exact, or from particles."""
 
 from __future__ import annotations
 
@@ -7,28 +7,15 @@ from functools import cached_property
 import numpy as np
 
 from mrfbayes import exact
+from mrfbayes.data.counts import Statistics
+from mrfbayes.estimate.chains import make_chains
 from mrfbayes.model.field import Model
+from mrfbayes.moments import row_statistics
 from mrfbayes.recursions import recursion
+from mrfbayes.streams import generator, kernel_state
 
+_BATCH = 4_096
 MAX_LOG2_STATES = 12  # configurations that are summed over rather than sampled
-
-
-def row_statistics(model: Model, rows: np.ndarray) -> np.ndarray:
-    """s of every row of ``rows`` (k, d), as (k, p) floats."""
-    chart = model.chart
-    out = np.zeros((model.n_parameters, len(rows)))
-    columns = np.ascontiguousarray(rows.T)
-    for group in model.groups:
-        cells = group.table[tuple(columns[group.scope[:, axis]] for axis in range(group.arity))]
-        untied = np.unique(group.block).size == group.block.size
-        for outcome in range(1 if group.is_score else group.sides - 1):
-            values = cells if group.is_score else cells == outcome
-            place = chart.offset[group.block] + outcome
-            if untied:
-                out[place] += values
-            else:
-                np.add.at(out, place, values)
-    return np.ascontiguousarray(out.T)
 
 
 def indicators(model: Model) -> np.ndarray:
@@ -74,3 +61,72 @@ class ExactCumulants:
     def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
         """Statistics (n, p) of independent samples."""
         return row_statistics(self._model, exact.sample_exact(self._model, self._w, n, seed))
+
+
+class ParticleCumulants:
+    """The same from Gibbs particles, where exact recursion is out of reach.
+
+    Parameters
+    ----------
+    model, w : the field
+    n : particles
+    statistics : the data, where half of the particles start; the others start at random, so that the two halves differ
+        where the sweeps were too few
+    """
+
+    direction_cells = np.inf
+
+    def __init__(
+        self, model: Model, w: np.ndarray, n: int, sweeps: int, statistics: Statistics, seed: np.random.SeedSequence
+    ) -> None:
+        self.is_indicator = indicators(model)
+        halves = []
+        for start in ("data", "random"):
+            chains = make_chains(model, n // 2, kernel_state(seed, "sweeps", start))
+            if start == "data":
+                chains.start_at_data(statistics, generator(seed, start))
+            else:
+                chains.start_at_random(generator(seed, start))
+            chains.sweep(w, sweeps)
+            values = row_statistics(model, chains.rows())
+            halves.append(values.astype(np.uint8) if values.max(initial=0) < 256 else values)
+        self._values = np.stack(halves, axis=1).reshape(-1, w.size)  # in turn, so that every batch has both starts
+        self.n = len(self._values)
+        means = [half.mean(axis=0) for half in halves]
+        self.mean = (means[0] + means[1]) / 2
+        self.covariance = sum(
+            ((d := self._batch(k)).T @ d for k in range(0, self.n, _BATCH)), np.zeros((w.size, w.size))
+        ) / (self.n - 1)
+        spread = np.sqrt(np.maximum(np.diag(self.covariance), 1e-300) * 4 / self.n)
+        self.disagreement = float(np.sqrt(np.mean(((means[0] - means[1]) / spread) ** 2)))
+        self._used = 0
+
+    def _batch(self, first: int) -> np.ndarray:
+        return np.asarray(self._values[first : first + _BATCH] - self.mean)
+
+    def contract_third(self, directions: np.ndarray) -> np.ndarray:
+        """kappa[s, v.s, v.s] (k, p) for every row v of ``directions`` (k, p)."""
+        out = np.zeros(directions.shape)
+        for first in range(0, self.n, _BATCH):
+            d = self._batch(first)
+            out += ((d @ directions.T) ** 2).T @ d
+        return out / self.n
+
+    def spread_noise(self, spread: np.ndarray, n: float) -> np.ndarray:
+        """Relative Monte-Carlo error (p,) of the sds: that of E[P_j^2] behind S_jj."""
+        first, second = np.zeros(len(spread)), np.zeros(len(spread))
+        for start in range(0, self.n, _BATCH):
+            square = (self._batch(start) @ spread) ** 2
+            first += square.sum(axis=0)
+            second += (square**2).sum(axis=0)
+        variance = second / self.n - (first / self.n) ** 2
+        return np.asarray(0.5 * n * np.sqrt(variance / self.n) / np.diag(spread))
+
+    def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
+        """Statistics (n, p) of the next particles in turn."""
+        index = np.arange(self._used, self._used + n) % self.n
+        self._used += n
+        return self._values[index].astype(float)
+
+    def states(self) -> None:
+        """Configurations are never few here."""

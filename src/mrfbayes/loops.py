@@ -23,8 +23,8 @@ from mrfbayes.streams import child
 
 LOOP_NOISE = 1e-3  # of a variance, the largest: sampling stops there
 LOOP_SAMPLES = 262_144  # or after so many samples
-POLARISED_CELLS = 1e9  # table cells of directional derivatives up to which the sum over pairs is done exactly
-PAIR_SAMPLES = 16_384  # of them in the sum over pairs
+POLARISED_CELLS = 1e8  # table cells of directional derivatives up to which the sum over pairs is done exactly
+PAIR_SAMPLES = 8_192  # of them in the sum over pairs
 _BATCH = 4_096
 
 

@@ -31,6 +31,7 @@ from mrfbayes.run.driver import ChainRun, run_chains
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import ChainTask, State
 from mrfbayes.streams import Seed, child, generator, kernel_state, seed_sequence
+from mrfbayes.trust import assess
 
 PRINTED_VARIANCE = 0.001  # sigma_Q^2, Sec. 3.3
 DENSE_LIMIT = 600  # parameters up to which the proposal learns a full covariance
@@ -111,6 +112,11 @@ def sample(
     prepared: Prepared = row.prepare(problem, **method_options)
     if reason:
         prepared = replace(prepared, details={**prepared.details, "auto": reason})
+    if prepared.details.get("moments") == "particles":
+        trust = assess(problem, prepared.details)
+        doubts = (f"the calibrated posterior is doubtful here: {trust}.",) if trust.is_doubtful else ()
+        details = {**prepared.details, "trust": str(trust), "trust_mean": trust.mean_error, "trust_sd": trust.sd_error}
+        prepared = replace(prepared, details=details, warnings=(*prepared.warnings, *doubts))
     plan = _plan(model, statistics, steps, warmup, chains, thin, proposal, start, seconds)
     engine = _engine(engine, row, prepared, problem, plan)
     shape = None

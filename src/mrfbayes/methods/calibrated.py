@@ -22,13 +22,20 @@ import numpy as np
 from mrfbayes import calibration, exact
 from mrfbayes.coins import Coins, match, match_loop
 from mrfbayes.copula import copula_view, theta_moments
-from mrfbayes.cumulants import ExactCumulants
+from mrfbayes.cumulants import ExactCumulants, ParticleCumulants
 from mrfbayes.errors import CostError, InputError
+from mrfbayes.estimate import estimate as make_estimate
 from mrfbayes.loops import one_loop
 from mrfbayes.methods.problem import Prepared, Problem
+from mrfbayes.model.field import Model
+from mrfbayes.recursions import recursion
 from mrfbayes.streams import child, kernel_state
 
 VARIANCES = ("relative", "loop", "order")
+MOMENTS = ("auto", "exact", "particles")
+MOMENT_CELLS = 1.2e10  # table cells of exact calibration, about two minutes
+LEAST_PARTICLES, MOST_PARTICLES, SWEEPS = 32_768, 131_072, 200
+DOUBTFUL_LOCATION = 0.1  # posterior sds
 DENSE_LIMIT = 2_000  # parameters up to which S is a full matrix
 
 
@@ -52,63 +59,123 @@ class Calibration:
     warnings: tuple[str, ...]
 
 
-def calibrate(problem: Problem, variance: str = "relative") -> Calibration:
-    """Calibrate all coins to the posterior of a field whose partition function is feasible.
+def calibrate(
+    problem: Problem, variance: str = "relative", moments: str = "auto", particles: int | None = None
+) -> Calibration:
+    """Calibrate all coins to the posterior.
 
     Parameters
     ----------
     variance : how spreads are matched. "order": leading order to leading order; "loop": the coin's variance is the
         posterior's to one loop; "relative": what the loops add beyond those of the coin alone, which is the most
         accurate and keeps single coins and trees exact
+    moments : "exact" (by recursion), "particles" (by Gibbs sampling at the estimated mode), or "auto": exact where that
+        takes a minute or two at most
+    particles : how many, for moments="particles"
     """
-    if variance not in VARIANCES:
-        raise InputError(f"variance = {variance!r}: choose one of {', '.join(map(repr, VARIANCES))}.")
-    model, statistics, prior = problem.model, problem.statistics, problem.prior
-    if model.n_parameters > DENSE_LIMIT:
+    for name, value, allowed in (("variance", variance, VARIANCES), ("moments", moments, MOMENTS)):
+        if value not in allowed:
+            raise InputError(f"{name} = {value!r}: choose one of {', '.join(map(repr, allowed))}.")
+    if problem.model.n_parameters > DENSE_LIMIT:
         raise CostError(
-            f"'calibrated' keeps a full covariance of the {model.n_parameters} parameters (limit {DENSE_LIMIT}): use "
-            "method='mle', or tie parameters."
+            f"'calibrated' keeps a full covariance of the {problem.model.n_parameters} parameters (limit "
+            f"{DENSE_LIMIT}): use method='mle', or tie parameters."
         )
+    if moments == "auto":
+        moments = "exact" if moments_cost(problem.model) < MOMENT_CELLS else "particles"
+    mode, details, warnings = exact_mode(problem) if moments == "exact" else particle_mode(problem, particles)
+    n = problem.statistics.n
+    order = calibration.third_order(mode, n, problem.prior)
+    spread = np.diag(mode.covariance)
+    numbers = (mode.w, spread, order.third, order.shift)
+    covariance = mode.covariance
+    if variance == "order":
+        coins = match(*numbers)
+    else:
+        samples = {} if moments == "exact" else {"samples": details["particles"]}
+        loops = one_loop(mode, n, order, child(problem.seed, "loops"), **samples)
+        covariance, left_out = usable(loops, mode.covariance)
+        coins = match_loop(*numbers, np.diag(covariance), variance == "relative")
+        if left_out:
+            details["loops_kept"] = 1.0 - left_out
+            warnings.append(
+                "the one-loop covariance is not positive definite here (few data for so many parameters): "
+                f"{left_out:.0%} of the loop correction was left out."
+            )
+    details |= {
+        "calibration": variance,
+        "moments": moments,
+        "clipped": coins.clipped,
+        "largest_skewness": float(np.abs(order.third / spread**1.5).max(initial=0.0)),
+    }
+    if coins.clipped:
+        warnings.append(
+            f"{coins.clipped} of {spread.size} coins are less skewed than the posterior to third order (no coin of "
+            "that spread is skewed enough): their tails are approximate; method='exact' corrects them."
+        )
+    sd = np.sqrt(np.diag(covariance))
+    return Calibration(mode, order, coins, covariance / np.outer(sd, sd), details, tuple(warnings))
+
+
+def moments_cost(model: Model) -> float:
+    """Table cells that exact calibration goes through: some eight directional derivatives a parameter."""
+    if not exact.is_feasible(model):
+        return np.inf
+    return 8.0 * model.n_parameters * recursion(model).n_bytes("series") / 8
+
+
+def exact_mode(problem: Problem) -> tuple[calibration.Mode, dict[str, Any], list[str]]:
+    """The mode by Newton's method on the exact posterior."""
+    model, statistics = problem.model, problem.statistics
     mode = calibration.find_mode(
         lambda w: exact.moments_w(model, w),
         lambda w: ExactCumulants(model, w),
         statistics.counts,
         statistics.n,
-        prior,
+        problem.prior,
         start_log_odds(problem),
     )
-    order = calibration.third_order(mode, statistics.n, prior)
-    spread = np.diag(mode.covariance)
-    numbers = (mode.w, spread, order.third, order.shift)
-    covariance = mode.covariance
-    if variance == "order":
-        found = match(*numbers)
-    else:
-        loops = one_loop(mode, statistics.n, order, child(problem.seed, "loops"))
-        loops, raised = usable(loops, mode.covariance)
-        found = match_loop(*numbers, np.diag(loops), variance == "relative")
-        covariance = loops
-    details: dict[str, Any] = {
-        "calibration": variance,
-        "moments": "exact",
-        "newton_steps": mode.steps,
-        "clipped": found.clipped,
-        "largest_skewness": float(np.abs(order.third / spread**1.5).max(initial=0.0)),
+    return mode, {"newton_steps": mode.steps}, []
+
+
+def particle_mode(problem: Problem, particles: int | None = None) -> tuple[calibration.Mode, dict[str, Any], list[str]]:
+    """The estimated mode, curvature from particles there, and how far both can be trusted."""
+    model, statistics, prior = problem.model, problem.statistics, problem.prior
+    p, n = model.n_parameters, statistics.n
+    count = particles if particles is not None else min(max(LEAST_PARTICLES, 64 * p), MOST_PARTICLES)
+    seed = child(problem.seed, "calibrated")
+    estimate = make_estimate(model, statistics, "pcd", rng=child(seed, "mode"), prior=prior, progress=problem.progress)
+    w = np.asarray(estimate.log_odds, dtype=float)
+    cumulants = ParticleCumulants(model, w, count, SWEEPS, statistics, seed)
+    information = n * cumulants.covariance + calibration.prior_information(prior, w)
+    # The mean of an inverse is not the inverse of the mean: undo it.
+    inverse = np.linalg.inv(information) * (cumulants.n - p - 2) / cumulants.n
+    inverse = (inverse + inverse.T) / 2
+    mode = calibration.Mode(w, inverse, np.linalg.cholesky(inverse), cumulants, estimate.iterations)
+    sd = np.sqrt(np.diag(inverse))
+    # How far the mode is off, in sds: the Newton step that the particles ask for, less what their noise explains.
+    step = inverse @ (statistics.counts - n * cumulants.mean + prior.gradient_w(w)) / sd
+    noise = n * np.sqrt(np.einsum("ij,jk,ik->i", inverse, cumulants.covariance, inverse) / cumulants.n) / sd
+    location = float(np.sqrt(max(np.mean(step**2) - np.mean(noise**2), 0.0)))
+    details = {
+        "particles": cumulants.n,
+        "sweeps": SWEEPS,
+        "mode_error": location,
+        "sd_noise": float(np.mean(cumulants.spread_noise(inverse, n))),
+        "start_disagreement": cumulants.disagreement,
     }
-    warnings = []
-    if found.clipped:
+    warnings = list(estimate.warnings)
+    if location > DOUBTFUL_LOCATION:
         warnings.append(
-            f"{found.clipped} of {spread.size} coins are less skewed than the posterior to third order (no coin of "
-            "that spread is skewed enough): their tails are approximate; method='exact' corrects them."
+            f"the mode is off by about {location:.2f} posterior sds (root mean square): do not trust means."
         )
-    if variance != "order" and raised:
-        details["loops_kept"] = 1.0 - raised
+    limit = 1 + 6 / np.sqrt(p)
+    if cumulants.disagreement > limit:
         warnings.append(
-            "the one-loop covariance is not positive definite here (few data for so many parameters): "
-            f"{raised:.0%} of the loop correction was left out."
+            f"particles from the data and from random starts still disagree after {SWEEPS} sweeps (their means differ "
+            f"by {cumulants.disagreement:.1f} standard errors): spreads cannot be trusted in so ordered a field."
         )
-    sd = np.sqrt(np.diag(covariance))
-    return Calibration(mode, order, found, covariance / np.outer(sd, sd), details, tuple(warnings))
+    return mode, details, warnings
 
 
 def usable(loops: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, float]:
@@ -134,9 +201,11 @@ def start_log_odds(problem: Problem) -> np.ndarray:
     return 0.5 * chart.log_odds(frequency)
 
 
-def prepare(problem: Problem, *, variance: str = "relative") -> Prepared:
-    """Independent draws of the calibrated posterior; there is no chain to run."""
-    found = calibrate(problem, variance)
+def prepare(
+    problem: Problem, *, variance: str = "relative", moments: str = "auto", particles: int | None = None
+) -> Prepared:
+    """Independent draws of the calibrated posterior; there is no chain to run. Options: see `calibrate`."""
+    found = calibrate(problem, variance, moments, particles)
     chart = problem.model.chart
     view = copula_view(found.coins, found.correlation, chart.offset)
 
@@ -147,5 +216,5 @@ def prepare(problem: Problem, *, variance: str = "relative") -> Prepared:
         draw_theta(view, kernel_state(seed, "calibrated"), theta)
         return theta
 
-    moments = theta_moments(found.coins) if chart.all_coins else None
-    return Prepared(None, draw=draw, moments=moments, details=found.details, warnings=found.warnings)
+    known = theta_moments(found.coins) if chart.all_coins else None
+    return Prepared(None, draw=draw, moments=known, details=found.details, warnings=found.warnings)

@@ -1,0 +1,133 @@
+"""How far mean and spread of a calibrated posterior can be trusted where the exact one is out of reach.
+
+Three things can be wrong, and each is measured in the run itself: the mode (the Newton step that fresh particles still
+ask for), the curvature (the particles' own noise), and the coins. For the last, small sub-fields are cut out of the
+field with their own data; there the exact posterior is known, and so is the error of the coins.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mrfbayes.copula import theta_moments
+from mrfbayes.data.counts import Statistics, count
+from mrfbayes.errors import CostError, InputError
+from mrfbayes.independence import make_proposal
+from mrfbayes.methods import method_row
+from mrfbayes.methods.problem import Problem
+from mrfbayes.model.field import Factor, Model
+from mrfbayes.priors import Prior
+from mrfbayes.streams import child, generator
+
+SUB_FIELDS = 4
+SUB_NODES = 12
+DRAWS = 20_000
+MARGIN = 2.0  # sub-fields have fewer loops than the field
+DOUBTFUL = 0.1  # of an sd
+
+
+@dataclass(frozen=True)
+class Trust:
+    """Bounds on the average error of the means (in posterior sds) and of the sds (relative), and their parts."""
+
+    mean_error: float
+    sd_error: float
+    mode: float
+    noise: float
+    coin_mean: float
+    coin_sd: float
+    sub_fields: int
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the result should not be relied on."""
+        return not (self.mean_error < DOUBTFUL and self.sd_error < DOUBTFUL)
+
+    def __str__(self) -> str:
+        return (
+            f"means within {self.mean_error:.1%} of an sd and sds within {self.sd_error:.1%} on average (mode "
+            f"{self.mode:.1%}, particles {self.noise:.1%}, coins {self.coin_mean:.1%} and {self.coin_sd:.1%} on "
+            f"{self.sub_fields} sub-fields)"
+        )
+
+
+def assess(problem: Problem, details: Mapping[str, Any]) -> Trust:
+    """Bounds for a calibrated posterior made from particles, whose ``details`` say what was found on the way."""
+    mode, noise = float(details.get("mode_error", 0.0)), float(details.get("sd_noise", 0.0))
+    disagreement = float(details.get("start_disagreement", 1.0))
+    # Particles whose starts still show are worth fewer: their noise grows by the same factor.
+    noise *= max(disagreement, 1.0)
+    errors = coin_errors(problem)
+    coin_mean, coin_sd = np.sqrt(np.mean(np.square(errors), axis=0)) if len(errors) else (np.nan, np.nan)
+    mean_error = MARGIN * float(np.hypot(mode * max(disagreement, 1.0), coin_mean))
+    return Trust(
+        mean_error, MARGIN * float(np.hypot(noise, coin_sd)), mode, noise, float(coin_mean), float(coin_sd), len(errors)
+    )
+
+
+def coin_errors(problem: Problem) -> list[tuple[float, float]]:
+    """Average error of mean and sd of calibrated coins on small pieces of the field, against the exact posterior."""
+    rows = problem.statistics.rows
+    if not len(rows):
+        return []
+    pick = generator(problem.seed, "sub-fields")
+    errors = []
+    for number in range(SUB_FIELDS):
+        nodes = ball(problem.model, int(pick.integers(problem.model.n_nodes)), SUB_NODES)
+        model = sub_field(problem.model, nodes)
+        if model is None:
+            continue
+        size = int(min(problem.statistics.n, 100_000))
+        data = rows if size == len(rows) else rows[pick.integers(len(rows), size=size)]
+        statistics = _count(model, data[:, nodes])
+        own = Problem(model, statistics, Prior(model, "uniform"), child(problem.seed, "sub-field", number))
+        try:
+            proposal = make_proposal(own, method_row("exact").prepare(own), DRAWS)
+        except (CostError, InputError, ArithmeticError):
+            continue
+        weights = np.exp(proposal.log_weights - proposal.log_weights.max())
+        weights /= weights.sum()
+        mean = weights @ proposal.theta
+        sd = np.sqrt(weights @ (proposal.theta - mean) ** 2)
+        own_mean, own_sd = theta_moments(proposal.calibration.coins)
+        errors.append((float(np.abs((own_mean - mean) / sd).mean()), float(np.abs(own_sd / sd - 1).mean())))
+    return errors
+
+
+def _count(model: Model, data: np.ndarray) -> Statistics:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what there is to say about the data has been said of all of them
+        return count(model, data)
+
+
+def ball(model: Model, start: int, size: int) -> np.ndarray:
+    """Up to ``size`` nodes around ``start``, nearest first."""
+    adjacency = model.adjacency
+    found, seen = [start], {start}
+    for node in found:
+        for other in adjacency.neighbour[adjacency.offset[node] : adjacency.offset[node + 1]].tolist():
+            if other not in seen and len(found) < size:
+                seen.add(other)
+                found.append(other)
+    return np.sort(np.array(found))
+
+
+def sub_field(model: Model, nodes: np.ndarray) -> Model | None:
+    """The factors among ``nodes`` as a field of their own, untied; None where no two of them share one."""
+    inside = np.zeros(model.n_nodes, dtype=bool)
+    inside[nodes] = True
+    factors, pairs = [], 0
+    for group in model.groups:
+        for scope in group.scope[inside[group.scope].all(axis=1)].tolist():
+            names = tuple(f"v{i}" for i in scope)
+            outcomes, scores = (None, group.table) if group.is_score else (group.table, None)
+            factors.append(Factor(names, outcomes, scores))
+            pairs += len(scope) == 2
+    if not pairs:
+        return None
+    return Model({f"v{i}": int(model.states[i]) for i in nodes.tolist()}, factors)
