@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from mrfbayes import exact
+from mrfbayes.chains import make_chains
 from mrfbayes.data.counts import Statistics
-from mrfbayes.estimate.chains import make_chains
 from mrfbayes.model.field import Model
 from mrfbayes.moments import row_statistics
 from mrfbayes.recursions import recursion

@@ -72,3 +72,15 @@ def coin_cumulants(a, b, mean, variance, third):
         mean[j] = a0 - b0
         variance[j] = a1 + b1
         third[j] = a2 - b2
+
+
+@kernel
+def coin_four_cumulants(a, b, mean, variance, third, fourth):
+    """As `coin_cumulants`, with the fourth."""
+    for j in range(a.size):
+        a0, a1, a2, a3 = polygammas(a[j])
+        b0, b1, b2, b3 = polygammas(b[j])
+        mean[j] = a0 - b0
+        variance[j] = a1 + b1
+        third[j] = a2 - b2
+        fourth[j] = a3 + b3
