@@ -19,6 +19,8 @@ from mrfbayes.kernels.gibbs import SpinView
 from mrfbayes.kernels.gibbs_tables import TableView
 from mrfbayes.model.field import Model
 
+UPDATES_PER_CALL = 1e9  # of one node of one particle, bit-sliced: about half a second
+
 
 class Chains(Protocol):
     """Particles with a random stream of their own."""
@@ -118,11 +120,14 @@ class BitChains:
 
     def sweep(self, w: np.ndarray, sweeps: int) -> None:
         """Gibbs sweeps at w that nobody looks at: twice as fast."""
-        self._measure(w, AscentPlan(sweeps, np.zeros(0), 1, 0.0, np.inf))
+        for part in _calls(sweeps, self._words.size * 64):
+            self._measure(w, AscentPlan(part, np.zeros(0), 1, 0.0, np.inf))
 
     def advance(self, w: np.ndarray, sweeps: int) -> np.ndarray:
         """Gibbs sweeps at w; mean of E[s | neighbours] (p,) over particles and sweeps."""
-        return self._measure(w, AscentPlan(0, np.zeros(1), sweeps, 0.0, np.inf))
+        parts = _calls(sweeps, self._words.size * 64)
+        means = [self._measure(w, AscentPlan(0, np.zeros(1), part, 0.0, np.inf)) for part in parts]
+        return np.asarray(np.average(means, axis=0, weights=parts)) if len(parts) > 1 else means[0]
 
     def _measure(self, w: np.ndarray, plan: AscentPlan) -> np.ndarray:
         zeros = np.zeros(w.size)
@@ -221,6 +226,12 @@ class ColumnChains:
     def rows(self, limit: int | None = None) -> np.ndarray:
         """The first ``limit`` particles (all by default) as (n, d) uint8."""
         return np.ascontiguousarray(self._x[:, :limit].T)
+
+
+def _calls(sweeps: int, updates: int) -> list[int]:
+    """``sweeps`` in parts of less than a second each, so that Ctrl-C is heard."""
+    most = max(1, int(UPDATES_PER_CALL / max(updates, 1)))
+    return [most] * (sweeps // most) + [sweeps % most] * (sweeps % most > 0)
 
 
 def _in_turn(n: int, n_wanted: int, generator: np.random.Generator) -> np.ndarray:

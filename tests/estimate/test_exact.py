@@ -7,9 +7,10 @@ import pytest
 
 from estimate.fields import FIELDS, Enumerated, weak
 from mrfbayes.data.counts import Statistics, count
+from mrfbayes.datasets import load_digits
 from mrfbayes.errors import CostError, InputError, MRFWarning
 from mrfbayes.estimate import ALGORITHMS, algorithm_options, estimate
-from mrfbayes.model.build import grid
+from mrfbayes.model.build import graph, grid
 from mrfbayes.priors import Prior
 
 
@@ -133,3 +134,24 @@ def test_every_algorithm_documents_its_options():
         for name in algorithm_options(key):
             module = importlib.import_module(f"mrfbayes.estimate.{ALGORITHMS[key]}")
             assert f"    {name}" in module.run.__doc__.replace(", ", "\n    "), (key, name)
+
+
+def test_digits_get_a_usable_estimate():
+    model, x = grid(8, 8), load_digits().x
+    with pytest.warns(MRFWarning):
+        found = estimate(model, x)
+    assert any("and 5 more on the boundary" in text for text in found.warnings)
+    assert found.converged
+    assert found.penalised
+    assert len(found.boundary) == 10
+    assert found.theta.min() > 0.2
+    assert found.theta.max() < 1
+
+
+def test_a_field_without_parameters():
+    model = graph([], nodes=["a", "b"])
+    x = np.array([[0, 1], [1, 1], [1, 0]])
+    with pytest.warns(MRFWarning, match="no edges"):
+        found = estimate(model, x)
+    assert found.converged
+    assert found.theta.shape == (0,)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from estimate.fields import FIELDS, Enumerated, weak
+from mrfbayes.chains import make_chains
 from mrfbayes.data.counts import Statistics, count
 from mrfbayes.errors import CostError, InputError, MRFWarning
 from mrfbayes.estimate import estimate
@@ -12,7 +13,7 @@ from mrfbayes.estimate.result import Task
 from mrfbayes.model.build import grid
 from mrfbayes.progress import Progress
 from mrfbayes.simulate import simulate
-from mrfbayes.streams import seed_sequence
+from mrfbayes.streams import kernel_state, seed_sequence
 
 N = 200
 ERRORS = 6.0  # normal tail 2e-9, and the error itself is estimated: per parameter below 1e-6
@@ -92,7 +93,8 @@ def frozen_check(model, x, w, **options):
     stats = count(model, x)
     task = Task(model, stats, None, seed_sequence(5), 1, Progress("", 1.0, False))
     mean = stats.mean
-    return check(task, w, np.maximum(mean * (1 - mean), 1e-3), 0.0, None, **options)
+    base = make_chains(model, 64, kernel_state(task.seed, "base"))
+    return check(task, w, np.maximum(mean * (1 - mean), 1e-3), 0.0, [base], None, **options)
 
 
 def test_the_check_passes_the_maximum_and_fails_half_an_sd_off():
@@ -119,6 +121,7 @@ def test_a_field_that_does_not_mix_is_not_called_converged():
 def test_threshold_is_four_errors_for_one_parameter_and_many_groups():
     assert threshold(1, 10**6) == pytest.approx(4.0, abs=1e-3)
     assert 4.0 < threshold(1000, 10**6) < 6.0
+    assert threshold(30, 16) > threshold(1000, 16)  # variances of many parameters help each other
     assert threshold(1000, 16) > threshold(1000, 64) > threshold(1000, 10**6)
 
 

@@ -75,7 +75,7 @@ def estimate(
     key = _choose(model, stats, algorithm)
     _check_options(key, options)
     notes: list[str] = []
-    with Progress(f"estimate ({key})", 1.0, progress) as bar:
+    with Progress(f"estimate ({key}), per cent", 100, progress) as bar:
         task = Task(model, stats, given, child(seed, "estimate", key), _threads(threads), bar)
         verdict, outcome = _existence_first(task, key, options)
         if verdict.verdict == "boundary" and given is None:

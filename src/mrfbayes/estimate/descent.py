@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mrfbayes.chains import Chains, make_chains
+from mrfbayes.chains import UPDATES_PER_CALL, Chains, make_chains
 from mrfbayes.errors import InputError
 from mrfbayes.estimate.check import MIN_UPDATES, check
 from mrfbayes.estimate.optimise import FAR
@@ -35,7 +35,7 @@ WARM_UP = 0.6  # of the first round: steps before any average, to forget the sta
 FIRST_UPDATES = 2e8  # spin updates: on small fields a fifth of a second buys a longer first round
 BATCHES = 4  # a round is cut into, for the noise
 CHECKS = 4
-PART = 25  # steps in one compiled call
+PART = 25  # steps between two looks at the residual
 SIZES = 8  # parts whose residuals tell the noise of one step
 SPREAD_ROWS = 256  # rows for the variance of tied blocks among very many parameters
 SETTLE = 30  # sweeps at the start: particles that are still the data know no more than n rows of the covariance
@@ -150,7 +150,7 @@ def ascend(
         raise InputError(f"tolerance = {tolerance!r}: give the noise allowed in posterior sds, a number > 0.")
     recorder = Recorder(model.n_parameters, time.perf_counter)
     w = start_point(task, start)
-    halves = [_start_half(task, k, n_particles, w) for k in range(HALVES)]
+    halves = [_start_half(task, k, n_particles, w, rule.restart) for k in range(HALVES)]
     per_step = model.n_nodes * n_particles * HALVES * (rule.skip + rule.sweeps) * halves[0].chains.update_cost
     limit = int(np.clip(MAX_UPDATES / per_step, FIRST_ROUND, MAX_STEPS)) if steps is None else whole(steps, "steps")
     precondition = _settled_precondition(task, halves, w)
@@ -162,13 +162,14 @@ def ascend(
         runner.advance(int(np.ceil(WARM_UP * min(first, limit))), limit)
         limit += runner.step
         rounds = Rounds(rule, runner, first)
+        bases = [half.chains for half in halves]
         found = None
         for attempt in range(CHECKS):
             noise = rounds.until(tolerance, limit)
             w = (rounds.tails[0] + rounds.tails[1]) / 2
             own = own_error(task, precondition, rounds.tails, noise)
             budget = max(MIN_UPDATES, per_step * runner.step)  # the check may take as long as what it checks
-            found = check(task, w, precondition.variance, own, spread, attempt, budget)
+            found = check(task, w, precondition.variance, own, bases, spread, attempt, budget)
             if found.passed or not found.helped_by_steps or runner.step >= limit:
                 break
             tolerance = noise / 2
@@ -257,10 +258,11 @@ def whole(value: object, name: str) -> int:
     return int(value)
 
 
-def _start_half(task: Task, k: int, n_particles: int, w: np.ndarray) -> HalfRun:
+def _start_half(task: Task, k: int, n_particles: int, w: np.ndarray, restart: bool) -> HalfRun:
     chains = make_chains(task.model, n_particles, kernel_state(task.seed, "half", k))
     chains.start_at_data(task.stats, generator(task.seed, "start", k))
-    chains.remember()
+    if restart:
+        chains.remember()
     return HalfRun(chains, AscentState(w.copy(), *(np.zeros(w.size) for _ in range(3))), np.zeros(w.size))
 
 
@@ -300,6 +302,7 @@ class _Runner:
         return [half.state.total / n_steps for half in self.halves]
 
     def _move(self, half: HalfRun, n_steps: int) -> None:
+        """``n_steps`` steps, in calls of less than a second, so that Ctrl-C is heard."""
         rule, task = self.rule, self.task
         row, column, value = task.model.lowering.forward
         target = task.stats.mean + task.prior_gradient(half.state.w)
@@ -307,9 +310,11 @@ class _Runner:
         ascent = AscentView(row, column, value, task.model.lowering.constant, target, inverse, scale)
         gains = np.array([self.scale * rule.gain(self.step + k) for k in range(n_steps)])
         half.state.statistics[:] = 0.0
-        half.chains.ascend(
-            ascent, half.state, AscentPlan(rule.skip, gains, rule.sweeps, rule.fast_gain, 2 * FAR), rule.restart
-        )
+        updates = task.model.n_nodes * half.chains.n_particles * (rule.skip + rule.sweeps) * half.chains.update_cost
+        per_call = int(np.clip(UPDATES_PER_CALL / updates, 1, n_steps))
+        for first in range(0, n_steps, per_call):
+            plan = AscentPlan(rule.skip, gains[first : first + per_call], rule.sweeps, rule.fast_gain, 2 * FAR)
+            half.chains.ascend(ascent, half.state, plan, rule.restart)
         half.residual = target - half.state.statistics / n_steps
 
     def _look(self, total: int) -> None:
@@ -320,7 +325,7 @@ class _Runner:
             self.scale /= 2
         self._sizes.append(size)
         self.recorder.add(self.step, size, (self.halves[0].state.w + self.halves[1].state.w) / 2)
-        self.task.progress.update(self.step / total, f"residual {size:.2g} sd")
+        self.task.report(self.step / total, f"residual {size:.2g} sd")
 
     def last_point_noise(self) -> float:
         """Rms noise of the last point, averaged over the halves, where gains fall as 1/t, in posterior sds.

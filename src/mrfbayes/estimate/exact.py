@@ -11,7 +11,7 @@ from mrfbayes import exact
 from mrfbayes.data.counts import Statistics
 from mrfbayes.errors import InputError
 from mrfbayes.estimate.existence import flat_directions
-from mrfbayes.estimate.optimise import Ascent, lbfgs, newton
+from mrfbayes.estimate.optimise import TYPICAL_ITERATIONS, Ascent, lbfgs, newton
 from mrfbayes.estimate.pseudo import prior_diagonal
 from mrfbayes.estimate.result import Outcome, Recorder, Task
 from mrfbayes.model.field import Model
@@ -92,7 +92,7 @@ def run(task: Task, *, start: np.ndarray | None = None, optimiser: str = "lbfgs"
 
     def report(iteration: int, size: float, at: np.ndarray) -> None:
         recorder.add(iteration, size, at)
-        task.progress.update(iteration, f"step {size:.2g} sd")
+        task.report(iteration / TYPICAL_ITERATIONS, f"step {size:.2g} sd")
 
     ascent = OPTIMISERS[optimiser](objective, w, report=report)
     outcome = Outcome(ascent.w, ascent.converged, ascent.step, ascent.iterations, recorder)

@@ -60,7 +60,7 @@ def run(
         size = float(np.sqrt(np.mean((step / precondition.sd) ** 2)))
         noise = _noise(tables, particles, solved, w - step, precondition)
         recorder.add(iteration, size, w)
-        task.progress.update(iteration / MAX_ITERATIONS, f"step {size:.2g} sd, noise {noise:.2g} sd")
+        task.report(iteration / MAX_ITERATIONS, f"step {size:.2g} sd, noise {noise:.2g} sd")
         if not inside:
             continue
         if size < 4 * noise and (noise < tolerance or times == most):
@@ -68,7 +68,7 @@ def run(
         # Inside the trust region the only thing left is noise: as many more samples as it asks for.
         times = int(min(most, max(2 * times, np.ceil(times * min((noise / tolerance) ** 2, 64)))))
     own = own_error(task, precondition, solved, noise)
-    checked = check(task, w, precondition.variance, own, None)
+    checked = check(task, w, precondition.variance, own, halves, None)
     outcome = Outcome(w, checked.passed, checked.residual, iteration + 1, recorder)
     outcome.monte_carlo_error = checked.error
     outcome.standard_error = noise * precondition.sd

@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 
 TOLERANCE = 1e-7  # posterior sds
+TYPICAL_ITERATIONS = 50  # for progress bars
 FAR = 40.0  # log-odds: weights of 4e-18 are zero for every purpose
 _ARMIJO = 1e-4
 _MEMORY = 10

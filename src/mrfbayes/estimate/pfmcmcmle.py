@@ -64,12 +64,12 @@ def run(
         batches = np.stack([np.mean(part, axis=0) for part in np.array_split(np.array(course), count)])
         noise = noise_of(batches, tails, precondition.sd) if count > 1 else np.inf
         recorder.add(step, noise, (tails[0] + tails[1]) / 2)
-        task.progress.update(step / steps, f"noise {noise:.2g} sd")
+        task.report(step / steps, f"noise {noise:.2g} sd")
         if noise < tolerance:
             break
     w = (tails[0] + tails[1]) / 2
     own = own_error(task, precondition, tails, noise)
-    checked = check(task, w, precondition.variance, own, None)
+    checked = check(task, w, precondition.variance, own, [half.chains for half in halves], None)
     outcome = Outcome(w, checked.passed, checked.residual, step, recorder)
     outcome.monte_carlo_error = checked.error
     outcome.standard_error = noise * precondition.sd

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mrfbayes.data.counts import Statistics
-from mrfbayes.estimate.optimise import Ascent, Report, lbfgs, silent
+from mrfbayes.estimate.optimise import TYPICAL_ITERATIONS, Ascent, Report, lbfgs, silent
 from mrfbayes.estimate.result import Outcome, Recorder, Task
 from mrfbayes.kernels.pseudo import pseudo_binary, pseudo_tables
 from mrfbayes.model.field import Model
@@ -101,7 +101,7 @@ def run(task: Task, *, tolerance: float = 1e-6) -> Outcome:
 
     def report(iteration: int, size: float, at: np.ndarray) -> None:
         recorder.add(iteration, size, at)
-        task.progress.update(iteration, f"step {size:.2g} sd")
+        task.report(iteration / TYPICAL_ITERATIONS, f"step {size:.2g} sd")
 
     ascent = pseudo_estimate(task.model, task.stats, task.prior, report, tolerance)
     outcome = Outcome(ascent.w, ascent.converged, ascent.step, ascent.iterations, recorder)

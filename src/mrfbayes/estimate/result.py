@@ -95,6 +95,10 @@ class Task:
     threads: int
     progress: Progress
 
+    def report(self, share: float, note: str) -> None:
+        """Say that about this share of the work is done."""
+        self.progress.update(round(100 * min(share, 1.0)), note)
+
     def prior_gradient(self, w: np.ndarray) -> np.ndarray | float:
         """Gradient of the log prior per observation; 0 without a prior."""
         return 0.0 if self.prior is None else self.prior.gradient_w(w) / self.stats.n
