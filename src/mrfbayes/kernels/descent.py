@@ -55,12 +55,18 @@ class AscentPlan(NamedTuple):
 @kernel
 def move(ascent, state, statistics, gain, plan):
     """One step of w (and of the fast weights) along target - statistics."""
-    residual = ascent.target - statistics
+    p = state.w.size
+    step = np.empty(p)
     if ascent.inverse.size > 0:
-        step = ascent.inverse @ residual
+        step[:] = 0.0
+        for k in range(p):  # the matrix is symmetric: whole rows at a time, which vectorises as it stands
+            residual = ascent.target[k] - statistics[k]
+            for j in range(p):
+                step[j] += ascent.inverse[k, j] * residual
     else:
-        step = ascent.scale * residual
-    for j in range(state.w.size):
+        for j in range(p):
+            step[j] = ascent.scale[j] * (ascent.target[j] - statistics[j])
+    for j in range(p):
         state.w[j] = min(max(state.w[j] + gain * step[j], -plan.limit), plan.limit)
         if plan.fast_gain > 0.0:
             state.fast[j] = FAST_DECAY * state.fast[j] + plan.fast_gain * gain * step[j]
