@@ -41,6 +41,7 @@ CELL_SECONDS = 1e-9  # one cell of a table in one evaluation of log Z
 AUTO_PROPOSALS, AUTO_SECONDS = 25_000, 60.0  # "auto" is exact where that many evaluations take no longer
 MAX_STEPS = 10**11  # months on any machine
 MAX_DRAW_BYTES = 8 * 2**30
+NOISE_LIMIT = 1.0  # nats of noise in a log ratio, above which the target is visibly another one
 PROPOSALS = ("adapted", "printed")
 
 
@@ -401,6 +402,7 @@ def _posterior(
             **prepared.details,
             "outside": (counters[:, chain.OUTSIDE] / np.maximum(counters[:, chain.STEP], 1)).tolist(),
             "resumed_steps": run.resumed_steps,
+            **_noise(run),
         },
         problem=problem,
     )
@@ -409,6 +411,15 @@ def _posterior(
         details = {**posterior.details, **summary_details(weighted)}
         posterior = replace(posterior, mean=weighted.mean, sd=weighted.sd, details=details)
     return _with_doubts(posterior)
+
+
+def _noise(run: ChainRun) -> dict[str, float]:
+    """Root mean square of sd(n log r), as the particles of each step showed it; nothing where ratios are exact."""
+    from mrfbayes.kernels import chain
+
+    total = float(run.gather("numbers")[:, chain.NOISE_SUM].sum())
+    count = int(run.gather("counters")[:, chain.NOISE_COUNT].sum())
+    return {"noise": math.sqrt(total / count)} if total > 0 else {}
 
 
 def _direct(
@@ -457,6 +468,12 @@ def _direct(
 def _with_doubts(posterior: Posterior) -> Posterior:
     """The same posterior with what its diagnostics say added to its warnings, and said aloud."""
     doubts = []
+    noise = float(posterior.details.get("noise", 0.0))
+    if noise > NOISE_LIMIT:
+        doubts.append(
+            f"the estimated likelihood ratios are noisy, sd(n log r) = {noise:.2g}: the chain sticks and its target is "
+            "wider than the posterior; use more particles=, or method='exact', 'exchange-exact' or 'calibrated'."
+        )
     if posterior.acceptance is not None and posterior.steps:
         rate = float(posterior.acceptance.mean())
         if rate < 0.01 or (rate > 0.99 and posterior.engine != "independence"):

@@ -45,6 +45,13 @@ REGISTRY: dict[str, Row] = {
         Row("mle", "MLE-L", "approximate", "mle", "MLE-induced likelihood: a coin per factor, joined by a copula"),
         Row("pseudo", "Pseudo-L", "approximate", "pseudo", "pseudolikelihood: the product of all full conditionals"),
         Row("laplace", "Laplace-L", "approximate", "laplace", "a quadratic log-likelihood at the estimate"),
+        Row("importance", "IS-Geometric", "approximate", "importance", "ratios by importance sampling at both ends"),
+        Row("auxiliary", "AuxVar", "approximate", "auxiliary", "ratios by way of a fixed estimate, both ends sampled"),
+        Row("exchange", "Exch", "approximate", "exchange", "ratios averaged over particles of the proposal"),
+        Row("persistent", "PersistMC", "approximate", "persistent", "the same with particles that persist"),
+        Row("exchange-exact", "Murray et al.", "exact", "exchange_exact", "one auxiliary data set a proposal"),
+        Row("moller", "Moller et al.", "exact", "moller", "a chain augmented by one auxiliary data set"),
+        Row("mavm", "MAVM", "exact", "mavm", "the same with annealing between proposal and estimate"),
     )
 }
 
