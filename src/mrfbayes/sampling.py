@@ -42,6 +42,7 @@ AUTO_PROPOSALS, AUTO_SECONDS = 25_000, 60.0  # "auto" is exact where that many e
 MAX_STEPS = 10**11  # months on any machine
 MAX_DRAW_BYTES = 8 * 2**30
 NOISE_LIMIT = 1.0  # nats of noise in a log ratio, above which the target is visibly another one
+DEFAULT_DRAW_BYTES = 2**28  # of all draws that thinning leaves by default
 PROPOSALS = ("adapted", "printed")
 
 
@@ -113,7 +114,7 @@ def sample(
     prepared: Prepared = row.prepare(problem, **method_options)
     if reason:
         prepared = replace(prepared, details={**prepared.details, "auto": reason})
-    if prepared.details.get("moments") == "particles":
+    if prepared.details.get("moments") in ("particles", "local"):
         trust = assess(problem, prepared.details)
         doubts = (f"the calibrated posterior is doubtful here: {trust}.",) if trust.is_doubtful else ()
         details = {**prepared.details, "trust": str(trust), "trust_mean": trust.mean_error, "trust_sd": trust.sd_error}
@@ -189,7 +190,8 @@ def _plan(
     if warmup is None:
         warmup = 0 if proposal == "printed" else max(steps // 2, 1_000)
     warmup, chains = _whole("warmup", warmup, 0), _whole("chains", chains, 1)
-    thin = max(1, steps // KEPT_DRAWS) if thin is None else _whole("thin", thin, 1)
+    fitting = max(1, DEFAULT_DRAW_BYTES // (8 * max(p, 1) * chains))
+    thin = max(1, -(-steps // min(KEPT_DRAWS, fitting))) if thin is None else _whole("thin", thin, 1)
     if seconds is not None and not (isinstance(seconds, (int, float)) and seconds > 0):
         raise InputError(f"seconds = {seconds!r}: a time budget is a positive number.")
     if steps + warmup > MAX_STEPS and seconds is None:

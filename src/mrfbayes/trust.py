@@ -49,10 +49,12 @@ class Trust:
         return not (self.mean_error < DOUBTFUL and self.sd_error < DOUBTFUL)
 
     def __str__(self) -> str:
+        coins = f"coins {self.coin_mean:.1%} and {self.coin_sd:.1%} on {self.sub_fields} sub-fields"
+        if not self.sub_fields:
+            coins = "coins not checked, for want of observations"
         return (
             f"means within {self.mean_error:.1%} of an sd and sds within {self.sd_error:.1%} on average (mode "
-            f"{self.mode:.1%}, particles {self.noise:.1%}, coins {self.coin_mean:.1%} and {self.coin_sd:.1%} on "
-            f"{self.sub_fields} sub-fields)"
+            f"{self.mode:.1%}, particles {self.noise:.1%}, {coins})"
         )
 
 
@@ -63,7 +65,7 @@ def assess(problem: Problem, details: Mapping[str, Any]) -> Trust:
     # Particles whose starts still show are worth fewer: their noise grows by the same factor.
     noise *= max(disagreement, 1.0)
     errors = coin_errors(problem)
-    coin_mean, coin_sd = np.sqrt(np.mean(np.square(errors), axis=0)) if len(errors) else (np.nan, np.nan)
+    coin_mean, coin_sd = np.sqrt(np.mean(np.square(errors), axis=0)) if len(errors) else (0.0, 0.0)
     mean_error = MARGIN * float(np.hypot(mode * max(disagreement, 1.0), coin_mean))
     return Trust(
         mean_error, MARGIN * float(np.hypot(noise, coin_sd)), mode, noise, float(coin_mean), float(coin_sd), len(errors)

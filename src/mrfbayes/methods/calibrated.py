@@ -205,8 +205,10 @@ def prepare(
     problem: Problem, *, variance: str = "relative", moments: str = "auto", particles: int | None = None
 ) -> Prepared:
     """Independent draws of the calibrated posterior; there is no chain to run. Options: see `calibrate`."""
-    found = calibrate(problem, variance, moments, particles)
     chart = problem.model.chart
+    if chart.n_parameters > DENSE_LIMIT:
+        return _prepare_locally(problem, particles)
+    found = calibrate(problem, variance, moments, particles)
     view = copula_view(found.coins, found.correlation, chart.offset)
 
     def draw(n: int, seed: np.random.SeedSequence) -> np.ndarray:
@@ -218,3 +220,25 @@ def prepare(
 
     known = theta_moments(found.coins) if chart.all_coins else None
     return Prepared(None, draw=draw, moments=known, details=found.details, warnings=found.warnings)
+
+
+def _prepare_locally(problem: Problem, particles: int | None) -> Prepared:
+    """Very many coins: everything from the block around each (`mrfbayes.local`)."""
+    from mrfbayes.local import calibrate_locally
+
+    model = problem.model
+    if not model.chart.all_coins:
+        raise CostError(
+            f"{model.n_parameters} parameters (limit {DENSE_LIMIT}): only fields of untied coins can be calibrated "
+            "block by block, and this one has dice."
+        )
+    found = calibrate_locally(
+        model, problem.statistics, problem.prior, child(problem.seed, "calibrated"), particles, problem.progress
+    )
+    return Prepared(
+        None,
+        draw=found.draw,
+        moments=found.expansion.theta_moments(),
+        details=found.details,
+        warnings=found.warnings,
+    )

@@ -1,0 +1,110 @@
+"""Joint draws of very many correlated normals, each given a few before it: a draw is one pass (Vecchia 1988)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mrfbayes.kernels.jit import kernel
+from mrfbayes.kernels.random import normal
+
+
+@kernel
+def _lookup(offset, member, spread, a, b):
+    """S_ab from the row of a, 0 where b is not in its block."""
+    for k in range(offset[a], offset[a + 1]):
+        if member[k] == b:
+            return spread[k]
+    return 0.0
+
+
+@kernel
+def conditionals(offset, member, spread, near_offset, near_member, weight_offset, source, weight, residual):
+    """Regression of each normal on those of its near ones that come before it; returns how many had to be cut short.
+
+    ``spread`` holds rows of S within blocks (``offset``, ``member``); the correlation of a and b is taken from both
+    rows. A regression that leaves no variance is dropped.
+    """
+    limit = 32
+    index = np.empty(limit, dtype=np.int64)
+    matrix, right = np.empty((limit, limit)), np.empty(limit)
+    cut = 0
+    for j in range(offset.size - 1):
+        count = 0
+        for k in range(near_offset[j], near_offset[j + 1]):
+            if near_member[k] < j and count < limit:
+                index[count] = near_member[k]
+                count += 1
+        first = weight_offset[j]
+        residual[j] = 1.0
+        for a in range(count + 1):
+            u = j if a == count else index[a]
+            for b in range(min(a + 1, count)):
+                v = index[b]
+                scale = math.sqrt(spread[offset[u]] * spread[offset[v]])
+                both = _lookup(offset, member, spread, u, v) + _lookup(offset, member, spread, v, u)
+                value = 1.0 if u == v else 0.5 * both / scale
+                if a == count:
+                    right[b] = value
+                else:
+                    matrix[a, b] = value
+        left = _solve(matrix, right, count)
+        if left < 0.01:
+            cut += 1
+            right[:count] = 0.0
+            left = 1.0
+        for a in range(count):
+            source[first + a] = index[a]
+            weight[first + a] = right[a]
+        residual[j] = math.sqrt(left)
+    return cut
+
+
+@kernel
+def _solve(matrix, right, count):
+    """Replace ``right`` by matrix^-1 right (Cholesky in place); returns 1 - right' matrix^-1 right, -1 on failure."""
+    for i in range(count):
+        for j in range(i + 1):
+            total = matrix[i, j]
+            for k in range(j):
+                total -= matrix[i, k] * matrix[j, k]
+            if i == j:
+                if not total > 1e-9:
+                    return -1.0
+                matrix[i, i] = math.sqrt(total)
+            else:
+                matrix[i, j] = total / matrix[j, j]
+    left = 1.0
+    for i in range(count):
+        for k in range(i):
+            right[i] -= matrix[i, k] * right[k]
+        right[i] /= matrix[i, i]
+        left -= right[i] * right[i]
+    for i in range(count - 1, -1, -1):
+        for k in range(i + 1, count):
+            right[i] -= matrix[k, i] * right[k]
+        right[i] /= matrix[i, i]
+    return left
+
+
+@kernel
+def draw_scores(weight_offset, source, weight, residual, random_state, out):
+    """One joint draw of all normal scores into ``out`` (p,)."""
+    for j in range(out.size):
+        total = residual[j] * normal(random_state)
+        for k in range(weight_offset[j], weight_offset[j + 1]):
+            total += weight[k] * out[source[k]]
+        out[j] = total
+
+
+@kernel
+def local_third(offset, member, spread, variance, third, cube, shift):
+    """Prior's part: sum_k S_jk^3 t_k and sum_k S_jk S_kk t_k over the block of every j."""
+    for j in range(offset.size - 1):
+        a, b = 0.0, 0.0
+        for k in range(offset[j], offset[j + 1]):
+            s, t = spread[k], third[member[k]]
+            a += s * s * s * t
+            b += s * variance[member[k]] * t
+        cube[j], shift[j] = a, b

@@ -1,0 +1,74 @@
+"""Calibration block by block against full matrices; Vecchia's draws against the correlations behind them."""
+
+import numpy as np
+import pytest
+
+import mrfbayes as mb
+from mrfbayes.coins import Coins
+from mrfbayes.copula import coin_quantiles, theta_moments
+from mrfbayes.exact import sample_exact
+from mrfbayes.local import Expansion, calibrate_locally
+from mrfbayes.methods import calibrated
+from mrfbayes.methods.problem import Problem
+from mrfbayes.priors import Prior
+from mrfbayes.streams import seed_sequence
+
+MODEL = mb.grid(6, 6)
+
+
+@pytest.fixture(scope="module")
+def statistics():
+    theta = np.random.default_rng(1).uniform(0.5, 0.8, MODEL.n_parameters)
+    return mb.count(MODEL, sample_exact(MODEL, MODEL.chart.log_odds(theta), 400, seed_sequence(3)))
+
+
+@pytest.fixture(scope="module")
+def full(statistics):
+    problem = Problem(MODEL, statistics, Prior(MODEL, "uniform"), seed_sequence(1), progress=False)
+    return calibrated.calibrate(problem)
+
+
+@pytest.fixture(scope="module")
+def local(statistics):
+    return calibrate_locally(MODEL, statistics, Prior(MODEL, "uniform"), seed_sequence(2), 16_384, progress=False)
+
+
+def test_means_and_sds_are_those_of_the_full_matrices(local, full):
+    mean, sd = theta_moments(full.coins)
+    own_mean, own_sd = local.expansion.theta_moments()
+    assert np.abs((own_mean - mean) / sd).mean() < 0.03
+    assert np.abs(own_sd / sd - 1).mean() < 0.01
+    assert local.details["cut_regressions"] == 0
+    assert local.details["indefinite_blocks"] == 0
+
+
+def test_draws_have_the_moments_and_correlations(local, full):
+    draws = local.draw(20_000, seed_sequence(5))
+    mean, sd = local.expansion.theta_moments()
+    assert np.abs((draws.mean(axis=0) - mean) / sd).max() * np.sqrt(len(draws)) < 5.5
+    assert np.abs(draws.std(axis=0) / sd - 1).max() < 0.03
+    correlation = np.corrcoef(MODEL.chart.log_odds(draws), rowvar=False)
+    strong = (np.abs(full.correlation) > 0.1) & (full.correlation < 1)
+    assert strong.sum() > 20
+    assert np.abs(correlation - full.correlation)[strong].mean() < 0.03
+    assert np.abs(full.correlation)[strong].mean() > 0.1
+
+
+def test_expansion_has_the_quantiles_of_the_coin():
+    coins = Coins(np.array([80.0, 300.0]), np.array([400.0, 20.0]), np.array([0.3, -1.0]), 0)
+    expansion = Expansion.of(coins)
+    for z in (-3.0, -1.0, 0.0, 2.0, 3.0):
+        exact = coin_quantiles(coins, np.array([z]))[0][:, 0]
+        np.testing.assert_allclose((expansion.quantiles(z) - exact) / expansion.sd, 0, atol=5e-3)
+
+
+def test_large_fields_are_calibrated_block_by_block(statistics, monkeypatch):
+    monkeypatch.setattr(calibrated, "DENSE_LIMIT", 30)
+    posterior = mb.sample(MODEL, statistics, "calibrated", steps=50, progress=False)
+    assert posterior.details["moments"] == "local"
+    assert posterior.details["trust_sd"] < 0.1
+    monkeypatch.setattr(calibrated, "DENSE_LIMIT", 5)
+    dice = mb.graph([(0, 1), (1, 2)], states=3, fields=True, coupling="table")
+    data = np.random.default_rng(0).integers(0, 3, (50, 3))
+    with pytest.raises(mb.CostError, match="block by block"):
+        mb.sample(dice, data, "calibrated", progress=False)
