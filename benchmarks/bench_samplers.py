@@ -24,7 +24,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-REPEATS = 7
+REPEATS = 5
 PARTICLES = 1024
 
 
@@ -165,7 +165,7 @@ def dwave_row(rows, columns, particles_, rule):
             seed=1,
         )
 
-    few, many = 5, max(10, 2**25 // (particles_ * rows * columns))
+    few, many = 5, max(10, 2**24 // (particles_ * rows * columns))
     seconds = best_seconds(lambda: run(few + many), 3) - best_seconds(lambda: run(few), 3)
     return f"dwave-samplers, {rule}", f"{rows}x{columns}", particles_, "", many * particles_ * rows * columns / seconds
 
@@ -204,7 +204,7 @@ print(json.dumps({"rate": many * particles * rows * columns / took, "versions": 
 
 def thrml_row(python, rows, columns, particles_):
     _, coupling, pairs = grid_field(rows, columns, False)
-    sweeps = max(5, 2**21 // (particles_ * rows * columns))
+    sweeps = max(5, 2**20 // (particles_ * rows * columns))
     job = {"rows": rows, "columns": columns, "particles": particles_, "pairs": pairs.tolist()}
     job |= {"coupling": coupling.tolist(), "sweeps": sweeps}
     environment = dict(os.environ, JAX_PLATFORMS="cpu", PYTHONPATH="")
@@ -258,7 +258,7 @@ def main():
     if options.thrml:
         jobs += [
             lambda: thrml_row(options.thrml, 8, 8, PARTICLES),
-            lambda: thrml_row(options.thrml, 100, 100, 64),
+            lambda: thrml_row(options.thrml, 32, 32, PARTICLES),
         ]
     rows = []
     for job in jobs:
