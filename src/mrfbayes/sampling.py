@@ -484,7 +484,7 @@ def _with_doubts(posterior: Posterior) -> Posterior:
                 "are too small; use proposal='adapted' or a longer warm-up."
             )
     k = float(posterior.details.get("pareto_k", 0.0))
-    if k > TRUSTED_K:
+    if k > TRUSTED_K and posterior.engine != "mh":  # the chain does not use the weights
         doubts.append(
             f"Pareto k of the importance weights is {k:.2f}, above {TRUSTED_K}: mean and sd may be off; use "
             "engine='mh'."
