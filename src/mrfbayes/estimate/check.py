@@ -38,7 +38,7 @@ class Size:
     sweeps: int
 
 
-USUAL = Size(16, 16, 16)
+USUAL = Size(16, 24, 16)
 LARGE = Size(8, 24, 8)  # on fields of more than 100,000 nodes, where a sweep is long and variances have each other
 GROUP = 1024
 
@@ -94,22 +94,14 @@ def check(
     if model.n_parameters == 0:
         return Check(True, 0.0, 0.0)
     size = USUAL if model.n_nodes <= 100_000 else LARGE
-    streams = [kernel_state(task.seed, "check", round_, g) for g in range(size.groups)]
-    groups = [bases[g % len(bases)].fork(GROUP, stream) for g, stream in enumerate(streams)]
     half = size.groups // 2
-    for g, chains in enumerate(groups):
-        source = generator(task.seed, "check start", round_, g)
-        if g < half and len(task.stats.rows):
-            chains.start_at_data(task.stats, source)
-        else:
-            chains.start_at_random(source)
     target = task.stats.mean + task.prior_gradient(w)
     limit = threshold(model.n_parameters, size.groups)
     unit = np.sqrt(variance / n)
     per_sweep = model.n_nodes * GROUP * size.groups * bases[0].update_cost
     burn, sweeps, spent = size.burn, size.sweeps, 0.0
     while True:
-        table = _advance(groups, w, burn, sweeps, pool if len(bases) == 2 else None)
+        table = _group_means(task, w, Size(size.groups, burn, sweeps), bases, pool if len(bases) == 2 else None, round_)
         spent += (burn + sweeps) * per_sweep
         apart = table[:half].mean(axis=0) - table[half:].mean(axis=0)
         within = _group_sd(table, unit)
@@ -161,21 +153,26 @@ def _group_sd(table: np.ndarray, unit: np.ndarray) -> np.ndarray:
     return np.asarray(np.sqrt(np.maximum(moderated, 1e-20)) * unit)
 
 
-def _advance(
-    groups: list[Chains], w: np.ndarray, burn: int, sweeps: int, pool: ThreadPoolExecutor | None
+def _group_means(
+    task: Task, w: np.ndarray, size: Size, bases: Sequence[Chains], pool: ThreadPoolExecutor | None, round_: int
 ) -> np.ndarray:
-    """``burn`` unseen sweeps, then mean statistics over ``sweeps`` more, (groups, p)."""
+    """Mean statistics of every group after ``size.burn`` unseen sweeps, (groups, p): data starts first, then random.
 
-    def work(first: int, step: int) -> list[np.ndarray]:
-        found = []
-        for chains in groups[first::step]:
-            chains.sweep(w, burn)
-            found.append(chains.advance(w, sweeps))
-        return found
+    Groups are made, measured and dropped one by one: a field of a million nodes has no room for all at once.
+    """
+    table = np.empty((size.groups, w.size))
 
-    if pool is None:
-        return np.stack(work(0, 1))
-    even, odd = pool.map(work, (0, 1), (2, 2))  # groups of one parity share work space
-    table = np.empty((len(groups), w.size))
-    table[0::2], table[1::2] = even, odd
+    def work(worker: int) -> None:
+        for g in range(worker, size.groups, len(bases)):  # these share the work space of one base
+            chains = bases[worker].fork(GROUP, kernel_state(task.seed, "check", round_, size.burn, g))
+            source = generator(task.seed, "check start", round_, size.burn, g)
+            if g < size.groups // 2 and len(task.stats.rows):
+                chains.start_at_data(task.stats, source)
+            else:
+                chains.start_at_random(source)
+            chains.sweep(w, size.burn)
+            table[g] = chains.advance(w, size.sweeps)
+
+    workers = range(len(bases))
+    list(map(work, workers) if pool is None else pool.map(work, workers))
     return table
