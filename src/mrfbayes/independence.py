@@ -13,11 +13,12 @@ from mrfbayes.copula import copula_view
 from mrfbayes.methods.calibrated import Calibration, calibrate
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.streams import kernel_state
+from mrfbayes.weights import TRUSTED_K as TRUSTED_K
+from mrfbayes.weights import pareto_k as pareto_k
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.independence import IndependenceView
 
-TRUSTED_K = 0.7  # Vehtari et al. (2024): importance sampling is reliable below it
 PILOT_DRAWS = 2_000
 KEPT_WEIGHTS = 25_000  # log weights that a chain remembers, for Pareto k
 
@@ -102,37 +103,6 @@ def corrected(prepared: Prepared, proposal: Proposal) -> Prepared:
     found = proposal.calibration
     details = {**prepared.details, **{f"proposal_{key}": value for key, value in found.details.items()}}
     return replace(prepared, view=proposal.view, carry=proposal.carry(), details=details)
-
-
-def pareto_k(log_weights: np.ndarray) -> float:
-    """Shape of the generalised Pareto distribution of the largest weights (Vehtari et al. 2024).
-
-    The fit is Zhang & Stephens' (2009): a posterior mean over a grid of scales with a data-dependent prior.
-    """
-    log_weights = np.sort(np.asarray(log_weights, dtype=float))
-    n = log_weights.size
-    size = math.ceil(min(0.2 * n, 3 * math.sqrt(n)))
-    if size < 5 or not math.isfinite(log_weights[-1]):
-        return math.inf
-    top = log_weights[-1]
-    tail = np.exp(log_weights[-size:] - top) - np.exp(log_weights[-size - 1] - top)
-    if tail[0] <= 0 or tail[-1] - tail[0] <= 1e-12:
-        return 0.0 if tail[-1] <= 1e-12 else _shape(np.maximum(tail, 1e-300))
-    return _shape(tail)
-
-
-def _shape(excess: np.ndarray) -> float:
-    """Posterior mean of the shape k of sorted excesses, drawn a little towards 1/2 (ten observations' worth)."""
-    n = excess.size
-    grid = 30 + int(math.sqrt(n))
-    quartile = excess[int(n / 4 + 0.5) - 1]
-    b = 1 / excess[-1] + (1 - np.sqrt(grid / (np.arange(1, grid + 1) - 0.5))) / (3 * quartile)
-    k = np.log1p(-b[:, None] * excess).mean(axis=1)
-    profile = n * (np.log(-b / k) - k - 1)
-    weights = np.exp(profile - profile.max())
-    chosen = float(b @ weights / weights.sum())
-    shape = float(np.log1p(-chosen * excess).mean())
-    return (n * shape + 10 * 0.5) / (n + 10)
 
 
 @dataclass(frozen=True)
