@@ -108,7 +108,8 @@ def spin_row(n_nodes, particles_):
     from mrfbayes.model.adjacency import adjacency
 
     pairs = np.array(list(combinations(range(n_nodes), 2)))
-    view = particles.spin_view(adjacency(pairs, n_nodes), np.zeros(n_nodes), couplings(len(pairs)) / n_nodes)
+    field = np.random.default_rng(8).normal(size=n_nodes)
+    view = particles.spin_view(adjacency(pairs, n_nodes), field, couplings(len(pairs)) / n_nodes)
     x = np.random.default_rng(4).integers(0, 2, size=(n_nodes, particles_), dtype=np.uint8)
     stream = state("spins")
     seconds = best_seconds(lambda: particles.column_sweep(view, x, 5, stream))
@@ -234,6 +235,7 @@ def main():
     options = parser.parse_args()
     cpus = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, cpus[:1])
+    load = os.getloadavg()[0]
 
     checked = {name: chi_square_of(name) for name in ("gibbs", "cftp", "swendsen-wang")}
     jobs = [
@@ -275,8 +277,10 @@ def main():
     arguments = ["PYTHON" if word == options.thrml else word for word in sys.argv[1:]]
     text = (
         f"# Site updates a second\n\n`{' '.join(['python', 'benchmarks/bench_samplers.py', *arguments])}`\n\n"
-        f"{processor()}, {len(cpus)} cores; Python {platform.python_version()}, {versions}, dwave-samplers "
-        f"{__import__('dwave.samplers').samplers.__version__}.\n\n{__doc__.split(chr(10) * 2)[2].strip()}\n\n{table}\n"
+        f"{processor()}, {len(cpus)} cores, load average {load:.1f} at the start; Python "
+        f"{platform.python_version()}, {versions}, "
+        f"dwave-samplers {__import__('dwave.samplers').samplers.__version__}.\n\n"
+        f"{__doc__.split(chr(10) * 2)[2].strip()}\n\n{table}\n"
         "Chi-square against enumeration, 3x3 grid with fields, 200,000 observations: "
         + ", ".join(f"{name} p = {p:.2g}" for name, p in checked.items())
         + ".\n"
