@@ -35,8 +35,8 @@ from mrfbayes.streams import child, generator, kernel_state
 
 RANGES = ((0.5, 0.8), (0.6, 0.9), (0.7, 0.9), (0.2, 0.8))
 N = (100, 1_000, 500, 50, 5_000)
-REFERENCE = {4: 400_000, 6: 200_000, 8: 100_000, 10: 40_000}  # proposals
-HAMILTONIAN = 6_000  # draws, where the reference has to be a chain
+REFERENCE = {4: 200_000, 6: 100_000, 8: 50_000, 10: 20_000}  # proposals
+HAMILTONIAN = 2_000  # draws, where the reference has to be a chain
 LEVELS = (0.5, 0.9)
 FIELDS = ["cell", "p", "n", "method", "mean_error", "mean_error_max", "sd_error", "sd_ratio", "sd_error_max"]
 FIELDS += ["cover50", "cover90", "reference_ess", "reference_k", "seconds", "note"]
@@ -64,12 +64,12 @@ def cells(which, sizes):
                 name = f"{label} n={n}"
                 model = mb.graph(list(graph.edges), fields=fields, coupling=coupling)
                 theta = generator(np.random.SeedSequence(3), name).uniform(low, high, model.n_parameters)
-                yield name, model, theta, n, 200_000
+                yield name, model, theta, n, 100_000
         data = mb.datasets.load_adhd().x
         for items in (9, 12):
             for coupling in ("agreement", "both-one"):
                 model = mb.graph(list(nx.complete_graph(items).edges), fields=True, coupling=coupling)
-                yield f"adhd {items} items {coupling}+fields", model, None, data[:, :items], 200_000
+                yield f"adhd {items} items {coupling}+fields", model, None, data[:, :items], 50_000
 
 
 def weighted_summary(theta, log_weights):
@@ -111,7 +111,7 @@ def run_cell(name, model, theta, data, proposals):
     draws, log_weights = weigh(proposal.view, problem, proposals, kernel_state(seed, "reference draws"))
     mean, sd, ess, k, ends = weighted_summary(draws, log_weights)
     note = ""
-    if k > TRUSTED_K or ess < 2_000:
+    if k > TRUSTED_K or ess < 1_000:
         mode = proposal.calibration.mode
         w = hamiltonian_draws(problem, mode.w, mode.factor, HAMILTONIAN, generator(seed, "hamiltonian"))
         draws = model.chart.theta(w)
@@ -169,7 +169,7 @@ def run_cell(name, model, theta, data, proposals):
             remark = ""
             if own_k > TRUSTED_K or own_ess < 500:
                 # Far from the exact posterior: a chain, where it is cheap enough to mean anything.
-                if model.n_parameters > 60:
+                if model.n_parameters > 24:
                     yield base | {"method": label, "note": "too far from the exact posterior to be weighed"}
                     continue
                 settings = {**options, "estimate": problem.estimate}
