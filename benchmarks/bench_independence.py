@@ -34,7 +34,8 @@ CELLS = (
 def main() -> None:
     """Print a table."""
     repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    print("| field | n | preparation, s | efficiency | Pareto k | effective draws a second |\n|---|---:|---:|---:|---:|---:|")
+    print("| field | n | preparation, s | efficiency | Pareto k | effective draws a second |")
+    print("|---|---:|---:|---:|---:|---:|")
     for size, low, high, n, draws in CELLS:
         model = mb.grid(size, size)
         theta = np.random.default_rng(1).uniform(low, high, model.n_parameters)

@@ -41,7 +41,7 @@ def main() -> None:
             known = rows.dropna(subset=["mean_error"])
             star = "*" if len(known) < len(rows) else ""
             mean, sd = 100 * known["mean_error"].mean(), 100 * known["sd_error"].mean()
-            entries.append(f"{mean:.2f} / {sd:.2f}{star}" if len(known) else "–")
+            entries.append(f"{mean:.2f} / {sd:.2f}{star}" if len(known) else "-")
         print(f"| {name} | {cells} | {100 * noise:.2f} | " + " | ".join(entries) + " |")
     print("\nCoverage of equal-tailed intervals (share of true parameters inside), all simulated cells:\n")
     print("| method | 50 % | 90 % |\n|---|---:|---:|")

@@ -6,27 +6,26 @@ import hashlib
 import json
 import math
 import os
-import platform
 import time
-import warnings as python_warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from importlib.metadata import version
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from mrfbayes import __version__
-from mrfbayes.data.counts import Statistics, count
-from mrfbayes.errors import CostError, InputError, MRFWarning
+from mrfbayes.data.counts import count
+from mrfbayes.errors import InputError
 from mrfbayes.exact import is_feasible
-from mrfbayes.independence import TRUSTED_K, corrected, make_proposal, pool, summary_details
+from mrfbayes.independence import TRUSTED_K, Proposal, corrected, make_proposal
 from mrfbayes.methods import Row, check_options, method_row
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model
+from mrfbayes.plan import KEPT_DRAWS, Plan, make_plan, whole
 from mrfbayes.posterior import Posterior
 from mrfbayes.priors import Prior
 from mrfbayes.recursions import recursion
+from mrfbayes.results import chain_posterior, direct_posterior
 from mrfbayes.run.driver import ChainRun, run_chains
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import ChainTask, State
@@ -35,28 +34,9 @@ from mrfbayes.trust import assess
 
 PRINTED_VARIANCE = 0.001  # sigma_Q^2, Sec. 3.3
 DENSE_LIMIT = 600  # parameters up to which the proposal learns a full covariance
-KEPT_DRAWS = 2_000  # draws a chain that thinning leaves by default
 INDEPENDENT_STEPS = 5_000  # proposals a chain by default, where nearly all are accepted
 CELL_SECONDS = 1e-9  # one cell of a table in one evaluation of log Z
 AUTO_PROPOSALS, AUTO_SECONDS = 25_000, 60.0  # "auto" is exact where that many evaluations take no longer
-MAX_STEPS = 10**11  # months on any machine
-MAX_DRAW_BYTES = 8 * 2**30
-NOISE_LIMIT = 1.0  # nats of noise in a log ratio, above which the target is visibly another one
-DEFAULT_DRAW_BYTES = 2**28  # of all draws that thinning leaves by default
-PROPOSALS = ("adapted", "printed")
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """The settings of a run, checked."""
-
-    steps: int
-    warmup: int
-    chains: int
-    thin: int
-    proposal: str
-    start: Any
-    is_default_start: bool
 
 
 def sample(
@@ -119,22 +99,18 @@ def sample(
         doubts = (f"the calibrated posterior is doubtful here: {trust}.",) if trust.is_doubtful else ()
         details = {**prepared.details, "trust": str(trust), "trust_mean": trust.mean_error, "trust_sd": trust.sd_error}
         prepared = replace(prepared, details=details, warnings=(*prepared.warnings, *doubts))
-    plan = _plan(model, statistics, steps, warmup, chains, thin, proposal, start, seconds)
+    plan = make_plan(model, statistics, steps, warmup, chains, thin, proposal, start, seconds)
     engine = _engine(engine, row, prepared, problem, plan)
     shape = None
-    if engine.startswith("independence"):
-        candidate = make_proposal(problem, prepared)
-        if candidate.is_trusted:
+    if engine == "independence":
+        candidate, doubt = _candidate(problem, prepared)
+        if candidate is not None and not doubt:
             prepared = corrected(prepared, candidate)
             plan = replace(plan, steps=plan.steps if steps else INDEPENDENT_STEPS, warmup=0, proposal="independent")
             plan = replace(plan, thin=plan.thin if thin else max(1, plan.steps // KEPT_DRAWS))
         else:
-            engine, shape = "mh", candidate.theta_factor()
-            text = (
-                f"the calibrated proposals fit badly (Pareto k = {candidate.pareto_k:.2f} > {TRUSTED_K}): adaptive MH "
-                "ran instead."
-            )
-            prepared = replace(prepared, warnings=(*prepared.warnings, text))
+            engine, shape = "mh", None if candidate is None else candidate.theta_factor()
+            prepared = replace(prepared, warnings=(*prepared.warnings, f"{doubt}: adaptive MH ran instead."))
     settings = {
         "method": row.key,
         "options": {**row.options, **method_options},
@@ -148,11 +124,22 @@ def sample(
         "start": plan.start if isinstance(plan.start, str) else "given",
     }
     if engine == "direct":
-        return _direct(row, problem, prepared, plan, settings, time.perf_counter() - started)
+        return direct_posterior(row, problem, prepared, plan, settings, time.perf_counter() - started)
     states = _initial_states(problem, prepared, plan, shape)
     preparation = time.perf_counter() - started
     run = _chains(row, problem, prepared, plan, states, settings, workers, checkpoint, seconds, progress)
-    return _posterior(row, problem, prepared, plan, settings, run, preparation)
+    return chain_posterior(row, problem, prepared, plan, settings, run, preparation)
+
+
+def _candidate(problem: Problem, prepared: Prepared) -> tuple[Proposal | None, str]:
+    """Calibrated proposals, and what speaks against using them."""
+    try:
+        candidate = make_proposal(problem, prepared)
+    except (ArithmeticError, np.linalg.LinAlgError) as failure:
+        return None, f"the posterior could not be calibrated ({failure})"
+    if candidate.is_trusted:
+        return candidate, ""
+    return candidate, f"the calibrated proposals fit badly (Pareto k = {candidate.pareto_k:.2f} > {TRUSTED_K})"
 
 
 def choose_method(model: Model) -> tuple[str, str]:
@@ -166,60 +153,11 @@ def choose_method(model: Model) -> tuple[str, str]:
     return "exact", f"exact: the partition function is cheap here (treewidth {width})"
 
 
-def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(f"{name} = {value!r}: must be a whole number, at least {least}.")
-    return int(value)
-
-
-def _plan(
-    model: Model,
-    statistics: Statistics,
-    steps: int | None,
-    warmup: int | None,
-    chains: int,
-    thin: int | None,
-    proposal: str,
-    start: Any,
-    seconds: float | None,
-) -> _Plan:
-    p = model.n_parameters
-    if proposal not in PROPOSALS:
-        raise InputError(f"proposal = {proposal!r}: choose one of {', '.join(map(repr, PROPOSALS))}.")
-    steps = max(20_000, 1_000 * p) if steps is None else _whole("steps", steps, 1)
-    if warmup is None:
-        warmup = 0 if proposal == "printed" else max(steps // 2, 1_000)
-    warmup, chains = _whole("warmup", warmup, 0), _whole("chains", chains, 1)
-    fitting = max(1, DEFAULT_DRAW_BYTES // (8 * max(p, 1) * chains))
-    thin = max(1, -(-steps // min(KEPT_DRAWS, fitting))) if thin is None else _whole("thin", thin, 1)
-    if seconds is not None and not (isinstance(seconds, (int, float)) and seconds > 0):
-        raise InputError(f"seconds = {seconds!r}: a time budget is a positive number.")
-    if steps + warmup > MAX_STEPS and seconds is None:
-        raise CostError(
-            f"{steps + warmup:.3g} steps would take months: ask for fewer, or give a time budget (seconds=)."
-        )
-    kept = chains * (steps // thin) * p * 8
-    if kept > MAX_DRAW_BYTES:
-        raise CostError(
-            f"{chains} chains of {steps // thin} draws of {p} parameters need {kept / 2**30:.1f} GiB: raise thin= to "
-            f"at least {math.ceil(thin * kept / MAX_DRAW_BYTES)}; means and sds use all steps anyway."
-        )
-    is_default_start = start is None
-    if start is None:
-        start = "half" if proposal == "printed" else "dispersed"
-    if isinstance(start, str):
-        if start not in ("dispersed", "mle", "half"):
-            raise InputError(f"start = {start!r}: choose 'dispersed', 'mle', 'half', or give theta.")
-    else:
-        start = model.theta(start, "start")
-    return _Plan(steps, warmup, chains, thin, proposal, start, is_default_start)
-
-
-def _engine(engine: str | None, row: Row, prepared: Prepared, problem: Problem, plan: _Plan) -> str:
+def _engine(engine: str | None, row: Row, prepared: Prepared, problem: Problem, plan: Plan) -> str:
     allowed = ["mh"] if prepared.view is not None else []
     if prepared.draw is not None:
         allowed.append("direct")
-    if row.key == "exact" and problem.prior.custom is None and problem.model.n_parameters <= DENSE_LIMIT:
+    if row.key == "exact" and problem.prior.custom is None and 0 < problem.model.n_parameters <= DENSE_LIMIT:
         allowed.append("independence")
     chosen = allowed[-1] if engine is None else engine
     if engine is None and chosen == "independence" and (plan.proposal == "printed" or not plan.is_default_start):
@@ -246,7 +184,7 @@ def typical_spread(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(centre), 1.0 / np.sqrt(information)
 
 
-def _initial_states(problem: Problem, prepared: Prepared, plan: _Plan, shape: np.ndarray | None = None) -> list[State]:
+def _initial_states(problem: Problem, prepared: Prepared, plan: Plan, shape: np.ndarray | None = None) -> list[State]:
     """A state a chain; ``shape`` is a lower Cholesky factor that the random walk starts with, where one is known."""
     from mrfbayes.kernels import chain
 
@@ -316,7 +254,7 @@ def _chains(
     row: Row,
     problem: Problem,
     prepared: Prepared,
-    plan: _Plan,
+    plan: Plan,
     states: list[State],
     settings: Mapping[str, Any],
     workers: int,
@@ -343,7 +281,7 @@ def _chains(
             task,
             states,
             plan.warmup + plan.steps,
-            n_workers=_whole("workers", workers, 1),
+            n_workers=whole("workers", workers, 1),
             checkpoint=store,
             seconds=seconds,
             progress=progress,
@@ -353,160 +291,3 @@ def _chains(
     finally:
         if store is not None:
             store.close()
-
-
-def _posterior(
-    row: Row,
-    problem: Problem,
-    prepared: Prepared,
-    plan: _Plan,
-    settings: Mapping[str, Any],
-    run: ChainRun,
-    preparation: float,
-) -> Posterior:
-    from mrfbayes.kernels import chain
-
-    counters, means, squares = run.gather("counters"), run.gather("mean"), run.gather("square")
-    kept_steps = np.maximum(counters[:, chain.STEP] - plan.warmup, 0)
-    steps = int(kept_steps[0])
-    mean = means.mean(axis=0)
-    total = squares.sum(axis=0) + steps * ((means - mean) ** 2).sum(axis=0)
-    sd = np.sqrt(total / max(len(means) * steps - 1, 1))
-    acceptance = counters[:, chain.ACCEPTED] / np.maximum(kept_steps, 1)
-    found = [*problem.statistics.warnings, *prepared.warnings]
-    if problem.has_estimate:
-        found += list(getattr(problem.estimate, "warnings", ()))
-    if run.stopped_by:
-        found.append(f"stopped by {run.stopped_by} after {steps} of {plan.steps} steps: the result is partial.")
-    draws_made = run.draws.shape[1] > 0
-    posterior = Posterior(
-        model=problem.model,
-        draws=run.draws,
-        log_likelihood=run.log_likelihood,
-        mean=mean if draws_made else np.full(mean.size, np.nan),
-        sd=sd if draws_made else np.full(mean.size, np.nan),
-        method=row.key,
-        label=row.label,
-        target=row.target,
-        engine=str(settings["engine"]),
-        steps=steps,
-        warmup=plan.warmup,
-        thin=plan.thin,
-        acceptance=acceptance,
-        seconds={"prepare": preparation, "compile": run.compile_seconds, "chain": run.chain_seconds},
-        settings=settings,
-        versions=versions(),
-        data_digest=problem.statistics.digest,
-        n=problem.statistics.n,
-        warnings=tuple(dict.fromkeys(found)),
-        partial=bool(run.stopped_by),
-        details={
-            **prepared.details,
-            "outside": (counters[:, chain.OUTSIDE] / np.maximum(counters[:, chain.STEP], 1)).tolist(),
-            "resumed_steps": run.resumed_steps,
-            **_noise(run),
-        },
-        problem=problem,
-    )
-    if plan.proposal == "independent" and steps:
-        weighted = pool(run.states)
-        details = {**posterior.details, **summary_details(weighted)}
-        posterior = replace(posterior, mean=weighted.mean, sd=weighted.sd, details=details)
-    return _with_doubts(posterior)
-
-
-def _noise(run: ChainRun) -> dict[str, float]:
-    """Root mean square of sd(n log r), as the particles of each step showed it; nothing where ratios are exact."""
-    from mrfbayes.kernels import chain
-
-    total = float(run.gather("numbers")[:, chain.NOISE_SUM].sum())
-    count = int(run.gather("counters")[:, chain.NOISE_COUNT].sum())
-    return {"noise": math.sqrt(total / count)} if total > 0 else {}
-
-
-def _direct(
-    row: Row,
-    problem: Problem,
-    prepared: Prepared,
-    plan: _Plan,
-    settings: Mapping[str, Any],
-    preparation: float,
-) -> Posterior:
-    """Independent draws: no chain, no warm-up, and nothing to thin."""
-    assert prepared.draw is not None
-    started = time.perf_counter()
-    size = max(plan.steps // plan.thin, 1)
-    drawn = prepared.draw(plan.chains * size, child(problem.seed, "direct"))
-    draws = drawn.reshape(plan.chains, size, -1)
-    mean, sd = prepared.moments or (draws.mean(axis=(0, 1)), draws.std(axis=(0, 1), ddof=1))
-    found = [*problem.statistics.warnings, *prepared.warnings]
-    if problem.has_estimate:
-        found += list(getattr(problem.estimate, "warnings", ()))
-    return Posterior(
-        model=problem.model,
-        draws=draws,
-        log_likelihood=np.zeros(draws.shape[:2]),
-        mean=mean,
-        sd=sd,
-        method=row.key,
-        label=row.label,
-        target=row.target,
-        engine="direct",
-        steps=size,
-        warmup=0,
-        thin=1,
-        acceptance=None,
-        seconds={"prepare": preparation, "compile": 0.0, "chain": time.perf_counter() - started},
-        settings=settings,
-        versions=versions(),
-        data_digest=problem.statistics.digest,
-        n=problem.statistics.n,
-        warnings=tuple(dict.fromkeys(found)),
-        details=dict(prepared.details),
-        problem=problem,
-    )
-
-
-def _with_doubts(posterior: Posterior) -> Posterior:
-    """The same posterior with what its diagnostics say added to its warnings, and said aloud."""
-    doubts = []
-    noise = float(posterior.details.get("noise", 0.0))
-    if noise > NOISE_LIMIT:
-        doubts.append(
-            f"the estimated likelihood ratios are noisy, sd(n log r) = {noise:.2g}: the chain sticks and its target is "
-            "wider than the posterior; use more particles=, or method='exact', 'exchange-exact' or 'calibrated'."
-        )
-    if posterior.acceptance is not None and posterior.steps:
-        rate = float(posterior.acceptance.mean())
-        if rate < 0.01 or (rate > 0.99 and posterior.engine != "independence"):
-            doubts.append(
-                f"{rate:.2%} of the proposals were accepted: below 1 % the chain hardly moves, above 99 % its steps "
-                "are too small; use proposal='adapted' or a longer warm-up."
-            )
-    k = float(posterior.details.get("pareto_k", 0.0))
-    if k > TRUSTED_K and posterior.engine != "mh":  # the chain does not use the weights
-        doubts.append(
-            f"Pareto k of the importance weights is {k:.2f}, above {TRUSTED_K}: mean and sd may be off; use "
-            "engine='mh'."
-        )
-    if posterior.draws.shape[1] >= 8 and posterior.model.n_parameters:
-        worst = float(np.nanmax(posterior.r_hat)) if np.isfinite(posterior.r_hat).any() else math.inf
-        smallest = float(np.nanmin(posterior.ess)) if np.isfinite(posterior.ess).any() else 0.0
-        kept = posterior.draws.shape[0] * posterior.draws.shape[1]
-        if worst > 1.01 or smallest < 100 * len(posterior.draws):
-            doubts.append(
-                f"largest R-hat {worst:.3f}, smallest effective sample size {smallest:.0f} of {kept} draws: run longer "
-                "(steps=) before quoting quantiles."
-            )
-    for text in doubts:
-        python_warnings.warn(text, MRFWarning, stacklevel=4)
-    return replace(posterior, warnings=(*posterior.warnings, *doubts))
-
-
-def versions() -> dict[str, str]:
-    """Versions of everything that a result depends on."""
-    return {
-        "mrfbayes": __version__,
-        "python": platform.python_version(),
-        **{name: version(name) for name in ("numba", "numpy")},
-    }
