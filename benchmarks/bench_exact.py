@@ -1,8 +1,8 @@
 """Exact inference: how fast it is, beside others, and whether `mb.cost` tells the truth.
 
-    python benchmarks/bench_exact.py speed     # log Z of the same fields by us, dwave-samplers and pyAgrum
-    python benchmarks/bench_exact.py cost      # predicted against measured seconds and bytes on 20 graphs
-    python benchmarks/bench_exact.py fit       # the constants of mrfbayes.cost for this machine, to be copied there
+    python benchmarks/bench_exact.py speed --out benchmarks/results/exact_speed.txt   # beside dwave-samplers and pyAgrum
+    python benchmarks/bench_exact.py cost --out benchmarks/results/exact_cost.txt     # predicted, measured; 20 graphs
+    python benchmarks/bench_exact.py fit    # the constants of mrfbayes.cost for this machine, to be copied there
 
 Every time is the least of many short runs, on the second call or later: compilation is not counted. Seconds are of the
 processor, not of the clock, so that others' work on the machine counts little.
@@ -11,9 +11,11 @@ processor, not of the clock, so that others' work on the machine counts little.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import time
 import tracemalloc
 import warnings
+from pathlib import Path
 
 import networkx as nx
 import numba
@@ -181,7 +183,7 @@ def speed():
         others = [least(dwave) if side < 13 else np.nan, least(by_agrum(grid, w)) if side < 13 else np.nan]
         cells = "".join(f"{1e6 * t:{n}.1f}" for t, n in zip(ours + others, (10, 10, 12, 12), strict=True))
         print(f"{f'{side}x{side}':22}{cells}", flush=True)
-    print("dwave: TreeDecompositionSampler, one read; pyAgrum: Shafer-Shenoy, all marginals; inf: not run")
+    print("dwave: TreeDecompositionSampler, one read; pyAgrum: Shafer-Shenoy, all marginals; nan: not run")
 
 
 WORK = {
@@ -295,4 +297,12 @@ def fit():
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=("speed", "cost", "fit"))
-    {"speed": speed, "cost": check_cost, "fit": fit}[parser.parse_args().part]()
+    parser.add_argument("--out", type=Path, help="a file for what is printed")
+    options = parser.parse_args()
+    part = {"speed": speed, "cost": check_cost, "fit": fit}[options.part]
+    if options.out is None:
+        part()
+    else:
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        with options.out.open("w") as file, contextlib.redirect_stdout(file):
+            part()

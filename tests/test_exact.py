@@ -96,3 +96,24 @@ def test_what_does_not_fit_is_refused():
         mb.log_partition(complete, 0.6)
     with pytest.raises(mb.CostError, match=r"needs 2\^1004 bytes here \(treewidth 1000"):
         mb.log_partition(mb.grid(1000, 1000), 0.6)
+
+
+@pytest.mark.parametrize("strength", [30.0, 300.0])
+@pytest.mark.parametrize("fields", [False, True])
+def test_strong_fields_neither_overflow_nor_vanish(strength, fields):
+    """Frustrated couplings of both signs: at 300 a sweep's message spans more than a double does."""
+    model = mb.grid(3, 3, fields=fields)
+    w = strength * np.random.default_rng(2).choice([-1.0, 1.0, 0.5], size=model.n_parameters)
+    _, s = enumerate_field(model)
+    top = (s @ w).max()
+    weight = np.exp(s @ w - top)
+    p = weight / weight.sum()
+    assert log_partition_w(model, w) == pytest.approx(top + np.log(weight.sum()), rel=1e-13)
+    value, mean = moments_w(model, w)
+    assert value == pytest.approx(top + np.log(weight.sum()), rel=1e-13)
+    np.testing.assert_allclose(mean, p @ s, atol=1e-12)
+    centred = s - p @ s
+    np.testing.assert_allclose(covariance_w(model, w), centred.T @ (centred * p[:, None]), atol=1e-11)
+    x = sample_exact(model, w, 1000, np.random.SeedSequence(1))
+    code = np.ravel_multi_index(tuple(x.T.astype(int)), tuple(model.states))
+    assert p[code].min() > 0  # nothing impossible is drawn

@@ -1,9 +1,8 @@
 """Elimination orders: in which order to sum variables out so that the tables stay small.
 
 The treewidth of a graph is hard to find, good orders are not: several greedy rules with several tie-breaks are run and
-the order with the fewest table cells in all is kept. Two families are needed: local rules (fewest fill edges, smallest
-table) find tree-like structure, a sweep from one end finds long strips. Seeds are fixed: the same graph gives the same
-order.
+the order with the least work is kept. Two families are needed: local rules (fewest fill edges, smallest table) find
+tree-like structure, a sweep from one end finds long strips. Seeds are fixed: the same graph gives the same order.
 """
 
 from __future__ import annotations
@@ -22,7 +21,9 @@ HOPELESS_LOG2_CELLS = 50  # a single table of 2^50 cells is 8 PiB: no order is f
 FILL_RULE_NODES = 2_000  # bit sets of more nodes than this are slower than what the fill rule gains
 LARGE = 20_000  # nodes past which one sweep must do, unless it gives tables larger than ...
 GOOD_ENOUGH = 2**12  # ... this many cells
+PART = 4_000  # nodes of a large graph that are tried first
 SWEEP_STARTS = 12
+MERGE = 3  # cells of a table that a second message is multiplied into cost as much more: it is not read in order
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,23 @@ class _Found:
     largest: int
     complete: bool
 
+    def work(self, lists: list[list[int]], states: list[int]) -> int:
+        """Cells, those of tables that several messages meet in counted more."""
+        position = dict(zip(self.order, range(len(lists)), strict=True))
+        later = [{position[other] for other in lists[node] if position[other] > k} for k, node in enumerate(self.order)]
+        messages = [0] * len(lists)
+        total = self.cells
+        for step, scope in enumerate(later):
+            if messages[step] > 1:
+                cells = math.prod(states[self.order[other]] for other in scope) * states[self.order[step]]
+                total += MERGE * (messages[step] - 1) * cells
+            if scope:
+                receiver = min(scope)
+                messages[receiver] += 1
+                later[receiver] |= scope
+                later[receiver].discard(receiver)
+        return total
+
 
 class _Tally:
     """Counts width and cells while an order is being followed, and says when to give up."""
@@ -115,34 +133,52 @@ def _order_component(component: list[int], neighbours: list[list[int]], counts: 
     local = dict(zip(component, range(n), strict=True))
     lists = [[local[other] for other in neighbours[node]] for node in component]
     states = [counts[node] for node in component]
-    best: _Found | None = None
-
-    def consider(found: _Found | None) -> None:
-        nonlocal best
-        if found is not None and (best is None or (not found.complete, found.cells) < (not best.complete, best.cells)):
-            best = found
-
-    def limit() -> int | None:
-        return best.cells if best is not None and best.complete else None
-
     if sum(map(len, lists)) == 2 * (n - 1):
         return _leaves_first(lists, states)
-    if n > LARGE:
-        consider(_sweep(lists, states, _ends(lists)[-1], None))
-    if best is None or best.largest > GOOD_ENOUGH:
-        consider(_smallest_table(lists, states, limit()))
-    assert best is not None
-    if n <= LARGE:
-        for start in _ends(lists):
-            consider(_sweep(lists, states, start, limit()))
-        if n <= FILL_RULE_NODES and best.complete:
-            for restart in range(_restarts(n, best.cells)):
-                for rule in (_fill, _fill_per_neighbour, _table):
-                    consider(_greedy(lists, states, rule, restart, limit()))
-    if not best.complete:
-        rest = sorted(set(range(n)).difference(best.order))
-        return _Found(best.order + rest, best.width, best.cells, best.largest, False)
+    found = _order_large(lists, states) if n > LARGE else _order_small(lists, states)
+    if not found.complete:
+        rest = sorted(set(range(n)).difference(found.order))
+        return _Found(found.order + rest, found.width, found.cells, found.largest, False)
+    return found
+
+
+def _order_small(lists: list[list[int]], states: list[int]) -> _Found:
+    """Everything there is, as often as it pays."""
+    n = len(lists)
+    first = _smallest_table(lists, states, None)
+    assert first is not None
+    best = first
+    least = best.work(lists, states) if best.complete else None
+
+    def consider(found: _Found | None) -> None:
+        nonlocal best, least
+        if found is not None and found.complete:
+            work = found.work(lists, states)
+            if least is None or work < least:
+                best, least = found, work
+
+    for start in _ends(lists):
+        consider(_sweep(lists, states, start, least))
+    if n <= FILL_RULE_NODES and best.complete:
+        for restart in range(_restarts(n, best.cells)):
+            for rule in (_fill, _fill_per_neighbour, _table):
+                consider(_greedy(lists, states, rule, restart, least))
     return best
+
+
+def _order_large(lists: list[list[int]], states: list[int]) -> _Found:
+    """One sweep; where that is not good enough the smallest tables first, unless a part of the graph is past hope."""
+    swept = _sweep(lists, states, _ends(lists)[-1], None)
+    assert swept is not None
+    if swept.complete and swept.largest <= GOOD_ENOUGH:
+        return swept
+    if not swept.complete:
+        part = [[other for other in row if other < PART] for row in lists[:PART]]
+        tried = _smallest_table(part, states[:PART], None)
+        if tried is not None and not tried.complete:
+            return tried
+    greedy = _smallest_table(lists, states, swept.cells if swept.complete else None)
+    return swept if greedy is None else greedy
 
 
 def _restarts(n: int, cells: int) -> int:
