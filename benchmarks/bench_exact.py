@@ -1,6 +1,6 @@
 """Exact inference: how fast it is, beside others, and whether `mb.cost` tells the truth.
 
-    python benchmarks/bench_exact.py speed --out benchmarks/results/exact_speed.txt   # beside dwave-samplers and pyAgrum
+    python benchmarks/bench_exact.py speed --out benchmarks/results/exact_speed.txt   # beside dwave and pyAgrum
     python benchmarks/bench_exact.py cost --out benchmarks/results/exact_cost.txt     # predicted, measured; 20 graphs
     python benchmarks/bench_exact.py fit    # the constants of mrfbayes.cost for this machine, to be copied there
 
