@@ -61,8 +61,8 @@ def main() -> None:
         f"# 10^6 steps on a {arguments.grid}x{arguments.grid} grid, n = {arguments.n}",
         "",
         f"`python benchmarks/bench_methods.py --grid {arguments.grid} --n {arguments.n}`; "
-        f"{platform.processor() or platform.machine()}, Python {platform.python_version()}, numba {version('numba')}, one "
-        "core, adapted proposals.",
+        f"{platform.processor() or platform.machine()}, Python {platform.python_version()}, numba {version('numba')}, "
+        "one core, adapted proposals.",
         "",
         "| method | steps made | processor seconds per 10^6 steps | accepted | paper, seconds |",
         "|---|---:|---:|---:|---:|",
