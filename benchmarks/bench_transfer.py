@@ -49,9 +49,12 @@ def once(function: Callable[..., Any]) -> Callable[..., Any]:
 def microseconds(function: Callable[..., Any], *arguments: Any, seconds: float = 0.5) -> float:
     """Best time of one evaluation; the first call compiles and is not counted."""
     function(1, *arguments)
-    start = time.process_time()
-    function(1, *arguments)
-    count = max(1, int(3e-4 / max(time.process_time() - start, 1e-7)))
+    count, taken = 1, 0.0
+    while taken < 2e-3:  # long enough for the call from Python, some 40 microseconds, not to matter
+        count *= 2
+        start = time.process_time()
+        function(count, *arguments)
+        taken = time.process_time() - start
     best = np.inf
     end = time.process_time() + seconds
     while time.process_time() < end:
