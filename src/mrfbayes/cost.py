@@ -153,6 +153,8 @@ def predicted_bytes(found: Recursion, key: str, count: int, n_parameters: int) -
 
 def predicted_seconds(found: Recursion, key: str, count: int) -> float:
     """Seconds on the reference machine of ``count`` evaluations, directions or draws."""
+    if isinstance(found, GridRecursion) and key in ("first", "second") and found.series_by_elimination:
+        found = found.as_graph
     if isinstance(found, GridRecursion):
         counts = grid_counts(found, key, count)
         kind = "grid"
