@@ -26,7 +26,7 @@ MODEL = mb.grid(2, 3)
 DATA = np.random.default_rng(3).integers(0, 2, size=(30, 6)).astype(np.uint8)
 DATA[:18, 1] = DATA[:18, 0]
 DATA[5:20, 4] = 1 - DATA[5:20, 1]
-SETTINGS: dict = {"engine": "mh", "steps": 150, "warmup": 60, "chains": 2, "thin": 2, "rng": 7, "progress": False}
+SETTINGS: dict = {"engine": "mh", "steps": 400, "warmup": 60, "chains": 2, "thin": 2, "rng": 7, "progress": False}
 # Kernels on a grid's recursion have relaxed float flags: with the JIT off they agree to rounding, not bit for bit.
 RELAXED = {"exact", "calibrated", "exchange-exact", "moller", "mavm"}
 AT = np.array([0.83, 0.45, 0.60, 0.34, 0.40, 0.59, 0.46])  # near the maximum likelihood estimate
@@ -149,7 +149,7 @@ def test_every_method_has_its_own_module_key_and_label():
 def test_what_a_chain_carries_is_in_its_checkpoint(references, tmp_path, key):
     """Stopped half-way and continued, with particles or auxiliary data as they were."""
     path = tmp_path / "run.checkpoint"
-    draw(key, steps=70, checkpoint=path)
+    draw(key, steps=170, checkpoint=path)
     continued = draw(key, checkpoint=path)
     assert np.array_equal(continued.draws, references[key].draws)
     assert hashlib.sha256(path.read_bytes()).hexdigest()

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import mrfbayes as mb
+import oracles
 from mrfbayes.exact import covariance_w, log_partition_w, moments_w, sample_exact, third_order_w
 
 MODELS = {
@@ -117,3 +118,23 @@ def test_strong_fields_neither_overflow_nor_vanish(strength, fields):
     x = sample_exact(model, w, 1000, np.random.SeedSequence(1))
     code = np.ravel_multi_index(tuple(x.T.astype(int)), tuple(model.states))
     assert p[code].min() > 0  # nothing impossible is drawn
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("fields", [False, True])
+@pytest.mark.parametrize("states", [2, 3])
+def test_every_connected_graph_up_to_five_nodes(states, fields, tied):
+    for number, (n, pairs) in enumerate(oracles.connected_graphs(5)):
+        if n == 1 and not fields:
+            continue  # a field without parameters
+        model = mb.graph(pairs, nodes=range(n), states=states, fields=fields, tied=tied)
+        w = np.random.default_rng(number).normal(size=model.n_parameters)
+        _, s = enumerate_field(model)
+        weight = np.exp(s @ w)
+        p = weight / weight.sum()
+        value, mean = moments_w(model, w)
+        assert value == pytest.approx(np.log(weight.sum()), rel=1e-12, abs=1e-12)
+        assert log_partition_w(model, w) == pytest.approx(value, rel=1e-12, abs=1e-12)
+        np.testing.assert_allclose(mean, p @ s, rtol=1e-12)
+        centred = s - p @ s
+        np.testing.assert_allclose(covariance_w(model, w), centred.T @ (centred * p[:, None]), atol=1e-12)

@@ -153,6 +153,8 @@ def predicted_bytes(found: Recursion, key: str, count: int, n_parameters: int) -
 
 def predicted_seconds(found: Recursion, key: str, count: int) -> float:
     """Seconds on the reference machine of ``count`` evaluations, directions or draws."""
+    if isinstance(found, GridRecursion) and key in ("first", "second") and found.series_by_elimination:
+        found = found.as_graph
     if isinstance(found, GridRecursion):
         counts = grid_counts(found, key, count)
         kind = "grid"
@@ -205,7 +207,7 @@ def graph_counts(plan: EliminationPlan, key: str, count: int) -> np.ndarray:
 def _methods(model: Model, width: int, work: Mapping[str, Work]) -> dict[str, float]:
     """Seconds of 1,000 steps of each method, roughly: what the prototypes took, by parameters, edges and patterns."""
     p, d, m = model.n_parameters, model.n_nodes, model.n_edges
-    degree = np.minimum(np.diff(model.adjacency.offset), 12)
+    degree = np.minimum(np.bincount(model.edges.ravel(), minlength=d), 12)
     patterns = float((model.states * float(np.median(model.states)) ** np.maximum(degree - 1.0, 0.0)).sum()) / 2
     ratio = 270e-9 * m  # of 1,000 particles' weights
     exact = work["log_partition"]

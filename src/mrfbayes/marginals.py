@@ -41,11 +41,13 @@ def check_number(value: Any, name: str, low: float = -math.inf, high: float = ma
 
 def coin_row(alpha: float, tosses: float, log_odds_eta: float, form: str) -> np.ndarray:
     """The first five entries of a coin as `mrfbayes.kernels.coin` takes it; the others are still zero."""
+    from mrfbayes.kernels.coin import COIN_FIELDS
+
     if form == "printed":
         first = (alpha, tosses - alpha, 1.0, 1.0, log_odds_eta)
     else:
         first = (alpha + 1.0, tosses - alpha + 1.0, 0.0, 0.0, log_odds_eta)
-    return np.array([*first, 0.0, 0.0])
+    return np.array([*first, *np.zeros(COIN_FIELDS - 5)])
 
 
 class CoinMarginal:

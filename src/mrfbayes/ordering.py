@@ -48,10 +48,7 @@ class Order:
 
 def find_order(edges: np.ndarray, states: np.ndarray) -> Order:
     """The best order found for the graph with (m, 2) ``edges`` on variables with ``states`` (d,) states."""
-    n_nodes = int(states.size)
-    lists = adjacency(np.asarray(edges, dtype=np.int64).reshape(-1, 2), n_nodes)
-    flat, offset = lists.neighbour.tolist(), lists.offset.tolist()
-    neighbours = [flat[offset[i] : offset[i + 1]] for i in range(n_nodes)]
+    neighbours = _neighbours(edges, int(states.size))
     counts = [int(r) for r in states]
     order: list[int] = []
     width, cells, largest, complete = 0, 0, 0, True
@@ -61,6 +58,20 @@ def find_order(edges: np.ndarray, states: np.ndarray) -> Order:
         width, cells = max(width, part.width), cells + part.cells
         largest, complete = max(largest, part.largest), complete and part.complete
     return Order(np.array(order, dtype=np.int64), width, cells, largest, complete)
+
+
+def sweep_order(edges: np.ndarray, states: np.ndarray) -> Order:
+    """The order of one sweep from node 0 through a connected graph: at once, and as good as any on a grid."""
+    lists = _neighbours(edges, int(states.size))
+    found = _sweep(lists, [int(r) for r in states], 0, None)
+    assert found is not None
+    return Order(np.array(found.order, dtype=np.int64), found.width, found.cells, found.largest, found.complete)
+
+
+def _neighbours(edges: np.ndarray, n_nodes: int) -> list[list[int]]:
+    lists = adjacency(np.asarray(edges, dtype=np.int64).reshape(-1, 2), n_nodes)
+    flat, offset = lists.neighbour.tolist(), lists.offset.tolist()
+    return [flat[offset[i] : offset[i + 1]] for i in range(n_nodes)]
 
 
 @dataclass(frozen=True)

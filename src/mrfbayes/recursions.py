@@ -23,6 +23,7 @@ from mrfbayes.model.field import Model
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.transfer import GridLayout
+    from mrfbayes.ordering import Order
 
 WORKS = {  # key -> what an error calls it
     "log_z": "the exact partition function",
@@ -31,6 +32,7 @@ WORKS = {  # key -> what an error calls it
     "sample": "exact sampling",
 }
 GRID_RANGE = 600.0  # nats that a grid's message may span: what underflows beyond 1e-260 of the largest might matter
+SQUARE_WIDTH = 9  # columns from which on elimination takes derivatives faster on a square grid
 BATCH_CELLS = 2**18  # table cells of the directions that one call follows
 
 
@@ -81,9 +83,23 @@ class GridRecursion:
         return grid_layout(self.rows, self.columns)
 
     @cached_property
-    def _on_logs(self) -> GraphRecursion:
-        """For couplings so strong that the sweep might underflow: elimination looks after its scale step by step."""
-        return GraphRecursion(self._edges, self._states)
+    def as_graph(self) -> GraphRecursion:
+        """The same grid by elimination.
+
+        For couplings so strong that the sweep might underflow (elimination looks after its scale step by step), and for
+        derivatives on grids that are about square: there the tables at the corners are small, and the directions
+        share one forward pass.
+        """
+        from mrfbayes.ordering import sweep_order
+
+        return GraphRecursion(self._edges, self._states, sweep_order(self._edges, self._states))
+
+    @property
+    def series_by_elimination(self) -> bool:
+        """Whether derivatives are taken by elimination: measured to be two to four times faster on such grids."""
+        if self.width < SQUARE_WIDTH or max(self.rows, self.columns) > 2 * self.width:
+            return False
+        return bool(24 * self.rows * self.columns * 2**self.width < memory_limit() // 4)
 
     def _is_strong(self, edge_part: np.ndarray) -> bool:
         # What comes after a message can lift a cell by the couplings that leave its nodes.
@@ -94,6 +110,8 @@ class GridRecursion:
         from mrfbayes.kernels.transfer import transfer_scratch
 
         if work == "series":
+            if self.series_by_elimination:
+                return self.as_graph.n_bytes(work, n)
             work, n = "taylor", 0  # one direction at a time
         scratch = transfer_scratch(self.layout, work, n)
         return 8 * scratch + 3 * self.layout.node.nbytes + n * self.layout.node.size
@@ -109,7 +127,7 @@ class GridRecursion:
         from mrfbayes.kernels.transfer import transfer_log_z
 
         if self._is_strong(edge_part):
-            return self._on_logs.log_z(node_part, edge_part)
+            return self.as_graph.log_z(node_part, edge_part)
         return float(transfer_log_z(self.layout, node_part, edge_part, self._scratch("log_z")))
 
     def moments(self, node_part: np.ndarray, edge_part: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
@@ -117,7 +135,7 @@ class GridRecursion:
         from mrfbayes.kernels.transfer_moments import transfer_moments
 
         if self._is_strong(edge_part):
-            return self._on_logs.moments(node_part, edge_part)
+            return self.as_graph.moments(node_part, edge_part)
         nodes, edges = np.empty(node_part.size), np.empty(edge_part.size)
         log_z = transfer_moments(self.layout, node_part, edge_part, self._scratch("moments"), nodes, edges)
         return float(log_z), nodes, edges
@@ -128,8 +146,8 @@ class GridRecursion:
         """Derivatives of the expected statistics along each direction."""
         from mrfbayes.kernels.transfer_series import transfer_taylor
 
-        if self._is_strong(edge_part):
-            yield from self._on_logs.series(node_part, edge_part, directions, order)
+        if self.series_by_elimination or self._is_strong(edge_part):
+            yield from self.as_graph.series(node_part, edge_part, directions, order)
             return
         scratch = self._scratch("series")
         nodes, edges = np.empty((3, node_part.size)), np.empty((3, edge_part.size))
@@ -144,7 +162,7 @@ class GridRecursion:
         from mrfbayes.kernels.transfer_sample import transfer_sample
 
         if self._is_strong(edge_part):
-            return self._on_logs.sample(node_part, edge_part, n, state)
+            return self.as_graph.sample(node_part, edge_part, n, state)
         scratch = self._scratch("sample", n)
         x = np.empty((n, node_part.size), dtype=np.uint8)
         transfer_sample(self.layout, node_part, edge_part, scratch, state, x)
@@ -154,11 +172,11 @@ class GridRecursion:
 class GraphRecursion:
     """Any graph, any numbers of states: an elimination order worked out once."""
 
-    def __init__(self, edges: np.ndarray, states: np.ndarray) -> None:
+    def __init__(self, edges: np.ndarray, states: np.ndarray, order: Order | None = None) -> None:
         from mrfbayes.kernels.elimination_plan import build_plan
         from mrfbayes.ordering import find_order
 
-        self.order = find_order(edges, states)
+        self.order = order or find_order(edges, states)
         self.width = self.order.width
         # The largest table, without the variable that is summed out, is in memory at least once.
         if not self.order.complete or 8 * self.order.largest > 2 * memory_limit():

@@ -262,10 +262,11 @@ def _chains(
     seconds: float | None,
     progress: bool,
 ) -> ChainRun:
-    from mrfbayes.kernels.chain import ChainSettings
+    from mrfbayes.kernels.chain import ALL, NOTHING, SHAPE, ChainSettings
 
     is_dense = states[0]["spread"].shape[0] > 1
-    chain_settings = ChainSettings(plan.warmup, plan.thin, int(plan.proposal == "adapted"), int(is_dense))
+    adapts = NOTHING if plan.proposal != "adapted" else SHAPE if prepared.keeps_noise else ALL
+    chain_settings = ChainSettings(plan.warmup, plan.thin, adapts, int(is_dense))
     carried = tuple(name.removeprefix("view.") for name in states[0] if name.startswith("view."))
     is_independent = plan.proposal == "independent"
     task = ChainTask(prepared.view, problem.prior.view, chain_settings, prepared.is_ratio, carried, is_independent)

@@ -28,7 +28,7 @@ SUB_FIELDS = 4
 SUB_NODES = 12
 DRAWS = 20_000
 MARGIN = 2.0  # sub-fields have fewer loops than the field
-DOUBTFUL = 0.1  # of an sd
+DOUBTFUL = 0.2  # of an sd
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,22 @@ def test_log_z_of_agreement_coins_is_the_enumerated_one(rows, cols):
     assert found == pytest.approx(expected, rel=1e-12, abs=1e-13)
 
 
+@pytest.mark.parametrize(("rows", "cols"), [(4, 4), (7, 4), (5, 5), (6, 6), (9, 6), (7, 7), (8, 8), (13, 8), (10, 9)])
+@pytest.mark.parametrize("certain", [False, True])
+def test_log_z_of_agreement_coins_on_wider_grids(rows, cols, certain):
+    """Both with sizes known to the compiler and without, and where weights next to zero ask for rescaling."""
+    pairs = oracles.grid_pairs(rows, cols)
+    theta = np.random.default_rng([rows, cols]).uniform(0.05, 0.95, size=len(pairs))
+    if certain:
+        theta[::3] = 1e-13
+        theta[1::3] = 1.0 - 1e-13
+    expected = np.log1p(-theta).sum() + oracles.grid_log_z_dense(
+        rows, cols, np.zeros(rows * cols), np.log(theta) - np.log1p(-theta)
+    )
+    layout = grid_layout(rows, cols)
+    assert transfer_log_z_theta(layout, theta, scratch_of(layout, "log_z")) == pytest.approx(expected, rel=1e-12)
+
+
 def test_log_z_of_agreement_coins_with_weights_near_zero_and_one():
     pairs = oracles.grid_pairs(4, 3)
     theta = np.random.default_rng(5).choice([1e-13, 1.0 - 1e-13, 0.5, 1e-30], size=len(pairs))
@@ -119,8 +135,8 @@ def test_500_by_10_strip_of_strong_frustrated_couplings():
     assert np.all((agree_mean >= 0.0) & (agree_mean <= 1.0 + 1e-12))
 
 
-def test_transposed_grid_has_the_same_log_z():
-    rows, cols = 9, 4
+@pytest.mark.parametrize(("rows", "cols"), [(9, 4), (12, 12)])
+def test_transposed_grid_has_the_same_log_z(rows, cols):
     field, coupling, pairs = random_field(rows, cols, 4)
     turned = np.arange(rows * cols).reshape(rows, cols).T.ravel()  # node of the turned grid -> node of the grid
     weight = {tuple(p): w for p, w in zip(pairs.tolist(), coupling, strict=True)}

@@ -26,6 +26,9 @@ N_NUMBERS = 4
 # Values of FAILED
 FINE, NOT_A_NUMBER = range(2)
 
+# Values of is_adaptive
+NOTHING, ALL, SHAPE = range(3)
+
 FIRST_WINDOW = 200  # steps before the covariance is first learned; windows then grow by half
 TARGET_ACCEPTANCE = 0.234  # Roberts, Gelman & Gilks (1997)
 
@@ -35,7 +38,7 @@ class ChainSettings(NamedTuple):
 
     n_warmup: int
     n_thin: int
-    is_adaptive: int  # 0: the proposal as given, for ever
+    is_adaptive: int  # NOTHING, ALL or SHAPE of the proposal adapts during warm-up
     is_dense: int  # whether the proposal has a full covariance
 
 
@@ -144,7 +147,8 @@ def _adapt(settings, state, acceptance):
     step = counters[STEP]
     # Gain falls with the step, restarting mildly with each window through the growing exponent base.
     gain = 1.0 / math.sqrt(1.0 + 0.05 * step)
-    state.numbers[LOG_SCALE] += gain * (acceptance - TARGET_ACCEPTANCE)
+    if settings.is_adaptive == ALL:
+        state.numbers[LOG_SCALE] += gain * (acceptance - TARGET_ACCEPTANCE)
     counters[WINDOW_COUNT] += 1
     count = counters[WINDOW_COUNT]
     for i in range(p):

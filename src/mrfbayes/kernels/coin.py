@@ -9,7 +9,8 @@ With w = logit theta, h = logit eta and logit lambda = w + h, every marginal in 
 exponential tails, and analytic in a strip of half-width pi: Gauss-Legendre panels that march outwards from a point
 integrate its tail to about 1e-14 *relative*, however far out the point is. Eq. (3) has no closed distribution function.
 
-A coin is a row of `COIN_FIELDS` numbers: a, b, c, d, h, its mode in w, log of its integral relative to the mode.
+A coin is a row of `COIN_FIELDS` numbers: a, b, c, d, h, its mode in w, the log of its integral relative to the mode,
+and lambda, 1 - lambda, theta, 1 - theta at the mode.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ import numpy as np
 from mrfbayes.kernels.jit import kernel
 from mrfbayes.kernels.normal import LOG_SQRT_2PI, quantile_from_tail
 
-A, B, C, D, H, MODE, LOG_INTEGRAL = range(7)
-COIN_FIELDS = 7
+A, B, C, D, H, MODE, LOG_INTEGRAL, LAMBDA, ONE_MINUS_LAMBDA, THETA, ONE_MINUS_THETA = range(11)
+COIN_FIELDS = 11
 
 _NODES, _WEIGHTS = (0.5 * (x + shift) for x, shift in zip(np.polynomial.legendre.leggauss(20), (1.0, 0.0), strict=True))
 _PANEL_DROP = 8.0  # nats per panel; with 20 nodes the rule's error stays below 1e-14
@@ -146,6 +147,8 @@ def tail_over_density(coin, w, direction):
 def complete_coin(coin):
     """Fill in the mode and the integral of a row whose first five entries are set."""
     coin[MODE] = find_mode(coin)
+    coin[LAMBDA], coin[ONE_MINUS_LAMBDA] = sigmoid_pair(coin[MODE] + coin[H])
+    coin[THETA], coin[ONE_MINUS_THETA] = sigmoid_pair(coin[MODE])
     below = tail_over_density(coin, coin[MODE], -1.0)
     above = tail_over_density(coin, coin[MODE], 1.0)
     coin[LOG_INTEGRAL] = math.log(below + above)
@@ -161,7 +164,11 @@ def complete_coins(coins):
 @kernel
 def log_density(coin, w):
     """Log density in w, normalised."""
-    return log_density_change(coin, coin[MODE], w - coin[MODE]) - coin[LOG_INTEGRAL]
+    v = w - coin[MODE]
+    change = pair_change(coin[A], coin[B], coin[LAMBDA], coin[ONE_MINUS_LAMBDA], v)
+    if coin[C] + coin[D] != 0.0:
+        change += pair_change(coin[C], coin[D], coin[THETA], coin[ONE_MINUS_THETA], v)
+    return change - coin[LOG_INTEGRAL]
 
 
 @kernel

@@ -25,7 +25,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.kernels.coin import LOG_INTEGRAL, MODE, pair_change, sigmoid_pair
+from mrfbayes.kernels.coin import MODE, pair_change, sigmoid_pair
+from mrfbayes.kernels.coin import log_density as log_beta_density
 from mrfbayes.kernels.jit import kernel
 from mrfbayes.kernels.normal import LOG_SQRT_2PI, quantile_from_tail
 
@@ -195,9 +196,7 @@ def stick_tail(die, k, b, log_rest, y):
             if node < _NODES.size:
                 total += width * _WEIGHTS[node] * math.exp(level)
         start += width
-    mode = die.sticks[k - 1, MODE]
-    s, t = sigmoid_pair(mode)
-    log_density = pair_change(a, b, s, t, y - mode) - die.sticks[k - 1, LOG_INTEGRAL]
+    log_density = log_beta_density(die.sticks[k - 1], y)
     if power != 0.0:
         log_density += here - _mixture(power, die.chebyshev[k - 1], low, high, log_rest)  # the last row is a constant
     return log_density, min(log_density + math.log(total), 0.0), upper

@@ -23,7 +23,7 @@ from mrfbayes.kernels.coin import (
     slope_and_curvature,
 )
 from mrfbayes.kernels.jit import kernel
-from mrfbayes.kernels.normal import LOG_SQRT_2PI, quantile_from_tail
+from mrfbayes.kernels.normal import LOG_SQRT_2PI, log_upper_tail, quantile_from_tail
 from mrfbayes.kernels.random import fill_normal
 
 SCORE_LIMIT = 16.0  # e^-128: a chain that has found the bulk never leaves the table
@@ -42,6 +42,9 @@ TABLE_FIELDS = 6
 SCORES, DRAWS = range(2)
 
 _NODES, _WEIGHTS = (0.5 * (x + shift) for x, shift in zip(np.polynomial.legendre.leggauss(10), (1.0, 0.0), strict=True))
+_FEW_NODES, _FEW_WEIGHTS = (  # for cells over which the density changes by no more than a nat or so
+    0.5 * (x + shift) for x, shift in zip(np.polynomial.legendre.leggauss(7), (1.0, 0.0), strict=True)
+)
 
 
 @kernel
@@ -130,20 +133,14 @@ def quantiles_on_grid(coin, step, w, slope):
             for _ in range(12):
                 gap = following - here
                 cell = 0.0
-                for k in range(_NODES.size):
-                    cell += _WEIGHTS[k] * math.exp(log_density(coin, here + gap * _NODES[k]))
+                for k in range(_FEW_NODES.size):
+                    cell += _FEW_WEIGHTS[k] * math.exp(log_density(coin, here + gap * _FEW_NODES[k]))
                 u = quantile_from_tail(math.log(mass + abs(gap) * cell), upper)
-                density = log_density(coin, following)
-                correction = (z - u) * math.exp(-0.5 * u * u - LOG_SQRT_2PI - density)
-                following += correction
+                following += (z - u) * math.exp(-0.5 * u * u - LOG_SQRT_2PI - log_density(coin, following))
                 if abs(z - u) <= 1e-7:  # the step is quadratic: what remains is 1e-14
                     break
-            gap = following - here
-            cell = 0.0
-            for k in range(_NODES.size):
-                cell += _WEIGHTS[k] * math.exp(log_density(coin, here + gap * _NODES[k]))
-            mass += abs(gap) * cell
             here = following
+            mass = math.exp(log_upper_tail(abs(z)))  # now that the node is where it should be
             pace = math.exp(-0.5 * z * z - LOG_SQRT_2PI - log_density(coin, here))
             node += -1 if upper else 1
             w[node], slope[node] = here, pace

@@ -23,10 +23,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mrfbayes.kernels.jit import kernel
+from mrfbayes.kernels.transfer_small import WIDTHS, sweep_small
 
 _U0, _U1, _U2, _U3, _U4 = (np.uint64(k) for k in range(5))
 _TINY = 1e-75  # a message is rescaled before its largest entry can have lost this factor
 _HEADROOM = 300  # messages are scaled to 2^300: more room below than above, where two nodes gain at most e^120
+_SAFE = 1e-250  # products of all weights above it need no rescaling at all
 _LN2 = math.log(2.0)
 
 
@@ -89,7 +91,7 @@ def transfer_scratch(layout: GridLayout, work: str, particles: int = 0) -> int:
         "taylor": 9 * d + 12 + 3 * (blocks + slots + 2) * size,
         "sample": 6 * d
         + (blocks + slots + 2) * size
-        + layout.width * (size + size // 4)
+        + layout.width * (max(4, size) * 5 // 4)
         + (layout.width + 8) * (particles // 64 + 16)
         + particles
         + 2048,
@@ -103,59 +105,47 @@ def transfer_bytes(rows: int, cols: int, work: str, particles: int = 0) -> int:
     return 8 * transfer_scratch(layout, work, particles) + 3 * layout.node.nbytes
 
 
-@kernel(inline="always", fastmath={"contract"})
-def _one_node_span(s, src, dst, start, stop, half, a0, b0, a1, b1):
-    for i in range(start, stop):
-        j = np.uint64(i)
-        old0 = s[src + _U2 * j]
-        old1 = s[src + _U2 * j + _U1]
-        s[dst + j] = a0 * old0 + b0 * old1
-        s[dst + j + half] = a1 * old0 + b1 * old1
-
-
 @kernel(fastmath={"contract"})
-def _one_node(s, src, dst, n, has_along, r, q, z):
-    """Add a node: r = ratio of the edge across, q = ratio of the edge along, z = odds of the node."""
+def _one_node(s, src, dst, n, r, q, z):
+    """Add a node: r = ratio of the edge across, q = ratio of the edge along (1: none), z = odds of the node."""
     half = np.uint64(n // 2)
-    if has_along:
-        _one_node_span(s, src, dst, 0, n // 4, half, 1.0, r, q * z * r, q * z)
-        _one_node_span(s, src, dst, n // 4, n // 2, half, q, q * r, z * r, z)
-    else:
-        _one_node_span(s, src, dst, 0, n // 2, half, 1.0, r, z * r, z)
-
-
-@kernel(inline="always", fastmath={"contract"})
-def _two_nodes_span(s, src, dst, start, stop, quarter, r1, r2, w00, w01, w10, w11):
-    # w: weight of the two new nodes (first, second) apart from the edges across.
-    v00, v01, v10, v11 = w00 * r2, w01 * r2, w10 * r2, w11 * r2
-    dst01 = dst + quarter + quarter
-    dst10 = dst + quarter
-    dst11 = dst01 + quarter
-    for i in range(start, stop):
-        j = np.uint64(i)
-        a = s[src + _U4 * j]
-        b = s[src + _U4 * j + _U1]
-        c = s[src + _U4 * j + _U2]
-        d = s[src + _U4 * j + _U3]
-        g00 = a + r1 * b  # second old node, first new node
-        g01 = r1 * a + b
-        g10 = c + r1 * d
-        g11 = r1 * c + d
-        s[dst + j] = w00 * g00 + v00 * g10
-        s[dst01 + j] = v01 * g00 + w01 * g10
-        s[dst10 + j] = w10 * g01 + v10 * g11
-        s[dst11 + j] = v11 * g01 + w11 * g11
+    w0, w1 = 1.0, q * z  # weight of the new node being zero or one, apart from the edge across
+    for side in range(2):  # the node before it
+        start = side * (n // 4)
+        for i in range(start, n // 4 if side == 0 else n // 2):
+            j = np.uint64(i)
+            a = s[src + _U2 * j]
+            b = s[src + _U2 * j + _U1]
+            s[dst + j] = w0 * a + (w0 * r) * b
+            s[dst + half + j] = (w1 * r) * a + w1 * b
+        w0, w1 = q, z
 
 
 @kernel(fastmath={"contract"})
-def _two_nodes(s, src, dst, n, has_along, r1, q1, z1, r2, q2, z2):
+def _two_nodes(s, src, dst, n, r1, q1, z1, r2, q2, z2):
     """Add two neighbours of one line in a single pass; the arguments are those of `_one_node`."""
     quarter = np.uint64(n // 4)
-    if has_along:
-        _two_nodes_span(s, src, dst, 0, n // 8, quarter, r1, r2, 1.0, q2 * z2, q1 * z1 * q2, q1 * z1 * z2)
-        _two_nodes_span(s, src, dst, n // 8, n // 4, quarter, r1, r2, q1, q1 * q2 * z2, z1 * q2, z1 * z2)
-    else:
-        _two_nodes_span(s, src, dst, 0, n // 4, quarter, r1, r2, 1.0, q2 * z2, z1 * q2, z1 * z2)
+    dst10, dst01 = dst + quarter, dst + quarter + quarter
+    dst11 = dst01 + quarter
+    w0, w1 = 1.0, q1 * z1
+    for side in range(2):
+        w00, w01, w10, w11 = w0, w0 * q2 * z2, w1 * q2, w1 * z2  # weight of the new nodes (first, second)
+        v00, v01, v10, v11 = w00 * r2, w01 * r2, w10 * r2, w11 * r2
+        for i in range(side * (n // 8), n // 8 if side == 0 else n // 4):
+            j = np.uint64(i)
+            a = s[src + _U4 * j]
+            b = s[src + _U4 * j + _U1]
+            c = s[src + _U4 * j + _U2]
+            d = s[src + _U4 * j + _U3]
+            g00 = a + r1 * b  # second old node, first new node
+            g01 = r1 * a + b
+            g10 = c + r1 * d
+            g11 = r1 * c + d
+            s[dst + j] = w00 * g00 + v00 * g10
+            s[dst01 + j] = v01 * g00 + w01 * g10
+            s[dst10 + j] = w10 * g01 + v10 * g11
+            s[dst11 + j] = v11 * g01 + w11 * g11
+        w0, w1 = q1, z1
 
 
 @kernel
@@ -271,10 +261,10 @@ def _sweep_half(layout, agree, ratio, s):
             product *= step
             floor *= step_floor
             if pair:
-                _two_nodes(s, src, dst, n, layout.along[t] >= 0, r1, q1, 1.0, r2, q2, 1.0)
+                _two_nodes(s, src, dst, n, r1, q1, 1.0, r2, q2, 1.0)
                 t += 2
             elif t < end:
-                _one_node(s, src, dst, n, layout.along[t] >= 0, r1, q1, 1.0)
+                _one_node(s, src, dst, n, r1, q1, 1.0)
                 t += 1
             else:
                 _close_line(s, src, dst, n, r1, q1)
@@ -323,13 +313,24 @@ def _sweep_full(layout, agree, ratio, absent, odds, s):
             t += 1
             continue
         if pair:
-            _two_nodes(s, src, dst, n, layout.along[t] >= 0, r1, q1, z1, r2, q2, z2)
+            _two_nodes(s, src, dst, n, r1, q1, z1, r2, q2, z2)
             t += 2
         else:
-            _one_node(s, src, dst, n, layout.along[t] >= 0, r1, q1, z1)
+            _one_node(s, src, dst, n, r1, q1, z1)
             t += 1
         src, dst = dst, src
     return lift, _total(s, src, n) / 2.0**_HEADROOM, product_lift, product
+
+
+@kernel(fastmath={"reassoc"})
+def _ratios(theta, ratio):
+    """Fill the ratios; return the products of all theta and of all min(theta, 1 - theta)."""
+    product, smallest = 1.0, 1.0
+    for e in range(theta.size):
+        ratio[e] = (1.0 - theta[e]) / theta[e]
+        product *= theta[e]
+        smallest *= min(theta[e], 1.0 - theta[e])
+    return product, smallest
 
 
 @kernel
@@ -346,8 +347,10 @@ def transfer_log_z_theta(layout, theta, scratch):
     """
     messages = 2 * 2**layout.width
     ratio = scratch[messages : messages + theta.size]
-    for e in range(theta.size):
-        ratio[e] = (1.0 - theta[e]) / theta[e]
+    product, smallest = _ratios(theta, ratio)
+    if smallest > _SAFE and layout.width in WIDTHS:
+        # No configuration weighs less than `smallest`, relative to all others together: nothing can underflow.
+        return math.log(sweep_small(layout, ratio, scratch) * product)
     lift, total, product_lift, product = _sweep_half(layout, theta, ratio, scratch)
     return (lift + product_lift) * _LN2 + math.log(total * product)
 

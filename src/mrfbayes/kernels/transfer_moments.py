@@ -69,41 +69,30 @@ def rescale_exponent(s, src, n):
     return math.frexp(largest)[1] - HEADROOM
 
 
-@kernel(inline="always", fastmath={"contract"})
-def _forward_span(s, src, dst, start, stop, half, a0, b0, a1, b1):
-    for i in range(start, stop):
-        j = np.uint64(i)
-        old0 = s[src + _U2 * j]
-        old1 = s[src + _U2 * j + _U1]
-        s[dst + j] = a0 * old0 + b0 * old1
-        s[dst + half + j] = a1 * old0 + b1 * old1
-
-
-@kernel
+@kernel(fastmath={"contract"})
 def _forward_node(s, src, dst, width, t, coin, scale):
     """Message after node t from the one before it."""
     k = COIN * t
-    agree, differ = coin[k + 2], coin[k + 3]
+    u, v, agree, differ = coin[k], coin[k + 1], coin[k + 2], coin[k + 3]
     f0, f1 = coin[k + 4] * scale, coin[k + 5] * scale
-    if t < width:
-        n = 2**t
-        top = np.uint64(n)
-        for i in range(n // 2):
-            j = np.uint64(i)
-            s[dst + j] = s[src + j] * (agree * f0)
-            s[dst + top + j] = s[src + j] * (differ * f1)
-        for i in range(n // 2, n):
-            j = np.uint64(i)
-            s[dst + j] = s[src + j] * (differ * f0)
-            s[dst + top + j] = s[src + j] * (agree * f1)
-        return
-    n = 2**width
-    half = np.uint64(n // 2)
-    u, v = coin[k], coin[k + 1]
-    g0, g1 = agree * f0, differ * f1
-    _forward_span(s, src, dst, 0, n // 4, half, u * g0, v * g0, v * g1, u * g1)
-    g0, g1 = differ * f0, agree * f1
-    _forward_span(s, src, dst, n // 4, n // 2, half, u * g0, v * g0, v * g1, u * g1)
+    g0, g1 = agree * f0, differ * f1  # weight of the new node being zero or one, apart from the edge across
+    n = 2 ** min(t, width)
+    for side in range(2):  # the node before it
+        if t < width:
+            top = np.uint64(n)
+            for i in range(side * (n // 2), n // 2 if side == 0 else n):
+                j = np.uint64(i)
+                s[dst + top + j] = s[src + j] * g1
+                s[dst + j] = s[src + j] * g0
+        else:
+            half = np.uint64(n // 2)
+            for i in range(side * (n // 4), n // 4 if side == 0 else n // 2):
+                j = np.uint64(i)
+                old0 = s[src + _U2 * j]
+                old1 = s[src + _U2 * j + _U1]
+                s[dst + j] = (u * g0) * old0 + (v * g0) * old1
+                s[dst + half + j] = (v * g1) * old0 + (u * g1) * old1
+        g0, g1 = differ * f0, agree * f1
 
 
 @kernel
@@ -170,28 +159,27 @@ def forward_pass(layout, coin, s, starts, slots):
 
 
 @kernel(fastmath={"contract", "reassoc"})
-def _backward_span(s, f, b, b2, start, stop, half, u, v, g0, g1):
+def _backward_span(forward, zero, one, before, u, v, g0, g1):
+    # Slices, not offsets: only so does LLVM see that the two stores of a step do not overlap, and use vectors.
     s00, s01, s10, s11 = 0.0, 0.0, 0.0, 0.0
-    for i in range(start, stop):
-        j = np.uint64(i)
-        f0 = s[f + _U2 * j]
-        f1 = s[f + _U2 * j + _U1]
-        x0 = s[b + j] * g0
-        x1 = s[b + half + j] * g1
+    for j in range(zero.size):
+        f0 = forward[2 * j]
+        f1 = forward[2 * j + 1]
+        x0 = zero[j] * g0
+        x1 = one[j] * g1
         s00 += f0 * x0
         s01 += f0 * x1
         s10 += f1 * x0
         s11 += f1 * x1
-        s[b2 + _U2 * j] = u * x0 + v * x1
-        s[b2 + _U2 * j + _U1] = v * x0 + u * x1
+        before[2 * j] = u * x0 + v * x1
+        before[2 * j + 1] = v * x0 + u * x1
     return s00, s01, s10, s11
 
 
 @kernel(fastmath={"contract", "reassoc"})
 def _backward_first_line(s, f, b, b2, start, stop, top, g0, g1):
     s0, s1 = 0.0, 0.0
-    for i in range(start, stop):
-        j = np.uint64(i)
+    for j in range(start, stop):
         x0 = s[b + j] * g0
         x1 = s[b + top + j] * g1
         s0 += s[f + j] * x0
@@ -208,14 +196,25 @@ def _backward_node(s, f, b, b2, width, t, coin, scale):
     f0, f1 = coin[k + 4] * scale, coin[k + 5] * scale
     if t < width:
         n = 2**t
-        top = np.uint64(n)
-        p00, p01 = _backward_first_line(s, f, b, b2, 0, n // 2, top, agree * f0, differ * f1)
-        p10, p11 = _backward_first_line(s, f, b, b2, n // 2, n, top, differ * f0, agree * f1)
+        p00, p01 = _backward_first_line(s, f, b, b2, 0, n // 2, n, agree * f0, differ * f1)
+        p10, p11 = _backward_first_line(s, f, b, b2, n // 2, n, n, differ * f0, agree * f1)
         return p01 + p11, p00 + p11, 0.0, p00 + p01 + p10 + p11
     n = 2**width
-    half = np.uint64(n // 2)
-    l00, l01, l10, l11 = _backward_span(s, f, b, b2, 0, n // 4, half, u, v, agree * f0, differ * f1)
-    r00, r01, r10, r11 = _backward_span(s, f, b, b2, n // 4, n // 2, half, u, v, differ * f0, agree * f1)
+    middle, half = n // 4, n // 2
+    forward, after, before = s[f : f + n], s[b : b + n], s[b2 : b2 + n]
+    l00, l01, l10, l11 = _backward_span(
+        forward, after[:middle], after[half : half + middle], before, u, v, agree * f0, differ * f1
+    )
+    r00, r01, r10, r11 = _backward_span(
+        forward[2 * middle :],
+        after[middle:half],
+        after[half + middle :],
+        before[2 * middle :],
+        u,
+        v,
+        differ * f0,
+        agree * f1,
+    )
     across = u * (l00 + l11 + r00 + r11)
     along = u * (l00 + r11) + v * (l10 + r01)
     one = u * (l11 + r11) + v * (l01 + r01)
@@ -256,7 +255,7 @@ def transfer_moments(layout, field, coupling, scratch, node_mean, agree_mean):
     log_z = coin_weights(layout, field, coupling, coin)
     log_z += forward_pass(layout, coin, scratch, starts, slots)
 
-    b, b2 = np.uint64(back), np.uint64(back + size)
+    b, b2 = back, back + size
     floor = 1.0
     for i in range(size):
         scratch[back + i] = math.ldexp(1.0, HEADROOM)
@@ -267,11 +266,11 @@ def transfer_moments(layout, field, coupling, scratch, node_mean, agree_mean):
             forward_block(layout, coin, scratch, slots, block)
         first = block * nodes_per_block
         for t in range(min(first + nodes_per_block, d) - 1, first - 1, -1):
-            f = np.uint64(slots + (t - first) * size)
+            f = slots + (t - first) * size
             gain = backward_gain(coin, t)
             scale = 1.0
             if floor * gain < TINY:
-                scale = math.ldexp(1.0, -rescale_exponent(scratch, b, 2 ** min(t + 1, width)))
+                scale = math.ldexp(1.0, -rescale_exponent(scratch, np.uint64(b), 2 ** min(t + 1, width)))
                 floor = 1.0
             floor *= gain
             one, along, across, total = _backward_node(scratch, f, b, b2, width, t, coin, scale)

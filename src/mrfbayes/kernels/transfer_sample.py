@@ -18,8 +18,8 @@ from mrfbayes.kernels.jit import kernel
 from mrfbayes.kernels.random import next_word, uniform
 from mrfbayes.kernels.transfer_moments import COIN, coin_weights, forward_block, forward_pass
 from mrfbayes.kernels.transfer_words import (
+    BELOW_TWO,
     BITS_OF_ONE,
-    CERTAIN,
     MOST_VARIABLES,
     PLANES,
     STREAM_WORDS,
@@ -32,8 +32,8 @@ from mrfbayes.kernels.transfer_words import (
     store_streams,
 )
 
-_U0, _U1, _U3, _U11, _U16, _U24, _U28, _U32, _U36, _U40, _U48 = (
-    np.uint64(k) for k in (0, 1, 3, 11, 16, 24, 28, 32, 36, 40, 48)
+_U0, _U1, _U2, _U3, _U11, _U16, _U24, _U28, _U32, _U36, _U40, _U48 = (
+    np.uint64(k) for k in (0, 1, 2, 3, 11, 16, 24, 28, 32, 36, 40, 48)
 )
 _LOW16, _LOW36 = np.uint64(2**16 - 1), np.uint64(2**36 - 1)
 
@@ -41,7 +41,7 @@ _LOW16, _LOW36 = np.uint64(2**16 - 1), np.uint64(2**36 - 1)
 class Space(NamedTuple):
     """Where a line is drawn; everything is uint64 but ``leading``, uint16."""
 
-    table: np.ndarray  # (width * 2^width + 4,): 1 + P(one), as bits, of each node for each state of those after it
+    table: np.ndarray  # 1 + P(one), as bits, of each node for each state of those after it
     codes: np.ndarray  # leading digits of four probabilities each
     leading: np.ndarray  # leading digits of one probability each
     register: np.ndarray  # (particles,)
@@ -62,7 +62,7 @@ def theta_weights(layout, theta, coin):
         coin[k + 1] = 0.5
 
 
-@kernel(inline="always")
+@kernel
 def _last_line_marginals(s, message, width, out):
     """Sum the last message over its oldest node, the next one, and so on: 2^width numbers, then 2^(width-1), ..."""
     n = 2**width
@@ -136,42 +136,49 @@ def transfer_sample(layout, field, coupling, scratch, random_state, out):
                 out[k, node] = x
 
 
-@kernel(inline="always")
+@kernel
 def _table_last_line(s, marginal, n, table):
     """1 + P(one) of a node of the last line for each of n states of those after it."""
     for i in range(n):
         zero, one = s[marginal + 2 * i], s[marginal + 2 * i + 1]
-        s[table + i] = 1.0 + one / (zero + one)
+        p = 1.0 + one / (zero + one)
+        s[table + i] = p if p < BELOW_TWO else BELOW_TWO
 
 
-@kernel(inline="always")
-def _table(s, message, half, u, v, table, symmetric):
-    """1 + P(one) of the node that leaves the message, for each state of the register: (new node, kept nodes).
-
-    In a symmetric field the other half would be 1 - P(one), in reverse order.
-    """
-    f, low, high = np.uint64(message), np.uint64(table), np.uint64(table + half)
+@kernel
+def _half_table(s, message, half, u, v, table, spare):
+    f, to, other = np.uint64(message), np.uint64(table), np.uint64(spare)
     for i in range(half):
         j = np.uint64(i)
-        zero, one = s[f + j + j] * u, s[f + j + j + _U1] * v
-        s[low + j] = 1.0 + one / (zero + one)
-    if symmetric:
-        last = np.uint64(half - 1)
-        for i in range(half):
-            j = np.uint64(i)
-            s[high + j] = 3.0 - s[low + (last - j)]
-    else:
-        for i in range(half):
-            j = np.uint64(i)
-            zero, one = s[f + j + j] * v, s[f + j + j + _U1] * u
-            s[high + j] = 1.0 + one / (zero + one)
+        zero, one = s[f + _U2 * j] * u, s[f + _U2 * j + _U1] * v
+        p = 1.0 + one / (zero + one)
+        s[to + j] = p if p < BELOW_TWO else BELOW_TWO  # also where no state is possible: 0 / 0
+        s[other + j] = zero + one  # nobody reads it, but without a second store LLVM does not vectorise the division
 
 
-@kernel(inline="always")
+@kernel
+def _table(s, message, half, u, v, table, spare, symmetric, sliced):
+    """1 + P(one) of the node that leaves the message, for each state of the register: (new node, kept nodes).
+
+    In a symmetric field the half where the new node is one is the other, reversed, with P(zero); `draw_node` does
+    without it.
+    """
+    _half_table(s, message, half, u, v, table, spare)
+    if not symmetric:
+        _half_table(s, message, half, v, u, table + half, spare)
+    elif not sliced:
+        low, high, last = np.uint64(table), np.uint64(table + half), np.uint64(half - 1)
+        for i in range(half):
+            j = np.uint64(i)
+            p = 3.0 - s[low + (last - j)]
+            s[high + j] = p if p < BELOW_TWO else BELOW_TWO
+
+
+@kernel
 def _leading_bits(table, leading):
     """The first 16 binary digits of the probabilities."""
     for i in range(table.size):
-        leading[i] = np.uint16(min(table[i] - BITS_OF_ONE, CERTAIN) >> _U36)
+        leading[i] = np.uint16((table[i] - BITS_OF_ONE) >> _U36)
 
 
 @kernel
@@ -179,20 +186,20 @@ def _decide(table, index, digits, random, state):
     """Compare with all 52 digits where the first 16 do not decide (once in 65,536 draws)."""
     if random != digits:
         return np.uint64(random < digits)
-    return np.uint64((next_word(state) >> _U28) < (min(table[index] - BITS_OF_ONE, CERTAIN) & _LOW36))
+    return np.uint64((next_word(state) >> _U28) < ((table[index] - BITS_OF_ONE) & _LOW36))
 
 
-@kernel(inline="always")
-def _draw_line(table, leading, size, width, register, state):
+@kernel
+def _draw_line(table, leading, stride, width, register, state):
     """Draw a line in every particle, four at a time on one random word a node; leaves its states in ``register``."""
-    mask = np.uint64(size - 1)
+    mask = np.uint64(2**width - 1)
     a, b, c, counter = state[0], state[1], state[2], state[3]
     for group in range(register.size // 4):
         g = np.uint64(4 * group)
-        p0, p1, p2, p3 = register[g], register[g + _U1], register[g + _U1 + _U1], register[g + _U3]
-        base = np.uint64(size * width)
+        p0, p1, p2, p3 = register[g], register[g + _U1], register[g + _U2], register[g + _U3]
+        base = np.uint64(stride * width)
         for _ in range(width):
-            base -= np.uint64(size)
+            base -= np.uint64(stride)
             word = a + b + counter  # `next_word`, with the state kept in registers
             counter += _U1
             a = b ^ (b >> _U11)
@@ -206,24 +213,24 @@ def _draw_line(table, leading, size, width, register, state):
             t1 = np.uint64(leading[base + p1])
             t2 = np.uint64(leading[base + p2])
             t3 = np.uint64(leading[base + p3])
-            if r0 == t0 or r1 == t1 or r2 == t2 or r3 == t3:
+            tied = np.uint64(r0 == t0) | np.uint64(r1 == t1) | np.uint64(r2 == t2) | np.uint64(r3 == t3)
+            x0, x1, x2, x3 = np.uint64(r0 < t0), np.uint64(r1 < t1), np.uint64(r2 < t2), np.uint64(r3 < t3)
+            if tied != _U0:
                 state[0], state[1], state[2], state[3] = a, b, c, counter
                 x0 = _decide(table, base + p0, t0, r0, state)
                 x1 = _decide(table, base + p1, t1, r1, state)
                 x2 = _decide(table, base + p2, t2, r2, state)
                 x3 = _decide(table, base + p3, t3, r3, state)
                 a, b, c, counter = state[0], state[1], state[2], state[3]
-            else:
-                x0, x1, x2, x3 = np.uint64(r0 < t0), np.uint64(r1 < t1), np.uint64(r2 < t2), np.uint64(r3 < t3)
             p0 = ((p0 << _U1) | x0) & mask
             p1 = ((p1 << _U1) | x1) & mask
             p2 = ((p2 << _U1) | x2) & mask
             p3 = ((p3 << _U1) | x3) & mask
-        register[g], register[g + _U1], register[g + _U1 + _U1], register[g + _U3] = p0, p1, p2, p3
+        register[g], register[g + _U1], register[g + _U2], register[g + _U3] = p0, p1, p2, p3
     state[0], state[1], state[2], state[3] = a, b, c, counter
 
 
-@kernel(inline="always")
+@kernel
 def _store_line(layout, line, register, words):
     """Turn the registers of 64 particles into one word a node."""
     for position in range(layout.width):
@@ -237,7 +244,7 @@ def _store_line(layout, line, register, words):
 
 
 @kernel(inline="always")
-def _draw_line_sliced(layout, line, symmetric, space, state, words):
+def _draw_line_sliced(layout, line, symmetric, stride, space, state, words):
     """Draw a line in every particle, 1,024 at a time, bit by bit (`mrfbayes.kernels.transfer_words`)."""
     width = layout.width
     last = line == layout.length - 1
@@ -254,8 +261,7 @@ def _draw_line_sliced(layout, line, symmetric, space, state, words):
             if symmetric and n_variables > 0:
                 n_variables -= 1
                 reference = width - 1 if last else position
-            first = position * 2**width
-            draw_node(space, first, counter, lanes, width, position, n_variables, reference, state)
+            draw_node(space, position * stride, counter, lanes, width, position, n_variables, reference, state)
             counter += np.uint64(PLANES)
             node = layout.node[line * width + position]
             for i in range(real):
@@ -265,18 +271,15 @@ def _draw_line_sliced(layout, line, symmetric, space, state, words):
 
 
 @kernel
-def _draw(layout, line, symmetric, sliced, space, state, words):
+def _draw(layout, line, symmetric, sliced, stride, space, state, words):
     """Draw a line in every particle from the tables of its nodes."""
     width = layout.width
-    size = 2**width
     if sliced:
-        n_patterns = size // 2 if symmetric else size
-        for position in range(width):
-            encode(space.table, position * size, n_patterns, space.codes)
-        _draw_line_sliced(layout, line, symmetric, space, state, words)
+        encode(space.table, width * stride, space.codes)
+        _draw_line_sliced(layout, line, symmetric, stride, space, state, words)
     else:
-        _leading_bits(space.table, space.leading)
-        _draw_line(space.table, space.leading, size, width, space.register, state)
+        _leading_bits(space.table[: width * stride], space.leading)
+        _draw_line(space.table, space.leading, stride, width, space.register, state)
         _store_line(layout, line, space.register, words)
 
 
@@ -290,19 +293,21 @@ def sample_words(layout, coin, most_variables, s, state, words):
     width = layout.width
     size = 2**width
     d = width * layout.length
-    symmetric = True
+    fields = 0  # counted: a variable set to True or False would make Numba compile its users once for each
     for t in range(d):
         if coin[COIN * t + 4] != coin[COIN * t + 5]:
-            symmetric = False
+            fields += 1
+    symmetric = fields == 0
     sliced = width - symmetric <= most_variables
+    stride = max(4, size // 2 if symmetric and sliced else size)  # between the tables of two nodes
     nodes_per_block = layout.lines_per_block * width
     n_blocks = -(-layout.length // layout.lines_per_block)
     starts = COIN * d
     slots = starts + n_blocks * size
     marginals = slots + (nodes_per_block + 1) * size
     tables = marginals + 2 * size
-    codes = tables + width * size + 4
-    rest = codes + width * size // 4 + 2
+    codes = tables + width * max(4, size)
+    rest = codes + width * max(4, size) // 4
     per_block = width * WORDS + STREAM_WORDS
     particle_blocks = -(-words.shape[1] // WORDS)
     work = rest + 64 * words.shape[1]
@@ -325,8 +330,8 @@ def sample_words(layout, coin, most_variables, s, state, words):
     _last_line_marginals(s, slots + (d - (n_blocks - 1) * nodes_per_block) * size, width, marginals)
     for position in range(width):
         n = size >> position
-        _table_last_line(s, marginals + 2 * size - 2 * n, n // 2, tables + position * size)
-    _draw(layout, layout.length - 1, symmetric, sliced, space, state, words)
+        _table_last_line(s, marginals + 2 * size - 2 * n, n // 2, tables + position * stride)
+    _draw(layout, layout.length - 1, symmetric, sliced, stride, space, state, words)
     for block in range(n_blocks - 1, -1, -1):
         if block < n_blocks - 1:
             for i in range(size):
@@ -337,8 +342,9 @@ def sample_words(layout, coin, most_variables, s, state, words):
             for position in range(width):  # messages into a line give the probabilities of the line before
                 t = line * width + position
                 message = slots + (t - first * width) * size
-                _table(s, message, size // 2, coin[COIN * t], coin[COIN * t + 1], tables + position * size, symmetric)
-            _draw(layout, line - 1, symmetric, sliced, space, state, words)
+                u, v = coin[COIN * t], coin[COIN * t + 1]
+                _table(s, message, size // 2, u, v, tables + position * stride, marginals, symmetric, sliced)
+            _draw(layout, line - 1, symmetric, sliced, stride, space, state, words)
 
 
 @kernel

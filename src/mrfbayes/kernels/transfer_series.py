@@ -45,56 +45,46 @@ def _quotient(a0, a1, a2, b0, b1, b2):
     return q0, q1, 2.0 * q2
 
 
-@kernel(inline="always", fastmath={"contract"})
-def _forward_span(s, src, dst, size, start, stop, u, v, delta, g0, gamma0, g1, gamma1):
-    half = size >> _U1
-    for i in range(start, stop):
-        j = np.uint64(i)
-        k = src + _U2 * j
-        a0, b0, c0 = s[k], s[k + size], s[k + size + size]
-        k += _U1
-        a1, b1, c1 = s[k], s[k + size], s[k + size + size]
-        d0, e0, f0 = _lift(a0, b0, c0, delta)
-        d1, e1, f1 = _lift(a1, b1, c1, delta)
-        a, b, c = _lift(g0 * (u * d0 + v * a1), g0 * (u * e0 + v * b1), g0 * (u * f0 + v * c1), gamma0)
-        k = dst + j
-        s[k], s[k + size], s[k + size + size] = a, b, c
-        a, b, c = _lift(g1 * (v * a0 + u * d1), g1 * (v * b0 + u * e1), g1 * (v * c0 + u * f1), gamma1)
-        k = dst + half + j
-        s[k], s[k + size], s[k + size + size] = a, b, c
-
-
-@kernel(inline="always", fastmath={"contract"})
-def _forward_first_line(s, src, dst, size, top, start, stop, g0, gamma0, g1, gamma1):
-    for i in range(start, stop):
-        j = np.uint64(i)
-        k = src + j
-        a0, b0, c0 = s[k], s[k + size], s[k + size + size]
-        k = dst + j
-        a, b, c = _lift(g0 * a0, g0 * b0, g0 * c0, gamma0)
-        s[k], s[k + size], s[k + size + size] = a, b, c
-        k = dst + top + j
-        a, b, c = _lift(g1 * a0, g1 * b0, g1 * c0, gamma1)
-        s[k], s[k + size], s[k + size + size] = a, b, c
-
-
-@kernel
+@kernel(fastmath={"contract"})
 def _forward_node(s, src, dst, width, t, coin, direction, scale):
+    """As in `transfer_moments`, for series."""
     k = COIN * t
-    agree, differ = coin[k + 2], coin[k + 3]
+    u, v, agree, differ = coin[k], coin[k + 1], coin[k + 2], coin[k + 3]
     f0, f1 = coin[k + 4] * scale, coin[k + 5] * scale
     delta, along, node = direction[3 * t], direction[3 * t + 1], direction[3 * t + 2]
     size = np.uint64(2**width)
-    if t < width:
-        n = 2**t
-        top = np.uint64(n)
-        _forward_first_line(s, src, dst, size, top, 0, n // 2, agree * f0, along, differ * f1, node)
-        _forward_first_line(s, src, dst, size, top, n // 2, n, differ * f0, 0.0, agree * f1, along + node)
-        return
-    n = 2**width
-    u, v = coin[k], coin[k + 1]
-    _forward_span(s, src, dst, size, 0, n // 4, u, v, delta, agree * f0, along, differ * f1, node)
-    _forward_span(s, src, dst, size, n // 4, n // 2, u, v, delta, differ * f0, 0.0, agree * f1, along + node)
+    n = 2 ** min(t, width)
+    g0, gamma0, g1, gamma1 = agree * f0, along, differ * f1, node
+    for side in range(2):
+        if t < width:
+            top = np.uint64(n)
+            for i in range(side * (n // 2), n // 2 if side == 0 else n):
+                j = np.uint64(i)
+                k0 = src + j
+                a0, b0, c0 = s[k0], s[k0 + size], s[k0 + size + size]
+                k0 = dst + j
+                s[k0], s[k0 + size], s[k0 + size + size] = _lift(g0 * a0, g0 * b0, g0 * c0, gamma0)
+                k0 = dst + top + j
+                s[k0], s[k0 + size], s[k0 + size + size] = _lift(g1 * a0, g1 * b0, g1 * c0, gamma1)
+        else:
+            half = np.uint64(n // 2)
+            for i in range(side * (n // 4), n // 4 if side == 0 else n // 2):
+                j = np.uint64(i)
+                k0 = src + _U2 * j
+                k1 = k0 + _U1
+                a0, b0, c0 = s[k0], s[k0 + size], s[k0 + size + size]
+                a1, b1, c1 = s[k1], s[k1 + size], s[k1 + size + size]
+                d0, e0, h0 = _lift(a0, b0, c0, delta)
+                d1, e1, h1 = _lift(a1, b1, c1, delta)
+                k0 = dst + j
+                s[k0], s[k0 + size], s[k0 + size + size] = _lift(
+                    g0 * (u * d0 + v * a1), g0 * (u * e0 + v * b1), g0 * (u * h0 + v * c1), gamma0
+                )
+                k1 = dst + half + j
+                s[k1], s[k1 + size], s[k1 + size + size] = _lift(
+                    g1 * (v * a0 + u * d1), g1 * (v * b0 + u * e1), g1 * (v * c0 + u * h1), gamma1
+                )
+        g0, gamma0, g1, gamma1 = differ * f0, 0.0, agree * f1, along + node
 
 
 @kernel(fastmath={"reassoc", "contract"})
@@ -142,48 +132,54 @@ def _forward_block(layout, coin, direction, s, base, block):
     return lift
 
 
+@kernel(inline="always")
+def _planes(s, start, size, n):
+    """n coefficients of 1, t and t^2 each, from ``start`` on."""
+    return s[start : start + n], s[start + size : start + size + n], s[start + 2 * size : start + 2 * size + n]
+
+
 @kernel(fastmath={"reassoc", "contract"})
-def _backward_span(s, f, b, b2, size, start, stop, u, v, delta, g0, gamma0, g1, gamma1):
-    half = size >> _U1
+def _backward_span(forward, zero, one, before, u, v, delta, g0, gamma0, g1, gamma1):
+    # Slices, not offsets, for the reason given in `transfer_moments`.
+    fa, fb, fc = forward
+    xa, xb, xc = zero
+    ya, yb, yc = one
+    ba, bb, bc = before
     p00, p01, p10, p11 = 0.0, 0.0, 0.0, 0.0
     q00, q01, q10, q11 = 0.0, 0.0, 0.0, 0.0
     r00, r01, r10, r11 = 0.0, 0.0, 0.0, 0.0
-    for i in range(start, stop):
-        j = np.uint64(i)
-        k = b + j
-        x0, y0, z0 = _lift(g0 * s[k], g0 * s[k + size], g0 * s[k + size + size], gamma0)
-        k = b + half + j
-        x1, y1, z1 = _lift(g1 * s[k], g1 * s[k + size], g1 * s[k + size + size], gamma1)
-        k = f + _U2 * j
-        a, e, c = s[k], s[k + size], s[k + size + size]
+    for j in range(xa.size):
+        x0, y0, z0 = _lift(g0 * xa[j], g0 * xb[j], g0 * xc[j], gamma0)
+        x1, y1, z1 = _lift(g1 * ya[j], g1 * yb[j], g1 * yc[j], gamma1)
+        a, e, c = fa[2 * j], fb[2 * j], fc[2 * j]
         p00 += a * x0
         p01 += a * x1
         q00 += a * y0 + e * x0
         q01 += a * y1 + e * x1
         r00 += a * z0 + e * y0 + c * x0
         r01 += a * z1 + e * y1 + c * x1
-        k += _U1
-        a, e, c = s[k], s[k + size], s[k + size + size]
+        a, e, c = fa[2 * j + 1], fb[2 * j + 1], fc[2 * j + 1]
         p10 += a * x0
         p11 += a * x1
         q10 += a * y0 + e * x0
         q11 += a * y1 + e * x1
         r10 += a * z0 + e * y0 + c * x0
         r11 += a * z1 + e * y1 + c * x1
-        k = b2 + _U2 * j
         a, e, c = _lift(x0, y0, z0, delta)
-        s[k], s[k + size], s[k + size + size] = u * a + v * x1, u * e + v * y1, u * c + v * z1
-        k += _U1
+        ba[2 * j] = u * a + v * x1
+        bb[2 * j] = u * e + v * y1
+        bc[2 * j] = u * c + v * z1
         a, e, c = _lift(x1, y1, z1, delta)
-        s[k], s[k + size], s[k + size + size] = u * a + v * x0, u * e + v * y0, u * c + v * z0
+        ba[2 * j + 1] = u * a + v * x0
+        bb[2 * j + 1] = u * e + v * y0
+        bc[2 * j + 1] = u * c + v * z0
     return p00, p01, p10, p11, q00, q01, q10, q11, r00, r01, r10, r11
 
 
 @kernel(fastmath={"reassoc", "contract"})
 def _backward_first_line(s, f, b, b2, size, top, start, stop, g0, gamma0, g1, gamma1):
     p0, p1, q0, q1, r0, r1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(start, stop):
-        j = np.uint64(i)
+    for j in range(start, stop):
         k = b + j
         x0, y0, z0 = _lift(g0 * s[k], g0 * s[k + size], g0 * s[k + size + size], gamma0)
         k = b + top + j
@@ -208,12 +204,11 @@ def _backward_node(s, f, b, b2, width, t, coin, direction, scale, expected):
     u, v, agree, differ = coin[k], coin[k + 1], coin[k + 2], coin[k + 3]
     f0, f1 = coin[k + 4] * scale, coin[k + 5] * scale
     delta, along, node = direction[3 * t], direction[3 * t + 1], direction[3 * t + 2]
-    size = np.uint64(2**width)
+    size = 2**width
     if t < width:
         n = 2**t
-        top = np.uint64(n)
-        left = _backward_first_line(s, f, b, b2, size, top, 0, n // 2, agree * f0, along, differ * f1, node)
-        right = _backward_first_line(s, f, b, b2, size, top, n // 2, n, differ * f0, 0.0, agree * f1, along + node)
+        left = _backward_first_line(s, f, b, b2, size, n, 0, n // 2, agree * f0, along, differ * f1, node)
+        right = _backward_first_line(s, f, b, b2, size, n, n // 2, n, differ * f0, 0.0, agree * f1, along + node)
         for order in range(3):
             k = 2 * order
             expected[0, order] = left[k + 1] + right[k + 1]
@@ -222,8 +217,22 @@ def _backward_node(s, f, b, b2, width, t, coin, direction, scale, expected):
             expected[3, order] = left[k] + left[k + 1] + right[k] + right[k + 1]
         return
     n = 2**width
-    left = _backward_span(s, f, b, b2, size, 0, n // 4, u, v, delta, agree * f0, along, differ * f1, node)
-    right = _backward_span(s, f, b, b2, size, n // 4, n // 2, u, v, delta, differ * f0, 0.0, agree * f1, along + node)
+    half, quarter = n // 2, n // 4
+    rest = half - quarter
+    left = _backward_span(
+        _planes(s, f, n, 2 * quarter),
+        _planes(s, b, n, quarter),
+        _planes(s, b + half, n, quarter),
+        _planes(s, b2, n, 2 * quarter),
+        *(u, v, delta, agree * f0, along, differ * f1, node),
+    )
+    right = _backward_span(
+        _planes(s, f + 2 * quarter, n, 2 * rest),
+        _planes(s, b + quarter, n, rest),
+        _planes(s, b + half + quarter, n, rest),
+        _planes(s, b2 + 2 * quarter, n, 2 * rest),
+        *(u, v, delta, differ * f0, 0.0, agree * f1, along + node),
+    )
     for order in range(3):  # by what the edge across does: first the terms where it agrees ...
         k = 4 * order
         expected[0, order] = u * (left[k + 3] + right[k + 3])
@@ -293,7 +302,7 @@ def transfer_taylor(layout, field, coupling, field_direction, coupling_direction
         total += scratch[end + i]
     log_z += lift * _LN2 + math.log(math.ldexp(total, 1 - HEADROOM))
 
-    b, b2 = np.uint64(back), np.uint64(back + slot)
+    b, b2 = back, back + slot
     floor = 1.0
     for i in range(slot):
         scratch[back + i] = math.ldexp(1.0, HEADROOM) if i < size else 0.0
@@ -305,12 +314,12 @@ def transfer_taylor(layout, field, coupling, field_direction, coupling_direction
         first = block * nodes_per_block
         for t in range(min(first + nodes_per_block, d) - 1, first - 1, -1):
             if t % width == width - 1:
-                _normalise(scratch, b, width, size)
-            f = np.uint64(slots + (t - first) * slot)
+                _normalise(scratch, np.uint64(b), width, size)
+            f = slots + (t - first) * slot
             gain = backward_gain(coin, t)
             scale = 1.0
             if floor * gain < TINY:
-                scale = math.ldexp(1.0, -rescale_exponent(scratch, b, 2 ** min(t + 1, width)))
+                scale = math.ldexp(1.0, -rescale_exponent(scratch, np.uint64(b), 2 ** min(t + 1, width)))
                 floor = 1.0
             floor *= gain
             _backward_node(scratch, f, b, b2, width, t, coin, direction, scale, expected)

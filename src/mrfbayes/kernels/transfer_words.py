@@ -14,7 +14,7 @@ import numpy as np
 from mrfbayes.kernels.jit import kernel
 from mrfbayes.kernels.random import next_word
 
-PLANES = 8  # one particle in 256 is finished by hand: measured to cost less than two more planes
+PLANES = 10  # one particle in 1,024 is finished by hand: measured to cost less than more planes
 MOST_VARIABLES = 7  # nodes that a probability may depend on
 WORDS = 16  # a row: 1,024 particles, four AVX2 registers
 
@@ -22,9 +22,9 @@ _U0, _U1, _U3, _U11, _U24, _U40 = (np.uint64(k) for k in (0, 1, 3, 11, 24, 40))
 _S3, _S6, _S12, _S36 = (np.uint64(k) for k in (3, 6, 12, 36))
 _S51, _LAST = np.uint64(51), np.uint64(2**51)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-# A probability p is kept as the double 1 + p: less the bits of 1.0, its bits are p in units of 2^-52.
+# A probability p is kept as the double 1 + p < 2: less the bits of 1.0, its bits are p in units of 2^-52.
 BITS_OF_ONE = np.uint64(0x3FF0000000000000)
-CERTAIN = np.uint64(2**52 - 1)
+BELOW_TWO = 2.0 - 2.0**-52
 
 # One array of rows at constant offsets, so that LLVM sees that they do not overlap and vectorises every loop.
 _FUNCTION = np.uint64(0)  # 16 rows; row f is one at pattern q of the first two nodes where bit q of f is
@@ -40,7 +40,7 @@ WORK_WORDS = 16 * (61 + PLANES)
 STREAM_WORDS = 3 * WORDS + 1
 
 
-@kernel(inline="always")
+@kernel
 def start_streams(stream, state):
     """One SFC64 generator a word, each from 192 bits of ``state``, warmed up for 12 rounds as in NumPy."""
     for i in range(3 * WORDS):
@@ -56,7 +56,7 @@ def start_streams(stream, state):
     stream[3 * WORDS] = np.uint64(13)
 
 
-@kernel(inline="always")
+@kernel
 def load_streams(stream, work):
     for i in range(WORDS):
         w = np.uint64(i)
@@ -67,7 +67,7 @@ def load_streams(stream, work):
         work[w + np.uint64(16 * 15)] = _ALL
 
 
-@kernel(inline="always")
+@kernel
 def store_streams(stream, work):
     for i in range(WORDS):
         w = np.uint64(i)
@@ -76,7 +76,7 @@ def store_streams(stream, work):
         stream[2 * WORDS + i] = work[w + _STREAM_C]
 
 
-@kernel(inline="always")
+@kernel
 def popcount(word):
     """Number of ones; LLVM turns this idiom into one instruction."""
     word = word - ((word >> _U1) & np.uint64(0x5555555555555555))
@@ -85,7 +85,7 @@ def popcount(word):
     return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
-@kernel(inline="always")
+@kernel
 def _spread(digits):
     """Bits 0..15 to positions 0, 4, ..., 60."""
     digits = (digits | (digits << _U24)) & np.uint64(0x000000FF000000FF)
@@ -94,18 +94,17 @@ def _spread(digits):
     return (digits | (digits << _S3)) & np.uint64(0x1111111111111111)
 
 
-@kernel(inline="always")
-def encode(table, first, n, codes):
+@kernel
+def encode(table, n, codes):
     """Gather the leading digits of four probabilities in one word: digit b (from 0) in bits 4 (15 - b) and up."""
-    for i in range((n + 3) // 4):
-        a = np.uint64(first + 4 * i)
-        t0 = min(table[a] - BITS_OF_ONE, CERTAIN) >> _S36
-        t1 = min(table[a + _U1] - BITS_OF_ONE, CERTAIN) >> _S36
-        t2 = min(table[a + np.uint64(2)] - BITS_OF_ONE, CERTAIN) >> _S36
-        t3 = min(table[a + _U3] - BITS_OF_ONE, CERTAIN) >> _S36
-        codes[np.uint64(first // 4 + i)] = (
-            _spread(t0) | (_spread(t1) << _U1) | (_spread(t2) << np.uint64(2)) | (_spread(t3) << _U3)
-        )
+    for i in range(n // 4):
+        k = np.uint64(i)
+        a = np.uint64(4) * k
+        t0 = (table[a] - BITS_OF_ONE) >> _S36
+        t1 = (table[a + _U1] - BITS_OF_ONE) >> _S36
+        t2 = (table[a + np.uint64(2)] - BITS_OF_ONE) >> _S36
+        t3 = (table[a + _U3] - BITS_OF_ONE) >> _S36
+        codes[k] = _spread(t0) | (_spread(t1) << _U1) | (_spread(t2) << np.uint64(2)) | (_spread(t3) << _U3)
 
 
 @kernel(inline="always")
@@ -183,7 +182,7 @@ def _choose(work, variable, result, half):
         work[w + low] = bits ^ (work[w + y] & (bits ^ work[w + high]))
 
 
-@kernel(inline="always")
+@kernel
 def _finish(work, table, first, n_variables, state):
     """Particles with K beyond the planes: draw the rest of K, look that digit up."""
     for i in range(WORDS):
@@ -196,14 +195,14 @@ def _finish(work, table, first, n_variables, state):
             for j in range(n_variables):
                 hit = np.uint64((work[w + _VARIABLE + np.uint64(16 * j)] & lane) != _U0)
                 pattern |= hit << np.uint64(j)
-            digits = min(table[np.uint64(first) + pattern] - BITS_OF_ONE, CERTAIN)
+            digits = table[np.uint64(first) + pattern] - BITS_OF_ONE
             word = next_word(state) | _LAST
             zeros = popcount((word & (~word + _U1)) - _U1)
             bit = ((digits << np.uint64(PLANES)) >> (_S51 - zeros)) & _U1
             work[w + _RESULT] |= lane & (~bit + _U1)
 
 
-@kernel
+@kernel(inline="always")
 def draw_node(space, first, counter, lanes, width, target, n_variables, reference, state):
     """Draw one node in the 1,024 particles of a block.
 

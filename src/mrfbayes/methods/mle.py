@@ -44,7 +44,7 @@ class CoinView(NamedTuple):
     coins: Coins
 
 
-class CopulaView(NamedTuple):
+class ExchangeableView(NamedTuple):
     """Coins joined by the exchangeable Gaussian copula: Eqs. (8) and (9)."""
 
     coins: Coins
@@ -84,7 +84,7 @@ def coins_and_scores(coins, tables, theta, scores):
     return total
 
 
-@implements(log_likelihood, CopulaView)
+@implements(log_likelihood, ExchangeableView)
 @kernel
 def copula_log_likelihood(view, theta):
     total = coins_and_scores(view.coins, view.tables, theta, view.scores)
@@ -120,7 +120,7 @@ def make_view(induced: Induced) -> Any:
         return DiceCopulaView(dice, sticks, on_coins, tables, rho, log_det, precision, scores, *map(writable, scratch))
     if precision.size:
         return MatrixCopulaView(make_coins(induced), tables, precision, log_det, scores)
-    return CopulaView(make_coins(induced), tables, rho, log_det, scores)
+    return ExchangeableView(make_coins(induced), tables, rho, log_det, scores)
 
 
 def make_coins(induced: Induced) -> Coins:

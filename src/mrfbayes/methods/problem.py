@@ -52,6 +52,8 @@ class Prepared:
     is_ratio : whether it fulfils ``log_ratio`` rather than ``log_likelihood``
     carry : makes the view's changing arrays for one chain from its seed and its start, or None
     draw : makes independent draws ``(n, seed) -> (n, p)`` of theta, where the method can do without a chain
+    keeps_noise : whether ratios stay noisy however small the step, so that no scale reaches a wanted acceptance: then
+        only the proposal's shape is learned, and its scale is that which suits a normal target
     moments : mean and sd (p,) of theta where they are known without draws, or None
     details : facts for the result (settings as used, figures found on the way)
     warnings : what the reader of the result has to know
@@ -61,6 +63,7 @@ class Prepared:
     is_ratio: bool = False
     carry: Callable[[np.random.SeedSequence, np.ndarray], dict[str, np.ndarray]] | None = None
     draw: Callable[[int, np.random.SeedSequence], np.ndarray] | None = None
+    keeps_noise: bool = False
     moments: tuple[np.ndarray, np.ndarray] | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
