@@ -33,6 +33,7 @@ WORKS = {  # key -> what an error calls it
 }
 GRID_RANGE = 600.0  # nats that a grid's message may span: what underflows beyond 1e-260 of the largest might matter
 SQUARE_WIDTH = 9  # columns from which on elimination takes derivatives faster on a square grid
+OBJECTS = 2048  # bytes of the arrays' own objects: what a very small field takes
 BATCH_CELLS = 2**18  # table cells of the directions that one call follows
 
 
@@ -114,7 +115,7 @@ class GridRecursion:
                 return self.as_graph.n_bytes(work, n)
             work, n = "taylor", 0  # one direction at a time
         scratch = transfer_scratch(self.layout, work, n)
-        return 8 * scratch + 3 * self.layout.node.nbytes + n * self.layout.node.size
+        return OBJECTS + 8 * scratch + 3 * self.layout.node.nbytes + n * self.layout.node.size
 
     def _scratch(self, work: str, n: int = 0) -> np.ndarray:
         from mrfbayes.kernels.transfer import transfer_scratch
@@ -199,7 +200,7 @@ class GraphRecursion:
             cells += 2 * plan.n_joint + taylor_scratch(plan)
             cells += 4 * n_cells * min(max(n, 1), max(1, BATCH_CELLS // n_cells))  # directions and what comes of them
             n = 0
-        return int(8 * cells + self._held + n * plan.states.size)
+        return int(OBJECTS + 8 * cells + self._held + n * plan.states.size)
 
     def _scratch(self) -> np.ndarray:
         from mrfbayes.kernels.elimination_plan import log_z_scratch
