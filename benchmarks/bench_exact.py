@@ -11,7 +11,6 @@ processor, not of the clock, so that others' work on the machine counts little.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import time
 import tracemalloc
 import warnings
@@ -20,6 +19,7 @@ from pathlib import Path
 import networkx as nx
 import numba
 import numpy as np
+from record import recorded
 
 import mrfbayes as mb
 from mrfbayes.exact import covariance_w, cumulants_along, moments_w, sample_exact, third_order_w
@@ -302,9 +302,5 @@ if __name__ == "__main__":
     parser.add_argument("--out", type=Path, help="a file for what is printed")
     options = parser.parse_args()
     part = {"speed": speed, "cost": check_cost, "fit": fit}[options.part]
-    if options.out is None:
+    with recorded(options.out):
         part()
-    else:
-        options.out.parent.mkdir(parents=True, exist_ok=True)
-        with options.out.open("w") as file, contextlib.redirect_stdout(file):
-            part()

@@ -1,6 +1,6 @@
 """MLE-L: one evaluation, a million MH steps, direct draws, and how exact the latter are.
 
-    python benchmarks/bench_mle.py              # about three minutes on a quiet machine
+    python benchmarks/bench_mle.py --out benchmarks/results/mle.txt      # about three minutes on a quiet machine
     python benchmarks/bench_mle.py --steps 100000 --repeats 2
 
 Times are processor seconds (all of it runs on one core), the best of several repetitions after a first call, so
@@ -13,8 +13,10 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
+from record import recorded
 
 import mrfbayes as mb
 from mrfbayes.data.counts import Statistics
@@ -121,9 +123,11 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--steps", type=int, default=1_000_000)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--out", type=Path, help="a file for what is printed")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", mb.MRFWarning)
-    evaluations(arguments.repeats)
-    chains(arguments.steps, arguments.repeats)
-    draws(arguments.repeats)
-    errors()
+    with recorded(arguments.out):
+        evaluations(arguments.repeats)
+        chains(arguments.steps, arguments.repeats)
+        draws(arguments.repeats)
+        errors()
