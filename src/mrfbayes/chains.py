@@ -74,7 +74,7 @@ class BitChains:
         node, edge = model.lowering.potentials(np.zeros(model.n_parameters))
         has_fields = bool((model.lowering.forward.row < model.n_nodes).any())
         self._view = particles.bit_view(model.adjacency, node, edge, symmetric=not has_fields)
-        self._counts = particles.bit_counts(self._view)
+        self._counts = particles.bit_counts(self._view, plain=False)
         self._words = particles.empty_words(model.n_nodes, n_particles)
         self._kept = np.zeros((0, 0), dtype=np.uint64)
 
@@ -132,7 +132,7 @@ class BitChains:
     def _measure(self, w: np.ndarray, plan: AscentPlan) -> np.ndarray:
         zeros = np.zeros(w.size)
         lowering = self.model.lowering
-        ascent = AscentView(*lowering.forward, lowering.constant, zeros, np.zeros((0, 0)), zeros)
+        ascent = AscentView(*lowering.forward, lowering.constant, zeros, zeros, zeros, np.zeros((0, 0)), zeros)
         state = AscentState(np.array(w), zeros.copy(), zeros.copy(), zeros.copy())
         self.ascend(ascent, state, plan, False)
         return state.statistics

@@ -78,6 +78,28 @@ def test_penalised_estimates_agree_with_exact_ones():
     assert np.abs(other.log_odds - found.log_odds).max() > 1
 
 
+PRIORS = [
+    ("2x3 grid", "beta(50, 20)"),  # far stronger than the data: held constant over some steps, it would throw w about
+    ("2x3 grid", "normal(0, 0.1)"),
+    ("2x3 grid", "cauchy(0, 1)"),
+    ("2x3 grid", "logistic(0.5, 0.3)"),
+    ("ordinal", {"nodes": "dirichlet(20)", "edges": "beta(30, 20)"}),
+]
+
+
+@pytest.mark.parametrize(("name", "prior"), PRIORS)
+@pytest.mark.parametrize("algorithm", ["pcd", "mcmc-mle"])
+def test_modes_under_any_prior_agree_with_exact_ones(name, prior, algorithm):
+    model = FIELDS[name]
+    x = Enumerated.of(model).draw(weak(model, 3), 60, 4)
+    exact = estimate(model, x, prior=prior)
+    found = estimate(model, x, algorithm, prior=prior, rng=2, **SETTINGS[algorithm])
+    assert found.converged
+    assert (np.abs(found.log_odds - exact.log_odds) < ERRORS * found.standard_error).all()
+    without = estimate(model, x)  # the prior has moved it by far more than that
+    assert (np.abs(found.log_odds - without.log_odds) > ERRORS * found.standard_error).any()
+
+
 def test_counts_alone_are_enough():
     model = grid(2, 3)
     counts = np.array([60.0, 55, 70, 65, 50, 62, 58])

@@ -11,11 +11,13 @@ from mrfbayes.streams import kernel_state, seed_sequence
 BINARY = ["2x3 grid", "four nodes with fields", "both-one", "tied by direction", "tied with fields"]
 
 
-def view(target, inverse=None, scale=None):
+def view(target, inverse=None, scale=None, origin=0.0, slope=0.0):
     p = target.size
     none = np.zeros(0, dtype=np.int64)
     inverse = np.zeros((0, 0)) if inverse is None else inverse
-    return AscentView(none, none, np.zeros(0), np.zeros(p), target, inverse, np.ones(p) if scale is None else scale)
+    prior = np.full(p, origin), np.full(p, slope)
+    scale = np.ones(p) if scale is None else scale
+    return AscentView(none, none, np.zeros(0), np.zeros(p), target, *prior, inverse, scale)
 
 
 def state(p):
@@ -37,6 +39,9 @@ def test_a_move_follows_the_formulas():
     move(view(target, inverse=full), here, statistics, 1.0, AscentPlan(0, np.ones(1), 1, 0.0, 0.2))
     np.testing.assert_allclose(here.w, np.clip(full @ (target - statistics), -0.2, 0.2))
     assert not here.fast.any()
+    here = state(3)
+    move(view(target, origin=0.2, slope=-0.5), here, statistics, 1.0, AscentPlan(0, np.ones(1), 1, 0.0, 10.0))
+    np.testing.assert_allclose(here.w, target - statistics + 0.1)
 
 
 @pytest.mark.parametrize("name", FIELDS)
@@ -74,8 +79,9 @@ def test_restarts_and_rows(kind):
     np.testing.assert_array_equal(chains.rows(), rows)
     np.testing.assert_array_equal(chains.rows(5), rows[:5])
     chains.remember()
-    row, column, value = model.lowering.forward
-    ascent = AscentView(row, column, value, model.lowering.constant, np.full(7, 0.5), np.zeros((0, 0)), np.ones(7))
+    target, zeros = np.full(7, 0.5), np.zeros(7)
+    lowering = model.lowering
+    ascent = AscentView(*lowering.forward, lowering.constant, target, zeros, zeros, np.zeros((0, 0)), np.ones(7))
     here = state(7)
     chains.ascend(ascent, here, AscentPlan(0, np.zeros(3), 1, 0.0, 10.0), True)
     assert (chains.rows() != rows).any()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mrfbayes.estimate.descent import GAIN, TOLERANCE, Rule, ascend
+from mrfbayes.estimate.descent import GAIN, Rule, ascend
 from mrfbayes.estimate.result import Outcome, Task
 
 NUMERATOR = 2.0  # above 1 / (2 x the smallest eigenvalue of the preconditioned information), or 1/t forgets too slowly
@@ -18,7 +18,7 @@ def run(
     *,
     particles: int | None = None,
     steps: int | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float | None = None,
     start: np.ndarray | None = None,
 ) -> Outcome:
     """Robbins-Monro ascent from the pseudolikelihood start.
@@ -27,7 +27,8 @@ def run(
     ----------
     particles : per half-run; default 2,048, on fields of more than 20,000 nodes 1,024
     steps : at most so many after the warm-up; default: until the tolerance is met or some minutes have passed
-    tolerance : rms noise of the estimate, in posterior sds, at which to stop
+    tolerance : rms noise of the estimate, in posterior sds, at which to stop; default 0.0065, with more than 400
+        parameters 0.015
     start : (p,) theta to start from; default the pseudolikelihood estimate
     """
     rule = Rule(0, 1, restart=False, fast_gain=0.0, gain=_gain, averaged=False)

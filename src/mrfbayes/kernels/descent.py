@@ -17,8 +17,9 @@ FAST_DECAY = 0.95  # of the fast weights, Tieleman & Hinton (2009)
 class AscentView(NamedTuple):
     """What stays the same from step to step.
 
-    ``target`` is the observed mean of s plus the prior's gradient per observation, taken as constant over the few steps
-    of one call. The move is ``inverse @ residual`` where inverse is (p, p), else ``scale * residual``.
+    ``target`` is the observed mean of s plus the prior's gradient per observation at ``origin``; from there it changes
+    by ``slope`` (negative or 0) along each coordinate over the few steps of one call. The move is ``inverse @ residual``
+    where inverse is (p, p), else ``scale * residual``.
     """
 
     row: np.ndarray  # the map M of `mrfbayes.model.lower`, as triplets
@@ -26,6 +27,8 @@ class AscentView(NamedTuple):
     value: np.ndarray
     constant: np.ndarray
     target: np.ndarray
+    origin: np.ndarray
+    slope: np.ndarray
     inverse: np.ndarray
     scale: np.ndarray
 
@@ -54,18 +57,19 @@ class AscentPlan(NamedTuple):
 
 @kernel
 def move(ascent, state, statistics, gain, plan):
-    """One step of w (and of the fast weights) along target - statistics."""
+    """One step of w (and of the fast weights) along target + slope * (w - origin) - statistics."""
     p = state.w.size
-    step = np.empty(p)
+    step, residual = np.empty(p), np.empty(p)
+    for j in range(p):
+        residual[j] = ascent.target[j] + ascent.slope[j] * (state.w[j] - ascent.origin[j]) - statistics[j]
     if ascent.inverse.size > 0:
         step[:] = 0.0
         for k in range(p):  # the matrix is symmetric: whole rows at a time, which vectorises as it stands
-            residual = ascent.target[k] - statistics[k]
             for j in range(p):
-                step[j] += ascent.inverse[k, j] * residual
+                step[j] += ascent.inverse[k, j] * residual[k]
     else:
         for j in range(p):
-            step[j] = ascent.scale[j] * (ascent.target[j] - statistics[j])
+            step[j] = ascent.scale[j] * residual[j]
     for j in range(p):
         state.w[j] = min(max(state.w[j] + gain * step[j], -plan.limit), plan.limit)
         if plan.fast_gain > 0.0:
