@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest
 QUICK := tests/model tests/run tests/data/test_counts.py tests/kernels/test_jit.py tests/kernels/test_random.py \
 	tests/test_diagnostics.py tests/test_exact.py tests/test_priors.py tests/test_public_names.py
 
-.PHONY: demo test quick lint types imports check readme slow clean
+.PHONY: demo test quick lint types imports check readme paper paper-run slow clean
 
 demo: .venv/.core
 	@$(BIN)/mrfbayes demo
@@ -33,6 +33,15 @@ check: .venv/.test
 
 readme: .venv/.core
 	$(BIN)/python benchmarks/readme_table.py
+
+# Tables, figures and verdicts of the paper's simulations, from the committed results.
+paper: .venv/.core
+	$(BIN)/mrfbayes reproduce --profile standard --no-run --out paper
+
+# Runs what is still missing of those results; WORKERS=2 needs the extra "paper". Stop it at any time: it goes on.
+WORKERS ?= 1
+paper-run: .venv/.test
+	$(BIN)/mrfbayes reproduce --profile standard --workers $(WORKERS) --out paper
 
 slow: .venv/.test
 	$(PYTEST) tests/slow

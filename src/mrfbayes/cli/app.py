@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from mrfbayes.cli.options import Complete, Coupling, Fields, Graph, Grid, States, Tied, build_model
+from mrfbayes.cli.reproduce import reproduce
 
 app = typer.Typer(
     name="mrfbayes",
@@ -148,3 +149,6 @@ def demo() -> None:
     from mrfbayes.cli.demo import run_demo
 
     run_demo()
+
+
+app.command()(reproduce)

@@ -1,0 +1,146 @@
+"""Runs cells: in this process, in processes of a local Dask cluster, or on any Dask cluster by its address."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import mrfbayes as mb
+from mrfbayes.paper.profiles import cost
+from mrfbayes.paper.store import Store
+from mrfbayes.paper.tasks import Cell, Outcome, run_cell
+
+MERGE_SECONDS = 300.0  # between two merges of the journal: what is committed while a run goes on is never older
+LOST_WORKERS = 10  # that a cell may outlive before it is called a failure
+
+Report = Callable[[float, str], None]
+Task = Callable[[Cell], Outcome | str]
+
+
+@dataclass
+class Run:
+    """What came of a run."""
+
+    finished: int = 0
+    failures: dict[Cell, str] = field(default_factory=dict)
+    stopped_by: str = ""
+
+
+def run_cells(
+    cells: Sequence[Cell],
+    store: Store,
+    *,
+    workers: int = 1,
+    cluster: str | None = None,
+    seconds: float | None = None,
+    report: Report | None = None,
+    task: Task | None = None,
+) -> Run:
+    """Run those of ``cells`` that the (open) store has not, and keep each as it finishes.
+
+    Parameters
+    ----------
+    workers : processes; 1 runs in this one, without Dask
+    cluster : address of a Dask scheduler, in place of local processes
+    seconds : after so many no other cell is begun
+    report : called with the cost of what is done (`mrfbayes.paper.profiles.cost`) and a note
+    task : what is done with a cell; `attempt`, unless a test asks for something else
+    """
+    task = task or attempt
+    todo = [cell for cell in cells if cell not in store]
+    done = 0.0
+    run = Run()
+    started = merged = time.monotonic()
+    source = _here(todo, task) if workers == 1 and cluster is None else _on_dask(todo, task, workers, cluster)
+    try:
+        with source as outcomes:
+            for cell, outcome in outcomes:
+                if isinstance(outcome, Outcome):
+                    store.add(cell, outcome)
+                    run.finished += 1
+                else:
+                    run.failures[cell] = outcome
+                done += cost(cell)
+                if report is not None:
+                    report(done, f"{run.finished} of {len(todo)} cells")
+                now = time.monotonic()
+                if now - merged > MERGE_SECONDS:
+                    store.merge()
+                    merged = now
+                if seconds is not None and now - started > seconds:
+                    run.stopped_by = "time budget"
+                    break
+    except KeyboardInterrupt:
+        run.stopped_by = "Ctrl-C"
+    return run
+
+
+Outcomes = Iterator[tuple[Cell, Outcome | str]]
+
+
+@contextmanager
+def _here(cells: Sequence[Cell], task: Task) -> Iterator[Outcomes]:
+    def outcomes() -> Outcomes:
+        for cell in cells:
+            yield cell, task(cell)
+
+    yield outcomes()
+
+
+def attempt(cell: Cell) -> Outcome | str:
+    """The outcome of a cell, or what went wrong in it."""
+    try:
+        return run_cell(cell)
+    except (ValueError, ArithmeticError, RuntimeError, mb.CostError, mb.SamplingError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+@contextmanager
+def _on_dask(cells: Sequence[Cell], task: Task, workers: int, address: str | None) -> Iterator[Outcomes]:
+    try:
+        import dask
+        from distributed import Client, LocalCluster, as_completed
+    except ImportError:
+        raise mb.InputError(
+            "several workers need dask.distributed, which is not installed: pip install 'mrfbayes[paper]', or use "
+            "--workers 1."
+        ) from None
+
+    def outcomes(client: Any) -> Outcomes:
+        # A cell whose worker dies is given to another one: it is pure, so nothing is lost but time.
+        futures = {client.submit(task, cell, key=str(cell), pure=False): cell for cell in cells}
+        for future in as_completed(list(futures)):
+            cell = futures.pop(future)
+            error = future.exception()
+            yield cell, future.result() if error is None else f"{type(error).__name__}: {error}"
+            future.release()
+
+    with dask.config.set({"distributed.scheduler.allowed-failures": LOST_WORKERS}):
+        if address is not None:
+            try:
+                client = Client(address, timeout=10)
+            except (OSError, ValueError) as error:
+                raise mb.InputError(f"--cluster {address}: no Dask scheduler answers there ({error}).") from None
+            with client:
+                yield outcomes(client)
+            return
+        with (
+            tempfile.TemporaryDirectory(prefix="mrfbayes-") as scratch,
+            LocalCluster(
+                n_workers=min(workers, max(len(cells), 1)),
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address=None,
+                worker_dashboard_address=None,
+                local_directory=scratch,
+                silence_logs=logging.CRITICAL,
+            ) as local,
+            Client(local) as client,
+        ):
+            yield outcomes(client)

@@ -1,0 +1,173 @@
+"""What is finished stays finished: an append-only journal of checked records, merged into sorted files.
+
+A record is one line of JSON with a checksum inside. Each finished cell is appended to the journal and brought to the
+disk before the next one is looked at, so kill -9 loses only cells under way; a torn last line fails its checksum and is
+dropped. Merging writes sorted files under another name and renames them, then empties the journal: whatever stops it,
+every record is in one place or in both. Seconds are in a file of their own, so that all other files depend on nothing
+but the cells in them: not on the order in which cells finished, nor on who ran them.
+"""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import hashlib
+import io
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import mrfbayes as mb
+from mrfbayes.paper.tasks import Cell, Outcome
+
+JOURNAL, TIMINGS = "journal.jsonl", "timings.csv"
+_CELL = tuple(f.name for f in fields(Cell))
+_SECONDS = ("prepare", "chain", "share")
+
+
+def encode(content: Mapping[str, Any]) -> str:
+    """A record as a line with its checksum."""
+    return json.dumps({**content, "check": _checksum(content)}, sort_keys=True, separators=(",", ":")) + "\n"
+
+
+def decode(line: str) -> dict[str, Any] | None:
+    """The record in a line, or None where the line is torn or was altered."""
+    try:
+        content = json.loads(line)
+        found = content.pop("check")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return content if isinstance(content, dict) and found == _checksum(content) else None
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def file_name(cell: Cell) -> str:
+    """The file that a cell's record ends in."""
+    return f"{cell.grid}-n{cell.n:04d}-{cell.setting}.jsonl"
+
+
+class Store:
+    """Results in a folder. Open for writing as a context manager: it is locked until then, and merged at the end."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        self.outcomes: dict[Cell, Outcome] = {}
+        self._journal: io.TextIOWrapper | None = None
+        self._read()
+
+    def _read(self) -> None:
+        timings = self._timings()
+        for path in sorted(self.folder.glob("*.jsonl")):
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+                content = decode(line)
+                if content is None:
+                    if path.name == JOURNAL:
+                        continue  # torn by a kill; its cell runs again
+                    raise mb.InputError(
+                        f"{path}:{number}: the record fails its checksum: restore the file, or delete the line to run "
+                        "its cell again."
+                    )
+                cell = Cell(**content["cell"])
+                seconds = content.get("seconds") or timings.get(cell, {})
+                self.outcomes.setdefault(cell, Outcome(content["numbers"], content["vectors"], seconds))
+
+    def _timings(self) -> dict[Cell, dict[str, float]]:
+        path = self.folder / TIMINGS
+        if not path.exists():
+            return {}
+        with path.open(encoding="utf-8", newline="") as file:
+            return {
+                Cell(
+                    row["grid"],
+                    int(row["n"]),
+                    row["setting"],
+                    row["method"],
+                    int(row["replication"]),
+                    int(row["steps"]),
+                ): {name: float(row[name]) for name in _SECONDS if row[name]}
+                for row in csv.DictReader(file)
+            }
+
+    def __contains__(self, cell: Cell) -> bool:
+        return cell in self.outcomes
+
+    def __enter__(self) -> Store:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._journal = open(self.folder / JOURNAL, "a", encoding="utf-8")
+        except OSError as error:
+            raise mb.InputError(f"{self.folder}: results cannot be written there ({error.strerror}).") from None
+        try:
+            fcntl.flock(self._journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._journal.close()
+            raise mb.InputError(f"{self.folder} is in use by another run: choose another folder.") from None
+        self.outcomes.clear()
+        self._read()  # another run may have ended since
+        self.merge()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._journal is not None
+        self.merge()
+        self._journal.close()  # empty, and left there: the lock of the next run is on this very file
+        self._journal = None
+
+    def add(self, cell: Cell, outcome: Outcome) -> None:
+        """Keep a finished cell; one that is already there stays as it is."""
+        assert self._journal is not None, "open the store first"
+        if cell in self.outcomes:
+            return
+        self._journal.write(encode({"cell": asdict(cell), **asdict(outcome)}))
+        self._journal.flush()
+        os.fsync(self._journal.fileno())
+        self.outcomes[cell] = outcome
+
+    def merge(self) -> None:
+        """Write the sorted files and empty the journal."""
+        assert self._journal is not None
+        content: dict[str, list[str]] = {}
+        for cell in sorted(self.outcomes):
+            outcome = self.outcomes[cell]
+            record = {"cell": asdict(cell), "numbers": outcome.numbers, "vectors": outcome.vectors}
+            content.setdefault(file_name(cell), []).append(encode(record))
+        for name, lines in content.items():
+            _replace(self.folder / name, "".join(lines))
+        _replace(self.folder / TIMINGS, self._timing_text(sorted(self.outcomes)))
+        self._journal.truncate(0)
+
+    def _timing_text(self, cells: Iterable[Cell]) -> str:
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([*_CELL, *_SECONDS])
+        for cell in cells:
+            seconds = self.outcomes[cell].seconds
+            if seconds:
+                writer.writerow([*(getattr(cell, name) for name in _CELL), *(seconds.get(s, "") for s in _SECONDS)])
+        return text.getvalue()
+
+
+def _replace(path: Path, text: str) -> None:
+    if path.exists() and path.read_text(encoding="utf-8") == text:
+        return
+    other = path.with_name(path.name + ".new")
+    with other.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    other.replace(path)
+    descriptor = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

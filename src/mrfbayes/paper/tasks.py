@@ -1,0 +1,200 @@
+"""One cell of the study: a pure function of its name, with a random stream of its own.
+
+A cell can run anywhere, in any order, and again. Only its seconds differ from run to run, so they are kept apart.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+
+import mrfbayes as mb
+from mrfbayes.paper import settings
+from mrfbayes.paper.settings import METHODS, SETTINGS
+
+RESOLUTION = 1e-6  # of stored means and sds: whole multiples of it
+DIGITS = 5  # of other stored numbers
+_prepared: set[tuple[str, str, str]] = set()  # kernels that this process has loaded: they cost no seconds again
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """One run: a method on one data set, in one setting."""
+
+    grid: str
+    n: int
+    setting: str
+    method: str
+    replication: int
+    steps: int = settings.STEPS
+
+    def __str__(self) -> str:
+        return f"{self.grid} n={self.n} {self.setting} {self.method} replication {self.replication}, {self.steps} steps"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a cell gives: small numbers, vectors in units of `RESOLUTION`, and seconds, which alone may vary."""
+
+    numbers: Mapping[str, float]
+    vectors: Mapping[str, list[int]]
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+def seed_of(*name: object) -> np.random.SeedSequence:
+    """The stream that belongs to a name."""
+    words = tuple(zlib.crc32(str(part).encode()) for part in name)
+    return np.random.SeedSequence(settings.SEED, spawn_key=words)
+
+
+@cache
+def model_of(grid: str) -> mb.Model:
+    """The field of a grid."""
+    return mb.grid(*settings.GRIDS[grid])
+
+
+@lru_cache(maxsize=4)
+def observe(grid: str, replication: int) -> tuple[np.ndarray, np.ndarray]:
+    """Theta (p,) of a replication and its observations, all 1,000 of them: smaller samples are the first of these."""
+    model = model_of(grid)
+    rng = np.random.Generator(np.random.PCG64(seed_of("theta", grid, replication)))
+    theta = rng.uniform(*settings.THETA_RANGE, model.n_parameters)
+    size = max(settings.SAMPLE_SIZES)
+    x = mb.simulate(model, theta, size, sampler="exact", rng=seed_of("data", grid, replication), progress=False)
+    return theta, x
+
+
+@lru_cache(maxsize=4)
+def estimate_of(grid: str, replication: int, n: int, algorithm: str) -> Any:
+    """The estimate that MLE-L, Laplace-L and AuxVar stand on."""
+    return mb.estimate(
+        model_of(grid),
+        observe(grid, replication)[1][:n],
+        algorithm=algorithm,
+        rng=seed_of("estimate", grid, replication, n, algorithm),
+        progress=False,
+        threads=1,
+        **settings.ESTIMATOR_OPTIONS[algorithm],
+    )
+
+
+def run_cell(cell: Cell) -> Outcome:
+    """Run one cell."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mb.MRFWarning)  # what they warn of is in the numbers
+        if cell.method == "coalescence":
+            return _coalescence(cell)
+        return _posterior(cell)
+
+
+def _posterior(cell: Cell) -> Outcome:
+    method, setting = METHODS[cell.method], SETTINGS[cell.setting]
+    theta, x = observe(cell.grid, cell.replication)
+    model = model_of(cell.grid)
+    estimate = estimate_of(cell.grid, cell.replication, cell.n, setting.estimator)
+    engine = setting.engine or method.engine
+    starts: dict[str, Any] = {"half": "half", "mle": estimate.theta, "truth": theta}
+    request: dict[str, Any] = {
+        "method": method.key,
+        **method.options,
+        **setting.options,
+        "engine": engine,
+        "estimate": estimate,
+        "proposal": setting.proposal,
+        "start": starts[setting.start],
+        "prior": settings.PRIOR,
+        "chains": 1,
+        "progress": False,
+        "rng": seed_of(*(getattr(cell, name) for name in ("grid", "n", "setting", "method", "replication", "steps"))),
+    }
+    statistics = mb.count(model, x[: cell.n])
+    key = (cell.grid, cell.method, cell.setting)
+    if key not in _prepared:
+        mb.sample(model, statistics, steps=1, warmup=0, **request)
+        _prepared.add(key)
+    warmup = 0 if setting.proposal == "printed" else round(settings.WARMUP_SHARE * cell.steps)
+    thin = max(1, cell.steps // settings.KEPT)
+    wall, processor = time.perf_counter(), time.process_time()
+    posterior = mb.sample(model, statistics, steps=cell.steps, warmup=warmup, thin=thin, **request)
+    wall, processor = time.perf_counter() - wall, time.process_time() - processor
+    if posterior.partial:
+        raise KeyboardInterrupt  # half a chain is not a result
+    numbers = {"ess": float(np.min(posterior.ess)), **_facts(posterior)}
+    vectors = {"mean": quantise(posterior.mean), "sd": quantise(posterior.sd)}
+    if cell.method == "reference":
+        numbers["penalised"] = float(estimate.penalised)
+        vectors |= {"truth": quantise(theta), "estimate": quantise(estimate.theta)}
+    seconds = {
+        "prepare": posterior.seconds["prepare"],
+        "chain": posterior.seconds["chain"],
+        "share": processor / max(wall, 1e-9),
+    }
+    return Outcome(rounded(numbers), vectors, rounded(seconds))
+
+
+def _facts(posterior: mb.Posterior) -> dict[str, float]:
+    found = {name: float(posterior.details[name]) for name in ("noise", "pareto_k") if name in posterior.details}
+    if posterior.acceptance is not None:
+        found["acceptance"] = float(posterior.acceptance.mean())
+    return found
+
+
+def _coalescence(cell: Cell) -> Outcome:
+    """Sweeps within which 1,000 coupled pairs of Gibbs chains, from all zeros and all ones, have met: windows double.
+
+    Along the chain: at draws from the posterior; where couplings of both signs frustrate a cycle there is no monotone
+    coupling, and the draw is counted instead.
+    """
+    model = model_of(cell.grid)
+    theta, x = observe(cell.grid, cell.replication)
+    visited = theta[None, :]
+    name = ("coalescence", cell.grid, cell.n, cell.setting, cell.replication)
+    if cell.setting == "along-chain":
+        posterior = mb.sample(
+            model,
+            x[: cell.n],
+            "calibrated",
+            steps=settings.VISITED,
+            thin=1,
+            chains=1,
+            rng=seed_of(*name),
+            progress=False,
+        )
+        visited = posterior.draws[0]
+    reached, refused = [], 0
+    for number, at in enumerate(visited):
+        try:
+            made = mb.simulate(
+                model,
+                at,
+                settings.PARTICLES,
+                sampler="cftp",
+                rng=seed_of(*name, number),
+                progress=False,
+                full_output=True,
+            )
+            reached.append(made.sweeps)
+        except mb.InputError:
+            refused += 1
+    numbers = {"draws": float(len(visited)), "refused": float(refused)}
+    if reached:
+        numbers |= {"largest": float(max(reached)), "median": float(np.median(reached))}
+    return Outcome(rounded(numbers), {})
+
+
+def quantise(values: np.ndarray) -> list[int]:
+    """Values in whole multiples of `RESOLUTION`."""
+    return [int(v) for v in np.rint(np.asarray(values) / RESOLUTION)]
+
+
+def rounded(numbers: Mapping[str, float]) -> dict[str, float]:
+    """Numbers to `DIGITS` significant digits; those that are not finite are left out."""
+    return {key: float(f"{value:.{DIGITS}g}") for key, value in numbers.items() if math.isfinite(value)}
