@@ -1,0 +1,46 @@
+"""Runs a few small cells in a process of its own, which a test may kill: FOLDER WORKERS [KILL_AT].
+
+With KILL_AT the process that runs the cell with that number kills itself inside it, the first time it gets there.
+"""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+CELLS = [(n, method, replication) for replication in (0, 1) for n in (100, 200) for method in ("exact", "mle-0")]
+
+
+def make_task(folder, kill_at):
+    """What is done with a cell: defined inside, so that it travels to workers by value."""
+
+    def task(cell):
+        from pathlib import Path as WorkerPath
+
+        from mrfbayes.paper import runner
+
+        marker = WorkerPath(folder) / "killed"
+        if kill_at == (cell.n, cell.method, cell.replication) and not marker.exists():
+            marker.write_text(str(os.getpid()))
+            os.kill(os.getpid(), signal.SIGKILL)
+        return runner.attempt(cell)
+
+    return task
+
+
+def main(folder, workers, kill_at=None):
+    from mrfbayes.paper.runner import run_cells
+    from mrfbayes.paper.store import Store
+    from mrfbayes.paper.tasks import Cell
+
+    cells = [Cell("4x4", n, "adapted", method, r, steps=5_000) for n, method, r in CELLS]
+    target = None if kill_at is None else CELLS[int(kill_at)]
+    with Store(Path(folder) / "results") as store:
+        before = len(store.outcomes)
+        run = run_cells(cells, store, workers=int(workers), task=make_task(folder, target))
+    assert not run.failures, run.failures
+    print(before, run.finished)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
