@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import sys
-import warnings
 from pathlib import Path
 
 from mrfbayes.cli.demo import COMPARISON_COLUMNS, comparison_rows, paper_comparison
@@ -33,7 +32,6 @@ def rows_in(text: str) -> list[list[str]]:
 
 def main() -> None:
     """Run the comparison and write its table into the README."""
-    warnings.simplefilter("ignore")
     text = README.read_text(encoding="utf-8")
     table = markdown(comparison_rows(paper_comparison().table))
     README.write_text(BLOCK.sub(lambda m: m.group(1) + table + m.group(2), text), encoding="utf-8")

@@ -2,12 +2,10 @@
 
 import re
 import sys
-import warnings
 from pathlib import Path
 
 import pytest
 
-import mrfbayes as mb
 from mrfbayes.cli.demo import comparison_rows, paper_comparison
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,9 +23,7 @@ def value(cell):
 
 @pytest.fixture(scope="module")
 def table():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", mb.MRFWarning)
-        return comparison_rows(paper_comparison(progress=False).table)
+    return comparison_rows(paper_comparison(progress=False).table)
 
 
 def test_the_comparison_table_is_reproduced(table):

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
+from concurrent.futures import as_completed
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mrfbayes import diagnostics
-from mrfbayes.data.counts import count
-from mrfbayes.errors import CostError, InputError
+from mrfbayes.data.counts import Statistics, count
+from mrfbayes.errors import CostError, InputError, MRFWarning
 from mrfbayes.estimate import estimate as make_estimate
 from mrfbayes.model.field import Model
+from mrfbayes.plan import whole
 from mrfbayes.posterior import Posterior
+from mrfbayes.progress import Progress
+from mrfbayes.run.workers import begin_worker, process_pool
 from mrfbayes.sampling import sample
 from mrfbayes.streams import Seed, child, seed_sequence
 
@@ -64,6 +69,7 @@ def compare(
     *,
     reference: str | None = "exact",
     rng: Seed | None = 0,
+    workers: int = 1,
     progress: bool = True,
     **settings: Any,
 ) -> Comparison:
@@ -73,6 +79,7 @@ def compare(
     ----------
     methods : keys of the registry, or mappings with "method" and settings of its own (which win over ``settings``)
     reference : method that errors are measured against; left out where it is not feasible
+    workers : processes over which the methods are spread
     settings : passed on to `mrfbayes.sample`
     """
     statistics = count(model, x)
@@ -84,19 +91,61 @@ def compare(
     estimate = settings.pop("estimate", None)
     if estimate is None:
         estimate = make_estimate(model, statistics, rng=child(seed, "estimate"), progress=progress)
-    posteriors: dict[str, Posterior] = {}
+    jobs: dict[str, dict[str, Any]] = {}
     for number, request in enumerate(requests):
-        options = {**settings, **request}
+        options = {**settings, **request, "estimate": estimate, "rng": child(seed, "method", number)}
         name = options.pop("name", None) or _name(request)
-        try:
-            posteriors[name] = sample(
-                model, statistics, rng=child(seed, "method", number), progress=progress, estimate=estimate, **options
-            )
-        except CostError:
-            if request["method"] != reference:
-                raise
+        if name in jobs:
+            raise InputError(f"methods: {name!r} stands there twice; give each a 'name' of its own.")
+        jobs[name] = options
+    if whole("workers", workers, 1) == 1:
+        found = {name: _run(model, statistics, {**job, "progress": progress}) for name, job in jobs.items()}
+    else:
+        found = _run_apart(model, statistics, jobs, workers, progress)
+    posteriors: dict[str, Posterior] = {}
+    for name, result in found.items():
+        if isinstance(result, Posterior):
+            posteriors[name] = result
+        elif jobs[name]["method"] != reference:
+            raise result
     known = next((name for name, post in posteriors.items() if post.method == reference), None)
     return Comparison(posteriors, known, comparison_table(posteriors, known))
+
+
+def _run(model: Model, statistics: Statistics, job: Mapping[str, Any]) -> Posterior | CostError:
+    """One method's posterior, or its refusal."""
+    try:
+        return sample(model, statistics, **job)
+    except CostError as refusal:
+        return refusal
+
+
+def _run_apart(
+    model: Model, statistics: Statistics, jobs: Mapping[str, dict[str, Any]], workers: int, progress: bool
+) -> dict[str, Posterior | CostError]:
+    """`_run` of every job in processes of their own; warnings come from here, as they would from one process."""
+    names = list(jobs)
+    names = names[-1:] + names[:-1]  # lists go from cheap to dear: the dearest must not run alone at the end
+    with process_pool(min(workers, len(jobs)), begin_worker) as pool, Progress("comparing", len(jobs), progress) as bar:
+        futures = {pool.submit(_run_quietly, model, statistics, jobs[name]): name for name in names}
+        try:
+            found = {}
+            for done in as_completed(futures):
+                found[futures[done]] = done.result()
+                bar.update(len(found), futures[done])
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    for name in jobs:
+        for text in getattr(found[name], "warnings", ()):
+            warnings.warn(text, MRFWarning, stacklevel=3)
+    return {name: found[name] for name in jobs}
+
+
+def _run_quietly(model: Model, statistics: Statistics, job: Mapping[str, Any]) -> Posterior | CostError:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MRFWarning)
+        return _run(model, statistics, {**job, "progress": False})
 
 
 def _name(request: Mapping[str, Any]) -> str:

@@ -43,14 +43,16 @@ class Progress:
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as RichProgress
 
+        console = Console(file=sys.stderr)
         self._bar = RichProgress(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
             TextColumn("{task.fields[note]}"),
-            console=Console(file=sys.stderr),
+            console=console,
             transient=True,
+            disable=not (console.is_terminal or console.is_jupyter),  # a log file would get blank lines
         )
         self._bar.start()
         self._task = self._bar.add_task(self._label, total=self._total, note="")

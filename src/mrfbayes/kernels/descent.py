@@ -18,8 +18,8 @@ class AscentView(NamedTuple):
     """What stays the same from step to step.
 
     ``target`` is the observed mean of s plus the prior's gradient per observation at ``origin``; from there it changes
-    by ``slope`` (negative or 0) along each coordinate over the few steps of one call. The move is ``inverse @ residual``
-    where inverse is (p, p), else ``scale * residual``.
+    by ``slope`` (negative or 0) along each coordinate over the few steps of one call. The move is
+    ``inverse @ residual`` where inverse is (p, p), else ``scale * residual``.
     """
 
     row: np.ndarray  # the map M of `mrfbayes.model.lower`, as triplets

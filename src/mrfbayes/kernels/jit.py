@@ -18,6 +18,8 @@ from typing import Any
 import numba
 from numba.core import config
 
+from mrfbayes.kernels.compiled import SharedCache
+
 numba_config: Any = config  # its settings are made at run time, which type checkers cannot see
 PACKAGE = Path(__file__).resolve().parents[1]
 KERNEL_FOLDERS = ("kernels", "methods")  # the only places where ``@kernel`` may stand (tested)
@@ -110,7 +112,7 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
         previous = numba_config.CACHE_DIR
         numba_config.CACHE_DIR = directory
         try:
-            dispatcher.enable_caching()
+            dispatcher._cache = SharedCache(function)  # what ``enable_caching`` does, with a cache of our own
         except (OSError, RuntimeError):
             pass  # no writable place at all: compile anew in each process rather than fail
         finally:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -74,14 +74,26 @@ class SerialWorkers:
         """Nothing to release."""
 
 
+def process_pool(n_workers: int, initializer: Callable[..., None], *arguments: Any) -> ProcessPoolExecutor:
+    """Processes that share nothing with this one; each calls ``initializer(*arguments)`` first."""
+    return ProcessPoolExecutor(
+        n_workers, mp_context=get_context("forkserver"), initializer=initializer, initargs=arguments
+    )
+
+
+def begin_worker() -> None:
+    """One core each; and the parent decides what Ctrl-C means."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"
+
+
 _TASK: ChainTask | None = None
 
 
 def _receive(task: ChainTask) -> None:
     global _TASK
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = "1"
+    begin_worker()
     _TASK = task
 
 
@@ -94,9 +106,7 @@ class ProcessWorkers:
     """Chains spread over a pool of processes; a chunk goes to whoever is free."""
 
     def __init__(self, task: ChainTask, n_workers: int) -> None:
-        self._pool = ProcessPoolExecutor(
-            n_workers, mp_context=get_context("forkserver"), initializer=_receive, initargs=(task,)
-        )
+        self._pool = process_pool(n_workers, _receive, task)
 
     def advance(self, states: Sequence[State], n_steps: int) -> list[Chunk]:
         """One chunk of every chain."""
