@@ -17,11 +17,12 @@ PARTS: Mapping[str, str] = {
     "figure2": "errors against the truth on 6x6 and 8x8 by n",
     "figure3": "errors against the exact posterior on 6x6 and 8x8 by n",
     "acceptance": "the printed proposal from three starts",
-    "studies": "estimators, copulas, n + 2, Laplace variants, coalescence",
+    "studies": "estimators, n + 2 for n, Laplace variants, coalescence",
     "gibbs": "particles by 1,000 sweeps: short runs for their seconds",
 }
 LARGE = ("6x6", "8x8")
 LAPLACE_VARIANTS = ("laplace-theta", "laplace-exact", "laplace-particles", "laplace-centre")
+CLOSED_FORM = tuple(name for name, setting in settings.SETTINGS.items() if setting.engine == "closed form")
 STARTS = ("printed-half", "printed-mle", "printed-truth")
 # Microseconds a step, measured; only the time left is computed from them.
 STEP_COST = {"importance": 35, "auxiliary": 40, "exchange": 20, "persistent": 18}
@@ -103,7 +104,7 @@ def cost(cell: Cell) -> float:
     """About how many seconds a cell takes."""
     if cell.setting == "gibbs":
         return 0.007 * cell.steps * GRID_COST[cell.grid]
-    if cell.method in BENCHMARKS or cell.setting in ("direct", "gbd", "cd", "pcd") or cell.method == "coalescence":
+    if cell.method in BENCHMARKS or cell.setting in CLOSED_FORM or cell.method == "coalescence":
         return GRID_COST[cell.grid]
     return 1e-6 * cell.steps * STEP_COST.get(cell.method, 1.3) * GRID_COST[cell.grid]
 
@@ -158,9 +159,7 @@ def _acceptance(profile: Profile) -> Iterator[Cell]:
 
 def _studies(profile: Profile) -> Iterator[Cell]:
     count, sizes = profile.studies, settings.TABLE_SIZES
-    induced = ("mle-0", "mle-0.05", "mle-0.1")
-    yield from _cells(profile, profile.grids, sizes, induced, count, "direct")
-    for setting in ("gbd", "cd", "pcd"):
+    for setting in CLOSED_FORM:
         yield from _cells(profile, profile.grids, sizes, ("mle-0",), count, setting)
     for setting in LAPLACE_VARIANTS:
         yield from _cells(profile, profile.grids, sizes, ("laplace",), count, setting)

@@ -4,22 +4,36 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from mrfbayes.paper.figures import FIGURES
+from mrfbayes.paper.page import page
 from mrfbayes.paper.store import Store
 from mrfbayes.paper.summary import Results
 from mrfbayes.paper.tables import TABLES
 
 
 def write_all(store: Store, out: Path, steps: int | None = None) -> list[Path]:
-    """Write all that the results in ``store`` give below ``out``; the paths written."""
+    """Write all that the results in ``store`` give below ``out``; the paths written.
+
+    The same results give the same bytes.
+    """
     results = Results(store, steps)
     written = []
     for name, make in TABLES.items():
         table = make(results)
-        if not any(len(row) > 1 for row in table.rows):
-            continue
-        for ending, text in (("md", table.markdown()), ("tex", table.latex()), ("csv", table.csv())):
-            path = out / "tables" / f"{name}.{ending}"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-            written.append(path)
+        if any(len(row) > 1 for row in table.rows):
+            for ending, text in (("md", table.markdown()), ("tex", table.latex()), ("csv", table.csv())):
+                written.append(_place(out / "tables" / f"{name}.{ending}"))
+                written[-1].write_text(text, encoding="utf-8")
+    for name, draw in FIGURES.items():
+        figure = draw(results)
+        if figure is not None:
+            written.append(_place(out / "figures" / f"{name}.png"))
+            figure.savefig(written[-1], dpi=130, metadata={"Software": None})
+    written.append(out / "README.md")
+    written[-1].write_text(page(store, results), encoding="utf-8")
     return written
+
+
+def _place(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path

@@ -15,6 +15,10 @@ from mrfbayes.paper.tasks import RESOLUTION, Cell, Outcome
 MISSING = "-"  # where nothing was run
 
 
+# Of (mean, sd, exact mean, exact sd), each (p,), to one number
+Measure = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], float]
+
+
 @dataclass(frozen=True)
 class Average:
     """A mean over replications with its standard error, and how many there were."""
@@ -101,7 +105,7 @@ class Results:
 
     def errors(
         self,
-        measure: Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], float],
+        measure: Measure,
         grid: str,
         n: int,
         method: str,

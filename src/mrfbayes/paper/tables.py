@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mrfbayes.paper import printed, settings
 from mrfbayes.paper import summary as measures
-from mrfbayes.paper.profiles import LAPLACE_VARIANTS, STARTS
-from mrfbayes.paper.settings import BENCHMARKS, FRESH_SAMPLERS, LIKELIHOODS, METHODS, SETTINGS, TABLE_SIZES, TEN
+from mrfbayes.paper.profiles import CLOSED_FORM, LAPLACE_VARIANTS, STARTS, cells_of
+from mrfbayes.paper.settings import FRESH_SAMPLERS, METHODS, SETTINGS, TABLE_SIZES, TEN
 from mrfbayes.paper.summary import MISSING, Results
 
 TEX = {
@@ -232,32 +233,34 @@ def _error_row(results: Results, label: str, grid: str, method: str, setting: st
 def studies(results: Results) -> Table:
     """Errors of the variants: estimators, copulas, n + 2, Laplace."""
     header = ["", *(f"n={n:,} {what}" for n in TABLE_SIZES for what in ("mean, % of sd", "sd, %", "sd ratio"))]
-    variants = [("mle-0", "direct"), ("mle-0.05", "direct"), ("mle-0.1", "direct")]
-    variants += [("mle-0", setting) for setting in ("gbd", "cd", "pcd")]
+    variants = [("mle-0", setting) for setting in CLOSED_FORM]
     variants += [("laplace", setting) for setting in ("adapted", *LAPLACE_VARIANTS)]
     rows: list[list[str]] = []
     for grid in settings.GRIDS:
         rows.append([f"{grid} grid"])
         for method, setting in variants:
             why = SETTINGS[setting].why if setting != "adapted" else "Laplace-L, Bethe information, in log-odds"
-            label = f"{METHODS[method].label}, no chain" if setting == "direct" else why
-            row = _error_row(results, label, grid, method, setting)
+            row = _error_row(results, why, grid, method, setting)
             if any(cell != MISSING for cell in row[1:]):
                 rows.append(row)
     return Table("Side studies: the same errors for what the paper leaves open.", header, rows)
 
 
 def progress(results: Results) -> Table:
-    """How many replications there are of what."""
+    """How many replications there are of what, and how many the profile "standard" asks for."""
+    planned = Counter((cell.setting, cell.grid, cell.method, cell.n) for cell in cells_of("standard"))
     header = ["", *(f"n={n:,}" for n in settings.SAMPLE_SIZES)]
     rows: list[list[str]] = []
     for setting in SETTINGS:
         for grid in settings.GRIDS:
-            for method in (*LIKELIHOODS, *BENCHMARKS, "persistent", *FRESH_SAMPLERS, "coalescence"):
-                counts = [results.count(grid, n, method, setting) for n in settings.SAMPLE_SIZES]
-                if any(counts):
-                    rows.append([f"{grid} {setting}: {METHODS[method].label}", *(str(c) if c else "" for c in counts)])
-    return Table("Replications finished.", header, rows)
+            for method in METHODS:
+                cells = []
+                for n in settings.SAMPLE_SIZES:
+                    done, asked = results.count(grid, n, method, setting), planned[setting, grid, method, n]
+                    cells.append(f"{done}/{asked}" if done or asked else "")
+                if any(cells):
+                    rows.append([f"{grid} {setting}: {METHODS[method].label}", *cells])
+    return Table("Replications finished, of those that the profile `standard` has.", header, rows)
 
 
 TABLES: Mapping[str, Callable[[Results], Table]] = {

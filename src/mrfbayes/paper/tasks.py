@@ -100,13 +100,15 @@ def _posterior(cell: Cell) -> Outcome:
     theta, x = observe(cell.grid, cell.replication)
     model = model_of(cell.grid)
     estimate = estimate_of(cell.grid, cell.replication, cell.n, setting.estimator)
-    engine = setting.engine or method.engine
+    statistics = mb.count(model, x[: cell.n])
+    if setting.engine == "closed form":
+        return _marginals(model, statistics, estimate, {**method.options, **setting.options})
     starts: dict[str, Any] = {"half": "half", "mle": estimate.theta, "truth": theta}
     request: dict[str, Any] = {
         "method": method.key,
         **method.options,
         **setting.options,
-        "engine": engine,
+        "engine": method.engine,
         "estimate": estimate,
         "proposal": setting.proposal,
         "start": starts[setting.start],
@@ -115,10 +117,9 @@ def _posterior(cell: Cell) -> Outcome:
         "progress": False,
         "rng": seed_of(*(getattr(cell, name) for name in ("grid", "n", "setting", "method", "replication", "steps"))),
     }
-    statistics = mb.count(model, x[: cell.n])
     key = (cell.grid, cell.method, cell.setting)
     if key not in _prepared:
-        mb.sample(model, statistics, steps=1, warmup=0, **request)
+        mb.sample(model, statistics, steps=10, warmup=0, thin=1, **request)
         _prepared.add(key)
     warmup = 0 if setting.proposal == "printed" else round(settings.WARMUP_SHARE * cell.steps)
     thin = max(1, cell.steps // settings.KEPT)
@@ -130,7 +131,7 @@ def _posterior(cell: Cell) -> Outcome:
     numbers = {"ess": float(np.min(posterior.ess)), **_facts(posterior)}
     vectors = {"mean": quantise(posterior.mean), "sd": quantise(posterior.sd)}
     if cell.method == "reference":
-        numbers["penalised"] = float(estimate.penalised)
+        numbers |= {"penalised": float(estimate.penalised), **_dependence(posterior.draws[0])}
         vectors |= {"truth": quantise(theta), "estimate": quantise(estimate.theta)}
     seconds = {
         "prepare": posterior.seconds["prepare"],
@@ -138,6 +139,21 @@ def _posterior(cell: Cell) -> Outcome:
         "share": processor / max(wall, 1e-9),
     }
     return Outcome(rounded(numbers), vectors, rounded(seconds))
+
+
+def _marginals(model: mb.Model, statistics: mb.Statistics, estimate: Any, options: Mapping[str, Any]) -> Outcome:
+    """MLE-L's means and sds themselves: its marginals are known, and no copula changes them."""
+    induced = mb.likelihood("mle", model, statistics, estimate=estimate, **options)
+    marginals: list[Any] = [induced.marginal(j) for j in range(model.n_parameters)]
+    mean, sd = np.array([m.mean for m in marginals]), np.array([m.sd for m in marginals])
+    return Outcome({}, {"mean": quantise(mean), "sd": quantise(sd)})
+
+
+def _dependence(draws: np.ndarray) -> dict[str, float]:
+    """The average and the least of all correlations between two parameters."""
+    correlation = np.corrcoef(draws, rowvar=False)
+    pairs = correlation[np.triu_indices(len(correlation), 1)]
+    return {"correlation": float(pairs.mean()), "least_correlation": float(pairs.min())}
 
 
 def _facts(posterior: mb.Posterior) -> dict[str, float]:
@@ -150,8 +166,8 @@ def _facts(posterior: mb.Posterior) -> dict[str, float]:
 def _coalescence(cell: Cell) -> Outcome:
     """Sweeps within which 1,000 coupled pairs of Gibbs chains, from all zeros and all ones, have met: windows double.
 
-    Along the chain: at draws from the posterior; where couplings of both signs frustrate a cycle there is no monotone
-    coupling, and the draw is counted instead.
+    Along the chain: at draws from the posterior. Where couplings of both signs frustrate a cycle there is no monotone
+    coupling; such a draw is measured with the same strengths, all attractive, and counted.
     """
     model = model_of(cell.grid)
     theta, x = observe(cell.grid, cell.replication)
@@ -169,25 +185,21 @@ def _coalescence(cell: Cell) -> Outcome:
             progress=False,
         )
         visited = posterior.draws[0]
-    reached, refused = [], 0
+    reached, frustrated = [], 0
     for number, at in enumerate(visited):
+        seed = seed_of(*name, number)
         try:
-            made = mb.simulate(
-                model,
-                at,
-                settings.PARTICLES,
-                sampler="cftp",
-                rng=seed_of(*name, number),
-                progress=False,
-                full_output=True,
-            )
-            reached.append(made.sweeps)
+            reached.append(_sweeps(model, at, seed))
         except mb.InputError:
-            refused += 1
-    numbers = {"draws": float(len(visited)), "refused": float(refused)}
-    if reached:
-        numbers |= {"largest": float(max(reached)), "median": float(np.median(reached))}
+            frustrated += 1
+            reached.append(_sweeps(model, 0.5 + np.abs(at - 0.5), seed))
+    numbers = {"draws": len(visited), "frustrated": frustrated, "largest": max(reached), "median": np.median(reached)}
     return Outcome(rounded(numbers), {})
+
+
+def _sweeps(model: mb.Model, theta: np.ndarray, seed: np.random.SeedSequence) -> int:
+    made = mb.simulate(model, theta, settings.PARTICLES, "cftp", seed, progress=False, full_output=True)
+    return made.sweeps
 
 
 def quantise(values: np.ndarray) -> list[int]:

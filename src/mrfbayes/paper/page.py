@@ -1,0 +1,96 @@
+"""The page that says it all: verdicts, tables, figures, and what is still missing."""
+
+from __future__ import annotations
+
+from mrfbayes.paper.claims import NOT, PARTLY, REPRODUCED, UNDECIDED, claims_markdown, judge_all
+from mrfbayes.paper.profiles import PARTS, cells_of
+from mrfbayes.paper.store import Store
+from mrfbayes.paper.summary import Results
+from mrfbayes.paper.tables import TABLES
+
+PAGE = """\
+# The simulations of Liu & Zheng, claim by claim
+
+*MLE-induced Likelihood for Markov Random Fields*, Section 3, run with the package's public interface. This page and
+everything beside it is written by `make paper` from the records in `results/`; nothing in it was typed by hand but the
+reasons. {counts}.
+
+```sh
+make paper                                    # this page, tables and figures, from the stored results
+make paper-run WORKERS=2                      # runs what is missing; stop it whenever you like, it goes on
+mrfbayes reproduce --profile standard --only PART --out paper     # one part of it
+```
+
+Parts: {parts}.
+
+Every cell (grid, n, setting, method, replication) is a pure function of its name. {done:,} of the {planned:,} cells of
+the profile `standard` are finished; [this table](tables/replications.md) says which. Errors are measured against the
+exact posterior from independent calibrated draws, corrected by their weights; its own Monte-Carlo error is a few
+thousandths of an sd, against about a hundredth for a chain of 10^6 steps on 4x4. ± is one standard error over
+replications.
+
+## Verdicts
+
+{claims}
+The printed equation (13) is upside down: it estimates the inverse of the ratio that it stands for. AuxVar here is its
+inverse.
+
+## Run times
+
+{table1}
+{table2}
+Steps a second say little where nothing is accepted, so:
+
+{efficiency}
+## Errors
+
+![Simulation 1](figures/figure1.png)
+
+![Simulation 2](figures/figure2.png)
+
+![Errors against the exact posterior on 6x6 and 8x8](figures/figure3.png)
+
+{errors}
+{studies}
+## The printed proposal
+
+{acceptance}
+## What was cut
+
+{cut}
+"""
+
+
+def page(store: Store, results: Results) -> str:
+    """The page as Markdown."""
+    planned = cells_of("standard")
+    done = sum(cell in store for cell in planned)
+    found = [finding.verdict for _, finding in judge_all(results)]
+    counts = ", ".join(
+        f"{found.count(name)} {name}" for name in (REPRODUCED, PARTLY, NOT, UNDECIDED) if found.count(name)
+    )
+    tables = {
+        name: TABLES[name](results).markdown()
+        for name in ("table1", "table2", "efficiency", "errors", "studies", "acceptance")
+    }
+    return PAGE.format(
+        counts=f"Of {len(found)} claims: {counts}",
+        parts="; ".join(f"`{part}` ({summary})" for part, summary in PARTS.items()),
+        done=done,
+        planned=len(planned),
+        claims=claims_markdown(results),
+        cut=_cut(store),
+        **tables,
+    )
+
+
+def _cut(store: Store) -> str:
+    lines = []
+    for part, summary in PARTS.items():
+        cells = cells_of("standard", [part])
+        missing = [cell for cell in cells if cell not in store]
+        if missing:
+            lines.append(f"- `{part}` ({summary}): {len(missing):,} of {len(cells):,} cells are not run yet.")
+    if not lines:
+        return "Nothing: the profile `standard` is complete.\n"
+    return "\n".join(lines) + "\n\n`make paper-run` runs exactly these; then `make paper` writes this page again.\n"

@@ -1,0 +1,196 @@
+"""Tables, figures and verdicts from results that are known in advance."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+
+from mrfbayes.paper import settings
+from mrfbayes.paper import summary as measures
+from mrfbayes.paper.claims import NOT, PARTLY, REPRODUCED, UNDECIDED, claims_markdown, judge_all, verdict
+from mrfbayes.paper.figures import FIGURES
+from mrfbayes.paper.render import write_all
+from mrfbayes.paper.store import Store
+from mrfbayes.paper.summary import Results, average
+from mrfbayes.paper.tables import TABLES, Table
+from mrfbayes.paper.tasks import Cell, Outcome
+
+P = 24
+# Known errors: (mean error in exact sds, sd ratio, seconds of 10^6 steps)
+KNOWN = {
+    "exact": (0.01, 1.0, 2.0),
+    "pseudo": (0.25, 0.8, 4.0),
+    "laplace": (0.05, 0.95, 1.0),
+    "mle-0": (0.02, 0.97, 1.0),
+    "mle-0.05": (0.02, 0.97, 1.2),
+    "mle-0.1": (0.02, 0.97, 1.2),
+    "persistent": (0.04, 1.1, 20.0),
+    "calibrated": (0.001, 1.0, 0.0),
+}
+
+
+def add(store, n, replication):
+    sd = 400_000 // n  # 4,000 and 400 millionths: errors in sds stay, those in theta shrink
+    truth = np.linspace(500_000, 800_000, P).astype(int)
+    exact = truth + sd
+    store.add(
+        Cell("4x4", n, "adapted", "reference", replication, settings.REFERENCE_PROPOSALS),
+        Outcome(
+            {"ess": 9000.0, "penalised": 0.0, "correlation": -0.01, "least_correlation": -0.2},
+            {"mean": exact.tolist(), "sd": [sd] * P, "truth": truth.tolist(), "estimate": exact.tolist()},
+        ),
+    )
+    signs = np.where(np.arange(P) % 2 == 0, 1, -1)
+    for method, (error, ratio, seconds) in KNOWN.items():
+        # Half the processor and a fifth more steps for the warm-up: what is reported is per 10^6 steps.
+        clock = 2 * seconds * (1 + settings.WARMUP_SHARE)
+        store.add(
+            Cell("4x4", n, "adapted", method, replication),
+            Outcome(
+                {"ess": 5000.0, "acceptance": 0.25},
+                {"mean": (exact + signs * round(error * sd)).tolist(), "sd": [round(ratio * sd)] * P},
+                {"prepare": 0.1, "chain": clock, "share": 0.5},
+            ),
+        )
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    with Store(tmp_path_factory.mktemp("results")) as store:
+        for n in (100, 1000):
+            for replication in range(3):
+                add(store, n, replication)
+    return store
+
+
+@pytest.fixture(scope="module")
+def results(store):
+    return Results(store)
+
+
+def rows(table):
+    return {row[0]: row[1:] for row in csv.reader(io.StringIO(table.csv()))}
+
+
+def test_table_1_has_the_papers_rows_and_its_numbers_beside_ours(results):
+    table = TABLES["table1"](results)
+    assert list(table.header) == ["", *(f"n={n} {who}" for n in ("100", "500", "1,000") for who in ("paper", "ours"))]
+    found = rows(table)
+    assert list(found)[1:11] == [
+        *("Exact-L", "Pseudo-L", "Laplace-L", "MLE-L (rho=0)", "MLE-L (rho=0.05)", "MLE-L (rho=0.1)"),
+        *("IS-Geometric*", "AuxVar*", "Exch*", "PersistMC"),
+    ]
+    assert found["Exact-L"] == ["1.19E+08", "2.00E+03", "1.24E+08", "-", "1.34E+08", "2.00E+03"]
+    assert found["PersistMC"] == ["2.83E+06", "2.00E+04", "3.33E+06", "-", "4.00E+06", "2.00E+04"]
+    assert found["AuxVar*"][1] == "-"  # nothing is made up
+
+
+def test_table_2_has_the_papers_layout(results):
+    found = [row[0] for row in TABLES["table2"](results).rows]
+    six = ["PersistMC", "Pseudo-L", "Laplace-L", "MLE-L (rho=0)", "MLE-L (rho=0.05)", "MLE-L (rho=0.1)", "Exact-L"]
+    assert found == ["6x6 grid", *six, "8x8 grid", *six]
+    assert TABLES["table2"](results).rows[10][1] == "2.25E+06"
+
+
+def test_effective_draws_are_per_processor_second(results):
+    assert rows(TABLES["efficiency"](results))["Pseudo-L"][:4] == ["25 %", "5,000", "1,250", "-"]
+
+
+def test_errors_are_those_that_were_put_in(results):
+    found = rows(TABLES["errors"](results))
+    assert found["Pseudo-L"][:3] == ["25.0 ± 0.0", "20.0 ± 0.0", "0.800 ± 0.000"]
+    assert found["4x4 grid (3, 0, 3 replications)"] == []
+    assert results.errors(measures.mean_error, "4x4", 100, "pseudo").value == pytest.approx(0.25 * 4000e-6)
+    assert results.errors(measures.mean_shift_sds, "4x4", 100, "pseudo").value == pytest.approx(0.0)
+    truth = results.errors(measures.mean_error, "4x4", 100, "exact", base="truth")
+    assert truth.value == pytest.approx(4000e-6)
+    assert truth.count == 3
+
+
+def test_other_lengths_do_not_count(store):
+    assert Results(store, steps=1000).count("4x4", 100, "exact") == 0
+
+
+def test_an_average_knows_its_error():
+    found = average([1.0, 2.0, 3.0, float("nan")])
+    assert (found.value, found.count) == (2.0, 3)
+    assert found.error == pytest.approx(1 / np.sqrt(3))
+    assert found.text(100, 1) == "200.0 ± 57.7"
+    assert average([]).text() == "-"
+    assert average([0.5]).text() == "0.50"
+
+
+def test_tables_in_three_formats():
+    table = Table("About 50 %", ["", "n_1"], [["4x4 grid"], ["MLE-L (rho=0)", "1 ± 2"]])
+    assert table.markdown().splitlines() == [
+        *("About 50 %", "", "|  | n_1 |", "| --- | ---: |", "| **4x4 grid** |  |", "| MLE-L (rho=0) | 1 ± 2 |"),
+    ]
+    assert r"MLE-L ($\rho$=0) & 1 $\pm$ 2 \\" in table.latex()
+    assert r"\caption{About 50 \%}" in table.latex()
+    assert table.csv() == ",n_1\n4x4 grid\nMLE-L (rho=0),1 ± 2\n"
+
+
+def test_verdicts_follow_from_the_numbers(results):
+    found = {claim.text: finding for claim, finding in judge_all(results)}
+    assert len(found) >= 25
+    assert found["Pseudo-L has the largest error of the sd"].verdict == REPRODUCED
+    assert "20.0 ± 0.0 % (sd ratio 0.800" in found["Pseudo-L has the largest error of the sd"].numbers
+    assert found["The copula's rho does not matter"].verdict == REPRODUCED
+    assert found["All four posterior means are close to exact, more so with n"].verdict == PARTLY
+    assert found["Pseudo-L grows with n until it is unbearable"].verdict == NOT
+    assert found["IS, AuxVar and Exch take thousands of hours"].verdict == UNDECIDED
+    assert found["Laplace-L deteriorates quickly with size"].verdict == UNDECIDED
+
+
+def test_verdicts_can_come_out_the_other_way(tmp_path):
+    """The same judges on results in which pseudolikelihood is exact and MLE-L depends on rho."""
+    with Store(tmp_path) as store:
+        add(store, 100, 0)
+        for method, ratio in (("pseudo", 1.0), ("mle-0.1", 0.5)):
+            cell = Cell("4x4", 100, "adapted", method, 0)
+            old = store.outcomes.pop(cell)
+            store.add(cell, Outcome(old.numbers, {**old.vectors, "sd": [round(4000 * ratio)] * P}, old.seconds))
+    found = {claim.text: finding.verdict for claim, finding in judge_all(Results(store))}
+    assert found["Pseudo-L has the largest error of the sd"] == NOT
+    assert found["The copula's rho does not matter"] == NOT
+
+
+def test_verdict():
+    assert [verdict(True, True), verdict(True, False), verdict(False)] == [REPRODUCED, PARTLY, NOT]
+
+
+def test_the_page_has_every_claim_and_says_what_was_cut(store, tmp_path):
+    written = write_all(store, tmp_path)
+    page = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert claims_markdown(Results(store)) in page
+    assert "cells are not run yet" in page
+    for name in ("table1.md", "table1.tex", "table1.csv", "table2.md", "figure1.png"):
+        assert any(path.name == name for path in written)
+    assert all(path.stat().st_size < 1_000_000 for path in written)
+
+
+def test_the_same_results_give_the_same_bytes(store, tmp_path):
+    first = {path.name: path.read_bytes() for path in write_all(store, tmp_path / "a")}
+    assert first == {path.name: path.read_bytes() for path in write_all(store, tmp_path / "b")}
+
+
+def test_figures_show_every_method_that_was_run(results):
+    figure = FIGURES["figure1"](results)
+    assert len(figure.axes) == 2
+    labels = figure.axes[0].get_legend_handles_labels()[1]
+    assert labels == [
+        *("Pseudo-L", "Laplace-L", "MLE-L (rho=0)", "PersistMC", "Calibrated", "Exact-L (Monte-Carlo error)"),
+    ]
+    assert FIGURES["figure2"](results) is None  # nothing was run on larger grids
+
+
+def test_committed_results_are_read_and_small():
+    from pathlib import Path
+
+    folder = Path(__file__).parents[2] / "paper" / "results"
+    found = Store(folder)
+    assert found.outcomes
+    files = list(folder.glob("*.jsonl"))
+    assert sum(file.stat().st_size for file in files) < 20_000_000
+    assert all(file.stat().st_size < 1_000_000 for file in files)

@@ -1,0 +1,66 @@
+"""The quick profile as a person runs it."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from mrfbayes.paper.profiles import cells_of
+from mrfbayes.paper.store import Store
+from mrfbayes.paper.tasks import RESOLUTION, Cell, observe, run_cell
+
+
+def reproduce(*arguments):
+    command = [sys.executable, "-c", "from mrfbayes.cli import main; main()", "reproduce", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, env=dict(os.environ))
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("quick")
+    return folder, reproduce("--profile", "quick", "--out", folder)
+
+
+def test_the_quick_profile_runs_to_its_end(quick):
+    folder, done = quick
+    assert done.returncode == 0, done.stderr
+    assert f"{len(cells_of('quick'))} cells finished" in done.stdout
+    assert (folder / "README.md").exists()
+    assert "| Exact-L | 1.19E+08 |" in (folder / "tables" / "table1.md").read_text()
+    assert set(Store(folder / "results").outcomes) == set(cells_of("quick"))
+
+
+def test_again_nothing_is_left_to_do(quick):
+    folder, _ = quick
+    before = {p.name: p.read_bytes() for p in (folder / "results").iterdir()}
+    again = reproduce("--profile", "quick", "--out", folder)
+    count = len(cells_of("quick"))
+    assert f"{count} cells, {count} of them finished before" in again.stdout
+    assert before == {p.name: p.read_bytes() for p in (folder / "results").iterdir()}
+
+
+def test_a_cell_is_a_function_of_its_name(quick):
+    folder, _ = quick
+    for method in ("exact", "reference"):
+        cell = Cell("4x4", 100, "adapted", method, 1, 400)
+        again, stored = run_cell(cell), Store(folder / "results").outcomes[cell]
+        assert again.numbers == stored.numbers
+        assert again.vectors == stored.vectors
+    truth = observe("4x4", 1)[0]
+    assert abs(truth - RESOLUTION * np.array(stored.vectors["truth"])).max() <= RESOLUTION
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--profile", "huge"), "--profile huge: choose one of quick"),
+        (("--cluster", "127.0.0.1:9"), "no Dask scheduler answers there"),
+    ],
+)
+def test_a_problem_is_one_line(tmp_path, arguments, message):
+    done = reproduce(*arguments, "--out", tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
