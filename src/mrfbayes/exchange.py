@@ -40,8 +40,11 @@ def to_datatree(posterior: Posterior) -> xr.DataTree:
     if posterior.acceptance is not None:
         statistics["acceptance"] = (("chain",), posterior.acceptance)
     chain_coordinates = {name: coordinates[name] for name in ("chain", "draw")}
+    vectors = {"mean": posterior.mean, "sd": posterior.sd}
+    if posterior.sd_error is not None:
+        vectors["sd_error"] = posterior.sd_error
     moments = xr.Dataset(
-        {"mean": (("parameter",), posterior.mean), "sd": (("parameter",), posterior.sd)},
+        {name: (("parameter",), vector) for name, vector in vectors.items()},
         coords={"parameter": coordinates["parameter"]},
     )
     tree = xr.DataTree.from_dict(
@@ -138,6 +141,7 @@ def read(path: str | PathLike[str]) -> dict[str, Any]:
         "log_likelihood": np.asarray(statistics["log_likelihood"].values),
         "mean": np.asarray(tree["moments/mean"].values),
         "sd": np.asarray(tree["moments/sd"].values),
+        "sd_error": np.asarray(tree["moments/sd_error"].values) if "sd_error" in tree["moments"] else None,
         "acceptance": np.asarray(statistics["acceptance"].values) if "acceptance" in statistics else None,
         "steps": int(tree.attrs["steps"]),
         "warmup": int(tree.attrs["warmup"]),

@@ -3,11 +3,13 @@
 Cost and memory are linear in the number of parameters. Spreads, third cumulants and mean shifts are sums over the block
 (`mrfbayes.moments.local_moments`); coins are matched order to order; normal scores are joined by Vecchia's construction
 (each given its near ones before it), which draws a joint vector in one pass. Quantiles are those of the coin by
-Cornish and Fisher's expansion in its first four cumulants.
+Cornish and Fisher's expansion in its first four cumulants. How far a block reaches is measured: one step more is taken
+where it changes the spreads of some parameters by more than `WORTHWHILE` on average.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,13 +17,17 @@ import numpy as np
 
 from mrfbayes.coins import Coins, match
 from mrfbayes.data.counts import Statistics
+from mrfbayes.errors import CostError
 from mrfbayes.estimate import estimate
 from mrfbayes.model.field import Model
-from mrfbayes.moments import local_blocks, local_moments, particles_at, planes_of
+from mrfbayes.moments import Blocks, LocalInformation, in_threads, local_blocks, local_moments, particles_at, planes_of
 from mrfbayes.priors import Prior
 from mrfbayes.streams import child, kernel_state
 
-LEAST_PARTICLES, MOST_PARTICLES, SWEEPS, DISTANCE = 1_024, 16_384, 60, 2
+LEAST_PARTICLES, MOST_PARTICLES, SWEEPS = 1_024, 16_384, 60
+NEAR, FAR = 2, 3  # steps that a block reaches
+WORTHWHILE = 0.002  # of an sd, on average: what a step further must add to be taken
+PROBES = 400  # parameters on which that is measured
 PLANE_BITS = 2**31  # of the particles' statistics, 256 MiB
 _POINTS = 16
 
@@ -70,25 +76,77 @@ class LocalCalibration:
 
     coins: Coins
     expansion: Expansion
-    weight_offset: np.ndarray
-    source: np.ndarray
-    weight: np.ndarray
-    residual: np.ndarray
+    sd_error: np.ndarray | None  # None where moments are exact
+    joint: Regressions
     details: dict[str, Any]
     warnings: tuple[str, ...]
 
-    def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
-        """(n, p) joint draws of theta."""
+    def stream(self, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
+        """Joint draws (p,) of theta, one at a time."""
         from mrfbayes.kernels.vecchia import draw_scores
 
         state = kernel_state(seed, "local")
-        p = self.residual.size
-        theta, scores = np.empty((n, p)), np.empty(p)
-        with np.errstate(over="ignore"):
-            for row in theta:
-                draw_scores(self.weight_offset, self.source, self.weight, self.residual, state, scores)
-                row[:] = 1.0 / (1.0 + np.exp(-self.expansion.quantiles(scores)))
+        scores = np.empty(self.joint.residual.size)
+        for _ in range(n):
+            with np.errstate(over="ignore"):
+                draw_scores(*self.joint.arrays, state, scores)
+                theta = 1.0 / (1.0 + np.exp(-self.expansion.quantiles(scores)))
+            yield theta
+
+    def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
+        """(n, p) joint draws of theta."""
+        theta = np.empty((n, self.joint.residual.size))
+        for row, drawn in zip(theta, self.stream(n, seed), strict=True):
+            row[:] = drawn
         return theta
+
+    def quantile(self, probability: float) -> np.ndarray:
+        """Quantiles (p,) of theta."""
+        from scipy.special import ndtri
+
+        return np.asarray(1.0 / (1.0 + np.exp(-self.expansion.quantiles(float(ndtri(probability))))))
+
+
+@dataclass(frozen=True)
+class Regressions:
+    """Each normal score given some before it: a sparse factor of their precision.
+
+    Attributes
+    ----------
+    offset : (p + 1,) into the two that follow
+    source, weight : the scores that each is regressed on, and with what weights
+    residual : (p,) sd of what is left
+    dropped : regressions that would have left no variance
+    """
+
+    offset: np.ndarray
+    source: np.ndarray
+    weight: np.ndarray
+    residual: np.ndarray
+    dropped: int
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """As the kernel takes them."""
+        return self.offset, self.source, self.weight, self.residual
+
+    @classmethod
+    def of(cls, blocks: Blocks, spread: np.ndarray, threads: int) -> Regressions:
+        """From rows of S within blocks; correlations of two that share no block are small, and taken as zero."""
+        from mrfbayes.kernels.vecchia import conditionals, count_earlier
+
+        p = blocks.offset.size - 1
+        counts = np.empty(p, dtype=np.int64)
+        count_earlier(blocks.offset, blocks.member, counts)
+        offset = np.concatenate([[0], np.cumsum(counts)])
+        source, weight = np.zeros(int(offset[-1]), dtype=np.int32), np.zeros(int(offset[-1]))
+        residual = np.empty(p)
+
+        def run(first: int, last: int) -> int:
+            where = (blocks.offset, blocks.member, spread, first, last)
+            return int(conditionals(*where, offset, source, weight, residual))
+
+        return cls(offset, source, weight, residual, sum(in_threads(run, p, threads)))
 
 
 def calibrate_locally(
@@ -104,34 +162,53 @@ def calibrate_locally(
     found = estimate(model, statistics, "pcd", rng=child(seed, "mode"), prior=prior, progress=progress)
     w, n = np.asarray(found.log_odds, dtype=float), statistics.n
     count = particles or min(max(int(PLANE_BITS / w.size) // 64 * 64, LEAST_PARTICLES), MOST_PARTICLES)
-    chains = particles_at(model, w, count, SWEEPS, child(seed, "particles"), statistics)
-    planes = planes_of(model, chains)
-    blocks = local_blocks(model, DISTANCE)
+    planes = planes_of(model, particles_at(model, w, count, SWEEPS, child(seed, "particles"), statistics))
     gradient = prior.gradient_w(w)
     expected = np.clip((statistics.counts + gradient) / n, 1e-9, 1 - 1e-9)  # at the mode
-    moments = local_moments(planes, blocks, n, expected * (1 - expected), -prior.hessian_w(w), threads)
-    cube, shift = _prior_part(prior, w, moments.spread, moments.variance, blocks.offset, blocks.member)
+    known, curvature = expected * (1 - expected), -prior.hessian_w(w)
+    distance, gain = choose_distance(model, LocalInformation(planes, n, known, curvature))
+    blocks = local_blocks(model, distance)
+    moments = local_moments(planes, blocks, n, known, curvature, threads)
+    cube, shift = prior_part(prior, w, moments.spread, moments.variance, blocks.offset, blocks.member)
     third = -n * moments.third.cube + cube
     coins = match(w, moments.variance, third, 0.5 * (-n * moments.third.mixed + shift))
-    weight_offset, source, weight, residual, cut = _regressions(model, blocks, moments.spread)
+    joint = Regressions.of(blocks, moments.spread, threads)
+    sd_error = moments.variance_error / 2
     details = {
         "calibration": "order",
         "moments": "local",
         "particles": count,
         "sweeps": SWEEPS,
-        "distance": DISTANCE,
+        "distance": distance,
+        "distance_gain": gain,
         "clipped": coins.clipped,
-        "sd_noise": moments.variance_error / 2,
+        "sd_noise": float(np.sqrt(np.mean(sd_error**2))),
         "mode_error": _mode_error(found, moments.variance),
         "indefinite_blocks": moments.indefinite,
-        "cut_regressions": cut,
+        "cut_regressions": joint.dropped,
     }
     warnings = list(found.warnings)
     if coins.clipped:
         warnings.append(f"{coins.clipped} of {w.size} coins are less skewed than the posterior to third order.")
-    return LocalCalibration(
-        coins, Expansion.of(coins), weight_offset, source, weight, residual, details, tuple(warnings)
-    )
+    return LocalCalibration(coins, Expansion.of(coins), sd_error, joint, details, tuple(warnings))
+
+
+def choose_distance(model: Model, information: LocalInformation) -> tuple[int, float]:
+    """How far blocks reach, and by what share the sds of some parameters grow where blocks reach a step further.
+
+    A block that is too small leaves out regressors, so that its spreads are too small: their average growth tells how
+    much is missing, and what still further steps would add is less.
+    """
+    p = model.n_parameters
+    chosen = np.arange(0, p, -(-p // PROBES))
+    near = local_blocks(model, NEAR, chosen)
+    try:
+        far = local_blocks(model, FAR, chosen)
+    except CostError:
+        return NEAR, float("nan")
+    variances = [information.invert(blocks)[0][blocks.offset[:-1]] for blocks in (near, far)]
+    gain = float(np.mean(np.sqrt(variances[1] / variances[0]))) - 1
+    return (FAR if gain > WORTHWHILE else NEAR), gain
 
 
 def _mode_error(found: Any, variance: np.ndarray) -> float:
@@ -141,29 +218,12 @@ def _mode_error(found: Any, variance: np.ndarray) -> float:
     return float(np.sqrt(np.mean(np.square(found.standard_error) / variance)))
 
 
-def _prior_part(
+def prior_part(
     prior: Prior, w: np.ndarray, spread: np.ndarray, variance: np.ndarray, offset: np.ndarray, member: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
+    """What the prior adds to third cumulants and to (twice) the mean shifts, within blocks."""
     from mrfbayes.kernels.vecchia import local_third
 
     cube, shift = np.empty_like(w), np.empty_like(w)
     local_third(offset, member, spread, np.ascontiguousarray(variance), prior.third_w(w), cube, shift)
     return cube, shift
-
-
-def _regressions(
-    model: Model, blocks: Any, spread: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int]:
-    from mrfbayes.kernels.vecchia import conditionals
-
-    near = blocks  # correlations of two that are in no common block are small, and taken as zero
-    owner = np.repeat(np.arange(model.n_parameters), np.diff(near.offset))
-    counts = np.minimum(np.bincount(owner[near.member < owner], minlength=model.n_parameters), 32)
-    weight_offset = np.concatenate([[0], np.cumsum(counts)])
-    source = np.zeros(int(weight_offset[-1]), dtype=np.int64)
-    weight = np.zeros(source.size)
-    residual = np.empty(model.n_parameters)
-    cut = conditionals(
-        blocks.offset, blocks.member, spread, near.offset, near.member, weight_offset, source, weight, residual
-    )
-    return weight_offset, source, weight, residual, int(cut)

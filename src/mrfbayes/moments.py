@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 LARGEST_BLOCK = 400
 MAX_DENSE = 2_000  # parameters, for full covariances
+WINDOWS = 4_096, 32_768  # least and most parameters whose third-order sums are made at once
+NOISE_SAMPLE = 20_000  # parameters whose spread is compared between two halves of the particles
 
 
 def row_statistics(model: Model, rows: np.ndarray) -> np.ndarray:
@@ -141,10 +143,11 @@ class Blocks:
         return int(np.diff(self.offset).max(initial=1))
 
 
-def local_blocks(model: Model, distance: int = 2) -> Blocks:
+def local_blocks(model: Model, distance: int = 2, chosen: np.ndarray | None = None) -> Blocks:
     """Parameters within ``distance`` steps of each; one step apart are those that share a variable.
 
-    Inside a grid of agreement coins a block has 7, 23, 47 edges at distance 1, 2, 3.
+    Inside a grid of agreement coins a block has 7, 23, 47 edges at distance 1, 2, 3. With ``chosen``, blocks of these
+    parameters alone.
     """
     from mrfbayes.kernels.local import fill_blocks
 
@@ -156,14 +159,15 @@ def local_blocks(model: Model, distance: int = 2) -> Blocks:
     order = np.argsort(ends, kind="stable")
     offset = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=model.n_nodes))])
     parameter = np.ascontiguousarray(owner[order])
-    block_offset = np.zeros(model.n_parameters + 1, dtype=np.int64)
-    arguments = (scope, offset, parameter, int(distance), LARGEST_BLOCK, block_offset)
-    if not fill_blocks(*arguments, np.zeros(0, dtype=np.int64)):
+    chosen = np.arange(model.n_parameters) if chosen is None else np.ascontiguousarray(chosen, dtype=np.int64)
+    block_offset = np.zeros(chosen.size + 1, dtype=np.int64)
+    arguments = (scope, offset, parameter, int(distance), LARGEST_BLOCK, chosen, block_offset)
+    if not fill_blocks(*arguments, np.zeros(0, dtype=np.int32)):
         raise CostError(
             f"blocks at distance {distance} have more than {LARGEST_BLOCK} parameters on this graph: use a smaller "
             "distance."
         )
-    member = np.empty(int(block_offset[-1]), dtype=np.int64)
+    member = np.empty(int(block_offset[-1]), dtype=np.int32)
     fill_blocks(*arguments, member)
     return Blocks(block_offset, member)
 
@@ -232,7 +236,8 @@ class LocalMoments:
     blocks : the parameters near each
     spread : row j of S within the block of j, at ``blocks.offset[j]:blocks.offset[j+1]``
     variance : (p,) S_jj
-    variance_error : rms relative Monte-Carlo error of the variances, from two halves of the particles
+    variance_error : (p,) relative Monte-Carlo standard error of each variance; its scale is what two halves of the
+        particles show, its pattern that of the errors of E[P_j^2]
     third : E[P_j^3] and E[Q_j P_j], Q_j being the part of Q inside the block (all of Q would drown in noise)
     indefinite : number of blocks whose estimated information was not positive definite, taken as diagonal
     """
@@ -240,9 +245,45 @@ class LocalMoments:
     blocks: Blocks
     spread: np.ndarray
     variance: np.ndarray
-    variance_error: float
+    variance_error: np.ndarray
     third: ThirdOrder
     indefinite: int
+
+
+class LocalInformation:
+    """The information of n observations within blocks, from independent particles at the mode.
+
+    Parameters
+    ----------
+    planes : (p, n_words) statistics of the particles (`statistic_planes`, `row_planes`)
+    n : number of observations
+    variance : (p,) Var[s_j] at the mode: known, since the mean of s there is the observed one plus the prior's
+        gradient over n
+    prior_curvature : (p,) minus the second derivatives of the log prior along each coordinate
+    """
+
+    def __init__(
+        self, planes: np.ndarray, n: float, variance: np.ndarray, prior_curvature: np.ndarray | float, threads: int = 1
+    ) -> None:
+        self.planes, self.n, self.threads = planes, float(n), threads
+        self.prior = np.ascontiguousarray(np.broadcast_to(np.asarray(prior_curvature, dtype=float), (len(planes),)))
+        self.variance = np.ascontiguousarray(variance, dtype=float)
+
+    def invert(self, blocks: Blocks, words: slice = slice(None)) -> tuple[np.ndarray, int]:
+        """Rows of S within ``blocks``, from some of the particles; and how many blocks were not definite."""
+        from mrfbayes.kernels import local
+
+        part = np.ascontiguousarray(self.planes[:, words])
+        means = np.empty(len(part))
+        local.plane_means(part, means)
+        spread = np.empty(blocks.member.size)
+
+        def run(first: int, last: int) -> int:
+            scale = (self.variance, self.n, self.prior)
+            where = (blocks.offset, blocks.member, blocks.largest, first, last)
+            return int(local.local_spread(part, means, *scale, *where, spread))
+
+        return spread, sum(in_threads(run, blocks.offset.size - 1, self.threads))
 
 
 def local_moments(
@@ -257,91 +298,84 @@ def local_moments(
 
     Parameters
     ----------
-    planes : (p, n_words) statistics of the particles (`statistic_planes`, `row_planes`)
     blocks : from `local_blocks`
-    n : number of observations
-    variance : (p,) Var[s_j] at the mode: known, since the mean of s there is the observed one plus the prior's
-        gradient over n
-    prior_curvature : (p,) minus the second derivatives of the log prior along each coordinate
+    planes, n, variance, prior_curvature : see `LocalInformation`
     """
-    from mrfbayes.kernels import local
-
-    p = len(planes)
-    prior = np.ascontiguousarray(np.broadcast_to(np.asarray(prior_curvature, dtype=float), (p,)))
-    variance = np.ascontiguousarray(variance, dtype=float)
-
-    def spread_of(part: np.ndarray) -> tuple[np.ndarray, int]:
-        part = np.ascontiguousarray(part)
-        means = np.empty(p)
-        local.plane_means(part, means)
-        spread = np.empty(blocks.member.size)
-
-        def run(first: int, last: int) -> int:
-            return int(
-                local.local_spread(
-                    part,
-                    means,
-                    variance,
-                    float(n),
-                    prior,
-                    blocks.offset,
-                    blocks.member,
-                    blocks.largest,
-                    first,
-                    last,
-                    spread,
-                )
-            )
-
-        return spread, sum(_spread_out(run, p, threads))
-
-    spread, indefinite = spread_of(planes)
+    information = LocalInformation(planes, n, variance, prior_curvature, threads)
+    spread, indefinite = information.invert(blocks)
     own = spread[blocks.offset[:-1]]
-    error = 0.0
+    third, square_error = _local_third(planes, blocks, spread, threads)
+    error = n * square_error / own
     half = planes.shape[1] // 2
-    if half:
-        parts = planes[:, :half], planes[:, half : 2 * half]
-        first, second = (spread_of(part)[0][blocks.offset[:-1]] for part in parts)
-        error = float(np.sqrt(np.mean(((first - second) / own) ** 2))) / 2
-    return LocalMoments(blocks, spread, own, error, _local_third(planes, blocks, spread, threads), indefinite)
+    if half and error.any():
+        some = _some_blocks(blocks, NOISE_SAMPLE)
+        parts = slice(0, half), slice(half, 2 * half)
+        first, second = (information.invert(some, part)[0][some.offset[:-1]] for part in parts)
+        # Variances are known, which takes noise from the small end: the halves tell how much is left.
+        shown = float(np.sqrt(np.mean(((first - second) / (first + second)) ** 2)))
+        error *= shown / float(np.sqrt(np.mean(error**2)))
+    return LocalMoments(blocks, spread, own, error, third, indefinite)
 
 
-def _local_third(planes: np.ndarray, blocks: Blocks, spread: np.ndarray, threads: int) -> ThirdOrder:
+def _some_blocks(blocks: Blocks, most: int) -> Blocks:
+    """Every k-th block, so that there are at most ``most``."""
+    size = np.diff(blocks.offset)
+    chosen = np.arange(0, size.size, -(-size.size // most))
+    offset = np.concatenate([[0], np.cumsum(size[chosen])])
+    place = np.arange(int(offset[-1])) - np.repeat(offset[:-1] - blocks.offset[chosen], size[chosen])
+    return Blocks(offset, blocks.member[place])
+
+
+def _local_third(planes: np.ndarray, blocks: Blocks, spread: np.ndarray, threads: int) -> tuple[ThirdOrder, np.ndarray]:
+    """Third-order sums, and the standard errors (p,) of E[P_j^2]."""
     from mrfbayes.kernels import local
 
     p, n_words = planes.shape
     means = np.empty(p)
     local.plane_means(planes, means)
-    projection = np.empty((p, local.LANES), dtype=np.float32)
-    product = np.empty_like(projection)
-    sums = np.zeros((p, 7))
-    for word, lane in _lanes(n_words, local.LANES):
+    sums = np.zeros((p, 8))
 
-        def project(first: int, last: int, word: int = word, lane: int = lane) -> None:
-            local.local_projection(
-                planes, means, blocks.offset, blocks.member, spread, word, lane, first, last, projection, product
-            )
+    def add(reach: tuple[int, ...]) -> None:
+        local.local_third(planes, means, blocks.offset, blocks.member, spread, reach, sums)
 
-        def add(first: int, last: int) -> None:
-            local.local_third(blocks.offset, blocks.member, first, last, projection, product, sums)
-
-        _spread_out(project, p, threads)
-        _spread_out(add, p, threads)
+    windows = list(_windows(blocks))
+    if threads <= 1 or len(windows) < 2:
+        for window in windows:
+            add(window)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(add, windows))
     n_particles = 64 * n_words
-    cube, cube_square, mixed, mixed_square, q, q_square_p, p_square = (sums / n_particles).T.copy()
+    cube, cube_square, mixed, mixed_square, q, q_square_p, p_square, p_fourth = (sums / n_particles).T.copy()
     # P has mean zero among the particles, so the error of E[QP] is that of E[(Q - E[Q])P], which is much less noisy.
     scatter = mixed_square - 2 * q * q_square_p + q**2 * p_square - mixed**2
-    errors = [np.sqrt(np.maximum(v, 0.0) / n_particles) for v in (cube_square - cube**2, scatter)]
-    return ThirdOrder(cube, mixed, errors[0], errors[1])
+    errors = [
+        np.sqrt(np.maximum(v, 0.0) / n_particles) for v in (cube_square - cube**2, scatter, p_fourth - p_square**2)
+    ]
+    return ThirdOrder(cube, mixed, errors[0], errors[1]), errors[2]
 
 
-def _lanes(n_words: int, width: int) -> Iterator[tuple[int, int]]:
-    for word in range(n_words):
-        for lane in range(0, 64, width):
-            yield word, lane
+def _windows(blocks: Blocks) -> Iterator[tuple[int, ...]]:
+    """Ranges of parameters to go through at once: each with the range of its blocks, and of the blocks of those.
+
+    Numbers of near parameters are near on grids and strips, so that a window's work fits into the cache; where they are
+    not, there is one window.
+    """
+    p = blocks.offset.size - 1
+    lowest = np.minimum.reduceat(blocks.member, blocks.offset[:-1])
+    highest = np.maximum.reduceat(blocks.member, blocks.offset[:-1]) + 1
+    found = []
+    size = int(np.clip(p // 16, *WINDOWS))
+    for first in range(0, p, size):
+        last = min(first + size, p)
+        low, high = int(lowest[first:last].min()), int(highest[first:last].max())
+        found.append((first, last, low, high, int(lowest[low:high].min()), int(highest[low:high].max())))
+    if sum(window[5] - window[4] for window in found) > 4 * p:
+        found = [(0, p, 0, p, 0, p)]
+    yield from found
 
 
-def _spread_out(run: Callable[[int, int], Any], count: int, threads: int) -> list[Any]:
+def in_threads(run: Callable[[int, int], Any], count: int, threads: int) -> list[Any]:
     """``run(first, last)`` over contiguous ranges of 0 .. count, one thread each."""
     if threads <= 1 or count < 2 * threads:
         return [run(0, count)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -11,11 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mrfbayes import diagnostics
+from mrfbayes.errors import InputError
 from mrfbayes.model.field import Model
+from mrfbayes.streams import Seed, child, seed_sequence
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+
+
+MANY = 10_000  # parameters past which independent draws are not examined for convergence
+STREAM_BYTES = 2**24  # of draws that are made at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +38,7 @@ class Posterior:
     settings : every setting of the run, the seed among them
     warnings : what the reader has to know
     partial : whether the run was stopped before its end
+    sd_error : (p,) relative Monte-Carlo standard error of the sds where they come from particles, else None
     """
 
     model: Model
@@ -55,7 +62,11 @@ class Posterior:
     warnings: tuple[str, ...] = ()
     partial: bool = False
     details: Mapping[str, Any] = field(default_factory=dict)
-    problem: Any = field(default=None, repr=False)  # model, data and prior, for what is computed later; not saved
+    sd_error: np.ndarray | None = None
+    # Not saved, for what is computed later: model, data and prior; (n, seed) -> draws (n, p); probability -> (p,)
+    problem: Any = field(default=None, repr=False)
+    draw: Callable[[int, np.random.SeedSequence], np.ndarray] | None = field(default=None, repr=False)
+    quantile: Callable[[float], np.ndarray] | None = field(default=None, repr=False)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -88,24 +99,44 @@ class Posterior:
         return diagnostics.mcse_mean(self.draws)
 
     def summary(self, interval: float = 0.9) -> pd.DataFrame:
-        """A row per parameter: mean, sd, equal-tailed interval, Monte-Carlo error, effective sizes, R-hat."""
+        """A row per parameter: mean, sd, equal-tailed interval, Monte-Carlo errors, effective sizes, R-hat.
+
+        ``mcse_sd`` is there where sds come from particles. Many thousand parameters drawn independently have no
+        effective sizes and R-hat: there is no chain.
+        """
         import pandas as pd
 
         low, high = (1 - interval) / 2, (1 + interval) / 2
-        quantiles = np.quantile(self.draws, [low, high], axis=(0, 1))
-        return pd.DataFrame(
-            {
-                "mean": self.mean,
-                "sd": self.sd,
-                f"q{100 * low:g}": quantiles[0],
-                f"q{100 * high:g}": quantiles[1],
-                "mcse_mean": self.mcse,
-                "ess_bulk": self.ess,
-                "ess_tail": self.ess_tail,
-                "r_hat": self.r_hat,
-            },
-            index=pd.Index(self.parameters, name="parameter"),
-        )
+        if self.quantile is not None:  # in closed form, whatever the number of draws
+            quantiles = np.stack([self.quantile(low), self.quantile(high)])
+        else:
+            quantiles = np.quantile(self.draws, [low, high], axis=(0, 1))
+        columns = {
+            "mean": self.mean,
+            "sd": self.sd,
+            f"q{100 * low:g}": quantiles[0],
+            f"q{100 * high:g}": quantiles[1],
+        }
+        if self.sd_error is not None:
+            columns["mcse_sd"] = self.sd * self.sd_error
+        if self.engine != "direct" or self.model.n_parameters <= MANY:
+            columns |= {"mcse_mean": self.mcse, "ess_bulk": self.ess, "ess_tail": self.ess_tail, "r_hat": self.r_hat}
+        return pd.DataFrame(columns, index=pd.Index(self.parameters, name="parameter"))
+
+    def stream(self, n: int, rng: Seed | None = 0) -> Iterator[np.ndarray]:
+        """Further independent joint draws (p,) of theta, one at a time: for more draws than fit into memory.
+
+        For methods that draw without a chain, while the posterior that `sample` returned is at hand (not after `load`).
+        """
+        if self.draw is None:
+            raise InputError(
+                f"{self.label} by engine {self.engine!r} has no independent draws to stream: use the draws that are "
+                "kept, or method='calibrated' or 'mle'."
+            )
+        seed = seed_sequence(rng)
+        size = max(1, STREAM_BYTES // (8 * max(self.model.n_parameters, 1)))
+        for first in range(0, n, size):
+            yield from self.draw(min(size, n - first), child(seed, "stream", first))
 
     def edges(self) -> pd.DataFrame:
         """A row per edge: posterior mean and sd of theta, and what the data say about its presence and sign.

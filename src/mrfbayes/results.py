@@ -134,7 +134,10 @@ def direct_posterior(
         n=problem.statistics.n,
         warnings=tuple(dict.fromkeys(found)),
         details=dict(prepared.details),
+        sd_error=prepared.sd_error,
         problem=problem,
+        draw=prepared.draw,
+        quantile=prepared.quantile,
     )
 
 

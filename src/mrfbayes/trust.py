@@ -16,6 +16,7 @@ import numpy as np
 
 from mrfbayes.copula import theta_moments
 from mrfbayes.data.counts import Statistics, count
+from mrfbayes.data.patterns import column_bytes
 from mrfbayes.errors import CostError, InputError
 from mrfbayes.independence import make_proposal
 from mrfbayes.methods import method_row
@@ -27,6 +28,7 @@ from mrfbayes.streams import child, generator
 SUB_FIELDS = 4
 SUB_NODES = 12
 DRAWS = 20_000
+MOST_ROWS = 100_000  # that sub-fields are given where not all were kept
 MARGIN = 2.0  # sub-fields have fewer loops than the field
 DOUBTFUL = 0.2  # of an sd
 
@@ -74,8 +76,7 @@ def assess(problem: Problem, details: Mapping[str, Any]) -> Trust:
 
 def coin_errors(problem: Problem) -> list[tuple[float, float]]:
     """Average error of mean and sd of calibrated coins on small pieces of the field, against the exact posterior."""
-    rows = problem.statistics.rows
-    if not len(rows):
+    if not problem.statistics.n_rows:
         return []
     pick = generator(problem.seed, "sub-fields")
     errors = []
@@ -84,9 +85,7 @@ def coin_errors(problem: Problem) -> list[tuple[float, float]]:
         model = sub_field(problem.model, nodes)
         if model is None:
             continue
-        size = int(min(problem.statistics.n, 100_000))
-        data = rows if size == len(rows) else rows[pick.integers(len(rows), size=size)]
-        statistics = _count(model, data[:, nodes])
+        statistics = _count(model, *_observations(problem.statistics, nodes, pick))
         own = Problem(model, statistics, Prior(model, "uniform"), child(problem.seed, "sub-field", number))
         try:
             proposal = make_proposal(own, method_row("exact").prepare(own), DRAWS)
@@ -101,10 +100,24 @@ def coin_errors(problem: Problem) -> list[tuple[float, float]]:
     return errors
 
 
-def _count(model: Model, data: np.ndarray) -> Statistics:
+def _observations(
+    statistics: Statistics, nodes: np.ndarray, pick: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """What was observed at ``nodes``: all of it where it was kept, else drawn from the rows that were; and weights."""
+    chunks = statistics.chunks
+    if chunks is not None:
+        data = np.concatenate([column_bytes(chunk, nodes) for chunk in chunks], axis=1).T
+        weighted = any(chunk.weight.size for chunk in chunks)
+        weights = [chunk.weight if chunk.weight.size else np.ones(chunk.n) for chunk in chunks]
+        return np.ascontiguousarray(data), np.concatenate(weights) if weighted else None
+    rows = statistics.rows
+    return rows[pick.integers(len(rows), size=int(min(statistics.n, MOST_ROWS)))][:, nodes], None
+
+
+def _count(model: Model, data: np.ndarray, weights: np.ndarray | None) -> Statistics:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what there is to say about the data has been said of all of them
-        return count(model, data)
+        return count(model, data, weights=weights)
 
 
 def ball(model: Model, start: int, size: int) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 from mrfbayes.kernels.bitgibbs_block import popcount
 from mrfbayes.kernels.jit import kernel
 
-LANES = 16  # particles whose P and (s - mean) P are held at once for all parameters
+LANES = 64  # particles whose P and (s - mean) P are held at once: one word
 _ONE = np.uint64(1)
 
 
@@ -45,23 +45,22 @@ def near_parameters(scope, offset, parameter, distance, j, block, stamp):
 
 
 @kernel
-def fill_blocks(scope, offset, parameter, distance, largest, block_offset, member):
-    """Blocks of all parameters one after the other; with an empty ``member`` only ``block_offset`` (p + 1,) is filled.
+def fill_blocks(scope, offset, parameter, distance, largest, chosen, block_offset, member):
+    """Blocks of the parameters ``chosen`` in turn; with an empty ``member`` only ``block_offset`` is filled.
 
     Returns False where a block would have more than ``largest`` members.
     """
-    p = scope.shape[0]
-    stamp = np.full(p, -1, dtype=np.int64)
+    stamp = np.full(scope.shape[0], -1, dtype=np.int64)
     block = np.empty(largest, dtype=np.int64)
-    for j in range(p):
-        size = near_parameters(scope, offset, parameter, distance, j, block, stamp)
+    for row in range(chosen.size):
+        size = near_parameters(scope, offset, parameter, distance, chosen[row], block, stamp)
         if size < 0:
             return False
         if member.size:
             for k in range(size):
-                member[block_offset[j] + k] = block[k]
+                member[block_offset[row] + k] = block[k]
         else:
-            block_offset[j + 1] = block_offset[j] + size
+            block_offset[row + 1] = block_offset[row] + size
     return True
 
 
@@ -104,7 +103,7 @@ def _first_column_of_inverse(matrix, k, column):
 
 @kernel
 def local_spread(planes, means, variance, n, prior, block_offset, member, largest, first, last, spread):
-    """Row j of the inverse information within the block of j, for j in first .. last, into ``spread``.
+    """Row j of the inverse information within block j, for blocks first .. last, into ``spread``.
 
     The information is n Cov[s] plus ``prior`` (p,) on the diagonal. Correlations come from the particles, variances are
     known (``variance`` (p,)). A regression of s_j on k others finds a share k/N of its variance by chance: R^2 is
@@ -144,46 +143,82 @@ def local_spread(planes, means, variance, n, prior, block_offset, member, larges
     return failed
 
 
-@kernel
-def local_projection(planes, means, block_offset, member, spread, word, lane, first, last, projection, product):
-    """P_j = sum over its block of S_jb (s_b - mean_b), and (s_j - mean_j) P_j, for `LANES` particles: (p, LANES)."""
-    shift = np.uint64(lane)
-    for j in range(first, last):
+@kernel(fastmath={"contract"})
+def _centre(planes, means, word, low, centred):
+    """s - mean of the 64 particles of a word, for parameters from ``low`` on: (rows, LANES)."""
+    for a in range(centred.shape[0]):
+        bits = planes[low + a, word]
+        mean = np.float32(means[low + a])
+        row = centred[a]
         for i in range(LANES):
-            projection[j, i] = 0.0
+            row[i] = np.float32((bits >> np.uint64(i)) & _ONE) - mean
+
+
+@kernel(fastmath={"contract"})
+def _project(centred, low, block_offset, member, spread, first, projection):
+    """P_j = sum over its block of S_jb (s_b - mean_b), for parameters from ``first`` on: (rows, LANES)."""
+    total = np.empty(LANES, dtype=np.float32)
+    for a in range(projection.shape[0]):
+        j = first + a
+        total[:] = np.float32(0.0)
         for position in range(block_offset[j], block_offset[j + 1]):
-            b = member[position]
-            bits = planes[b, word] >> shift
+            row = centred[member[position] - low]
             weight = np.float32(spread[position])
-            base = np.float32(-means[b]) * weight
-            for i in range(LANES):
-                projection[j, i] += base + weight * np.float32((bits >> np.uint64(i)) & _ONE)
-        bits = planes[j, word] >> shift
-        for i in range(LANES):
-            centred = np.float32((bits >> np.uint64(i)) & _ONE) - np.float32(means[j])
-            product[j, i] = centred * projection[j, i]
+            for i in range(LANES):  # a whole word, so that looking whether arrays overlap costs little
+                total[i] += weight * row[i]
+        projection[a, :] = total
 
 
-@kernel
-def local_third(block_offset, member, first, last, projection, product, sums):
-    """Add to ``sums`` (p, 7), where Q_j sums (s_a - mean_a) P_a over the block of j:
-
-    P_j^3, P_j^6, Q_j P_j, (Q_j P_j)^2, Q_j, Q_j P_j^2, P_j^2.
-    """
+@kernel(fastmath={"contract", "reassoc", "nsz"})
+def _add_third(product, low, block_offset, member, projection, low_projection, first, last, sums):
     total = np.empty(LANES, dtype=np.float32)
     for j in range(first, last):
         total[:] = np.float32(0.0)
         for position in range(block_offset[j], block_offset[j + 1]):
-            a = member[position]
+            row = product[member[position] - low]
             for i in range(LANES):
-                total[i] += product[a, i]
-        for i in range(LANES):
-            here = np.float64(projection[j, i])
-            cube, mixed = here * here * here, total[i] * here
-            sums[j, 0] += cube
-            sums[j, 1] += cube * cube
-            sums[j, 2] += mixed
-            sums[j, 3] += mixed * mixed
-            sums[j, 4] += total[i]
-            sums[j, 5] += mixed * here
-            sums[j, 6] += here * here
+                total[i] += row[i]
+        own = projection[j - low_projection]
+        zero = np.float32(0.0)
+        p2, p3, p4, p6, q, qp, qp2, qqpp = zero, zero, zero, zero, zero, zero, zero, zero
+        for i in range(LANES):  # in single precision within a word
+            here, beside = own[i], total[i]
+            square, mixed = here * here, here * beside
+            cube = square * here
+            p2 += square
+            p3 += cube
+            p4 += square * square
+            p6 += cube * cube
+            q += beside
+            qp += mixed
+            qp2 += mixed * here
+            qqpp += mixed * mixed
+        sums[j, 0] += p3
+        sums[j, 1] += p6
+        sums[j, 2] += qp
+        sums[j, 3] += qqpp
+        sums[j, 4] += q
+        sums[j, 5] += qp2
+        sums[j, 6] += p2
+        sums[j, 7] += p4
+
+
+@kernel
+def local_third(planes, means, block_offset, member, spread, reach, sums):
+    """Add to rows first .. last of ``sums`` (p, 8), where Q_j sums (s_a - mean_a) P_a over the block of j:
+
+    P_j^3, P_j^6, Q_j P_j, (Q_j P_j)^2, Q_j, Q_j P_j^2, P_j^2, P_j^4.
+
+    ``reach`` holds first, last, the range of their blocks, and the range of the blocks of those.
+    """
+    first, last, low, high, lowest, highest = reach
+    centred = np.empty((highest - lowest, LANES), dtype=np.float32)
+    projection = np.empty((high - low, LANES), dtype=np.float32)
+    for word in range(planes.shape[1]):
+        _centre(planes, means, word, lowest, centred)
+        _project(centred, lowest, block_offset, member, spread, low, projection)
+        for a in range(high - low):  # (s - mean) P in place of s - mean
+            row, own = centred[low - lowest + a], projection[a]
+            for i in range(LANES):
+                row[i] *= own[i]
+        _add_third(centred, lowest, block_offset, member, projection, low, first, last, sums)

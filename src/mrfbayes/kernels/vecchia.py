@@ -9,6 +9,8 @@ import numpy as np
 from mrfbayes.kernels.jit import kernel
 from mrfbayes.kernels.random import normal
 
+MOST_EARLIER = 32  # normals that one is regressed on
+
 
 @kernel
 def _lookup(offset, member, spread, a, b):
@@ -20,23 +22,32 @@ def _lookup(offset, member, spread, a, b):
 
 
 @kernel
-def conditionals(offset, member, spread, near_offset, near_member, weight_offset, source, weight, residual):
-    """Regression of each normal on those of its near ones that come before it; returns how many had to be cut short.
+def count_earlier(offset, member, counts):
+    """How many of the block of each j come before it, at most `MOST_EARLIER`."""
+    for j in range(counts.size):
+        counts[j] = 0
+        for k in range(offset[j], offset[j + 1]):
+            if member[k] < j and counts[j] < MOST_EARLIER:
+                counts[j] += 1
+
+
+@kernel
+def conditionals(offset, member, spread, first, last, weight_offset, source, weight, residual):
+    """Regression of the normals first .. last on those in their blocks that come before; returns how many were dropped.
 
     ``spread`` holds rows of S within blocks (``offset``, ``member``); the correlation of a and b is taken from both
     rows. A regression that leaves no variance is dropped.
     """
-    limit = 32
-    index = np.empty(limit, dtype=np.int64)
-    matrix, right = np.empty((limit, limit)), np.empty(limit)
+    index = np.empty(MOST_EARLIER, dtype=np.int64)
+    matrix, right = np.empty((MOST_EARLIER, MOST_EARLIER)), np.empty(MOST_EARLIER)
     cut = 0
-    for j in range(offset.size - 1):
+    for j in range(first, last):
         count = 0
-        for k in range(near_offset[j], near_offset[j + 1]):
-            if near_member[k] < j and count < limit:
-                index[count] = near_member[k]
+        for k in range(offset[j], offset[j + 1]):
+            if member[k] < j and count < MOST_EARLIER:
+                index[count] = member[k]
                 count += 1
-        first = weight_offset[j]
+        start = weight_offset[j]
         residual[j] = 1.0
         for a in range(count + 1):
             u = j if a == count else index[a]
@@ -55,8 +66,8 @@ def conditionals(offset, member, spread, near_offset, near_member, weight_offset
             right[:count] = 0.0
             left = 1.0
         for a in range(count):
-            source[first + a] = index[a]
-            weight[first + a] = right[a]
+            source[start + a] = index[a]
+            weight[start + a] = right[a]
         residual[j] = math.sqrt(left)
     return cut
 

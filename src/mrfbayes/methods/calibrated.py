@@ -21,7 +21,7 @@ import numpy as np
 
 from mrfbayes import calibration, exact
 from mrfbayes.coins import Coins, match, match_loop
-from mrfbayes.copula import copula_view, theta_moments
+from mrfbayes.copula import coin_quantiles, copula_view, theta_moments
 from mrfbayes.cumulants import ExactCumulants, ParticleCumulants
 from mrfbayes.errors import CostError, InputError
 from mrfbayes.estimate import estimate as make_estimate
@@ -207,7 +207,7 @@ def prepare(
     """Independent draws of the calibrated posterior; there is no chain to run. Options: see `calibrate`."""
     chart = problem.model.chart
     if chart.n_parameters > DENSE_LIMIT:
-        return _prepare_locally(problem, particles)
+        return _prepare_locally(problem, moments, particles)
     found = calibrate(problem, variance, moments, particles)
     view = copula_view(found.coins, found.correlation, chart.offset)
 
@@ -218,13 +218,24 @@ def prepare(
         draw_theta(view, kernel_state(seed, "calibrated"), theta)
         return theta
 
-    known = theta_moments(found.coins) if chart.all_coins else None
-    return Prepared(None, draw=draw, moments=known, details=found.details, warnings=found.warnings)
+    def quantile(probability: float) -> np.ndarray:
+        from scipy.special import ndtri
+
+        w, _ = coin_quantiles(found.coins, np.array([float(ndtri(probability))]))
+        return np.asarray(chart.theta(w[:, 0]))
+
+    known: dict[str, Any] = {}
+    if chart.all_coins:
+        known = {"moments": theta_moments(found.coins), "quantile": quantile}
+    if isinstance(found.mode.cumulants, ParticleCumulants):
+        known["sd_error"] = found.mode.cumulants.spread_noise(found.mode.covariance, problem.statistics.n)
+    return Prepared(None, draw=draw, details=found.details, warnings=found.warnings, **known)
 
 
-def _prepare_locally(problem: Problem, particles: int | None) -> Prepared:
-    """Very many coins: everything from the block around each (`mrfbayes.local`)."""
+def _prepare_locally(problem: Problem, moments: str, particles: int | None) -> Prepared:
+    """Very many coins: everything from the block around each (`mrfbayes.local`), exactly on strips."""
     from mrfbayes.local import calibrate_locally
+    from mrfbayes.strips import calibrate_strip, is_strip
 
     model = problem.model
     if not model.chart.all_coins:
@@ -232,13 +243,17 @@ def _prepare_locally(problem: Problem, particles: int | None) -> Prepared:
             f"{model.n_parameters} parameters (limit {DENSE_LIMIT}): only fields of untied coins can be calibrated "
             "block by block, and this one has dice."
         )
-    found = calibrate_locally(
-        model, problem.statistics, problem.prior, child(problem.seed, "calibrated"), particles, problem.progress
-    )
+    seed = child(problem.seed, "calibrated")
+    if moments == "exact" or (moments == "auto" and is_strip(model)):
+        found = calibrate_strip(problem)
+    else:
+        found = calibrate_locally(model, problem.statistics, problem.prior, seed, particles, problem.progress)
     return Prepared(
         None,
         draw=found.draw,
         moments=found.expansion.theta_moments(),
+        quantile=found.quantile,
+        sd_error=found.sd_error,
         details=found.details,
         warnings=found.warnings,
     )

@@ -55,6 +55,8 @@ class Prepared:
     keeps_noise : whether ratios stay noisy however small the step, so that no scale reaches a wanted acceptance: then
         only the proposal's shape is learned, and its scale is that which suits a normal target
     moments : mean and sd (p,) of theta where they are known without draws, or None
+    quantile : makes the quantiles (p,) of theta at a probability where they are known without draws, or None
+    sd_error : relative Monte-Carlo standard error (p,) of the sds where they come from particles, or None
     details : facts for the result (settings as used, figures found on the way)
     warnings : what the reader of the result has to know
     """
@@ -65,6 +67,8 @@ class Prepared:
     draw: Callable[[int, np.random.SeedSequence], np.ndarray] | None = None
     keeps_noise: bool = False
     moments: tuple[np.ndarray, np.ndarray] | None = None
+    quantile: Callable[[float], np.ndarray] | None = None
+    sd_error: np.ndarray | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 

@@ -1,0 +1,106 @@
+"""The long strip: thousands of parameters, exactly solvable, with everything in bands."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from hamiltonian import Factor, moments, run_chain
+
+import mrfbayes as mb
+from mrfbayes.bands import covariance_band_w
+from mrfbayes.estimate.pseudo import PseudoObjective
+from mrfbayes.exact import moments_w
+from mrfbayes.methods.bethe import bethe
+from mrfbayes.methods.problem import Problem
+from mrfbayes.moments import local_blocks
+from mrfbayes.priors import Prior
+from mrfbayes.streams import child, generator
+from mrfbayes.strips import TOLERANCE, calibrate_strip, strip_mode
+
+DRAWS = 2_000
+OWN_DRAWS = 1_000
+
+
+def uniform_prior(w):
+    """Log density in w of a uniform theta, and its gradient."""
+    size = np.abs(w)
+    return -(size + 2 * np.log1p(np.exp(-size))).sum(), -np.tanh(w / 2)
+
+
+def quadratic(centre, slope, information):
+    """A Laplace approximation under the uniform prior."""
+
+    def target(w):
+        d = w - centre
+        pull = information @ d
+        prior, gradient = uniform_prior(w)
+        return (slope - pull / 2) @ d + prior, slope - pull + gradient
+
+    return target
+
+
+def strip_rows(cell, statistics, seed, base, compare):
+    """Rows of one strip."""
+    model, counts, n = cell.model, statistics.counts, statistics.n
+    problem = Problem(model, statistics, Prior(model, "uniform"), child(seed, "calibrated"), progress=False)
+    started = time.process_time()
+    mode = strip_mode(problem)
+    blocks = local_blocks(model, 1)
+    near = [blocks.member[blocks.offset[j] : blocks.offset[j + 1]] for j in range(model.n_parameters)]
+    calibrated = calibrate_strip(problem)
+    calibrated_seconds = time.process_time() - started
+    variance = calibrated.expansion.sd**2  # only scales the controls
+    metric = Factor(mode.inverse.half_solve, mode.inverse.half_solve_transposed, variance)
+
+    def exact(w):
+        log_z, mean = moments_w(model, w)
+        prior, slope = uniform_prior(w)
+        return counts @ w - n * log_z + prior, counts - n * mean + slope
+
+    def sampled(target, centre, draws, label):
+        chain = run_chain(target, centre, metric, draws, generator(seed, label))
+        return moments(chain, near), f"acceptance {chain.acceptance:.2f}"
+
+    started = time.process_time()
+    reference, note = sampled(exact, mode.w, DRAWS, "hamiltonian")
+    note += f"; plain noise {reference.plain_mean_error:.4f} {reference.plain_sd_error:.4f}"
+    yield compare(base, "exact", reference.mean, reference.sd, reference, time.process_time() - started, note)
+    own = calibrated.expansion.theta_moments()
+    note = f"reach {calibrated.details['reach']}"
+    for label in ("calibrated", "calibrated (order)"):  # the same here: there are no loops in bands
+        yield compare(base, label, *own, reference, calibrated_seconds, note)
+
+    started = time.process_time()
+    likelihood = mb.likelihood("mle", model, statistics, estimate=problem.estimate)
+    coins = [likelihood.marginal(j) for j in range(model.n_parameters)]
+    own = np.array([float(c.mean) for c in coins]), np.array([float(c.sd) for c in coins])
+    note = "no finite MLE: penalised" if problem.estimate.penalised else ""
+    yield compare(base, "mle", *own, reference, time.process_time() - started, note)
+
+    centre = np.asarray(problem.estimate.log_odds)
+    slope = np.tanh(centre / 2) if problem.estimate.penalised else np.zeros_like(centre)
+    objective = PseudoObjective(model, statistics, None)
+
+    def pseudo(w):
+        value, gradient = objective.value_gradient(w)
+        prior, extra = uniform_prior(w)
+        return value + prior, gradient + extra
+
+    def information(fisher):
+        if fisher == "exact":
+            return n * covariance_band_w(model, centre, TOLERANCE)[0].tocsr()
+        found = bethe(model, centre).covariance
+        if not hasattr(found, "tocsr"):
+            raise mb.InputError("the linear response of belief propagation is a full matrix here: not sampled")
+        return n * found.tocsr()
+
+    for label in ("laplace (bethe)", "laplace (exact)", "pseudo"):
+        started = time.process_time()
+        try:
+            target = pseudo if label == "pseudo" else quadratic(centre, slope, information(label[9:-1]))
+            found, note = sampled(target, mode.w if label == "pseudo" else centre, OWN_DRAWS, label)
+            seconds = time.process_time() - started
+            yield compare(base, label, found.mean, found.sd, reference, seconds, note, found)
+        except (mb.InputError, mb.CostError) as refused:
+            yield base | {"method": label, "note": f"refused: {refused}"[:120]}
