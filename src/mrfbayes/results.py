@@ -40,6 +40,10 @@ def chain_posterior(
     counters, means, squares = run.gather("counters"), run.gather("mean"), run.gather("square")
     kept_steps = np.maximum(counters[:, chain.STEP] - plan.warmup, 0)
     steps = int(kept_steps[0])
+    for theta, count, done, chain_mean, square in zip(
+        run.gather("theta"), counters[:, chain.STAYED], kept_steps, means, squares, strict=True
+    ):
+        chain.add_stay(theta, count, done, chain_mean, square)
     mean = means.mean(axis=0)
     total = squares.sum(axis=0) + steps * ((means - mean) ** 2).sum(axis=0)
     sd = np.sqrt(total / max(len(means) * steps - 1, 1))

@@ -18,8 +18,8 @@ from mrfbayes.kernels.prior import is_inside, log_prior
 from mrfbayes.kernels.random import fill_normal, uniform
 
 # Places in ChainState.counters
-STEP, ACCEPTED, WARM_ACCEPTED, OUTSIDE, KEPT, WINDOW_END, WINDOW_COUNT, FAILED, NOISE_COUNT = range(9)
-N_COUNTERS = 9
+STEP, ACCEPTED, WARM_ACCEPTED, OUTSIDE, KEPT, WINDOW_END, WINDOW_COUNT, FAILED, NOISE_COUNT, STAYED = range(10)
+N_COUNTERS = 10
 # Places in ChainState.numbers
 LOG_TARGET, LOG_SCALE, NOISE_SUM, LOG_LIKELIHOOD = range(4)  # a target of nan has not been evaluated yet
 N_NUMBERS = 4
@@ -51,7 +51,7 @@ class ChainState(NamedTuple):
     spread: np.ndarray  # (1, p) standard deviations, or (p, p) transposed Cholesky factor: see is_dense
     window_mean: np.ndarray  # (p,) of the current warm-up window
     window_square: np.ndarray  # (1, p) or (p, p) sums of squares about it
-    mean: np.ndarray  # (p,) running mean over all steps after warm-up
+    mean: np.ndarray  # (p,) running mean over all steps after warm-up but the last STAYED ones, which are at theta
     square: np.ndarray  # (p,) sums of squares about it
     numbers: np.ndarray  # (N_NUMBERS,) float64
     counters: np.ndarray  # (N_COUNTERS,) int64
@@ -66,7 +66,7 @@ class KeptDraws(NamedTuple):
     first: int
 
 
-@kernel
+@kernel(inline="always")  # a call that hands over all these arrays takes longer than what it does
 def propose(settings, state):
     """Gaussian random walk in theta: theta + scale * spread * z."""
     p = state.theta.size
@@ -172,10 +172,23 @@ def _adapt(settings, state, acceptance):
 
 
 @kernel
+def add_stay(theta, stayed, done, mean, square):
+    """Running moments after ``done`` steps, the last ``stayed`` of which were at ``theta``: once a move, not a step."""
+    if stayed > 0:
+        share = stayed / done
+        for i in range(theta.size):
+            delta = theta[i] - mean[i]
+            mean[i] += delta * share
+            square[i] += stayed * delta * (theta[i] - mean[i])
+
+
+@kernel(inline="always")
 def finish_step(settings, state, accepted, acceptance, kept_draws):
     """Book-keeping after the decision: position, counters, adaptation, moments, and the draw where one is due."""
     counters = state.counters
     if accepted:
+        add_stay(state.theta, counters[STAYED], counters[STEP] - settings.n_warmup, state.mean, state.square)
+        counters[STAYED] = 0
         copy_into(state.theta, state.proposal)
     if counters[STEP] < settings.n_warmup:
         counters[WARM_ACCEPTED] += accepted
@@ -184,11 +197,7 @@ def finish_step(settings, state, accepted, acceptance, kept_draws):
     else:
         counters[ACCEPTED] += accepted
         done = counters[STEP] - settings.n_warmup + 1
-        share = 1.0 / done
-        for i in range(state.theta.size):
-            delta = state.theta[i] - state.mean[i]
-            state.mean[i] += delta * share
-            state.square[i] += delta * (state.theta[i] - state.mean[i])
+        counters[STAYED] += 1
         if done % settings.n_thin == 0:
             row = counters[KEPT] - kept_draws.first
             copy_into(kept_draws.theta[row], state.theta)

@@ -58,11 +58,11 @@ if not hasattr(_call, "py_func"):
 @kernel
 def is_inside(offset, theta):
     """Whether every block's free weights are positive and sum to less than one."""
-    if theta.size == offset.size - 1:  # all coins
+    if theta.size == offset.size - 1:  # all coins; no early end, so that it is SIMD code
+        outside = 0
         for j in range(theta.size):
-            if not (theta[j] > 0.0 and theta[j] < 1.0):
-                return False
-        return True
+            outside += 0 if theta[j] > 0.0 and theta[j] < 1.0 else 1
+        return outside == 0
     for block in range(offset.size - 1):
         rest = 1.0
         for j in range(offset[block], offset[block + 1]):
