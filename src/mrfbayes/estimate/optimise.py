@@ -26,11 +26,15 @@ class Objective(Protocol):
     def value_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient (p,)."""
 
+    def diagonal(self, w: np.ndarray) -> np.ndarray:
+        """Positive (p,), near the diagonal of minus the Hessian."""
+
+
+class CurvedObjective(Objective, Protocol):
+    """One whose second derivatives are known."""
+
     def curvature(self, w: np.ndarray) -> np.ndarray:
         """Minus the Hessian, (p, p)."""
-
-    def diagonal(self, w: np.ndarray) -> np.ndarray:
-        """Positive (p,), near the diagonal of `curvature`."""
 
 
 @dataclass
@@ -51,7 +55,7 @@ def silent(iteration: int, step: float, w: np.ndarray) -> None:
     """No report."""
 
 
-def newton(objective: Objective, w: np.ndarray, max_iterations: int = 100, report: Report = silent) -> Ascent:
+def newton(objective: CurvedObjective, w: np.ndarray, max_iterations: int = 100, report: Report = silent) -> Ascent:
     """Damped Newton ascent from ``w``; stops early where w runs away to infinity."""
     value, gradient = objective.value_gradient(w)
     trace: list[float] = []

@@ -71,10 +71,6 @@ class PseudoObjective:
             diagonal += np.abs(prior_diagonal(self.prior, w))
         return np.asarray(np.maximum(diagonal, 1e-3))
 
-    def curvature(self, w: np.ndarray) -> np.ndarray:
-        """Not needed: pseudolikelihood is climbed by quasi-Newton."""
-        raise NotImplementedError
-
 
 def prior_diagonal(prior: Prior, w: np.ndarray) -> np.ndarray:
     """Second derivatives (p,) of the log prior along each coordinate."""
