@@ -2,16 +2,18 @@
 
     python benchmarks/bench_samplers.py --out benchmarks/results/samplers.md
     python benchmarks/bench_samplers.py --thrml PYTHON ...   # PYTHON of another environment, where thrml is installed
+    python benchmarks/bench_samplers.py --threads --out benchmarks/results/threads.md   # two threads against one
 
 An update is complete: neighbours, probability, random number, new state. Every edge has its own coupling, theta
 uniform on (.5, .8). Seconds are those of the processor on one core (so that other work on the machine does not count),
-the best of several calls after the first; with two threads they are those of the clock. Each sampler of ours first
-passes chi-square against enumeration; the figures stand below the table.
+the best of several calls after the first; what two threads gain is told apart (``--threads``). Each sampler of ours
+first passes chi-square against enumeration; the figures stand below the table.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import platform
@@ -72,15 +74,15 @@ def chi_square_of(sampler):
     return chi_square_p(state_counts(x), binary_probabilities(field, coupling, model.edges))
 
 
-def bit_row(rows, columns, particles_, fields=False, counting=False, threads=1):
+def bit_job(rows, columns, particles_, fields=False, counting=False, threads=1, updates=2**27):
+    """A function that makes about ``updates`` updates, and how many they are."""
     from mrfbayes import particles
     from mrfbayes.model.adjacency import adjacency
 
     field, coupling, pairs = grid_field(rows, columns, fields)
     view = particles.bit_view(adjacency(pairs, field.size), field, coupling)
     words = particles.random_words(field.size, particles_, np.random.default_rng(3))
-    # Threads are timed by the clock, so in pieces short enough to find the machine idle now and then.
-    sweeps = max(1, 2 ** (25 if threads > 1 else 27) // (64 * words.size))
+    sweeps = max(1, updates // (64 * words.size))
     counts, stream = particles.bit_counts(view, plain=False), state("bits")
 
     def run():
@@ -89,17 +91,48 @@ def bit_row(rows, columns, particles_, fields=False, counting=False, threads=1):
         else:
             particles.sweep(view, words, sweeps, stream, threads)
 
-    clock = time.perf_counter if threads > 1 else time.process_time
-    seconds = best_seconds(run, 200 if threads > 1 else 3 if words.size > 10**7 else REPEATS, clock)
+    return run, sweeps * 64 * words.size
+
+
+def bit_row(rows, columns, particles_, fields=False, counting=False):
+    run, updates = bit_job(rows, columns, particles_, fields, counting)
+    seconds = best_seconds(run, 3 if rows * columns * particles_ > 6 * 10**8 else REPEATS)
     notes = [name for name, on in (("fields", fields), ("expected counts", counting)) if on]
-    notes += [f"{threads} threads"] if threads > 1 else []
-    return (
-        "mrfbayes, bit-sliced Gibbs",
-        f"{rows}x{columns}",
-        particles_,
-        ", ".join(notes),
-        sweeps * 64 * words.size / seconds,
-    )
+    return "mrfbayes, bit-sliced Gibbs", f"{rows}x{columns}", particles_, ", ".join(notes), updates / seconds
+
+
+def thread_rows(repeats=600):
+    """Rates by the clock on one thread and on two, over the same blocks of particles.
+
+    One and two take turns, in pieces of some milliseconds with a pause before each, and the best piece of either
+    counts: on a busy machine that is where both cores were free.
+    """
+    rows = []
+    for (height, width, particles_), counting in itertools.product(
+        ((8, 8, 4096), (32, 32, 4096), (100, 100, 4096)), (False, True)
+    ):
+        jobs = {k: bit_job(height, width, particles_, False, counting, k, 2**26) for k in (1, 2)}
+        best = dict.fromkeys(jobs, float("inf"))
+        for run, _ in jobs.values():
+            run()
+        for _ in range(repeats):
+            for k, (run, _) in jobs.items():
+                time.sleep(0.01)
+                begin = time.perf_counter()
+                run()
+                best[k] = min(best[k], time.perf_counter() - begin)
+        rate = {k: jobs[k][1] / best[k] for k in jobs}
+        note = "expected counts" if counting else ""
+        rows.append((f"{height}x{width}", particles_, note, rate[1], rate[2], rate[2] / rate[1]))
+        sys.stderr.write(f"{rows[-1]}\n")
+    return rows
+
+
+def thread_table(rows):
+    text = "| field | particles | | one thread | two threads | gain |\n|---|---:|---|---:|---:|---:|\n"
+    for field, particles_, note, one, two, gain in rows:
+        text += f"| {field} | {particles_:,} | {note} | {one:.2e} | {two:.2e} | {gain:.2f} |\n"
+    return text
 
 
 def spin_row(n_nodes, particles_):
@@ -233,10 +266,22 @@ def main():
     parser.add_argument("--out", type=Path, help="Markdown file to write")
     parser.add_argument("--thrml", metavar="PYTHON", help="Python of an environment that has thrml")
     parser.add_argument("--small", action="store_true", help="leave out the 1000x1000 grid")
+    parser.add_argument("--threads", action="store_true", help="only two threads against one, by the clock")
     options = parser.parse_args()
     cpus = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, cpus[:1])
     load = os.getloadavg()[0]
+    arguments = ["PYTHON" if word == options.thrml else word for word in sys.argv[1:]]
+    command = f"`{' '.join(['python', 'benchmarks/bench_samplers.py', *arguments])}`"
+    versions = ", ".join(f"{name} {__import__(name).__version__}" for name in ("numpy", "numba", "dimod"))
+    machine = (
+        f"{processor()}, {len(cpus)} cores, load average {load:.1f} at the start; Python "
+        f"{platform.python_version()}, {versions}"
+    )
+    if options.threads:
+        about = " ".join(thread_rows.__doc__.split())
+        write(f"# Two threads\n\n{command}\n\n{machine}.\n\n{about}\n\n{thread_table(thread_rows())}", options.out)
+        return
+    os.sched_setaffinity(0, cpus[:1])
 
     checked = {name: chi_square_of(name) for name in ("gibbs", "cftp", "swendsen-wang")}
     jobs = [
@@ -246,6 +291,7 @@ def main():
         lambda: bit_row(8, 8, PARTICLES, fields=True),
         lambda: bit_row(8, 8, PARTICLES, counting=True),
         lambda: bit_row(8, 8, 64),
+        lambda: bit_row(8, 8, 256),
         lambda: bit_row(32, 32, PARTICLES),
         lambda: bit_row(100, 100, PARTICLES),
         lambda: spin_row(60, PARTICLES),
@@ -256,8 +302,8 @@ def main():
         *(lambda rule=rule: dwave_row(100, 100, 64, rule) for rule in ("Gibbs", "Metropolis")),
     ]
     if not options.small:
-        jobs.insert(8, lambda: bit_row(1000, 1000, PARTICLES))
-        jobs.insert(9, lambda: bit_row(1000, 1000, 64))
+        jobs.insert(9, lambda: bit_row(1000, 1000, PARTICLES))
+        jobs.insert(10, lambda: bit_row(1000, 1000, 64))
     if options.thrml:
         jobs += [
             lambda: thrml_row(options.thrml, 8, 8, PARTICLES),
@@ -267,28 +313,24 @@ def main():
     for job in jobs:
         rows.append(job())
         sys.stderr.write(f"{rows[-1]}\n")
-    if len(cpus) > 1:
-        os.sched_setaffinity(0, cpus)
-        rows.append(bit_row(8, 8, 4 * PARTICLES, threads=2))
-        sys.stderr.write(f"{rows[-1]}\n")
     table = "| sampler | field | particles | | updates a second | ns per update |\n|---|---|---:|---|---:|---:|\n"
     for name, field, count, note, rate in rows:
         table += f"| {name} | {field} | {count:,} | {note} | {rate:.2e} | {1e9 / rate:.3g} |\n"
-    versions = ", ".join(f"{name} {__import__(name).__version__}" for name in ("numpy", "numba", "dimod"))
-    arguments = ["PYTHON" if word == options.thrml else word for word in sys.argv[1:]]
     text = (
-        f"# Site updates a second\n\n`{' '.join(['python', 'benchmarks/bench_samplers.py', *arguments])}`\n\n"
-        f"{processor()}, {len(cpus)} cores, load average {load:.1f} at the start; Python "
-        f"{platform.python_version()}, {versions}, "
+        f"# Site updates a second\n\n{command}\n\n{machine}, "
         f"dwave-samplers {__import__('dwave.samplers').samplers.__version__}.\n\n"
         f"{__doc__.split(chr(10) * 2)[2].strip()}\n\n{table}\n"
         "Chi-square against enumeration, 3x3 grid with fields, 200,000 observations: "
         + ", ".join(f"{name} p = {p:.2g}" for name, p in checked.items())
         + ".\n"
     )
+    write(text, options.out)
+
+
+def write(text, out):
     sys.stdout.write(text)
-    if options.out:
-        options.out.write_text(text, encoding="utf-8")
+    if out:
+        out.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

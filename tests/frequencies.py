@@ -70,7 +70,7 @@ def without_jit(code):
     """Standard output of ``code`` in a new process in which Numba compiles nothing."""
     environment = dict(os.environ, NUMBA_DISABLE_JIT="1", PYTHONPATH=os.pathsep.join(p for p in sys.path if p))
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-W", "error", "-c", code], env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -129,6 +129,20 @@ def test_exact_is_refused_where_it_does_not_fit():
         estimate(model, x, "exact")
 
 
+def test_auto_says_which_and_why(monkeypatch):
+    x = Enumerated.of(grid(2, 3)).draw(np.full(7, 0.4), 100, 1)
+    found = estimate(grid(2, 3), x)
+    assert found.algorithm == "exact"
+    assert found.reason.startswith("log Z is feasible on this graph")
+    assert estimate(grid(2, 3), x, "pseudo").reason == "asked for"
+    module = importlib.import_module("mrfbayes.estimate.exact")
+    for seconds, reason in ((50.0, "it would take about 50 s"), (float("inf"), "log Z is not feasible")):
+        monkeypatch.setattr(module, "predicted_seconds", lambda model, seconds=seconds: seconds)
+        found = estimate(grid(2, 3), x, tolerance=0.03)
+        assert found.algorithm == "pcd"
+        assert reason in found.reason
+
+
 def test_every_algorithm_documents_its_options():
     for key in ALGORITHMS:
         for name in algorithm_options(key):

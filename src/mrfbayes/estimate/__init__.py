@@ -72,7 +72,7 @@ def estimate(
         raise InputError(f"on_boundary = {on_boundary!r}: choose 'penalise' or 'refuse'.")
     seed = seed_sequence(rng)
     given = prior if prior is None or isinstance(prior, Prior) else Prior(model, prior)
-    key = _choose(model, stats, algorithm)
+    key, reason = _choose(model, stats, algorithm)
     _check_options(key, options)
     notes: list[str] = []
     with Progress(f"estimate ({key}), per cent", 100, progress) as bar:
@@ -115,6 +115,7 @@ def estimate(
         trace=outcome.trace.finish(),
         warnings=tuple(notes),
         details=outcome.details,
+        reason=reason,
     )
 
 
@@ -135,11 +136,17 @@ def _check_options(key: str, options: Mapping[str, Any]) -> None:
             raise InputError(f"algorithm {key!r} has no option {name!r}; its options: {', '.join(known) or 'none'}.")
 
 
-def _choose(model: Model, stats: Statistics, algorithm: str) -> str:
+def _choose(model: Model, stats: Statistics, algorithm: str) -> tuple[str, str]:
+    """The algorithm, and why this one."""
     from mrfbayes.estimate.exact import AUTO_SECONDS, predicted_seconds
 
     if algorithm == "auto":
-        return "exact" if predicted_seconds(model) <= AUTO_SECONDS else "pcd"
+        seconds = predicted_seconds(model)
+        if seconds <= AUTO_SECONDS:
+            return "exact", f"log Z is feasible on this graph, and the estimate should take about {seconds:.2g} s"
+        if seconds == float("inf"):
+            return "pcd", "log Z is not feasible on this graph"
+        return "pcd", f"with exact log Z it would take about {seconds:.0f} s (limit {AUTO_SECONDS:.0f})"
     if algorithm not in ALGORITHMS:
         names = ", ".join(map(repr, ("auto", *ALGORITHMS)))
         raise InputError(f"algorithm = {algorithm!r}: choose one of {names}.")
@@ -147,7 +154,7 @@ def _choose(model: Model, stats: Statistics, algorithm: str) -> str:
         raise CostError(f"algorithm = 'exact' needs log Z, which is not feasible on {model!r}: use 'pcd' or 'auto'.")
     if algorithm == "pseudo":
         _ = stats.patterns  # refused with the right words where only counts are known
-    return algorithm
+    return algorithm, "asked for"
 
 
 def _threads(threads: int | None) -> int:

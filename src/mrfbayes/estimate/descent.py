@@ -293,7 +293,7 @@ class _Runner:
             half.state.total[:] = 0.0
         left = n_steps
         while left:
-            part = min(left, PART)
+            part = min(left, PART, max(1, self.step))  # the way from the start is short: 1, 1, 2, 4 ... steps
             if self.pool is None:
                 for half in self.halves:
                     self._move(half, part)

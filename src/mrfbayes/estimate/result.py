@@ -57,6 +57,7 @@ class Estimate:
     trace : for plots
     warnings : what the reader of the result has to know
     details : figures of the algorithm itself
+    reason : why this algorithm
     """
 
     theta: np.ndarray
@@ -74,6 +75,7 @@ class Estimate:
     trace: Trace
     warnings: tuple[str, ...]
     details: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = "asked for"
 
     def __repr__(self) -> str:
         state = "converged" if self.converged else "NOT converged"

@@ -33,10 +33,10 @@ from mrfbayes.kernels.bitgibbs_block import (
     WIDTH,
     WORK_WORDS,
     count_node,
-    popcount,
     start_block,
     update_node,
 )
+from mrfbayes.kernels.bits import popcount, spread_digits
 from mrfbayes.kernels.fastmath import exp, sigmoid
 from mrfbayes.kernels.jit import kernel
 from mrfbayes.kernels.random import next_word
@@ -44,7 +44,7 @@ from mrfbayes.kernels.random import next_word
 MAX_DEGREE = 6
 SAFE_LOG_ODDS = 340.0  # squares and products of a node's odds stay below 1.8e308 when their |logs| sum to less
 
-_U0, _U1, _U3, _U6, _U12, _U24, _U37, _U64 = (np.uint64(k) for k in (0, 1, 3, 6, 12, 24, 37, 64))
+_U0, _U1, _U37 = (np.uint64(k) for k in (0, 1, 37))
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _UNITS = 2.0**DIGITS
 _FROM_THE_FIRST = np.int64(0)  # a literal 0 would be a type of its own, and compile everything a second time
@@ -75,15 +75,6 @@ class BitCounts(NamedTuple):
     patterns: np.ndarray  # int64, like thresholds: how often each neighbour pattern was met by an update
     agreements: np.ndarray  # (m,) int64: agreements at the end of each sweep
     ones: np.ndarray  # (d,) int64: ones at the end of each sweep
-
-
-@kernel(forceinline=True)
-def _spread(digits):
-    """Bits 0..15 to positions 0, 4, ..., 60."""
-    digits = (digits | (digits << _U24)) & np.uint64(0x000000FF000000FF)
-    digits = (digits | (digits << _U12)) & np.uint64(0x000F000F000F000F)
-    digits = (digits | (digits << _U6)) & np.uint64(0x0303030303030303)
-    return (digits | (digits << _U3)) & np.uint64(0x1111111111111111)
 
 
 @kernel(forceinline=True)
@@ -147,7 +138,7 @@ def set_thresholds(view):
             for q in range(4):
                 threshold = np.uint64(min(np.int64(buffer[4 * a + q] * _UNITS), _TOP))
                 view.thresholds[4 * (at + a) + q] = threshold
-                code |= _spread(threshold >> _U37) << np.uint64(q)
+                code |= spread_digits(threshold >> _U37) << np.uint64(q)
             view.codes[at + a] = code
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mrfbayes.kernels.bits import popcount
 from mrfbayes.kernels.jit import kernel
 from mrfbayes.kernels.random import next_word
 
@@ -26,15 +27,6 @@ _LANES = np.uint64(16 * 53)  # particles that count
 _SELECT = np.uint64(16 * 54)
 _COUNTER = np.uint64(16 * 55)
 WORK_WORDS = 16 * 55 + 1
-
-
-@kernel(forceinline=True)
-def popcount(word):
-    """Number of ones; LLVM turns this idiom into the machine's own instruction."""
-    word = word - ((word >> _U1) & np.uint64(0x5555555555555555))
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    word = (word + (word >> _U4)) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
 @kernel(forceinline=True)

@@ -8,24 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from mrfbayes.kernels.bits import popcount
 from mrfbayes.kernels.jit import kernel
 
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 _FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
-_M1, _M2 = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
-_M4, _H01 = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
-_U2, _U4, _U32, _U56 = np.uint64(2), np.uint64(4), np.uint64(32), np.uint64(56)
+_U32 = np.uint64(32)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: Knuth's multiplicative hashing
 MASK_DEGREE = 6  # up to this degree 2^degree masks per word beat 64 single look-ups
-
-
-@kernel(inline="always")
-def popcount(word):
-    """Number of ones in a uint64 (compilers turn this idiom into one instruction)."""
-    word = word - ((word >> _ONE) & _M1)
-    word = (word & _M2) + ((word >> _U2) & _M2)
-    word = (word + (word >> _U4)) & _M4
-    return np.int64((word * _H01) >> _U56)
 
 
 @kernel
@@ -79,15 +69,15 @@ def transpose_bytes(x, out):
 def plane_counts(planes, n, pairs, ones, agree):
     """Add, over n observations, the ones of each node and the agreements of each pair."""
     for i in range(planes.shape[0]):
-        total = 0
+        total = np.int64(0)
         for w in range(planes.shape[1]):
-            total += popcount(planes[i, w])
+            total += np.int64(popcount(planes[i, w]))
         ones[i] += total
     for e in range(pairs.shape[0]):
         u, v = planes[pairs[e, 0]], planes[pairs[e, 1]]
-        total = 0
+        total = np.int64(0)
         for w in range(u.size):
-            total += popcount(u[w] ^ v[w])
+            total += np.int64(popcount(u[w] ^ v[w]))
         agree[e] += n - total
 
 
@@ -148,7 +138,7 @@ def plane_patterns(planes, n, weight, offset, neighbour, cell_offset, cells):
                         masks[m + (1 << b)] = masks[m] & plane
                         masks[m] = masks[m] & ~plane
                 for m in range(1 << degree):
-                    totals[m] += popcount(masks[m])
+                    totals[m] += np.int64(popcount(masks[m]))
             for m in range(1 << degree):
                 cells[base + m] += totals[m]
                 totals[m] = 0

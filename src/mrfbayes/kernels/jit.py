@@ -8,6 +8,7 @@ hold kernels.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import re
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numpy as np
 from numba.core import config
 
 from mrfbayes.kernels.compiled import SharedCache
@@ -95,6 +97,17 @@ def _cache_directory(function: Callable[..., Any]) -> str | None:
     return str(cache_root() / _HASHES.of(path.relative_to(PACKAGE).as_posix()))
 
 
+def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` without the JIT. Whole numbers wrap around without a word, as in compiled code."""
+
+    @functools.wraps(function)
+    def run(*arguments: Any) -> Any:
+        with np.errstate(over="ignore"):
+            return function(*arguments)
+
+    return run
+
+
 def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Compile ``function`` with Numba: no GIL, IEEE division, cached on disk.
 
@@ -103,11 +116,13 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     """
     if function is None:
         return lambda inner: kernel(inner, **options)
+    if numba_config.DISABLE_JIT:
+        return _interpreted(function)
     # Said out loud, or a kernel first compiled from inside a relaxed one would inherit its flags, and be cached so.
     options.setdefault("fastmath", False)
     dispatcher = numba.njit(nogil=True, error_model="numpy", **options)(function)
     directory = _cache_directory(function)
-    if directory and hasattr(dispatcher, "enable_caching"):  # absent when NUMBA_DISABLE_JIT is set
+    if directory:
         # The locator reads the setting once, here; users' own functions keep their own cache.
         previous = numba_config.CACHE_DIR
         numba_config.CACHE_DIR = directory

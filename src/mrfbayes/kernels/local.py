@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from mrfbayes.kernels.bitgibbs_block import popcount
+from mrfbayes.kernels.bits import popcount
 from mrfbayes.kernels.jit import kernel
 
 LANES = 64  # particles whose P and (s - mean) P are held at once: one word

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
+from mrfbayes.kernels.bits import popcount
 from mrfbayes.kernels.chart import log_odds_into
 from mrfbayes.kernels.contracts import _body, _kernel_of, implements
-from mrfbayes.kernels.counting import popcount
 from mrfbayes.kernels.fastmath import exp, sigmoid
 from mrfbayes.kernels.jit import kernel
 from mrfbayes.kernels.linear import apply_map
@@ -178,7 +178,7 @@ def weigh_all_words(weigher, particles, node_step, edge_step):
         row[n_words - 1] &= last
         count = 0
         for w in range(n_words):
-            count += popcount(row[w])
+            count += np.int64(popcount(row[w]))
         total += _step_of(weigher, node_step, edge_step, k) * count
     return total
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mrfbayes.kernels.bits import popcount, spread_digits
 from mrfbayes.kernels.jit import kernel
 from mrfbayes.kernels.random import next_word
 
@@ -19,8 +20,7 @@ MOST_VARIABLES = 7  # nodes that a probability may depend on
 WORDS = 16  # a row: 1,024 particles, four AVX2 registers
 
 _U0, _U1, _U3, _U11, _U24, _U40 = (np.uint64(k) for k in (0, 1, 3, 11, 24, 40))
-_S3, _S6, _S12, _S36 = (np.uint64(k) for k in (3, 6, 12, 36))
-_S51, _LAST = np.uint64(51), np.uint64(2**51)
+_S36, _S51, _LAST = np.uint64(36), np.uint64(51), np.uint64(2**51)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 # A probability p is kept as the double 1 + p < 2: less the bits of 1.0, its bits are p in units of 2^-52.
 BITS_OF_ONE = np.uint64(0x3FF0000000000000)
@@ -77,24 +77,6 @@ def store_streams(stream, work):
 
 
 @kernel
-def popcount(word):
-    """Number of ones; LLVM turns this idiom into one instruction."""
-    word = word - ((word >> _U1) & np.uint64(0x5555555555555555))
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
-
-
-@kernel
-def _spread(digits):
-    """Bits 0..15 to positions 0, 4, ..., 60."""
-    digits = (digits | (digits << _U24)) & np.uint64(0x000000FF000000FF)
-    digits = (digits | (digits << _S12)) & np.uint64(0x000F000F000F000F)
-    digits = (digits | (digits << _S6)) & np.uint64(0x0303030303030303)
-    return (digits | (digits << _S3)) & np.uint64(0x1111111111111111)
-
-
-@kernel
 def encode(table, n, codes):
     """Gather the leading digits of four probabilities in one word: digit b (from 0) in bits 4 (15 - b) and up."""
     for i in range(n // 4):
@@ -104,7 +86,8 @@ def encode(table, n, codes):
         t1 = (table[a + _U1] - BITS_OF_ONE) >> _S36
         t2 = (table[a + np.uint64(2)] - BITS_OF_ONE) >> _S36
         t3 = (table[a + _U3] - BITS_OF_ONE) >> _S36
-        codes[k] = _spread(t0) | (_spread(t1) << _U1) | (_spread(t2) << np.uint64(2)) | (_spread(t3) << _U3)
+        code = spread_digits(t0) | (spread_digits(t1) << _U1)
+        codes[k] = code | (spread_digits(t2) << np.uint64(2)) | (spread_digits(t3) << _U3)
 
 
 @kernel(inline="always")

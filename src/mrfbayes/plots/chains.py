@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from mrfbayes.estimate import Estimate
     from mrfbayes.posterior import Posterior
 
+LONG = 200  # iterations, from where on the axis is logarithmic
+
 
 def chains(posterior: Posterior, parameter: int | str | None = None, *, ax: Axes | None = None) -> Axes:
     """Trace of one parameter in every chain; by default the one with the smallest effective sample size."""
@@ -30,13 +32,20 @@ def chains(posterior: Posterior, parameter: int | str | None = None, *, ax: Axes
 
 
 def estimate_trace(estimate: Estimate, *, ax: Axes | None = None) -> Axes:
-    """How the estimate came about: log-odds of a few parameters against the iteration, and where they ended."""
+    """How the estimate came about: log-odds of a few parameters against the iteration, and where they ended.
+
+    Numbers on the right are indices of the parameters. Long runs have a logarithmic axis: most of the way is short.
+    """
     ax = axes_or_new(ax, figsize=(7, 2.6))
     trace = estimate.trace
     for k, j in enumerate(trace.tracked):
         colour = COLOURS[k % len(COLOURS)]
         ax.plot(trace.iteration, trace.log_odds[:, k], lw=0.8, color=colour)
         ax.axhline(estimate.log_odds[j], lw=0.6, ls=":", color=colour)
+        where = (1.01, estimate.log_odds[j])
+        ax.annotate(str(j), where, xycoords=ax.get_yaxis_transform(), color=colour, fontsize=7, va="center")
+    if trace.iteration.size and trace.iteration[-1] > LONG:
+        ax.set_xscale("log")
     state = "converged" if estimate.converged else "not converged"
     ax.set(xlabel="iteration", ylabel="log-odds")
     ax.set_title(
