@@ -17,7 +17,7 @@ def made_by() -> str:
         at = arguments.index("--out")
         del arguments[at : at + 2]
     command = " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *arguments])
-    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "mrfbayes"))
+    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "numba"))
     return f"{command}\nPython {platform.python_version()}, {packages}; {processor()}\n"
 
 

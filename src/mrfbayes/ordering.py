@@ -19,6 +19,7 @@ from mrfbayes.model.adjacency import adjacency
 
 HOPELESS_LOG2_CELLS = 50  # a single table of 2^50 cells is 8 PiB: no order is followed past it
 FILL_RULE_NODES = 2_000  # bit sets of more nodes than this are slower than what the fill rule gains
+FAR_OFF, FAR_OFF_NODES = 2**40, 500  # a table of so many cells on so many nodes: no rule brings that within reach
 LARGE = 20_000  # nodes past which one sweep must do, unless it gives tables larger than ...
 GOOD_ENOUGH = 2**12  # ... this many cells
 PART = 4_000  # nodes of a large graph that are tried first
@@ -170,7 +171,8 @@ def _order_small(lists: list[list[int]], states: list[int]) -> _Found:
 
     for start in _ends(lists):
         consider(_sweep(lists, states, start, least))
-    if n <= FILL_RULE_NODES and best.complete:
+    is_far_off = best.largest > FAR_OFF and n > FAR_OFF_NODES
+    if n <= FILL_RULE_NODES and best.complete and not is_far_off:
         for restart in range(_restarts(n, best.cells)):
             for rule in (_fill, _fill_per_neighbour, _table):
                 consider(_greedy(lists, states, rule, restart, least))
@@ -193,8 +195,8 @@ def _order_large(lists: list[list[int]], states: list[int]) -> _Found:
 
 
 def _restarts(n: int, cells: int) -> int:
-    """More restarts where tables are large, fewer where a restart itself takes long (some 30 us a node)."""
-    return max(1, min(cells // (16 * n), 4_000 // n, 30))
+    """More restarts where tables are large, fewer where a restart itself takes long (some 100 us a node and rule)."""
+    return max(1, min(cells // (16 * n), 1_200 // n, 30))
 
 
 def _leaves_first(lists: list[list[int]], states: list[int]) -> _Found:
