@@ -108,6 +108,14 @@ def test_errors_are_those_that_were_put_in(results):
     assert truth.count == 3
 
 
+def test_seconds_are_those_of_undisturbed_runs_where_there_are_any(tmp_path):
+    with Store(tmp_path) as store:
+        for replication, (chain, share) in enumerate([(12.0, 0.5), (30.0, 0.3), (2.4, 1.0)]):
+            cell = Cell("4x4", 100, "adapted", "exact", replication)
+            store.add(cell, Outcome({}, {"mean": [], "sd": []}, {"prepare": 0.0, "chain": chain, "share": share}))
+    assert Results(store).seconds("4x4", 100, "exact") == pytest.approx(2.0)
+
+
 def test_other_lengths_do_not_count(store):
     assert Results(store, steps=1000).count("4x4", 100, "exact") == 0
 

@@ -40,7 +40,7 @@ def means_close(results: Results) -> Finding:
     if not parts:
         raise NotRun("4x4 at n = 100 and 1,000")
     return Finding(
-        "|mean - exact| from n = 100 to 1,000: " + _list(parts),
+        "error of the mean from n = 100 to 1,000: " + _list(parts),
         verdict(all(shrink), all(close)),
         "In theta all errors shrink, as the posterior itself does. In posterior sds those of Pseudo-L do not: its "
         "centre is another estimator, as far from the MLE as a share of the sampling error whatever n is; "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -104,12 +105,18 @@ def attempt(cell: Cell) -> Outcome | str:
 def _on_dask(cells: Sequence[Cell], task: Task, workers: int, address: str | None) -> Iterator[Outcomes]:
     try:
         import dask
-        from distributed import Client, LocalCluster, as_completed
+        from distributed import Client, LocalCluster, WorkerPlugin, as_completed
     except ImportError:
         raise mb.InputError(
             "several workers need dask.distributed, which is not installed: pip install 'mrfbayes[paper]', or use "
             "--workers 1."
         ) from None
+
+    class Deaf(WorkerPlugin):
+        """Ctrl-C is for the run, not for its workers: they would print their last words."""
+
+        def setup(self, worker: Any) -> None:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def outcomes(client: Any) -> Outcomes:
         # A cell whose worker dies is given to another one: it is pure, so nothing is lost but time.
@@ -143,4 +150,5 @@ def _on_dask(cells: Sequence[Cell], task: Task, workers: int, address: str | Non
             ) as local,
             Client(local) as client,
         ):
+            client.register_plugin(Deaf())
             yield outcomes(client)

@@ -12,6 +12,7 @@ from mrfbayes.paper import settings
 from mrfbayes.paper.store import Store
 from mrfbayes.paper.tasks import RESOLUTION, Cell, Outcome
 
+UNDISTURBED = 0.9  # share of a processor from which a run's seconds are its own
 MISSING = "-"  # where nothing was run
 
 
@@ -88,16 +89,19 @@ class Results:
     def seconds(self, grid: str, n: int, method: str, setting: str = "adapted") -> float:
         """Processor seconds of 10^6 steps, the median over replications; nan where there is nothing.
 
-        Those of the clock times the share of the processor that the run had, so that other work counts less.
+        Those of the clock times the share of the processor that the run had. Runs that had one to themselves are used
+        alone where there are any: other work on the machine slows a run down in ways that no share tells.
         """
         found = [
-            outcome.seconds["chain"] * outcome.seconds["share"] / self._steps_made(method, setting) * settings.STEPS
+            (outcome.seconds["share"], outcome.seconds["chain"] * outcome.seconds["share"])
             for outcome in self.outcomes(grid, n, method, setting).values()
             if {"chain", "share"} <= outcome.seconds.keys()
         ]
-        return float(np.median(found)) if found else math.nan
+        undisturbed = [seconds for share, seconds in found if share >= UNDISTURBED]
+        values = undisturbed or [seconds for _, seconds in found]
+        return float(np.median(values)) * settings.STEPS / self._steps_made(setting) if values else math.nan
 
-    def _steps_made(self, method: str, setting: str) -> float:
+    def _steps_made(self, setting: str) -> float:
         if setting == "gibbs":
             return min(self.steps, settings.GIBBS_STEPS)
         warm = settings.SETTINGS[setting].proposal == "adapted"

@@ -57,3 +57,28 @@ def test_killed_again_and_again(undisturbed, tmp_path, workers):
     while start(tmp_path, workers).wait(300) != 0:
         time.sleep(0.1)
     assert files(tmp_path) == undisturbed
+
+
+CLUSTER = """
+import sys, time
+from distributed import LocalCluster
+if __name__ == "__main__":
+    with LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster:
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
+"""
+
+
+def test_any_dask_cluster_by_its_address(tmp_path):
+    """The same bytes from a cluster that somebody else started as from this process."""
+    (tmp_path / "cluster.py").write_text(CLUSTER)
+    with subprocess.Popen(
+        [sys.executable, str(tmp_path / "cluster.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as cluster:
+        address = cluster.stdout.readline().strip()
+        command = [sys.executable, "-c", "from mrfbayes.cli import main; main()", "reproduce", "--no-render"]
+        for name, more in (("there", ["--cluster", address]), ("here", [])):
+            done = subprocess.run([*command, "--out", str(tmp_path / name), *more], env=ONE_THREAD, timeout=300)
+            assert done.returncode == 0
+        cluster.stdin.close()
+    assert files(tmp_path / "there") == files(tmp_path / "here")
