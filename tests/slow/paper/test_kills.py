@@ -19,7 +19,7 @@ ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 def start(folder, workers):
     folder.mkdir(exist_ok=True)
     command = [sys.executable, str(SCRIPT), str(folder), str(workers)]
-    return subprocess.Popen(command, env=ONE_THREAD, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    return subprocess.Popen(command, env=ONE_THREAD, stdout=subprocess.DEVNULL, start_new_session=True)
 
 
 def files(folder):
