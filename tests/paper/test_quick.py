@@ -52,6 +52,12 @@ def test_a_cell_is_a_function_of_its_name(quick):
     assert abs(truth - RESOLUTION * np.array(stored.vectors["truth"])).max() <= RESOLUTION
 
 
+def test_a_chain_that_never_moves_has_no_effective_draws():
+    stuck = run_cell(Cell("4x4", 1000, "printed-mle", "exact", 0, 200))  # the printed steps are too long there
+    assert stuck.numbers == {"acceptance": 0.0, "ess": 0.0}
+    assert set(stuck.vectors["sd"]) == {0}
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

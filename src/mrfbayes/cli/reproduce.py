@@ -12,7 +12,7 @@ Names = list[str] | None
 
 
 def reproduce(
-    profile: Annotated[str, typer.Option(help="quick (a minute), standard (12 core-hours) or paper.")] = "quick",
+    profile: Annotated[str, typer.Option(help="quick (a test), standard (12 core-hours) or paper.")] = "quick",
     only: Annotated[
         Names, typer.Option(help="Part: table1, table2, figure1, figure2, figure3, ...; repeatable.")
     ] = None,

@@ -53,10 +53,11 @@ class Results:
 
     def __init__(self, store: Store, steps: int | None = None) -> None:
         self.steps = steps or settings.STEPS
-        self._found: dict[tuple[str, int, str, str, int], Outcome] = {}
-        for cell, outcome in store.outcomes.items():
+        self._found: dict[tuple[str, int, str, str], dict[int, Outcome]] = {}
+        for cell, outcome in sorted(store.outcomes.items(), key=lambda item: item[0]):
             if cell.steps == self.length(cell):
-                self._found[cell.grid, cell.n, cell.setting, cell.method, cell.replication] = outcome
+                key = (cell.grid, cell.n, cell.setting, cell.method)
+                self._found.setdefault(key, {})[cell.replication] = outcome
 
     def length(self, cell: Cell) -> int:
         """The steps that a cell of its kind has."""
@@ -68,9 +69,7 @@ class Results:
 
     def outcomes(self, grid: str, n: int, method: str, setting: str = "adapted") -> dict[int, Outcome]:
         """Replication -> outcome."""
-        return {
-            key[4]: outcome for key, outcome in sorted(self._found.items()) if key[:4] == (grid, n, setting, method)
-        }
+        return self._found.get((grid, n, setting, method), {})
 
     def count(self, grid: str, n: int, method: str, setting: str = "adapted") -> int:
         """Replications there are."""

@@ -192,8 +192,7 @@ def acceptance(results: Results) -> Table:
                 rows.append(row)
     return Table(
         "The printed proposal (variance 0.001, all parameters at once, 10^6 steps, no burn-in): share accepted and, in "
-        "brackets, smallest effective sample size, by start. (A chain that never moves has no spread: its size means "
-        "nothing.)",
+        "brackets, smallest effective sample size, by start.",
         header,
         rows,
     )

@@ -129,6 +129,8 @@ def _posterior(cell: Cell) -> Outcome:
     if posterior.partial:
         raise KeyboardInterrupt  # half a chain is not a result
     numbers = {"ess": float(np.min(posterior.ess)), **_facts(posterior)}
+    if numbers.get("acceptance") == 0.0:
+        numbers["ess"] = 0.0  # a chain that never moved; by autocorrelation alone it would look perfect
     vectors = {"mean": quantise(posterior.mean), "sd": quantise(posterior.sd)}
     if cell.method == "reference":
         numbers |= {"penalised": float(estimate.penalised), **_dependence(posterior.draws[0])}
