@@ -53,7 +53,9 @@ class Chain:
     gradients: int
 
 
-def run_chain(target, centre: np.ndarray, factor: Factor, draws: int, rng: np.random.Generator) -> Chain:
+def run_chain(
+    target, centre: np.ndarray, factor: Factor, draws: int, rng: np.random.Generator, warm_up: int = WARM_UP
+) -> Chain:
     """One chain of ``draws`` draws; ``target`` takes w to the log posterior density of w and its gradient."""
     p = centre.size
 
@@ -66,7 +68,7 @@ def run_chain(target, centre: np.ndarray, factor: Factor, draws: int, rng: np.ra
     log_step = np.log(0.9 / p**0.25)
     deviation, scaled = np.empty((draws, p)), np.empty((draws, p))
     accepted, gradients, tuned = 0, 0, []
-    for k in range(-WARM_UP, draws):
+    for k in range(-warm_up, draws):
         momentum = rng.standard_normal(p)
         length = QUARTER * rng.uniform(0.8, 1.2)
         n_steps = max(1, int(np.ceil(length / np.exp(log_step))))
@@ -85,10 +87,10 @@ def run_chain(target, centre: np.ndarray, factor: Factor, draws: int, rng: np.ra
             x, value, slope = y, new_value, new_slope
             accepted += k >= 0
         if k < 0:  # the step size is frozen, at its average over the second half, before the first draw is kept
-            log_step += (np.exp(gain) - WANTED) / (10 + (k + WARM_UP)) ** 0.6
+            log_step += (np.exp(gain) - WANTED) / (10 + (k + warm_up)) ** 0.6
             tuned.append(log_step)
             if k == -1:
-                log_step = float(np.mean(tuned[WARM_UP // 2 :]))
+                log_step = float(np.mean(tuned[warm_up // 2 :]))
         else:
             deviation[k], scaled[k] = factor.forward(x), factor.forward(slope)
     return Chain(centre, deviation, scaled, factor.diagonal, accepted / draws, gradients)

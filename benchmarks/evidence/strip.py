@@ -8,7 +8,7 @@ import numpy as np
 from hamiltonian import Factor, moments, run_chain
 
 import mrfbayes as mb
-from mrfbayes.bands import covariance_band_w
+from mrfbayes.bands import Bands, covariance_band_w
 from mrfbayes.estimate.pseudo import PseudoObjective
 from mrfbayes.exact import moments_w
 from mrfbayes.methods.bethe import bethe
@@ -18,8 +18,11 @@ from mrfbayes.priors import Prior
 from mrfbayes.streams import child, generator
 from mrfbayes.strips import TOLERANCE, calibrate_strip, strip_mode
 
-DRAWS = 2_000
-OWN_DRAWS = 1_000
+DRAWS = 1_500
+OWN_DRAWS = 500  # of laplace and pseudo
+WARM_UP = 120
+DECAYED = 40  # levels past which the inverse of a metric is nothing
+METRIC_TOLERANCE = 1e-2  # of a variance: a metric may leave out what the posterior does not
 
 
 def uniform_prior(w):
@@ -40,18 +43,26 @@ def quadratic(centre, slope, information):
     return target
 
 
+def diagonal(mode):
+    """Of FF', the metric's own: Stein's identities need it to be right. One solution serves several far apart."""
+    bands = Bands(mode.bands.level, DECAYED)
+    out = np.empty(mode.w.size)
+    for colour in bands.colours():
+        out[colour] = mode.inverse.solve(np.bincount(colour, minlength=out.size).astype(float))[colour]
+    return out
+
+
 def strip_rows(cell, statistics, seed, base, compare):
     """Rows of one strip."""
     model, counts, n = cell.model, statistics.counts, statistics.n
     problem = Problem(model, statistics, Prior(model, "uniform"), child(seed, "calibrated"), progress=False)
     started = time.process_time()
-    mode = strip_mode(problem)
-    blocks = local_blocks(model, 1)
-    near = [blocks.member[blocks.offset[j] : blocks.offset[j + 1]] for j in range(model.n_parameters)]
     calibrated = calibrate_strip(problem)
     calibrated_seconds = time.process_time() - started
-    variance = calibrated.expansion.sd**2  # only scales the controls
-    metric = Factor(mode.inverse.half_solve, mode.inverse.half_solve_transposed, variance)
+    mode = strip_mode(problem, METRIC_TOLERANCE)
+    blocks = local_blocks(model, 1)
+    near = [blocks.member[blocks.offset[j] : blocks.offset[j + 1]] for j in range(model.n_parameters)]
+    metric = Factor(mode.inverse.half_solve, mode.inverse.half_solve_transposed, diagonal(mode))
 
     def exact(w):
         log_z, mean = moments_w(model, w)
@@ -59,7 +70,7 @@ def strip_rows(cell, statistics, seed, base, compare):
         return counts @ w - n * log_z + prior, counts - n * mean + slope
 
     def sampled(target, centre, draws, label):
-        chain = run_chain(target, centre, metric, draws, generator(seed, label))
+        chain = run_chain(target, centre, metric, draws, generator(seed, label), WARM_UP)
         return moments(chain, near), f"acceptance {chain.acceptance:.2f}"
 
     started = time.process_time()

@@ -183,6 +183,7 @@ def calibrate_locally(
         "distance_gain": gain,
         "clipped": coins.clipped,
         "sd_noise": float(np.sqrt(np.mean(sd_error**2))),
+        "mode_seconds": found.seconds,
         "mode_error": _mode_error(found, moments.variance),
         "indefinite_blocks": moments.indefinite,
         "cut_regressions": joint.dropped,
