@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest
 QUICK := tests/model tests/run tests/data/test_counts.py tests/kernels/test_jit.py tests/kernels/test_random.py \
 	tests/test_diagnostics.py tests/test_exact.py tests/test_priors.py tests/test_public_names.py
 
-.PHONY: demo test quick lint types imports check readme paper paper-run slow clean
+.PHONY: demo test quick lint types imports check readme paper paper-run evidence slow clean
 
 demo: .venv/.core
 	@$(BIN)/mrfbayes demo
@@ -42,6 +42,12 @@ paper: .venv/.core
 WORKERS ?= 1
 paper-run: .venv/.test
 	$(BIN)/mrfbayes reproduce --profile standard --workers $(WORKERS) --out paper
+
+# What the page docs/evidence.md says: about an hour. Reinis data: make evidence REINIS="--reinis reinis.csv"
+evidence: .venv/.test
+	$(BIN)/python benchmarks/evidence/run.py $(REINIS)
+	$(BIN)/python benchmarks/evidence/coverage.py
+	$(BIN)/python benchmarks/evidence/summary.py
 
 slow: .venv/.test
 	$(PYTEST) tests/slow

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-MANY = 10_000  # parameters past which independent draws are not examined for convergence
+MANY = 500  # parameters past which independent draws are not examined for convergence
 STREAM_BYTES = 2**24  # of draws that are made at once
 
 
@@ -101,7 +101,7 @@ class Posterior:
     def summary(self, interval: float = 0.9) -> pd.DataFrame:
         """A row per parameter: mean, sd, equal-tailed interval, Monte-Carlo errors, effective sizes, R-hat.
 
-        ``mcse_sd`` is there where sds come from particles. Many thousand parameters drawn independently have no
+        ``mcse_sd`` is there where sds come from particles. Hundreds of parameters drawn independently have no
         effective sizes and R-hat: there is no chain.
         """
         import pandas as pd

@@ -238,10 +238,12 @@ def _prepare_locally(problem: Problem, moments: str, particles: int | None) -> P
     from mrfbayes.strips import calibrate_strip, is_strip
 
     model = problem.model
-    if not model.chart.all_coins:
+    has = "dice" if not model.chart.all_coins else "tied factors or scores" if (model.chart.tosses > 1).any() else ""
+    if has:
         raise CostError(
-            f"{model.n_parameters} parameters (limit {DENSE_LIMIT}): only fields of untied coins can be calibrated "
-            "block by block, and this one has dice."
+            f"{model.n_parameters} parameters (limit {DENSE_LIMIT} for a full covariance): only fields of untied coins "
+            f"can be calibrated block by block, and this one has {has}: use method='mle' or 'pseudo', or fewer "
+            "parameters."
         )
     seed = child(problem.seed, "calibrated")
     if moments == "exact" or (moments == "auto" and is_strip(model)):
