@@ -148,3 +148,31 @@ def chi_square(counts, probabilities):
         return 0.0
     statistic = ((counts[keep] - expected[keep]) ** 2 / expected[keep]).sum()
     return float(chi2.sf(statistic, keep.sum() - 1))
+
+
+def evidence_on_four_nodes(data, edges, points=10):
+    """Log evidence, mean and sd of theta under the uniform prior for agreement coins on 4 nodes, by brute force."""
+    n, k = len(data), len(edges)
+    if not k:
+        return -n * np.log(16), np.zeros(0), np.zeros(0)
+    nodes, weights = np.polynomial.legendre.leggauss(points)
+    axes = np.meshgrid(*[(nodes + 1) / 2] * k, indexing="ij", sparse=True)
+    volume = np.ones([points] * k)
+    for axis in np.meshgrid(*[weights / 2] * k, indexing="ij", sparse=True):
+        volume = volume * axis
+    z = np.zeros([points] * k)
+    for x in itertools.product((0, 1), repeat=3):  # the first node is zero: up to a global flip
+        x = (0, *x)
+        weight = np.ones([points] * k)
+        for t, (u, v) in zip(axes, edges, strict=True):
+            weight *= t if x[u] == x[v] else 1 - t
+        z += 2 * weight
+    log_density = -n * np.log(z)
+    for t, (u, v) in zip(axes, edges, strict=True):
+        agree = int((data[:, u] == data[:, v]).sum())
+        log_density += agree * np.log(t) + (n - agree) * np.log(1 - t)
+    top = log_density.max()
+    mass = np.exp(log_density - top) * volume
+    mean = np.array([(mass * t).sum() for t in axes]) / mass.sum()
+    square = np.array([(mass * t * t).sum() for t in axes]) / mass.sum()
+    return top + np.log(mass.sum()), mean, np.sqrt(square - mean**2)

@@ -9,6 +9,7 @@ import mrfbayes as mb
 from mrfbayes import diagnostics
 from mrfbayes.edges import normal_scores
 from mrfbayes.independence import TRUSTED_K, log_mean_weight, pareto_k
+from oracles import evidence_on_four_nodes
 
 PAIRS = list(itertools.combinations(range(4), 2))
 MODEL = mb.graph(PAIRS)
@@ -19,32 +20,9 @@ DATA[:9, 3] = 1 - DATA[:9, 2]
 DATA[5:14, 2] = DATA[5:14, 0]
 
 
-def quadrature(edges, points=10):
-    """Log evidence, mean and sd of theta under the uniform prior for agreement coins on 4 nodes, by brute force."""
-    n, k = len(DATA), len(edges)
-    if not k:
-        return -n * np.log(16), np.zeros(0), np.zeros(0)
-    nodes, weights = np.polynomial.legendre.leggauss(points)
-    axes = np.meshgrid(*[(nodes + 1) / 2] * k, indexing="ij", sparse=True)
-    volume = np.ones([points] * k)
-    for axis in np.meshgrid(*[weights / 2] * k, indexing="ij", sparse=True):
-        volume = volume * axis
-    z = np.zeros([points] * k)
-    for x in itertools.product((0, 1), repeat=3):  # the first node is zero: up to a global flip
-        x = (0, *x)
-        weight = np.ones([points] * k)
-        for t, (u, v) in zip(axes, edges, strict=True):
-            weight *= t if x[u] == x[v] else 1 - t
-        z += 2 * weight
-    log_density = -n * np.log(z)
-    for t, (u, v) in zip(axes, edges, strict=True):
-        agree = int((DATA[:, u] == DATA[:, v]).sum())
-        log_density += agree * np.log(t) + (n - agree) * np.log(1 - t)
-    top = log_density.max()
-    mass = np.exp(log_density - top) * volume
-    mean = np.array([(mass * t).sum() for t in axes]) / mass.sum()
-    square = np.array([(mass * t * t).sum() for t in axes]) / mass.sum()
-    return top + np.log(mass.sum()), mean, np.sqrt(square - mean**2)
+def quadrature(edges):
+    """Log evidence, mean and sd of theta."""
+    return evidence_on_four_nodes(DATA, edges)
 
 
 @pytest.fixture(scope="module")
