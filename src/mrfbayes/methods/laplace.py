@@ -55,11 +55,15 @@ def laplace_log_likelihood(view, theta):
     for j in range(theta.size):
         deviation[j] = (theta[j] if view.in_theta else deviation[j]) - view.centre[j]
         product[j] = view.slope[j]
-    for i in range(theta.size):
-        # Row by row into a vector: no running sum, so the inner loop is SIMD code in strict arithmetic.
-        first, stop, scale = view.start[i], view.start[i + 1], deviation[i]
-        for k in range(stop - first):
-            product[i + k] -= half[first + k] * scale
+    if half.size == theta.size:  # diagonal: Bethe without fields, as long as its uniform messages are stable
+        for j in range(theta.size):
+            product[j] -= half[j] * deviation[j]
+    else:
+        for i in range(theta.size):
+            # Row by row into a vector: no running sum, so the inner loop is SIMD code in strict arithmetic.
+            first, stop, scale = view.start[i], view.start[i + 1], deviation[i]
+            for k in range(stop - first):
+                product[i + k] -= half[first + k] * scale
     total = 0.0
     for j in range(theta.size):
         total += product[j] * deviation[j]
