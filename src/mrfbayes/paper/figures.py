@@ -89,7 +89,9 @@ def _panels(
         for handle, text in zip(*ax.get_legend_handles_labels(), strict=True):
             handles.setdefault(text, handle)
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=6, frameon=False, fontsize=9)
-    figure.suptitle(title, fontsize=11)
+    counts = [results.count(grid, n, "reference") for grid, *_ in panels for n in results.sizes(grid, "reference")]
+    span = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    figure.suptitle(f"{title} (bars: standard error over {span} replications)", fontsize=11)
     return figure
 
 

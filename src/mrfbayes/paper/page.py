@@ -50,6 +50,8 @@ Steps a second say little where nothing is accepted, so:
 
 ![Errors against the exact posterior on 6x6 and 8x8](figures/figure3.png)
 
+What is left of Calibrated's error here is mostly the Monte-Carlo error of the reference itself.
+
 {errors}
 {studies}
 ## The printed proposal
