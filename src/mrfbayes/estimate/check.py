@@ -38,7 +38,7 @@ class Size:
 
 
 USUAL = Size(16, 24, 16)
-LARGE = Size(8, 24, 8)  # on fields of more than 100,000 nodes, where a sweep is long and variances have each other
+LARGE = Size(8, 16, 48)  # on fields of more than 100,000 nodes, where a sweep is long and variances have each other
 GROUP = 1024
 
 
