@@ -10,7 +10,8 @@ posterior information where that is feasible (6x6 and 8x8), else conditional one
 The reference is the exact maximum, or (100x100) a run of another seed that is as long as its stated noise of 0.004 sds
 takes. Where there are several data sets, errors and seconds are those of the worst. "CPU" is seconds of the processor,
 all threads together: with one thread, what the clock shows on an idle machine. "Clock" is what it did show, beside
-other work. The peak is that of the whole process, data and simulation included.
+other work: "load" is the load average, on two cores. The peak is that of the whole process, data and simulation
+included.
 """
 
 from __future__ import annotations
@@ -124,6 +125,7 @@ def measure_one(case, number):
         "iterations": found.iterations,
         "converged": found.converged,
         "noise": found.details.get("noise"),
+        "load": os.getloadavg()[0],
         "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9,
     }
     if case["reference"]:
@@ -148,6 +150,7 @@ def line(name, row):
         str(row["sets"]),
         f"{row['cpu']:.2f}",
         f"{row['clock']:.2f}",
+        f"{row['load']:.1f}",
         str(row["iterations"]),
         f"{row['largest']:.3f}" if "largest" in row else "-",
         f"{row['rms']:.4f}" if "rms" in row else "-",
@@ -160,8 +163,9 @@ def line(name, row):
 
 
 HEADER = (
-    "| case | p | n | data sets | CPU s | clock s | steps | largest error, sd | rms error, sd | noise stated, sd "
-    "| converged | peak GB | bar |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|---:|---|"
+    "| case | p | n | data sets | CPU s | clock s | load | steps | largest error, sd | rms error, sd "
+    "| noise stated, sd | converged | peak GB | bar |\n"
+    "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|---:|---|"
 )
 
 
@@ -176,10 +180,9 @@ def machine():
 
     import numba
     import numpy
+    from record import processor
 
-    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if Path("/proc/cpuinfo").exists() else []
-    name = next((row.split(":")[1].strip() for row in lines if row.startswith("model name")), platform.processor())
-    return f"{name}, Python {platform.python_version()}, numpy {numpy.__version__}, numba {numba.__version__}."
+    return f"{processor()}, Python {platform.python_version()}, numpy {numpy.__version__}, numba {numba.__version__}."
 
 
 def main():

@@ -23,6 +23,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from record import processor
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
@@ -252,13 +253,6 @@ def thrml_row(python, rows, columns, particles_):
     answer = json.loads(done.stdout.splitlines()[-1])
     note = "THRML {} on JAX {}".format(*answer["versions"])
     return "THRML, block Gibbs", f"{rows}x{columns}", particles_, note, answer["rate"]
-
-
-def processor():
-    for line in Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []:
-        if line.startswith("model name"):
-            return line.split(":")[1].strip()
-    return platform.processor()
 
 
 def main():
