@@ -51,8 +51,8 @@ CASES = dict(
     [
         case("6x6 (.5,.8)", 6, 6, 0.5, 0.8, 500, sets=10, bar=PAPER),
         case("8x8 (.5,.8)", 8, 8, 0.5, 0.8, 500, sets=10, bar=PAPER),
-        case("6x6 (.7,.9)", 6, 6, 0.7, 0.9, 500, sets=10, bar=STRONG),
-        case("8x8 (.7,.9)", 8, 8, 0.7, 0.9, 500, sets=10, bar=STRONG),
+        case("6x6 (.7,.9)", 6, 6, 0.7, 0.9, 500, sets=24, bar=STRONG),
+        case("8x8 (.7,.9)", 8, 8, 0.7, 0.9, 500, sets=24, bar=STRONG),
         *[case(f"6x6 (.5,.8) by {a}", 6, 6, 0.5, 0.8, 500, a) for a in ALGORITHMS[1:]],
         case("500x8 strip (.5,.8)", 500, 8, 0.5, 0.8, 1000, bar=LARGE),
         case("500x8 strip (.6,.9)", 500, 8, 0.6, 0.9, 1000),
