@@ -92,3 +92,12 @@ def test_blocks_reach_further_where_that_changes_the_spreads():
         mean = exact_moments(model, w).mean
         distance, gain = choose_distance(model, LocalInformation(planes, 500, mean * (1 - mean), 0.3))
         assert distance == expected, gain
+
+
+def test_full_matrices_from_particles_have_a_limit_of_their_own():
+    assert calibrated.is_local(mb.grid(32, 32), "auto")
+    assert not calibrated.is_local(mb.grid(32, 32, tied=True), "auto")
+    assert not calibrated.is_local(mb.grid(80, 6), "auto")  # exact moments are cheap there
+    assert calibrated.is_local(mb.grid(80, 6), "particles")
+    assert not calibrated.is_local(mb.grid(12, 12), "particles")
+    assert calibrated.is_local(mb.grid(40, 40), "exact")

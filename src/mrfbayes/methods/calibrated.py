@@ -37,6 +37,8 @@ MOMENT_CELLS = 1.2e10  # table cells of exact calibration, about two minutes
 LEAST_PARTICLES, MOST_PARTICLES, SWEEPS = 32_768, 131_072, 200
 DOUBTFUL_LOCATION = 0.1  # posterior sds
 DENSE_LIMIT = 2_000  # parameters up to which S is a full matrix
+MOST_NEIGHBOURS = 8  # of a node: blocks of denser graphs are too large
+PARTICLE_LIMIT = 600  # the same where it comes from particles, of which so many parameters need too many
 
 
 @dataclass(frozen=True)
@@ -206,7 +208,7 @@ def prepare(
 ) -> Prepared:
     """Independent draws of the calibrated posterior; there is no chain to run. Options: see `calibrate`."""
     chart = problem.model.chart
-    if chart.n_parameters > DENSE_LIMIT:
+    if is_local(problem.model, moments):
         return _prepare_locally(problem, moments, particles)
     found = calibrate(problem, variance, moments, particles)
     view = copula_view(found.coins, found.correlation, chart.offset)
@@ -230,6 +232,15 @@ def prepare(
     if isinstance(found.mode.cumulants, ParticleCumulants):
         known["sd_error"] = found.mode.cumulants.spread_noise(found.mode.covariance, problem.statistics.n)
     return Prepared(None, draw=draw, details=found.details, warnings=found.warnings, **known)
+
+
+def is_local(model: Model, moments: str) -> bool:
+    """Whether parameters are calibrated block by block: past the limits, if the field allows it."""
+    if not PARTICLE_LIMIT < model.n_parameters <= DENSE_LIMIT:
+        return model.n_parameters > DENSE_LIMIT
+    untied = model.chart.all_coins and not (model.chart.tosses > 1).any()
+    exactly = moments == "exact" or (moments == "auto" and moments_cost(model) < MOMENT_CELLS)
+    return bool(untied and not exactly and np.diff(model.adjacency.offset).max(initial=0) <= MOST_NEIGHBOURS)
 
 
 def _prepare_locally(problem: Problem, moments: str, particles: int | None) -> Prepared:
