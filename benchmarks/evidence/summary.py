@@ -159,7 +159,8 @@ def draw_coverage(table: pd.DataFrame, path: Path) -> None:
         ax.axvline(level, color="black", linewidth=0.8, linestyle="--")
         ax.set(xlabel=f"inside {level} % intervals, %", yticks=range(len(methods)), yticklabels=methods)
     axes[0].invert_yaxis()
-    axes[0].legend(fontsize=8, frameon=False, loc="lower left")
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8, frameon=False)
     figure.savefig(path, dpi=130)
 
 
