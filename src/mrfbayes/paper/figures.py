@@ -91,7 +91,7 @@ def _panels(
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=6, frameon=False, fontsize=9)
     counts = [results.count(grid, n, "reference") for grid, *_ in panels for n in results.sizes(grid, "reference")]
     span = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
-    figure.suptitle(f"{title} (bars: standard error over {span} replications)", fontsize=11)
+    figure.suptitle(f"{title} (replications: {span}; bars: standard error)", fontsize=11)
     return figure
 
 
