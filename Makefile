@@ -46,7 +46,7 @@ paper-run: .venv/.test
 # What the page docs/evidence.md says: about an hour. Reinis data: make evidence REINIS="--reinis reinis.csv"
 evidence: .venv/.test
 	$(BIN)/python benchmarks/evidence/run.py $(REINIS)
-	$(BIN)/python benchmarks/evidence/coverage.py
+	$(BIN)/python benchmarks/evidence/intervals.py
 	$(BIN)/python benchmarks/evidence/summary.py
 
 slow: .venv/.test

@@ -1,4 +1,4 @@
-"""The page docs/evidence.md with its tables and pictures, from the stored results of `run.py` and `coverage.py`.
+"""The page docs/evidence.md with its tables and pictures, from the stored results of `run.py` and `intervals.py`.
 
 python benchmarks/evidence/summary.py
 """

@@ -1,6 +1,6 @@
 """Coverage of 50 % and 90 % intervals under repeated data.
 
-    python benchmarks/evidence/coverage.py [--sets 200] [--results benchmarks/evidence/results/coverage.csv]
+    python benchmarks/evidence/intervals.py [--sets 200] [--results benchmarks/evidence/results/coverage.csv]
 
 Every data set has its own theta, drawn from the prior, so that intervals of the exact posterior cover with exactly
 their level. The share of parameters inside the equal-tailed intervals is counted for the exact posterior (importance
