@@ -70,6 +70,7 @@ def measure(side, path):
 
     model = mb.grid(side, side)
     statistics = mb.count(model, x)
+    del x  # its pages would count as memory of this process
     row = {"side": side, "parameters": model.n_parameters, "count": mark()}
     posterior = mb.sample(model, statistics, "calibrated", progress=False)
     sampling = mark()
