@@ -175,7 +175,7 @@ def ascend(
             found = check(task, w, precondition.variance, own, bases, spread, attempt, budget)
             if found.passed or not found.helped_by_steps or runner.step >= limit:
                 break
-            tolerance = noise / 2
+            tolerance = noise / 2**0.5  # one more round, about: it doubles the steps
         assert found is not None
     outcome = Outcome(w, found.passed, found.residual, runner.step, recorder)
     outcome.monte_carlo_error = found.error
