@@ -114,3 +114,11 @@ def test_refusals(monkeypatch):
     monkeypatch.setattr(module, "MODE_STEPS", 3)
     with pytest.raises(InputError, match="use centre='mle'"):
         bethe_mode(mb.grid(2, 2), np.array([1.0, 0.5, 0.5, 0.5]))
+
+
+def test_a_large_field_without_couplings_has_radius_zero():
+    """Where the search for the Bethe mode starts; above some hundred messages ARPACK refuses a matrix of zeros."""
+    model = mb.grid(8, 8)
+    found = bethe(model, np.zeros(model.n_parameters))
+    assert found.details["spectral_radius"] == 0.0
+    np.testing.assert_allclose(found.expected, 0.5)

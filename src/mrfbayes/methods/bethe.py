@@ -219,8 +219,8 @@ def spectral_radius(matrix: Any) -> float:
     """Largest absolute eigenvalue of a square sparse matrix."""
     from scipy.sparse.linalg import ArpackNoConvergence, eigs
 
-    if matrix.shape[0] == 0:
-        return 0.0
+    if np.abs(matrix.data).max(initial=0.0) == 0.0:
+        return 0.0  # where no factor couples: ARPACK would be left with a starting vector of zeros
     if matrix.shape[0] <= DENSE_RADIUS:
         return float(np.abs(np.linalg.eigvals(matrix.toarray())).max())
     try:
