@@ -126,8 +126,12 @@ class BitChains:
     def advance(self, w: np.ndarray, sweeps: int) -> np.ndarray:
         """Gibbs sweeps at w; mean of E[s | neighbours] (p,) over particles and sweeps."""
         parts = _calls(sweeps, self._words.size * 64)
-        means = [self._measure(w, AscentPlan(0, np.zeros(1), part, 0.0, np.inf)) for part in parts]
-        return np.asarray(np.average(means, axis=0, weights=parts)) if len(parts) > 1 else means[0]
+        mean = self._measure(w, AscentPlan(0, np.zeros(1), parts[0], 0.0, np.inf))
+        done = parts[0]
+        for part in parts[1:]:  # one at a time: on a field of a million nodes the means of all calls take gigabytes
+            done += part
+            mean += (self._measure(w, AscentPlan(0, np.zeros(1), part, 0.0, np.inf)) - mean) * (part / done)
+        return mean
 
     def _measure(self, w: np.ndarray, plan: AscentPlan) -> np.ndarray:
         zeros = np.zeros(w.size)
