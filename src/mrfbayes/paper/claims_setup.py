@@ -97,9 +97,10 @@ def conservative(results: Results) -> Finding:
                 continue
             mle = results.number("acceptance", grid, n, "exact", "printed-mle")
             ess = results.number("ess", grid, n, "exact", "printed-half")
+            off = results.errors(measures.mean_error_sds, grid, n, "exact", "printed-half")
             parts.append(
-                f"{grid} n = {n:,}: {100 * rate.value:.2g} % from ½, {100 * mle.value:.2g} % from the MLE, ESS "
-                f"{ess.value:.0f}"
+                f"{grid} n = {n:,}: {100 * rate.value:.2g} % from ½ (ESS {ess.value:.0f}, mean off by "
+                f"{off.text(100, 0)} % of the sd), {100 * mle.value:.2g} % from the MLE"
             )
             moves.append(ess.value > MOVING)
     if not parts:
