@@ -104,7 +104,7 @@ def draw():
     import pandas as pd
     from matplotlib import pyplot
 
-    table = pd.read_csv(RESULTS).sort_values("side").drop_duplicates("side", keep="last")
+    table = pd.read_csv(RESULTS).sort_values("side", kind="stable").drop_duplicates("side", keep="last")
     fits = {}
     figure, ax = pyplot.subplots(figsize=(5.5, 4), layout="constrained")
     for name, label, colour in (
@@ -149,14 +149,16 @@ def draw():
         f"{fits['processor_seconds']:.2f} by the processor. Between neighbouring sizes, by the processor: {between}.",
         "",
         f"This is not the growth of one fixed computation: particles fall from {table['particles'].max():,} to",
-        f"{table['particles'].min():,} and the steps of the estimate are capped on the largest fields; the noise of mode",
-        "and sds grows for it, as the columns show. The steps between sizes with equal particles are the ones to look at.",
+        f"{table['particles'].min():,} and the steps of the estimate are capped on the largest fields; the noise of",
+        "mode and sds grows for it, as the columns show. Steps between sizes with equal particles are the ones to look at.",
         "",
         f"Bars for {last['side']}x{last['side']}, beside other work (see the load):",
         "",
         f"- 600 s by the clock on two cores: {'met' if last['seconds'] <= 600 else 'missed'}",
         f"  ({last['seconds']:.0f} s, of which the estimate of the mode takes {last['mode']:.0f} s);",
         f"- 4 GB: {'met' if last['megabytes'] <= 4096 else 'missed'} ({last['megabytes']:,.0f} MB).",
+        "",
+        "Where `scale.csv` has a size twice, the table has the later run.",
         "",
         f"On {last['side']}x{last['side']} the run says of itself: {last['trust']}.",
     ]
