@@ -150,7 +150,7 @@ def draw():
         "",
         f"This is not the growth of one fixed computation: particles fall from {table['particles'].max():,} to",
         f"{table['particles'].min():,} and the steps of the estimate are capped on the largest fields; the noise of",
-        "mode and sds grows for it, as the columns show. Steps between sizes with equal particles are the ones to look at.",
+        "mode and sds grows for it, as the columns show. Look at the steps between sizes with equal particles.",
         "",
         f"Bars for {last['side']}x{last['side']}, beside other work (see the load):",
         "",
