@@ -108,9 +108,10 @@ def conservative(results: Results) -> Finding:
     return Finding(
         "Exact-L accepts " + _list(parts),
         verdict(*moves),
-        "A step of sd 0.032 in all p directions at once is far too long: at n = 1,000 and on larger grids the chain "
-        "hardly leaves its start, which is not printed. Differences between methods then are differences between "
-        "stuck chains.",
+        "A step of sd 0.032 in all p directions at once is far too long. From the MLE the chain never moves at n >= "
+        "500; from ½ it gets stuck on its way, so that even Exact-L's mean is wrong, the more the larger the field. "
+        "Differences between methods then are differences between stuck chains, and the start, which is not "
+        "printed, decides.",
     )
 
 
@@ -131,9 +132,9 @@ def sampling_errors(results: Results) -> Finding:
     return Finding(
         _list(parts),
         verdict(*right) if right else NOT,
-        "For n observations the averaged ratio enters as its n-th power. What is consistent for one observation is, "
-        "with 1,000 particles, noise of several nats at n = 1,000: the chain sticks and its law is wider than "
-        "the posterior.",
+        "For n observations the averaged ratio enters as its n-th power. What is consistent for one observation "
+        "has, with 1,000 particles, noise of several nats at n = 1,000, and the chain's law is wider than the "
+        "posterior.",
     )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from mrfbayes.paper import printed, settings
 from mrfbayes.paper.claims import NOT, PARTLY, REPRODUCED, Claim, Finding, needed, verdict
 from mrfbayes.paper.settings import METHODS
@@ -63,9 +65,12 @@ def insensitive(results: Results) -> Finding:
         for grid in _grids(results, method) or ["4x4"]:
             ratios[method, grid] = _seconds(results, grid, 1000, method) / _seconds(results, grid, 100, method)
     text = ", ".join(f"{METHODS[m].label} {grid} {ratio:.2f}" for (m, grid), ratio in ratios.items())
-    same = [1 / SOME < ratio < SOME for ratio in ratios.values()]
+    middle = float(np.median(list(ratios.values())))
     return Finding(
-        f"time at n = 1,000 over time at n = 100: {text}", verdict(*same), "Both need the data only once, as counts."
+        f"time at n = 1,000 over time at n = 100: median {middle:.2f}; {text}",
+        REPRODUCED if 1 / SOME < middle < SOME else NOT,
+        "Both need the data only once, as counts. Single ratios scatter: most runs shared the machine (~ in the "
+        "tables).",
     )
 
 
@@ -124,8 +129,8 @@ def thousands_of_hours(results: Results) -> Finding:
     return Finding(
         "; ".join(parts) + "; paper: 1,400 to 2,750 h",
         NOT,
-        "64 particles fit into a machine word, and where log Z is feasible 1,000 exact particles cost less than one "
-        "sweep over them did. What they compute is another matter: see the noise below.",
+        "64 particles fit into a machine word; and where log Z is feasible 1,000 exact particles cost as much as a "
+        "handful of the thousand sweeps. What these methods compute is another matter: see their noise above.",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mrfbayes.paper import settings
 from mrfbayes.paper.claims import NOT, PARTLY, REPRODUCED, UNDECIDED, claims_markdown, judge_all
 from mrfbayes.paper.profiles import PARTS, cells_of
 from mrfbayes.paper.store import Store
@@ -27,7 +28,8 @@ Every cell (grid, n, setting, method, replication) is a pure function of its nam
 the profile `standard` are finished; [this table](tables/replications.md) says which. Errors are measured against the
 exact posterior from independent calibrated draws, corrected by their weights; its own Monte-Carlo error is a few
 thousandths of an sd, against about a hundredth for a chain of 10^6 steps on 4x4. ± is one standard error over
-replications.
+replications; a number without it rests on one. Behind the main rows there are, of 50 replications at n = 100, 500 and
+1,000: {replications}.
 
 ## Verdicts
 
@@ -79,10 +81,18 @@ def page(store: Store, results: Results) -> str:
         counts=f"Of {len(found)} claims: {counts}",
         parts="; ".join(f"`{part}` ({summary})" for part, summary in PARTS.items()),
         done=done,
+        replications=_replications(results),
         planned=len(planned),
         claims=claims_markdown(results),
         cut=_cut(store),
         **tables,
+    )
+
+
+def _replications(results: Results) -> str:
+    return "; ".join(
+        f"{grid}: {', '.join(str(results.count(grid, n, 'reference')) for n in settings.TABLE_SIZES)}"
+        for grid in settings.GRIDS
     )
 
 

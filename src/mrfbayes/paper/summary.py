@@ -91,14 +91,22 @@ class Results:
         Those of the clock times the share of the processor that the run had. Runs that had one to themselves are used
         alone where there are any: other work on the machine slows a run down in ways that no share tells.
         """
-        found = [
+        found = self._timed(grid, n, method, setting)
+        undisturbed = [seconds for share, seconds in found if share >= UNDISTURBED]
+        values = undisturbed or [seconds for _, seconds in found]
+        return float(np.median(values)) * settings.STEPS / self._steps_made(setting) if values else math.nan
+
+    def is_disturbed(self, grid: str, n: int, method: str, setting: str = "adapted") -> bool:
+        """Whether no run had a processor to itself."""
+        found = self._timed(grid, n, method, setting)
+        return bool(found) and max(share for share, _ in found) < UNDISTURBED
+
+    def _timed(self, grid: str, n: int, method: str, setting: str) -> list[tuple[float, float]]:
+        return [
             (outcome.seconds["share"], outcome.seconds["chain"] * outcome.seconds["share"])
             for outcome in self.outcomes(grid, n, method, setting).values()
             if {"chain", "share"} <= outcome.seconds.keys()
         ]
-        undisturbed = [seconds for share, seconds in found if share >= UNDISTURBED]
-        values = undisturbed or [seconds for _, seconds in found]
-        return float(np.median(values)) * settings.STEPS / self._steps_made(setting) if values else math.nan
 
     def _steps_made(self, setting: str) -> float:
         if setting == "gibbs":
@@ -114,15 +122,19 @@ class Results:
         method: str,
         setting: str = "adapted",
         base: str = "reference",
+        beside: str = "",
     ) -> Average:
         """Average of ``measure(mean, sd, exact mean, exact sd)`` over replications that have both.
+
+        ``beside`` names another method: only replications that it has, too, so that the two can be compared.
 
         ``base="truth"`` puts the parameters that made the data in place of the exact mean.
         """
         exact = self.outcomes(grid, n, "reference")
+        others = self.outcomes(grid, n, beside or "reference")
         values = []
         for replication, outcome in self.outcomes(grid, n, method, setting).items():
-            if replication in exact:
+            if replication in exact and replication in others:
                 vectors = exact[replication].vectors
                 centre = vectors["truth"] if base == "truth" else vectors["mean"]
                 values.append(measure(*(RESOLUTION * np.array(v) for v in (*_moments(outcome), centre, vectors["sd"]))))
