@@ -176,7 +176,7 @@ def weigh_all_words(weigher, particles, node_step, edge_step):
     for k in range(weigher.nodes.size + weigher.pairs.shape[0]):
         _load_row(weigher, particles, k, row)
         row[n_words - 1] &= last
-        count = 0
+        count = np.int64(0)
         for w in range(n_words):
             count += np.int64(popcount(row[w]))
         total += _step_of(weigher, node_step, edge_step, k) * count
