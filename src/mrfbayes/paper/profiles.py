@@ -47,6 +47,7 @@ class Profile:
     fresh: int
     printed: int
     studies: int
+    rows: tuple[str, ...] = LIKELIHOODS
 
 
 PROFILES: Mapping[str, Profile] = {
@@ -55,6 +56,7 @@ PROFILES: Mapping[str, Profile] = {
         *(400, ("4x4",), (100,)),
         *({"4x4": 2}, {}, {}),
         *(0, 0, 0),
+        rows=("exact", "pseudo", "laplace", "mle-0"),
     ),
     "standard": Profile(
         "about 12 hours of one core",
@@ -133,7 +135,7 @@ def _cells(
 
 
 def _errors(profile: Profile, grids: Sequence[str]) -> Iterator[Cell]:
-    rows = (*LIKELIHOODS, *BENCHMARKS)
+    rows = (*profile.rows, *BENCHMARKS)
     tabled = [n for n in profile.sizes if n in settings.TABLE_SIZES]
     others = [n for n in profile.sizes if n not in settings.TABLE_SIZES]
     yield from _cells(profile, grids, tabled, rows, profile.main)
