@@ -134,7 +134,7 @@ def test_local_moments_approach_the_full_inverse():
 
 
 def test_errors_say_what_to_do():
-    with pytest.raises(InputError, match="distance = 0: give a whole number of steps"):
+    with pytest.raises(InputError, match="distance = 0: give a whole number, at least 1"):
         moments.local_blocks(grid(2, 2), 0)
     with pytest.raises(CostError, match="not tied and are no scores: use particle_moments"):
         moments.local_blocks(grid(2, 2, tied=True))

@@ -133,9 +133,9 @@ def test_refusals():
     with pytest.raises(mb.InputError, match="sweeps = 5 has no meaning with sampler='exact'"):
         mb.simulate(model, 0.6, 10, "exact", sweeps=5)
     for n in (0, -1, 2.5, True):
-        with pytest.raises(mb.InputError, match=r"n = .*: give a whole number of at least 1"):
+        with pytest.raises(mb.InputError, match=r"n = .*: give a whole number, at least 1"):
             mb.simulate(model, 0.6, n)
-    with pytest.raises(mb.InputError, match="sweeps = 0: give a whole number"):
+    with pytest.raises(mb.InputError, match="sweeps = 0: give a whole number, at least 1"):
         mb.simulate(model, 0.6, 10, "gibbs", sweeps=0)
     with pytest.raises(mb.InputError, match="'cftp' is for binary fields"):
         mb.simulate(mb.grid(2, 2, states=3), 0.4, 10, "cftp")

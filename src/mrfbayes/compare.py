@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mrfbayes import diagnostics
+from mrfbayes.checks import whole
 from mrfbayes.data.counts import Statistics, count
 from mrfbayes.errors import CostError, InputError, MRFWarning
 from mrfbayes.estimate import estimate as make_estimate
 from mrfbayes.model.field import Model
-from mrfbayes.plan import whole
 from mrfbayes.posterior import Posterior
 from mrfbayes.progress import Progress
 from mrfbayes.run.workers import begin_worker, process_pool

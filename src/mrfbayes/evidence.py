@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mrfbayes.checks import whole
 from mrfbayes.data.counts import count
 from mrfbayes.errors import InputError, MRFWarning
 from mrfbayes.independence import TRUSTED_K, log_mean_weight, make_proposal, pareto_k
@@ -60,8 +61,7 @@ def evidence(model: Model, x: Any, *, prior: Any = "uniform", draws: int = DRAWS
     draws : calibrated draws that are weighed
     rng : seed
     """
-    if isinstance(draws, bool) or not isinstance(draws, (int, np.integer)) or draws < 100:
-        raise InputError(f"draws = {draws!r}: give a whole number, at least 100.")
+    draws = whole("draws", draws, 100)
     statistics = count(model, x)
     problem = Problem(model, statistics, Prior(model, prior), seed_sequence(rng))
     constant = log_prior_constant(problem.prior)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mrfbayes.checks import whole
 from mrfbayes.errors import CostError, InputError
 from mrfbayes.model.field import Model
 from mrfbayes.streams import generator, kernel_state
@@ -151,8 +152,7 @@ def local_blocks(model: Model, distance: int = 2, chosen: np.ndarray | None = No
     """
     from mrfbayes.kernels.local import fill_blocks
 
-    if isinstance(distance, bool) or not isinstance(distance, (int, np.integer)) or distance < 1:
-        raise InputError(f"distance = {distance!r}: give a whole number of steps, at least 1.")
+    distance = whole("distance", distance)
     scope = _scopes(model)
     ends = np.concatenate([scope[:, 0], scope[scope[:, 0] != scope[:, 1], 1]])
     owner = np.concatenate([np.arange(len(scope)), np.flatnonzero(scope[:, 0] != scope[:, 1])])

@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from mrfbayes.checks import whole
 from mrfbayes.data.counts import Statistics
 from mrfbayes.errors import CostError, InputError
 from mrfbayes.model.field import Model
@@ -30,12 +29,6 @@ class Plan:
     proposal: str
     start: Any
     is_default_start: bool
-
-
-def whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(f"{name} = {value!r}: must be a whole number, at least {least}.")
-    return int(value)
 
 
 def make_plan(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mrfbayes.checks import whole
 from mrfbayes.data.counts import count
 from mrfbayes.errors import InputError
 from mrfbayes.model.field import Model
@@ -51,8 +52,7 @@ def predictive_check(
     x : the data that the posterior was learned from
     replicates : number of simulated data sets
     """
-    if isinstance(replicates, bool) or not isinstance(replicates, (int, np.integer)) or replicates < 20:
-        raise InputError(f"replicates = {replicates!r}: give a whole number of at least 20.")
+    replicates = whole("replicates", replicates, 20)
     model, seed = posterior.model, seed_sequence(rng)
     statistics = count(model, x)
     if statistics.digest != posterior.data_digest:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from mrfbayes import __version__
+from mrfbayes.checks import whole
 from mrfbayes.data.counts import count
 from mrfbayes.errors import InputError
 from mrfbayes.exact import is_feasible
@@ -21,7 +22,7 @@ from mrfbayes.independence import TRUSTED_K, Proposal, corrected, make_proposal
 from mrfbayes.methods import Row, check_options, method_row
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model
-from mrfbayes.plan import KEPT_DRAWS, Plan, make_plan, whole
+from mrfbayes.plan import KEPT_DRAWS, Plan, make_plan
 from mrfbayes.posterior import Posterior
 from mrfbayes.priors import Prior
 from mrfbayes.recursions import recursion

@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from mrfbayes.checks import whole
 from mrfbayes.errors import InputError, SamplingError
 from mrfbayes.model.field import Model
 from mrfbayes.progress import Progress
@@ -99,9 +100,9 @@ def simulate(
     (n, d) uint8 array of states 0..r-1, or a `Simulation`
     """
     w = model.chart.log_odds(model.theta(theta))
-    n = _whole(n, "n")
+    n = whole("n", n)
     if sweeps is not None:
-        sweeps = _whole(sweeps, "sweeps")
+        sweeps = whole("sweeps", sweeps)
     if sampler not in SAMPLERS:
         raise InputError(f"sampler = {sampler!r} is not known: choose one of {', '.join(SAMPLERS)}.")
     if sampler == "exact" and sweeps is not None:
@@ -174,12 +175,6 @@ def agreement_couplings(model: Model, edge_part: np.ndarray) -> np.ndarray:
                 "not: use sampler='gibbs'."
             )
     return coupling
-
-
-def _whole(value: Any, name: str) -> int:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InputError(f"{name} = {value!r}: give a whole number of at least 1.")
-    return int(value)
 
 
 def _threads(updates: float) -> int:

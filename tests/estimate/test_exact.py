@@ -110,7 +110,7 @@ def test_trace_can_be_plotted():
         ({"algorithm": "newton"}, InputError, "algorithm = 'newton': choose one of 'auto', 'exact'"),
         ({"on_boundary": "ignore"}, InputError, "on_boundary = 'ignore': choose 'penalise' or 'refuse'"),
         ({"particles": 3}, InputError, "algorithm 'exact' has no option 'particles'; its options: start, optimiser"),
-        ({"threads": 0}, InputError, "threads = 0: give a whole number of threads"),
+        ({"threads": 0}, InputError, "threads = 0: give a whole number, at least 1"),
         ({"start": 1.5}, InputError, r"start\[0\] = 1.5 .* outside \(0, 1\)"),
         ({"optimiser": "adam"}, InputError, "optimiser = 'adam': choose 'lbfgs' or 'newton'"),
         ({"rng": -1}, InputError, "rng = -1 is negative"),

@@ -150,13 +150,13 @@ def test_threshold_is_four_errors_for_one_parameter_and_many_groups():
 @pytest.mark.parametrize(
     ("algorithm", "options", "text"),
     [
-        ("pcd", {"particles": 0}, "particles = 0: give a whole number of particles, at least 1"),
-        ("pcd", {"steps": 2.5}, "steps = 2.5: give a whole number of steps"),
+        ("pcd", {"particles": 0}, "particles = 0: give a whole number, at least 1"),
+        ("pcd", {"steps": 2.5}, "steps = 2.5: give a whole number, at least 1"),
         ("pcd", {"tolerance": 0}, "tolerance = 0: give the noise allowed in posterior sds"),
-        ("cd", {"sweeps": -1}, "sweeps = -1: give a whole number of sweeps"),
+        ("cd", {"sweeps": -1}, "sweeps = -1: give a whole number, at least 1"),
         ("fpcd", {"fast_gain": 0.0}, "fast_gain = 0.0: give a number above 0"),
-        ("mcmc-mle", {"sweeps": 0}, "sweeps = 0: give a whole number of sweeps"),
-        ("pf-mcmc-mle", {"steps": 0}, "steps = 0: give a whole number of steps"),
+        ("mcmc-mle", {"sweeps": 0}, "sweeps = 0: give a whole number, at least 1"),
+        ("pf-mcmc-mle", {"steps": 0}, "steps = 0: give a whole number, at least 1"),
     ],
 )
 def test_errors_say_what_to_do(algorithm, options, text):

@@ -188,7 +188,7 @@ def test_refusals():
     x = small_fields.draw(model, np.full(4, 0.6), 20, 1)
     problem = Problem(model, small_fields.count(model, x), Prior(model, "uniform"), np.random.SeedSequence(0))
     for method, options, text in [
-        ("exchange", {"particles": 1}, "particles = 1: must be a whole number, at least 2"),
+        ("exchange", {"particles": 1}, "particles = 1: give a whole number, at least 2"),
         ("exchange", {"sweeps": 0}, "sweeps = 0"),
         ("exchange", {"source": "cftp"}, "source = 'cftp': choose one of 'auto', 'exact', 'gibbs'"),
         ("importance", {"alpha": "best"}, "alpha = 'best': choose one of"),

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mrfbayes.checks import whole
 from mrfbayes.data.counts import Statistics, count
 from mrfbayes.errors import CostError, InputError, MRFWarning
 from mrfbayes.estimate.existence import Existence, existence
@@ -160,9 +161,7 @@ def _choose(model: Model, stats: Statistics, algorithm: str) -> tuple[str, str]:
 def _threads(threads: int | None) -> int:
     if threads is None:
         return min(2, os.cpu_count() or 1)
-    if isinstance(threads, (bool, np.bool_)) or not isinstance(threads, (int, np.integer)) or threads < 1:
-        raise InputError(f"threads = {threads!r}: give a whole number of threads, at least 1.")
-    return int(threads)
+    return whole("threads", threads)
 
 
 def _penalised(task: Task) -> Task:

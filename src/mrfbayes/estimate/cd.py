@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mrfbayes.estimate.descent import GAIN, Rule, ascend, whole
+from mrfbayes.checks import whole
+from mrfbayes.estimate.descent import GAIN, Rule, ascend
 from mrfbayes.estimate.result import Outcome, Task
 
 
@@ -32,5 +33,5 @@ def run(
         parameters 0.015
     start : (p,) theta to start from; default the pseudolikelihood estimate
     """
-    rule = Rule(whole(sweeps, "sweeps") - 1, 1, restart=True, fast_gain=0.0, gain=lambda step: GAIN, averaged=True)
+    rule = Rule(whole("sweeps", sweeps) - 1, 1, restart=True, fast_gain=0.0, gain=lambda step: GAIN, averaged=True)
     return ascend(task, rule, particles=particles, steps=steps, tolerance=tolerance, start=start)

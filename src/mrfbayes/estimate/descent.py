@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mrfbayes.chains import UPDATES_PER_CALL, Chains, make_chains
+from mrfbayes.checks import whole
 from mrfbayes.errors import InputError
 from mrfbayes.estimate.check import MIN_UPDATES, check
 from mrfbayes.estimate.optimise import FAR
@@ -146,7 +147,7 @@ def ascend(
 ) -> Outcome:
     """Run two half-runs of ``rule`` until they agree, and check the result on fresh particles."""
     model = task.model
-    n_particles = default_particles(model) if particles is None else whole(particles, "particles")
+    n_particles = default_particles(model) if particles is None else whole("particles", particles)
     if tolerance is None:
         tolerance = SMALL_TOLERANCE if model.n_parameters <= FULL else TOLERANCE
     if not (isinstance(tolerance, (int, float)) and tolerance > 0):
@@ -155,7 +156,7 @@ def ascend(
     w = start_point(task, start)
     halves = [_start_half(task, k, n_particles, w, rule.restart) for k in range(HALVES)]
     per_step = model.n_nodes * n_particles * HALVES * (rule.skip + rule.sweeps) * halves[0].chains.update_cost
-    limit = int(np.clip(MAX_UPDATES / per_step, FIRST_ROUND, MAX_STEPS)) if steps is None else whole(steps, "steps")
+    limit = int(np.clip(MAX_UPDATES / per_step, FIRST_ROUND, MAX_STEPS)) if steps is None else whole("steps", steps)
     precondition = _settled_precondition(task, halves, w)
     workers = min(task.threads, HALVES)
     first = int(np.clip(FIRST_UPDATES / per_step, FIRST_ROUND, 10 * FIRST_ROUND))
@@ -252,13 +253,6 @@ def _settled_precondition(task: Task, halves: list[HalfRun], w: np.ndarray) -> P
     for half in halves:
         half.chains.sweep(w, SETTLE)
     return Precondition(task, np.concatenate([half.chains.rows() for half in halves]), w)
-
-
-def whole(value: object, name: str) -> int:
-    """``value`` as a whole number of at least 1, or an `InputError` that says what is wrong."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InputError(f"{name} = {value!r}: give a whole number of {name}, at least 1.")
-    return int(value)
 
 
 def _start_half(task: Task, k: int, n_particles: int, w: np.ndarray, restart: bool) -> HalfRun:

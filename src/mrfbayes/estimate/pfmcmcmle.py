@@ -11,8 +11,9 @@ import time
 import numpy as np
 
 from mrfbayes.chains import Chains, make_chains
+from mrfbayes.checks import whole
 from mrfbayes.estimate.check import check
-from mrfbayes.estimate.descent import HALVES, Precondition, noise_of, own_error, start_point, whole
+from mrfbayes.estimate.descent import HALVES, Precondition, noise_of, own_error, start_point
 from mrfbayes.estimate.importance import refuse_many_parameters, solve, weights_at
 from mrfbayes.estimate.result import Outcome, Recorder, Task
 from mrfbayes.moments import row_statistics
@@ -43,7 +44,7 @@ def run(
     start : (p,) theta to start from; default the pseudolikelihood estimate
     """
     refuse_many_parameters(task, "pf-mcmc-mle")
-    particles, sweeps, steps = whole(particles, "particles"), whole(sweeps, "sweeps"), whole(steps, "steps")
+    particles, sweeps, steps = whole("particles", particles), whole("sweeps", sweeps), whole("steps", steps)
     recorder = Recorder(task.model.n_parameters, time.perf_counter)
     w = start_point(task, start)
     halves = [_Half(task, k, particles, w) for k in range(HALVES)]

@@ -151,6 +151,7 @@ def sweep_graph(source, node_part, edge_part, particles, n_sweeps, random_state)
     bit_sweep(source.bits, particles, n_sweeps, random_state)
 
 
+@implements(draw_particles, HubSource)
 @implements(draw_particles, GraphSource)
 @kernel
 def draw_graph(source, node_part, edge_part, particles, random_state):
@@ -178,17 +179,6 @@ def sweep_hub(source, node_part, edge_part, particles, n_sweeps, random_state):
             for k in range(64):
                 word |= np.uint64(columns[i, 64 * w + k]) << np.uint64(k)
             particles[i, w] = word
-
-
-@implements(draw_particles, HubSource)
-@kernel
-def draw_hub(source, node_part, edge_part, particles, random_state):
-    if source.is_exact:
-        _draw_rows(source, node_part, edge_part, random_state)
-        _pack(source.rows, particles)
-    else:
-        _random_words(particles, random_state)
-        sweep_particles(source, node_part, edge_part, particles, source.n_sweeps, random_state)
 
 
 @implements(sweep_particles, TableSource)

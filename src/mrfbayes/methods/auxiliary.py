@@ -14,11 +14,12 @@ exactly where that is feasible (``source="gibbs"``: sweeps from a random start).
 
 from __future__ import annotations
 
+from mrfbayes.checks import whole
 from mrfbayes.kernels.jit import kernel
 from mrfbayes.kernels.ratio import AUXILIARY, log_mean_exp, weigh
 from mrfbayes.kernels.ratio_sources import draw_particles
 from mrfbayes.methods.problem import Prepared, Problem
-from mrfbayes.methods.sources import make_particles, ratio_view, whole
+from mrfbayes.methods.sources import make_particles, ratio_view
 
 
 @kernel(inline="always")

@@ -11,11 +11,12 @@ not by 1,000 sweeps from a random start (``source="gibbs"`` does that).
 
 from __future__ import annotations
 
+from mrfbayes.checks import whole
 from mrfbayes.kernels.jit import kernel
 from mrfbayes.kernels.ratio import EXCHANGE, log_mean_exp, weigh
 from mrfbayes.kernels.ratio_sources import draw_particles
 from mrfbayes.methods.problem import Prepared, Problem
-from mrfbayes.methods.sources import make_particles, ratio_view, whole
+from mrfbayes.methods.sources import make_particles, ratio_view
 
 
 @kernel(inline="always")

@@ -13,12 +13,13 @@ particles are drawn afresh at every step, exactly where feasible (``source="gibb
 
 from __future__ import annotations
 
+from mrfbayes.checks import whole
 from mrfbayes.errors import InputError
 from mrfbayes.kernels.jit import kernel
 from mrfbayes.kernels.ratio import IMPORTANCE, log_mean_exp, optimal_log_ratio, weigh
 from mrfbayes.kernels.ratio_sources import draw_particles
 from mrfbayes.methods.problem import Prepared, Problem
-from mrfbayes.methods.sources import make_particles, ratio_view, whole
+from mrfbayes.methods.sources import make_particles, ratio_view
 
 ALPHAS = ("geometric", "constant", "optimal")
 GEOMETRIC, CONSTANT, OPTIMAL = range(3)

@@ -18,12 +18,13 @@ import math
 
 import numpy as np
 
+from mrfbayes.checks import whole
 from mrfbayes.kernels.jit import kernel
 from mrfbayes.kernels.linear import copy_into
 from mrfbayes.kernels.ratio import MAVM, weigh_all
 from mrfbayes.kernels.ratio_sources import draw_particles, sweep_particles
 from mrfbayes.methods.problem import Prepared, Problem
-from mrfbayes.methods.sources import auxiliary_data, ratio_view, whole
+from mrfbayes.methods.sources import auxiliary_data, ratio_view
 
 NOW, NEXT = range(2)
 

@@ -16,12 +16,13 @@ import math
 
 import numpy as np
 
+from mrfbayes.checks import whole
 from mrfbayes.errors import InputError
 from mrfbayes.kernels.jit import kernel
 from mrfbayes.kernels.ratio import PERSISTENT, log_mean_exp, weigh
 from mrfbayes.kernels.ratio_sources import draw_particles, sweep_particles
 from mrfbayes.methods.problem import Prepared, Problem
-from mrfbayes.methods.sources import make_particles, ratio_view, whole
+from mrfbayes.methods.sources import make_particles, ratio_view
 
 KEEP, RESTORE = range(2)
 

@@ -42,13 +42,6 @@ class Particles:
         return int(self.array.shape[1]) * (64 if self.array.dtype == np.uint64 else 1)
 
 
-def whole(name: str, value: Any, least: int = 1) -> int:
-    """A count, checked."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(f"{name} = {value!r}: must be a whole number, at least {least}.")
-    return int(value)
-
-
 def ratio_data(problem: Problem) -> RatioData:
     """The parts of a view that every ratio shares."""
     lowering, statistics = problem.model.lowering, problem.statistics
