@@ -113,8 +113,8 @@ class Observations:
         columns_text = "1 column" if len(found) == 1 else f"{len(found)} columns"
         count = "1 value is missing" if total == 1 else f"{total} values are missing in {columns_text}"
         raise InputError(
-            f"{self.source.where}:{row}:{name}: {shown}; {count}: fill them in, or pass missing='drop' to leave "
-            "out such rows."
+            f"{self.source.where}:{row}:{name}: {shown}; {count}: fill them in, or pass missing='drop' "
+            "(on the command line --missing-drop) to leave out such rows."
         )
 
     def _batches(self) -> Iterator[tuple[Batch, np.ndarray | None]]:
