@@ -62,7 +62,7 @@ def calibrated_numbers(model, counts, n, prior="uniform"):
         prior,
         np.zeros(model.n_parameters),
     )
-    return mode, calibration.third_order(mode, n, prior)
+    return mode, calibration.third_order(mode, n, calibration.prior_tensors(prior, mode.w, mode.covariance))
 
 
 def coins_both_ways(mode, order, n):

@@ -10,7 +10,7 @@ from mrfbayes.methods import calibrated
 from mrfbayes.methods.problem import Problem
 from mrfbayes.priors import Prior
 from mrfbayes.streams import seed_sequence
-from mrfbayes.trust import assess, ball, sub_field
+from mrfbayes.trust import assess
 
 MODEL = mb.grid(4, 4)
 
@@ -70,12 +70,3 @@ def test_sample_states_its_trust(problem):
     posterior = mb.sample(MODEL, problem.statistics, "calibrated", moments="particles", steps=100, progress=False)
     assert posterior.details["trust"].startswith("means within")
     assert posterior.details["trust_sd"] < 0.1
-
-
-def test_sub_fields_are_connected_pieces():
-    nodes = ball(MODEL, 5, 7)
-    assert len(nodes) == 7
-    piece = sub_field(MODEL, nodes)
-    assert piece.n_nodes == 7
-    assert piece.n_edges == sum(u in nodes and v in nodes for u, v in MODEL.edges)
-    assert sub_field(MODEL, np.array([0, 15])) is None

@@ -61,7 +61,7 @@ def parameter_levels(model: Model) -> np.ndarray:
 
     Raises `InputError` where a block is tied across the field: such a parameter is nowhere in particular.
     """
-    node_level = _node_levels(model)
+    node_level = node_levels(model)
     low = np.full(model.chart.n_blocks, np.iinfo(np.int64).max)
     high = np.full(model.chart.n_blocks, -1)
     for group in model.groups:
@@ -73,7 +73,8 @@ def parameter_levels(model: Model) -> np.ndarray:
     return np.asarray(low[model.chart.block_of])
 
 
-def _node_levels(model: Model) -> np.ndarray:
+def node_levels(model: Model) -> np.ndarray:
+    """(d,) distance of each node from one end of the field; rows for a grid."""
     if model.grid_shape is not None:
         rows, columns = model.grid_shape
         index = np.arange(model.n_nodes)

@@ -202,10 +202,9 @@ class ThirdOrder:
     tensors: PriorTensors
 
 
-def third_order(mode: Mode, n: float, prior: Prior) -> ThirdOrder:
+def third_order(mode: Mode, n: float, tensors: PriorTensors) -> ThirdOrder:
     """Third cumulant and mean shift of every log-odds, from 2p directional derivatives."""
     spread = mode.covariance
-    tensors = prior_tensors(prior, mode.w, spread)
     along = mode.cumulants.contract_third(spread)
     third = ((-n * along + tensors.contract(spread, spread)) * spread).sum(axis=1)
     columns = np.ascontiguousarray(mode.factor.T)

@@ -35,6 +35,7 @@ def one_loop(
     seed: np.random.SeedSequence,
     samples: int = LOOP_SAMPLES,
     pairs: int = PAIR_SAMPLES,
+    noise: float = LOOP_NOISE,
 ) -> np.ndarray:
     """The covariance (p, p) of the log-odds to one loop; its noise is that of a small correction.
 
@@ -48,7 +49,7 @@ def one_loop(
     skew = np.where(mode.cumulants.is_indicator, 1 - 2 * mean, 0.0)
     known = np.where(mode.cumulants.is_indicator, diagonal, 0.0)
 
-    squared, pair_terms = _sampled_loops(mode, order, known, n, seed, samples, pairs)
+    squared, pair_terms = _sampled_loops(mode, order, known, n, seed, samples, pairs, noise)
     squared[np.diag_indices_from(squared)] += known**2 * skew * order.trace_terms.sum(axis=0)
     pair_terms += (s @ field * skew * known) @ (s @ field * skew * known).T
 
@@ -65,6 +66,19 @@ def one_loop(
     return np.asarray((variance + variance.T) / 2)
 
 
+def usable(loops: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, float]:
+    """The one-loop covariance, drawn towards S as far as it takes to be safely positive definite; and how far."""
+    raised = 0.0
+    while True:
+        mixed = (1 - raised) * loops + raised * spread
+        scale = np.sqrt(np.abs(np.diag(spread)))
+        smallest = float(np.linalg.eigvalsh(mixed / np.outer(scale, scale))[0])
+        floor = float(np.linalg.eigvalsh(spread / np.outer(scale, scale))[0])
+        if smallest > 0.2 * floor or raised >= 1.0:
+            return mixed, raised
+        raised = min(1.0, raised + 0.125)
+
+
 def _sampled_loops(
     mode: Mode,
     order: ThirdOrder,
@@ -73,6 +87,7 @@ def _sampled_loops(
     seed: np.random.SeedSequence,
     samples: int,
     pairs: int,
+    most_noise: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """E[P_j P_k (Q - E Q)] and E[P_j P'_k (D'SD')^2] less what the squares of single statistics explain."""
     s, cumulants = mode.covariance, mode.cumulants
@@ -97,7 +112,7 @@ def _sampled_loops(
         if done >= 8 * _BATCH and done >= pairs:
             diagonal = np.array([np.diag(part) for part in squared])
             noise = diagonal.std(axis=0, ddof=1) / np.sqrt(len(squared))
-            if float((0.5 * n * noise / np.diag(s)).max()) < LOOP_NOISE:
+            if float((0.5 * n * noise / np.diag(s)).max()) < most_noise:
                 break
     if polarised is not None:
         return np.mean(squared, axis=0), polarised

@@ -1,7 +1,8 @@
 """Calibration of long, thin fields: exact moments for thousands of parameters, in bands (`mrfbayes.bands`).
 
 What `mrfbayes.local` takes from particles is exact here: the mode, the information, third cumulants and mean shifts.
-Coins are matched order to order and joined by the same regressions.
+Loops are taken window by window (`mrfbayes.windows`) where some windows show that they are worth it; else coins are
+matched order to order. They are joined by the same regressions.
 """
 
 from __future__ import annotations
@@ -12,20 +13,22 @@ from functools import cached_property
 import numpy as np
 
 from mrfbayes.bands import Bands, covariance_band_w, parameter_levels, third_order_band_w
-from mrfbayes.coins import match
+from mrfbayes.coins import Coins, coin_moments, match, match_loop
 from mrfbayes.errors import InputError
 from mrfbayes.estimate import estimate
 from mrfbayes.exact import is_feasible
-from mrfbayes.local import Expansion, LocalCalibration, Regressions, prior_part
+from mrfbayes.local import WORTHWHILE, Expansion, LocalCalibration, Regressions, prior_part
 from mrfbayes.methods.problem import Problem
 from mrfbayes.model.field import Model
 from mrfbayes.moments import local_blocks
 from mrfbayes.recursions import recursion
 from mrfbayes.streams import child
+from mrfbayes.windows import MIDDLE, loop_ratios
 
 TOLERANCE = 1e-6  # of a variance: covariances below it at a distance are left out
 DISTANCE = 2  # steps that the regressions reach
 TYPICAL_REACH = 40  # levels, for the cost
+PROBED = 6  # windows on which the worth of loops is measured
 STRIP_CELLS = 1e11  # table cells of all directional derivatives, some minutes
 
 
@@ -128,11 +131,12 @@ def calibrate_strip(problem: Problem) -> LocalCalibration:
     third = prior.third_w(mode.w)
     cube, _ = prior_part(prior, mode.w, spread, variance, blocks.offset, blocks.member)
     shift = 0.5 * (-n * mixed + inverse.solve(variance * third))
-    coins = match(mode.w, variance, -n * cubes + cube, shift)
+    coins, gain = _with_loops(problem, bands.level, mode.w, variance, -n * cubes + cube, shift)
     joint = Regressions.of(blocks, spread, 1)
     details = {
-        "calibration": "order",
+        "calibration": "relative" if gain > WORTHWHILE else "order",
         "moments": "exact",
+        "loop_gain": gain,
         "reach": mode.bands.reach,
         "clipped": coins.clipped,
         "cut_regressions": joint.dropped,
@@ -141,6 +145,24 @@ def calibrate_strip(problem: Problem) -> LocalCalibration:
     if coins.clipped:
         warnings.append(f"{coins.clipped} of {variance.size} coins are less skewed than the posterior to third order.")
     return LocalCalibration(coins, Expansion.of(coins), None, joint, details, tuple(warnings))
+
+
+def _with_loops(
+    problem: Problem, level: np.ndarray, w: np.ndarray, variance: np.ndarray, third: np.ndarray, shift: np.ndarray
+) -> tuple[Coins, float]:
+    """The coins, and by what share loops change the sds of some on average; with loops where that is worth it."""
+    where = (problem.model, w, problem.statistics.n, problem.prior, level, child(problem.seed, "loops"))
+    coins = match(w, variance, third, shift)
+    every = max(1, (int(level.max(initial=0)) + 1) // (PROBED * MIDDLE))
+    ratios = loop_ratios(*where, every)
+    probed = np.flatnonzero(np.isfinite(ratios))
+    own = (w[probed], variance[probed], third[probed], shift[probed])
+    with_loops = match_loop(*own, variance[probed] * ratios[probed], True)
+    change = np.sqrt(coin_moments(with_loops)[1] / coin_moments(match(*own))[1]) - 1
+    gain = float(np.abs(change).mean()) if probed.size else 0.0
+    if gain > WORTHWHILE:
+        coins = match_loop(w, variance, third, shift, variance * loop_ratios(*where), True)
+    return coins, gain
 
 
 def _rows_within(offset: np.ndarray, member: np.ndarray, bands: Bands, inverse: BandedInverse) -> np.ndarray:

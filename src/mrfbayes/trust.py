@@ -21,7 +21,8 @@ from mrfbayes.errors import CostError, InputError
 from mrfbayes.independence import make_proposal
 from mrfbayes.methods import method_row
 from mrfbayes.methods.problem import Problem
-from mrfbayes.model.field import Factor, Model
+from mrfbayes.model.field import Model
+from mrfbayes.model.pieces import ball, sub_field
 from mrfbayes.priors import Prior
 from mrfbayes.streams import child, generator
 
@@ -118,31 +119,3 @@ def _count(model: Model, data: np.ndarray, weights: np.ndarray | None) -> Statis
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what there is to say about the data has been said of all of them
         return count(model, data, weights=weights)
-
-
-def ball(model: Model, start: int, size: int) -> np.ndarray:
-    """Up to ``size`` nodes around ``start``, nearest first."""
-    adjacency = model.adjacency
-    found, seen = [start], {start}
-    for node in found:
-        for other in adjacency.neighbour[adjacency.offset[node] : adjacency.offset[node + 1]].tolist():
-            if other not in seen and len(found) < size:
-                seen.add(other)
-                found.append(other)
-    return np.sort(np.array(found))
-
-
-def sub_field(model: Model, nodes: np.ndarray) -> Model | None:
-    """The factors among ``nodes`` as a field of their own, untied; None where no two of them share one."""
-    inside = np.zeros(model.n_nodes, dtype=bool)
-    inside[nodes] = True
-    factors, pairs = [], 0
-    for group in model.groups:
-        for scope in group.scope[inside[group.scope].all(axis=1)].tolist():
-            names = tuple(f"v{i}" for i in scope)
-            outcomes, scores = (None, group.table) if group.is_score else (group.table, None)
-            factors.append(Factor(names, outcomes, scores))
-            pairs += len(scope) == 2
-    if not pairs:
-        return None
-    return Model({f"v{i}": int(model.states[i]) for i in nodes.tolist()}, factors)

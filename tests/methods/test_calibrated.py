@@ -7,7 +7,8 @@ from scipy.stats import beta, kstest
 
 import mrfbayes as mb
 from mrfbayes.copula import coin_quantiles
-from mrfbayes.methods.calibrated import calibrate, usable
+from mrfbayes.loops import usable
+from mrfbayes.methods.calibrated import calibrate
 from mrfbayes.methods.problem import Problem
 from mrfbayes.priors import Prior
 from mrfbayes.streams import seed_sequence

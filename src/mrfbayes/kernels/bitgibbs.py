@@ -36,15 +36,17 @@ from mrfbayes.kernels.bitgibbs_block import (
     start_block,
     update_node,
 )
+from mrfbayes.kernels.borrowed import borrow
 from mrfbayes.kernels.bits import popcount, spread_digits
 from mrfbayes.kernels.fastmath import exp, sigmoid
 from mrfbayes.kernels.jit import kernel
+from mrfbayes.kernels.linear import largest_size
 from mrfbayes.kernels.random import next_word
 
 MAX_DEGREE = 6
-SAFE_LOG_ODDS = 340.0  # squares and products of a node's odds stay below 1.8e308 when their |logs| sum to less
+SAFE_LOG_ODDS = 700.0  # products of odds stay below 1.8e308 when their |logs| sum to less
 
-_U0, _U1, _U37 = (np.uint64(k) for k in (0, 1, 37))
+_U0, _U1, _U2, _U4, _U37 = (np.uint64(k) for k in (0, 1, 2, 4, 37))
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _UNITS = 2.0**DIGITS
 _FROM_THE_FIRST = np.int64(0)  # a literal 0 would be a type of its own, and compile everything a second time
@@ -79,67 +81,88 @@ class BitCounts(NamedTuple):
 
 @kernel(forceinline=True)
 def _site_probabilities(view, node, out):
-    """P(bit = 1 | pattern) into ``out``, and their number; the bit is x, or [x differs from the first neighbour]."""
+    """P(bit = 1 | pattern) into ``out``, and their number; the bit is x, or [x differs from the first neighbour].
+
+    Odds multiply: two products per pair of patterns instead of two exponentials.
+    """
+    here = np.uint64(node)
+    first, last = np.uint64(view.offset[here]), np.uint64(view.offset[here + _U1])
+    n_edges = np.uint64(view.coupling.size)
+    out[0] = view.odds[_U2 * n_edges + here]
+    if view.symmetric and last > first:
+        out[0] = view.odds[n_edges + np.uint64(view.edge[first])]
+        first += _U1
+    n_patterns = 1
+    for position in range(first, last):
+        edge = np.uint64(view.edge[np.uint64(position)])
+        agree, differ = view.odds[edge], view.odds[n_edges + edge]
+        for p in range(n_patterns):
+            odds = out[np.uint64(p)]
+            out[np.uint64(n_patterns + p)] = odds * agree
+            out[np.uint64(p)] = odds * differ
+        n_patterns *= 2
+    while n_patterns < 4:  # neighbours that are not there do not matter
+        for p in range(n_patterns):
+            out[np.uint64(n_patterns + p)] = out[np.uint64(p)]
+        n_patterns *= 2
+    for p in range(0, n_patterns, 4):
+        for q in range(4):
+            odds = out[np.uint64(p + q)]
+            out[np.uint64(p + q)] = odds / (1.0 + odds)
+    return n_patterns
+
+
+@kernel
+def _extreme_probabilities(view, node, out):
+    """The same where products of odds might overflow."""
     first, last = view.offset[node], view.offset[node + 1]
-    n_edges = view.coupling.size
-    base, scale = view.field[node], view.odds[2 * n_edges + node]
+    base = view.field[node]
     if view.symmetric and last > first:
         base = -view.coupling[view.edge[first]]
-        scale = view.odds[n_edges + view.edge[first]]
         first += 1
-    size = abs(base)
-    for position in range(first, last):
-        size += abs(view.coupling[view.edge[position]])
-    n_variables = last - first
-    n_patterns = max(4, 1 << n_variables)  # neighbours that are not there do not matter
-    if size < SAFE_LOG_ODDS:
-        # Odds multiply: one product per pattern instead of one exponential.
-        for position in range(first, last):
-            scale *= view.odds[n_edges + view.edge[position]]
-        ratio_0 = view.odds[view.edge[first]] ** 2 if n_variables > 0 else 1.0
-        ratio_1 = view.odds[view.edge[first + 1]] ** 2 if n_variables > 1 else 1.0
-        out[0], out[1], out[2], out[3] = scale, scale * ratio_0, scale * ratio_1, scale * ratio_0 * ratio_1
-        half = 4
-        for position in range(first + 2, last):
-            ratio = view.odds[view.edge[position]] ** 2
-            for p in range(0, half, 4):
-                for q in range(4):
-                    out[half + p + q] = out[p + q] * ratio
-            half *= 2
-        for p in range(0, n_patterns, 4):
-            for q in range(4):
-                out[p + q] = out[p + q] / (1.0 + out[p + q])
-    else:
-        for p in range(n_patterns):
-            log_odds = base
-            for j in range(n_variables):
-                coupling = view.coupling[view.edge[first + j]]
-                log_odds += coupling if (p >> j) & 1 else -coupling
-            out[p] = sigmoid(log_odds)
+    n_patterns = max(4, 1 << (last - first))
+    for p in range(n_patterns):
+        log_odds = base
+        for j in range(last - first):
+            coupling = view.coupling[view.edge[first + j]]
+            log_odds += coupling if (p >> j) & 1 else -coupling
+        out[p] = sigmoid(log_odds)
     return n_patterns
+
+
+@kernel(forceinline=True)
+def _write_codes(view, node, n_patterns, probabilities):
+    at = np.uint64(view.code_offset[node])
+    for a in range(n_patterns >> 2):
+        code = _U0
+        for q in range(4):
+            threshold = np.uint64(min(np.int64(probabilities[np.uint64(4 * a + q)] * _UNITS), _TOP))
+            view.thresholds[np.uint64(4 * a + q) + _U4 * at] = threshold
+            code |= spread_digits(threshold >> _U37) << np.uint64(q)
+        view.codes[at + np.uint64(a)] = code
 
 
 @kernel
 def set_thresholds(view):
     """Thresholds and their digits from ``view.field`` and ``view.coupling``."""
-    n_edges, n_nodes = view.coupling.size, view.field.size
+    view = borrow(view)
+    coupling, field, odds = view.coupling, view.field, view.odds
+    n_edges, n_nodes = coupling.size, field.size
     for e in range(n_edges):
-        view.odds[e] = exp(view.coupling[e])
+        odds[e] = exp(coupling[e])
     for e in range(n_edges):
-        view.odds[n_edges + e] = 1.0 / view.odds[e]
+        odds[n_edges + e] = 1.0 / odds[e]
     for node in range(n_nodes):
-        view.odds[2 * n_edges + node] = exp(view.field[node])
-    buffer = np.empty(1 << MAX_DEGREE)
-    for node in range(n_nodes):
-        n_patterns = _site_probabilities(view, node, buffer)
-        at = view.code_offset[node]
-        for a in range(n_patterns >> 2):
-            code = _U0
-            for q in range(4):
-                threshold = np.uint64(min(np.int64(buffer[4 * a + q] * _UNITS), _TOP))
-                view.thresholds[4 * (at + a) + q] = threshold
-                code |= spread_digits(threshold >> _U37) << np.uint64(q)
-            view.codes[at + a] = code
+        odds[2 * n_edges + node] = exp(field[node])
+    probabilities = np.empty(1 << MAX_DEGREE)
+    if (MAX_DEGREE + 1) * max(largest_size(coupling), largest_size(field)) < SAFE_LOG_ODDS:
+        for node in range(n_nodes):
+            n_patterns = _site_probabilities(view, node, probabilities)
+            _write_codes(view, node, n_patterns, probabilities)
+    else:  # in a loop of its own: in one loop with the other it would cost as much again
+        for node in range(n_nodes):
+            n_patterns = _extreme_probabilities(view, node, probabilities)
+            _write_codes(view, node, n_patterns, probabilities)
 
 
 @kernel
@@ -180,19 +203,19 @@ def sweep_blocks(view, words, n_particles, n_sweeps, states, first, last, counts
     """
     counting = counts.patterns.size > 0
     n_nodes, n_words = words.shape
-    flat = words.reshape(-1)
-    work = np.empty(WORK_WORDS, np.uint64)
-    lanes = np.empty(WIDTH, np.uint64)
+    room, lanes = np.empty(WORK_WORDS, np.uint64), np.empty(WIDTH, np.uint64)
+    view, counts, work, flat = borrow((view, counts, room, words.reshape(-1)))
     stride = np.uint64(n_words)
     for block in range(first, last):
         begin = WIDTH * block
         real = min(WIDTH, n_words - begin)
         _lanes_of(begin, real, n_particles, lanes)
-        start_block(work, states[block], lanes[:real])
+        state = borrow(states[block])
+        start_block(work, state, lanes[:real])
         start = np.uint64(begin)
         for _ in range(n_sweeps):
             for node in range(n_nodes):
-                update_node(view, flat, stride, node, start, work, states[block], real)
+                update_node(view, flat, stride, node, start, work, state, real)
                 if counting:
                     count_node(view, flat, stride, node, start, work, counts, real)
 
@@ -227,30 +250,33 @@ def expected_counts(view, counts, agreements, ones):
     An edge is seen from both of its ends; the two are averaged. Without fields E[x] is exactly one half: both a
     particle and its mirror image are counted.
     """
+    view, counts = borrow((view, counts))
     agreements[:] = 0.0
+    excess = np.empty(1 << MAX_DEGREE)  # expected ones less expected zeros, by pattern
     for node in range(view.field.size):
-        first, last = view.offset[node], view.offset[node + 1]
-        relative = view.symmetric and last > first
-        total = 0.0
-        node_mean = 0.0
-        at = 4 * view.code_offset[node]
-        n_patterns = 4 * view.code_offset[node + 1] - at
+        first, last = np.uint64(view.offset[node]), np.uint64(view.offset[node + 1])
+        at = np.uint64(4 * view.code_offset[node])
+        n_patterns = 4 * view.code_offset[node + 1] - np.int64(at)
+        total, node_mean = 0.0, 0.0
         for p in range(n_patterns):
-            count = counts.patterns[at + p]
-            if count == 0:
-                continue
+            count = np.float64(counts.patterns[at + np.uint64(p)])
+            one = count * (np.float64(np.int64(view.thresholds[at + np.uint64(p)])) / _UNITS)
             total += count
-            one = count * (np.float64(view.thresholds[at + p]) / _UNITS)
             node_mean += one
-            position = first
-            if relative:
-                agreements[view.edge[first]] += 0.5 * (count - one)
-                position += 1
-            j = 0
-            while position < last:
-                agreements[view.edge[position]] += 0.5 * (one if (p >> j) & 1 else count - one)
-                position += 1
-                j += 1
+            excess[np.uint64(p)] = 2.0 * one - count
+        zeros = total - node_mean
+        if view.symmetric and last > first:
+            agreements[np.uint64(view.edge[first])] += 0.5 * zeros
+            first += _U1
+        stride = 1
+        for position in range(first, last):
+            # Agreement is a one where the neighbour is one, else a zero.
+            with_one = 0.0
+            for p in range(stride, n_patterns, 2 * stride):
+                for q in range(stride):
+                    with_one += excess[np.uint64(p + q)]
+            agreements[np.uint64(view.edge[np.uint64(position)])] += 0.5 * (with_one + zeros)
+            stride *= 2
         ones[node] = 0.5 * total if view.symmetric else node_mean
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mrfbayes.kernels.borrowed import borrow
 from mrfbayes.kernels.contracts import log_likelihood, log_ratio, settle
 from mrfbayes.kernels.jit import kernel
 from mrfbayes.kernels.linear import copy_into
@@ -209,6 +210,7 @@ def finish_step(settings, state, accepted, acceptance, kept_draws):
 @kernel
 def run_likelihood(view, prior, settings, state, kept_draws, n_steps):
     """``n_steps`` steps of a method with a likelihood; none at all evaluates the start."""
+    view, prior, settings, state, kept_draws = borrow((view, prior, settings, state, kept_draws))
     counters, numbers = state.counters, state.numbers
     if math.isnan(numbers[LOG_TARGET]):
         numbers[LOG_LIKELIHOOD] = log_likelihood(view, state.theta)
@@ -236,6 +238,7 @@ def run_likelihood(view, prior, settings, state, kept_draws, n_steps):
 @kernel
 def run_ratio(view, prior, settings, state, kept_draws, n_steps):
     """The same for a method that estimates likelihood ratios and may carry particles in its view."""
+    view, prior, settings, state, kept_draws = borrow((view, prior, settings, state, kept_draws))
     counters = state.counters
     if math.isnan(state.numbers[LOG_TARGET]):
         state.numbers[LOG_TARGET] = log_prior(prior, state.theta)

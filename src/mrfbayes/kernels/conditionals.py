@@ -14,6 +14,7 @@ import numpy as np
 
 from mrfbayes.kernels.fastmath import exp, log, log1p_exp
 from mrfbayes.kernels.jit import kernel
+from mrfbayes.kernels.linear import largest_size
 
 SAFE_LOG_ODDS = 600.0  # products of odds whose |logs| sum to less neither over- nor underflow
 
@@ -97,14 +98,6 @@ def total(values):
 
 
 @kernel
-def _largest(values):
-    top = 0.0
-    for value in values:
-        top = max(top, abs(value))
-    return top
-
-
-@kernel
 def _dense_odds(neighbours, patterns, field, coupling):
     """Odds of every pattern, by products: one exponential an edge."""
     odds = patterns.edge_odds
@@ -149,7 +142,7 @@ def dense_normalisers(neighbours, patterns, field, coupling):
     """Sum over `DensePatterns` of weight times log(1 + exp h)."""
     weight, work = patterns.weight, patterns.work
     # Not running sums: without a dependence between the terms these loops are SIMD code, in strict arithmetic.
-    if max(_largest(field), _largest(coupling)) * (patterns.largest_degree + 1) < SAFE_LOG_ODDS:
+    if max(largest_size(field), largest_size(coupling)) * (patterns.largest_degree + 1) < SAFE_LOG_ODDS:
         _dense_odds(neighbours, patterns, field, coupling)
         for k in range(weight.size):
             work[k] = weight[k] * log(1.0 + work[k])

@@ -1,4 +1,4 @@
-"""The sparse linear map between log-odds and lowered potentials, inside kernels."""
+"""The sparse linear map between log-odds and lowered potentials, and other loops over vectors that kernels share."""
 
 from __future__ import annotations
 
@@ -25,3 +25,12 @@ def copy_into(target, values):
     """``target[:] = values`` for one axis and equal sizes: a loop, for the assignment takes seconds to compile."""
     for k in range(values.size):
         target[k] = values[k]
+
+
+@kernel
+def largest_size(values):
+    """The largest |value|, zero where there are none."""
+    top = 0.0
+    for value in values:
+        top = max(top, abs(value))
+    return top

@@ -25,7 +25,7 @@ from mrfbayes.copula import coin_quantiles, copula_view, theta_moments
 from mrfbayes.cumulants import ExactCumulants, ParticleCumulants
 from mrfbayes.errors import CostError, InputError
 from mrfbayes.estimate import estimate as make_estimate
-from mrfbayes.loops import one_loop
+from mrfbayes.loops import one_loop, usable
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model
 from mrfbayes.recursions import recursion
@@ -87,7 +87,7 @@ def calibrate(
         moments = "exact" if moments_cost(problem.model) < MOMENT_CELLS else "particles"
     mode, details, warnings = exact_mode(problem) if moments == "exact" else particle_mode(problem, particles)
     n = problem.statistics.n
-    order = calibration.third_order(mode, n, problem.prior)
+    order = calibration.third_order(mode, n, calibration.prior_tensors(problem.prior, mode.w, mode.covariance))
     spread = np.diag(mode.covariance)
     numbers = (mode.w, spread, order.third, order.shift)
     covariance = mode.covariance
@@ -178,19 +178,6 @@ def particle_mode(problem: Problem, particles: int | None = None) -> tuple[calib
             f"by {cumulants.disagreement:.1f} standard errors): spreads cannot be trusted in so ordered a field."
         )
     return mode, details, warnings
-
-
-def usable(loops: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, float]:
-    """The one-loop covariance, drawn towards S as far as it takes to be safely positive definite; and how far."""
-    raised = 0.0
-    while True:
-        mixed = (1 - raised) * loops + raised * spread
-        scale = np.sqrt(np.abs(np.diag(spread)))
-        smallest = float(np.linalg.eigvalsh(mixed / np.outer(scale, scale))[0])
-        floor = float(np.linalg.eigvalsh(spread / np.outer(scale, scale))[0])
-        if smallest > 0.2 * floor or raised >= 1.0:
-            return mixed, raised
-        raised = min(1.0, raised + 0.125)
 
 
 def start_log_odds(problem: Problem) -> np.ndarray:

@@ -1,0 +1,45 @@
+"""Arrays without an owner, for hot loops.
+
+A compiled function counts a reference to every array that it is given, and gives it back when it returns: two atomic
+operations an array, which a helper called for every node pays every time, and which two threads that share an array pay
+for each other as well. `borrow` returns the same arrays with nothing to count, so that LLVM removes the counting. They
+are valid as long as the originals are: use them inside the kernel that was given those, and return none of them.
+"""
+
+from __future__ import annotations
+
+from numba.core import cgutils, types
+from numba.extending import intrinsic, overload
+from numba.np.arrayobj import make_array
+
+
+def borrow(view):
+    """``view`` (an array, or a tuple of arrays, tuples and numbers) without owners; without the JIT, itself."""
+    return view
+
+
+@intrinsic
+def _borrow(typing_context, view):
+    def generate(context, builder, signature, arguments):
+        return _without_owner(context, builder, signature.args[0], arguments[0])
+
+    return view(view), generate
+
+
+@overload(borrow)
+def _compiled_borrow(view):
+    return lambda view: _borrow(view)
+
+
+def _without_owner(context, builder, kind, value):
+    if isinstance(kind, types.Array):
+        array = make_array(kind)(context, builder, value)
+        for name in ("meminfo", "parent"):
+            setattr(array, name, cgutils.get_null_value(getattr(array, name).type))
+        return array._getvalue()
+    if isinstance(kind, types.BaseTuple):
+        parts = [
+            _without_owner(context, builder, part, builder.extract_value(value, k)) for k, part in enumerate(kind.types)
+        ]
+        return context.make_tuple(builder, kind, parts)
+    return value
