@@ -196,28 +196,33 @@ def _lanes_of(start, real, n_particles, lanes):
 
 
 @kernel
+def _sweep_block(view, flat, n_words, start, real, n_sweeps, work, state, counts):
+    """Sweeps of one block of particles, words ``start`` .. of every node; ``work`` has been started."""
+    view, flat, work, state, counts = borrow((view, flat, work, state, counts))
+    counting = counts.patterns.size > 0
+    for _ in range(n_sweeps):
+        for node in range(view.field.size):
+            update_node(view, flat, n_words, node, start, work, state, real)
+            if counting:
+                count_node(view, flat, n_words, node, start, work, counts, real)
+
+
+@kernel
 def sweep_blocks(view, words, n_particles, n_sweeps, states, first, last, counts):
     """Sweeps of blocks first .. last, each with its own stream in ``states``; what threads run side by side.
 
     Adds to ``counts`` unless its arrays are empty.
     """
-    counting = counts.patterns.size > 0
-    n_nodes, n_words = words.shape
-    room, lanes = np.empty(WORK_WORDS, np.uint64), np.empty(WIDTH, np.uint64)
-    view, counts, work, flat = borrow((view, counts, room, words.reshape(-1)))
-    stride = np.uint64(n_words)
+    n_words = words.shape[1]
+    flat = words.reshape(-1)
+    work = np.empty(WORK_WORDS, np.uint64)
+    lanes = np.empty(WIDTH, np.uint64)
     for block in range(first, last):
         begin = WIDTH * block
         real = min(WIDTH, n_words - begin)
         _lanes_of(begin, real, n_particles, lanes)
-        state = borrow(states[block])
-        start_block(work, state, lanes[:real])
-        start = np.uint64(begin)
-        for _ in range(n_sweeps):
-            for node in range(n_nodes):
-                update_node(view, flat, stride, node, start, work, state, real)
-                if counting:
-                    count_node(view, flat, stride, node, start, work, counts, real)
+        start_block(work, states[block], lanes[:real])
+        _sweep_block(view, flat, np.uint64(n_words), np.uint64(begin), real, n_sweeps, work, states[block], counts)
 
 
 @kernel

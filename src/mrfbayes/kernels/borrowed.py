@@ -2,8 +2,10 @@
 
 A compiled function counts a reference to every array that it is given, and gives it back when it returns: two atomic
 operations an array, which a helper called for every node pays every time, and which two threads that share an array pay
-for each other as well. `borrow` returns the same arrays with nothing to count, so that LLVM removes the counting. They
-are valid as long as the originals are: use them inside the kernel that was given those, and return none of them.
+for each other as well. `borrow` returns the same arrays with nothing to count, so that LLVM removes the counting.
+
+They are valid as long as the originals are. So borrow the **arguments** of a kernel, which its caller keeps, and nothing
+else: an array made in the kernel itself is freed after its last use, and its borrowed twin does not count as one.
 """
 
 from __future__ import annotations
