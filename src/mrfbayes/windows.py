@@ -1,8 +1,9 @@
 """One-loop variances of long, thin fields, window by window.
 
 What the loops add to a variance comes from near by. So windows of some levels are cut out of the field, each with the
-log-odds of the mode; it is a small field of its own, and its loops are known (`mrfbayes.loops`). Its ends are wrong, its
-middle is right: from there the ratio of the one-loop variance to the leading order is taken, for all parameters in turn.
+log-odds of the mode; a window is a small field of its own, whose loops are known (`mrfbayes.loops`). Its ends are
+wrong, its middle is right: from there the ratio of the one-loop variance to the leading order is taken, window after
+window.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def windows(model: Model, level: np.ndarray, every: int = 1) -> Iterator[Window]
 def loop_ratios(
     model: Model, w: np.ndarray, n: float, prior: Prior, level: np.ndarray, seed: np.random.SeedSequence, every: int = 1
 ) -> np.ndarray:
-    """One-loop over leading-order variance (p,) of the log-odds at the mode ``w``; nan where no window was looked at."""
+    """One-loop over leading-order variance (p,) of the log-odds at the mode ``w``; nan outside the windows taken."""
     ratios = np.full(w.size, np.nan)
     curvature, third, fourth = -prior.hessian_w(w), prior.third_w(w), prior.fourth_w(w)
     for window in windows(model, level, every):

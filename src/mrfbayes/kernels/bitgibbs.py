@@ -36,8 +36,8 @@ from mrfbayes.kernels.bitgibbs_block import (
     start_block,
     update_node,
 )
-from mrfbayes.kernels.borrowed import borrow
 from mrfbayes.kernels.bits import popcount, spread_digits
+from mrfbayes.kernels.borrowed import borrow
 from mrfbayes.kernels.fastmath import exp, sigmoid
 from mrfbayes.kernels.jit import kernel
 from mrfbayes.kernels.linear import largest_size

@@ -4,8 +4,9 @@ A compiled function counts a reference to every array that it is given, and give
 operations an array, which a helper called for every node pays every time, and which two threads that share an array pay
 for each other as well. `borrow` returns the same arrays with nothing to count, so that LLVM removes the counting.
 
-They are valid as long as the originals are. So borrow the **arguments** of a kernel, which its caller keeps, and nothing
-else: an array made in the kernel itself is freed after its last use, and its borrowed twin does not count as one.
+They are valid as long as the originals are. So borrow the **arguments** of a kernel, which its caller keeps, and
+nothing else (tested): an array made in the kernel itself is freed after its last use, and a use of its borrowed twin
+does not count.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mrfbayes.kernels.bitgibbs import split_state
+from mrfbayes.kernels.borrowed import borrow
 from mrfbayes.kernels.fastmath import exp
 from mrfbayes.kernels.jit import kernel
 from mrfbayes.kernels.random import below, uniform
@@ -73,6 +74,49 @@ def choose_shift(log_weights, first, n_states, u):
 
 
 @kernel
+def _move_particle(view, probability, value, parent, shift, log_weights, n_sweeps, state):
+    """Moves of one particle, ``value`` (d,); the three after it are work space."""
+    view, probability, value, state = borrow((view, probability, value, state))
+    parent, shift, log_weights = borrow((parent, shift, log_weights))
+    n_nodes = value.size
+    for _ in range(n_sweeps):
+        for node in range(n_nodes):
+            parent[node] = node
+        for e in range(probability.size):
+            u, v = view.pairs[e, 0], view.pairs[e, 1]
+            satisfied = (value[u] == value[v]) == (view.coupling[e] > 0.0)
+            if satisfied and uniform(state) < probability[e]:
+                root_u, root_v = _find(parent, u), _find(parent, v)
+                if root_u < root_v:  # towards the smaller index, so that roots come first below
+                    parent[root_v] = root_u
+                else:
+                    parent[root_u] = root_v
+        if view.has_fields:
+            log_weights[:] = 0.0
+            for node in range(n_nodes):
+                start = view.node_offset[node]
+                n_states = view.node_offset[node + 1] - start
+                root_start = view.node_offset[_find(parent, node)]
+                shifted = value[node]
+                for s in range(n_states):
+                    log_weights[root_start + s] += view.node_table[start + shifted]
+                    shifted += 1
+                    if shifted == n_states:
+                        shifted = 0
+        for node in range(n_nodes):
+            start = view.node_offset[node]
+            n_states = view.node_offset[node + 1] - start
+            root = _find(parent, node)
+            if root == node:
+                if view.has_fields:
+                    shift[node] = choose_shift(log_weights, start, n_states, uniform(state))
+                else:
+                    shift[node] = below(state, n_states)
+            shifted = value[node] + shift[root]
+            value[node] = shifted - n_states if shifted >= n_states else shifted
+
+
+@kernel
 def cluster_blocks(view, x, n_sweeps, states, first, last):
     """Moves of the particles in blocks first .. last of ``x`` (d, n) uint8, each block with its own stream."""
     n_nodes, n = x.shape
@@ -85,45 +129,10 @@ def cluster_blocks(view, x, n_sweeps, states, first, last):
     value = np.empty(n_nodes, np.int64)
     log_weights = np.empty(view.node_table.size)
     for block in range(first, last):
-        state = states[block]
         for particle in range(BLOCK * block, min(BLOCK * (block + 1), n)):
             for node in range(n_nodes):
                 value[node] = x[node, particle]
-            for _ in range(n_sweeps):
-                for node in range(n_nodes):
-                    parent[node] = node
-                for e in range(n_edges):
-                    u, v = view.pairs[e, 0], view.pairs[e, 1]
-                    satisfied = (value[u] == value[v]) == (view.coupling[e] > 0.0)
-                    if satisfied and uniform(state) < probability[e]:
-                        root_u, root_v = _find(parent, u), _find(parent, v)
-                        if root_u < root_v:  # towards the smaller index, so that roots come first below
-                            parent[root_v] = root_u
-                        else:
-                            parent[root_u] = root_v
-                if view.has_fields:
-                    log_weights[:] = 0.0
-                    for node in range(n_nodes):
-                        start = view.node_offset[node]
-                        n_states = view.node_offset[node + 1] - start
-                        root_start = view.node_offset[_find(parent, node)]
-                        shifted = value[node]
-                        for s in range(n_states):
-                            log_weights[root_start + s] += view.node_table[start + shifted]
-                            shifted += 1
-                            if shifted == n_states:
-                                shifted = 0
-                for node in range(n_nodes):
-                    start = view.node_offset[node]
-                    n_states = view.node_offset[node + 1] - start
-                    root = _find(parent, node)
-                    if root == node:
-                        if view.has_fields:
-                            shift[node] = choose_shift(log_weights, start, n_states, uniform(state))
-                        else:
-                            shift[node] = below(state, n_states)
-                    shifted = value[node] + shift[root]
-                    value[node] = shifted - n_states if shifted >= n_states else shifted
+            _move_particle(view, probability, value, parent, shift, log_weights, n_sweeps, states[block])
             for node in range(n_nodes):
                 x[node, particle] = np.uint8(value[node])
 

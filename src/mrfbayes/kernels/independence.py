@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mrfbayes.kernels.borrowed import borrow
 from mrfbayes.kernels.chain import FAILED, LOG_LIKELIHOOD, LOG_TARGET, NOT_A_NUMBER, OUTSIDE, finish_step
 from mrfbayes.kernels.contracts import log_likelihood
 from mrfbayes.kernels.jit import kernel
@@ -147,6 +148,7 @@ def theta_into(offset, log_odds, out):
 @kernel
 def draw_theta(copula, random_state, theta):
     """Fill ``theta`` (rows, p) with independent draws."""
+    copula, random_state, theta = borrow((copula, random_state, theta))
     p = theta.shape[1]
     normals, scores, log_odds = np.empty(p), np.empty(p), np.empty(p)
     for i in range(theta.shape[0]):
@@ -158,6 +160,7 @@ def draw_theta(copula, random_state, theta):
 @kernel
 def weighted_draws(target, copula, prior, random_state, theta, log_values, log_weights):
     """Independent draws, their log-likelihoods, and the logs of likelihood times prior over q, as densities of w."""
+    target, copula, prior, random_state, theta = borrow((target, copula, prior, random_state, theta))
     p = theta.shape[1]
     normals, scores, log_odds = np.empty(p), np.empty(p), np.empty(p)
     for i in range(theta.shape[0]):
@@ -199,6 +202,7 @@ def _add_weight(view, log_weight, theta):
 @kernel
 def decide(view, settings, state, theta, log_values, log_weights, kept_draws):
     """Steps of independence Metropolis-Hastings through a batch of proposals."""
+    view, settings, state, theta, kept_draws = borrow((view, settings, state, theta, kept_draws))
     counters, numbers = state.counters, state.numbers
     for i in range(log_weights.size):
         log_weight = log_weights[i]

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from mrfbayes.kernels.borrowed import borrow
 from mrfbayes.kernels.jit import kernel
 from mrfbayes.kernels.random import normal
 
@@ -102,6 +103,7 @@ def _solve(matrix, right, count):
 @kernel
 def draw_scores(weight_offset, source, weight, residual, random_state, out):
     """One joint draw of all normal scores into ``out`` (p,)."""
+    random_state = borrow(random_state)
     for j in range(out.size):
         total = residual[j] * normal(random_state)
         for k in range(weight_offset[j], weight_offset[j + 1]):
