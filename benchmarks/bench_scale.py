@@ -152,7 +152,7 @@ def draw():
         f"{table['particles'].min():,} and the steps of the estimate are capped on the largest fields; the noise of",
         "mode and sds grows for it, as the columns show. Look at the steps between sizes with equal particles.",
         "",
-        f"Bars for {last['side']}x{last['side']}, beside other work (see the load):",
+        f"Bars for {last['side']}x{last['side']} (two busy threads alone make a load of 2):",
         "",
         f"- 600 s by the clock on two cores: {'met' if last['seconds'] <= 600 else 'missed'}",
         f"  ({last['seconds']:.0f} s, of which the estimate of the mode takes {last['mode']:.0f} s);",

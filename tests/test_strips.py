@@ -31,11 +31,25 @@ def dense(problem):
 
 def test_means_and_sds_are_those_of_full_matrices(problem, dense):
     mean, sd = theta_moments(dense.coins)
-    own_mean, own_sd = calibrate_strip(problem).expansion.theta_moments()
+    own_mean, own_sd = calibrate_strip(problem, "order").expansion.theta_moments()
     assert np.abs((own_mean - mean) / sd).max() < 1e-3
     assert np.abs(own_sd / sd - 1).max() < 1e-3
     elsewhere = 1 / np.sqrt(np.diag(np.linalg.inv(dense.mode.covariance)))  # the spread given all others
     assert np.abs(elsewhere / np.sqrt(np.diag(dense.mode.covariance)) - 1).max() > 0.01
+
+
+def test_loops_are_taken_window_by_window_where_they_are_worth_it(problem):
+    theta = np.random.default_rng(2).uniform(0.6, 0.9, MODEL.n_parameters)
+    x = sample_exact(MODEL, MODEL.chart.log_odds(theta), 60, seed_sequence(3))
+    strong = Problem(MODEL, mb.count(MODEL, x), Prior(MODEL, "uniform"), seed_sequence(1), progress=False)
+    sds = {name: theta_moments(calibrated.calibrate(strong, name).coins)[1] for name in ("order", "relative")}
+    found = calibrate_strip(strong)
+    assert found.details["calibration"] == "relative"
+    assert found.details["loop_gain"] > 0.005
+    added, missing = np.abs(sds["order"] / sds["relative"] - 1), found.expansion.theta_moments()[1] / sds["relative"] - 1
+    assert np.abs(missing).mean() < 0.2 * added.mean()
+    plain = calibrate_strip(strong, "order")
+    assert (plain.details["calibration"], plain.details["loop_gain"]) == ("order", 0.0)
 
 
 def test_the_banded_inverse_is_the_inverse(problem, dense):

@@ -118,23 +118,24 @@ def strip_mode(problem: Problem, tolerance: float = TOLERANCE) -> StripMode:
     return StripMode(w, bands, BandedInverse(order, cholesky_banded(band, lower=True)))
 
 
-def calibrate_strip(problem: Problem) -> LocalCalibration:
-    """Calibrate thousands of coins to exact moments."""
+def calibrate_strip(problem: Problem, variance: str = "relative") -> LocalCalibration:
+    """Calibrate thousands of coins to exact moments; ``variance`` as in `mrfbayes.methods.calibrated.calibrate`."""
     model, n, prior = problem.model, problem.statistics.n, problem.prior
     mode = strip_mode(problem)
     bands = Bands(mode.bands.level, min(2 * mode.bands.reach, int(mode.bands.level.max(initial=0))))
     inverse = mode.inverse
     blocks = local_blocks(model, DISTANCE)
     spread = _rows_within(blocks.offset, blocks.member, bands, inverse)
-    variance = spread[blocks.offset[:-1]]
+    squared_sd = spread[blocks.offset[:-1]]
     cubes, mixed = third_order_band_w(model, mode.w, bands, inverse.solve, inverse.half_solve)
     third = prior.third_w(mode.w)
-    cube, _ = prior_part(prior, mode.w, spread, variance, blocks.offset, blocks.member)
-    shift = 0.5 * (-n * mixed + inverse.solve(variance * third))
-    coins, gain = _with_loops(problem, bands.level, mode.w, variance, -n * cubes + cube, shift)
+    cube, _ = prior_part(prior, mode.w, spread, squared_sd, blocks.offset, blocks.member)
+    shift = 0.5 * (-n * mixed + inverse.solve(squared_sd * third))
+    numbers = (mode.w, squared_sd, -n * cubes + cube, shift)
+    coins, gain = (match(*numbers), 0.0) if variance == "order" else _with_loops(problem, bands.level, numbers, variance)
     joint = Regressions.of(blocks, spread, 1)
     details = {
-        "calibration": "relative" if gain > WORTHWHILE else "order",
+        "calibration": variance if gain > WORTHWHILE else "order",
         "moments": "exact",
         "loop_gain": gain,
         "reach": mode.bands.reach,
@@ -143,26 +144,27 @@ def calibrate_strip(problem: Problem) -> LocalCalibration:
     }
     warnings = []
     if coins.clipped:
-        warnings.append(f"{coins.clipped} of {variance.size} coins are less skewed than the posterior to third order.")
+        warnings.append(f"{coins.clipped} of {squared_sd.size} coins are less skewed than the posterior to third order.")
     return LocalCalibration(coins, Expansion.of(coins), None, joint, details, tuple(warnings))
 
 
 def _with_loops(
-    problem: Problem, level: np.ndarray, w: np.ndarray, variance: np.ndarray, third: np.ndarray, shift: np.ndarray
+    problem: Problem, level: np.ndarray, numbers: tuple[np.ndarray, ...], variance: str
 ) -> tuple[Coins, float]:
     """The coins, and by what share loops change the sds of some on average; with loops where that is worth it."""
-    where = (problem.model, w, problem.statistics.n, problem.prior, level, child(problem.seed, "loops"))
-    coins = match(w, variance, third, shift)
+    relative = variance == "relative"
+    model, n, prior, seed = problem.model, problem.statistics.n, problem.prior, child(problem.seed, "loops")
+    w, spread = numbers[:2]
     every = max(1, (int(level.max(initial=0)) + 1) // (PROBED * MIDDLE))
-    ratios = loop_ratios(*where, every)
+    ratios = loop_ratios(model, w, n, prior, level, seed, every)
     probed = np.flatnonzero(np.isfinite(ratios))
-    own = (w[probed], variance[probed], third[probed], shift[probed])
-    with_loops = match_loop(*own, variance[probed] * ratios[probed], True)
-    change = np.sqrt(coin_moments(with_loops)[1] / coin_moments(match(*own))[1]) - 1
-    gain = float(np.abs(change).mean()) if probed.size else 0.0
-    if gain > WORTHWHILE:
-        coins = match_loop(w, variance, third, shift, variance * loop_ratios(*where), True)
-    return coins, gain
+    own = tuple(number[probed] for number in numbers)
+    changed = coin_moments(match_loop(*own, spread[probed] * ratios[probed], relative))[1]
+    gain = float(np.abs(np.sqrt(changed / coin_moments(match(*own))[1]) - 1).mean()) if probed.size else 0.0
+    if gain <= WORTHWHILE:
+        return match(*numbers), gain
+    ratios = loop_ratios(model, w, n, prior, level, seed)
+    return match_loop(*numbers, spread * np.where(np.isfinite(ratios), ratios, 1.0), relative), gain
 
 
 def _rows_within(offset: np.ndarray, member: np.ndarray, bands: Bands, inverse: BandedInverse) -> np.ndarray:

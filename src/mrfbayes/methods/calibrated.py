@@ -75,9 +75,7 @@ def calibrate(
         takes a minute or two at most
     particles : how many, for moments="particles"
     """
-    for name, value, allowed in (("variance", variance, VARIANCES), ("moments", moments, MOMENTS)):
-        if value not in allowed:
-            raise InputError(f"{name} = {value!r}: choose one of {', '.join(map(repr, allowed))}.")
+    _check_options(variance, moments)
     if problem.model.n_parameters > DENSE_LIMIT:
         raise CostError(
             f"'calibrated' keeps a full covariance of the {problem.model.n_parameters} parameters (limit "
@@ -117,6 +115,12 @@ def calibrate(
         )
     sd = np.sqrt(np.diag(covariance))
     return Calibration(mode, order, coins, covariance / np.outer(sd, sd), details, tuple(warnings))
+
+
+def _check_options(variance: str, moments: str) -> None:
+    for name, value, allowed in (("variance", variance, VARIANCES), ("moments", moments, MOMENTS)):
+        if value not in allowed:
+            raise InputError(f"{name} = {value!r}: choose one of {', '.join(map(repr, allowed))}.")
 
 
 def moments_cost(model: Model) -> float:
@@ -196,7 +200,7 @@ def prepare(
     """Independent draws of the calibrated posterior; there is no chain to run. Options: see `calibrate`."""
     chart = problem.model.chart
     if is_local(problem.model, moments):
-        return _prepare_locally(problem, moments, particles)
+        return _prepare_locally(problem, variance, moments, particles)
     found = calibrate(problem, variance, moments, particles)
     view = copula_view(found.coins, found.correlation, chart.offset)
 
@@ -230,11 +234,12 @@ def is_local(model: Model, moments: str) -> bool:
     return bool(untied and not exactly and np.diff(model.adjacency.offset).max(initial=0) <= MOST_NEIGHBOURS)
 
 
-def _prepare_locally(problem: Problem, moments: str, particles: int | None) -> Prepared:
+def _prepare_locally(problem: Problem, variance: str, moments: str, particles: int | None) -> Prepared:
     """Very many coins: everything from the block around each (`mrfbayes.local`), exactly on strips."""
     from mrfbayes.local import calibrate_locally
     from mrfbayes.strips import calibrate_strip, is_strip
 
+    _check_options(variance, moments)
     model = problem.model
     has = "dice" if not model.chart.all_coins else "tied factors or scores" if (model.chart.tosses > 1).any() else ""
     if has:
@@ -245,7 +250,7 @@ def _prepare_locally(problem: Problem, moments: str, particles: int | None) -> P
         )
     seed = child(problem.seed, "calibrated")
     if moments == "exact" or (moments == "auto" and is_strip(model)):
-        found = calibrate_strip(problem)
+        found = calibrate_strip(problem, variance)
     else:
         found = calibrate_locally(model, problem.statistics, problem.prior, seed, particles, problem.progress)
     return Prepared(
