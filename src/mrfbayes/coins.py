@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+
+
+class Targets(NamedTuple):
+    """What coins are matched to, each (p,): mode, S_jj, third cumulant, shift of the mean from the mode."""
+
+    mode: np.ndarray
+    spread: np.ndarray
+    third: np.ndarray
+    shift: np.ndarray
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from mrfbayes.bands import Bands, covariance_band_w, parameter_levels, third_order_band_w
-from mrfbayes.coins import Coins, coin_moments, match, match_loop
+from mrfbayes.coins import Coins, Targets, coin_moments, match, match_loop
 from mrfbayes.errors import InputError
 from mrfbayes.estimate import estimate
 from mrfbayes.exact import is_feasible
@@ -131,8 +131,10 @@ def calibrate_strip(problem: Problem, variance: str = "relative") -> LocalCalibr
     third = prior.third_w(mode.w)
     cube, _ = prior_part(prior, mode.w, spread, squared_sd, blocks.offset, blocks.member)
     shift = 0.5 * (-n * mixed + inverse.solve(squared_sd * third))
-    numbers = (mode.w, squared_sd, -n * cubes + cube, shift)
-    coins, gain = (match(*numbers), 0.0) if variance == "order" else _with_loops(problem, bands.level, numbers, variance)
+    targets = Targets(mode.w, squared_sd, -n * cubes + cube, shift)
+    coins, gain = match(*targets), 0.0
+    if variance != "order":
+        coins, gain = _with_loops(problem, bands.level, targets, variance == "relative")
     joint = Regressions.of(blocks, spread, 1)
     details = {
         "calibration": variance if gain > WORTHWHILE else "order",
@@ -144,27 +146,22 @@ def calibrate_strip(problem: Problem, variance: str = "relative") -> LocalCalibr
     }
     warnings = []
     if coins.clipped:
-        warnings.append(f"{coins.clipped} of {squared_sd.size} coins are less skewed than the posterior to third order.")
+        warnings.append(f"{coins.clipped} of {mode.w.size} coins are less skewed than the posterior to third order.")
     return LocalCalibration(coins, Expansion.of(coins), None, joint, details, tuple(warnings))
 
 
-def _with_loops(
-    problem: Problem, level: np.ndarray, numbers: tuple[np.ndarray, ...], variance: str
-) -> tuple[Coins, float]:
+def _with_loops(problem: Problem, level: np.ndarray, targets: Targets, relative: bool) -> tuple[Coins, float]:
     """The coins, and by what share loops change the sds of some on average; with loops where that is worth it."""
-    relative = variance == "relative"
-    model, n, prior, seed = problem.model, problem.statistics.n, problem.prior, child(problem.seed, "loops")
-    w, spread = numbers[:2]
-    every = max(1, (int(level.max(initial=0)) + 1) // (PROBED * MIDDLE))
-    ratios = loop_ratios(model, w, n, prior, level, seed, every)
+    where = (problem.model, targets.mode, problem.statistics.n, problem.prior, level, child(problem.seed, "loops"))
+    ratios = loop_ratios(*where, every=max(1, (int(level.max(initial=0)) + 1) // (PROBED * MIDDLE)))
     probed = np.flatnonzero(np.isfinite(ratios))
-    own = tuple(number[probed] for number in numbers)
-    changed = coin_moments(match_loop(*own, spread[probed] * ratios[probed], relative))[1]
+    own = Targets(*(target[probed] for target in targets))
+    changed = coin_moments(match_loop(*own, own.spread * ratios[probed], relative))[1]
     gain = float(np.abs(np.sqrt(changed / coin_moments(match(*own))[1]) - 1).mean()) if probed.size else 0.0
     if gain <= WORTHWHILE:
-        return match(*numbers), gain
-    ratios = loop_ratios(model, w, n, prior, level, seed)
-    return match_loop(*numbers, spread * np.where(np.isfinite(ratios), ratios, 1.0), relative), gain
+        return match(*targets), gain
+    ratios = loop_ratios(*where)
+    return match_loop(*targets, targets.spread * np.where(np.isfinite(ratios), ratios, 1.0), relative), gain
 
 
 def _rows_within(offset: np.ndarray, member: np.ndarray, bands: Bands, inverse: BandedInverse) -> np.ndarray:

@@ -41,8 +41,7 @@ def _without_owner(context, builder, kind, value):
             setattr(array, name, cgutils.get_null_value(getattr(array, name).type))
         return array._getvalue()
     if isinstance(kind, types.BaseTuple):
-        parts = [
-            _without_owner(context, builder, part, builder.extract_value(value, k)) for k, part in enumerate(kind.types)
-        ]
+        kinds = kind.types  # type: ignore[attr-defined]
+        parts = [_without_owner(context, builder, kinds[k], builder.extract_value(value, k)) for k in range(len(kinds))]
         return context.make_tuple(builder, kind, parts)
     return value
