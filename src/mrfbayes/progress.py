@@ -23,20 +23,22 @@ class Progress:
     def __init__(self, label: str, total: float, enabled: bool = True) -> None:
         self._label = label
         self._total = total
+        self._done = 0.0
         self._enabled = enabled
         self._started = time.monotonic()
         self._bar: Any = None
         self._task: Any = None
 
     def update(self, done: float, note: str = "") -> None:
-        """Say that ``done`` of the total is done."""
+        """Say that ``done`` of the total is done; a bar does not go back where the total turns out larger."""
+        self._done = max(self._done, done)
         if not self._enabled:
             return
         if self._bar is None:
             if time.monotonic() - self._started < SHOW_AFTER_SECONDS:
                 return
             self._open()
-        self._bar.update(self._task, completed=done, note=note)
+        self._bar.update(self._task, completed=self._done, note=note)
 
     def _open(self) -> None:
         from rich.console import Console

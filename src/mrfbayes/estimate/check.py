@@ -40,6 +40,7 @@ class Size:
 USUAL = Size(16, 24, 16)
 LARGE = Size(8, 16, 48)  # on fields of more than 100,000 nodes, where a sweep is long and variances have each other
 GROUP = 1024
+CHECK_SHARE = 0.25  # of the progress bar
 
 
 @dataclass
@@ -177,6 +178,7 @@ def _group_means(
     Groups are made, measured and dropped one by one: a field of a million nodes has no room for all at once.
     """
     table = np.empty((size.groups, w.size))
+    measured: list[int] = []
 
     def work(worker: int) -> None:
         for g in range(worker, size.groups, len(bases)):  # these share the work space of one base
@@ -188,6 +190,8 @@ def _group_means(
                 chains.start_at_random(source)
             chains.sweep(w, size.burn)
             table[g] = chains.advance(w, size.sweeps)
+            measured.append(g)
+            task.report(1 - CHECK_SHARE * (1 - len(measured) / size.groups), "check")
 
     workers = range(len(bases))
     list(map(work, workers) if pool is None else pool.map(work, workers))

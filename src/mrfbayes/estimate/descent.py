@@ -19,7 +19,7 @@ import numpy as np
 from mrfbayes.chains import UPDATES_PER_CALL, Chains, make_chains
 from mrfbayes.checks import whole
 from mrfbayes.errors import InputError
-from mrfbayes.estimate.check import MIN_UPDATES, check
+from mrfbayes.estimate.check import CHECK_SHARE, MIN_UPDATES, check
 from mrfbayes.estimate.optimise import FAR
 from mrfbayes.estimate.pseudo import prior_diagonal, pseudo_estimate
 from mrfbayes.estimate.result import Outcome, Recorder, Task
@@ -163,7 +163,9 @@ def ascend(
     with ThreadPoolExecutor(HALVES) as pool:
         spread = pool if workers > 1 else None
         runner = _Runner(task, rule, halves, precondition, recorder, spread)
-        runner.advance(int(np.ceil(WARM_UP * min(first, limit))), limit)
+        warm_up = int(np.ceil(WARM_UP * min(first, limit)))
+        runner.expected = warm_up + 3 * min(first, limit)  # two rounds, until their noise is known
+        runner.advance(warm_up)
         limit += runner.step
         rounds = Rounds(rule, runner, first)
         bases = [half.chains for half in halves]
@@ -204,7 +206,7 @@ class Rounds:
         """Add rounds until the noise is below ``tolerance`` or ``limit`` is reached; the rms noise, posterior sds."""
         while True:
             n_steps = max(BATCHES, min(self._length, limit - self._runner.step))
-            batches = np.stack([self._runner.advance(n_steps // BATCHES, limit) for _ in range(BATCHES)])
+            batches = np.stack([self._runner.advance(n_steps // BATCHES) for _ in range(BATCHES)])
             self._means.append(batches.mean(axis=0))
             self._lengths.append(n_steps)
             self._length *= 2
@@ -221,6 +223,16 @@ class Rounds:
             far = np.abs(self.tails[0]).max(initial=0.0) > FAR
             if noise < tolerance or far or self._runner.step >= limit:
                 return noise
+            self._runner.expected = self._expected(noise / tolerance, limit)
+
+    def _expected(self, excess: float, limit: int) -> int:
+        """Steps at the end of the round that will do, if the noise falls like one over their square root."""
+        done = sum(self._lengths)
+        added, length = self._length, self._length
+        while excess > np.sqrt(1 + added / done) and self._runner.step + added < limit:
+            length *= 2
+            added += length
+        return min(self._runner.step + added, limit)
 
 
 def noise_of(batches: np.ndarray, tails: list[np.ndarray], sd: np.ndarray, share: float = 1.0) -> float:
@@ -277,11 +289,11 @@ class _Runner:
     ) -> None:
         self.task, self.rule, self.halves, self.precondition = task, rule, halves, precondition
         self.recorder, self.pool = recorder, pool
-        self.step = 0
+        self.step, self.expected = 0, 1
         self.scale = 1.0
         self._sizes: list[float] = []
 
-    def advance(self, n_steps: int, total: int) -> list[np.ndarray]:
+    def advance(self, n_steps: int) -> list[np.ndarray]:
         """``n_steps`` more steps; the average of w over them, for each half."""
         for half in self.halves:
             half.state.total[:] = 0.0
@@ -295,7 +307,7 @@ class _Runner:
                 list(self.pool.map(self._move, self.halves, [part] * HALVES))
             self.step += part
             left -= part
-            self._look(total)
+            self._look()
         return [half.state.total / n_steps for half in self.halves]
 
     def _move(self, half: HalfRun, n_steps: int) -> None:
@@ -318,7 +330,7 @@ class _Runner:
             half.chains.ascend(ascent, half.state, plan, rule.restart)
         half.residual = target + slope * (half.state.w - origin) / 2 - half.state.statistics / n_steps
 
-    def _look(self, total: int) -> None:
+    def _look(self) -> None:
         """Record, report, and halve the gain where the residual grows: a step that long does not settle."""
         moves = [self.precondition(half.residual) / self.precondition.sd for half in self.halves]
         size = float(np.sqrt(np.mean([np.mean(move**2) for move in moves])))
@@ -326,7 +338,7 @@ class _Runner:
             self.scale /= 2
         self._sizes.append(size)
         self.recorder.add(self.step, size, (self.halves[0].state.w + self.halves[1].state.w) / 2)
-        self.task.report(self.step / total, f"residual {size:.2g} sd")
+        self.task.report((1 - CHECK_SHARE) * min(1.0, self.step / self.expected), f"residual {size:.2g} sd")
 
     def last_point_noise(self) -> float:
         """Rms noise of the last point, averaged over the halves, where gains fall as 1/t, in posterior sds.
