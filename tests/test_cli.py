@@ -8,7 +8,7 @@ import pytest
 
 
 def run(*arguments, cwd):
-    command = [sys.executable, "-c", "from mrfbayes.cli import main; main()", *map(str, arguments)]
+    command = [sys.executable, "-m", "mrfbayes", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=300)
 
 
