@@ -70,6 +70,21 @@ def results(store):
     return Results(store)
 
 
+def test_methods_are_compared_on_the_replications_that_all_have(tmp_path):
+    with Store(tmp_path) as store:
+        for replication in range(2):
+            add(store, 100, replication)
+        sd, exact = 4_000, store.outcomes[Cell("4x4", 100, "adapted", "exact", 0)].vectors["mean"]
+        reference = Outcome({}, {"mean": exact, "sd": [sd] * P, "truth": exact, "estimate": exact})
+        store.add(Cell("4x4", 100, "adapted", "reference", 2, settings.REFERENCE_PROPOSALS), reference)
+        odd = Outcome({}, {"mean": exact, "sd": [3 * sd] * P})  # a replication that only one of them has
+        store.add(Cell("4x4", 100, "adapted", "mle-0", 2), odd)
+    found = Results(store)
+    assert found.errors(measures.sd_ratio, "4x4", 100, "mle-0").value > 1.5
+    together = found.errors(measures.sd_ratio, "4x4", 100, "mle-0", beside=["mle-0.05", "mle-0.1"])
+    assert (together.count, together.value) == (2, pytest.approx(0.97))
+
+
 def rows(table):
     return {row[0]: row[1:] for row in csv.reader(io.StringIO(table.csv()))}
 

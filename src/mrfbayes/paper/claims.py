@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mrfbayes.paper.settings import METHODS
@@ -69,9 +69,10 @@ def error_of(
     method: str,
     setting: str = "adapted",
     base: str = "reference",
+    beside: Sequence[str] = (),
 ) -> Average:
     """The average error, or the end of the judgement where there is none."""
-    found = results.errors(measure, grid, n, method, setting, base)
+    found = results.errors(measure, grid, n, method, setting, base, beside)
     if not found.count:
         raise NotRun(f"{grid}, n = {n}, {METHODS[method].label} ({setting})")
     return found

@@ -88,7 +88,7 @@ def pseudo_sd(results: Results) -> Finding:
         )
         largest.append(pseudo.value > max(o.value for o in others))
     if results.count("4x4", 1000, "persistent"):
-        late = results.errors(measures.sd_error_relative, "4x4", 1000, "pseudo", beside="persistent")
+        late = error_of(results, measures.sd_error_relative, "4x4", 1000, "pseudo", beside=["persistent"])
         noisy = error_of(results, measures.sd_error_relative, "4x4", 1000, "persistent")
         parts.append(f"4x4 at n = 1,000: {late.text(100, 1)} %, PersistMC {noisy.text(100, 1)} %")
         largest.append(late.value > noisy.value)
@@ -126,7 +126,7 @@ def as_good_as_persistent(results: Results) -> Finding:
         if not results.count("4x4", n, "persistent"):
             continue
         for measure, name in ((measures.mean_error_sds, "mean"), (measures.sd_error_relative, "sd")):
-            mle = results.errors(measure, "4x4", n, "mle-0", beside="persistent")
+            mle = error_of(results, measure, "4x4", n, "mle-0", beside=["persistent"])
             persistent = error_of(results, measure, "4x4", n, "persistent")
             parts.append(f"n = {n:,} {name}: MLE-L {mle.text(100, 1)} %, PersistMC {persistent.text(100, 1)} %")
             good.append(mle.value < WAYS * persistent.value)
@@ -145,7 +145,8 @@ def as_good_as_persistent(results: Results) -> Finding:
 def rho_does_not_matter(results: Results) -> Finding:
     parts, same = [], []
     for grid in _run(results, "mle-0.1"):
-        rows = [error_of(results, measures.sd_ratio, grid, 100, m) for m in ("mle-0", "mle-0.05", "mle-0.1")]
+        names = ("mle-0", "mle-0.05", "mle-0.1")
+        rows = [error_of(results, measures.sd_ratio, grid, 100, name, beside=names) for name in names]
         floor = error_of(results, measures.sd_error_relative, grid, 100, "exact")
         parts.append(f"{grid}: {', '.join(row.text(1, 3) for row in rows)}")
         same.append(max(r.value for r in rows) - min(r.value for r in rows) < max(floor.value, 0.005))

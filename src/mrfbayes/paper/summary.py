@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -122,19 +122,19 @@ class Results:
         method: str,
         setting: str = "adapted",
         base: str = "reference",
-        beside: str = "",
+        beside: Sequence[str] = (),
     ) -> Average:
         """Average of ``measure(mean, sd, exact mean, exact sd)`` over replications that have both.
 
-        ``beside`` names another method: only replications that it has, too, so that the two can be compared.
+        ``beside`` names other methods: only replications that they have, too, so that all can be compared.
 
         ``base="truth"`` puts the parameters that made the data in place of the exact mean.
         """
         exact = self.outcomes(grid, n, "reference")
-        others = self.outcomes(grid, n, beside or "reference")
+        others = [self.outcomes(grid, n, name) for name in beside]
         values = []
         for replication, outcome in self.outcomes(grid, n, method, setting).items():
-            if replication in exact and replication in others:
+            if replication in exact and all(replication in other for other in others):
                 vectors = exact[replication].vectors
                 centre = vectors["truth"] if base == "truth" else vectors["mean"]
                 values.append(measure(*(RESOLUTION * np.array(v) for v in (*_moments(outcome), centre, vectors["sd"]))))
