@@ -152,13 +152,18 @@ class PriorTensors:
         return out
 
 
+def coin_tensors(third: np.ndarray, fourth: np.ndarray, covariance: np.ndarray) -> PriorTensors:
+    """Of a prior that treats every log-odds by itself, from its third and fourth derivatives (p,)."""
+    j = np.arange(third.size)
+    return PriorTensors(np.stack([j, j, j]), third, np.diag(fourth * np.diag(covariance)))
+
+
 def prior_tensors(prior: Prior, w: np.ndarray, covariance: np.ndarray) -> PriorTensors:
     """Third and fourth derivatives of the log prior at w: diagonal for coins, within the block for dice."""
     p = w.size
     chart = prior.chart
     if chart.all_coins:
-        j = np.arange(p)
-        return PriorTensors(np.stack([j, j, j]), prior.third_w(w), np.diag(prior.fourth_w(w) * np.diag(covariance)))
+        return coin_tensors(prior.third_w(w), prior.fourth_w(w), covariance)
     # Dice: central differences of the Hessian, block by block; all blocks move at once, in turn for each outcome.
     place = np.arange(p) - chart.offset[chart.block_of]
     same = chart.block_of[:, None] == chart.block_of[None, :]

@@ -132,8 +132,9 @@ def calibrate_strip(problem: Problem, variance: str = "relative") -> LocalCalibr
     cube, _ = prior_part(prior, mode.w, spread, squared_sd, blocks.offset, blocks.member)
     shift = 0.5 * (-n * mixed + inverse.solve(squared_sd * third))
     targets = Targets(mode.w, squared_sd, -n * cubes + cube, shift)
-    coins, gain = match(*targets), 0.0
-    if variance != "order":
+    if variance == "order":
+        coins, gain = match(*targets), 0.0
+    else:
         coins, gain = _with_loops(problem, bands.level, targets, variance == "relative")
     joint = Regressions.of(blocks, spread, 1)
     details = {

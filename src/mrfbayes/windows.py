@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mrfbayes.bands import node_levels
-from mrfbayes.calibration import Mode, PriorTensors, third_order
+from mrfbayes.calibration import Mode, coin_tensors, third_order
 from mrfbayes.cumulants import ExactCumulants
 from mrfbayes.loops import one_loop, usable
 from mrfbayes.model.field import Model
@@ -77,9 +77,7 @@ def loop_ratios(
         spread = np.linalg.inv(n * cumulants.covariance + np.diag(curvature[j]))
         spread = (spread + spread.T) / 2
         mode = Mode(w[j], spread, np.linalg.cholesky(spread), cumulants, 0)
-        own = np.arange(j.size)
-        tensors = PriorTensors(np.stack([own, own, own]), third[j], np.diag(fourth[j] * np.diag(spread)))
-        order = third_order(mode, n, tensors)
+        order = third_order(mode, n, coin_tensors(third[j], fourth[j], spread))
         loops = one_loop(mode, n, order, child(seed, "window", int(j.min())), SAMPLES, PAIRS, NOISE)
         covariance, _ = usable(loops, spread)
         middle = window.middle
