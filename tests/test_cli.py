@@ -67,6 +67,7 @@ def test_the_checkpoint_continues_the_run(sampled, folder):
         (("sample", "grid.csv", "--grid", "2x2", "--prior", "gamma(1)"), 2, "expected one of"),
         (("sample", "grid.csv", "--grid", "2x2", "--steps", "1000000000000"), 3, "months"),
         (("sample", "grid.csv", "--grid", "2x2", "--out", "grid.csv"), 2, "exists"),
+        (("sample", "grid.csv", "--grid", "2x2", "--without", "0:0"), 2, "goes with --complete"),
         (("sample", "nowhere.csv", "--grid", "2x2"), 2, "nowhere.csv"),
         (("summary", "grid.csv"), 2, "not a result file"),
     ],
@@ -77,6 +78,32 @@ def test_a_problem_is_one_line_and_a_status(folder, arguments, status, message):
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert "Traceback" not in done.stderr
+
+
+def test_a_column_is_left_out(folder):
+    rows = "\n".join(f"{k},{k % 2},{k // 2 % 2}" for k in range(40))
+    (folder / "people.csv").write_text(f"person,tired,worried\n{rows}\n")
+    command = ("sample", "people.csv", "--complete", "--method", "exact", "--steps", 500, "--chains", 1)
+    refused = run(*command, cwd=folder)
+    assert refused.returncode == 2
+    assert "--without person" in refused.stderr
+    done = run(*command, "--without", "person", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "tired--worried" in done.stdout
+    assert "person" not in done.stdout
+    unknown = run(*command, "--without", "persons", cwd=folder)
+    assert unknown.returncode == 2
+    assert "no such column" in unknown.stderr
+
+
+def test_a_narrow_terminal_cuts_no_number(capsys, monkeypatch):
+    from mrfbayes.cli.show import console, table
+
+    monkeypatch.setenv("COLUMNS", "40")
+    console().print(table(["parameter", "ess_bulk", "r_hat"], [["a name much too long for it", "123456789", "1.001"]]))
+    shown = capsys.readouterr().out
+    assert all(text in shown for text in ("ess_bulk", "r_hat", "123456789", "1.001"))
+    assert "".join(line[:20].strip() for line in shown.splitlines()[1:]).startswith("a name much too")
 
 
 def test_hostile_names_are_shown_and_not_obeyed(folder):

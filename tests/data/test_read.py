@@ -12,7 +12,7 @@ import pytest
 
 from mrfbayes.data import delimited, tables
 from mrfbayes.data.counts import count
-from mrfbayes.data.read import column_names
+from mrfbayes.data.read import columns_but
 from mrfbayes.errors import InputError, MRFWarning
 from mrfbayes.model.build import graph, grid
 
@@ -419,9 +419,9 @@ def test_bad_options_of_tables(tmp_path):
         count("grid", X)
 
 
-def test_column_names(tmp_path):
-    assert column_names(write(tmp_path, '"a b",c\n1,0\n')) == ["a b", "c"]
+def test_columns_but(tmp_path):
+    assert columns_but(write(tmp_path, '"a b",c\n1,0\n'), ()) == ["a b", "c"]
     pl.DataFrame(frame()).write_parquet(tmp_path / "t.parquet")
-    assert column_names(tmp_path / "t.parquet") == ["c", "note", "a", "b"]
+    assert columns_but(tmp_path / "t.parquet", ["note"]) == ["c", "a", "b"]
     with pytest.raises(InputError, match=r"data\.csv:1: no header; add a line of column names"):
-        column_names(write(tmp_path, "0,1\n1,0\n"))
+        columns_but(write(tmp_path, "0,1\n1,0\n"), ())

@@ -19,6 +19,9 @@ app = typer.Typer(
 )
 
 Data = Annotated[Path, typer.Argument(help="CSV or Parquet file, one observation a row.")]
+Without = Annotated[
+    list[str] | None, typer.Option("--without", help="Leave out this column (with --complete); repeatable.")
+]
 Drop = Annotated[bool, typer.Option("--missing-drop", help="Leave out rows with missing values, and say how many.")]
 Seed = Annotated[int, typer.Option("--rng", help="Seed.", min=0)]
 
@@ -43,18 +46,21 @@ def sample(
     seconds: Annotated[float | None, typer.Option(help="Time budget.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Result file (netCDF).")] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace the result file.")] = False,
+    without: Without = None,
     missing_drop: Drop = False,
     rng: Seed = 0,
 ) -> None:
     """Draw from the posterior of every parameter and print a summary."""
     import mrfbayes as mb
     from mrfbayes.cli.show import quiet_warnings, show_posterior
-    from mrfbayes.data.read import column_names
+    from mrfbayes.data.read import columns_but
     from mrfbayes.errors import InputError
 
     if out is not None and out.exists() and not overwrite:
         raise InputError(f"{out} exists: choose another name, or pass --overwrite.")
-    columns = column_names(data) if complete else None
+    if without and not complete:
+        raise InputError("--without goes with --complete: a graph takes the columns that are called like its nodes.")
+    columns = columns_but(data, without or ()) if complete else None
     model = build_model(grid, graph, complete, fields, tied, states, coupling, columns)
     with quiet_warnings():  # they are in the result and printed with it
         statistics = mb.count(model, data, missing="drop" if missing_drop else "refuse")

@@ -38,10 +38,24 @@ def quiet_warnings() -> Iterator[None]:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> Table:
-    """A plain table; first column left, numbers right; nothing in it is taken as markup."""
-    made = Table(title=title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    """A plain table; first column left, numbers right; nothing in it is taken as markup.
+
+    On a narrow terminal names go on in the next line; numbers are never cut.
+    """
+    made = Table(
+        title=title or None,
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+        collapse_padding=True,
+        header_style="bold",
+    )
     for k, name in enumerate(columns):
-        made.add_column(Text(safe(name)), justify="left" if k == 0 else "right", no_wrap=True)
+        if k == 0:
+            made.add_column(Text(safe(name)), overflow="fold")
+        else:
+            width = max(len(safe(text)) for text in (name, *(row[k] for row in rows)))
+            made.add_column(Text(safe(name)), justify="right", no_wrap=True, min_width=width)
     for row in rows:
         made.add_row(*(Text(safe(cell)) for cell in row))
     return made

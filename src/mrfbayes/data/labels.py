@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -220,7 +221,8 @@ def _refuse_many(column: Column, states: int, where: str) -> None:
     if column.overflow or len(column.first) == column.n_seen - column.n_missing > max(20, states):
         raise InputError(
             f"{where}:{next(iter(column.first.values()))}:{column.name}: {n_values} distinct values (all different, or "
-            "nearly); this looks like an identifier or a measurement: leave the column out, or cut it into states."
+            "nearly); this looks like an identifier or a measurement: leave the column out (on the command line "
+            f"--without {shlex.quote(column.name)}), or cut it into states."
         )
     values = _sorted(column.first)
     raise InputError(

@@ -216,13 +216,16 @@ def match_columns(model: Model, source: Source, weight: str | None) -> list[int]
     return chosen if weight is None or names is None else [*chosen, names.index(weight)]
 
 
-def column_names(path: str | PathLike[str], delimiter: str | None = None) -> list[str]:
-    """Column names of a CSV or Parquet file; refused where it has none."""
+def columns_but(path: str | PathLike[str], without: Sequence[str]) -> list[str]:
+    """Names of the columns of a CSV or Parquet file but for some; refused where it has no names."""
     where = fspath(path)
-    source = _open_file(Path(where), where, delimiter, (), 0)
+    source = _open_file(Path(where), where, None, (), 0)
     if source.names is None:
         raise InputError(f"{where}:1: no header; add a line of column names.")
-    return list(source.names)
+    for name in without:
+        if name not in source.names:
+            raise InputError(f"--without {name}: {where} has no such column; it has {_some(source.names)}.")
+    return [name for name in source.names if name not in without]
 
 
 def _some(names: Sequence[str]) -> str:
