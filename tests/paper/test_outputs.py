@@ -189,7 +189,8 @@ def test_the_page_has_every_claim_and_says_what_was_cut(store, tmp_path):
     written = write_all(store, tmp_path)
     page = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert claims_markdown(Results(store)) in page
-    assert "cells are not run yet" in page
+    assert "- 4x4, adapted: IS-Geometric, AuxVar, Exch: 0 of 20\n" in page
+    assert "- 4x4, adapted: Exact-L, Pseudo-L," in page
     for name in ("table1.md", "table1.tex", "table1.csv", "table2.md", "figure1.png"):
         assert any(path.name == name for path in written)
     assert all(path.stat().st_size < 1_000_000 for path in written)

@@ -80,22 +80,37 @@ def _panels(
     rows = -(-len(panels) // 2)
     figure = Figure(figsize=(9.5, 0.9 + 3.4 * rows), layout="constrained")
     axes = figure.subplots(rows, 2, squeeze=False).ravel()
+    spans = {method: _span(results, panels, method) for method in methods}
+    usual = max(spans.values(), key=list(spans.values()).count)
+    notes = {method: f", {span} replications" for method, span in spans.items() if span not in (usual, "")}
     for letter, ax, (grid, measure, label, base) in zip("abcd", axes, panels, strict=False):
-        _draw(ax, results, grid, measure, methods, base)
+        _draw(ax, results, grid, measure, methods, base, notes)
         ax.set_title(f"({letter}) {grid}", loc="left", fontsize=10)
         ax.set_ylabel(label)
     handles: dict[str, Artist] = {}
     for ax in axes:
         for handle, text in zip(*ax.get_legend_handles_labels(), strict=True):
             handles.setdefault(text, handle)
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=6, frameon=False, fontsize=9)
-    counts = [results.count(grid, n, "reference") for grid, *_ in panels for n in results.sizes(grid, "reference")]
-    span = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
-    figure.suptitle(f"{title} (replications: {span}; bars: standard error)", fontsize=11)
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    figure.suptitle(f"{title} (replications: {usual}; bars: standard error)", fontsize=11)
     return figure
 
 
-def _draw(ax: Axes, results: Results, grid: str, measure: Measure, methods: Sequence[str], base: str) -> None:
+def _span(results: Results, panels: Sequence[tuple[str, Measure, str, str]], method: str) -> str:
+    """Replications behind the points of a method."""
+    counts = sorted({results.count(grid, n, method) for grid, *_ in panels for n in results.sizes(grid, method)})
+    return f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}" if counts else ""
+
+
+def _draw(
+    ax: Axes,
+    results: Results,
+    grid: str,
+    measure: Measure,
+    methods: Sequence[str],
+    base: str,
+    notes: Mapping[str, str],
+) -> None:
     for place, method in enumerate(methods):
         found = [(n, results.errors(measure, grid, n, method, base=base)) for n in results.sizes(grid, method)]
         found = [(n, error) for n, error in found if error.count]
@@ -103,6 +118,7 @@ def _draw(ax: Axes, results: Results, grid: str, measure: Measure, methods: Sequ
             continue
         colour, marker = LOOKS[method]
         name = METHODS[method].label + (" (Monte-Carlo error)" if method == "exact" and base != "truth" else "")
+        name += notes.get(method, "")
         ax.errorbar(
             [n + SHIFT * (place - len(methods) / 2) for n, _ in found],
             [error.value for _, error in found],

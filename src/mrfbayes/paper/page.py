@@ -5,6 +5,7 @@ from __future__ import annotations
 from mrfbayes.paper import settings
 from mrfbayes.paper.claims import NOT, PARTLY, REPRODUCED, UNDECIDED, claims_markdown, judge_all
 from mrfbayes.paper.profiles import PARTS, cells_of
+from mrfbayes.paper.settings import METHODS, SETTINGS
 from mrfbayes.paper.store import Store
 from mrfbayes.paper.summary import Results
 from mrfbayes.paper.tables import TABLES
@@ -97,12 +98,20 @@ def _replications(results: Results) -> str:
 
 
 def _cut(store: Store) -> str:
-    lines = []
-    for part, summary in PARTS.items():
-        cells = cells_of("standard", [part])
-        missing = [cell for cell in cells if cell not in store]
-        if missing:
-            lines.append(f"- `{part}` ({summary}): {len(missing):,} of {len(cells):,} cells are not run yet.")
-    if not lines:
+    """What the profile asks for and is not there, a line for the rows that are equally far."""
+    finished: dict[tuple[str, str, str], dict[int, list[bool]]] = {}
+    place = {name: k for k, name in enumerate((*SETTINGS, *METHODS))}
+    for cell in sorted(cells_of("standard"), key=lambda c: (c.grid, place[c.setting], place[c.method], c.n)):
+        row = finished.setdefault((cell.grid, cell.setting, cell.method), {})
+        row.setdefault(cell.n, []).append(cell in store)
+    short: dict[tuple[str, str, str], list[str]] = {}
+    for (grid, setting, method), row in finished.items():
+        counts = {f"{sum(done)} of {len(done)}": None for done in row.values() if not all(done)}
+        if counts:
+            short.setdefault((grid, setting, " or ".join(counts)), []).append(METHODS[method].label)
+    if not short:
         return "Nothing: the profile `standard` is complete.\n"
-    return "\n".join(lines) + "\n\n`make paper-run` runs exactly these; then `make paper` writes this page again.\n"
+    lines = [f"- {grid}, {setting}: {', '.join(rows)}: {counts}" for (grid, setting, counts), rows in short.items()]
+    head = "Replications that are there, of those that the profile `standard` asks for:\n\n"
+    tail = "\n\n`make paper-run` runs what is missing; then `make paper` writes this page again.\n"
+    return head + "\n".join(lines) + tail
