@@ -15,7 +15,7 @@ from mrfbayes.paper.render import write_all
 from mrfbayes.paper.store import Store
 from mrfbayes.paper.summary import Results, average
 from mrfbayes.paper.tables import TABLES, Table
-from mrfbayes.paper.tasks import Cell, Outcome
+from mrfbayes.paper.tasks import REFUSED, Cell, Outcome
 
 P = 24
 # Known errors: (mean error in exact sds, sd ratio, seconds of 10^6 steps)
@@ -183,6 +183,20 @@ def test_verdicts_can_come_out_the_other_way(tmp_path):
 
 def test_verdict():
     assert [verdict(True, True), verdict(True, False), verdict(False)] == [REPRODUCED, PARTLY, NOT]
+
+
+def test_data_without_an_answer_are_counted_and_left_out_of_averages(tmp_path):
+    with Store(tmp_path) as store:
+        for replication in range(3):
+            add(store, 500, replication)
+            stored = store.outcomes[Cell("4x4", 500, "adapted", "laplace", replication)]
+            answer = stored if replication else Outcome({REFUSED: 1.0}, {})
+            store.add(Cell("4x4", 500, "laplace-centre", "laplace", replication), answer)
+    results = Results(store)
+    assert results.refusals("4x4", 500, "laplace", "laplace-centre") == 1
+    assert results.errors(measures.sd_ratio, "4x4", 500, "laplace", "laplace-centre").count == 2
+    [row] = [row for row in TABLES["replications"](results).rows if row[0] == "4x4 laplace-centre: Laplace-L"]
+    assert row[5] == "3/10"
 
 
 def test_the_page_has_every_claim_and_says_what_was_cut(store, tmp_path):

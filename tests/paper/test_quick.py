@@ -7,9 +7,10 @@ import sys
 import numpy as np
 import pytest
 
+import mrfbayes as mb
 from mrfbayes.paper.profiles import cells_of
 from mrfbayes.paper.store import Store
-from mrfbayes.paper.tasks import RESOLUTION, Cell, observe, run_cell
+from mrfbayes.paper.tasks import REFUSED, RESOLUTION, Cell, Outcome, observe, run_cell
 
 
 def reproduce(*arguments):
@@ -50,6 +51,16 @@ def test_a_cell_is_a_function_of_its_name(quick):
         assert again.vectors == stored.vectors
     truth = observe("4x4", 1)[0]
     assert abs(truth - RESOLUTION * np.array(stored.vectors["truth"])).max() <= RESOLUTION
+
+
+def test_no_answer_is_a_result_only_where_a_setting_says_so(monkeypatch):
+    def refuse(*arguments, **options):
+        raise mb.InputError("there is none")
+
+    monkeypatch.setattr(mb, "sample", refuse)
+    assert run_cell(Cell("4x4", 100, "laplace-centre", "laplace", 0, 200)) == Outcome({REFUSED: 1.0}, {})
+    with pytest.raises(mb.InputError, match="there is none"):
+        run_cell(Cell("4x4", 100, "laplace-theta", "laplace", 0, 200))
 
 
 def test_a_chain_that_never_moves_has_no_effective_draws():

@@ -174,6 +174,7 @@ def laplace_deteriorates(results: Results) -> Finding:
         found = [error_of(results, measure, grid, 500, "laplace", setting) for grid in grids]
         if len(found) > 1:
             parts.append(f"{name}: " + ", ".join(f"{e.text(100, 1)} ({g})" for g, e in zip(grids, found, strict=True)))
+            parts[-1] += "".join(_none_exists(results, grid, setting) for grid in settings.GRIDS)
             worse.append(found[-1].value > 2 * found[0].value or found[-1].value > 1.0)
     if not parts:
         raise NotRun("Laplace-L on larger grids at n = 500")
@@ -182,11 +183,18 @@ def laplace_deteriorates(results: Results) -> Finding:
         verdict(*worse),
         "A quadratic at the MLE, in either coordinate, does not deteriorate. Two readings do. At the maximum of the "
         "Bethe likelihood, as in the work that the paper cites, it is off by whole sds, and more with n, because "
-        "Bethe leaves out the loops of the field. And an information matrix from particles has noise that its "
-        "inverse turns into width: about p / 2 over the number of particles, so a sampler with a few hundred of "
-        "them fails at p = 112. (With the printed proposal every method gets worse with size, Exact-L too: see "
-        "the settings.)",
+        "Bethe leaves out the loops of the field. Past a strength it even sees an order that the field does not have; "
+        "the data sets without a maximum are those furthest past it. And an information matrix from particles has "
+        "noise that its inverse turns into width: about p / 2 over the number of particles, so a sampler with a few "
+        "hundred of them fails at p = 112. (With the printed proposal every method gets worse with size, Exact-L too: "
+        "see the settings.)",
     )
+
+
+def _none_exists(results: Results, grid: str, setting: str) -> str:
+    refused = results.refusals(grid, 500, "laplace", setting)
+    every = refused + results.count(grid, 500, "laplace", setting)
+    return f", for {refused} of {every} data sets on {grid} there is none" if refused else ""
 
 
 def mle_stays(results: Results) -> Finding:

@@ -74,7 +74,8 @@ BENCHMARKS = ("reference", "calibrated")  # beside the paper's rows, both by ind
 class Setting:
     """How a row is run: the proposal and the start (the same for all rows), and what else differs from the main study.
 
-    ``start`` is "half" (every theta_j = 1/2), "mle", or "truth".
+    ``start`` is "half" (every theta_j = 1/2), "mle", or "truth". With ``may_refuse`` it is a result, too, that a method
+    has no answer for some data.
     """
 
     why: str
@@ -83,6 +84,7 @@ class Setting:
     estimator: str = ESTIMATOR
     engine: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
+    may_refuse: bool = False
 
 
 SETTINGS: Mapping[str, Setting] = {
@@ -99,7 +101,7 @@ SETTINGS: Mapping[str, Setting] = {
     "laplace-particles": Setting(
         "Laplace-L, Fisher information from 1,000 particles", options={"fisher": "particles", "particles": PARTICLES}
     ),
-    "laplace-centre": Setting("Laplace-L at the Bethe estimate", options={"centre": "bethe"}),
+    "laplace-centre": Setting("Laplace-L at the Bethe estimate", options={"centre": "bethe"}, may_refuse=True),
     "gibbs": Setting(
         "particles by 1,000 sweeps, a short run for its seconds",
         "printed",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from mrfbayes.paper import settings
 from mrfbayes.paper.store import Store
-from mrfbayes.paper.tasks import RESOLUTION, Cell, Outcome
+from mrfbayes.paper.tasks import REFUSED, RESOLUTION, Cell, Outcome
 
 UNDISTURBED = 0.9  # share of a processor from which a run's seconds are its own
 MISSING = "-"  # where nothing was run
@@ -54,10 +55,14 @@ class Results:
     def __init__(self, store: Store, steps: int | None = None) -> None:
         self.steps = steps or settings.STEPS
         self._found: dict[tuple[str, int, str, str], dict[int, Outcome]] = {}
+        self._refused: Counter[tuple[str, int, str, str]] = Counter()
         for cell, outcome in sorted(store.outcomes.items(), key=lambda item: item[0]):
             if cell.steps == self.length(cell):
                 key = (cell.grid, cell.n, cell.setting, cell.method)
-                self._found.setdefault(key, {})[cell.replication] = outcome
+                if REFUSED in outcome.numbers:
+                    self._refused[key] += 1
+                else:
+                    self._found.setdefault(key, {})[cell.replication] = outcome
 
     def length(self, cell: Cell) -> int:
         """The steps that a cell of its kind has."""
@@ -74,6 +79,10 @@ class Results:
     def count(self, grid: str, n: int, method: str, setting: str = "adapted") -> int:
         """Replications there are."""
         return len(self.outcomes(grid, n, method, setting))
+
+    def refusals(self, grid: str, n: int, method: str, setting: str) -> int:
+        """Replications for which there is no answer."""
+        return self._refused[grid, n, setting, method]
 
     def sizes(self, grid: str, method: str, setting: str = "adapted") -> list[int]:
         """The n at which there is something."""

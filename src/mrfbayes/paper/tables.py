@@ -259,7 +259,8 @@ def progress(results: Results) -> Table:
             for method in METHODS:
                 cells = []
                 for n in settings.SAMPLE_SIZES:
-                    done, asked = results.count(grid, n, method, setting), planned[setting, grid, method, n]
+                    done = results.count(grid, n, method, setting) + results.refusals(grid, n, method, setting)
+                    asked = planned[setting, grid, method, n]
                     cells.append(f"{done}/{asked}" if done or asked else "")
                 if any(cells):
                     rows.append([f"{grid} {setting}: {METHODS[method].label}", *cells])

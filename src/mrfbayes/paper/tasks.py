@@ -22,6 +22,7 @@ from mrfbayes.paper.settings import METHODS, SETTINGS
 
 RESOLUTION = 1e-6  # of stored means and sds: whole multiples of it
 DIGITS = 5  # of other stored numbers
+REFUSED = "refused"  # the number of an outcome that is none: there is no answer for these data
 _prepared: set[tuple[str, str, str]] = set()  # kernels that this process has loaded: they cost no seconds again
 
 
@@ -92,7 +93,12 @@ def run_cell(cell: Cell) -> Outcome:
         warnings.simplefilter("ignore", mb.MRFWarning)  # what they warn of is in the numbers
         if cell.method == "coalescence":
             return _coalescence(cell)
-        return _posterior(cell)
+        try:
+            return _posterior(cell)
+        except mb.InputError:
+            if not SETTINGS[cell.setting].may_refuse:
+                raise
+            return Outcome({REFUSED: 1.0}, {})
 
 
 def _posterior(cell: Cell) -> Outcome:
