@@ -111,6 +111,7 @@ def _draw(
     base: str,
     notes: Mapping[str, str],
 ) -> None:
+    most = max(len(results.sizes(grid, method)) for method in methods)  # points with gaps between them get no line
     for place, method in enumerate(methods):
         found = [(n, results.errors(measure, grid, n, method, base=base)) for n in results.sizes(grid, method)]
         found = [(n, error) for n, error in found if error.count]
@@ -128,7 +129,7 @@ def _draw(
             marker=marker,
             markersize=4.5,
             linewidth=1.2,
-            linestyle="--" if method == "exact" else "-",
+            linestyle="" if len(found) < most else "--" if method == "exact" else "-",
             capsize=2,
         )
     ax.set_xlabel("n")
