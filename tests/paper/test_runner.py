@@ -54,6 +54,12 @@ def test_a_worker_killed_inside_a_cell_is_replaced(undisturbed, tmp_path):
     assert files(tmp_path) == undisturbed
 
 
+def test_four_workers_give_the_same_files(undisturbed, tmp_path):
+    done = scripted(tmp_path, 4)
+    assert done.stdout.split() == ["0", "8"], done.stderr
+    assert files(tmp_path) == undisturbed
+
+
 def test_ctrl_c_keeps_what_is_done(tmp_path):
     command = [sys.executable, "-c", "from mrfbayes.cli import main; main()", "reproduce", "--profile", "standard"]
     command += ["--only", "figure1", "--method", "mle-0", "--out", str(tmp_path)]
