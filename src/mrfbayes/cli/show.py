@@ -37,10 +37,10 @@ def quiet_warnings() -> Iterator[None]:
         yield
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> Table:
-    """A plain table; first column left, numbers right; nothing in it is taken as markup.
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "", texts: int = 1) -> Table:
+    """A plain table, its first columns ``texts`` on the left, then numbers; nothing in it is taken as markup.
 
-    On a narrow terminal names go on in the next line; numbers are never cut.
+    On a narrow terminal texts go on in the next line; numbers are never cut.
     """
     made = Table(
         title=title or None,
@@ -51,7 +51,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = ""
         header_style="bold",
     )
     for k, name in enumerate(columns):
-        if k == 0:
+        if k < texts:
             made.add_column(Text(safe(name)), overflow="fold")
         else:
             width = max(len(safe(text)) for text in (name, *(row[k] for row in rows)))
@@ -89,10 +89,7 @@ def show_methods() -> None:
     from mrfbayes.methods import REGISTRY
 
     rows = [[row.key, row.label, row.target, row.summary] for row in REGISTRY.values()]
-    made = table(["method", "in the paper", "target", "what it is"], rows)
-    for column in made.columns:
-        column.justify, column.no_wrap = "left", False
-    console().print(made)
+    console().print(table(["method", "in the paper", "target", "what it is"], rows, texts=4))
 
 
 def neutral(cell: str) -> str:
