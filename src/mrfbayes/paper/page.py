@@ -5,10 +5,10 @@ from __future__ import annotations
 from mrfbayes.paper import settings
 from mrfbayes.paper.claims import NOT, PARTLY, REPRODUCED, UNDECIDED, claims_markdown, judge_all
 from mrfbayes.paper.profiles import PARTS, cells_of
-from mrfbayes.paper.settings import METHODS, SETTINGS
+from mrfbayes.paper.settings import METHODS
 from mrfbayes.paper.store import Store
 from mrfbayes.paper.summary import Results
-from mrfbayes.paper.tables import TABLES
+from mrfbayes.paper.tables import TABLES, replications
 
 PAGE = """\
 # The simulations of Liu & Zheng, claim by claim
@@ -85,7 +85,7 @@ def page(store: Store, results: Results) -> str:
         replications=_replications(results),
         planned=len(planned),
         claims=claims_markdown(results),
-        cut=_cut(store),
+        cut=_cut(results),
         **tables,
     )
 
@@ -97,16 +97,11 @@ def _replications(results: Results) -> str:
     )
 
 
-def _cut(store: Store) -> str:
+def _cut(results: Results) -> str:
     """What the profile asks for and is not there, a line for the rows that are equally far."""
-    finished: dict[tuple[str, str, str], dict[int, list[bool]]] = {}
-    place = {name: k for k, name in enumerate((*SETTINGS, *METHODS))}
-    for cell in sorted(cells_of("standard"), key=lambda c: (c.grid, place[c.setting], place[c.method], c.n)):
-        row = finished.setdefault((cell.grid, cell.setting, cell.method), {})
-        row.setdefault(cell.n, []).append(cell in store)
     short: dict[tuple[str, str, str], list[str]] = {}
-    for (grid, setting, method), row in finished.items():
-        counts = {f"{sum(done)} of {len(done)}": None for done in row.values() if not all(done)}
+    for (grid, setting, method), row in replications(results).items():
+        counts = dict.fromkeys(f"{done} of {asked}" for done, asked in row.values() if done < asked)
         if counts:
             short.setdefault((grid, setting, " or ".join(counts)), []).append(METHODS[method].label)
     if not short:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -249,21 +250,32 @@ def studies(results: Results) -> Table:
     return Table("Side studies: the same errors for what the paper leaves open.", header, rows)
 
 
+Row = tuple[str, str, str]  # grid, setting, method
+
+
+def replications(results: Results) -> dict[Row, dict[int, tuple[int, int]]]:
+    """By row and n: how many there are, and how many the profile "standard" asks for."""
+    planned = Counter(((cell.grid, cell.setting, cell.method), cell.n) for cell in cells_of("standard"))
+    found: dict[Row, dict[int, tuple[int, int]]] = {}
+    for setting, grid, method in itertools.product(SETTINGS, settings.GRIDS, METHODS):
+        row = (grid, setting, method)
+        for n in settings.SAMPLE_SIZES:
+            done = results.count(grid, n, method, setting) + results.refusals(grid, n, method, setting)
+            if done or planned[row, n]:
+                found.setdefault(row, {})[n] = done, planned[row, n]
+    return found
+
+
 def progress(results: Results) -> Table:
-    """How many replications there are of what, and how many the profile "standard" asks for."""
-    planned = Counter((cell.setting, cell.grid, cell.method, cell.n) for cell in cells_of("standard"))
+    """How many replications there are of what, of how many."""
     header = ["", *(f"n={n:,}" for n in settings.SAMPLE_SIZES)]
-    rows: list[list[str]] = []
-    for setting in SETTINGS:
-        for grid in settings.GRIDS:
-            for method in METHODS:
-                cells = []
-                for n in settings.SAMPLE_SIZES:
-                    done = results.count(grid, n, method, setting) + results.refusals(grid, n, method, setting)
-                    asked = planned[setting, grid, method, n]
-                    cells.append(f"{done}/{asked}" if done or asked else "")
-                if any(cells):
-                    rows.append([f"{grid} {setting}: {METHODS[method].label}", *cells])
+    rows = [
+        [
+            f"{grid} {setting}: {METHODS[method].label}",
+            *("{}/{}".format(*counts[n]) if n in counts else "" for n in settings.SAMPLE_SIZES),
+        ]
+        for (grid, setting, method), counts in replications(results).items()
+    ]
     return Table("Replications finished, of those that the profile `standard` has.", header, rows)
 
 
