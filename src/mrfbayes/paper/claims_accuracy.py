@@ -184,10 +184,10 @@ def laplace_deteriorates(results: Results) -> Finding:
         "A quadratic at the MLE, in either coordinate, does not deteriorate. Two readings do. At the maximum of the "
         "Bethe likelihood, as in the work that the paper cites, it is off by whole sds, and more with n, because "
         "Bethe leaves out the loops of the field. Past a strength it even sees an order that the field does not have; "
-        "the data sets without a maximum are those furthest past it. And an information matrix from particles has "
-        "noise that its inverse turns into width: about p / 2 over the number of particles, so a sampler with a few "
-        "hundred of them fails at p = 112. (With the printed proposal every method gets worse with size, Exact-L too: "
-        "see the settings.)",
+        "the data sets without a maximum are those furthest past it (`benchmarks/bethe_order.py`). And an information "
+        "matrix from particles has noise that its inverse turns into width: about p / 2 over the number of particles, "
+        "so a sampler with a few hundred of them fails at p = 112. (With the printed proposal every method gets worse "
+        "with size, Exact-L too: see the settings.)",
     )
 
 
