@@ -1,0 +1,274 @@
+"""Passes over the dissection of a planar drawing: log Z, its derivatives in two ways, exact draws.
+
+Everything is in terms of t = 2 theta - 1 = tanh(coupling / 2) of each edge of the drawing, and of
+L(t) = log of the sum over even sets of edges of the product of their t, so that log Z is L plus constants. Small
+merges run compiled, one call for all of them between two large ones; those go to BLAS.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from mrfbayes.exactroom.planar_blocks import contract_blocks, split_blocks
+from mrfbayes.exactroom.planar_drawing import Drawing
+
+LARGE = 2**19  # multiplications of a merge from which on BLAS is faster
+KEPT_BYTES = 2**27  # of buffers that are kept from call to call
+EPSILON = float(np.finfo(float).eps)
+
+
+class Dissection:
+    """A drawing cut into regions, and what can be computed by merging them."""
+
+    def __init__(self, drawing: Drawing) -> None:
+        from mrfbayes.kernels.exact.planar_tree import dissect
+
+        self.drawing = drawing
+        self.tree = dissect(drawing.offset, drawing.half, drawing.end, drawing.x, drawing.y)
+        tree = self.tree
+        self.size = np.diff(tree.first)
+        inner = np.flatnonzero(tree.vertex < 0)
+        left, right = inner + 1, inner + 2 * tree.count[inner + 1]
+        k = np.diff(tree.cut_first)[inner]
+        n_left, n_right, m = self.size[left], self.size[right], self.size[inner]
+        up = k * (m + k) ** 2 > LARGE
+        self._large = inner[up]
+        small = ~up
+        down = 3 * k * k + (n_left + n_right) * k + m * m, 6 * k * k + 4 * m * k + m * m
+        self._work = int(max(np.max(part[small], initial=1) for part in down))
+        # Exteriors: each child is merged with its sibling over what the sibling keeps.
+        region, sibling = np.concatenate([left, right]), np.concatenate([right, left])
+        kept = self.size[sibling] - np.concatenate([k, k])
+        whole = np.concatenate([m, m])
+        out = kept * (self.size[region] + kept) ** 2 > LARGE
+        self._large_outside = np.sort(region[out])
+        work = 3 * kept * kept + (whole + self.size[sibling]) * kept + self.size[region] ** 2
+        leaf = self.size[tree.vertex >= 0].max(initial=0)
+        self._outside_work = int(max(np.max(work[~out], initial=1), 2 * leaf**2))
+        self._spare = int(max(np.max((whole**2 + self.size[sibling] ** 2)[~out], initial=1), 2 * leaf**2))
+        self._longest = int(self.size.max()) + 1
+        self._known = threading.local()
+
+    @property
+    def width(self) -> int:
+        """The longest list of dangling half-edges of a region."""
+        return self._longest - 1
+
+    def n_bytes(self, work: str) -> int:
+        """Bytes of the tree and of the buffers of "log_z", "moments", "series" or "sample"."""
+        tree = sum(part.nbytes for part in self.tree) + sum(
+            part.nbytes for part in (self.drawing.end, self.drawing.offset, self.drawing.half, self.drawing.sign)
+        )
+        if work == "log_z":
+            return int(tree + 8 * (self._slots(False)[1] + self._work))
+        store = self._slots(True)[1]
+        wide = 2 if work == "series" else 1
+        extra = store if work == "sample" else 0
+        return int(tree + 8 * wide * (store + self._work + self._outside_work + 2 * self._spare) + extra)
+
+    def log_z(self, t: np.ndarray) -> tuple[float, float]:
+        """L(t) and an estimate of its error, from the weakest pivot.
+
+        A pivot p magnifies what was rounded before it by 1/p, and errors of matrices pass two such pivots at worst.
+        """
+        value, weakest = self._inside(self._tau(t), self._buffers(False, t.dtype))
+        return value, EPSILON * (self.drawing.n_vertices / weakest + 1 / weakest**2) if weakest > 0 else np.inf
+
+    def gradient(self, t: np.ndarray) -> tuple[Any, np.ndarray, float]:
+        """L(t), its derivatives (m,) by the adjoint, and an estimate of their error.
+
+        For each edge, t times the derivative is found thrice: where it is cut and at both its ends.
+        """
+        from mrfbayes.kernels.exact.planar_gradient import gradient
+
+        buffers, tau = self._buffers(True, t.dtype), self._tau(t)
+        value, _ = self._inside(tau, buffers)
+        slope, ends = np.zeros(tau.size, dtype=t.dtype), np.zeros(2 * tau.size, dtype=t.dtype)
+        for span, region in self._ascending(self._large):
+            if span is not None:
+                gradient(self.tree, buffers, tau, span, slope, ends)
+            if region is not None:
+                self._split(region, tau, buffers, slope, ends)
+        by_edge = np.empty_like(slope)
+        by_edge[self.tree.cut // 2] = np.where(self.tree.cut % 2, -slope, slope)
+        found = by_edge * tau
+        error = np.maximum(np.abs(ends[::2] - found), np.abs(ends[1::2] - found)) * (1 - np.abs(t) ** 2)
+        return value, by_edge * self.drawing.sign, float(error.max(initial=0.0))
+
+    def gradient_at_ends(self, t: np.ndarray) -> tuple[float, np.ndarray, float]:
+        """As `gradient`, by exteriors: slower, with other rounding, and each edge is found at both its ends."""
+        from mrfbayes.kernels.exact.planar_outside import outside
+
+        buffers, tau = self._buffers(True, t.dtype), self._tau(t)
+        value, _ = self._inside(tau, buffers)
+        ends = np.zeros(2 * tau.size)
+        outer = self._exterior()
+        for span, region in self._ascending(self._large_outside):
+            if span is not None:
+                outside(self.tree, buffers, outer, tau, span, ends)
+            if region is not None:
+                self._merge_exterior(region, tau, outer, self._matrix(self._sibling(region, outer), buffers))
+        error = np.abs(ends[::2] - ends[1::2]) * (1 - t * t)
+        return value, (ends[::2] + ends[1::2]) / 2 * self.drawing.sign, float(error.max(initial=0.0))
+
+    def sample(self, t: np.ndarray, n: int, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(n, n_vertices) draws of 0 and 1, and their log-probabilities (n,)."""
+        from mrfbayes.kernels.exact.planar_draw import PlanarDraw, draw_regions, finish, known_signs
+
+        buffers, tau = self._buffers(True, t.dtype), self._tau(t)
+        self._inside(self._tau(np.ones_like(t)), buffers)
+        reference = np.rint(buffers.store).astype(np.int8)
+        self._inside(tau, buffers)
+        outer = self._exterior()
+        vertices = self.drawing.n_vertices
+        x, log_probability = np.empty((n, vertices), dtype=np.uint8), np.empty(n)
+        signs = np.empty(self._longest)
+        drawn = PlanarDraw(
+            reference,
+            self.drawing.end,
+            self.drawing.sign,
+            np.empty_like(tau),
+            np.empty(vertices, dtype=np.int64),
+            np.empty(vertices, dtype=np.int64),
+            np.zeros(1),
+        )
+        for i in range(n):
+            drawn.tau[:], drawn.above[:], drawn.log_probability[:] = tau, -1, 0.0
+            for span, region in self._ascending(self._large_outside):
+                if span is not None:
+                    draw_regions(self.tree, buffers, outer, drawn, span, state)
+                if region is not None:
+                    sibling = self._sibling(region, outer)
+                    if sibling < region and self.tree.vertex[sibling] < 0:
+                        known_signs(self.tree, drawn, sibling, signs)
+                        some = signs[: self.size[sibling]]
+                        begin = buffers.slot[sibling]
+                        matrix = reference[begin : begin + some.size**2].reshape(some.size, -1) * some[:, None] * some
+                    else:
+                        matrix = self._matrix(sibling, buffers)
+                    self._merge_exterior(region, drawn.tau, outer, matrix)
+            finish(drawn, state, x[i])
+            log_probability[i] = drawn.log_probability[0]
+        return x, log_probability
+
+    def _tau(self, t: np.ndarray) -> np.ndarray:
+        return np.asarray(t * self.drawing.sign)
+
+    def _inside(self, tau: np.ndarray, buffers: Any) -> tuple[Any, float]:
+        from mrfbayes.kernels.exact.planar_inside import inside
+
+        total, weakest = buffers.store.dtype.type(0), 1.0
+        stop = self.size.size - 1
+        for region in [*self._large[::-1].tolist(), -1]:
+            if stop > region:
+                value, pivot = inside(self.tree, buffers, tau, (stop, region + 1))
+                total, weakest = total + value, min(weakest, pivot)
+            if region >= 0:
+                merged, value, pivot = contract_blocks(*self._children(region, buffers), self._shared(region, tau))
+                places = self._places(region)
+                target = self._matrix(region, buffers)
+                target[places[:, None], places] = merged
+                total, weakest = total + value, min(weakest, pivot)
+            stop = region - 1
+        return total, float(weakest)
+
+    def _split(self, region: int, tau: np.ndarray, buffers: Any, slope: np.ndarray, ends: np.ndarray) -> None:
+        from mrfbayes.kernels.exact.planar_gradient import compare_ends
+
+        tree, places = self.tree, self._places(region)
+        left, right = self._children(region, buffers)
+        gbar = self._matrix(region, buffers)[places[:, None], places]
+        new_left, new_right, found = split_blocks(gbar, left, right, self._shared(region, tau))
+        left[:], right[:] = new_left, new_right
+        slope[tree.cut_first[region] : tree.cut_first[region + 1]] = found
+        for child in (region + 1, self._right(region)):
+            if tree.vertex[child] >= 0:
+                compare_ends(tree, buffers, child, ends)
+
+    def _merge_exterior(self, region: int, tau: np.ndarray, outer: Any, matrix: np.ndarray) -> None:
+        """The exterior of a region from its parent's and from its sibling's ``matrix``."""
+        tree, parent, sibling = self.tree, int(outer.parent[region]), self._sibling(region, outer)
+        k = int(tree.cut_first[parent + 1] - tree.cut_first[parent])
+        first, m = tree.first[sibling], int(self.size[sibling]) - k
+        near = tree.place[tree.first[region] : tree.first[region + 1] - k]
+        places = np.concatenate([near, tree.place[first : first + m]])
+        whole = _square(outer.store, outer.slot[parent], self.size[parent])[places[:, None], places]
+        rolled = np.roll(matrix, k, axis=(0, 1))
+        half = tree.dangling[first : first + m]
+        shared = np.where(half % 2, tau[half // 2], -tau[half // 2])
+        _square(outer.store, outer.slot[region], self.size[region])[:] = contract_blocks(whole, rolled, shared)[0]
+
+    def _sibling(self, region: int, outer: Any) -> int:
+        parent = int(outer.parent[region])
+        return self._right(parent) if region == parent + 1 else parent + 1
+
+    def _right(self, region: int) -> int:
+        return int(region + 2 * self.tree.count[region + 1])
+
+    def _children(self, region: int, buffers: Any) -> tuple[np.ndarray, np.ndarray]:
+        return self._matrix(region + 1, buffers), self._matrix(self._right(region), buffers)
+
+    def _matrix(self, region: int, buffers: Any) -> np.ndarray:
+        from mrfbayes.kernels.exact.planar_inside import fetch
+
+        if self.tree.vertex[region] >= 0:
+            fetch(self.tree, buffers, region)
+        return _square(buffers.store, buffers.slot[region], self.size[region])
+
+    def _places(self, region: int) -> np.ndarray:
+        tree, k = self.tree, int(self.tree.cut_first[region + 1] - self.tree.cut_first[region])
+        children = (region + 1, self._right(region))
+        return np.concatenate([tree.place[tree.first[child] : tree.first[child + 1] - k] for child in children])
+
+    def _shared(self, region: int, tau: np.ndarray) -> np.ndarray:
+        half = self.tree.cut[self.tree.cut_first[region] : self.tree.cut_first[region + 1]]
+        return np.where(half % 2, -tau[half // 2], tau[half // 2])
+
+    def _ascending(self, large: np.ndarray) -> Iterator[tuple[tuple[int, int] | None, int | None]]:
+        """Spans of regions for the kernels, each followed by a large region where there is one."""
+        begin, last = 0, self.size.size - 1
+        for region in large.tolist():
+            # A large exterior is merged first; the region itself may still be a vertex for the kernel to close.
+            yield ((begin, region - 1) if begin < region else None), region
+            begin = region + 1
+        yield ((begin, last) if begin <= last else None), None
+
+    def _slots(self, keep: bool) -> tuple[np.ndarray, int]:
+        from mrfbayes.kernels.exact.planar_inside import kept_slots, stacked_slots
+
+        slot = np.empty(self.size.size, dtype=np.int64)
+        return slot, int((kept_slots if keep else stacked_slots)(self.tree, slot))
+
+    def _buffers(self, keep: bool, dtype: Any) -> Any:
+        from mrfbayes.kernels.exact.planar_inside import PlanarBuffers
+
+        known = self._known.__dict__.setdefault("buffers", {})
+        found = known.get((keep, dtype))
+        if found is None:
+            slot, total = self._slots(keep)
+            work = max(self._work, self._outside_work if keep and dtype == float else 1)
+            found = PlanarBuffers(
+                slot,
+                np.zeros(total + 1, dtype=dtype),  # zeros: not every slot of a vertex is ever made
+                np.empty(work, dtype=dtype),
+                np.empty(self._longest, dtype=np.int64),
+                np.empty(self._longest, dtype=dtype),
+            )
+            if found.store.nbytes < KEPT_BYTES:
+                known[keep, dtype] = found
+        return found
+
+    def _exterior(self) -> Any:
+        from mrfbayes.kernels.exact.planar_outside import PlanarExterior, exterior_slots
+
+        slot, parent = np.empty(self.size.size, dtype=np.int64), np.empty(self.size.size, dtype=np.int64)
+        height = exterior_slots(self.tree, slot, parent)
+        return PlanarExterior(slot, parent, np.empty(height + 1), np.empty(self._spare + 1))
+
+
+def _square(store: np.ndarray, begin: int, size: int) -> np.ndarray:
+    return store[begin : begin + size * size].reshape(size, size)
