@@ -3,8 +3,8 @@
 Cost and memory are linear in the number of parameters. Spreads, third cumulants and mean shifts are sums over the block
 (`particles.moments.local_moments`); coins are matched order to order; normal scores are joined by Vecchia's
 construction (each given its near ones before it), which draws a joint vector in one pass. Quantiles are those of the
-coin by Cornish and Fisher's expansion in its first four cumulants. How far a block reaches is measured: one step more is
-taken where it changes the spreads of some parameters by more than `WORTHWHILE` on average.
+coin by Cornish and Fisher's expansion in its first four cumulants. How far a block reaches is measured: one step
+more is taken where it changes the spreads of some parameters by more than `WORTHWHILE` on average.
 """
 
 from __future__ import annotations
