@@ -10,7 +10,7 @@ from mrfbayes.calibration.local import Expansion, calibrate_locally, choose_dist
 from mrfbayes.calibration.matching import Coins
 from mrfbayes.exact.quantities import sample_exact
 from mrfbayes.methods.problem import Problem
-from mrfbayes.methods.registry import calibrated
+from mrfbayes.methods import calibrated
 from mrfbayes.particles.moments import LocalInformation, exact_moments, row_planes, row_statistics
 from mrfbayes.priors import Prior
 

@@ -11,7 +11,7 @@ from mrfbayes.calibration.copula import theta_moments
 from mrfbayes.calibration.strips import calibrate_strip, is_strip, strip_mode
 from mrfbayes.exact.quantities import sample_exact
 from mrfbayes.methods.problem import Problem
-from mrfbayes.methods.registry import calibrated
+from mrfbayes.methods import calibrated
 from mrfbayes.priors import Prior
 
 MODEL = mb.grid(24, 3)
