@@ -9,8 +9,8 @@ from mrfbayes.calibration.copula import coin_quantiles, theta_moments
 from mrfbayes.calibration.local import Expansion, calibrate_locally, choose_distance
 from mrfbayes.calibration.matching import Coins
 from mrfbayes.exact.quantities import sample_exact
-from mrfbayes.methods.problem import Problem
 from mrfbayes.methods import calibrated
+from mrfbayes.methods.problem import Problem
 from mrfbayes.particles.moments import LocalInformation, exact_moments, row_planes, row_statistics
 from mrfbayes.priors import Prior
 

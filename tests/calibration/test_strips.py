@@ -10,8 +10,8 @@ from mrfbayes.base.random_streams import seed_sequence
 from mrfbayes.calibration.copula import theta_moments
 from mrfbayes.calibration.strips import calibrate_strip, is_strip, strip_mode
 from mrfbayes.exact.quantities import sample_exact
-from mrfbayes.methods.problem import Problem
 from mrfbayes.methods import calibrated
+from mrfbayes.methods.problem import Problem
 from mrfbayes.priors import Prior
 
 MODEL = mb.grid(24, 3)

@@ -7,8 +7,8 @@ import mrfbayes as mb
 from mrfbayes.base.random_streams import seed_sequence
 from mrfbayes.calibration.copula import theta_moments
 from mrfbayes.exact.quantities import sample_exact
-from mrfbayes.methods.problem import Problem
 from mrfbayes.methods import calibrated
+from mrfbayes.methods.problem import Problem
 from mrfbayes.posterior.self_check import assess
 from mrfbayes.priors import Prior
 
