@@ -1,7 +1,8 @@
-r"""Exact draws of a planar field, vertex by vertex along a dissection, each with its log-probability.
+r"""Down to the vertices of a planar field: their edges' derivatives, or exact draws with their log-probability.
 
-Every vertex is asked, in the order of the regions, whether it agrees with a neighbour that came before:
-P(agree) = (1 + E[\sigma_u \sigma_v]) / 2 given all that is known, from its exterior. Then that edge's t becomes +1 or -1.
+Without drawing, each edge is found at both its ends, and the difference tells the error. For a draw every vertex is
+asked, in the order of the regions, whether it agrees with a neighbour that came before:
+P(agree) = (1 + E[\sigma_u \sigma_v]) / 2 given all that is known, from its exterior. Then that edge's t is +1 or -1.
 A region whose vertices are all known has the matrix of its reference (all t = 1) times \sigma_i \sigma_j.
 """
 
@@ -12,7 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.kernels.borrowed import borrow
+from mrfbayes.kernels.base.borrowed import borrow
+from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.random import uniform
 from mrfbayes.kernels.exact.planar_inside import fetch, right_child, tau_of
 from mrfbayes.kernels.exact.planar_outside import (
     close_vertex,
@@ -21,8 +24,6 @@ from mrfbayes.kernels.exact.planar_outside import (
     merge_exterior,
     slope_at,
 )
-from mrfbayes.kernels.jit import kernel
-from mrfbayes.kernels.random import uniform
 
 
 class PlanarDraw(NamedTuple):
@@ -35,6 +36,7 @@ class PlanarDraw(NamedTuple):
     above: np.ndarray  # (n,) union-find: vertices whose relation is known hang together; -1: not yet visited
     flip: np.ndarray  # (n,) whether a vertex differs from the one above it
     log_probability: np.ndarray  # (1,)
+    ends: np.ndarray  # (2m,) instead of a draw: derivatives of log Z by tau at both ends of each edge; else empty
 
 
 @kernel
@@ -102,9 +104,20 @@ def visit(tree, buffers, outer, draw, region, state):
 
 
 @kernel
-def draw_regions(tree, buffers, outer, draw, span, state):
+def read_slopes(tree, buffers, outer, draw, region):
+    """Derivatives of log Z by tau of a vertex's edges."""
+    size = close_vertex(tree, buffers, outer, region, draw.tau)
+    for i in range(size):
+        half = tree.dangling[tree.first[region] + i]
+        slope = slope_at(buffers, outer, size, i)
+        draw.ends[half] = -slope if half % 2 else slope
+
+
+@kernel
+def descend(tree, buffers, outer, draw, span, state):
     """Visit the regions span[0]..span[1]; ``buffers`` as `mrfbayes.kernels.exact.planar_inside.inside` left them."""
     tree, buffers, outer, draw, state = borrow(tree), borrow(buffers), borrow(outer), borrow(draw), borrow(state)
+    is_drawing = draw.ends.size == 0
     for region in range(span[0], span[1] + 1):
         parent = outer.parent[region]
         if parent >= 0:
@@ -112,7 +125,7 @@ def draw_regions(tree, buffers, outer, draw, span, state):
             is_left = region == parent + 1
             sibling = right_child(tree, parent) if is_left else parent + 1
             m = gather_exterior(tree, outer, region, sibling, outer.spare)
-            if is_left or tree.vertex[sibling] >= 0:
+            if is_left or not is_drawing or tree.vertex[sibling] >= 0:
                 gather_sibling(buffers.store, fetch(tree, buffers, sibling), k, outer.spare, m * m)
             else:
                 known_signs(tree, draw, sibling, buffers.shared)
@@ -120,7 +133,10 @@ def draw_regions(tree, buffers, outer, draw, span, state):
                 gather_known(draw, (buffers.slot[sibling], size), k, buffers.shared, outer.spare, m * m)
             merge_exterior(tree, buffers, outer, region, sibling, draw.tau)
         if tree.vertex[region] >= 0:
-            visit(tree, buffers, outer, draw, region, state)
+            if is_drawing:
+                visit(tree, buffers, outer, draw, region, state)
+            else:
+                read_slopes(tree, buffers, outer, draw, region)
 
 
 @kernel

@@ -8,10 +8,10 @@ among kept half-edges, \bar G R T between kept and shared ones, and T H T among 
 
 from __future__ import annotations
 
-from mrfbayes.kernels.borrowed import borrow
+from mrfbayes.kernels.base.borrowed import borrow
+from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.exact.planar_inside import child_places, fetch, right_child, shared_tau
 from mrfbayes.kernels.exact.planar_merge import U, add_product, shared_inverse
-from mrfbayes.kernels.jit import kernel
 
 
 @kernel
@@ -42,10 +42,10 @@ def write_child(store, child, tau, work, blocks):
     for i in range(kept):
         for j in range(kept):
             store[begin + i * n + j] = work[gbar + i * stride + j]
-        for l in range(k):
-            value = sign * work[m + i * k + l] * tau[l]
-            store[begin + i * n + kept + l] = value
-            store[begin + (kept + l) * n + i] = -value
+        for s in range(k):
+            value = sign * work[m + i * k + s] * tau[s]
+            store[begin + i * n + kept + s] = value
+            store[begin + (kept + s) * n + i] = -value
     for i in range(k):
         row = begin + (kept + i) * n + kept
         for j in range(i):
@@ -81,19 +81,19 @@ def split(buffers, region, left, right, tau, slope):
     add_product(work, (ra, k), store, (left[0] + ma, na, 1), work, (k, 2 * k), (ma, k, k, k))
     add_product(work, (ra + ma * k, k), store, (right[0] + mb, nb, 1), work, (ha, k), (mb, k, k, k))
     for i in range(mb):
-        for l in range(k):
-            work[rb + (ma + i) * k + l] = store[right[0] + i * nb + mb + l]
+        for s in range(k):
+            work[rb + (ma + i) * k + s] = store[right[0] + i * nb + mb + s]
     add_product(work, (rb, k), work, (ra, k, 1), work, (db, k), (m, k, k, k))
     gather(store, region, buffers.places, work, gbar)
     add_product(work, (pa, k), work, (gbar, m, 1), work, (ra, k), (m, k, m, k))
     add_product(work, (pb, k), work, (gbar, m, 1), work, (rb, k), (m, k, m, k))
-    for l in range(k):
-        total = slope[l] * 0.0
+    for s in range(k):
+        total = 0.0
         for i in range(k):
-            total += work[ja + l * k + i] * work[db + i * k + l]
+            total += work[ja + s * k + i] * work[db + i * k + s]
         for i in range(m):
-            total -= work[ra + i * k + l] * work[pb + i * k + l]
-        slope[l] = total
+            total -= work[ra + i * k + s] * work[pb + i * k + s]
+        slope[s] = total
     # H_aa = J_aa - R_a^T gbar R_a, H_bb = b + (D b)^T J_aa D b - R_b^T gbar R_b; below the diagonal
     clear(work, ha, 2 * kk)
     add_product(work, (ha, k), work, (ra, 1, k), work, (pa, k), (k, k, m, 0))
@@ -117,7 +117,7 @@ def compare_ends(tree, buffers, region, ends):
     size = tree.first[region + 1] - first
     for i in range(size):
         here = tree.dangling[first + i]
-        total = ends[here] * 0.0
+        total = 0.0
         for j in range(size):
             there = tree.angle[tree.dangling[first + j]]
             sign = (there > tree.angle[here]) - (there < tree.angle[here])

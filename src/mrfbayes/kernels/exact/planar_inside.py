@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.kernels.borrowed import borrow
+from mrfbayes.kernels.base.borrowed import borrow
+from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.exact.planar_merge import contract, place_merged
-from mrfbayes.kernels.jit import kernel
 
 
 class PlanarBuffers(NamedTuple):
-    """Where the passes keep their matrices; real, or complex for derivatives."""
+    """Where the passes keep their matrices."""
 
     slot: np.ndarray  # (2n - 1,) where each region's matrix begins in `store`
     store: np.ndarray  # G of the regions
@@ -24,7 +24,7 @@ class PlanarBuffers(NamedTuple):
 @kernel
 def right_child(tree, region):
     """The right child of a region; the left one is ``region + 1``."""
-    return region + 2 * tree.count[region + 1]
+    return region + 2 * tree.n_within[region + 1]
 
 
 @kernel
@@ -32,7 +32,7 @@ def stacked_slots(tree, slot):
     """Slots for a pass that needs no matrix twice: a stack. Returns its height."""
     height = 0
     slot[0] = 0
-    for region in range(tree.count.size):
+    for region in range(tree.n_within.size):
         size = tree.first[region + 1] - tree.first[region]
         height = max(height, slot[region] + size * size)
         if tree.vertex[region] < 0:
@@ -47,14 +47,14 @@ def stacked_slots(tree, slot):
 def kept_slots(tree, slot):
     """Slots that keep every region's matrix; single vertices are made anew in two places at the end."""
     total, leaf = 0, 0
-    for region in range(tree.count.size):
+    for region in range(tree.n_within.size):
         size = tree.first[region + 1] - tree.first[region]
         if tree.vertex[region] < 0:
             slot[region] = total
             total += size * size
         else:
             leaf = max(leaf, size * size)
-    for region in range(tree.count.size):
+    for region in range(tree.n_within.size):
         if tree.vertex[region] < 0:
             right = right_child(tree, region)
             if tree.vertex[region + 1] >= 0:
@@ -110,7 +110,7 @@ def child_places(tree, region, places):
 def inside(tree, buffers, tau, span):
     """Merge the children of all regions from span[0] down to span[1]: log Z gained, and the weakest pivot."""
     tree, buffers, tau = borrow(tree), borrow(buffers), borrow(tau)
-    log_z, weakest = buffers.store.dtype.type(0), 1.0
+    log_z, weakest = 0.0, 1.0
     for region in range(span[0], span[1] - 1, -1):
         if tree.vertex[region] >= 0:
             continue

@@ -9,16 +9,16 @@ half-edges, U, V the blocks between kept and shared ones, D = diag(tau) and S = 
     G'_{AB} = -U S^{-1} D V^T, \quad
     G'_{BB} = G_B + V D a S^{-1} D V^T.
 
-Matrices are stored by rows in flat arrays; ``(begin, size)`` says where, and shared half-edges come last. All of this
-is analytic in tau, so complex arrays give derivatives.
+Matrices are stored by rows in flat arrays; ``(begin, size)`` says where, and shared half-edges come last.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from mrfbayes.kernels.jit import kernel
-
+from mrfbayes.kernels.base.jit import kernel
 
 U = np.uint64  # indices without a sign: a sum of signed ones might be negative, so such loops would not become vectors
 
@@ -75,11 +75,11 @@ def add_product(c, into, a, left, b, right, shape):
 
 @kernel(fastmath={"contract"})
 def invert(work, k):
-    """Turn [S | I], k rows of 2k at the beginning of ``work``, into [I | S^-1]; log det S, which is known to be real.
+    """Turn [S | I], k rows of 2k at the beginning of ``work``, into [I | S^-1]; log det S, which is positive.
 
     Also returns the smallest pivot: what log Z loses to rounding is read off it.
     """
-    total = work.dtype.type(0)
+    total = 0.0
     weakest = 1.0
     width = 2 * k
     for p in range(k):
@@ -95,7 +95,7 @@ def invert(work, k):
             for j in range(rest):
                 work[here + j], work[other + j] = work[other + j], work[here + j]
         pivot = work[here]
-        total += np.log(pivot if pivot.real > 0.0 else -pivot)
+        total += math.log(max(best, 1e-300))
         weakest = min(weakest, best)
         scale = 1.0 / pivot
         for j in range(rest):
@@ -122,9 +122,9 @@ def shared_inverse(store, left, right, tau, work):
             work[row + j] = 0.0
         work[2 * k * i + i] = 1.0
         work[2 * k * i + k + i] = 1.0
-        for l in range(k):
-            factor = tau[i] * store[b0 + i * nb + l] * tau[l]
-            there = U(a0 + l * na)
+        for s in range(k):
+            factor = tau[i] * store[b0 + i * nb + s] * tau[s]
+            there = U(a0 + s * na)
             for j in range(width):
                 work[row + j] += factor * store[there + j]
     return invert(work, k)
@@ -159,7 +159,7 @@ def contract(store, left, right, tau, work):
             for j in range(ma):
                 work[out + (ma + i) * m + j] = factor * store[a_low + j]
     if k < 2:
-        return out, work.dtype.type(0), 1.0
+        return out, 0.0, 1.0
     log_det, weakest = shared_inverse(store, left, right, tau, work)
     for i in range(k):  # E = D a S^-1 D
         for j in range(k):

@@ -1,8 +1,7 @@
-r"""Downwards through a dissection by the exterior's own matrix: stable where the adjoint loses digits.
+"""Downwards through a dissection: the exterior of every region.
 
 The exterior X of a region is a matrix over the partners of the region's dangling half-edges. That of a child is the
-merge of its parent's exterior with its sibling; merged with a single vertex it gives the vertex's edges, so that
-each edge is found at both its ends, and their difference tells the error.
+merge of its parent's exterior with its sibling; merged with a single vertex it gives the vertex's edges.
 """
 
 from __future__ import annotations
@@ -11,10 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.kernels.borrowed import borrow
-from mrfbayes.kernels.exact.planar_inside import fetch, right_child, tau_of
+from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.exact.planar_inside import right_child, tau_of
 from mrfbayes.kernels.exact.planar_merge import contract, shared_inverse
-from mrfbayes.kernels.jit import kernel
 
 
 class PlanarExterior(NamedTuple):
@@ -31,7 +29,7 @@ def exterior_slots(tree, slot, parent):
     """Slots of exteriors, a stack along the path from the root, and every region's parent. Returns the height."""
     slot[0], parent[0] = 0, -1
     height = 0
-    for region in range(tree.count.size):
+    for region in range(tree.n_within.size):
         size = tree.first[region + 1] - tree.first[region]
         height = max(height, slot[region] + size * size)
         if tree.vertex[region] < 0:
@@ -43,7 +41,7 @@ def exterior_slots(tree, slot, parent):
 
 @kernel
 def gather_exterior(tree, outer, region, sibling, spare):
-    """The parent's exterior in the order of ``region``'s kept half-edges, then ``sibling``'s, to ``spare``; its size."""
+    """The parent's exterior in the order of ``region``'s kept half-edges, then ``sibling``'s, in ``spare``."""
     k = tree.cut_first[outer.parent[region] + 1] - tree.cut_first[outer.parent[region]]
     kept = tree.first[region + 1] - tree.first[region] - k
     other = tree.first[sibling + 1] - tree.first[sibling] - k
@@ -110,33 +108,9 @@ def close_vertex(tree, buffers, outer, region, tau):
 def slope_at(buffers, outer, size, i):
     """Derivative of log Z by tau of a vertex's i-th edge: entry (i, i) of a S^-1 D b."""
     total = 0.0
-    for l in range(size):
+    for s in range(size):
         row = 0.0
         for j in range(size):
-            row += outer.spare[i * size + j] * buffers.work[(2 * j + 1) * size + l]
-        total += row * buffers.shared[l] * outer.spare[size * size + l * size + i]
+            row += outer.spare[i * size + j] * buffers.work[(2 * j + 1) * size + s]
+        total += row * buffers.shared[s] * outer.spare[size * size + s * size + i]
     return total
-
-
-@kernel
-def outside(tree, buffers, outer, tau, span, ends):
-    """Derivatives of log Z by tau at both ends of every edge of the vertices among the regions span[0]..span[1].
-
-    ``buffers`` are those of `inside`, with slots that keep every region; ends: (2m,) by half-edge.
-    """
-    tree, buffers, outer, tau, ends = borrow(tree), borrow(buffers), borrow(outer), borrow(tau), borrow(ends)
-    for region in range(span[0], span[1] + 1):
-        parent = outer.parent[region]
-        if parent >= 0:
-            right = right_child(tree, parent)
-            sibling = right if region == parent + 1 else parent + 1
-            m = gather_exterior(tree, outer, region, sibling, outer.spare)
-            k = tree.cut_first[parent + 1] - tree.cut_first[parent]
-            gather_sibling(buffers.store, fetch(tree, buffers, sibling), k, outer.spare, m * m)
-            merge_exterior(tree, buffers, outer, region, sibling, tau)
-        if tree.vertex[region] >= 0:
-            size = close_vertex(tree, buffers, outer, region, tau)
-            for i in range(size):
-                half = tree.dangling[tree.first[region] + i]
-                slope = slope_at(buffers, outer, size, i)
-                ends[half] = -slope if half % 2 else slope

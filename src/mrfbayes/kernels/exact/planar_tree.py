@@ -2,7 +2,7 @@
 
 Half-edge 2e sits at the first end of edge e, 2e + 1 at the second. A region is a set of vertices; the half-edges that
 leave it dangle. Regions are numbered in preorder, so that the left child of region r is r + 1 and the right child is
-r + 2 * count[r + 1]; children come before their parents when r runs downwards.
+r + 2 * n_within[r + 1]; children come before their parents when r runs downwards.
 """
 
 from __future__ import annotations
@@ -11,16 +11,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.kernels.jit import kernel
+from mrfbayes.kernels.base.jit import kernel
 
 
 class PlanarTree(NamedTuple):
     """A dissection of n vertices down to single ones: 2n - 1 regions."""
 
-    count: np.ndarray  # (2n - 1,) vertices of a region
+    n_within: np.ndarray  # (2n - 1,) vertices of a region
     vertex: np.ndarray  # (2n - 1,) the vertex of a leaf, -1 for other regions
     first: np.ndarray  # (2n,) where a region's dangling half-edges begin
-    dangling: np.ndarray  # half-edges, region by region: those that its parent keeps, then those shared with its sibling
+    dangling: (
+        np.ndarray
+    )  # half-edges, region by region: those that its parent keeps, then those shared with its sibling
     place: np.ndarray  # as `dangling`: where the half-edge stands in the parent's list, -1 for shared ones
     cut_first: np.ndarray  # (2n,) where the edges between a region's children begin in `cut`
     cut: np.ndarray  # (m,) half-edges of the left child that its sibling shares; each edge is cut once
@@ -112,7 +114,7 @@ def dissect(offset, half, end, x, y):
     """
     n, n_half = offset.size - 1, half.size
     n_regions = 2 * n - 1
-    count, vertex = np.empty(n_regions, dtype=np.int64), np.full(n_regions, -1, dtype=np.int64)
+    n_within, vertex = np.empty(n_regions, dtype=np.int64), np.full(n_regions, -1, dtype=np.int64)
     first, cut_first = np.zeros(n_regions + 1, dtype=np.int64), np.zeros(n_regions + 1, dtype=np.int64)
     cut, angle = np.empty(n_half // 2, dtype=np.int32), np.empty(n_half, dtype=np.int32)
     dangling, place = np.empty(8 * n_half + 8, dtype=np.int32), np.empty(8 * n_half + 8, dtype=np.int32)
@@ -127,7 +129,7 @@ def dissect(offset, half, end, x, y):
     while depth:
         depth -= 1
         low, high, parent = open_[depth, 0], open_[depth, 1], open_[depth, 2]
-        count[region], first[region], cut_first[region] = high - low, used, n_cut
+        n_within[region], first[region], cut_first[region] = high - low, used, n_cut
         if parent >= 0:
             begin, stop = first[parent], first[parent + 1]
             shared, shared_stop = cut_first[parent], cut_first[parent + 1]
@@ -160,4 +162,4 @@ def dissect(offset, half, end, x, y):
             depth += 2
         cut_first[region + 1] = n_cut
         region += 1
-    return PlanarTree(count, vertex, first, dangling[:used].copy(), place[:used].copy(), cut_first, cut, angle)
+    return PlanarTree(n_within, vertex, first, dangling[:used].copy(), place[:used].copy(), cut_first, cut, angle)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def contract_blocks(
-    a: np.ndarray, b: np.ndarray, tau: np.ndarray
-) -> tuple[np.ndarray, complex, float]:
+def contract_blocks(a: np.ndarray, b: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, float, float]:
     """Merge two regions whose last ``tau.size`` half-edges are shared: G', log Z gained, weakest pivot."""
     from scipy.linalg import lu_factor, lu_solve
 
@@ -24,8 +22,8 @@ def contract_blocks(
     merged[:ma, ma:] = -along @ v.T
     merged[ma:, :ma] = -merged[:ma, ma:].T
     merged[ma:, ma:] = b[:mb, :mb] + (v @ (tau[:, None] * a[ma:, ma:] @ solved)) @ v.T
-    log_det = np.log(np.where(pivots.real > 0, pivots, -pivots)).sum()
-    return merged, 0.5 * log_det, float(np.abs(pivots).min(initial=1.0))
+    sizes = np.maximum(np.abs(pivots), 1e-300)
+    return merged, 0.5 * float(np.log(sizes).sum()), float(sizes.min(initial=1.0))
 
 
 def split_blocks(

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from mrfbayes.exactroom.planar_blocks import contract_blocks, split_blocks
-from mrfbayes.exactroom.planar_drawing import Drawing
+from mrfbayes.exact.planar_blocks import contract_blocks, split_blocks
+from mrfbayes.exact.planar_drawing import Drawing
 
 LARGE = 2**19  # multiplications of a merge from which on BLAS is faster
 KEPT_BYTES = 2**27  # of buffers that are kept from call to call
@@ -32,11 +32,12 @@ class Dissection:
         tree = self.tree
         self.size = np.diff(tree.first)
         inner = np.flatnonzero(tree.vertex < 0)
-        left, right = inner + 1, inner + 2 * tree.count[inner + 1]
+        left, right = inner + 1, inner + 2 * tree.n_within[inner + 1]
         k = np.diff(tree.cut_first)[inner]
         n_left, n_right, m = self.size[left], self.size[right], self.size[inner]
         up = k * (m + k) ** 2 > LARGE
         self._large = inner[up]
+        self.n_products = float((k * (m + k) ** 2).sum())
         small = ~up
         down = 3 * k * k + (n_left + n_right) * k + m * m, 6 * k * k + 4 * m * k + m * m
         self._work = int(max(np.max(part[small], initial=1) for part in down))
@@ -44,7 +45,7 @@ class Dissection:
         region, sibling = np.concatenate([left, right]), np.concatenate([right, left])
         kept = self.size[sibling] - np.concatenate([k, k])
         whole = np.concatenate([m, m])
-        out = kept * (self.size[region] + kept) ** 2 > LARGE
+        out = (kept * (self.size[region] + kept) ** 2 > LARGE) & (tree.vertex[region] < 0)  # kernels close vertices
         self._large_outside = np.sort(region[out])
         work = 3 * kept * kept + (whole + self.size[sibling]) * kept + self.size[region] ** 2
         leaf = self.size[tree.vertex >= 0].max(initial=0)
@@ -66,28 +67,27 @@ class Dissection:
         if work == "log_z":
             return int(tree + 8 * (self._slots(False)[1] + self._work))
         store = self._slots(True)[1]
-        wide = 2 if work == "series" else 1
-        extra = store if work == "sample" else 0
-        return int(tree + 8 * wide * (store + self._work + self._outside_work + 2 * self._spare) + extra)
+        reference = store if work == "sample" else 0
+        return int(tree + 8 * (store + self._work + self._outside_work + 2 * self._spare) + reference)
 
     def log_z(self, t: np.ndarray) -> tuple[float, float]:
         """L(t) and an estimate of its error, from the weakest pivot.
 
         A pivot p magnifies what was rounded before it by 1/p, and errors of matrices pass two such pivots at worst.
         """
-        value, weakest = self._inside(self._tau(t), self._buffers(False, t.dtype))
+        value, weakest = self._inside(self._tau(t), self._buffers(False))
         return value, EPSILON * (self.drawing.n_vertices / weakest + 1 / weakest**2) if weakest > 0 else np.inf
 
-    def gradient(self, t: np.ndarray) -> tuple[Any, np.ndarray, float]:
+    def gradient(self, t: np.ndarray) -> tuple[float, np.ndarray, float]:
         """L(t), its derivatives (m,) by the adjoint, and an estimate of their error.
 
         For each edge, t times the derivative is found thrice: where it is cut and at both its ends.
         """
         from mrfbayes.kernels.exact.planar_gradient import gradient
 
-        buffers, tau = self._buffers(True, t.dtype), self._tau(t)
+        buffers, tau = self._buffers(True), self._tau(t)
         value, _ = self._inside(tau, buffers)
-        slope, ends = np.zeros(tau.size, dtype=t.dtype), np.zeros(2 * tau.size, dtype=t.dtype)
+        slope, ends = np.zeros(tau.size), np.zeros(2 * tau.size)
         for span, region in self._ascending(self._large):
             if span is not None:
                 gradient(self.tree, buffers, tau, span, slope, ends)
@@ -96,72 +96,71 @@ class Dissection:
         by_edge = np.empty_like(slope)
         by_edge[self.tree.cut // 2] = np.where(self.tree.cut % 2, -slope, slope)
         found = by_edge * tau
-        error = np.maximum(np.abs(ends[::2] - found), np.abs(ends[1::2] - found)) * (1 - np.abs(t) ** 2)
+        error = np.maximum(np.abs(ends[::2] - found), np.abs(ends[1::2] - found)) * (1 - t * t)
         return value, by_edge * self.drawing.sign, float(error.max(initial=0.0))
 
     def gradient_at_ends(self, t: np.ndarray) -> tuple[float, np.ndarray, float]:
         """As `gradient`, by exteriors: slower, with other rounding, and each edge is found at both its ends."""
-        from mrfbayes.kernels.exact.planar_outside import outside
-
-        buffers, tau = self._buffers(True, t.dtype), self._tau(t)
+        buffers, tau = self._buffers(True), self._tau(t)
         value, _ = self._inside(tau, buffers)
         ends = np.zeros(2 * tau.size)
-        outer = self._exterior()
-        for span, region in self._ascending(self._large_outside):
-            if span is not None:
-                outside(self.tree, buffers, outer, tau, span, ends)
-            if region is not None:
-                self._merge_exterior(region, tau, outer, self._matrix(self._sibling(region, outer), buffers))
+        nothing = np.zeros(0, dtype=np.int8)
+        self._descend(tau, buffers, self._exterior(), self._drawn(nothing, ends), np.zeros(4, dtype=np.uint64))
         error = np.abs(ends[::2] - ends[1::2]) * (1 - t * t)
         return value, (ends[::2] + ends[1::2]) / 2 * self.drawing.sign, float(error.max(initial=0.0))
 
     def sample(self, t: np.ndarray, n: int, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(n, n_vertices) draws of 0 and 1, and their log-probabilities (n,)."""
-        from mrfbayes.kernels.exact.planar_draw import PlanarDraw, draw_regions, finish, known_signs
+        from mrfbayes.kernels.exact.planar_draw import finish
 
-        buffers, tau = self._buffers(True, t.dtype), self._tau(t)
+        buffers, tau = self._buffers(True), self._tau(t)
         self._inside(self._tau(np.ones_like(t)), buffers)
-        reference = np.rint(buffers.store).astype(np.int8)
+        drawn = self._drawn(np.rint(buffers.store).astype(np.int8), np.zeros(0))
         self._inside(tau, buffers)
         outer = self._exterior()
-        vertices = self.drawing.n_vertices
-        x, log_probability = np.empty((n, vertices), dtype=np.uint8), np.empty(n)
-        signs = np.empty(self._longest)
-        drawn = PlanarDraw(
-            reference,
-            self.drawing.end,
-            self.drawing.sign,
-            np.empty_like(tau),
-            np.empty(vertices, dtype=np.int64),
-            np.empty(vertices, dtype=np.int64),
-            np.zeros(1),
-        )
+        x, log_probability = np.empty((n, self.drawing.n_vertices), dtype=np.uint8), np.empty(n)
         for i in range(n):
-            drawn.tau[:], drawn.above[:], drawn.log_probability[:] = tau, -1, 0.0
-            for span, region in self._ascending(self._large_outside):
-                if span is not None:
-                    draw_regions(self.tree, buffers, outer, drawn, span, state)
-                if region is not None:
-                    sibling = self._sibling(region, outer)
-                    if sibling < region and self.tree.vertex[sibling] < 0:
-                        known_signs(self.tree, drawn, sibling, signs)
-                        some = signs[: self.size[sibling]]
-                        begin = buffers.slot[sibling]
-                        matrix = reference[begin : begin + some.size**2].reshape(some.size, -1) * some[:, None] * some
-                    else:
-                        matrix = self._matrix(sibling, buffers)
-                    self._merge_exterior(region, drawn.tau, outer, matrix)
+            self._descend(tau, buffers, outer, drawn, state)
             finish(drawn, state, x[i])
             log_probability[i] = drawn.log_probability[0]
         return x, log_probability
 
+    def _drawn(self, reference: np.ndarray, ends: np.ndarray) -> Any:
+        from mrfbayes.kernels.exact.planar_draw import PlanarDraw
+
+        drawing, n = self.drawing, self.drawing.n_vertices
+        above, flip = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+        tau = np.empty(drawing.sign.size)
+        return PlanarDraw(reference, drawing.end, drawing.sign, tau, above, flip, np.zeros(1), ends)
+
+    def _descend(self, tau: np.ndarray, buffers: Any, outer: Any, drawn: Any, state: np.ndarray) -> None:
+        """One pass down the exteriors: a draw, or the derivatives where ``drawn.ends`` has room for them."""
+        from mrfbayes.kernels.exact.planar_draw import descend
+
+        drawn.tau[:], drawn.above[:], drawn.log_probability[:] = tau, -1, 0.0
+        for span, region in self._ascending(self._large_outside):
+            if span is not None:
+                descend(self.tree, buffers, outer, drawn, span, state)
+            if region is not None:
+                sibling = self._sibling(region, outer)
+                is_known = sibling < region and not drawn.ends.size and self.tree.vertex[sibling] < 0
+                matrix = self._known_matrix(sibling, buffers, drawn) if is_known else self._matrix(sibling, buffers)
+                self._merge_exterior(region, drawn.tau, outer, matrix)
+
+    def _known_matrix(self, region: int, buffers: Any, drawn: Any) -> np.ndarray:
+        from mrfbayes.kernels.exact.planar_draw import known_signs
+
+        signs = np.empty(self.size[region])
+        known_signs(self.tree, drawn, region, signs)
+        return _square(drawn.reference, buffers.slot[region], signs.size) * signs[:, None] * signs
+
     def _tau(self, t: np.ndarray) -> np.ndarray:
         return np.asarray(t * self.drawing.sign)
 
-    def _inside(self, tau: np.ndarray, buffers: Any) -> tuple[Any, float]:
+    def _inside(self, tau: np.ndarray, buffers: Any) -> tuple[float, float]:
         from mrfbayes.kernels.exact.planar_inside import inside
 
-        total, weakest = buffers.store.dtype.type(0), 1.0
+        total, weakest = 0.0, 1.0
         stop = self.size.size - 1
         for region in [*self._large[::-1].tolist(), -1]:
             if stop > region:
@@ -207,7 +206,7 @@ class Dissection:
         return self._right(parent) if region == parent + 1 else parent + 1
 
     def _right(self, region: int) -> int:
-        return int(region + 2 * self.tree.count[region + 1])
+        return int(region + 2 * self.tree.n_within[region + 1])
 
     def _children(self, region: int, buffers: Any) -> tuple[np.ndarray, np.ndarray]:
         return self._matrix(region + 1, buffers), self._matrix(self._right(region), buffers)
@@ -226,13 +225,12 @@ class Dissection:
 
     def _shared(self, region: int, tau: np.ndarray) -> np.ndarray:
         half = self.tree.cut[self.tree.cut_first[region] : self.tree.cut_first[region + 1]]
-        return np.where(half % 2, -tau[half // 2], tau[half // 2])
+        return np.asarray(np.where(half % 2, -tau[half // 2], tau[half // 2]))
 
     def _ascending(self, large: np.ndarray) -> Iterator[tuple[tuple[int, int] | None, int | None]]:
         """Spans of regions for the kernels, each followed by a large region where there is one."""
         begin, last = 0, self.size.size - 1
         for region in large.tolist():
-            # A large exterior is merged first; the region itself may still be a vertex for the kernel to close.
             yield ((begin, region - 1) if begin < region else None), region
             begin = region + 1
         yield ((begin, last) if begin <= last else None), None
@@ -243,23 +241,22 @@ class Dissection:
         slot = np.empty(self.size.size, dtype=np.int64)
         return slot, int((kept_slots if keep else stacked_slots)(self.tree, slot))
 
-    def _buffers(self, keep: bool, dtype: Any) -> Any:
+    def _buffers(self, keep: bool) -> Any:
         from mrfbayes.kernels.exact.planar_inside import PlanarBuffers
 
-        known = self._known.__dict__.setdefault("buffers", {})
-        found = known.get((keep, dtype))
+        known = self._known.__dict__
+        found = known.get(f"{keep}")
         if found is None:
             slot, total = self._slots(keep)
-            work = max(self._work, self._outside_work if keep and dtype == float else 1)
             found = PlanarBuffers(
                 slot,
-                np.zeros(total + 1, dtype=dtype),  # zeros: not every slot of a vertex is ever made
-                np.empty(work, dtype=dtype),
+                np.zeros(total + 1),  # zeros: not every slot of a vertex is ever made
+                np.empty(max(self._work, self._outside_work if keep else 1)),
                 np.empty(self._longest, dtype=np.int64),
-                np.empty(self._longest, dtype=dtype),
+                np.empty(self._longest),
             )
             if found.store.nbytes < KEPT_BYTES:
-                known[keep, dtype] = found
+                known[f"{keep}"] = found
         return found
 
     def _exterior(self) -> Any:

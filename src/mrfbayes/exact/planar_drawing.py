@@ -7,6 +7,7 @@ nodes of one face, say. That vertex stands for the state 1, so a field becomes a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -108,7 +109,7 @@ def _spread(edges: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
         if nodes.size > 2:
             part = matrix[nodes][:, nodes]
 
-            def distances(source: int, part: object = part) -> np.ndarray:
+            def distances(source: int, part: Any = part) -> np.ndarray:
                 return np.asarray(shortest_path(part, directed=False, unweighted=True, indices=source))
 
             west = int(breadth_first_order(part, 0, directed=False, return_predecessors=False)[-1])

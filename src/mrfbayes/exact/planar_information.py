@@ -1,22 +1,23 @@
 r"""The whole covariance of the agreements of a planar field, from a sparse factorisation.
 
 With H = F (I - T F)^{-1}, skew over half-edges, the derivative of L by tau_e is H between the halves of e, and
-:math:`\partial^2 L / \partial\tau_e \partial\tau_f = -H_{AA} H_{BB} - H_{AB} H_{BA}^T` element by element, A and B the first
-and second halves. Columns of H are solved for in batches, so that nothing larger than the result is held.
+:math:`\partial^2 L / \partial\tau_e \partial\tau_f = -H_{AA} H_{BB} - H_{AB} H_{BA}^T` element by element: A and B
+are the first and second halves. Columns of H are solved for in batches, so that nothing larger than the result is held.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from mrfbayes.exactroom.planar_drawing import Drawing
+from mrfbayes.exact.planar_drawing import Drawing
 
 BATCH_BYTES = 2**26
 
 
-def kac_ward(drawing: Drawing, t: np.ndarray) -> tuple[object, object]:
+def kac_ward(drawing: Drawing, t: np.ndarray) -> tuple[Any, Any]:
     """F, and I - T F in compressed columns, both (2m, 2m)."""
     from scipy.sparse import csc_array, eye_array
 
@@ -51,7 +52,7 @@ def covariance_columns(drawing: Drawing, t: np.ndarray) -> Iterator[tuple[slice,
         unit = np.zeros((2 * m, 2 * some.size))
         unit[2 * some, np.arange(some.size)] = 1.0
         unit[2 * some + 1, some.size + np.arange(some.size)] = 1.0
-        h = f @ solver.solve(unit)  # type: ignore[operator]
+        h = f @ solver.solve(unit)
         first, second = h[:, : some.size], h[:, some.size :]
         block = second[::2] * first[1::2] - first[::2] * second[1::2]
         block *= weight[:, None] * weight[some]
