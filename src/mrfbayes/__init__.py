@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal t
     from mrfbayes.compare import compare
     from mrfbayes.cost import cost
     from mrfbayes.data.counts import Statistics, count
-    from mrfbayes.errors import CostError, InputError, MRFWarning, SamplingError
+    from mrfbayes.errors import CostError, InputError, MRFWarning, OutputError, SamplingError
     from mrfbayes.estimate import estimate
     from mrfbayes.evidence import evidence
     from mrfbayes.exact import expected_counts, fisher_information, log_partition
@@ -51,6 +51,7 @@ _PLACES = {
     "InputError": "errors",
     "CostError": "errors",
     "MRFWarning": "errors",
+    "OutputError": "errors",
     "SamplingError": "errors",
     "priors": "priors",
     "plots": "plots",
@@ -62,6 +63,7 @@ __all__ = [
     "InputError",
     "MRFWarning",
     "Model",
+    "OutputError",
     "Posterior",
     "SamplingError",
     "Statistics",
