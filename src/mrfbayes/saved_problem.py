@@ -15,6 +15,7 @@ import numpy as np
 from mrfbayes.data.counts import Statistics
 from mrfbayes.edges import needs_rows
 from mrfbayes.errors import InputError
+from mrfbayes.hdf5_groups import Group
 from mrfbayes.methods.problem import Problem
 from mrfbayes.model.build import grid
 from mrfbayes.model.field import MAX_STATES, FactorGroup, Model
@@ -44,22 +45,23 @@ def model_to_dataset(model: Model) -> xr.Dataset:
     return xr.Dataset(variables, attrs=attributes)
 
 
-def model_from_dataset(data: xr.Dataset) -> Model:
+def read_model(group: Group) -> Model:
     """The field that `model_to_dataset` wrote; an `InputError` where the arrays are not those of a field."""
-    states, edges = _whole(data, "states", 1), _whole(data, "edges", 2).reshape(-1, 2)
+    states, edges = _whole(group, "states", 1), _whole(group, "edges", 2).reshape(-1, 2)
     groups = []
-    for k, is_score in enumerate(json.loads(data.attrs["is_score"])):
-        scope, block = _whole(data, f"group{k}_scope", 2), _whole(data, f"group{k}_block", 1)
-        table = np.asarray(data[f"group{k}_table"].values, dtype=np.int64)
+    said = group.attributes
+    for k, is_score in enumerate(json.loads(said["is_score"])):
+        scope, block = _whole(group, f"group{k}_scope", 2), _whole(group, f"group{k}_block", 1)
+        table = _whole(group, f"group{k}_table", scope.shape[1])
         groups.append(FactorGroup(table, bool(is_score), scope, block))
-    names, blocks = json.loads(data.attrs["nodes"]), json.loads(data.attrs["blocks"])
-    shape = json.loads(data.attrs["grid_shape"])
+    names, blocks = json.loads(said["nodes"]), json.loads(said["blocks"])
+    shape = json.loads(said["grid_shape"])
     _require(states.size > 0 and bool(((states >= 2) & (states <= MAX_STATES)).all()), "numbers of states")
     _require(bool(((edges >= 0) & (edges < states.size)).all() and (edges[:, 0] != edges[:, 1]).all()), "edges")
-    n_factors = sum(len(group.scope) for group in groups)
-    for group in groups:
-        _check_group(group, states, n_factors)
-    used = np.unique(np.concatenate([group.block for group in groups])) if groups else np.zeros(0, dtype=np.int64)
+    n_factors = sum(len(factors.scope) for factors in groups)
+    for factors in groups:
+        _check_group(factors, states, n_factors)
+    used = np.unique(np.concatenate([factors.block for factors in groups])) if groups else np.zeros(0, dtype=np.int64)
     _require(np.array_equal(used, np.arange(used.size)), "blocks")
     _require(names is None or _are_names(names, states.size), "names of nodes")
     _require(blocks is None or _are_names(blocks, used.size), "names of blocks")
@@ -68,7 +70,7 @@ def model_from_dataset(data: xr.Dataset) -> Model:
         shape = (int(shape[0]), int(shape[1]))
         _require(min(shape) > 0 and shape[0] * shape[1] == states.size, "grid")
         _require(np.array_equal(edges, grid(*shape).edges), "grid")
-    return Model._from_arrays(names, states, edges, groups, blocks, shape, bool(data.attrs["named"]))
+    return Model._from_arrays(names, states, edges, groups, blocks, shape, bool(said["named"]))
 
 
 def _check_group(group: FactorGroup, states: np.ndarray, n_factors: int) -> None:
@@ -81,8 +83,8 @@ def _check_group(group: FactorGroup, states: np.ndarray, n_factors: int) -> None
     _require(group.is_score or np.array_equal(np.unique(table), np.arange(table.max() + 1)), "tables")
 
 
-def _whole(data: xr.Dataset, name: str, n_axes: int) -> np.ndarray:
-    array = np.asarray(data[name].values)
+def _whole(group: Group, name: str, n_axes: int) -> np.ndarray:
+    array = group.arrays[name]
     _require(array.ndim == n_axes and array.dtype.kind in "iu", name)
     return array.astype(np.int64)
 
@@ -111,13 +113,14 @@ def problem_to_dataset(problem: Problem) -> xr.Dataset:
     return xr.Dataset(variables, attrs=attributes)
 
 
-def problem_from_dataset(data: xr.Dataset, model: Model, seed: Any, digest: str) -> Problem | None:
+def read_problem(group: Group, model: Model, seed: Any, digest: str) -> Problem | None:
     """The problem that `problem_to_dataset` wrote, or None where what it led to cannot be repeated from counts."""
-    if "prior" not in data or (int(data.attrs["n_rows"]) and needs_rows(model)):
+    said = group.attributes
+    if "prior" not in group.arrays or (int(said["n_rows"]) and needs_rows(model)):
         return None
-    statistics = Statistics.from_counts(model, data["counts"].values, float(data.attrs["n"]))
-    distinct = [by_name(name, values) for name, values in json.loads(data.attrs["priors"])]
-    number = _whole(data, "prior", 1)
+    statistics = Statistics.from_counts(model, group.arrays["counts"], float(said["n"]))
+    distinct = [by_name(name, values) for name, values in json.loads(said["priors"])]
+    number = _whole(group, "prior", 1)
     _require(bool(((number >= 0) & (number < len(distinct))).all()), "priors")
     entropy, spawn_key = seed
     sequence = np.random.SeedSequence(ast.literal_eval(str(entropy)), spawn_key=tuple(int(k) for k in spawn_key))
