@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import mrfbayes as mb
+from mrfbayes.paper.journal import JOURNAL, TIMINGS, Store
 from mrfbayes.paper.runner import run_cells
-from mrfbayes.paper.store import JOURNAL, TIMINGS, Store
 from mrfbayes.paper.tasks import Cell, Outcome
 
 SCRIPT = Path(__file__).with_name("scripted_run.py")
@@ -94,7 +94,7 @@ def test_ctrl_c_while_a_finished_cell_is_kept_waits_for_it(tmp_path, monkeypatch
     def task(cell):
         computed.append(cell)
         if len(computed) == 2:
-            monkeypatch.setattr("mrfbayes.paper.store.os.fsync", pressed)
+            monkeypatch.setattr("mrfbayes.paper.journal.os.fsync", pressed)
         return Outcome({}, {})
 
     with Store(tmp_path) as store:

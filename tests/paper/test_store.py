@@ -7,7 +7,7 @@ import os
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.paper.store import JOURNAL, TIMINGS, Store, decode, encode
+from mrfbayes.paper.journal import JOURNAL, TIMINGS, Store, decode, encode
 from mrfbayes.paper.tasks import Cell, Outcome
 
 CELLS = [Cell("4x4", n, "adapted", method, r) for n in (100, 500) for method in ("exact", "mle-0") for r in (1, 0)]
@@ -118,7 +118,7 @@ def test_ctrl_c_while_a_cell_is_kept_loses_nothing(tmp_path, monkeypatch):
     def run():
         with Store(tmp_path) as store:
             store.add(CELLS[0], outcome(0))
-            monkeypatch.setattr("mrfbayes.paper.store.os.fsync", interrupted)
+            monkeypatch.setattr("mrfbayes.paper.journal.os.fsync", interrupted)
             store.add(CELLS[1], outcome(1))
 
     with pytest.raises(KeyboardInterrupt):
@@ -134,7 +134,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing_that_was_kept(tmp_path, monke
     def run():
         with Store(tmp_path) as store:
             store.add(CELLS[0], outcome(0))
-            monkeypatch.setattr("mrfbayes.paper.store.os.fsync", full)
+            monkeypatch.setattr("mrfbayes.paper.journal.os.fsync", full)
             store.add(CELLS[1], outcome(1))
 
     with pytest.raises(mb.OutputError, match=r"cannot be written \(No space left on device\): free some space"):
@@ -150,7 +150,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing_that_was_kept(tmp_path, monke
 def test_a_disk_that_is_full_for_a_moment_loses_nothing(tmp_path, monkeypatch):
     with Store(tmp_path) as store:
         with monkeypatch.context() as patched:
-            patched.setattr("mrfbayes.paper.store.os.fsync", full)
+            patched.setattr("mrfbayes.paper.journal.os.fsync", full)
             with pytest.raises(mb.OutputError):
                 store.add(CELLS[0], outcome(0))
         assert (tmp_path / JOURNAL).read_bytes() == b""

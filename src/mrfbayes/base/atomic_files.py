@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from mrfbayes.errors import InputError, OutputError
+from mrfbayes.base.errors import InputError, OutputError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _TRIAL_BYTES = 4096  # a full disk still takes an empty file

@@ -9,7 +9,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
 
 _MARK = b"\nmrfbayes sha256 "
 _LENGTH = len(_MARK) + 64 + 1

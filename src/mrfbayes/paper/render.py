@@ -6,10 +6,10 @@ from pathlib import Path
 
 from mrfbayes.base.atomic_files import replacing, write_text
 from mrfbayes.paper.figures import FIGURES
+from mrfbayes.paper.journal import Store
 from mrfbayes.paper.page import page
-from mrfbayes.paper.store import Store
-from mrfbayes.paper.summary import Results
-from mrfbayes.paper.tables import TABLES
+from mrfbayes.paper.printing import TABLES
+from mrfbayes.paper.results import Results
 
 
 def write_all(store: Store, out: Path, steps: int | None = None) -> list[Path]:
