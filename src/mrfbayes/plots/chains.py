@@ -11,8 +11,8 @@ from mrfbayes.plots.style import COLOURS, FAINT, MUTED, axes_or_new, keep_table,
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from mrfbayes.estimate import Estimate
-    from mrfbayes.posterior import Posterior
+    from mrfbayes.estimation.estimate import Estimate
+    from mrfbayes.posterior.posterior import Posterior
 
 RANK_BINS = 20
 LONG = 200  # iterations, from where on the axis is logarithmic

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfbayes.checks import whole
-from mrfbayes.errors import InputError
+from mrfbayes.base.checks import whole
+from mrfbayes.base.errors import InputError
 from mrfbayes.plots.style import FAINT, INK, MUTED, VERDICT, axes_or_new, keep_table, label, quiet, title
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from mrfbayes.posterior import Posterior
+    from mrfbayes.posterior.posterior import Posterior
 
 ROWS = 40
 

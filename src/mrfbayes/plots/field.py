@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
 from mrfbayes.model.field import Model
-from mrfbayes.model.lower import EdgeFinder
+from mrfbayes.model.lowering import EdgeFinder
 from mrfbayes.model.scales import n_edge_blocks
 from mrfbayes.plots.layouts import positions
 from mrfbayes.plots.network import draw_nodes

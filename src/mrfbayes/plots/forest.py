@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfbayes.checks import whole
+from mrfbayes.base.checks import whole
 from mrfbayes.model.scales import scaled
 from mrfbayes.model.wording import natural_scale, scale_name
 from mrfbayes.plots.style import FAINT, INK, MUTED, NEGATIVE, POSITIVE, axes_or_new, keep_table, label, quiet, title
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from mrfbayes.posterior import Posterior
+    from mrfbayes.posterior.posterior import Posterior
 
 ROWS = 40  # readable on a page
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mrfbayes.errors import InputError
-from mrfbayes.model.lower import EdgeFinder
+from mrfbayes.base.errors import InputError
+from mrfbayes.model.lowering import EdgeFinder
 from mrfbayes.model.scales import n_edge_blocks
 from mrfbayes.model.wording import natural_scale, scale_name
 from mrfbayes.plots.layouts import positions
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from mrfbayes.model.field import Model
-    from mrfbayes.posterior import Posterior
+    from mrfbayes.posterior.posterior import Posterior
 
 PANELS = {"supported": "present", "ruled out": "absent", "undecided": "undecided"}
 MOST_EDGES = 400  # drawn at once: more are a smear

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
 from mrfbayes.model.scales import scaled
 from mrfbayes.model.wording import natural_scale
 from mrfbayes.plots.style import INK, MUTED, POSITIVE, keep_table, label, place_of, quiet
@@ -15,7 +15,7 @@ from mrfbayes.plots.style import INK, MUTED, POSITIVE, keep_table, label, place_
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mrfbayes.posterior import Posterior
+    from mrfbayes.posterior.posterior import Posterior
 
 MOST = 6
 BINS = 28

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
 from mrfbayes.model.scales import n_edge_blocks
 from mrfbayes.model.wording import coupling_of
 from mrfbayes.plots.style import INK, MUTED, POSITIVE, axes_or_new, keep_table, label, place_of, quiet, title
@@ -14,7 +14,7 @@ from mrfbayes.plots.style import INK, MUTED, POSITIVE, axes_or_new, keep_table, 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from mrfbayes.posterior import Posterior
+    from mrfbayes.posterior.posterior import Posterior
 
 POINTS = 401
 
@@ -69,7 +69,7 @@ def prior_posterior(posterior: Posterior, parameter: int | str, *, ax: Axes | No
 
 def prior_density(posterior: Posterior, j: int, log_odds: np.ndarray) -> np.ndarray:
     """Density of the prior of parameter ``j`` in log-odds, each of ``log_odds`` (k,) in turn."""
-    from mrfbayes.evidence import log_prior_at_no_interaction
+    from mrfbayes.posterior.evidence import log_prior_at_no_interaction
     from mrfbayes.priors import Prior
 
     model = posterior.model

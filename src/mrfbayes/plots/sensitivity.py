@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
 from mrfbayes.plots.style import INK, VERDICT, axes_or_new, keep_table, quiet, title
 
 if TYPE_CHECKING:
