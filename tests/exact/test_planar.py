@@ -160,7 +160,7 @@ def test_lost_digits_are_refused_or_left_to_the_other_recursion():
     parts = np.zeros(model.n_nodes), np.log(theta) - np.log1p(-theta)
     alone, other = PlanarRecursion(draw(model)), GridRecursion(model)
     with pytest.raises(
-        mb.CostError, match=r"expected counts of this planar field would be off by about .*: use method="
+        mb.CostError, match=r"expected counts of this planar field would be off by about .*; use method="
     ):
         alone.moments(*parts)
     with pytest.raises(mb.CostError, match=r"the exact partition function of this planar field would be off"):

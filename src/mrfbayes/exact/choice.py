@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
+from mrfbayes.exact import recursions
 from mrfbayes.exact.cost import predicted_seconds
-from mrfbayes.exact.planar import PlanarRecursion
+from mrfbayes.exact.planar import PlanarRecursion, PlanarSize
 from mrfbayes.exact.planar_drawing import draw
-from mrfbayes.exact.recursions import WORKS, Recursion, TooLarge, memory_limit, recursion
+from mrfbayes.exact.recursions import WORKS, Recursion, TooLarge, recursion
 from mrfbayes.model.field import Model
 
 QUICK_SECONDS = 1e-4  # of tables on a grid, below which no other way is looked for
+COLUMNS_SECONDS = 2e-3  # the same for a whole covariance
 SEARCH_SECONDS = 1e-2  # the same for other graphs, where a drawing has to be found first
-COLUMNS_SECONDS = 2e-3  # of tables on a grid for a whole covariance, as `QUICK_SECONDS`
 PATIENCE = 1.0  # seconds that tables may take to be set up for draws: each draw is then nearly free
 
 _PLANAR: WeakKeyDictionary[Model, PlanarRecursion | None] = WeakKeyDictionary()
-_CHOSEN: WeakKeyDictionary[Model, dict[str, Recursion]] = WeakKeyDictionary()
 
 
 def planar(model: Model) -> PlanarRecursion | None:
@@ -31,21 +31,42 @@ def planar(model: Model) -> PlanarRecursion | None:
     return _PLANAR[model]
 
 
+def planar_size(model: Model) -> PlanarSize | None:
+    """What the planar recursion would take; for grids without making it. None where the field is not planar."""
+    if model.is_binary and model.grid_shape is not None:
+        row = model.lowering.forward.row
+        if not (row < model.n_nodes).any():
+            return PlanarSize.of_grid(*model.grid_shape)
+    found = planar(model)
+    return None if found is None else found.size
+
+
 def chosen(model: Model, work: str) -> Recursion:
     """The recursion that does ``work`` (a key of `WORKS`); `CostError` where none fits into memory."""
-    known = _CHOSEN.setdefault(model, {})
-    if work not in known:
-        known[work] = _choose(model, work)
-    return known[work]
+    if takes_planar(model, work):
+        found = planar(model)
+        assert found is not None
+        return found
+    return recursion(model)
 
 
 def is_possible(model: Model, work: str = "log_z") -> bool:
     """Whether any recursion can do ``work`` within memory."""
-    try:
-        chosen(model, work)
-    except TooLarge:
+    return takes_planar(model, work) or _tables(model, work) is not None
+
+
+def takes_planar(model: Model, work: str) -> bool:
+    """Whether ``work`` is done by the planar recursion; False too where nothing can do it."""
+    assert work in WORKS
+    tables = _tables(model, work)
+    key = "second" if work == "series" else work
+    seconds = float("inf") if tables is None else predicted_seconds(tables, key, 1)
+    if seconds < (QUICK_SECONDS if model.grid_shape is not None else SEARCH_SECONDS):
         return False
-    return True
+    if work == "sample" and seconds < PATIENCE:
+        return False
+    size = planar_size(model)
+    return size is not None and size.seconds(key) < seconds and size.n_bytes(work) <= recursions.memory_limit()
 
 
 def covariance_by_columns(model: Model) -> PlanarRecursion | None:
@@ -54,18 +75,12 @@ def covariance_by_columns(model: Model) -> PlanarRecursion | None:
     seconds = float("inf") if tables is None else predicted_seconds(tables, "first", p)
     if seconds < (COLUMNS_SECONDS if model.grid_shape is not None else SEARCH_SECONDS):
         return None
-    found = planar(model)
-    if found is None or found.covariance_seconds() > min(seconds, p * found.seconds("first")):
+    size = planar_size(model)
+    if size is None or size.covariance_seconds > min(seconds, p * size.seconds("first")):
         return None
-    needed = 24 * p * p
-    if needed > memory_limit():
-        raise TooLarge("series", found.width, needed)
-    return found
-
-
-def takes_planar(model: Model, work: str) -> bool:
-    """Whether ``work`` is done by the planar recursion; False too where nothing can do it."""
-    return is_possible(model, work) and isinstance(chosen(model, work), PlanarRecursion)
+    if 24 * p * p > recursions.memory_limit():
+        raise TooLarge("series", size.width, 24 * p * p)
+    return planar(model)
 
 
 def _tables(model: Model, work: str) -> Recursion | None:
@@ -74,19 +89,4 @@ def _tables(model: Model, work: str) -> Recursion | None:
         found = recursion(model)
     except TooLarge:
         return None
-    return found if found.n_bytes(work) <= memory_limit() else None
-
-
-def _choose(model: Model, work: str) -> Recursion:
-    assert work in WORKS
-    tables = _tables(model, work)
-    key = "second" if work == "series" else work
-    seconds = float("inf") if tables is None else predicted_seconds(tables, key, 1)
-    if tables is not None and seconds < (QUICK_SECONDS if model.grid_shape is not None else SEARCH_SECONDS):
-        return tables
-    if tables is not None and work == "sample" and seconds < PATIENCE:
-        return tables
-    found = planar(model)
-    if found is not None and found.seconds(key) < seconds and found.n_bytes(work) <= memory_limit():
-        return found
-    return recursion(model) if tables is None else tables
+    return found if found.n_bytes(work) <= recursions.memory_limit() else None

@@ -7,7 +7,9 @@ in doubles, frustrated cycles of very strong couplings lose digits, and every re
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from mrfbayes.exact.recursions import WORKS, Recursion
 LOG_Z_ERROR = 1e-8, 1e-12  # allowed, at all and per vertex
 MEAN_ERROR = 1e-8  # of expected counts
 QUICK_ERROR = 1e-9  # of the adjoint's counts, past which exteriors are tried as well
+TREE_BYTES = 340  # per vertex, with the stack of an upward pass
 # Of a call, per vertex, and per product of the merges upwards.
 NANOSECONDS = {
     "log_z": (2e4, 500, 0.2),
@@ -39,6 +42,39 @@ STENCILS = {
 }
 
 
+class PlanarSize(NamedTuple):
+    """What the cost of a planar field is a sum of."""
+
+    n_vertices: int
+    n_edges: int
+    width: int  # the longest list of dangling half-edges of a region
+    n_products: float  # multiplications of the merges upwards
+    n_kept: float  # entries of the matrices of all regions
+
+    @classmethod
+    def of_grid(cls, rows: int, columns: int) -> PlanarSize:
+        """About that of a grid, in closed form."""
+        n, short = rows * columns, min(rows, columns)
+        n_edges = 2 * n - rows - columns
+        return cls(n, n_edges, 4 * short, 25.0 * n * short, 23.0 * n * math.log2(short + 1))
+
+    def seconds(self, key: str) -> float:
+        """Seconds on the reference machine of one evaluation: "log_z", "moments", "first", "second" or "sample"."""
+        calls, vertex, product = NANOSECONDS[key]
+        return 1e-9 * (calls + vertex * self.n_vertices + product * self.n_products)
+
+    @property
+    def covariance_seconds(self) -> float:
+        """Seconds on the reference machine of the whole covariance."""
+        return 1.5e-3 + 2e-7 * self.n_edges**2
+
+    def n_bytes(self, work: str, n: int = 0) -> int:
+        """Bytes of the tree, the buffers and the results."""
+        results = n * self.n_vertices if work == "sample" else 0
+        entries = 0.0 if work == "log_z" else (9.0 if work == "sample" else 8.0) * self.n_kept
+        return int(TREE_BYTES * self.n_vertices + entries + results)
+
+
 class PlanarRecursion:
     """Planar binary fields; ``other`` is the recursion to fall back on where digits are lost, if there is one."""
 
@@ -46,20 +82,12 @@ class PlanarRecursion:
         self.drawing, self.other = drawing, other
         self.dissection = Dissection(drawing)
         self.width = self.dissection.width
+        kept = self.dissection.n_kept
+        self.size = PlanarSize(drawing.n_vertices, drawing.sign.size, self.width, self.dissection.n_products, kept)
 
     def n_bytes(self, work: str, n: int = 0) -> int:
         """Bytes of the tree, the buffers and the results."""
-        results = n * self.drawing.n_vertices if work == "sample" else 0
-        return self.dissection.n_bytes(work) + results
-
-    def seconds(self, key: str) -> float:
-        """Seconds on the reference machine of one evaluation: "log_z", "moments", "first", "second" or "sample"."""
-        calls, vertex, product = NANOSECONDS[key]
-        return 1e-9 * (calls + vertex * self.drawing.n_vertices + product * self.dissection.n_products)
-
-    def covariance_seconds(self) -> float:
-        """Seconds on the reference machine of all `covariance_columns`."""
-        return 1.5e-3 + 2e-7 * self.drawing.sign.size**2
+        return self.size.n_bytes(work, n)
 
     def _couplings(self, node_part: np.ndarray, edge_part: np.ndarray) -> np.ndarray:
         return np.concatenate([edge_part, node_part[self.drawing.fielded]])

@@ -59,16 +59,10 @@ class Dissection:
         """The longest list of dangling half-edges of a region."""
         return self._longest - 1
 
-    def n_bytes(self, work: str) -> int:
-        """Bytes of the tree and of the buffers of "log_z", "moments", "series" or "sample"."""
-        tree = sum(part.nbytes for part in self.tree) + sum(
-            part.nbytes for part in (self.drawing.end, self.drawing.offset, self.drawing.half, self.drawing.sign)
-        )
-        if work == "log_z":
-            return int(tree + 8 * (self._slots(False)[1] + self._work))
-        store = self._slots(True)[1]
-        reference = store if work == "sample" else 0
-        return int(tree + 8 * (store + self._work + self._outside_work + 2 * self._spare) + reference)
+    @property
+    def n_kept(self) -> int:
+        """Entries of all regions' matrices."""
+        return int((self.size[self.tree.vertex < 0] ** 2).sum())
 
     def log_z(self, t: np.ndarray) -> tuple[float, float]:
         """L(t) and an estimate of its error, from the weakest pivot.
