@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from mrfbayes import __version__
+from mrfbayes.base.atomic_files import check_targets, write_text
 from mrfbayes.base.errors import InputError
 from mrfbayes.model.wording import meaning
 from mrfbayes.posterior.posterior import Posterior
@@ -65,19 +66,11 @@ def report(
     if not isinstance(posterior, Posterior):
         raise InputError(f"report: got {type(posterior).__name__}; give a posterior from mrfbayes.sample.")
     target = Path(path)
-    if target.exists() and not overwrite:
-        raise InputError(f"{target} exists: choose another name, or pass overwrite=True.")
+    check_targets({"path": target}, overwrite=overwrite)
     findings = Findings(posterior, scale or "", check)
     extra = _comparison(comparison) + _selection(selection) + _groups(groups)
     page = render(findings, title or "Posterior of a Markov random field", source, extra)
-    beside = target.with_name(target.name + ".part")
-    try:
-        beside.write_text(page, encoding="utf-8")
-        beside.replace(target)
-    except OSError as error:
-        raise InputError(f"{target}: cannot be written ({error.strerror or error}).") from None
-    finally:
-        beside.unlink(missing_ok=True)
+    write_text(target, page, overwrite)
     return target
 
 
