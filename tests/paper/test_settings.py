@@ -34,7 +34,7 @@ def test_ten_rows_run_with_the_same_start_steps_and_particles():
     cells = [c for c in cells_of("paper", ["table1"]) if c.method in settings.TEN]
     assert {c.steps for c in cells} == {1_000_000}
     assert {c.setting for c in cells} == {"adapted"}  # and the start is the setting's, not the row's
-    for method in settings.SAMPLERS:
+    for method in settings.PAPER_SAMPLERS:
         assert settings.METHODS[method].options["particles"] == 1_000
 
 

@@ -14,13 +14,13 @@ from typing import Any
 import mrfbayes as mb
 from mrfbayes.paper.journal import Store
 from mrfbayes.paper.profiles import cost
-from mrfbayes.paper.tasks import Cell, Outcome, run_cell
+from mrfbayes.paper.tasks import Cell, CellOutcome, run_cell
 
 MERGE_SECONDS = 300.0  # between two merges of the journal: what is committed while a run goes on is never older
 LOST_WORKERS = 10  # that a cell may outlive before it is called a failure
 
 Report = Callable[[float, str], None]
-Task = Callable[[Cell], Outcome | str]
+Task = Callable[[Cell], CellOutcome | str]
 
 
 @dataclass
@@ -61,7 +61,7 @@ def run_cells(
     try:
         with source as outcomes:
             for cell, outcome in outcomes:
-                if isinstance(outcome, Outcome):
+                if isinstance(outcome, CellOutcome):
                     store.add(cell, outcome)
                     run.finished += 1
                 else:
@@ -81,7 +81,7 @@ def run_cells(
     return run
 
 
-Outcomes = Iterator[tuple[Cell, Outcome | str]]
+Outcomes = Iterator[tuple[Cell, CellOutcome | str]]
 
 
 @contextmanager
@@ -93,7 +93,7 @@ def _here(cells: Sequence[Cell], task: Task) -> Iterator[Outcomes]:
     yield outcomes()
 
 
-def attempt(cell: Cell) -> Outcome | str:
+def attempt(cell: Cell) -> CellOutcome | str:
     """The outcome of a cell, or what went wrong in it."""
     try:
         return run_cell(cell)
