@@ -8,9 +8,9 @@ import oracles
 import oracles_planar
 from mrfbayes.base.random_streams import kernel_state
 from mrfbayes.exact import planar_passes
+from mrfbayes.exact.grid import GridRecursion
 from mrfbayes.exact.planar import PlanarRecursion
 from mrfbayes.exact.planar_drawing import draw
-from mrfbayes.exact.recursions import GridRecursion
 
 
 def fields_on(nodes, pairs, n):

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-from mrfbayes.exact import recursions
+from mrfbayes.exact import memory
+from mrfbayes.exact.contract import Recursion
 from mrfbayes.exact.cost import predicted_seconds
+from mrfbayes.exact.memory import WORKS, TooLarge
 from mrfbayes.exact.planar import PlanarRecursion, PlanarSize
 from mrfbayes.exact.planar_drawing import draw
-from mrfbayes.exact.recursions import WORKS, Recursion, TooLarge, recursion
+from mrfbayes.exact.recursions import recursion
 from mrfbayes.model.field import Model
 
 QUICK_SECONDS = 1e-4  # of tables on a grid, below which no other way is looked for
@@ -66,7 +68,7 @@ def takes_planar(model: Model, work: str) -> bool:
     if work == "sample" and seconds < PATIENCE:
         return False
     size = planar_size(model)
-    return size is not None and size.seconds(key) < seconds and size.n_bytes(work) <= recursions.memory_limit()
+    return size is not None and size.seconds(key) < seconds and size.n_bytes(work) <= memory.memory_limit()
 
 
 def covariance_by_columns(model: Model) -> PlanarRecursion | None:
@@ -78,7 +80,7 @@ def covariance_by_columns(model: Model) -> PlanarRecursion | None:
     size = planar_size(model)
     if size is None or size.covariance_seconds > min(seconds, p * size.seconds("first")):
         return None
-    if 24 * p * p > recursions.memory_limit():
+    if 24 * p * p > memory.memory_limit():
         raise TooLarge("series", size.width, 24 * p * p)
     return planar(model)
 
@@ -89,4 +91,4 @@ def _tables(model: Model, work: str) -> Recursion | None:
         found = recursion(model)
     except TooLarge:
         return None
-    return found if found.n_bytes(work) <= recursions.memory_limit() else None
+    return found if found.n_bytes(work) <= memory.memory_limit() else None

@@ -14,10 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from mrfbayes.base.errors import CostError
+from mrfbayes.exact.contract import Recursion
+from mrfbayes.exact.memory import WORKS
 from mrfbayes.exact.planar_drawing import Drawing
 from mrfbayes.exact.planar_information import covariance_columns
 from mrfbayes.exact.planar_passes import Dissection
-from mrfbayes.exact.recursions import WORKS, Recursion
 
 LOG_Z_ERROR = 1e-8, 1e-12  # allowed, at all and per vertex
 MEAN_ERROR = 1e-8  # of expected counts
