@@ -7,10 +7,13 @@ import mrfbayes as mb
 import oracles
 import oracles_planar
 from mrfbayes.base.random_streams import kernel_state
-from mrfbayes.exact import planar_passes
+from mrfbayes.exact import choice, planar_passes
+from mrfbayes.exact.choice import chosen, covariance_by_columns, is_possible, planar_size, takes_planar
 from mrfbayes.exact.grid import GridRecursion
+from mrfbayes.exact.memory import WORKS
 from mrfbayes.exact.planar import PlanarRecursion
 from mrfbayes.exact.planar_drawing import draw
+from mrfbayes.exact.quantities import covariance_w, cumulants_along, log_partition_w, moments_w
 
 
 def fields_on(nodes, pairs, n):
@@ -184,3 +187,60 @@ def test_the_error_of_counts_is_known():
             _, slope, error = way(2 * theta - 1)
             truth = np.abs(theta + 2 * theta * (1 - theta) * slope - mean).max()
             assert truth / 20 < error < 20 * truth
+
+
+def test_the_cheaper_recursion_does_the_work():
+    """Small grids stay with tables; derivatives of wider ones, and all of wide ones, take the determinant."""
+    small, middle, wide = mb.grid(4, 4), mb.grid(13, 13), mb.grid(40, 40)
+    assert not any(takes_planar(small, work) for work in WORKS)
+    assert [work for work in WORKS if takes_planar(middle, work)] == ["moments", "series"]
+    assert all(takes_planar(wide, work) for work in WORKS)
+    assert covariance_by_columns(small) is None
+    assert isinstance(covariance_by_columns(middle), PlanarRecursion)
+    assert not is_possible(mb.grid(40, 40, fields=True))
+    triangles = mb.graph(oracles_planar.delaunay_pairs(300, 1.0, np.random.default_rng(1))[1])
+    assert isinstance(chosen(triangles, "moments"), PlanarRecursion)
+
+
+@pytest.mark.parametrize("tied", [False, "direction"])
+def test_quantities_of_a_grid_are_the_same_by_both(tied, monkeypatch):
+    model = mb.grid(11, 11, tied=tied)
+    w = np.random.default_rng(6).normal(scale=0.7, size=model.n_parameters)
+    by_tables = log_partition_w(model, w), moments_w(model, w)[1]
+    some = np.random.default_rng(7).normal(size=(2, model.n_parameters))
+    columns = list(cumulants_along(model, w, some))
+    for name in ("QUICK_SECONDS", "COLUMNS_SECONDS"):
+        monkeypatch.setattr(choice, name, 0.0)
+    monkeypatch.setattr(choice, "predicted_seconds", lambda *_: np.inf)
+    assert log_partition_w(model, w) == pytest.approx(by_tables[0], rel=1e-12)
+    np.testing.assert_allclose(moments_w(model, w)[1], by_tables[1], rtol=1e-12)
+    for one, two in zip(columns, cumulants_along(model, w, some), strict=True):
+        np.testing.assert_allclose(one[0], two[0], atol=1e-10 * np.abs(one[0]).max())
+        np.testing.assert_allclose(one[1], two[1], atol=1e-9 * np.abs(one[1]).max())
+    covariance = covariance_w(model, w)
+    np.testing.assert_allclose(some @ covariance, [one[0] for one in columns], atol=1e-10 * np.abs(columns[0]).max())
+
+
+def test_cost_of_wide_planar_fields_is_told_without_making_them():
+    cost = mb.cost(mb.grid(1000, 1000))
+    assert cost.feasible
+    assert cost.recursion == "planar determinant"
+    assert cost.work["log_partition"].n_bytes < 2**30
+    assert not cost.work["fisher_information"].feasible
+    assert np.isinf(cost.methods["exact"])
+    made = PlanarRecursion(draw(mb.grid(20, 30))).size
+    guessed = planar_size(mb.grid(20, 30))
+    assert guessed.n_products == pytest.approx(made.n_products, rel=0.5)
+    assert guessed.n_kept == pytest.approx(made.n_kept, rel=0.5)
+
+
+def test_maximum_likelihood_on_a_wide_grid():
+    model = mb.grid(24, 24)
+    theta = np.random.default_rng(2).uniform(0.5, 0.8, size=model.n_parameters)
+    x = mb.simulate(model, theta, 40, "exact", rng=1)
+    found = mb.estimate(model, x, "exact", on_boundary="penalise")
+    assert found.converged
+    gradient = mb.count(model, x).counts - 40 * mb.expected_counts(model, found.theta)
+    if found.penalised:
+        gradient = gradient + 1 - 2 * found.theta
+    assert np.abs(gradient).max() < 1e-4

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from mrfbayes.exact import memory
 from mrfbayes.exact.contract import Recursion
 from mrfbayes.exact.cost import predicted_seconds
@@ -35,10 +37,8 @@ def planar(model: Model) -> PlanarRecursion | None:
 
 def planar_size(model: Model) -> PlanarSize | None:
     """What the planar recursion would take; for grids without making it. None where the field is not planar."""
-    if model.is_binary and model.grid_shape is not None:
-        row = model.lowering.forward.row
-        if not (row < model.n_nodes).any():
-            return PlanarSize.of_grid(*model.grid_shape)
+    if model.grid_shape is not None and _has_agreements_alone(model):
+        return PlanarSize.of_grid(*model.grid_shape)
     found = planar(model)
     return None if found is None else found.size
 
@@ -83,6 +83,12 @@ def covariance_by_columns(model: Model) -> PlanarRecursion | None:
     if 24 * p * p > memory.memory_limit():
         raise TooLarge("series", size.width, 24 * p * p)
     return planar(model)
+
+
+def _has_agreements_alone(model: Model) -> bool:
+    """Whether the model is binary and no factor tells 0 from 1."""
+    tables = [group.table for group in model.groups]
+    return model.is_binary and all(table.ndim == 2 and np.array_equal(table, table[::-1, ::-1]) for table in tables)
 
 
 def _tables(model: Model, work: str) -> Recursion | None:
