@@ -19,6 +19,7 @@ from mrfbayes.exact.contract import Recursion
 from mrfbayes.exact.graph import GraphRecursion
 from mrfbayes.exact.grid import GridRecursion
 from mrfbayes.exact.memory import TooLarge, describe_bytes, memory_limit
+from mrfbayes.exact.planar_information import BATCH_BYTES
 from mrfbayes.exact.recursions import recursion
 from mrfbayes.kernels.exact.graph_plan import (
     ACCESS,
@@ -55,7 +56,7 @@ NANOSECONDS: dict[str, tuple[float, ...]] = {
     "graph second": (3.3e4, 1010, 0, 83.9, 7.42, 5.47, 2.3, 3.43, 2.24, 15.1),
     "graph sample": (93.2, 0, 0, 0, 22, 0, 1.03, 0, 0.993, 0.0305, 8.46, 0),
 }
-COLUMN_BYTES = 2**27  # of the columns that are solved for together, for a whole covariance of a planar field
+COLUMN_BYTES, FACTOR_BYTES = 130, 2_000  # per edge and column that is solved for, and per edge: a planar covariance
 REFERENCE_PROBE = 2.52e-5  # seconds that `_probe` took there
 
 
@@ -164,7 +165,9 @@ def _planar_work(model: Model, calls: Mapping[str, tuple[str, int]]) -> dict[str
     with suppress(TooLarge):
         by_columns = covariance_by_columns(model)
         if by_columns is not None:
-            size, n_bytes = by_columns.size, 24 * p * p + COLUMN_BYTES
+            size = by_columns.size
+            batch = max(1, min(size.n_edges, BATCH_BYTES // (64 * size.n_edges)))
+            n_bytes = 24 * p * p + size.n_edges * (COLUMN_BYTES * batch + FACTOR_BYTES)
             found["fisher_information"] = Work(size.covariance_seconds * machine_factor(), n_bytes, n_bytes <= limit)
     return found
 

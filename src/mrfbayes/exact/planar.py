@@ -186,7 +186,7 @@ class PlanarRecursion:
         return self.other
 
 
-class TooStiff(CostError):
+class TooStiff(CostError, ArithmeticError):
     """Planar work that lost too many digits."""
 
     def __init__(self, work: str, error: float) -> None:

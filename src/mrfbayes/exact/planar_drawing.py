@@ -14,6 +14,9 @@ import numpy as np
 from mrfbayes.model.field import Model
 
 
+MOST_DRAWN = 300_000  # edges up to which a drawing is looked for: about a minute
+
+
 @dataclass(frozen=True)
 class Drawing:
     """Half-edges around their vertices, and where to cut.
@@ -52,7 +55,9 @@ def draw(model: Model) -> Drawing | None:
     joined = np.stack([fielded, np.full(fielded.size, model.n_nodes)], axis=1)
     edges = np.concatenate([model.edges, joined])
     n = model.n_nodes + bool(fielded.size)
-    if len(edges) > max(3 * n - 6, n):
+    if model.grid_shape is not None and fielded.size == model.n_nodes and min(model.grid_shape) > 2:
+        return None  # no face has all nodes
+    if len(edges) > min(max(3 * n - 6, n), MOST_DRAWN):
         return None
     places = _straight_lines(edges, n)
     return None if places is None else _drawing(model, fielded, edges, places, _spread(edges, n))

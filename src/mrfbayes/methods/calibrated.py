@@ -23,12 +23,11 @@ from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import child, kernel_state
 from mrfbayes.calibration import expansion as calibration
 from mrfbayes.calibration.copula import coin_quantiles, copula_view, theta_moments
-from mrfbayes.calibration.cumulants import ExactCumulants, ParticleCumulants
+from mrfbayes.calibration.cumulants import ExactCumulants, ParticleCumulants, direction_cells
 from mrfbayes.calibration.matching import Coins, match, match_loop
 from mrfbayes.calibration.one_loop import one_loop, usable
 from mrfbayes.estimation.estimate import estimate as make_estimate
 from mrfbayes.exact import quantities as exact
-from mrfbayes.exact.recursions import recursion
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model
 
@@ -127,8 +126,8 @@ def _check_options(variance: str, moments: str) -> None:
 def moments_cost(model: Model) -> float:
     """Table cells that exact calibration goes through: some eight directional derivatives a parameter."""
     if not exact.is_feasible(model):
-        return np.inf
-    return 8.0 * model.n_parameters * recursion(model).n_bytes("series") / 8
+        return np.inf  # loops are summed over samples, and those come from tables
+    return 8.0 * model.n_parameters * direction_cells(model)
 
 
 def exact_mode(problem: Problem) -> tuple[calibration.Mode, dict[str, Any], list[str]]:
