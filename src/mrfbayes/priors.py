@@ -170,7 +170,7 @@ class Prior:
         pairs = [(id(d), int(k)) for d, k in zip(self.per_block, self.chart.sides.tolist(), strict=True)]
         by_id = {id(d): d for d in self.per_block}
         encoded = {pair: by_id[pair[0]].encode(pair[1]) for pair in dict.fromkeys(pairs)}
-        width = max((len(values) for _, values in encoded.values()), default=2)
+        width = max([2, *self.chart.sides.tolist(), *(len(values) for _, values in encoded.values())])
         self.kind = np.array([encoded[pair][0] for pair in pairs], dtype=np.int64)
         padded = {pair: values + [0.0] * (width - len(values)) for pair, (_, values) in encoded.items()}
         self.values = np.array([padded[pair] for pair in pairs], dtype=float).reshape(len(pairs), width)
