@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
 
 if TYPE_CHECKING:
-    from mrfbayes.kernels.prior import PriorView
+    from mrfbayes.kernels.priors import PriorView
     from mrfbayes.model.field import Model
 
-_UNIFORM, _DIRICHLET, _NORMAL, _CAUCHY, _LOGISTIC = range(5)  # as in mrfbayes.kernels.prior (tested)
+_UNIFORM, _DIRICHLET, _NORMAL, _CAUCHY, _LOGISTIC = range(5)  # as in mrfbayes.kernels.priors (tested)
 
 
 def _positive(value: float, what: str) -> float:
@@ -189,14 +189,14 @@ class Prior:
     @cached_property
     def view(self) -> PriorView:
         """The prior as the kernels take it."""
-        from mrfbayes.kernels.prior import PriorView
+        from mrfbayes.kernels.priors import PriorView
 
         address = int(self.custom.function.address) if self.custom else 0
         return PriorView(self.kind.copy(), self.chart.offset.copy(), self.values.copy(), int(self.is_uniform), address)
 
     def log_density(self, theta: np.ndarray) -> float:
         """Log density in theta, up to a constant."""
-        from mrfbayes.kernels.prior import log_prior
+        from mrfbayes.kernels.priors import log_prior
 
         return float(log_prior(self.view, np.array(theta, dtype=float)))
 
@@ -217,7 +217,7 @@ class Prior:
         return float(value + self._on_log_odds(log_odds)[0].sum())
 
     def gradient_w(self, log_odds: np.ndarray) -> np.ndarray:
-        """First derivatives (p,)."""
+        """First derivatives (..., p) at w (..., p)."""
         self._refuse_custom()
         free, total = self._counts()
         theta = self.chart.theta(log_odds)
@@ -254,31 +254,16 @@ class Prior:
         return np.asarray(-total[self.chart.block_of] * v * (1 - 6 * v) + self._on_log_odds(log_odds)[4])
 
     def _on_log_odds(self, w: np.ndarray) -> np.ndarray:
-        """Value and four derivatives (5, p) of the kinds that live on log-odds."""
-        out = np.zeros((5, self.chart.n_parameters))
-        if not (self.kind >= _NORMAL).any():
-            return out
+        """Value and four derivatives (5, ..., p) of the kinds that live on log-odds, at w (..., p)."""
+        out = np.zeros((5, *w.shape))
         block = self.chart.block_of
-        location, scale, kind = self.values[block, 0], self.values[block, 1], self.kind[block]
-        scale = np.where(kind >= _NORMAL, scale, 1.0)
-        z = np.where(kind >= _NORMAL, (w - location) / scale, 0.0)
-        q = 1 + z * z
-        tanh = np.tanh(z / 2)
-        v = (1 - tanh**2) / 2  # 2 p (1 - p) at p = logistic(z)
-        families = {
-            _NORMAL: (-z * z / 2, -z, -np.ones_like(z), np.zeros_like(z), np.zeros_like(z)),
-            _CAUCHY: (
-                -np.log(q),
-                -2 * z / q,
-                -2 * (1 - z**2) / q**2,
-                4 * z * (3 - z**2) / q**3,
-                12 * (1 - 6 * z**2 + z**4) / q**4,
-            ),
-            _LOGISTIC: (-np.abs(z) - 2 * np.log1p(np.exp(-np.abs(z))), -tanh, -v, v * tanh, v * (v - tanh**2)),
-        }
-        for code, derivatives in families.items():
-            for order, values in enumerate(derivatives):
-                out[order] += np.where(kind == code, values / scale**order, 0.0)
+        for code, derivatives in ((_NORMAL, _normal), (_CAUCHY, _cauchy), (_LOGISTIC, _logistic)):
+            own = self.kind[block] == code
+            if not own.any():
+                continue
+            location, scale = self.values[block, 0], np.where(own, self.values[block, 1], 1.0)
+            for order, values in enumerate(derivatives(np.where(own, (w - location) / scale, 0.0))):
+                out[order] += np.where(own, values / scale**order, 0.0)
         return out
 
     def _refuse_custom(self) -> None:
@@ -286,6 +271,24 @@ class Prior:
             raise InputError(
                 "a custom prior has no derivatives here: use method='exact' with engine='mh', or a named prior."
             )
+
+
+def _normal(z: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Log density and its four derivatives, standardised."""
+    nothing = np.zeros_like(z)
+    return -z * z / 2, -z, -np.ones_like(z), nothing, nothing
+
+
+def _cauchy(z: np.ndarray) -> tuple[np.ndarray, ...]:
+    q = 1 + z * z
+    fourth = 12 * (1 - 6 * z**2 + z**4) / q**4
+    return -np.log(q), -2 * z / q, -2 * (1 - z**2) / q**2, 4 * z * (3 - z**2) / q**3, fourth
+
+
+def _logistic(z: np.ndarray) -> tuple[np.ndarray, ...]:
+    tanh = np.tanh(z / 2)
+    v = (1 - tanh**2) / 2  # 2 p (1 - p) at p = logistic(z)
+    return -np.abs(z) - 2 * np.log1p(np.exp(-np.abs(z))), -tanh, -v, v * tanh, v * (v - tanh**2)
 
 
 def _per_block(model: Model, given: Any) -> list[Distribution]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.model.field import Model
-from mrfbayes.model.lower import EdgeFinder
+from mrfbayes.model.lowering import EdgeFinder
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

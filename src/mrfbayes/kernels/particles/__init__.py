@@ -1,1 +1,1 @@
-"""Kernels that sample a field."""
+"""Kernels of Gibbs sampling, cluster moves and coupling from the past."""

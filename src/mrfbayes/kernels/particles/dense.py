@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.kernels.borrowed import borrow
-from mrfbayes.kernels.jit import kernel
+from mrfbayes.kernels.base.borrowed import borrow
+from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.particles.dense_draws import AGREEMENT, BINARY, DenseNode, draw_binary, draw_levels, draw_states
 from mrfbayes.kernels.particles.dense_random import LANES, fill_uniform32
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.kernels.jit import kernel
+from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.particles.dense_random import LANES, exp32
 
 BINARY, ORDERED, AGREEMENT = range(3)

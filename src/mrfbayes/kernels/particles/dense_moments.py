@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mrfbayes.kernels.bits import popcount
-from mrfbayes.kernels.borrowed import borrow
-from mrfbayes.kernels.jit import kernel
+from mrfbayes.kernels.base.bits import popcount
+from mrfbayes.kernels.base.borrowed import borrow
+from mrfbayes.kernels.base.jit import kernel
 
 CHUNK = 512  # words of a product that are kept at a time: they stay in the first-level cache
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mrfbayes.kernels.jit import kernel
-from mrfbayes.kernels.random import next_word
+from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.random import next_word
 
 LANES = 64  # chains whose numbers are made together: four registers of 16 floats
 STREAMS = 16  # generators side by side

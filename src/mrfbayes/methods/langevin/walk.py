@@ -21,10 +21,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mrfbayes.dense import DenseEnsemble
-from mrfbayes.estimate.dense import DenseMode, DensePosterior
-from mrfbayes.kernels.random import fill_normal
-from mrfbayes.streams import generator, kernel_state
+from mrfbayes.particles.dense import DenseEnsemble
+from mrfbayes.estimation.dense import DenseMode, DensePosterior
+from mrfbayes.kernels.base.random import fill_normal
+from mrfbayes.base.random_streams import generator, kernel_state
 
 SKIPPED, COUNTED = 1, 2  # sweeps of a step
 LARGEST_NOISE = 0.2  # V in any direction
