@@ -142,11 +142,11 @@ def independent_rows(layout: DenseLayout, means: np.ndarray, n: int, rng: np.ran
     return out
 
 
-def dense_mode(posterior: DensePosterior, seed: np.random.SeedSequence) -> DenseMode:
-    """Find the mode; see the module's docstring."""
+def dense_mode(posterior: DensePosterior, seed: np.random.SeedSequence, chains: int = CHAINS) -> DenseMode:
+    """Find the mode by ``chains`` chains of each of `REPLICAS` groups; see the module's docstring."""
     layout, prior, statistics = posterior.layout, posterior.prior, posterior.statistics
     means = level_means(layout, statistics)
-    ensemble = DenseEnsemble(layout, means, REPLICAS, CHAINS, kernel_state(seed, "mode"))
+    ensemble = DenseEnsemble(layout, means, REPLICAS, chains, kernel_state(seed, "mode"))
     ensemble.start(_two_starts(posterior, means, ensemble.n_chains, generator(seed, "start")))
     w = dense_start(layout, statistics, prior)
     p = w.size
@@ -222,7 +222,6 @@ def _step(
 
 def _disagreement(mean: np.ndarray) -> float:
     """How far replicas that started at the data differ from those that started at random, in standard errors."""
-    parts = mean.reshape(len(mean), -1, mean.shape[-1]).mean(axis=1)
-    first, second = np.array_split(parts, 2)
+    first, second = np.array_split(mean.reshape(-1, mean.shape[-1]), 2)
     spread = first.var(axis=0, ddof=1) / len(first) + second.var(axis=0, ddof=1) / len(second)
     return float(np.sqrt(np.mean((first.mean(axis=0) - second.mean(axis=0)) ** 2) / max(np.mean(spread), 1e-300)))

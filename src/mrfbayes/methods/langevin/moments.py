@@ -37,6 +37,16 @@ class WalkMoments:
     raw_sd: np.ndarray
 
 
+def _surplus(walk: Walk) -> np.ndarray | float:
+    """(p,) variance that the gradient's noise added beyond what the spread was lowered for, as the whole run shows it."""
+    state = walk.state
+    watched = state["directions"].shape[1]
+    if not watched or not state["noise_count"][0]:
+        return 0.0
+    found = state["noise_sum"][:watched] / state["noise_count"]
+    return np.asarray(walk.metric[:, :watched].astype(float) ** 2 @ (found - (1 - state["spread"][:watched] ** 2)))
+
+
 def walk_moments(walk: Walk) -> WalkMoments:
     """The moments after at least one step was recorded."""
     state, centre = walk.state, walk.mode.w
@@ -44,7 +54,7 @@ def walk_moments(walk: Walk) -> WalkMoments:
     known = np.einsum("jk,jk,k->j", walk.metric, walk.metric, state["spread"] ** 2)
     means = first - control
     mean = means.mean(axis=0)
-    squares = second - control_square + known
+    squares = second - control_square + known - _surplus(walk)
     variance = squares.mean(axis=0) - mean**2
     raw_mean = first.mean(axis=0)
     raw = second.mean(axis=0) - raw_mean**2

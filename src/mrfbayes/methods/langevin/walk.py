@@ -26,7 +26,7 @@ from mrfbayes.estimation.dense import DenseMode, DensePosterior
 from mrfbayes.kernels.base.random import fill_normal
 from mrfbayes.base.random_streams import generator, kernel_state
 
-SKIPPED, COUNTED = 1, 2  # sweeps of a step
+SKIPPED = 1  # sweep of a step that is not counted: without it means are off by a hundredth of an sd
 LARGEST_NOISE = 0.2  # V in any direction
 NOISY = 0.02  # V from which a direction is treated apart
 SETTLING = 10  # steps after a change before noise is measured
@@ -42,6 +42,7 @@ class WalkSettings:
     replicas: int
     chains: int
     step: float
+    sweeps: int
     warmup: int
     thin: int
 
@@ -88,16 +89,31 @@ class Walk:
         for _ in range(n):
             self._step()
 
+    def arrays(self) -> State:
+        """Everything that `restore` needs, as arrays that can be stored."""
+        return {**self.state, "rows": self._ensemble.rows(), "streams": self._ensemble.chains.stream}
+
+    def restore(self, arrays: State) -> None:
+        """Go on from what `arrays` gave."""
+        self.state = {name: arrays[name].copy() for name in self.state}
+        self._ensemble.start(arrays["rows"])
+        self._ensemble.chains.stream[:] = arrays["streams"]
+        self.metric = turn(self._unturned, self.state["directions"])
+
     def _step(self) -> None:
         s, settings = self.state, self.settings
         k, number = settings.replicas, self.steps
         warm = number < settings.warmup
-        recording = not warm and (number - settings.warmup) % 2 == 1
+        kept = number - settings.warmup + 1
+        recording = not warm and kept % (2 - settings.thin % 2) == 0  # neighbours tell nearly the same
         w = self._at(s["y"])
         self._ensemble.set_parameters(self.posterior.natural(w))
-        moments = self._ensemble.moments(SKIPPED, COUNTED)
+        skipped = min(SKIPPED, settings.sweeps - 1)
+        moments = self._ensemble.moments(skipped, settings.sweeps - skipped)
         if recording:
             self._record(w)
+            if kept % settings.thin == 0:
+                self.drawn.append(w)
         halves = self.posterior.likelihood_gradient(moments)
         gradient = halves.mean(axis=1) + self.posterior.prior.gradient_w(w)
         difference = 0.5 * (halves[:, 0] - halves[:, 1])
@@ -130,8 +146,6 @@ class Walk:
         for total, values in zip(s["sums"], (offset, offset**2, control, control**2), strict=True):
             total += values
         s["counters"][RECORDED] += 1
-        if (s["counters"][RECORDED] - 1) % self.settings.thin == 0:
-            self.drawn.append(w)
 
     def _tune(self, done: int) -> None:
         """Measure the noise; turn to its directions half-way through the warm-up; settle steps and spreads."""
