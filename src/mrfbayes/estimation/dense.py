@@ -1,7 +1,7 @@
 r"""The posterior mode of a dense field and the covariance there, from persistent Gibbs chains.
 
-Chord Newton: :math:`w \leftarrow w + S g(w)` with the gradient g from particles (Rao-Blackwellised), and S kept while it
-serves. With C the covariance of the statistics from N particles,
+Chord Newton: :math:`w \leftarrow w + S g(w)` with the gradient g from particles (Rao-Blackwellised), and S kept while
+it serves. With C the covariance of the statistics from N particles,
 
 .. math:: S = (n a \hat C + \Lambda)^{-1}, \qquad a = N / (N - d_{eff}), \quad d_{eff} = p - \mathrm{tr}(\Lambda S),
 
@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.data.statistics import Statistics
-from mrfbayes.particles.dense import DenseEnsemble
 from mrfbayes.estimation.dense_pseudo import dense_start
 from mrfbayes.model.dense import DenseLayout
+from mrfbayes.particles.dense import DenseEnsemble
 from mrfbayes.priors import Prior
-from mrfbayes.base.random_streams import child, generator, kernel_state
 
 REPLICAS, CHAINS = 8, 256  # half of the replicas start at the data, the others at random
 PARTICLES_PER_PARAMETER = 8
@@ -132,22 +132,12 @@ def level_means(layout: DenseLayout, statistics: Statistics) -> np.ndarray:
     return np.asarray((seen + 0.5) / (len(rows) + 0.5 * layout.states[node]))
 
 
-def independent_rows(layout: DenseLayout, means: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-    """(n, d) states drawn as if the nodes were independent with the frequencies ``means``."""
-    out = np.zeros((n, layout.states.size), dtype=np.uint8)
-    offset = layout.level_offset - layout.level_offset[0]
-    for i in range(layout.states.size):
-        own = means[offset[i] : offset[i + 1]]
-        out[:, i] = rng.choice(layout.states[i], size=n, p=[1.0 - own.sum(), *own])
-    return out
-
-
 def dense_mode(posterior: DensePosterior, seed: np.random.SeedSequence, chains: int = CHAINS) -> DenseMode:
     """Find the mode by ``chains`` chains of each of `REPLICAS` groups; see the module's docstring."""
     layout, prior, statistics = posterior.layout, posterior.prior, posterior.statistics
     means = level_means(layout, statistics)
     ensemble = DenseEnsemble(layout, means, REPLICAS, chains, kernel_state(seed, "mode"))
-    ensemble.start(_two_starts(posterior, means, ensemble.n_chains, generator(seed, "start")))
+    ensemble.start(_two_starts(posterior, ensemble.n_chains, generator(seed, "start")))
     w = dense_start(layout, statistics, prior)
     p = w.size
     samples = max(1, -(-PARTICLES_PER_PARAMETER * p // ensemble.n_chains))
@@ -161,7 +151,8 @@ def dense_mode(posterior: DensePosterior, seed: np.random.SeedSequence, chains: 
     ensemble.sweep(BURN_IN)
     factor = metric(w, 0.8 * p)
     last, moved, pooled, steps = np.inf, 0.0, 1, 0
-    for steps in range(1, MOST_STEPS + 1):
+    while steps < MOST_STEPS:
+        steps += 1
         step, decrement, noise = _newton(posterior, ensemble, factor, w, pooled)
         signal = float(np.sqrt(max(decrement**2 - noise**2, 0.0)))
         if signal > max(RENEW * last, 3.0 * noise):
@@ -194,13 +185,13 @@ def dense_mode(posterior: DensePosterior, seed: np.random.SeedSequence, chains: 
     )
 
 
-def _two_starts(posterior: DensePosterior, means: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-    """(n, d): the first half at the data (where rows are known), the second as if the nodes were independent."""
-    rows = posterior.statistics.rows
-    random = independent_rows(posterior.layout, means, n, rng)
+def _two_starts(posterior: DensePosterior, n: int, rng: np.random.Generator) -> np.ndarray:
+    """(n, d): the first half at the data (where rows are known), the second at states all alike."""
+    rows, states = posterior.statistics.rows, posterior.layout.states
+    x = rng.integers(states, size=(n, states.size), dtype=np.int64).astype(np.uint8)
     if len(rows):
-        random[: n // 2] = rows[rng.integers(len(rows), size=n // 2)]
-    return random
+        x[: n // 2] = rows[rng.integers(len(rows), size=n // 2)]
+    return x
 
 
 def _newton(

@@ -7,8 +7,16 @@ from functools import cached_property
 import numpy as np
 
 from mrfbayes.base.errors import CostError
-from mrfbayes.kernels.particles.dense import GROUP, HALVES, STRIP, DenseChains, DenseField, DenseScratch, DenseSums
-from mrfbayes.kernels.particles.dense import dense_sweeps
+from mrfbayes.kernels.particles.dense import (
+    GROUP,
+    HALVES,
+    STRIP,
+    DenseChains,
+    DenseField,
+    DenseScratch,
+    DenseSums,
+    dense_sweeps,
+)
 from mrfbayes.kernels.particles.dense_draws import AGREEMENT, BINARY, MOST_LEVELS, ORDERED, SCRATCH_ROWS
 from mrfbayes.kernels.particles.dense_moments import add_products
 from mrfbayes.kernels.particles.dense_random import LANES, STREAM_WORDS, start_streams
@@ -29,16 +37,14 @@ class DenseEnsemble:
     state : kernel random state, which is used up to start the chains' own streams
     """
 
-    def __init__(
-        self, layout: DenseLayout, means: np.ndarray, replicas: int, chains: int, state: np.ndarray
-    ) -> None:
+    def __init__(self, layout: DenseLayout, means: np.ndarray, replicas: int, chains: int, state: np.ndarray) -> None:
         self.layout = layout
         self.replicas = replicas
         self.width = max(1, -(-chains // (HALVES * LANES))) * LANES
         d, most = layout.states.size, int(layout.states.max())
         if layout.coupling == PRODUCT and most > MOST_LEVELS:
             raise CostError(
-                f"an ordered variable has {most} levels (limit {MOST_LEVELS} for dense Gibbs sampling): join rare levels."
+                f"an ordered variable has {most} levels (limit {MOST_LEVELS} for dense Gibbs chains): join some."
             )
         self._kind = BINARY if layout.is_binary else ORDERED if layout.coupling == PRODUCT else AGREEMENT
         self._planes = most if self._kind == AGREEMENT else 1
@@ -197,7 +203,9 @@ class DenseEnsemble:
         totals = np.diag(products).copy()
         for first in range(0, n, 512):  # the kernel fills the upper triangle
             block = products[first : first + 512]
-            block[:, : first + len(block)] += np.triu(products[: first + len(block), first : first + len(block)], 1 - first).T
+            block[:, : first + len(block)] += np.triu(
+                products[: first + len(block), first : first + len(block)], 1 - first
+            ).T
         return self._covariance(totals, products, samples)
 
     def _covariance(self, totals: np.ndarray, products: np.ndarray, samples: int) -> tuple[np.ndarray, np.ndarray]:

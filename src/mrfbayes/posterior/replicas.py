@@ -82,7 +82,7 @@ class _Stored:
 def run_walk(
     walk: Walk, n_steps: int, checkpoint: Checkpoint | None, seconds: float | None, progress: bool
 ) -> tuple[np.ndarray, str]:
-    """Walk to ``n_steps`` steps in all, or as far as interrupt or budget allow; the draws, and what stopped the walk."""
+    """Walk to ``n_steps`` steps in all, or as far as interrupt or budget allow: the draws, and what stopped it."""
     stored = _Stored(walk, checkpoint)
     started = time.perf_counter()
     stopped_by, chunk = "", 1
@@ -184,8 +184,9 @@ def _statement(walk: Walk, moments: WalkMoments) -> tuple[dict[str, Any], list[s
         "trust_mean": bounds[0],
         "trust_sd": bounds[1],
         "trust": (
-            f"means within {bounds[0]:.1%} of an sd and sds within {bounds[1]:.1%} on average (Monte Carlo {mean_error:.1%} "
-            f"and {sd_error:.1%} by the scatter of {walk.settings.replicas} replicas, step {STEP_ERROR:.0%})"
+            f"means within {bounds[0]:.1%} of an sd and sds within {bounds[1]:.1%} on average (Monte Carlo "
+            f"{mean_error:.1%} and {sd_error:.1%} by the scatter of {walk.settings.replicas} replicas, "
+            f"step {STEP_ERROR:.0%})"
         ),
     }
     doubts = []
@@ -195,7 +196,7 @@ def _statement(walk: Walk, moments: WalkMoments) -> tuple[dict[str, Any], list[s
         )
     if walk.settings.warmup < 2 * SETTLING + 4:
         doubts.append(
-            f"a warm-up of {walk.settings.warmup} steps is too short to measure the noise of the gradients: spreads are "
-            f"too wide by what it adds; use at least {4 * SETTLING}."
+            f"a warm-up of {walk.settings.warmup} steps is too short to measure the noise of the gradients: spreads "
+            f"are too wide by what it adds; use at least {4 * SETTLING}."
         )
     return said, doubts

@@ -1,8 +1,8 @@
 """How one node of a dense field is drawn given all others, for `LANES` chains at once.
 
-All draws take the same: ``fields`` (q * W,), which holds sum_j J_ij z_j for q planes of W chains; ``lane``, the first of
-the `LANES` chains to draw; ``lanes``, scratch whose first row holds uniform numbers; and the `DenseNode`, to which they
-write.
+All draws take the same: ``fields`` (q * W,), which holds sum_j J_ij z_j for q planes of W chains; ``lane``, the first
+of the `LANES` chains to draw; ``lanes``, scratch whose first row holds uniform numbers; and the `DenseNode`, to which
+they write.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class DenseNode(NamedTuple):
     sums: np.ndarray  # (R,) float32: conditional probabilities of the states, added over chains; empty likewise
 
 
-@kernel(fastmath={"reassoc"}, forceinline=True)  # sums in any order, which is what makes them SIMD code
+@kernel(fastmath={"reassoc"})  # sums in any order, which is what makes them SIMD code
 def _add_up(values):
     total = _ZERO
     for k in range(LANES):
@@ -41,14 +41,14 @@ def _add_up(values):
     return total
 
 
-@kernel(forceinline=True)
+@kernel
 def _move(lanes, z, delta):
     for k in range(LANES):
         delta[k] = lanes[k] - z[k]
         z[k] = lanes[k]
 
 
-@kernel(forceinline=True)
+@kernel
 def draw_binary(fields, lane, lanes, node):
     """Two states: one where u (1 + exp(-h)) < 1."""
     base, m, u, rest = node.level[1] - node.level[0], node.centre[0], lanes[0], lanes[1]
@@ -61,7 +61,7 @@ def draw_binary(fields, lane, lanes, node):
     _move(u, node.z[lane : lane + LANES], node.delta[lane : lane + LANES])
 
 
-@kernel(fastmath={"reassoc"}, forceinline=True)
+@kernel(fastmath={"reassoc"})
 def _binary_mean(rest, m, expected):
     total = _ZERO
     for k in range(LANES):
@@ -71,7 +71,7 @@ def _binary_mean(rest, m, expected):
     return total
 
 
-@kernel(forceinline=True)
+@kernel
 def draw_levels(fields, lane, lanes, node):
     """Ordered states 0..r-1 with weights level_a exp(a h): one exponential and its powers, then the inverse CDF."""
     ratio, h = lanes[1], fields[lane : lane + LANES]
@@ -85,7 +85,7 @@ def draw_levels(fields, lane, lanes, node):
     _move(lanes[0], node.z[lane : lane + LANES], node.delta[lane : lane + LANES])
 
 
-@kernel(fastmath={"contract"}, forceinline=True)
+@kernel(fastmath={"contract"})
 def _levels(lanes, level, m):
     """Row 0: uniform numbers in, centred states out. Row 1: exp(h).
 
@@ -110,7 +110,7 @@ def _levels(lanes, level, m):
         x[k] = (low + middle) + (high - m)
 
 
-@kernel(fastmath={"contract", "reassoc"}, forceinline=True)
+@kernel(fastmath={"contract", "reassoc"})
 def _levels_mean(lanes, level, m, expected, sums):
     """`_levels`, with the conditional mean of z and the sums over lanes of the conditional probabilities."""
     w0, w1, w2, w3, w4, w5, w6 = _padded(level)
@@ -145,7 +145,7 @@ def _levels_mean(lanes, level, m, expected, sums):
         sums[a] += at_least[a - 1] - at_least[a]
 
 
-@kernel(forceinline=True)
+@kernel
 def _padded(level):
     r = level.size
     return (
@@ -159,7 +159,7 @@ def _padded(level):
     )
 
 
-@kernel(forceinline=True)
+@kernel
 def draw_states(fields, lane, lanes, node):
     """States without order: an exponential each, relative to the largest, then the inverse CDF."""
     level = node.level
@@ -189,7 +189,7 @@ def draw_states(fields, lane, lanes, node):
     for a in range(r):
         begin = a * chains + lane
         weight, m = lanes[2 + a], node.centre[a]
-        # u is in (0, total]: the state is the first whose cumulative weight reaches it, and the last takes what is left.
+        # u is in (0, total]: the state is the first whose cumulative weight reaches it; the last takes the rest.
         if a < r - 1:
             for k in range(LANES):
                 low = reached[k]

@@ -24,7 +24,9 @@ _LOG2_HIGH = np.float32(0.693359375)  # log 2 to nine bits: its multiples are ex
 _LOG2_LOW = np.float32(-2.12194440054691e-4)
 _BIAS, _FRACTION = np.int32(127), np.int32(23)
 # (exp(r) - 1 - r) / r^2 on |r| <= log(2) / 2 at Chebyshev nodes, error 1e-8 after multiplication by r^2
-_E0, _E1, _E2, _E3, _E4 = (np.float32(value) for value in (0.5, 0.166665767, 0.0416665542, 0.00836323288, 0.00139262508))
+_E0, _E1, _E2, _E3, _E4 = (
+    np.float32(value) for value in (0.5, 0.166665767, 0.0416665542, 0.00836323288, 0.00139262508)
+)
 
 
 @kernel(inline="always")

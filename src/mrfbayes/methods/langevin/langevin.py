@@ -3,11 +3,11 @@ r"""`langevin`: the true likelihood of dense fields, by replicas whose gradients
 .. math:: y \leftarrow y + h L^T \hat g(c + L y) + s \sqrt{h/2}\,(z_t + z_{t-1}), \qquad
           \hat g(w) = s_{obs} - n \hat E_w[s] + \nabla \log \text{prior}(w)
 
-Preconditioned by the covariance L L^T at the mode c (`mrfbayes.estimation.dense`), with two noises per step (Leimkuhler and
-Matthews 2013), each replica with chains of its own, its spread corrected for the gradient's noise direction by direction
-(`mrfbayes.methods.langevin.walk`), and moments from the difference to a Gaussian control at the same random numbers
-(`mrfbayes.methods.langevin.moments`). Binary variables of any kind, ordered ones with score couplings, and agreement
-couplings with any number of states.
+Preconditioned by the covariance L L^T at the mode c (`mrfbayes.estimation.dense`), with two noises per step (Leimkuhler
+and Matthews 2013), each replica with chains of its own, its spread corrected for the gradient's noise direction by
+direction (`mrfbayes.methods.langevin.walk`), and moments from the difference to a Gaussian control at the same random
+numbers (`mrfbayes.methods.langevin.moments`). Binary variables of any kind, ordered ones with score couplings, and
+agreement couplings with any number of states.
 
 There is no accept or reject step: the target is approximate. What remains is the step's own error, third order in the
 posterior's skewness, and chains that lag behind their replica; both are measured on fields whose posterior is known.
@@ -47,7 +47,7 @@ def supports(model: Model) -> bool:
 
 
 def prepare(
-    problem: Problem, *, replicas: int = 8, particles: int | None = None, step: float = 0.3, sweeps: int = 3
+    problem: Problem, *, replicas: int = 4, particles: int | None = None, step: float = 0.3, sweeps: int = 3
 ) -> Prepared:
     """Find the mode and its covariance; `sample` then walks.
 
@@ -66,7 +66,10 @@ def prepare(
     mode = dense_mode(posterior, child(seed, "mode"), CHAINS if particles is None else particles)
     warnings = []
     if mode.error > DOUBTFUL_MODE:
-        warnings.append(f"the mode is off by about {mode.error:.2f} posterior sds (root mean square): run again.")
+        warnings.append(
+            f"the mode is off by about {mode.error:.2f} posterior sds (root mean square): the Gibbs chains mix too slowly "
+            "in so ordered a field, and means cannot be trusted."
+        )
     if mode.disagreement > DISAGREEMENT:
         warnings.append(
             "Gibbs chains that started at the data and at random still differ, by "
@@ -100,8 +103,8 @@ def _checked_layout(problem: Problem, replicas: Any, step: Any, sweeps: Any) -> 
     layout = dense_layout(model)
     if layout is None:
         raise InputError(
-            "'langevin' is for binary variables, score couplings and agreement couplings: this field has pair tables of "
-            "another kind; use method='exact', 'calibrated' or 'pseudo'."
+            "'langevin' is for binary variables, score couplings and agreement couplings: this field has pair tables "
+            "of another kind; use method='exact', 'calibrated' or 'pseudo'."
         )
     if layout.coupling == PRODUCT and int(layout.states.max()) > MOST_LEVELS:
         raise InputError(

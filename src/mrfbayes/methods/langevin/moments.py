@@ -1,7 +1,7 @@
 r"""Mean and spread of the posterior from replicas and their controls.
 
-A control is exactly Gaussian with known moments and walks at the same random numbers, so its error is nearly that of the
-replica: with :math:`\delta = w - c` and :math:`\delta^0 = L s y^0`,
+A control is exactly Gaussian with known moments and walks at the same random numbers, so its error is nearly that of
+the replica: with :math:`\delta = w - c` and :math:`\delta^0 = L s y^0`,
 
 .. math:: E[\delta] \approx \overline{\delta} - \overline{\delta^0}, \qquad
           E[\delta_j^2] \approx \overline{\delta_j^2} - \overline{(\delta_j^0)^2} + \sum_k L_{jk}^2 s_k^2 .
@@ -38,7 +38,7 @@ class WalkMoments:
 
 
 def _surplus(walk: Walk) -> np.ndarray | float:
-    """(p,) variance that the gradient's noise added beyond what the spread was lowered for, as the whole run shows it."""
+    """(p,) variance that the gradient's noise added beyond what the spread was lowered for, by the whole run."""
     state = walk.state
     watched = state["directions"].shape[1]
     if not watched or not state["noise_count"][0]:

@@ -6,10 +6,10 @@ In whitened coordinates, w = c + L y, one step is
 
 (Leimkuhler and Matthews: two noises, exact for a Gaussian at any h), with the gradient from the replica's chains at w.
 The noise of the gradient widens what is visited. How much is measured, not modelled: the difference of a replica's two
-half-ensembles is pure noise, and filtered as the walk filters it, f <- (1 - h) f + h L^T (g_1 - g_2) / 2, it has just the
-variance V that the walk gains, autocorrelation of the persistent chains included. So s^2 = 1 - V. The noise is strong in a
-few directions only (slow modes of the chains): L is rotated so that these are its first columns, where h is lowered until
-V is small.
+half-ensembles is pure noise, and filtered as the walk filters it, f <- (1 - h) f + h L^T (g_1 - g_2) / 2, it has just
+the variance V that the walk gains, autocorrelation of the persistent chains included. So s^2 = 1 - V. The noise is
+strong in a few directions only (slow modes of the chains): L is rotated so that these are its first columns, where h is
+lowered until V is small.
 
 Beside each replica walks its control, y0 <- (1 - h) y0 + sqrt(h/2) (z_t + z_{t-1}), exactly N(0, I) at the same random
 numbers: what is known about it is subtracted from what it shows (`mrfbayes.methods.langevin.moments`).
@@ -21,10 +21,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mrfbayes.particles.dense import DenseEnsemble
+from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.estimation.dense import DenseMode, DensePosterior
 from mrfbayes.kernels.base.random import fill_normal
-from mrfbayes.base.random_streams import generator, kernel_state
+from mrfbayes.particles.dense import DenseEnsemble
 
 SKIPPED = 1  # sweep of a step that is not counted: without it means are off by a hundredth of an sd
 LARGEST_NOISE = 0.2  # V in any direction
