@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal to the table below
     from mrfbayes import datasets, plots, priors
-    from mrfbayes.base.errors import CostError, InputError, MRFWarning, SamplingError
+    from mrfbayes.base.errors import CostError, InputError, MRFWarning, OutputError, SamplingError
     from mrfbayes.data.statistics import Statistics, count
     from mrfbayes.estimation.estimate import estimate
     from mrfbayes.exact.cost import cost
@@ -26,7 +26,9 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal t
     from mrfbayes.posterior.likelihood import likelihood
     from mrfbayes.posterior.posterior import Posterior, load
     from mrfbayes.posterior.predictive import predictive_check
+    from mrfbayes.posterior.prior_sensitivity import prior_sensitivity
     from mrfbayes.posterior.sample import sample
+    from mrfbayes.report.write import report
 
 _PLACES = {
     "grid": "model.build",
@@ -48,9 +50,12 @@ _PLACES = {
     "evidence": "posterior.evidence",
     "load": "posterior.posterior",
     "predictive_check": "posterior.predictive",
+    "prior_sensitivity": "posterior.prior_sensitivity",
+    "report": "report.write",
     "InputError": "base.errors",
     "CostError": "base.errors",
     "MRFWarning": "base.errors",
+    "OutputError": "base.errors",
     "SamplingError": "base.errors",
     "priors": "priors",
     "plots": "plots",
@@ -62,6 +67,7 @@ __all__ = [
     "InputError",
     "MRFWarning",
     "Model",
+    "OutputError",
     "Posterior",
     "SamplingError",
     "Statistics",
@@ -81,7 +87,9 @@ __all__ = [
     "log_partition",
     "plots",
     "predictive_check",
+    "prior_sensitivity",
     "priors",
+    "report",
     "sample",
     "simulate",
 ]

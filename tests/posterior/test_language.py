@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
+from mrfbayes.methods.problem import Problem
 from mrfbayes.posterior.posterior import Posterior
+from mrfbayes.priors import Prior
 
 NAMES = ("tired", "worried", "sad")
 MODEL = mb.graph([("tired", "worried"), ("worried", "sad")], nodes=NAMES, fields=True, coupling="both-one")
@@ -12,6 +14,9 @@ MODEL = mb.graph([("tired", "worried"), ("worried", "sad")], nodes=NAMES, fields
 
 def make_posterior(model=MODEL, draws=400, problem=None):
     """Draws of any shape: tables are functions of them."""
+    if problem is None:
+        counts = mb.Statistics.from_counts(model, np.full(model.n_parameters, 30), 100)
+        problem = Problem(model, counts, Prior(model), np.random.SeedSequence(0))
     rng = np.random.default_rng(5)
     theta = model.chart.theta(0.3 * rng.standard_normal((2, draws, model.n_parameters)) + 0.5)
     return Posterior(
@@ -72,3 +77,21 @@ def test_what_is_wrong_is_named():
         post.summary(scale="probit")
     with pytest.raises(mb.InputError, match=r"interval = 90: give a probability between 0 and 1"):
         post.summary(interval=90)
+
+
+def test_notebooks_show_tables_and_obey_no_name():
+    hostile = mb.graph([("<img onerror=x>", "b"), ("b", "c")], fields=True)
+    post = make_posterior(hostile)
+    for shown in (post._repr_html_(), hostile._repr_html_()):
+        assert "<img" not in shown
+        assert "&lt;img onerror=x&gt;" in shown
+    assert "Exact-L (exact target)" in post._repr_html_()
+    statistics = mb.Statistics.from_counts(MODEL, [60.0, 50, 70, 80, 60], 200)
+    estimate = mb.estimate(MODEL, statistics, progress=False)
+    assert "Estimate of 5 parameters" in estimate._repr_html_()
+    from mrfbayes.posterior.compare import Comparison, comparison_table
+
+    named = {"exact": make_posterior(), "<b>other": make_posterior()}
+    shown = Comparison(named, "exact", comparison_table(named, "exact"))._repr_html_()
+    assert "&lt;b&gt;other" in shown
+    assert "mean error sd" in shown
