@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from mrfbayes.base.errors import MRFWarning
+from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
 from mrfbayes.methods.langevin.langevin import STEPS, WARMUP
 from mrfbayes.methods.langevin.moments import WalkMoments, walk_moments
@@ -22,7 +23,7 @@ from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.methods.registry import Row
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.settings import DEFAULT_DRAW_BYTES, Plan
-from mrfbayes.run.driver import CHECKPOINT_SECONDS, ROUND_SECONDS, InterruptFlag
+from mrfbayes.run.driver import CHECKPOINT_SECONDS, ROUND_SECONDS
 from mrfbayes.run.store import Checkpoint
 
 DOUBTFUL = 0.05  # Monte-Carlo error of means (in sds) and sds (relative), root mean square

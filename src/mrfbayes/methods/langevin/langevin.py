@@ -67,8 +67,8 @@ def prepare(
     warnings = []
     if mode.error > DOUBTFUL_MODE:
         warnings.append(
-            f"the mode is off by about {mode.error:.2f} posterior sds (root mean square): the Gibbs chains mix too slowly "
-            "in so ordered a field, and means cannot be trusted."
+            f"the mode is off by about {mode.error:.2f} posterior sds (root mean square): the Gibbs chains mix too "
+            "slowly in so ordered a field, and means cannot be trusted."
         )
     if mode.disagreement > DISAGREEMENT:
         warnings.append(
