@@ -67,7 +67,7 @@ class MatrixCopulaView(NamedTuple):
 @implements(log_likelihood, CoinView)
 @kernel
 def coin_log_likelihood(view, theta):
-    total = view.coins.constant + coin_terms(view.coins.numbers, theta)
+    total = view.coins.constant + coin_terms(view.coins.numbers, theta)  # Eq. (7)
     if view.coins.extra_power != 0.0:
         total += view.coins.extra_power * extra_terms(view.coins.numbers, theta)
     return total
@@ -88,7 +88,7 @@ def coins_and_scores(coins, tables, theta, scores):
 @kernel
 def copula_log_likelihood(view, theta):
     total = coins_and_scores(view.coins, view.tables, theta, view.scores)
-    return total + exchangeable_log_density(view.rho, view.log_det, view.scores)
+    return total + exchangeable_log_density(view.rho, view.log_det, view.scores)  # Eq. (9)
 
 
 @implements(log_likelihood, MatrixCopulaView)
