@@ -28,13 +28,13 @@ from mrfbayes.exact.planar import PlanarRecursion
 from mrfbayes.exact.planar_drawing import draw
 
 
-def least(call, seconds=2.0):
+def least(call, *arguments, seconds=2.0):
     """Milliseconds of the processor, the least of what fits into ``seconds``."""
-    call()
+    call(*arguments)
     best, begin = float("inf"), time.process_time()
     while True:
         start = time.process_time()
-        call()
+        call(*arguments)
         best = min(best, time.process_time() - start)
         if time.process_time() - begin > seconds:
             return 1e3 * best
@@ -45,6 +45,22 @@ def triangulation(n, seed=0):
     corners = np.sort(Delaunay(np.random.default_rng(seed).uniform(size=(n, 2))).simplices, axis=1)
     pairs = np.unique(np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [0, 2]]]), axis=0)
     return mb.graph(pairs.astype(np.int64), nodes=range(n))
+
+
+def covariance(found, parts):
+    """All columns at once."""
+    return list(found.covariance_columns(*parts))
+
+
+def covariance_by_tables(tables, parts):
+    """One parameter after the other."""
+    units = np.eye(parts[0].size + parts[1].size)[parts[0].size :]
+    return list(tables.series(*parts, iter(units), 1))
+
+
+def covariance_along(found, parts, along):
+    """Cov v."""
+    return next(found.series(*parts, iter([along]), 1))
 
 
 def speed():
@@ -63,14 +79,12 @@ def speed():
         along = np.random.default_rng(2).normal(size=model.n_nodes + model.n_edges)
         state = kernel_state(np.random.SeedSequence(1))
         at = found.dissection
-        row = [plan, least(lambda: at.log_z(t)), least(lambda: at.gradient(t)), least(lambda: at.gradient_at_ends(t))]
-        row.append(least(lambda: next(found.series(*parts, iter([along]), 1))))
+        row = [plan, least(at.log_z, t), least(at.gradient, t), least(at.gradient_at_ends, t)]
+        row.append(least(covariance_along, found, parts, along))
         draws = 1 if model.n_nodes > 5_000 else 10
-        row.append(least(lambda: at.sample(t, 2 * draws, state)) - least(lambda: at.sample(t, draws, state)))
-        row[-1] /= draws
+        row.append((least(at.sample, t, 2 * draws, state) - least(at.sample, t, draws, state)) / draws)
         cells = [f"{value:.3g}" for value in row]
-        small = model.n_edges < 2_500
-        cells.append(f"{least(lambda: list(found.covariance_columns(*parts)), 0.0):.3g}" if small else "")
+        cells.append(f"{least(covariance, found, parts, seconds=0.0):.3g}" if model.n_edges < 2_500 else "")
         print(f"| {name} | {model.n_edges:,} | " + " | ".join(cells) + " |", flush=True)
     print("\nBeside the grid recursion (ms): counts and information, tables / determinant\n")
     print("| grid | counts | information |")
@@ -81,12 +95,9 @@ def speed():
         w = np.log(theta) - np.log1p(-theta)
         parts = np.zeros(model.n_nodes), w
         tables, found = GridRecursion(model), PlanarRecursion(draw(model))
-        counts = least(lambda: tables.moments(*parts)), least(lambda: found.moments(*parts))
-        information = "", least(lambda: list(found.covariance_columns(*parts)), 1.0)
-        if k <= 10:
-            units = np.eye(model.n_nodes + model.n_edges)[model.n_nodes :]
-            information = f"{least(lambda: list(tables.series(*parts, iter(units), 1)), 0.0):.3g}", information[1]
-        print(f"| {k}x{k} | {counts[0]:.3g} / {counts[1]:.3g} | {information[0]} / {information[1]:.3g} |", flush=True)
+        counts = f"{least(tables.moments, *parts):.3g} / {least(found.moments, *parts):.3g}"
+        by_tables = f"{least(covariance_by_tables, tables, parts, seconds=0.0):.3g}" if k <= 10 else ""
+        print(f"| {k}x{k} | {counts} | {by_tables} / {least(covariance, found, parts, seconds=1.0):.3g} |", flush=True)
 
 
 def large():
@@ -97,15 +108,13 @@ def large():
     mb.expected_counts(mb.grid(30, 30), 0.6)
     print("| 1000x1000 | seconds of the processor | largest memory so far, GB |")
     print("|---|---|---|")
-    for name, call in (("plan", lambda: planar(model)), ("log Z", lambda: mb.log_partition(model, theta))):
+    calls = {"plan": (planar, model), "log Z": (mb.log_partition, model, theta)}
+    calls["counts"] = mb.expected_counts, model, theta
+    for name, (call, *arguments) in calls.items():
         start = time.process_time()
-        call()
+        call(*arguments)
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
         print(f"| {name} | {time.process_time() - start:.1f} | {memory:.2f} |", flush=True)
-    start = time.process_time()
-    mb.expected_counts(model, theta)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(f"| counts | {time.process_time() - start:.1f} | {memory:.2f} |", flush=True)
 
 
 def accuracy():
@@ -142,7 +151,10 @@ def estimate():
         start = time.process_time()
         found = mb.estimate(model, data, "exact", progress=False)
         seconds = time.process_time() - start
-        print(f"| {k}x{k} | {n} | {seconds:.2f} | {found.converged} | {found.iterations} | {found.residual:.0e} |", flush=True)
+        print(
+            f"| {k}x{k} | {n} | {seconds:.2f} | {found.converged} | {found.iterations} | {found.residual:.0e} |",
+            flush=True,
+        )
 
 
 def fit():
@@ -153,10 +165,9 @@ def fit():
         found = PlanarRecursion(draw(model))
         parts = np.zeros(model.n_nodes), np.random.default_rng(k).normal(size=model.n_edges)
         rows.append([1.0, found.size.n_vertices, found.size.n_products])
-        times["log_z"].append(least(lambda: found.log_z(*parts)))
-        times["moments"].append(least(lambda: found.moments(*parts)))
-        state = kernel_state(np.random.SeedSequence(1))
-        times["sample"].append(least(lambda: found.sample(*parts, 1, state)))
+        times["log_z"].append(least(found.log_z, *parts))
+        times["moments"].append(least(found.moments, *parts))
+        times["sample"].append(least(found.sample, *parts, 1, kernel_state(np.random.SeedSequence(1))))
     from scipy.optimize import nnls
 
     for key, value in times.items():

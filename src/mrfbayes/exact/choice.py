@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
 from mrfbayes.exact import memory
 from mrfbayes.exact.contract import Recursion
 from mrfbayes.exact.cost import predicted_seconds
 from mrfbayes.exact.memory import WORKS, TooLarge
 from mrfbayes.exact.planar import PlanarRecursion, PlanarSize
-from mrfbayes.exact.planar_drawing import draw
+from mrfbayes.exact.planar_drawing import draw, fielded_nodes
 from mrfbayes.exact.recursions import recursion
 from mrfbayes.model.field import Model
 
@@ -37,7 +35,7 @@ def planar(model: Model) -> PlanarRecursion | None:
 
 def planar_size(model: Model) -> PlanarSize | None:
     """What the planar recursion would take; for grids without making it. None where the field is not planar."""
-    if model.grid_shape is not None and _has_agreements_alone(model):
+    if model.grid_shape is not None and model.is_binary and not fielded_nodes(model).size:
         return PlanarSize.of_grid(*model.grid_shape)
     found = planar(model)
     return None if found is None else found.size
@@ -83,12 +81,6 @@ def covariance_by_columns(model: Model) -> PlanarRecursion | None:
     if 24 * p * p > memory.memory_limit():
         raise TooLarge("series", size.width, 24 * p * p)
     return planar(model)
-
-
-def _has_agreements_alone(model: Model) -> bool:
-    """Whether the model is binary and no factor tells 0 from 1."""
-    tables = [group.table for group in model.groups]
-    return model.is_binary and all(table.ndim == 2 and np.array_equal(table, table[::-1, ::-1]) for table in tables)
 
 
 def _tables(model: Model, work: str) -> Recursion | None:

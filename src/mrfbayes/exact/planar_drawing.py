@@ -13,7 +13,6 @@ import numpy as np
 
 from mrfbayes.model.field import Model
 
-
 MOST_DRAWN = 300_000  # edges up to which a drawing is looked for: about a minute
 
 
@@ -42,12 +41,20 @@ class Drawing:
     y: np.ndarray
 
 
+def fielded_nodes(model: Model) -> np.ndarray:
+    """The nodes of a binary field whose 0 and 1 some factor tells apart."""
+    is_fielded = np.zeros(model.n_nodes, dtype=bool)
+    for group in model.groups:
+        if not np.array_equal(group.table, np.flip(group.table)):
+            is_fielded[group.scope] = True
+    return np.flatnonzero(is_fielded)
+
+
 def draw(model: Model) -> Drawing | None:
     """The drawing of a binary field; None where it is not planar with its node factors."""
     if not model.is_binary:
         return None
-    row = model.lowering.forward.row
-    fielded = np.unique(row[row < model.n_nodes])
+    fielded = fielded_nodes(model)
     if model.grid_shape is not None and not fielded.size:
         rows, columns = model.grid_shape
         x, y = np.tile(np.arange(columns, dtype=float), rows), np.repeat(np.arange(rows, dtype=float), columns)
