@@ -1,0 +1,164 @@
+"""The field, the data and the priors as the compiled moves take them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mrfbayes.errors import InputError
+from mrfbayes.model.field import Model
+from mrfbayes.priors import Beta, Cauchy, Distribution, Logistic, Normal, Prior, Uniform, parse
+from mrfbayes.structure.blocks import Blocks
+from mrfbayes.structure.factors import EdgeFactors, is_saturated
+from mrfbayes.structure.graph_priors import GraphPrior
+
+if TYPE_CHECKING:
+    from mrfbayes.kernels.structure.moves import MoveView
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """How the groups' log-odds are made of coordinates, and the priors of those.
+
+    Attributes
+    ----------
+    rate : (G, C) log-odds of group g are the sum over c of rate[g, c] times coordinate c
+    slabs : per coordinate the prior of an edge that is there
+    nodes : per coordinate the prior of the node factors
+    has_spike : per coordinate whether an edge may be absent in it
+    """
+
+    rate: np.ndarray
+    slabs: tuple[Distribution, ...]
+    nodes: tuple[Prior, ...]
+    has_spike: tuple[bool, ...]
+
+
+def slab_distribution(given: Any, argument: str = "slab") -> Distribution:
+    """The distribution of an edge's log-odds that ``given`` names."""
+    if isinstance(given, str):
+        given = parse(given)
+    if not isinstance(given, (Uniform, Beta, Normal, Cauchy, Logistic)):
+        raise InputError(
+            f"{argument} = {given!r}: give the distribution of one log-odds, such as 'normal(0, 1)', 'cauchy(0, 2.5)', "
+            "'logistic(0, 1)' or 'beta(2, 2)' (of theta)."
+        )
+    given.encode(2)
+    return given
+
+
+def log_constant(slab: Distribution) -> float:
+    """Log of what makes the slab's density integrate to one."""
+    if isinstance(slab, Normal):
+        return -math.log(slab.scale * math.sqrt(2 * math.pi))
+    if isinstance(slab, Cauchy):
+        return -math.log(slab.scale * math.pi)
+    if isinstance(slab, Logistic):
+        return -math.log(slab.scale)
+    if isinstance(slab, Beta):
+        return math.lgamma(slab.a + slab.b) - math.lgamma(slab.a) - math.lgamma(slab.b)
+    return 0.0
+
+
+def node_prior(model: Model, given: Any) -> Prior:
+    """The prior of the node factors; ``given`` is a mapping without edges, or one distribution for all nodes."""
+    if given is None:
+        given = {}
+    if isinstance(given, (str, Uniform, Beta, Normal, Cauchy, Logistic)):
+        given = {"nodes": given}
+    if isinstance(given, dict):
+        on_edges = [key for key in given if key == "edges" or key in model.blocks[: model.n_edges]]
+        if on_edges:
+            raise InputError(
+                f"prior has an entry for {on_edges[0]!r}: the prior of an edge that is there is slab=, and how likely it "
+                "is to be there edges=; prior= is that of the node factors, as in {'nodes': 'normal(0, 1)'}."
+            )
+    prior = Prior(model, given)
+    if prior.custom is not None:
+        raise InputError("prior is a function: a search over graphs takes named priors, such as {'nodes': 'uniform'}.")
+    return prior
+
+
+def make_moves(
+    factors: EdgeFactors,
+    counts: np.ndarray,
+    n: np.ndarray,
+    coordinates: Coordinates,
+    graphs: GraphPrior,
+    blocks: Blocks,
+) -> MoveView:
+    """Everything that the compiled moves need; ``counts`` (G, p) and ``n`` (G,) are those of each group of data."""
+    from mrfbayes.kernels.structure.moves import MoveView
+
+    model = factors.model
+    order, shape = np.array(blocks.order, dtype=np.int64), blocks.edge_shape
+    frequency = factors.frequencies(counts.sum(axis=0), float(n.sum()))
+    centred = np.array(counts, dtype=float)
+    numbers: list[np.ndarray] = []
+    edge_index = np.zeros((model.n_edges, 9), dtype=np.int64)
+    for edge, (u, v) in enumerate(order.tolist()):
+        table = factors.edges[edge] if model.edges[edge, 0] == u else factors.edges[edge].T
+        step, shifts = table.copy(), []
+        means = (table @ frequency[v], frequency[u] @ table)  # of the statistic, given the state of either end
+        for which, node in enumerate((u, v)):
+            rows, first = factors.nodes[node], int(factors.first[node])
+            shifts.append(np.zeros(len(rows)))
+            if is_saturated(rows):
+                by_state = means[which] - means[which][rows.sum(axis=0) == 0]
+                shifts[-1] = rows @ by_state
+                step = step - (by_state[:, None] if which == 0 else by_state[None, :])
+                centred[:, edge] -= counts[:, first : first + len(rows)] @ shifts[-1]
+        starts = _append(numbers, [step.ravel(), table.ravel(), *shifts])
+        edge_index[edge] = [u, v, *starts, *shape[edge]]
+    node_index = np.zeros((model.n_nodes, 6), dtype=np.int64)
+    for node, rows in enumerate(factors.nodes):
+        (start,) = _append(numbers, [rows.ravel()])
+        node_index[node] = [model.states[node], factors.first[node], len(rows), start, *blocks.node_shape[node]]
+    return MoveView(
+        n=np.array(n, dtype=float),
+        rate=np.ascontiguousarray(coordinates.rate, dtype=float),
+        count=np.ascontiguousarray(coordinates.rate.T @ centred),
+        raw_count=np.array(counts, dtype=float),
+        edge=edge_index,
+        node=node_index,
+        number=np.concatenate(numbers),
+        slab=_slabs(coordinates, model.n_edges),
+        node_prior=_node_priors(coordinates, factors),
+        has_spike=np.array(coordinates.has_spike, dtype=np.int64),
+        log_prior_odds=np.array(graphs.log_odds),
+        edge_counts=np.array(graphs.counts, dtype=float),
+    )
+
+
+def _append(numbers: list[np.ndarray], parts: list[np.ndarray]) -> list[int]:
+    """Append the parts, and say where each starts."""
+    start = sum(part.size for part in numbers)
+    starts = []
+    for part in parts:
+        starts.append(start)
+        numbers.append(np.asarray(part, dtype=float))
+        start += part.size
+    return starts
+
+
+def _slabs(coordinates: Coordinates, n_edges: int) -> np.ndarray:
+    rows = []
+    for slab in coordinates.slabs:
+        kind, values = slab.encode(2)
+        rows.append([float(kind), *values, log_constant(slab)])
+    return np.repeat(np.array(rows)[:, None, :], n_edges, axis=1)
+
+
+def _node_priors(coordinates: Coordinates, factors: EdgeFactors) -> np.ndarray:
+    wide = max(2, int(factors.size.max(initial=0)) + 1)
+    found = np.zeros((len(coordinates.nodes), len(factors.nodes), 1 + wide))
+    for c, prior in enumerate(coordinates.nodes):
+        for node in np.flatnonzero(factors.size):
+            block = factors.model.chart.block_of[factors.first[node]]
+            values = prior.values[block, :wide]
+            found[c, node, 0] = prior.kind[block]
+            found[c, node, 1 : 1 + values.size] = values
+    return found
