@@ -27,6 +27,8 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal t
     from mrfbayes.predictive import predictive_check
     from mrfbayes.sampling import sample
     from mrfbayes.simulate import simulate
+    from mrfbayes.structure.select import select
+    from mrfbayes.structure.selection import Selection
 
 _PLACES = {
     "grid": "model.build",
@@ -48,6 +50,8 @@ _PLACES = {
     "evidence": "evidence",
     "load": "posterior",
     "predictive_check": "predictive",
+    "select": "structure.select",
+    "Selection": "structure.selection",
     "InputError": "errors",
     "CostError": "errors",
     "MRFWarning": "errors",
@@ -64,6 +68,7 @@ __all__ = [
     "Model",
     "Posterior",
     "SamplingError",
+    "Selection",
     "Statistics",
     "__version__",
     "compare",
@@ -83,6 +88,7 @@ __all__ = [
     "predictive_check",
     "priors",
     "sample",
+    "select",
     "simulate",
 ]
 

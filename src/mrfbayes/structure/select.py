@@ -1,0 +1,142 @@
+"""`mrfbayes.select`: the joint posterior of graph and parameters."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings as python_warnings
+from typing import Any
+
+import numpy as np
+
+from mrfbayes.data.counts import count
+from mrfbayes.errors import MRFWarning
+from mrfbayes.model.field import Model
+from mrfbayes.run.driver import ChainRun
+from mrfbayes.streams import Seed, seed_sequence
+from mrfbayes.structure.engines import choose_engine
+from mrfbayes.structure.factors import edge_factors
+from mrfbayes.structure.graph_priors import graph_prior
+from mrfbayes.structure.moves import Coordinates, make_moves, node_prior, slab_distribution
+from mrfbayes.structure.running import RunOptions, run_options, run_search, versions
+from mrfbayes.structure.search import SearchSummary, SearchTask, initial_states, summarise
+from mrfbayes.structure.selection import Selection
+
+DOUBTFUL_ERROR = 0.02  # Monte-Carlo error of an inclusion probability that a reader should know of
+
+
+def select(
+    model: Model,
+    x: Any,
+    *,
+    slab: Any = "normal(0, 1)",
+    edges: Any = "bernoulli(0.5)",
+    prior: Any = None,
+    engine: str | None = None,
+    steps: int | None = None,
+    warmup: int | None = None,
+    chains: int = 4,
+    thin: int | None = None,
+    rng: Seed | None = 0,
+    workers: int = 1,
+    progress: bool = True,
+    checkpoint: str | os.PathLike[str] | None = None,
+    seconds: float | None = None,
+) -> Selection:
+    """Which edges are there: the posterior over graphs and parameters together, from the true likelihood.
+
+    Every sweep draws presence and log-odds of each edge from their exact joint conditional, without a proposal, and then
+    the node factors, which are always there.
+
+    Parameters
+    ----------
+    model : the field with all edges that may be there, each with one parameter of its own: couplings "agreement",
+        "both-one" and "score", with or without fields
+    x : (n, d) data, a table, a path, or `Statistics`
+    slab : prior of an edge's log-odds if it is there: "normal(0, 1)", "cauchy(0, 2.5)", "logistic(0, 1)", ...
+    edges : prior over graphs: "bernoulli(0.5)", "beta-bernoulli(1, 1)", or one probability per edge
+    prior : prior of the node factors, as {"nodes": "normal(0, 1)"}; uniform on theta by default
+    engine : "states" (all configurations), "recursion" (strips and narrow grids), "particles"; by default the cheapest
+        that is exact, and particles where none is
+    steps : sweeps per chain after warm-up
+    warmup : sweeps before, not kept
+    chains : independent chains
+    thin : keep every ``thin``-th draw; probabilities and means use all sweeps
+    rng : seed; the same seed gives the same result for any number of workers
+    workers : processes over which the chains are spread
+    checkpoint : file from which a killed run goes on; a finished one is continued by asking for more steps
+    seconds : time budget; what is drawn by then is the result, marked partial
+    """
+    factors = edge_factors(model)
+    slabs, nodes, graphs = slab_distribution(slab), node_prior(model, prior), graph_prior(model, edges)
+    statistics = count(model, x)
+    rest = {"chains": chains, "workers": workers, "progress": progress, "checkpoint": checkpoint, "seconds": seconds}
+    options = run_options(model.n_parameters, steps, warmup, thin, **rest)
+    seed = seed_sequence(rng)
+    started = time.perf_counter()
+    coordinates = Coordinates(np.ones((1, 1)), (slabs,), (nodes,), (True,))
+    chosen, blocks = choose_engine(model, engine)
+    moves = make_moves(factors, statistics.counts[None], np.array([statistics.n]), coordinates, graphs, blocks)
+    task = SearchTask(((moves, chosen),), blocks.view(), options.warmup, options.thin)
+    states = initial_states(factors, statistics.counts, statistics.n, 1, 0, 1, options.chains, seed)
+    settings = {
+        "slab": str(slabs),
+        "edges": str(graphs),
+        "edge_probabilities": graphs.probability.tolist(),
+        "prior": str(nodes),
+        "engine": chosen.name,
+        "seed": [str(seed.entropy), list(seed.spawn_key)],
+        "chains": options.chains,
+        "warmup": options.warmup,
+        "thin": options.thin,
+    }
+    identity = {"model": model.fingerprint, "data": statistics.digest}
+    preparation = time.perf_counter() - started
+    run = run_search(task, states, options, identity, settings)
+    summary = summarise(run.states)
+    warnings = (*statistics.warnings, *_doubts(model, summary, run, options))
+    for text in _doubts(model, summary, run, options):
+        python_warnings.warn(text, MRFWarning, stacklevel=2)
+    return Selection(
+        model=model,
+        log_odds=run.draws,
+        log_likelihood=run.log_likelihood,
+        inclusion=summary.inclusion,
+        absence=summary.absence,
+        inclusion_error=summary.inclusion_error,
+        prior_inclusion=graphs.probability,
+        mean=summary.mean[0],
+        sd=summary.sd[0],
+        size_probability=summary.sizes,
+        target="approximate" if chosen.name == "particles" else "exact",
+        engine=chosen.name,
+        steps=summary.sweeps,
+        warmup=options.warmup,
+        thin=options.thin,
+        seconds={"preparation": preparation, "compilation": run.compile_seconds, "chains": run.chain_seconds},
+        settings=settings,
+        versions=versions(),
+        data_digest=statistics.digest,
+        n=statistics.n,
+        warnings=warnings,
+        partial=bool(run.stopped_by),
+    )
+
+
+def _doubts(model: Model, summary: SearchSummary, run: ChainRun, options: RunOptions) -> tuple[str, ...]:
+    """What the reader of the result has to know."""
+    found = []
+    if run.stopped_by:
+        found.append(
+            f"stopped by {run.stopped_by} after {summary.sweeps} of {options.steps} sweeps per chain: the result is partial."
+        )
+    if summary.sweeps == 0:
+        found.append("no sweep after warm-up was made: the probabilities are not defined.")
+        return tuple(found)
+    worst = int(np.nanargmax(summary.inclusion_error)) if np.isfinite(summary.inclusion_error).any() else -1
+    if worst >= 0 and summary.inclusion_error[worst] > DOUBTFUL_ERROR:
+        found.append(
+            f"the inclusion probability of {model.blocks[worst]} has a Monte-Carlo error of "
+            f"{summary.inclusion_error[worst]:.2f}: raise steps= (now {options.steps})."
+        )
+    return tuple(found)
