@@ -46,8 +46,8 @@ def all_configurations(states):
 def log_evidence(statistics, counts, n, slab, node, n_edges, rng, draws=1000, df=8):
     """Log evidence of the field with all the given statistics, its first ``n_edges`` being edges.
 
-    Also the sd of its estimate and importance-weighted means and mean squares of the log-odds. ``slab`` and ``node`` are
-    priors of the edges and of the rest. Draws are antithetic and come from a t distribution at the mode.
+    Also the sd of its estimate and importance-weighted means and mean squares of the log-odds. ``slab`` and ``node``
+    are priors of the edges and of the rest. Draws are antithetic and come from a t distribution at the mode.
     """
     p = statistics.shape[1]
 

@@ -6,7 +6,7 @@ import pytest
 from matplotlib import pyplot
 
 import mrfbayes as mb
-from mrfbayes.data.counts import Statistics
+from mrfbayes.data.statistics import Statistics
 from mrfbayes.plots.marginals import draw_density
 
 mpl.use("Agg")

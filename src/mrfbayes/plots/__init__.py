@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mrfbayes.lazy import make_lazy
+from mrfbayes.base.lazy import make_lazy
 
 if TYPE_CHECKING:
     from mrfbayes.plots.chains import chains, estimate_trace

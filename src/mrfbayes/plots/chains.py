@@ -11,8 +11,8 @@ from mrfbayes.plots.style import COLOURS, axes_or_new, escape
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from mrfbayes.estimate import Estimate
-    from mrfbayes.posterior import Posterior
+    from mrfbayes.estimation.estimate import Estimate
+    from mrfbayes.posterior.posterior import Posterior
 
 LONG = 200  # iterations, from where on the axis is logarithmic
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
 from mrfbayes.plots.style import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mrfbayes.compare import Comparison
+    from mrfbayes.posterior.compare import Comparison
 
 
 def comparison(result: Comparison) -> Figure:

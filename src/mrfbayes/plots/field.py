@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
 from mrfbayes.model.field import Model
 from mrfbayes.plots.style import axes_or_new, escape
 
@@ -104,7 +104,7 @@ def _places(model: Model) -> np.ndarray:
 def _edge_parts(model: Model, block_of: np.ndarray, values: np.ndarray) -> np.ndarray:
     """One of ``values`` (p,) for each edge: that of its first parameter."""
     out = np.zeros(model.n_edges)
-    from mrfbayes.model.lower import EdgeFinder
+    from mrfbayes.model.lowering import EdgeFinder
 
     find = EdgeFinder(model.edges, model.n_nodes)
     for group in model.groups:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mrfbayes.errors import InputError
-from mrfbayes.forms import form_gaps
-from mrfbayes.likelihood import InducedLikelihood
-from mrfbayes.marginals import CoinMarginal
+from mrfbayes.base.errors import InputError
+from mrfbayes.coins.coin import CoinMarginal
+from mrfbayes.coins.printed_vs_gbd import form_gaps
 from mrfbayes.plots.style import COLOURS, axes_or_new, escape
-from mrfbayes.posterior import Posterior
+from mrfbayes.posterior.likelihood import InducedLikelihood
+from mrfbayes.posterior.posterior import Posterior
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -128,7 +128,7 @@ def _reference(results: Sequence[Any], exact: bool | Posterior) -> Posterior | N
         raise InputError(f"exact = {exact!r}: give True, False or a posterior.")
     if not exact:
         return None
-    from mrfbayes.sampling import sample
+    from mrfbayes.posterior.sample import sample
 
     first = results[0]
     data = first.statistics if isinstance(first, InducedLikelihood) else getattr(first.problem, "statistics", None)

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from mrfbayes.errors import SamplingError
-from mrfbayes.progress import Progress
+from mrfbayes.base.errors import SamplingError
+from mrfbayes.base.progress import Progress
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import Chunk, State, Task, make_workers
 
@@ -184,6 +184,6 @@ def _check(task: Task, chunks: list[Chunk], explain: Callable[[int, State], str]
         if failure := task.failure(chunk.state):
             reason = f" {explain(number, chunk.state)}" if explain else ""
             raise SamplingError(
-                f"chain {number}, step {task.steps_done(chunk.state)}: {failure}.{reason} The draws before that step are "
-                "in the checkpoint, if one was asked for."
+                f"chain {number}, step {task.steps_done(chunk.state)}: {failure}.{reason} The draws before that "
+                "step are in the checkpoint, if one was asked for."
             )

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
 
 State = dict[str, np.ndarray]
 
@@ -32,7 +32,9 @@ class Chunk(NamedTuple):
 class Task(Protocol):
     """What advances a chain: everything about it that does not change, sent to each worker once."""
 
-    n_columns: int  # numbers in a draw
+    @property
+    def n_columns(self) -> int:
+        """Numbers in a draw."""
 
     def advance(self, state: State, n_steps: int) -> Chunk:
         """``n_steps`` more steps from ``state``, which is left as it was."""
@@ -71,7 +73,7 @@ class ChainTask:
 
     def advance(self, state: State, n_steps: int) -> Chunk:
         """``n_steps`` more steps from ``state``, which is left as it was."""
-        from mrfbayes.kernels import chain
+        from mrfbayes.kernels.run import chain
 
         state = {name: array.copy() for name, array in state.items()}
         view = self.view._replace(**{name: state[f"view.{name}"] for name in self.carried})
@@ -81,7 +83,7 @@ class ChainTask:
         kept = chain.KeptDraws(np.empty((rows, chain_state.theta.size)), np.empty(rows), first)
         run: Any = chain.run_ratio if self.is_ratio else chain.run_likelihood
         if self.is_independent:
-            from mrfbayes.kernels.independence import run_independent as run
+            from mrfbayes.kernels.run.independence import run_independent as run
         with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
             run(view, self.prior, self.settings, chain_state, kept, n_steps)
         count = int(chain_state.counters[chain.KEPT]) - first
@@ -89,13 +91,13 @@ class ChainTask:
 
     def steps_done(self, state: State) -> int:
         """Steps behind ``state``, warm-up included."""
-        from mrfbayes.kernels import chain
+        from mrfbayes.kernels.run import chain
 
         return int(state["counters"][chain.STEP])
 
     def check_start(self, number: int, state: State) -> None:
         """An `InputError` where chain ``number`` cannot start."""
-        from mrfbayes.kernels import chain
+        from mrfbayes.kernels.run import chain
 
         value = float(state["numbers"][chain.LOG_TARGET])
         if not math.isfinite(value):
@@ -106,13 +108,13 @@ class ChainTask:
 
     def failure(self, state: State) -> str:
         """Why the chain cannot go on; empty where it can."""
-        from mrfbayes.kernels import chain
+        from mrfbayes.kernels.run import chain
 
         return "" if state["counters"][chain.FAILED] == chain.FINE else "the acceptance ratio is not a number"
 
     def note(self, states: Sequence[State]) -> str:
         """How many proposals were accepted."""
-        from mrfbayes.kernels import chain
+        from mrfbayes.kernels.run import chain
 
         counters = np.stack([state["counters"] for state in states]).sum(axis=0)
         steps = int(counters[chain.STEP])

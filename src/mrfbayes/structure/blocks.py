@@ -13,7 +13,9 @@ from mrfbayes.model.field import Model
 if TYPE_CHECKING:
     from mrfbayes.kernels.structure.moves import BlockView
 
-GROUP_CELLS = 16  # configurations of a group of nodes: a block of two groups has a table that fits the first-level cache
+GROUP_CELLS = (
+    16  # configurations of a group of nodes: a block of two groups has a table that fits the first-level cache
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +82,7 @@ def _offsets(parts: Sequence[Sequence[int]]) -> np.ndarray:
 
 
 def node_groups(model: Model, limit: int = GROUP_CELLS) -> list[list[int]]:
-    """Runs of neighbouring nodes with at most ``limit`` configurations each, of about equal size; one if two suffice."""
+    """Runs of nodes with at most ``limit`` configurations each, of about equal size; one where two would do."""
     logs = np.log(model.states)
     if np.exp(logs.sum()) <= limit * limit * 1.001:
         return [list(range(model.n_nodes))]

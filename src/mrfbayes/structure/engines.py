@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from mrfbayes.errors import CostError, InputError
+from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.model.field import Model
 from mrfbayes.structure.blocks import Blocks, node_groups, pair_blocks
 
@@ -24,7 +24,9 @@ MOST_BYTES = 2**30  # of all backward messages
 class Engine(Protocol):
     """Runs sweeps over all blocks. Plain arrays only, so that it can be sent to a worker."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """As the user calls it."""
 
     def run(
         self,
@@ -71,8 +73,8 @@ def states_engine(model: Model) -> tuple[StatesEngine, Blocks]:
     """The engine on all configurations."""
     if n_configurations(model) > MOST_STATES * 1.001:
         raise CostError(
-            f"engine = 'states' needs a table of {n_configurations(model):.3g} configurations (limit {MOST_STATES}): use "
-            "engine='particles', or 'recursion' where the graph is a strip or a narrow grid."
+            f"engine = 'states' needs a table of {n_configurations(model):.3g} configurations (limit {MOST_STATES}): "
+            "use engine='particles', or 'recursion' where the graph is a strip or a narrow grid."
         )
     blocks, groups, pairs = pair_blocks(model)
     sizes = np.array([int(np.prod(model.states[group])) for group in groups], dtype=np.int64)
@@ -127,7 +129,8 @@ def _frontiers(model: Model, order: list[int]) -> list[list[int]]:
     last = place.copy()  # when the last neighbour of each node enters
     for u, v in model.edges.tolist():
         last[u], last[v] = max(last[u], place[v]), max(last[v], place[u])
-    found, current = [], [int(node) for node in ()]
+    found: list[list[int]] = []
+    current: list[int] = []
     for step, node in enumerate(order):
         found.append(current)
         current = [i for i in [node, *current] if last[i] > step]
@@ -154,7 +157,8 @@ def _best_order(model: Model) -> tuple[list[int], float, float]:
     best: tuple[list[int], float, float] | None = None
     logs = np.log2(model.states)
     for order in _orders(model):
-        sizes = [float(2 ** (logs[frontier].sum() + logs[node])) for node, frontier in zip(order, _frontiers(model, order))]
+        pairs = zip(order, _frontiers(model, order), strict=True)
+        sizes = [float(2 ** (logs[frontier].sum() + logs[node])) for node, frontier in pairs]
         if best is None or sum(sizes) < best[1]:
             best = order, sum(sizes), max(sizes)
     assert best is not None
@@ -166,8 +170,8 @@ def recursion_engine(model: Model) -> tuple[RecursionEngine, Blocks]:
     order, total, largest = _best_order(model)
     if largest > MOST_FRONTIER * 1.001 or 8 * total > MOST_BYTES:
         raise CostError(
-            f"engine = 'recursion' needs tables of {largest:.3g} configurations (limit {MOST_FRONTIER}): the graph is too "
-            "wide; use engine='particles', or 'states' for a few nodes."
+            f"engine = 'recursion' needs tables of {largest:.3g} configurations (limit {MOST_FRONTIER}): the graph is "
+            "too wide; use engine='particles', or 'states' for a few nodes."
         )
     frontiers = _frontiers(model, order)
     states = model.states

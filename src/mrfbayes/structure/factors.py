@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
 from mrfbayes.model.field import Model
 
 
@@ -52,7 +52,7 @@ class EdgeFactors:
 
 
 def is_saturated(rows: np.ndarray) -> bool:
-    """Whether a node's factor has a parameter for every state but one, so that any function of it can be moved there."""
+    """Whether a node's factor has a parameter for every state but one: it can take over any function of the node."""
     if not len(rows):
         return False
     return bool(len(rows) == rows.shape[1] - 1 and ((rows == 0) | (rows == 1)).all() and (rows.sum(axis=1) == 1).all())
@@ -88,8 +88,8 @@ def edge_factors(model: Model) -> EdgeFactors:
                 continue
             if group.sides != 2:
                 raise InputError(
-                    f"model: edge {name!r} is a die with {group.sides - 1} free parameters, and an edge is in or out by "
-                    "one: use coupling='agreement', 'both-one' or 'score'."
+                    f"model: edge {name!r} is a die with {group.sides - 1} free parameters, and an edge is in or out "
+                    "by one: use coupling='agreement', 'both-one' or 'score'."
                 )
             is_forward = tuple(scope) in position
             edge = position[tuple(scope) if is_forward else (scope[1], scope[0])]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
 from mrfbayes.model.field import Model
 
 _CHOICES = "'bernoulli(0.5)', 'beta-bernoulli(1, 1)', or one probability per edge (a sequence, or a mapping by name)"

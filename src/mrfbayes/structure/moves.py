@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Beta, Cauchy, Distribution, Logistic, Normal, Prior, Uniform, parse
 from mrfbayes.structure.blocks import Blocks
@@ -73,8 +73,8 @@ def node_prior(model: Model, given: Any) -> Prior:
         on_edges = [key for key in given if key == "edges" or key in model.blocks[: model.n_edges]]
         if on_edges:
             raise InputError(
-                f"prior has an entry for {on_edges[0]!r}: the prior of an edge that is there is slab=, and how likely it "
-                "is to be there edges=; prior= is that of the node factors, as in {'nodes': 'normal(0, 1)'}."
+                f"prior has an entry for {on_edges[0]!r}: the prior of an edge that is there is slab=, and how likely "
+                "it is to be there edges=; prior= is that of the node factors, as in {'nodes': 'normal(0, 1)'}."
             )
     prior = Prior(model, given)
     if prior.custom is not None:
@@ -120,7 +120,7 @@ def make_moves(
     return MoveView(
         n=np.array(n, dtype=float),
         rate=np.ascontiguousarray(coordinates.rate, dtype=float),
-        count=np.ascontiguousarray(coordinates.rate.T @ centred),
+        total=np.ascontiguousarray(coordinates.rate.T @ centred),
         raw_count=np.array(counts, dtype=float),
         edge=edge_index,
         node=node_index,

@@ -13,8 +13,8 @@ from importlib.metadata import version
 from typing import Any
 
 from mrfbayes import __version__
-from mrfbayes.checks import whole
-from mrfbayes.errors import CostError, InputError
+from mrfbayes.base.checks import whole
+from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.run.driver import ChainRun, run_chains
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import State
@@ -52,8 +52,8 @@ def run_options(n_columns: int, steps: int | None, warmup: int | None, thin: int
     kept = chains * (steps // thin) * n_columns * 8
     if kept > MAX_DRAW_BYTES:
         raise CostError(
-            f"{chains} chains of {steps // thin} draws of {n_columns} parameters need {kept / 2**30:.1f} GiB: raise thin= "
-            f"to at least {math.ceil(thin * kept / MAX_DRAW_BYTES)}; probabilities, means and sds use all sweeps anyway."
+            f"{chains} chains of {steps // thin} draws of {n_columns} parameters need {kept / 2**30:.1f} GiB: raise "
+            f"thin= to at least {math.ceil(thin * kept / MAX_DRAW_BYTES)}; probabilities use all sweeps anyway."
         )
     workers = whole("workers", rest["workers"], 1)
     return RunOptions(steps, warmup, chains, thin, workers, rest["progress"], rest["checkpoint"], seconds)

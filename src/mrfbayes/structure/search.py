@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.base.random_streams import child, generator, kernel_state
 from mrfbayes.run.workers import Chunk, State
-from mrfbayes.streams import child, generator, kernel_state
 from mrfbayes.structure.engines import Engine
 from mrfbayes.structure.factors import EdgeFactors
 
@@ -31,7 +31,7 @@ class SearchTask:
     @property
     def n_columns(self) -> int:
         """Numbers in a draw: all coordinates of all parameters."""
-        return int(self.parts[0][0].count.size)
+        return int(self.parts[0][0].total.size)
 
     def advance(self, state: State, n_steps: int) -> Chunk:
         """``n_steps`` more sweeps from ``state``, which is left as it was."""
@@ -88,7 +88,7 @@ def initial_states(
             first = factors.first[node]
             weight = rows @ frequency[node]
             base[first : first + len(rows)] = np.log(weight) - np.log(frequency[node][last].sum())
-    states = []
+    states: list[State] = []
     for number in range(chains):
         own = child(seed, "chain", number)
         rng = generator(own, "start")

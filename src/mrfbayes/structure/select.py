@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from mrfbayes.data.counts import count
-from mrfbayes.errors import MRFWarning
+from mrfbayes.base.errors import MRFWarning
+from mrfbayes.base.random_streams import Seed, seed_sequence
+from mrfbayes.data.statistics import count
 from mrfbayes.model.field import Model
 from mrfbayes.run.driver import ChainRun
-from mrfbayes.streams import Seed, seed_sequence
 from mrfbayes.structure.engines import choose_engine
 from mrfbayes.structure.factors import edge_factors
 from mrfbayes.structure.graph_priors import graph_prior
@@ -45,8 +45,8 @@ def select(
 ) -> Selection:
     """Which edges are there: the posterior over graphs and parameters together, from the true likelihood.
 
-    Every sweep draws presence and log-odds of each edge from their exact joint conditional, without a proposal, and then
-    the node factors, which are always there.
+    Every sweep draws presence and log-odds of each edge from their exact joint conditional, without a proposal, and
+    then the node factors, which are always there.
 
     Parameters
     ----------
@@ -128,7 +128,8 @@ def _doubts(model: Model, summary: SearchSummary, run: ChainRun, options: RunOpt
     found = []
     if run.stopped_by:
         found.append(
-            f"stopped by {run.stopped_by} after {summary.sweeps} of {options.steps} sweeps per chain: the result is partial."
+            f"stopped by {run.stopped_by} after {summary.sweeps} of {options.steps} sweeps per chain: the result is "
+            "partial."
         )
     if summary.sweeps == 0:
         found.append("no sweep after warm-up was made: the probabilities are not defined.")

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mrfbayes.edges import verdicts
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
 from mrfbayes.model.field import Model
 from mrfbayes.model.scales import scaled
+from mrfbayes.posterior.bayes_factors import verdicts
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -89,11 +88,11 @@ class Selection:
     def edges(self, scale: str = "log-odds") -> pd.DataFrame:
         """A row per edge, in the order of ``model.parameters``.
 
-        Columns: ``inclusion``, the posterior probability that the edge is there, and ``inclusion_error``, its Monte-Carlo
-        standard error; ``log_bf10``, the natural log of the Bayes factor (posterior odds over marginal prior odds, so
-        averaged over the rest of the graph); ``verdict`` at Bayes factors of 10 and 1/10, and ``fragile`` where two errors
-        could change it; ``mean``, ``sd``, ``q5``, ``q95`` of the edge's strength over all graphs, absence counted as no
-        interaction.
+        Columns: ``inclusion``, the posterior probability that the edge is there, and ``inclusion_error``, its
+        Monte-Carlo standard error; ``log_bf10``, the natural log of the Bayes factor (posterior odds over marginal
+        prior odds, so averaged over the rest of the graph); ``verdict`` at Bayes factors of 10 and 1/10, and
+        ``fragile`` where two errors could change it; ``mean``, ``sd``, ``q5``, ``q95`` of the edge's strength over all
+        graphs, absence counted as no interaction.
 
         Parameters
         ----------
@@ -181,12 +180,6 @@ class Selection:
                     weight=float(self.mean[edge]),
                 )
         return graph
-
-    def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
-        """Write everything to one netCDF file; `mrfbayes.load` brings it back."""
-        from mrfbayes.structure.stored import save
-
-        save(self, path, overwrite)
 
     def __repr__(self) -> str:
         chains, draws, _ = self.log_odds.shape

@@ -1,9 +1,9 @@
 """The engine for strips and narrow grids: one backward pass, then a forward pass in which everything is updated.
 
-Nodes enter one after the other. The frontier is what has entered and still has neighbours to come; its table is all that
-has to be known of the past, and a backward message says all that has to be known of the future. When a node enters, the
-product of both is the joint probability of the new node and the frontier, on which the node and its edges to the past
-are updated. What they change is part of the past from then on, so the backward messages stay right.
+Nodes enter one after the other. The frontier is what has entered and still has neighbours to come; its table is all
+that has to be known of the past, and a backward message says all that has to be known of the future. When a node
+enters, the product of both is the joint probability of the new node and the frontier, on which the node and its edges
+to the past are updated. What they change is part of the past from then on, so the backward messages stay right.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.kernels.borrowed import borrow
-from mrfbayes.kernels.fastmath import exp, log
-from mrfbayes.kernels.jit import kernel
+from mrfbayes.kernels.base.borrowed import borrow
+from mrfbayes.kernels.base.fastmath import exp, log
+from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.structure.moves import (
     AFTER,
     BEFORE,

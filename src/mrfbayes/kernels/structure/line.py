@@ -1,14 +1,14 @@
 r"""The exact conditional of the field along a line in its log-odds, without a proposal.
 
-A move by x along a line multiplies the weight of cell k by :math:`e^{c\,x\,u_k}`, so all that it changes in log Z is known
-from the present probabilities T of the cells alone. With several groups of data there is one T per group, and the line
-moves group g at the rate c_g:
+A move by x along a line multiplies the weight of cell k by :math:`e^{c\,x\,u_k}`, so all that it changes in log Z is
+known from the present probabilities T of the cells alone. With several groups of data there is one T per group, and the
+line moves group g at the rate c_g:
 
 .. math:: \ell(x) = x \sum_g c_g S_g - \sum_g n_g \log \sum_k T_{gk} e^{c_g x u_k} + \log \pi(x)
 
-The integral of :math:`e^\ell` is a sum over x = centre + sd sinh(t), t = (k + U) h for all whole k. The trapezoidal rule
-converges geometrically in 1/h here, so the sum does not depend on U to about 1e-7; and with U uniform, a point of the
-grid drawn by its weight is a draw from the density itself, not from a discrete approximation.
+The integral of :math:`e^\ell` is a sum over x = centre + sd sinh(t), t = (k + U) h for all whole k. The trapezoidal
+rule converges geometrically in 1/h here, so the sum does not depend on U to about 1e-7; and with U uniform, a point of
+the grid drawn by its weight is a draw from the density itself, not from a discrete approximation.
 
 Loops over the points are innermost and without branches, so that they become SIMD code.
 """
@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.kernels.fastmath import exp, log, log1p_exp
-from mrfbayes.kernels.jit import kernel
-from mrfbayes.kernels.prior import CAUCHY, NORMAL
-from mrfbayes.kernels.random import uniform
+from mrfbayes.kernels.base.fastmath import exp, log, log1p_exp
+from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.random import uniform
+from mrfbayes.kernels.priors import CAUCHY, NORMAL
 
 SPACING = 0.3  # h: the error of the rule for a normal density is about exp(-4.9 / h) = 7e-8
 MIDDLE = 20  # points of the grid that are always used: three times the spacing of the rule short of 10 sds
@@ -48,9 +48,13 @@ class LineView(NamedTuple):
     weight: np.ndarray  # (G, K) probabilities T of the cells
     step: np.ndarray  # (2, K) u, and what the cells are multiplied by in the end
     rate: np.ndarray  # (2, G) c, and the numbers of observations
-    term: np.ndarray  # (3, 2 + 3 R) log priors along the line: of its own parameter, and of two blocks that move with it
+    term: (
+        np.ndarray
+    )  # (3, 2 + 3 R) log priors along the line: of its own parameter, and of two blocks that move with it
     grid: np.ndarray  # (4, MOST_POINTS) points, heights, Jacobian, scratch
-    result: np.ndarray  # (6,) P(present), its log-odds, mean and mean square if present, chosen move, centre of the grid
+    result: (
+        np.ndarray
+    )  # (6,) P(present), its log-odds, mean and mean square if present, chosen move, centre of the grid
 
 
 def line_view(n_groups: int, n_cells: int, most_sides: int) -> LineView:
@@ -138,7 +142,7 @@ def _add_log_growth(weight, step, n_cells, rate, n, x, out, mass):
 
 @kernel
 def _coin_slopes(kind, a, b, x):
-    """Derivative of a coin's log density, and a curvature > 0: for Cauchy that of the parabola that touches it below."""
+    """Derivative of a coin's log density, and a curvature > 0: for Cauchy that of the parabola that touches it."""
     if kind < NORMAL:
         p = 1.0 / (1.0 + exp(-x))
         return a - (a + b) * p, (a + b) * p * (1.0 - p)

@@ -1,10 +1,12 @@
 """Gibbs moves of edges and node factors on the joint table of a few nodes, the same for all engines.
 
 An engine hands over the present probabilities of all configurations of a block of nodes, one table per group of data.
-Every edge and node that belongs to the block is then updated from its exact conditional (`line`), and the table follows.
+Every edge and node that belongs to the block is then updated from its exact conditional (`line`), and the table
+follows.
 
 A move of an edge is centred: the factors of its two nodes move against it, so that their log-odds at the mean of the
-other node stay what they are. This is a shear of the parameters, which preserves volume, so any fixed centring is right.
+other node stay what they are. This is a shear of the parameters, which preserves volume, so any fixed centring is
+right.
 
 The log-odds are w = sum over coordinates c of rate[g, c] * w[c] in group g. A single data set has one group and one
 coordinate with rate 1. In a comparison of groups coordinate 0 is the baseline and the others are contrasts.
@@ -17,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.kernels.fastmath import exp
-from mrfbayes.kernels.jit import kernel
+from mrfbayes.kernels.base.fastmath import exp
+from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.structure.line import (
     ABSENT,
     CENTRE,
@@ -52,10 +54,12 @@ class MoveView(NamedTuple):
 
     n: np.ndarray  # (G,) numbers of observations
     rate: np.ndarray  # (G, C) of each group along each coordinate
-    count: np.ndarray  # (C, p) sums over groups of rate * statistic; edges centred
+    total: np.ndarray  # (C, p) sums over groups of rate * statistic; edges centred
     raw_count: np.ndarray  # (G, p) sufficient statistics
     edge: np.ndarray  # (m, 9) its nodes; where its step, statistic and shifts start; how it lies in its block's table
-    node: np.ndarray  # (d, 6) states; first parameter and how many; where its statistics start; how it lies in its block
+    node: (
+        np.ndarray
+    )  # (d, 6) states; first parameter and how many; where its statistics start; how it lies in its block
     number: np.ndarray  # steps and statistics (cells in the order of the edge's nodes), and shifts, one after the other
     slab: np.ndarray  # (C, m, 4) kind, two parameters, log of the constant
     node_prior: np.ndarray  # (C, d, 1 + R) kind and parameters
@@ -240,11 +244,11 @@ def move_edge(view, state, line, tables, edge, keeps):
         here, result = state.w[c, edge], line.result
         log_prior_odds += view.slab[c, edge, 3]
         start = state.centre[c, edge] - here
-        is_there = draw_along(line, n_cells, view.count[c, edge], start, has_spike, log_prior_odds, state.random)
+        is_there = draw_along(line, n_cells, view.total[c, edge], start, has_spike, log_prior_odds, state.random)
         x = result[MOVE]
         state.centre[c, edge] = result[CENTRE]
         if x != 0.0:
-            state.numbers[LOG_LIKELIHOOD] += log_likelihood_gain(line, n_cells, view.count[c, edge], x)
+            state.numbers[LOG_LIKELIHOOD] += log_likelihood_gain(line, n_cells, view.total[c, edge], x)
             for which in range(2):
                 node = index[FIRST_NODE + which]
                 for k in range(view.node[node, SIZE_OF]):
@@ -286,7 +290,11 @@ def move_node(view, state, line, tables, node, keeps):
             _set_node_prior(line.term[1], view, state, c, node)
             for j in range(size):
                 line.term[1, VALUES + 2 * wide + j] = 1.0 if j == k else 0.0
-            start, count, result = state.centre[c, parameter] - state.w[c, parameter], view.count[c, parameter], line.result
+            start, count, result = (
+                state.centre[c, parameter] - state.w[c, parameter],
+                view.total[c, parameter],
+                line.result,
+            )
             draw_along(line, n_states, count, start, False, 0.0, state.random)
             x = result[MOVE]
             state.centre[c, parameter] = result[CENTRE]

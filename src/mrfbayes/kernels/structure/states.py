@@ -1,9 +1,10 @@
 """The engine on all configurations, for fields of up to about 20 binary nodes.
 
-The probabilities of all configurations are one table. Nodes come in groups of neighbouring digits, and a block is a pair of
-groups: the table is summed to the block once, all edges and nodes of the block are updated on that small table, and
-the ratio of the new to the old one is multiplied back. So the long loops run a few times per sweep, not once per edge.
-At the start of each sweep the table is made anew from the log-odds: nothing drifts, and a chain is its log-odds only.
+The probabilities of all configurations are one table. Nodes come in groups of neighbouring digits, and a block is a
+pair of groups: the table is summed to the block once, all edges and nodes of the block are updated on that small table,
+and the ratio of the new to the old one is multiplied back. So the long loops run a few times per sweep, not once per
+edge. At the start of each sweep the table is made anew from the log-odds: nothing drifts, and a chain is its log-odds
+only.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.kernels.borrowed import borrow
-from mrfbayes.kernels.fastmath import exp, log
-from mrfbayes.kernels.jit import kernel
+from mrfbayes.kernels.base.borrowed import borrow
+from mrfbayes.kernels.base.fastmath import exp, log
+from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.structure.moves import (
     AFTER,
     BEFORE,
