@@ -136,6 +136,6 @@ def graph_posterior(evidences, n_edges, graph_prior):
     p = np.exp(log_p - log_p.max())
     p /= p.sum()
     inclusion = p @ graphs
-    inclusion_error = np.sqrt(((graphs - inclusion) * (p * error)[:, None]) ** 2).sum(axis=0)
+    inclusion_error = np.sqrt((((graphs - inclusion) * (p * error)[:, None]) ** 2).sum(axis=0))
     average = p @ mean
     return p, inclusion, inclusion_error, average, np.sqrt(p @ square - average**2)

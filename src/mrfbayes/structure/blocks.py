@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,43 +42,32 @@ class Blocks:
         """Configurations of each block."""
         return [int(np.prod(self.model.states[list(nodes)])) for nodes in self.nodes]
 
-    @property
-    def edge_shape(self) -> np.ndarray:
-        """(m, 3) configurations of its block's nodes before, between and after the two nodes of each edge."""
-        shape = np.ones((self.model.n_edges, 3), dtype=np.int64)
-        order = self.order
-        for nodes, edges in zip(self.nodes, self.edges, strict=True):
-            radix = self.model.states[list(nodes)]
-            for edge in edges:
-                i, j = (nodes.index(end) for end in order[edge])
-                shape[edge] = [radix[:i].prod(), radix[i + 1 : j].prod(), radix[j + 1 :].prod()]
-        return shape
+    def place(self, block: int, *nodes: int) -> list[int]:
+        """Configurations of the block's nodes before, between and after one or two of them, in their order."""
+        radix = self.model.states[list(self.nodes[block])]
+        at = [self.nodes[block].index(node) for node in nodes]
+        between = radix[at[0] + 1 : at[-1]] if len(at) == 2 else radix[:0]
+        return [int(radix[: at[0]].prod()), int(between.prod()), int(radix[at[-1] + 1 :].prod())]
 
-    @property
-    def node_shape(self) -> np.ndarray:
-        """(d, 2) configurations of its block's nodes before and after each node."""
-        shape = np.ones((self.model.n_nodes, 2), dtype=np.int64)
-        for nodes, updated in zip(self.nodes, self.updated, strict=True):
-            radix = self.model.states[list(nodes)]
-            for node in updated:
-                i = nodes.index(node)
-                shape[node] = [radix[:i].prod(), radix[i + 1 :].prod()]
-        return shape
+    @cached_property
+    def home(self) -> tuple[np.ndarray, np.ndarray]:
+        """The blocks that update each edge and each node."""
+        edges, nodes = np.empty(self.model.n_edges, dtype=np.int64), np.empty(self.model.n_nodes, dtype=np.int64)
+        for block, (some, updated) in enumerate(zip(self.edges, self.updated, strict=True)):
+            edges[list(some)] = block
+            nodes[list(updated)] = block
+        return edges, nodes
 
-    def view(self) -> BlockView:
-        """What each block updates, as the kernels take it."""
+    def view(self, first: np.ndarray, size: np.ndarray) -> BlockView:
+        """The parameters that each block updates; ``first`` and ``size`` (d,) are those of the nodes."""
         from mrfbayes.kernels.structure.moves import BlockView
 
-        return BlockView(
-            _offsets(self.edges),
-            np.array([e for edges in self.edges for e in edges], dtype=np.int64),
-            _offsets(self.updated),
-            np.array([i for nodes in self.updated for i in nodes], dtype=np.int64),
-        )
-
-
-def _offsets(parts: Sequence[Sequence[int]]) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+        parameters = [
+            [*edges, *(int(first[node]) + k for node in nodes for k in range(int(size[node])))]
+            for edges, nodes in zip(self.edges, self.updated, strict=True)
+        ]
+        flat = np.array([j for some in parameters for j in some], dtype=np.int64)
+        return BlockView(np.concatenate([[0], np.cumsum([len(some) for some in parameters])]).astype(np.int64), flat)
 
 
 def node_groups(model: Model, limit: int = GROUP_CELLS) -> list[list[int]]:

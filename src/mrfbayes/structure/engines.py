@@ -19,6 +19,7 @@ ENGINES = ("states", "recursion", "particles")
 MOST_STATES = 2**20  # configurations of the whole field: 8 MB, and 20 ms per sweep
 MOST_FRONTIER = 2**17  # configurations of a frontier and the node that enters
 MOST_BYTES = 2**30  # of all backward messages
+RECURSION_PASSES = 8  # over each of its tables, in one sweep
 
 
 class Engine(Protocol):
@@ -92,15 +93,11 @@ class RecursionEngine:
     """Nodes one after the other: the sizes of the tables and which digits are summed out, for each."""
 
     size: np.ndarray
+    states: np.ndarray
     drop_offset: np.ndarray
     drop: np.ndarray
     back_offset: np.ndarray
     name: str = "recursion"
-
-    @property
-    def cost(self) -> float:
-        """Table cells that one sweep goes through, about."""
-        return float(8 * self.size.sum())
 
     def run(self, moves: MoveView, blocks: BlockView, line: LineView, state: SearchState, plan: Any, kept: Any) -> None:
         """See `Engine`."""
@@ -110,6 +107,7 @@ class RecursionEngine:
         most = int(self.size.max())
         view = FrontierView(
             self.size,
+            self.states,
             self.drop_offset,
             self.drop,
             self.back_offset,
@@ -194,6 +192,7 @@ def recursion_engine(model: Model) -> tuple[RecursionEngine, Blocks]:
     blocks = Blocks(nodes, tuple(map(tuple, edges)), tuple((node,) for node in order), model)
     engine = RecursionEngine(
         np.array(size, dtype=np.int64),
+        np.array(states[order], dtype=np.int64),
         np.array(drop_offset, dtype=np.int64),
         np.array(drops, dtype=np.int64).reshape(-1, 3),
         np.array(back, dtype=np.int64),
@@ -201,20 +200,21 @@ def recursion_engine(model: Model) -> tuple[RecursionEngine, Blocks]:
     return engine, blocks
 
 
-def choose_engine(model: Model, engine: str | None) -> tuple[Engine, Blocks]:
-    """The exact engine that was asked for, or the cheapest one."""
-    if engine is None:
-        _, total, largest = _best_order(model)
-        fits_recursion = largest <= MOST_FRONTIER and 8 * total <= MOST_BYTES
-        table = n_configurations(model)
-        groups = len(node_groups(model)) if table <= MOST_STATES else 0
-        states_cost = table * (1 + 3 * groups * (groups - 1) / 2) if table <= MOST_STATES else np.inf
-        if fits_recursion and 8 * total < states_cost:
-            engine = "recursion"
-        else:
-            engine = "states" if np.isfinite(states_cost) else "recursion" if fits_recursion else "particles"
-    if engine == "states":
-        return states_engine(model)
-    if engine == "recursion":
-        return recursion_engine(model)
-    raise InputError(f"engine = {engine!r}: choose one of {', '.join(map(repr, ENGINES))}.")
+def choose_engine(model: Model, engine: str | None) -> str:
+    """The engine that was asked for, or the cheapest exact one, or particles where there is none."""
+    if engine is not None:
+        if engine not in ENGINES:
+            raise InputError(f"engine = {engine!r}: choose one of {', '.join(map(repr, ENGINES))}.")
+        return engine
+    _, total, largest = _best_order(model)
+    fits_recursion = largest <= MOST_FRONTIER and 8 * total <= MOST_BYTES
+    if n_configurations(model) > MOST_STATES * 1.001:
+        return "recursion" if fits_recursion else "particles"
+    groups = len(node_groups(model))
+    states_cost = n_configurations(model) * (1 + 3 * groups * (groups - 1) / 2)
+    return "recursion" if fits_recursion and RECURSION_PASSES * total < states_cost else "states"
+
+
+def exact_engine(model: Model, name: str) -> tuple[Engine, Blocks]:
+    """The engine called "states" or "recursion"."""
+    return states_engine(model) if name == "states" else recursion_engine(model)

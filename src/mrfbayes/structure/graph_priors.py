@@ -54,8 +54,8 @@ class GraphPrior:
         return self.text
 
 
-def graph_prior(model: Model, given: Any) -> GraphPrior:
-    """The prior that ``edges=`` asks for."""
+def graph_prior(model: Model, given: Any, argument: str = "edges") -> GraphPrior:
+    """The prior that ``edges=`` (or another argument) asks for."""
     m = model.n_edges
     if isinstance(given, str):
         name, _, rest = given.strip().partition("(")
@@ -66,36 +66,36 @@ def graph_prior(model: Model, given: Any) -> GraphPrior:
             numbers = None
         name = name.strip().lower()
         if numbers is None or (name, len(numbers)) not in (("bernoulli", 1), ("beta-bernoulli", 2)):
-            raise InputError(f"edges = {given!r}: give {_CHOICES}.")
+            raise InputError(f"{argument} = {given!r}: give {_CHOICES}.")
         if name == "bernoulli":
-            return GraphPrior(_probabilities(model, [numbers[0]] * m), (0.0, 0.0), given)
+            return GraphPrior(_probabilities(model, [numbers[0]] * m, argument), (0.0, 0.0), given)
         a, b = numbers
         if not (a > 0 and b > 0 and math.isfinite(a) and math.isfinite(b)):
-            raise InputError(f"edges = {given!r}: both numbers of a beta distribution are positive.")
+            raise InputError(f"{argument} = {given!r}: both numbers of a beta distribution are positive.")
         return GraphPrior(np.full(m, a / (a + b)), (a, b), given)
     if isinstance(given, Mapping):
         unknown = [name for name in given if name not in model.blocks[:m]]
         lacking = [name for name in model.blocks[:m] if name not in given]
         if unknown or lacking:
             which = f"no edge is called {unknown[0]!r}" if unknown else f"edge {lacking[0]!r} has no probability"
-            raise InputError(f"edges: {which}; name every edge as in model.parameters.")
+            raise InputError(f"{argument}: {which}; name every edge as in model.parameters.")
         given = [given[name] for name in model.blocks[:m]]
     try:
         values = np.asarray(given, dtype=float)
     except (TypeError, ValueError):
-        raise InputError(f"edges = {given!r}: give {_CHOICES}.") from None
+        raise InputError(f"{argument} = {given!r}: give {_CHOICES}.") from None
     if values.shape != (m,):
-        raise InputError(f"edges has shape {values.shape}, the model has {m} edges: give {_CHOICES}.")
-    return GraphPrior(_probabilities(model, values), (0.0, 0.0), "probabilities per edge")
+        raise InputError(f"{argument} has shape {values.shape}, the model has {m} edges: give {_CHOICES}.")
+    return GraphPrior(_probabilities(model, values, argument), (0.0, 0.0), "probabilities per edge")
 
 
-def _probabilities(model: Model, values: Any) -> np.ndarray:
+def _probabilities(model: Model, values: Any, argument: str) -> np.ndarray:
     array = np.asarray(values, dtype=float)
     bad = np.flatnonzero(~((array > 0) & (array <= 1)))
     if bad.size:
         e = int(bad[0])
         raise InputError(
-            f"edges: {array[e]:g} for {model.blocks[e]!r} is not a prior probability in (0, 1]; leave an edge out of "
+            f"{argument}: {array[e]:g} for {model.blocks[e]!r} is not a prior probability in (0, 1]; leave an edge out of "
             "the model to rule it out, give 1 to have it in for certain."
         )
     return array

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from mrfbayes.kernels.structure.moves import MoveView
 
 
+NO_SLAB = -1.0  # as in mrfbayes.kernels.structure.line (tested)
+
+
 @dataclass(frozen=True, eq=False)
 class Coordinates:
     """How the groups' log-odds are made of coordinates, and the priors of those.
@@ -94,12 +97,12 @@ def make_moves(
     from mrfbayes.kernels.structure.moves import MoveView
 
     model = factors.model
-    order, shape = np.array(blocks.order, dtype=np.int64), blocks.edge_shape
     frequency = factors.frequencies(counts.sum(axis=0), float(n.sum()))
     centred = np.array(counts, dtype=float)
     numbers: list[np.ndarray] = []
-    edge_index = np.zeros((model.n_edges, 9), dtype=np.int64)
-    for edge, (u, v) in enumerate(order.tolist()):
+    index = np.zeros((model.n_parameters, 11), dtype=np.int64)
+    edge_home, node_home = blocks.home
+    for edge, (u, v) in enumerate(blocks.order):
         table = factors.edges[edge] if model.edges[edge, 0] == u else factors.edges[edge].T
         step, shifts = table.copy(), []
         means = (table @ frequency[v], frequency[u] @ table)  # of the statistic, given the state of either end
@@ -112,20 +115,21 @@ def make_moves(
                 step = step - (by_state[:, None] if which == 0 else by_state[None, :])
                 centred[:, edge] -= counts[:, first : first + len(rows)] @ shifts[-1]
         starts = _append(numbers, [step.ravel(), table.ravel(), *shifts])
-        edge_index[edge] = [u, v, *starts, *shape[edge]]
-    node_index = np.zeros((model.n_nodes, 6), dtype=np.int64)
+        index[edge] = [u, v, *table.shape, *blocks.place(int(edge_home[edge]), u, v), *starts]
     for node, rows in enumerate(factors.nodes):
-        (start,) = _append(numbers, [rows.ravel()])
-        node_index[node] = [model.states[node], factors.first[node], len(rows), start, *blocks.node_shape[node]]
+        place = blocks.place(int(node_home[node]), node)
+        for k, row in enumerate(rows):
+            (start, shift) = _append(numbers, [row, -np.eye(len(rows))[k]])
+            index[factors.first[node] + k] = [node, -1, row.size, 1, *place, start, start, shift, 0]
     return MoveView(
         n=np.array(n, dtype=float),
         rate=np.ascontiguousarray(coordinates.rate, dtype=float),
         total=np.ascontiguousarray(coordinates.rate.T @ centred),
         raw_count=np.array(counts, dtype=float),
-        edge=edge_index,
-        node=node_index,
+        layout=index,
+        node=np.stack([factors.first, factors.size], axis=1).astype(np.int64),
         number=np.concatenate(numbers),
-        slab=_slabs(coordinates, model.n_edges),
+        slab=_slabs(coordinates, model.n_edges, model.n_parameters),
         node_prior=_node_priors(coordinates, factors),
         has_spike=np.array(coordinates.has_spike, dtype=np.int64),
         log_prior_odds=np.array(graphs.log_odds),
@@ -144,12 +148,13 @@ def _append(numbers: list[np.ndarray], parts: list[np.ndarray]) -> list[int]:
     return starts
 
 
-def _slabs(coordinates: Coordinates, n_edges: int) -> np.ndarray:
-    rows = []
-    for slab in coordinates.slabs:
+def _slabs(coordinates: Coordinates, n_edges: int, n_parameters: int) -> np.ndarray:
+    found = np.zeros((len(coordinates.slabs), n_parameters, 4))
+    found[:, :, 0] = NO_SLAB
+    for c, slab in enumerate(coordinates.slabs):
         kind, values = slab.encode(2)
-        rows.append([float(kind), *values, log_constant(slab)])
-    return np.repeat(np.array(rows)[:, None, :], n_edges, axis=1)
+        found[c, :n_edges] = [float(kind), *values, log_constant(slab)]
+    return found
 
 
 def _node_priors(coordinates: Coordinates, factors: EdgeFactors) -> np.ndarray:

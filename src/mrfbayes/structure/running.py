@@ -7,23 +7,36 @@ import json
 import math
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from mrfbayes import __version__
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.data.statistics import Statistics
 from mrfbayes.run.driver import ChainRun, run_chains
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import State
-from mrfbayes.structure.search import SearchTask
+from mrfbayes.structure.anchors import Problem, weighted_parts
+from mrfbayes.structure.blocks import Blocks, pair_blocks
+from mrfbayes.structure.engines import Engine, exact_engine
+from mrfbayes.structure.factors import EdgeFactors
+from mrfbayes.structure.graph_priors import GraphPrior
+from mrfbayes.structure.moves import Coordinates
+from mrfbayes.structure.search import SearchSummary, SearchTask
+
+if TYPE_CHECKING:
+    from mrfbayes.kernels.structure.moves import MoveView
 
 SWEEPS = 4_000  # per chain by default
 KEPT_DRAWS = 2_000  # per chain, that thinning leaves by default
 MAX_DRAW_BYTES = 8 * 2**30
 DEFAULT_DRAW_BYTES = 2**28
+DOUBTFUL_ERROR = 0.02  # of an inclusion probability, that a reader should know of
 
 
 @dataclass(frozen=True)
@@ -57,6 +70,65 @@ def run_options(n_columns: int, steps: int | None, warmup: int | None, thin: int
         )
     workers = whole("workers", rest["workers"], 1)
     return RunOptions(steps, warmup, chains, thin, workers, rest["progress"], rest["checkpoint"], seconds)
+
+
+def search_parts(
+    factors: EdgeFactors,
+    data: Sequence[Statistics],
+    coordinates: Coordinates,
+    graphs: GraphPrior,
+    engine: str,
+    particles: int,
+    seed: np.random.SeedSequence,
+    progress: bool,
+) -> tuple[tuple[tuple[MoveView, Engine], ...], Blocks, dict[str, Any]]:
+    """The moves and the engine, once or for each of two sets of samples; the blocks; and what to say of it."""
+    if engine != "particles":
+        made, blocks = exact_engine(factors.model, engine)
+        problem = Problem(factors, data, coordinates, graphs, blocks)
+        return ((problem.moves(problem.counts), made),), blocks, {}
+    blocks = pair_blocks(factors.model)[0]
+    problem = Problem(factors, data, coordinates, graphs, blocks)
+    n_particles = whole("particles", particles, 100)
+    parts, anchor = weighted_parts(problem, n_particles, seed, progress)
+    return parts, blocks, {"particles": n_particles, "anchor": anchor.tolist()}
+
+
+def between_sets(states: Sequence[State], summary: SearchSummary) -> dict[str, float]:
+    """By how much the inclusion probabilities of the chains on either set of samples differ, on average and at most."""
+    part = np.array([int(state["part"][0]) for state in states])
+    if np.unique(part).size < 2:
+        return {}
+    first, second = (summary.chain_inclusion[part == k].mean(axis=0) for k in (0, 1))
+    gap = np.abs(first - second)
+    return {"set_difference_mean": float(gap.mean()), "set_difference_max": float(gap.max())}
+
+
+def run_doubts(
+    names: Sequence[str], summary: SearchSummary, run: ChainRun, options: RunOptions, details: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """What the reader of the result has to know."""
+    found = []
+    if run.stopped_by:
+        found.append(
+            f"stopped by {run.stopped_by} after {summary.sweeps} of {options.steps} sweeps per chain: the result is "
+            "partial."
+        )
+    if summary.sweeps == 0:
+        return (*found, "no sweep after warm-up was made: the probabilities are not defined.")
+    errors = np.nan_to_num(summary.inclusion_error)
+    worst = int(errors.argmax())
+    if errors[worst] > DOUBTFUL_ERROR:
+        found.append(
+            f"the inclusion probability of {names[worst]} has a Monte-Carlo error of {errors[worst]:.2f}: raise steps= "
+            f"(now {options.steps})."
+        )
+    if details.get("set_difference_mean", 0.0) > DOUBTFUL_ERROR:
+        found.append(
+            f"the two sets of samples differ by {details['set_difference_mean']:.3f} in inclusion probability on "
+            "average: raise particles=."
+        )
+    return tuple(found)
 
 
 def run_search(

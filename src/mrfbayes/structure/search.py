@@ -12,6 +12,7 @@ from mrfbayes.base.random_streams import child, generator, kernel_state
 from mrfbayes.run.workers import Chunk, State
 from mrfbayes.structure.engines import Engine
 from mrfbayes.structure.factors import EdgeFactors
+from mrfbayes.structure.moves import Coordinates
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.structure.moves import BlockView, MoveView
@@ -36,7 +37,7 @@ class SearchTask:
     def advance(self, state: State, n_steps: int) -> Chunk:
         """``n_steps`` more sweeps from ``state``, which is left as it was."""
         from mrfbayes.kernels.structure.line import line_view
-        from mrfbayes.kernels.structure.moves import KEPT, STATES, KeptSweeps, SearchState
+        from mrfbayes.kernels.structure.moves import FIRST, KEPT, SECOND, KeptSweeps, SearchState
 
         state = {name: array.copy() for name, array in state.items()}
         moves, engine = self.parts[int(state["part"][0])]
@@ -44,7 +45,8 @@ class SearchTask:
         first = int(search.counters[KEPT])
         rows = n_steps // self.n_thin + 1
         kept = KeptSweeps(np.empty((rows, search.w.size)), np.empty(rows), first)
-        line = line_view(moves.n.size, int(moves.node[:, STATES].max()) ** 2, moves.node_prior.shape[2] - 1)
+        n_cells = int((moves.layout[:, FIRST] * moves.layout[:, SECOND]).max())
+        line = line_view(moves.n.size, n_cells, moves.node_prior.shape[2] - 1)
         with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
             plan = np.array([n_steps, self.n_warmup, self.n_thin], dtype=np.int64)
             engine.run(moves, self.blocks, line, search, plan, kept)
@@ -73,13 +75,19 @@ class SearchTask:
 
 
 def initial_states(
-    factors: EdgeFactors, counts: np.ndarray, n: float, n_coordinates: int, spikes: int, n_parts: int, chains: int,
+    factors: EdgeFactors,
+    counts: np.ndarray,
+    n: float,
+    coordinates: Coordinates,
+    n_parts: int,
+    chains: int,
     seed: np.random.SeedSequence,
-) -> list[State]:  # fmt: skip
+) -> list[State]:
     """A state per chain: node factors at the frequencies, a random half of the edges there with small log-odds."""
     from mrfbayes.kernels.structure import moves
 
     m, p = factors.n_edges, factors.model.n_parameters
+    n_coordinates, spikes = coordinates.rate.shape[1], list(coordinates.has_spike)
     frequency = factors.frequencies(counts, n)
     base = np.zeros(p)
     for node, rows in enumerate(factors.nodes):
@@ -95,7 +103,7 @@ def initial_states(
         w = np.zeros((n_coordinates, p))
         w[0] = base
         present = rng.random(m) < 0.5
-        w[spikes, :m] = np.where(present, rng.normal(0.0, 0.1, m), 0.0)
+        w[spikes, :m] = np.where(present, rng.normal(0.0, 0.1, (sum(spikes), m)), 0.0)
         counters = np.zeros(moves.N_COUNTERS, dtype=np.int64)
         counters[moves.N_PRESENT] = present.sum()
         counters[moves.BATCH_LENGTH] = 1

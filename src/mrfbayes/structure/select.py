@@ -13,16 +13,14 @@ from mrfbayes.base.errors import MRFWarning
 from mrfbayes.base.random_streams import Seed, seed_sequence
 from mrfbayes.data.statistics import count
 from mrfbayes.model.field import Model
-from mrfbayes.run.driver import ChainRun
+from mrfbayes.structure.anchors import PARTICLES
 from mrfbayes.structure.engines import choose_engine
 from mrfbayes.structure.factors import edge_factors
 from mrfbayes.structure.graph_priors import graph_prior
-from mrfbayes.structure.moves import Coordinates, make_moves, node_prior, slab_distribution
-from mrfbayes.structure.running import RunOptions, run_options, run_search, versions
-from mrfbayes.structure.search import SearchSummary, SearchTask, initial_states, summarise
+from mrfbayes.structure.moves import Coordinates, node_prior, slab_distribution
+from mrfbayes.structure.running import between_sets, run_doubts, run_options, run_search, search_parts, versions
+from mrfbayes.structure.search import SearchTask, initial_states, summarise
 from mrfbayes.structure.selection import Selection
-
-DOUBTFUL_ERROR = 0.02  # Monte-Carlo error of an inclusion probability that a reader should know of
 
 
 def select(
@@ -33,6 +31,7 @@ def select(
     edges: Any = "bernoulli(0.5)",
     prior: Any = None,
     engine: str | None = None,
+    particles: int = PARTICLES,
     steps: int | None = None,
     warmup: int | None = None,
     chains: int = 4,
@@ -58,6 +57,7 @@ def select(
     prior : prior of the node factors, as {"nodes": "normal(0, 1)"}; uniform on theta by default
     engine : "states" (all configurations), "recursion" (strips and narrow grids), "particles"; by default the cheapest
         that is exact, and particles where none is
+    particles : samples in each of the two sets that engine "particles" uses; more make it more accurate
     steps : sweeps per chain after warm-up
     warmup : sweeps before, not kept
     chains : independent chains
@@ -75,16 +75,18 @@ def select(
     seed = seed_sequence(rng)
     started = time.perf_counter()
     coordinates = Coordinates(np.ones((1, 1)), (slabs,), (nodes,), (True,))
-    chosen, blocks = choose_engine(model, engine)
-    moves = make_moves(factors, statistics.counts[None], np.array([statistics.n]), coordinates, graphs, blocks)
-    task = SearchTask(((moves, chosen),), blocks.view(), options.warmup, options.thin)
-    states = initial_states(factors, statistics.counts, statistics.n, 1, 0, 1, options.chains, seed)
+    name = choose_engine(model, engine)
+    parts, blocks, details = search_parts(factors, (statistics,), coordinates, graphs, name, particles, seed, progress)
+    task = SearchTask(parts, blocks.view(factors.first, factors.size), options.warmup, options.thin)
+    start = (factors, statistics.counts, statistics.n, coordinates)
+    states = initial_states(*start, len(parts), options.chains, seed)
     settings = {
         "slab": str(slabs),
         "edges": str(graphs),
         "edge_probabilities": graphs.probability.tolist(),
         "prior": str(nodes),
-        "engine": chosen.name,
+        "engine": name,
+        "particles": particles if name == "particles" else None,
         "seed": [str(seed.entropy), list(seed.spawn_key)],
         "chains": options.chains,
         "warmup": options.warmup,
@@ -94,8 +96,9 @@ def select(
     preparation = time.perf_counter() - started
     run = run_search(task, states, options, identity, settings)
     summary = summarise(run.states)
-    warnings = (*statistics.warnings, *_doubts(model, summary, run, options))
-    for text in _doubts(model, summary, run, options):
+    details |= between_sets(run.states, summary) if len(parts) > 1 else {}
+    doubts = run_doubts(model.blocks, summary, run, options, details)
+    for text in doubts:
         python_warnings.warn(text, MRFWarning, stacklevel=2)
     return Selection(
         model=model,
@@ -108,8 +111,8 @@ def select(
         mean=summary.mean[0],
         sd=summary.sd[0],
         size_probability=summary.sizes,
-        target="approximate" if chosen.name == "particles" else "exact",
-        engine=chosen.name,
+        target="approximate" if name == "particles" else "exact",
+        engine=name,
         steps=summary.sweeps,
         warmup=options.warmup,
         thin=options.thin,
@@ -118,26 +121,7 @@ def select(
         versions=versions(),
         data_digest=statistics.digest,
         n=statistics.n,
-        warnings=warnings,
+        warnings=(*statistics.warnings, *doubts),
         partial=bool(run.stopped_by),
+        details=details,
     )
-
-
-def _doubts(model: Model, summary: SearchSummary, run: ChainRun, options: RunOptions) -> tuple[str, ...]:
-    """What the reader of the result has to know."""
-    found = []
-    if run.stopped_by:
-        found.append(
-            f"stopped by {run.stopped_by} after {summary.sweeps} of {options.steps} sweeps per chain: the result is "
-            "partial."
-        )
-    if summary.sweeps == 0:
-        found.append("no sweep after warm-up was made: the probabilities are not defined.")
-        return tuple(found)
-    worst = int(np.nanargmax(summary.inclusion_error)) if np.isfinite(summary.inclusion_error).any() else -1
-    if worst >= 0 and summary.inclusion_error[worst] > DOUBTFUL_ERROR:
-        found.append(
-            f"the inclusion probability of {model.blocks[worst]} has a Monte-Carlo error of "
-            f"{summary.inclusion_error[worst]:.2f}: raise steps= (now {options.steps})."
-        )
-    return tuple(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -180,6 +181,12 @@ class Selection:
                     weight=float(self.mean[edge]),
                 )
         return graph
+
+    def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
+        """Write everything to one netCDF file; `mrfbayes.load` brings it back."""
+        from mrfbayes.structure.stored import save
+
+        save(self, path, overwrite)
 
     def __repr__(self) -> str:
         chains, draws, _ = self.log_odds.shape

@@ -20,18 +20,12 @@ from mrfbayes.kernels.structure.moves import (
     BEFORE,
     BETWEEN,
     FIRST,
-    FIRST_NODE,
     LOG_LIKELIHOOD,
-    NODE_AFTER,
-    NODE_BEFORE,
-    NODE_STATISTIC,
-    SECOND_NODE,
-    SIZE_OF,
-    STATES,
+    SECOND,
     STATISTIC,
     SWEEP,
     finish_sweep,
-    move_block,
+    move_parameter,
     multiply_pair,
 )
 from mrfbayes.kernels.structure.states import group_log_odds, ratio_to, scale, total_of
@@ -41,6 +35,7 @@ class FrontierView(NamedTuple):
     """The order of the nodes as sizes of tables; scratch for the messages."""
 
     size: np.ndarray  # (d,) configurations of the frontier and the node that enters, which is the slowest digit
+    states: np.ndarray  # (d,) of the node that enters
     drop_offset: np.ndarray  # (d + 1,) into drop
     drop: np.ndarray  # (k, 3) digits summed out after a node has entered: sizes before, of, and after the digit
     back_offset: np.ndarray  # (d + 1,) into back
@@ -91,33 +86,16 @@ def _expand(engine, step, group, out):
 def _multiply_factors(view, blocks, line, block, log_odds, table):
     """Multiply a table by a block's own factors, each relative to its largest; the sum of the logs of those."""
     amount, logs = line.step[1], 0.0
-    for i in range(blocks.edge_offset[block], blocks.edge_offset[block + 1]):
-        edge = blocks.edge[i]
-        index, w = view.edge[edge], log_odds[edge]
+    for i in range(blocks.offset[block], blocks.offset[block + 1]):
+        index, w = view.layout[blocks.parameter[i]], log_odds[blocks.parameter[i]]
         if w == 0.0:
             continue
-        first, second = view.node[index[FIRST_NODE], STATES], view.node[index[SECOND_NODE], STATES]
-        top = w * view.number[index[STATISTIC]]
-        for k in range(first * second):
+        n_cells, top = index[FIRST] * index[SECOND], w * view.number[index[STATISTIC]]
+        for k in range(1, n_cells):
             top = max(top, w * view.number[index[STATISTIC] + k])
-        for k in range(first * second):
+        for k in range(n_cells):
             amount[k] = exp(w * view.number[index[STATISTIC] + k] - top)
-        multiply_pair(table, index[BEFORE], first, index[BETWEEN], second, index[AFTER], amount)
-        logs += top
-    for i in range(blocks.node_offset[block], blocks.node_offset[block + 1]):
-        index = view.node[blocks.node[i]]
-        n_states = index[STATES]
-        for a in range(n_states):
-            amount[a] = 0.0
-        for k in range(index[SIZE_OF]):
-            for a in range(n_states):
-                amount[a] += log_odds[index[FIRST] + k] * view.number[index[NODE_STATISTIC] + k * n_states + a]
-        top = amount[0]
-        for a in range(n_states):
-            top = max(top, amount[a])
-        for a in range(n_states):
-            amount[a] = exp(amount[a] - top)
-        multiply_pair(table, index[NODE_BEFORE], n_states, 1, 1, index[NODE_AFTER], amount)
+        multiply_pair(table, index[BEFORE], index[FIRST], index[BETWEEN], index[SECOND], index[AFTER], amount)
         logs += top
     return logs
 
@@ -131,7 +109,7 @@ def _backward(view, blocks, engine, line, group):
     for step in range(last, -1, -1):
         _expand(engine, step, group, table)
         log_z += _multiply_factors(view, blocks, line, step, engine.log_odds[group], table)
-        n_states = view.node[blocks.node[step], STATES]
+        n_states = engine.states[step]
         size = engine.size[step] // n_states
         if step > 0:
             out = engine.back[group, engine.back_offset[step - 1] : engine.back_offset[step]]
@@ -148,7 +126,7 @@ def _backward(view, blocks, engine, line, group):
 def _enter(view, blocks, engine, line, group, step):
     """Let a node enter: the forward table with its factors, and the joint probabilities."""
     forward, table = engine.forward[group], engine.tables[group]
-    n_states, size = view.node[blocks.node[step], STATES], engine.size[step]
+    n_states, size = engine.states[step], engine.size[step]
     frontier = size // n_states
     for a in range(1, n_states):
         for k in range(frontier):
@@ -189,7 +167,8 @@ def run_frontier(view, blocks, engine, line, state, plan, kept):
                 _enter(view, blocks, engine, line, group, step)
                 for k in range(engine.size[step]):
                     engine.spare[group, k] = engine.tables[group, k]
-            move_block(view, blocks, state, line, engine.tables, step, keeps)
+            for i in range(blocks.offset[step], blocks.offset[step + 1]):
+                move_parameter(view, state, line, engine.tables, blocks.parameter[i], keeps)
             for group in range(view.n.size):
                 _leave(engine, group, step)
         finish_sweep(state, keeps, plan[2], kept)

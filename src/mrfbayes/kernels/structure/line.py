@@ -319,11 +319,3 @@ def draw_along(line, n_cells, total_count, start, has_spike, log_prior_odds, ran
             break
     result[MOVE] = points[chosen]
     return True
-
-
-@kernel
-def log_likelihood_gain(line, n_cells, total_count, x):
-    """Change of the log-likelihood by a move x, which ``line.step[1]`` then multiplies the last group's cells by."""
-    line.grid[0, 0] = x
-    _fill(line, n_cells, total_count, 3, 0, 1)
-    return line.grid[1, 0]

@@ -33,7 +33,6 @@ from mrfbayes.kernels.structure.line import (
     SQUARE,
     VALUES,
     draw_along,
-    log_likelihood_gain,
 )
 
 # Places in SearchState.counters
@@ -44,24 +43,25 @@ LOG_LIKELIHOOD = 0
 N_NUMBERS = 1
 
 
-# Columns of MoveView.edge and MoveView.node
-FIRST_NODE, SECOND_NODE, STEP, STATISTIC, FIRST_SHIFT, SECOND_SHIFT, BEFORE, BETWEEN, AFTER = range(9)
-STATES, FIRST, SIZE_OF, NODE_STATISTIC, NODE_BEFORE, NODE_AFTER = range(6)
+# Columns of MoveView.layout
+FIRST_NODE, SECOND_NODE, FIRST, SECOND, BEFORE, BETWEEN, AFTER, STEP, STATISTIC, FIRST_SHIFT, SECOND_SHIFT = range(11)
+# Columns of MoveView.node
+OWN, N_OWN = range(2)
 
 
 class MoveView(NamedTuple):
-    """The field, the data and the priors, as the moves see them."""
+    """The field, the data and the priors, as the moves see them. The m edges are the first of the p parameters."""
 
     n: np.ndarray  # (G,) numbers of observations
     rate: np.ndarray  # (G, C) of each group along each coordinate
     total: np.ndarray  # (C, p) sums over groups of rate * statistic; edges centred
     raw_count: np.ndarray  # (G, p) sufficient statistics
-    edge: np.ndarray  # (m, 9) its nodes; where its step, statistic and shifts start; how it lies in its block's table
-    node: (
-        np.ndarray
-    )  # (d, 6) states; first parameter and how many; where its statistics start; how it lies in its block
-    number: np.ndarray  # steps and statistics (cells in the order of the edge's nodes), and shifts, one after the other
-    slab: np.ndarray  # (C, m, 4) kind, two parameters, log of the constant
+    # Nodes (the second is -1 where there is none), their numbers of states, how they lie in the table of the block, and
+    # where step, statistic and the shifts of the nodes' own parameters start in number.
+    layout: np.ndarray  # (p, 11)
+    node: np.ndarray  # (d, 2) first parameter of its own, and how many it has
+    number: np.ndarray  # steps and statistics (cells in the order of the nodes) and shifts, one after the other
+    slab: np.ndarray  # (C, p, 4) kind, two parameters, log of the constant; no kind for node parameters
     node_prior: np.ndarray  # (C, d, 1 + R) kind and parameters
     has_spike: np.ndarray  # (C,) whether the edges' coordinate may be absent
     log_prior_odds: np.ndarray  # (m,) of presence; not used where edge_counts are positive
@@ -69,12 +69,10 @@ class MoveView(NamedTuple):
 
 
 class BlockView(NamedTuple):
-    """Which edges and nodes each block updates."""
+    """Which parameters each block updates: ``parameter[offset[b]:offset[b + 1]]``."""
 
-    edge_offset: np.ndarray  # (B + 1,)
-    edge: np.ndarray
-    node_offset: np.ndarray  # (B + 1,)
-    node: np.ndarray
+    offset: np.ndarray  # (B + 1,)
+    parameter: np.ndarray
 
 
 class SearchState(NamedTuple):
@@ -172,36 +170,6 @@ def multiply_pair(table, before, first, between, second, after, factor):
 
 
 @kernel
-def _set_node_prior(term, view, state, coordinate, node):
-    """The prior of a node's block, and where the block is."""
-    size, wide = view.node[node, SIZE_OF], (term.size - VALUES) // 3
-    term[KIND] = view.node_prior[coordinate, node, 0] if size else ABSENT
-    term[SIZE] = size
-    for k in range(view.node_prior.shape[2] - 1):
-        term[VALUES + k] = view.node_prior[coordinate, node, 1 + k]
-    for k in range(size):
-        term[VALUES + wide + k] = state.w[coordinate, view.node[node, FIRST] + k]
-
-
-@kernel
-def _follow(line, tables, x, place, first, second):
-    """Carry a move by x over to the cells of the line and to the tables; ``place``: how its nodes lie in those."""
-    n_cells, factor = first * second, line.step[1]
-    for group in range(tables.shape[0]):
-        rate = line.rate[0, group]
-        if rate == 0.0:
-            continue
-        total = 0.0
-        for k in range(n_cells):
-            factor[k] = exp(rate * x * line.step[0, k])
-            total += line.weight[group, k] * factor[k]
-        for k in range(n_cells):
-            factor[k] /= total
-            line.weight[group, k] *= factor[k]
-        multiply_pair(tables[group], place[0], first, place[1], second, place[2], factor)
-
-
-@kernel
 def _log_odds_of_presence(view, n_others):
     """Prior log-odds of an edge under beta-bernoulli, given how many of the others are there."""
     a, b = view.edge_counts[0], view.edge_counts[1]
@@ -210,119 +178,100 @@ def _log_odds_of_presence(view, n_others):
 
 
 @kernel
-def _set_edge_line(view, state, line, edge, coordinate):
-    """The line along one coordinate of an edge: rates, slab, and the two node factors that move against it."""
+def _set_line(view, state, line, parameter, c):
+    """The line along coordinate c of a parameter: rates, its slab, and the node factors that move with it."""
     for group in range(view.n.size):
-        line.rate[0, group] = view.rate[group, coordinate]
+        line.rate[0, group] = view.rate[group, c]
         line.rate[1, group] = view.n[group]
-    row, wide = line.term[0], (line.term.shape[1] - VALUES) // 3
-    row[KIND], row[SIZE] = view.slab[coordinate, edge, 0], 1.0
-    row[VALUES], row[VALUES + 1] = view.slab[coordinate, edge, 1], view.slab[coordinate, edge, 2]
-    row[VALUES + wide], row[VALUES + 2 * wide] = state.w[coordinate, edge], 1.0
+    wide = (line.term.shape[1] - VALUES) // 3
+    line.term[0, KIND], line.term[0, SIZE] = view.slab[c, parameter, 0], 1.0
+    line.term[0, VALUES], line.term[0, VALUES + 1] = view.slab[c, parameter, 1], view.slab[c, parameter, 2]
+    line.term[0, VALUES + wide], line.term[0, VALUES + 2 * wide] = state.w[c, parameter], 1.0
     for which in range(2):
-        node, start = view.edge[edge, FIRST_NODE + which], view.edge[edge, FIRST_SHIFT + which]
-        _set_node_prior(line.term[1 + which], view, state, coordinate, node)
-        for k in range(view.node[node, SIZE_OF]):
+        node, start = view.layout[parameter, FIRST_NODE + which], view.layout[parameter, FIRST_SHIFT + which]
+        size = view.node[node, N_OWN] if node >= 0 else 0
+        line.term[1 + which, SIZE] = size
+        line.term[1 + which, KIND] = view.node_prior[c, node, 0] if size > 0 else ABSENT
+        for k in range(wide if size > 0 else 0):
+            line.term[1 + which, VALUES + k] = view.node_prior[c, node, 1 + k]
+        for k in range(size):
+            line.term[1 + which, VALUES + wide + k] = state.w[c, view.node[node, OWN] + k]
             line.term[1 + which, VALUES + 2 * wide + k] = -view.number[start + k]
 
 
 @kernel
-def move_edge(view, state, line, tables, edge, keeps):
-    """Draw presence and log-odds of an edge, coordinate by coordinate."""
-    index = view.edge[edge]
-    first, second = view.node[index[FIRST_NODE], STATES], view.node[index[SECOND_NODE], STATES]
-    n_cells, wide = first * second, (line.term.shape[1] - VALUES) // 3
+def _follow(view, state, line, tables, parameter, c, x):
+    """Carry a move by x over to the node factors, to the cells of the line and to the tables."""
+    index, factor, wide = view.layout[parameter], line.step[1], (line.term.shape[1] - VALUES) // 3
+    n_cells = index[FIRST] * index[SECOND]
+    for which in range(2):
+        for k in range(int(line.term[1 + which, SIZE])):
+            own = view.node[index[FIRST_NODE + which], OWN] + k
+            state.w[c, own] += x * line.term[1 + which, VALUES + 2 * wide + k]
+    for group in range(tables.shape[0]):
+        rate = line.rate[0, group]
+        if rate == 0.0:
+            continue
+        total = 0.0
+        for k in range(n_cells):
+            factor[k] = exp(rate * x * line.step[0, k])
+            total += line.weight[group, k] * factor[k]
+        state.numbers[LOG_LIKELIHOOD] -= view.n[group] * math.log(total)
+        for k in range(n_cells):
+            factor[k] /= total
+            line.weight[group, k] *= factor[k]
+        table = tables[group]
+        multiply_pair(table, index[BEFORE], index[FIRST], index[BETWEEN], index[SECOND], index[AFTER], factor)
+
+
+@kernel
+def _record(state, line, parameter, c, is_edge):
+    """Add what the conditional says to the running sums."""
+    result = line.result
+    probability, log_odds = result[PROBABILITY], result[LOG_ODDS]
+    state.moments[0, c, parameter] += probability * result[MEAN]
+    state.moments[1, c, parameter] += probability * result[SQUARE]
+    if is_edge:
+        state.batches[state.counters[BATCH_ROW], parameter] += probability
+        state.absent[parameter] += probability * math.exp(-log_odds) if log_odds > 0.0 else 1.0 - probability
+
+
+@kernel
+def move_parameter(view, state, line, tables, parameter, keeps):
+    """Draw a parameter from its exact conditional, an edge with its presence, coordinate by coordinate.
+
+    ``tables`` (G, cells) hold the probabilities of the block's configurations, before and after.
+    """
+    index, is_edge = view.layout[parameter], parameter < view.log_prior_odds.size
+    n_cells = index[FIRST] * index[SECOND]
     for k in range(n_cells):
         line.step[0, k] = view.number[index[STEP] + k]
     for group in range(tables.shape[0]):
-        pair_marginal(tables[group], index[BEFORE], first, index[BETWEEN], second, index[AFTER], line.weight[group])
+        table, cells = tables[group], line.weight[group]
+        pair_marginal(table, index[BEFORE], index[FIRST], index[BETWEEN], index[SECOND], index[AFTER], cells)
     for c in range(view.rate.shape[1]):
-        _set_edge_line(view, state, line, edge, c)
-        has_spike, log_prior_odds = view.has_spike[c] != 0, view.log_prior_odds[edge]
-        if has_spike and view.edge_counts[0] > 0.0:
-            log_prior_odds = _log_odds_of_presence(view, state.counters[N_PRESENT] - state.present[edge])
-        here, result = state.w[c, edge], line.result
-        log_prior_odds += view.slab[c, edge, 3]
-        start = state.centre[c, edge] - here
-        is_there = draw_along(line, n_cells, view.total[c, edge], start, has_spike, log_prior_odds, state.random)
-        x = result[MOVE]
-        state.centre[c, edge] = result[CENTRE]
-        if x != 0.0:
-            state.numbers[LOG_LIKELIHOOD] += log_likelihood_gain(line, n_cells, view.total[c, edge], x)
-            for which in range(2):
-                node = index[FIRST_NODE + which]
-                for k in range(view.node[node, SIZE_OF]):
-                    state.w[c, view.node[node, FIRST] + k] += x * line.term[1 + which, VALUES + 2 * wide + k]
-            _follow(line, tables, x, index[BEFORE:], first, second)
-        state.w[c, edge] = here + x if is_there else 0.0
+        _set_line(view, state, line, parameter, c)
+        has_spike, log_prior_odds = is_edge and view.has_spike[c] != 0, 0.0
         if has_spike:
-            state.counters[N_PRESENT] += np.int64(is_there) - np.int64(state.present[edge])
-            state.present[edge] = np.uint8(is_there)
+            log_prior_odds = view.log_prior_odds[parameter]
+            if view.edge_counts[0] > 0.0:
+                log_prior_odds = _log_odds_of_presence(view, state.counters[N_PRESENT] - state.present[parameter])
+            log_prior_odds += view.slab[c, parameter, 3]
+        here, total = state.w[c, parameter], view.total[c, parameter]
+        start = state.centre[c, parameter] - here
+        is_there = draw_along(line, n_cells, total, start, has_spike, log_prior_odds, state.random)
+        x = line.result[MOVE]
+        state.centre[c, parameter] = line.result[CENTRE]
         if keeps:
-            probability, log_odds = result[PROBABILITY], result[LOG_ODDS]
-            state.moments[0, c, edge] += probability * result[MEAN]
-            state.moments[1, c, edge] += probability * result[SQUARE]
-            if has_spike:
-                state.batches[state.counters[BATCH_ROW], edge] += probability
-                state.absent[edge] += probability * math.exp(-log_odds) if log_odds > 0.0 else 1.0 - probability
-
-
-@kernel
-def move_node(view, state, line, tables, node, keeps):
-    """Draw the log-odds of a node's factor, one after the other."""
-    index = view.node[node]
-    n_states, size, wide = index[STATES], index[SIZE_OF], (line.term.shape[1] - VALUES) // 3
-    if size == 0:
-        return
-    place = index[NODE_BEFORE:]
-    for group in range(tables.shape[0]):
-        pair_marginal(tables[group], place[0], n_states, 1, 1, place[1], line.weight[group])
-    for k in range(size):
-        parameter = index[FIRST] + k
-        for a in range(n_states):
-            line.step[0, a] = view.number[index[NODE_STATISTIC] + k * n_states + a]
-        for c in range(view.rate.shape[1]):
-            for group in range(tables.shape[0]):
-                line.rate[0, group], line.rate[1, group] = view.rate[group, c], view.n[group]
-            line.term[0, KIND] = ABSENT
-            line.term[2, KIND] = ABSENT
-            line.term[0, VALUES + wide] = state.w[c, parameter]
-            _set_node_prior(line.term[1], view, state, c, node)
-            for j in range(size):
-                line.term[1, VALUES + 2 * wide + j] = 1.0 if j == k else 0.0
-            start, count, result = (
-                state.centre[c, parameter] - state.w[c, parameter],
-                view.total[c, parameter],
-                line.result,
-            )
-            draw_along(line, n_states, count, start, False, 0.0, state.random)
-            x = result[MOVE]
-            state.centre[c, parameter] = result[CENTRE]
-            state.numbers[LOG_LIKELIHOOD] += log_likelihood_gain(line, n_states, count, x)
-            state.w[c, parameter] += x
-            if keeps:
-                state.moments[0, c, parameter] += result[MEAN]
-                state.moments[1, c, parameter] += result[SQUARE]
-            for group in range(tables.shape[0]):
-                rate, total, factor = line.rate[0, group], 0.0, line.step[1]
-                if rate == 0.0:
-                    continue
-                for a in range(n_states):
-                    factor[a] = exp(rate * x * line.step[0, a])
-                    total += line.weight[group, a] * factor[a]
-                for a in range(n_states):
-                    factor[a] /= total
-                    line.weight[group, a] *= factor[a]
-                multiply_pair(tables[group], place[0], n_states, 1, 1, place[1], factor)
-
-
-@kernel
-def move_block(view, blocks, state, line, tables, block, keeps):
-    """Update all that belongs to a block; ``tables`` (G, cells) hold probabilities before and after."""
-    for k in range(blocks.edge_offset[block], blocks.edge_offset[block + 1]):
-        move_edge(view, state, line, tables, blocks.edge[k], keeps)
-    for k in range(blocks.node_offset[block], blocks.node_offset[block + 1]):
-        move_node(view, state, line, tables, blocks.node[k], keeps)
+            _record(state, line, parameter, c, has_spike)
+        if x != 0.0:
+            state.numbers[LOG_LIKELIHOOD] += x * total
+            _follow(view, state, line, tables, parameter, c, x)
+        if is_edge:
+            state.w[c, parameter] = here + x if is_there else 0.0
+        if has_spike:
+            state.counters[N_PRESENT] += np.int64(is_there) - np.int64(state.present[parameter])
+            state.present[parameter] = np.uint8(is_there)
 
 
 @kernel

@@ -21,18 +21,12 @@ from mrfbayes.kernels.structure.moves import (
     BEFORE,
     BETWEEN,
     FIRST,
-    FIRST_NODE,
     LOG_LIKELIHOOD,
-    NODE_AFTER,
-    NODE_BEFORE,
-    NODE_STATISTIC,
-    SECOND_NODE,
-    SIZE_OF,
-    STATES,
+    SECOND,
     STATISTIC,
     SWEEP,
     finish_sweep,
-    move_block,
+    move_parameter,
     multiply_pair,
     pair_marginal,
 )
@@ -79,23 +73,12 @@ def block_weights(view, blocks, line, block, log_odds, table):
     amount = line.step[1]
     for k in range(table.size):
         table[k] = 0.0
-    for i in range(blocks.edge_offset[block], blocks.edge_offset[block + 1]):
-        edge = blocks.edge[i]
-        index, w = view.edge[edge], log_odds[edge]
+    for i in range(blocks.offset[block], blocks.offset[block + 1]):
+        index, w = view.layout[blocks.parameter[i]], log_odds[blocks.parameter[i]]
         if w != 0.0:
-            first, second = view.node[index[FIRST_NODE], STATES], view.node[index[SECOND_NODE], STATES]
-            for k in range(first * second):
+            for k in range(index[FIRST] * index[SECOND]):
                 amount[k] = w * view.number[index[STATISTIC] + k]
-            _add_pair(table, index[BEFORE], first, index[BETWEEN], second, index[AFTER], amount)
-    for i in range(blocks.node_offset[block], blocks.node_offset[block + 1]):
-        index = view.node[blocks.node[i]]
-        n_states = index[STATES]
-        for a in range(n_states):
-            amount[a] = 0.0
-        for k in range(index[SIZE_OF]):
-            for a in range(n_states):
-                amount[a] += log_odds[index[FIRST] + k] * view.number[index[NODE_STATISTIC] + k * n_states + a]
-        _add_pair(table, index[NODE_BEFORE], n_states, 1, 1, index[NODE_AFTER], amount)
+            _add_pair(table, index[BEFORE], index[FIRST], index[BETWEEN], index[SECOND], index[AFTER], amount)
     top = table[0]
     for k in range(table.size):
         top = max(top, table[k])
@@ -162,13 +145,11 @@ def run_states(view, blocks, engine, line, state, plan, kept):
                 table = engine.tables[group, :size]
                 pair_marginal(engine.cells[group], s[0], s[1], s[2], s[3], s[4], table)
                 scale(table, 1.0 / total_of(table))
-            if engine.shape.shape[0] == 1:
-                move_block(view, blocks, state, line, engine.tables, block, keeps)
-                continue
             for group in range(view.n.size):
                 for k in range(size):
                     engine.ratio[group, k] = engine.tables[group, k]
-            move_block(view, blocks, state, line, engine.tables, block, keeps)
+            for i in range(blocks.offset[block], blocks.offset[block + 1]):
+                move_parameter(view, state, line, engine.tables, blocks.parameter[i], keeps)
             for group in range(view.n.size):
                 ratio_to(engine.ratio[group, :size], engine.tables[group, :size])
                 multiply_pair(engine.cells[group], s[0], s[1], s[2], s[3], s[4], engine.ratio[group, :size])
