@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal to the table below
     from mrfbayes import datasets, plots, priors
-    from mrfbayes.base.errors import CostError, InputError, MRFWarning, SamplingError
+    from mrfbayes.base.errors import CostError, InputError, MRFWarning, OutputError, SamplingError
     from mrfbayes.data.statistics import Statistics, count
     from mrfbayes.estimation.estimate import estimate
     from mrfbayes.exact.cost import cost
@@ -24,11 +24,14 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal t
     from mrfbayes.posterior.compare import compare
     from mrfbayes.posterior.evidence import evidence
     from mrfbayes.posterior.likelihood import likelihood
-    from mrfbayes.posterior.posterior import Posterior, load
+    from mrfbayes.posterior.posterior import Posterior
     from mrfbayes.posterior.predictive import predictive_check
     from mrfbayes.posterior.sample import sample
+    from mrfbayes.structure.compare_groups import compare_groups
+    from mrfbayes.structure.groups import GroupComparison
     from mrfbayes.structure.select import select
     from mrfbayes.structure.selection import Selection
+    from mrfbayes.structure.stored import load
 
 _PLACES = {
     "grid": "model.build",
@@ -48,13 +51,16 @@ _PLACES = {
     "Posterior": "posterior.posterior",
     "compare": "posterior.compare",
     "evidence": "posterior.evidence",
-    "load": "posterior.posterior",
+    "load": "structure.stored",
     "predictive_check": "posterior.predictive",
     "select": "structure.select",
     "Selection": "structure.selection",
+    "compare_groups": "structure.compare_groups",
+    "GroupComparison": "structure.groups",
     "InputError": "base.errors",
     "CostError": "base.errors",
     "MRFWarning": "base.errors",
+    "OutputError": "base.errors",
     "SamplingError": "base.errors",
     "priors": "priors",
     "plots": "plots",
@@ -63,15 +69,18 @@ _PLACES = {
 __all__ = [
     "CostError",
     "Factor",
+    "GroupComparison",
     "InputError",
     "MRFWarning",
     "Model",
+    "OutputError",
     "Posterior",
     "SamplingError",
     "Selection",
     "Statistics",
     "__version__",
     "compare",
+    "compare_groups",
     "cost",
     "count",
     "datasets",

@@ -90,12 +90,18 @@ def summary(
 ) -> None:
     """Print the summary of a saved result."""
     import mrfbayes as mb
-    from mrfbayes.cli.show import show_posterior, write_csv
+    from mrfbayes.cli.show import show_posterior, show_search, write_csv
 
-    posterior = mb.load(result)
-    show_posterior(posterior)
+    loaded = mb.load(result)
+    if isinstance(loaded, mb.Posterior):
+        show_posterior(loaded)
+    else:
+        show_search(loaded)
     if csv is not None:
-        write_csv(posterior.summary(), csv)
+        if isinstance(loaded, mb.Selection):
+            write_csv(loaded.edges(), csv)
+        else:
+            write_csv(loaded.summary() if isinstance(loaded, mb.Posterior) else loaded.differences(), csv)
         typer.echo(f"written to {csv}")
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mrfbayes.posterior.posterior import Posterior
+    from mrfbayes.structure.groups import GroupComparison
+    from mrfbayes.structure.selection import Selection
 
 LINES = 40  # parameters shown before the table is cut
 
@@ -81,6 +83,23 @@ def show_posterior(posterior: Posterior) -> None:
         out.print(f"acceptance {posterior.acceptance.mean():.1%} (start: {posterior.settings.get('start')})")
     out.print("seconds: " + ", ".join(f"{name} {value:.2f}" for name, value in posterior.seconds.items()))
     for text in posterior.warnings:
+        out.print(Text(f"warning: {safe(text)}", style="yellow"))
+
+
+def show_search(result: Selection | GroupComparison) -> None:
+    """Print a posterior over graphs, or the differences between groups: a row per edge."""
+    from mrfbayes.structure.selection import Selection
+
+    out = console()
+    frame = result.edges() if isinstance(result, Selection) else result.differences()
+    rows = [
+        [str(name), *(f"{value:.3g}" if isinstance(value, float) else str(value) for value in row)]
+        for name, row in list(zip(frame.index, frame.itertuples(index=False), strict=True))[:LINES]
+    ]
+    out.print(table([str(frame.index.name), *map(str, frame.columns)], rows, title=repr(result)))
+    if len(frame) > LINES:
+        out.print(f"... and {len(frame) - LINES} more; `mrfbayes summary FILE --csv TABLE` writes all of them.")
+    for text in result.warnings:
         out.print(Text(f"warning: {safe(text)}", style="yellow"))
 
 

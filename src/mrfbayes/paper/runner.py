@@ -12,15 +12,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import mrfbayes as mb
+from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.paper.journal import Store
 from mrfbayes.paper.profiles import cost
-from mrfbayes.paper.tasks import Cell, Outcome, run_cell
+from mrfbayes.paper.tasks import Cell, CellOutcome, run_cell
 
 MERGE_SECONDS = 300.0  # between two merges of the journal: what is committed while a run goes on is never older
 LOST_WORKERS = 10  # that a cell may outlive before it is called a failure
 
 Report = Callable[[float, str], None]
-Task = Callable[[Cell], Outcome | str]
+Task = Callable[[Cell], CellOutcome | str]
 
 
 @dataclass
@@ -57,11 +58,14 @@ def run_cells(
     done = 0.0
     run = Run()
     started = merged = time.monotonic()
-    source = _here(todo, task) if workers == 1 and cluster is None else _on_dask(todo, task, workers, cluster)
+    interrupt = InterruptFlag()
+    here = workers == 1 and cluster is None
+    source = _here(todo, task, interrupt) if here else _on_dask(todo, task, workers, cluster, interrupt)
     try:
-        with source as outcomes:
+        # Ctrl-C is let through while cells are computed and waited for, and held back while a finished one is kept.
+        with interrupt, source as outcomes:
             for cell, outcome in outcomes:
-                if isinstance(outcome, Outcome):
+                if isinstance(outcome, CellOutcome):
                     store.add(cell, outcome)
                     run.finished += 1
                 else:
@@ -81,19 +85,26 @@ def run_cells(
     return run
 
 
-Outcomes = Iterator[tuple[Cell, Outcome | str]]
+Outcomes = Iterator[tuple[Cell, CellOutcome | str]]
 
 
 @contextmanager
-def _here(cells: Sequence[Cell], task: Task) -> Iterator[Outcomes]:
+def _here(cells: Sequence[Cell], task: Task, interrupt: InterruptFlag) -> Iterator[Outcomes]:
     def outcomes() -> Outcomes:
         for cell in cells:
-            yield cell, task(cell)
+            outcome: CellOutcome | str | None = None
+            try:
+                with interrupt.allowed():
+                    outcome = task(cell)
+            except KeyboardInterrupt:
+                if outcome is None:
+                    raise
+            yield cell, outcome
 
     yield outcomes()
 
 
-def attempt(cell: Cell) -> Outcome | str:
+def attempt(cell: Cell) -> CellOutcome | str:
     """The outcome of a cell, or what went wrong in it."""
     try:
         return run_cell(cell)
@@ -101,8 +112,16 @@ def attempt(cell: Cell) -> Outcome | str:
         return f"{type(error).__name__}: {error}"
 
 
+def _outcome(future: Any) -> CellOutcome | str:
+    error = future.exception()
+    outcome: CellOutcome | str = future.result() if error is None else f"{type(error).__name__}: {error}"
+    return outcome
+
+
 @contextmanager
-def _on_dask(cells: Sequence[Cell], task: Task, workers: int, address: str | None) -> Iterator[Outcomes]:
+def _on_dask(
+    cells: Sequence[Cell], task: Task, workers: int, address: str | None, interrupt: InterruptFlag
+) -> Iterator[Outcomes]:
     try:
         import dask
         from distributed import Client, LocalCluster, WorkerPlugin, as_completed
@@ -121,11 +140,20 @@ def _on_dask(cells: Sequence[Cell], task: Task, workers: int, address: str | Non
     def outcomes(client: Any) -> Outcomes:
         # A cell whose worker dies is given to another one: it is pure, so nothing is lost but time.
         futures = {client.submit(task, cell, key=str(cell), pure=False): cell for cell in cells}
-        for future in as_completed(list(futures)):
-            cell = futures.pop(future)
-            error = future.exception()
-            yield cell, future.result() if error is None else f"{type(error).__name__}: {error}"
-            future.release()
+        finished = as_completed(list(futures))
+        try:
+            while True:
+                with interrupt.allowed():
+                    future = next(finished, None)
+                if future is None:
+                    return
+                yield futures.pop(future), _outcome(future)
+                future.release()
+        except KeyboardInterrupt:
+            for future, cell in futures.items():
+                if future.status == "finished":  # it was, but had not been looked at
+                    yield cell, _outcome(future)
+            raise
 
     with dask.config.set({"distributed.scheduler.allowed-failures": LOST_WORKERS}):
         if address is not None:

@@ -1,9 +1,9 @@
 r"""`mrfbayes.compare_groups`: which edges differ between groups of observations.
 
-The log-odds of group g are :math:`w_g = \beta + \sum_k c_{gk}\delta_k`: a baseline and contrasts. The rates c are the corners of
-a simplex with edges of length one, so that the difference between any two groups has the slab as its prior (for two
-groups :math:`c = \pm\frac12` and :math:`\delta` is the difference). An edge differs between all groups or between none; its
-baseline and the node factors are always there.
+The log-odds of group g are :math:`w_g = \beta + \sum_k c_{gk}\delta_k`: a baseline and contrasts. The rates c are the
+corners of a simplex with edges of length one, so that the difference between any two groups has the slab as its prior
+(for two groups :math:`c = \pm\frac12` and :math:`\delta` is the difference). An edge differs between all groups or
+between none; its baseline and the node factors are always there.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import time
 import warnings as python_warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -142,8 +143,8 @@ def group_coordinates(model: Model, n_groups: int, slab: Any, prior: Any) -> Coo
     difference = slab_distribution(slab)
     if not isinstance(difference, (Normal, Cauchy, Logistic)) or difference.location != 0:
         raise InputError(
-            f"slab = {slab!r}: the prior of a difference is centred at zero, whichever group comes first: 'normal(0, 1)', "
-            "'cauchy(0, 1)' or 'logistic(0, 1)'."
+            f"slab = {slab!r}: the prior of a difference is centred at zero, whichever group comes first: "
+            "'normal(0, 1)', 'cauchy(0, 1)' or 'logistic(0, 1)'."
         )
     given = dict(prior) if isinstance(prior, Mapping) else {} if prior is None else {"edges": prior, "nodes": prior}
     baseline = slab_distribution(given.pop("edges", "uniform"), "prior['edges']")
@@ -165,7 +166,10 @@ def split_groups(model: Model, x: Any, group: Any) -> dict[str, Statistics]:
         python_warnings.simplefilter("ignore", MRFWarning)  # a category that one group lacks is named below
         pooled = count(model, _pooled(list(parts.values()))) if _are_tables(parts.values()) else None
         labels = None if pooled is None else pooled.labels
-        return {name: count(model, part, labels=None if isinstance(part, Statistics) else labels) for name, part in parts.items()}
+        return {
+            name: count(model, part, labels=None if isinstance(part, Statistics) else labels)
+            for name, part in parts.items()
+        }
 
 
 def _is_groups(x: Any, group: Any) -> bool:
@@ -185,11 +189,14 @@ def _by_label(x: Any, group: Any) -> dict[str, Any]:
         import polars as pl
 
         if isinstance(x, (str, os.PathLike)):
-            x = pl.read_parquet(x) if str(x).endswith(".parquet") else pl.read_csv(x)
+            path = Path(x)
+            x = pl.read_parquet(path) if path.suffix == ".parquet" else pl.read_csv(path)
         try:
             frame = nw.from_native(x, eager_only=True)
         except TypeError:
-            raise InputError(f"group = {group!r} names a column, and x is a {type(x).__name__}: give a table.") from None
+            raise InputError(
+                f"group = {group!r} names a column, and x is a {type(x).__name__}: give a table."
+            ) from None
         if group not in frame.columns:
             raise InputError(f"group = {group!r}: no column is called so; there are {', '.join(frame.columns[:8])}.")
         names = frame[group].unique().drop_nulls().sort().to_list()

@@ -95,7 +95,7 @@ def _probabilities(model: Model, values: Any, argument: str) -> np.ndarray:
     if bad.size:
         e = int(bad[0])
         raise InputError(
-            f"{argument}: {array[e]:g} for {model.blocks[e]!r} is not a prior probability in (0, 1]; leave an edge out of "
-            "the model to rule it out, give 1 to have it in for certain."
+            f"{argument}: {array[e]:g} for {model.blocks[e]!r} is not a prior probability in (0, 1]; leave an edge out "
+            "of the model to rule it out, give 1 to have it in for certain."
         )
     return array

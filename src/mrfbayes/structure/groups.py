@@ -82,9 +82,9 @@ class GroupComparison:
         """A row per parameter, edges first, then nodes: what is known of its difference between groups, in log-odds.
 
         Columns: ``inclusion``, the posterior probability that it differs between groups at all (nodes always may: NaN),
-        ``inclusion_error``, ``log_bf10``, ``verdict`` ("present" means that there is a difference) and ``fragile``; then
-        ``mean``, ``sd``, ``q5``, ``q95`` of the second group less the first. With more groups these four are there for
-        every pair, as in ``mean[b - a]``.
+        ``inclusion_error``, ``log_bf10``, ``verdict`` ("present" means that there is a difference) and ``fragile``;
+        then ``mean``, ``sd``, ``q5``, ``q95`` of the second group less the first. With more groups these four are there
+        for every pair, as in ``mean[b - a]``.
         """
         import pandas as pd
 
