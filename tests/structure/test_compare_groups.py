@@ -10,6 +10,7 @@ import oracles_structure as truth
 from structure.graph_cases import case, complete, draw_data, statistics_of
 
 FAST = {"steps": 3000, "chains": 2, "progress": False}
+SHORT_RUNS = pytest.mark.filterwarnings("ignore:the inclusion probability")
 
 
 def two_groups(d=4, n=(150, 250), seed=3):
@@ -116,6 +117,7 @@ def test_differences_are_those_of_all_subsets():
     assert "expected to differ" in repr(found)
 
 
+@SHORT_RUNS
 def test_a_column_an_array_and_a_mapping_say_the_same():
     import pandas as pd
 
@@ -132,6 +134,7 @@ def test_a_column_an_array_and_a_mapping_say_the_same():
     np.testing.assert_array_equal(one.coordinates, three.coordinates)
 
 
+@SHORT_RUNS
 def test_results_come_back_from_files(tmp_path):
     model, _, data = two_groups(d=3)
     short = {"steps": 50, "chains": 2, "progress": False}
@@ -154,6 +157,7 @@ def test_results_come_back_from_files(tmp_path):
         mb.load(torn)
 
 
+@SHORT_RUNS
 def test_categories_that_a_group_lacks_are_kept_and_named():
     model, _, x = case(3, "score", True, 3, n=60)
     lacking = x.copy()

@@ -122,7 +122,7 @@ def test_one_result_for_any_number_of_workers_and_any_interruption(tmp_path):
 def test_a_time_budget_leaves_a_partial_result():
     model, _, x = case(4, "both-one", True)
     with pytest.warns(mb.MRFWarning, match="time budget"):
-        sel = mb.select(model, x, steps=10**7, seconds=0.5, thin=10**5, progress=False)
+        sel = mb.select(model, x, steps=10**7, warmup=50, seconds=0.5, thin=10**5, progress=False)
     assert sel.partial
     assert 0 < sel.steps < 10**7
     assert np.isfinite(sel.inclusion).all()
@@ -156,8 +156,22 @@ def test_what_cannot_be_searched_is_refused_with_a_reason(model, options, messag
 
 
 def test_tables_that_are_too_large_name_another_engine():
-    x = np.zeros((5, 25), dtype=int)
+    x = np.random.default_rng(0).integers(0, 2, (50, 25))
     with pytest.raises(mb.CostError, match="engine='particles'"):
         mb.select(complete(25), x, engine="states", progress=False)
     with pytest.raises(mb.CostError, match="too wide"):
         mb.select(complete(25), x, engine="recursion", progress=False)
+
+
+def test_top_graphs_are_scored_by_their_evidence_to_one_loop():
+    model, statistics, x = case(4, "both-one", True, n=150)
+    p, _, _, _, _ = exact_posterior(model, statistics, x, "logistic(0, 1)", "beta-bernoulli(1, 1)", draws=8000)
+    sel = mb.select(model, x, slab="logistic(0, 1)", edges="beta-bernoulli(1, 1)", **FAST)
+    table = sel.graphs(6)
+    present = np.array([[name in row for name in model.blocks[: model.n_edges]] for row in table.edges])
+    exact = p[present @ (2 ** np.arange(model.n_edges)[::-1])]
+    # Their ratios are far closer than the shares of the draws, which have Monte-Carlo errors of some per cent.
+    np.testing.assert_allclose(table.probability / table.probability.sum(), exact / exact.sum(), rtol=0.01)
+    assert table.share.sum() == pytest.approx(table.probability.sum())
+    each = mb.select(model, x, edges=[0.3] * 6, prior={"nodes": "normal(0, 2)"}, **FAST).graphs(3)
+    np.testing.assert_allclose(each.probability, each.share, atol=0.03)

@@ -13,6 +13,7 @@ import numpy as np
 from mrfbayes.base.errors import InputError
 from mrfbayes.model.field import Model
 
+PER_EDGE = "probabilities per edge"
 _CHOICES = "'bernoulli(0.5)', 'beta-bernoulli(1, 1)', or one probability per edge (a sequence, or a mapping by name)"
 
 
@@ -86,7 +87,7 @@ def graph_prior(model: Model, given: Any, argument: str = "edges") -> GraphPrior
         raise InputError(f"{argument} = {given!r}: give {_CHOICES}.") from None
     if values.shape != (m,):
         raise InputError(f"{argument} has shape {values.shape}, the model has {m} edges: give {_CHOICES}.")
-    return GraphPrior(_probabilities(model, values, argument), (0.0, 0.0), "probabilities per edge")
+    return GraphPrior(_probabilities(model, values, argument), (0.0, 0.0), PER_EDGE)
 
 
 def _probabilities(model: Model, values: Any, argument: str) -> np.ndarray:

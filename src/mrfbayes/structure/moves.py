@@ -10,6 +10,7 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.model.field import Model
+from mrfbayes.model.scales import n_edge_blocks
 from mrfbayes.priors import Beta, Cauchy, Distribution, Logistic, Normal, Prior, Uniform, parse
 from mrfbayes.structure.blocks import Blocks
 from mrfbayes.structure.factors import EdgeFactors, is_saturated
@@ -66,6 +67,19 @@ def log_constant(slab: Distribution) -> float:
     return 0.0
 
 
+def log_density_at_zero(slab: Distribution) -> float:
+    """Log density of the slab where an edge has no strength."""
+    if isinstance(slab, (Normal, Cauchy, Logistic)):
+        z = abs(slab.location / slab.scale)
+        if isinstance(slab, Normal):
+            return log_constant(slab) - 0.5 * z * z
+        return log_constant(slab) - (
+            math.log1p(z * z) if isinstance(slab, Cauchy) else z + 2 * math.log1p(math.exp(-z))
+        )
+    a, b = (slab.a, slab.b) if isinstance(slab, Beta) else (1.0, 1.0)
+    return log_constant(slab) - (a + b) * math.log(2)
+
+
 def node_prior(model: Model, given: Any) -> Prior:
     """The prior of the node factors; ``given`` is a mapping without edges, or one distribution for all nodes."""
     if given is None:
@@ -83,6 +97,13 @@ def node_prior(model: Model, given: Any) -> Prior:
     if prior.custom is not None:
         raise InputError("prior is a function: a search over graphs takes named priors, such as {'nodes': 'uniform'}.")
     return prior
+
+
+def named_nodes(model: Model, prior: Prior) -> dict[str, str]:
+    """The prior of the node factors as text: one for all nodes, or one per node."""
+    first = n_edge_blocks(model)
+    texts = {name: str(d) for name, d in zip(model.blocks[first:], prior.per_block[first:], strict=True)}
+    return {"nodes": next(iter(texts.values()))} if len(set(texts.values())) == 1 else texts
 
 
 def make_moves(

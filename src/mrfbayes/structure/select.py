@@ -17,7 +17,7 @@ from mrfbayes.structure.anchors import PARTICLES
 from mrfbayes.structure.engines import choose_engine
 from mrfbayes.structure.factors import edge_factors
 from mrfbayes.structure.graph_priors import graph_prior
-from mrfbayes.structure.moves import Coordinates, node_prior, slab_distribution
+from mrfbayes.structure.moves import Coordinates, named_nodes, node_prior, slab_distribution
 from mrfbayes.structure.running import between_sets, run_doubts, run_options, run_search, search_parts, versions
 from mrfbayes.structure.search import SearchTask, initial_states, summarise
 from mrfbayes.structure.selection import Selection
@@ -84,7 +84,7 @@ def select(
         "slab": str(slabs),
         "edges": str(graphs),
         "edge_probabilities": graphs.probability.tolist(),
-        "prior": str(nodes),
+        "prior": named_nodes(model, nodes),
         "engine": name,
         "particles": particles if name == "particles" else None,
         "seed": [str(seed.entropy), list(seed.spawn_key)],
@@ -121,6 +121,7 @@ def select(
         versions=versions(),
         data_digest=statistics.digest,
         n=statistics.n,
+        counts=statistics.counts,
         warnings=(*statistics.warnings, *doubts),
         partial=bool(run.stopped_by),
         details=details,

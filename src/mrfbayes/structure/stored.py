@@ -88,9 +88,12 @@ def load(path: str | os.PathLike[str]) -> Posterior | Selection | GroupCompariso
 
 def _build(kind: type[Selection] | type[GroupComparison], groups: dict[str, Group]) -> Selection | GroupComparison:
     said: dict[str, Any] = json.loads(groups["/"].attributes["said"])
-    values: dict[str, Any] = {"model": read_model(groups["model"]), **groups["arrays"].arrays}
+    arrays = groups["arrays"].arrays  # and the lengths of their axes, which netCDF stores as arrays too
+    values: dict[str, Any] = {"model": read_model(groups["model"])}
     for field in fields(kind):
-        if field.name in said:
+        if field.name in arrays:
+            values[field.name] = arrays[field.name]
+        elif field.name in said:
             value = said[field.name]
             values[field.name] = tuple(value) if isinstance(value, list) else value
     values |= {name: int(values[name]) for name in _WHOLE}
