@@ -26,7 +26,9 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal t
     from mrfbayes.posterior.likelihood import likelihood
     from mrfbayes.posterior.posterior import Posterior
     from mrfbayes.posterior.predictive import predictive_check
+    from mrfbayes.posterior.prior_sensitivity import prior_sensitivity
     from mrfbayes.posterior.sample import sample
+    from mrfbayes.report.write import report
     from mrfbayes.structure.compare_groups import compare_groups
     from mrfbayes.structure.groups import GroupComparison
     from mrfbayes.structure.select import select
@@ -57,6 +59,8 @@ _PLACES = {
     "Selection": "structure.selection",
     "compare_groups": "structure.compare_groups",
     "GroupComparison": "structure.groups",
+    "prior_sensitivity": "posterior.prior_sensitivity",
+    "report": "report.write",
     "InputError": "base.errors",
     "CostError": "base.errors",
     "MRFWarning": "base.errors",
@@ -95,7 +99,9 @@ __all__ = [
     "log_partition",
     "plots",
     "predictive_check",
+    "prior_sensitivity",
     "priors",
+    "report",
     "sample",
     "select",
     "simulate",

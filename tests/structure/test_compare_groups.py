@@ -192,3 +192,13 @@ def test_pairwise_differences_have_the_slab_as_their_prior():
         np.testing.assert_allclose(corners.sum(axis=0), 0, atol=1e-12)
         for g, h in itertools.combinations(range(n_groups), 2):
             assert np.linalg.norm(corners[g] - corners[h]) == pytest.approx(1.0)
+
+
+@SHORT_RUNS
+def test_the_commands_say_that_a_file_holds_graphs(tmp_path):
+    from mrfbayes.cli.loading import load_posterior
+
+    model, _, data = two_groups(d=3)
+    mb.select(model, data["a"], steps=20, chains=1, progress=False).save(tmp_path / "graphs.nc")
+    with pytest.raises(mb.InputError, match=r"holds a Selection.*mrfbayes\.load"):
+        load_posterior(tmp_path / "graphs.nc")

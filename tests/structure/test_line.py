@@ -1,6 +1,5 @@
 """The conditional along a line against numerical integration, and its draws against its distribution."""
 
-
 import numpy as np
 import pytest
 from scipy import stats

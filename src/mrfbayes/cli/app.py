@@ -7,8 +7,12 @@ from typing import Annotated
 
 import typer
 
-from mrfbayes.cli.options import Complete, Coupling, Fields, Graph, Grid, States, Tied, build_model
+from mrfbayes.cli.data_commands import compare, estimate, evidence, info
+from mrfbayes.cli.fit import fit
+from mrfbayes.cli.loading import load_posterior
+from mrfbayes.cli.options import Complete, Coupling, Fields, Graph, Grid, ScaleChoice, States, Tied, build_model
 from mrfbayes.cli.reproduce import reproduce
+from mrfbayes.cli.result_commands import edges, export, plot, predict, report
 
 app = typer.Typer(
     name="mrfbayes",
@@ -86,22 +90,19 @@ def sample(
 @app.command()
 def summary(
     result: Annotated[Path, typer.Argument(help="Result file.")],
-    csv: Annotated[Path | None, typer.Option(help="Write the table here as CSV.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write the table here as CSV, all rows and digits.")] = None,
+    scale: ScaleChoice = None,
+    rows: Annotated[int, typer.Option(help="Rows that are printed; 0 prints all.", min=0)] = 40,
 ) -> None:
-    """Print the summary of a saved result."""
-    import mrfbayes as mb
-    from mrfbayes.cli.show import show_posterior, show_search, write_csv
+    """Print the summary of a saved result: edges by how sure they are, then nodes."""
+    from mrfbayes.cli.show import show_posterior, write_csv
+    from mrfbayes.model.wording import natural_scale
 
-    loaded = mb.load(result)
-    if isinstance(loaded, mb.Posterior):
-        show_posterior(loaded)
-    else:
-        show_search(loaded)
+    posterior = load_posterior(result)
+    scale = scale or natural_scale(posterior.model)
+    show_posterior(posterior, scale, rows)
     if csv is not None:
-        if isinstance(loaded, mb.Selection):
-            write_csv(loaded.edges(), csv)
-        else:
-            write_csv(loaded.summary() if isinstance(loaded, mb.Posterior) else loaded.differences(), csv)
+        write_csv(posterior.summary(scale=scale), csv)
         typer.echo(f"written to {csv}")
 
 
@@ -164,3 +165,6 @@ def demo() -> None:
 
 
 app.command()(reproduce)
+app.command()(fit)
+for command in (info, estimate, compare, evidence, edges, report, plot, predict, export):
+    app.command()(command)
