@@ -8,8 +8,11 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from mrfbayes.cli.options import Complete, Coupling, Fields, Graph, Grid, States, Tied, build_model
+from mrfbayes.cli.data_commands import compare, estimate, evidence, info
+from mrfbayes.cli.fit import fit
+from mrfbayes.cli.options import Complete, Coupling, Fields, Graph, Grid, ScaleChoice, States, Tied, build_model
 from mrfbayes.cli.reproduce import reproduce
+from mrfbayes.cli.result_commands import edges, export, plot, predict, report
 
 
 class Interrupted(Exception):
@@ -19,7 +22,7 @@ class Interrupted(Exception):
 class Commands(typer.core.TyperGroup):
     """The commands as a group."""
 
-    def invoke(self, ctx: typer.Context) -> Any:
+    def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
         try:
             return super().invoke(ctx)
@@ -112,19 +115,24 @@ def sample(
 @app.command()
 def summary(
     result: Annotated[Path, typer.Argument(help="Result file.")],
-    csv: Annotated[Path | None, typer.Option(help="Write the table here as CSV.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write the table here as CSV, all rows and digits.")] = None,
+    scale: ScaleChoice = None,
+    rows: Annotated[int, typer.Option(help="Rows that are printed; 0 prints all.", min=0)] = 40,
     overwrite: Annotated[bool, typer.Option(help="Replace the CSV file.")] = False,
 ) -> None:
-    """Print the summary of a saved result."""
+    """Print the summary of a saved result: edges by how sure they are, then nodes."""
     import mrfbayes as mb
-    from mrfbayes.cli.outputs import check_files, write_csv
+    from mrfbayes.cli.outputs import check_files
     from mrfbayes.cli.show import show_posterior
+    from mrfbayes.model.wording import natural_scale
+    from mrfbayes.plots.saving import write_table
 
     check_files({"--csv": csv}, {"the result": result}, overwrite)
     posterior = mb.load(result)
-    show_posterior(posterior)
+    scale = scale or natural_scale(posterior.model)
+    show_posterior(posterior, scale, rows)
     if csv is not None:
-        write_csv(posterior.summary(), csv, overwrite)
+        write_table(posterior.summary(scale=scale), csv, overwrite)
         typer.echo(f"written to {csv}")
 
 
@@ -164,7 +172,7 @@ def simulate(
 
     check_files({"--out": out}, {"--graph": graph}, overwrite)
     model = build_model(grid, graph, False, fields, tied, states, coupling)
-    write_rows(model.nodes, mb.simulate(model, theta, n, sampler=sampler, rng=rng), out, overwrite)
+    write_rows(model.nodes, mb.simulate(model, theta, n, sampler=sampler, rng=rng).tolist(), out, overwrite)
     typer.echo(f"{n} observations of {model.n_nodes} nodes written to {out}")
 
 
@@ -185,3 +193,6 @@ def demo() -> None:
 
 
 app.command()(reproduce)
+app.command()(fit)
+for command in (info, estimate, compare, evidence, edges, report, plot, predict, export):
+    app.command()(command)

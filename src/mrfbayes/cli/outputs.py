@@ -6,7 +6,7 @@ import csv
 import io
 import os
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,8 +14,6 @@ from mrfbayes.base.atomic_files import check_targets, replacing
 from mrfbayes.base.errors import InputError, OutputError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from mrfbayes.posterior.posterior import Posterior
 
 
@@ -55,26 +53,13 @@ def keep(posterior: Posterior, out: Path | None, overwrite: bool) -> Kept:
     return Kept(f"{problem} No other place could take the result either: what is printed is all there is of it.", 1)
 
 
-def neutral(cell: str) -> str:
-    """A text cell that no spreadsheet takes for a formula."""
-    return f"'{cell}" if cell[:1] in "=+-@\t\r" else cell
-
-
-def write_csv(frame: pd.DataFrame, path: Path, overwrite: bool = False) -> None:
-    """A summary as CSV."""
-    rows = ([neutral(str(name)), *row] for name, row in zip(frame.index, frame.to_numpy(), strict=True))
-    _write(["parameter", *map(str, frame.columns)], rows, path, overwrite)
-
-
 def write_rows(names: Sequence[str], rows: Any, path: Path, overwrite: bool = False) -> None:
     """Observations as CSV."""
-    _write([neutral(name) for name in names], rows.tolist(), path, overwrite)
+    from mrfbayes.plots.saving import neutral
 
-
-def _write(header: Sequence[str], rows: Iterable[Sequence[Any]], path: Path, overwrite: bool) -> None:
     with replacing(path, overwrite) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
         writer = csv.writer(text)
-        writer.writerow(header)
+        writer.writerow([neutral(name) for name in names])
         writer.writerows(rows)
         text.detach()
