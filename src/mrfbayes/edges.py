@@ -9,7 +9,7 @@ a coin enters only through where those draws are centred.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from mrfbayes.independence import Proposal, log_mean_weight, make_proposal, pare
 from mrfbayes.methods import method_row
 from mrfbayes.methods.problem import Problem
 from mrfbayes.model.field import Model
+from mrfbayes.model.scales import scaled
+from mrfbayes.progress import Progress
 from mrfbayes.streams import kernel_state
 
 if TYPE_CHECKING:
@@ -30,25 +32,50 @@ if TYPE_CHECKING:
 CORRECTED_LIMIT = 300  # parameters up to which every edge gets draws of its own
 DRAWS = 1_000  # an edge
 BASE_DRAWS = 10_000
+LOG_TEN = math.log(10)  # the Bayes factor at which an edge is called present, its inverse absent
 
 
-def edges_table(posterior: Any, problem: Problem | None, draws: int = DRAWS) -> pd.DataFrame:
+class EdgeEvidence(NamedTuple):
+    """Per edge block: log BF10, its Monte-Carlo error, the Pareto k of its weights; and where they come from."""
+
+    log_bf10: np.ndarray
+    error: np.ndarray
+    pareto_k: np.ndarray
+    source: str
+
+
+def edges_table(posterior: Any, scale: str = "theta") -> pd.DataFrame:
     """A row per edge block: see `Posterior.edges`."""
     import pandas as pd
 
     model = posterior.model
     blocks = edge_blocks(model)
     first = model.chart.offset[blocks]
-    w = posterior.log_odds
-    positive = (w > 0).mean(axis=(0, 1))
+    rows = scaled(model, scale)
+    if scale == "ising" and rows.n_edge_rows != blocks.size:
+        raise InputError("scale = 'ising': an edge with several factors has one J; use summary(scale='ising').")
+    chosen = first if scale != "ising" else np.arange(blocks.size)
     table = pd.DataFrame(
-        {"mean": posterior.mean[first], "sd": posterior.sd[first], "positive": positive[first]},
+        {name: values[chosen] for name, values in posterior.spread(rows).items()},
         index=pd.Index([model.blocks[b] for b in blocks], name="edge"),
     )
-    factors, errors, shapes, source = _bayes_factors(posterior, problem, blocks, draws)
-    table["log_bf10"], table["log_bf10_error"], table["pareto_k"] = factors, errors, shapes
-    table.attrs["source"] = source
+    table["positive"] = (posterior.log_odds[..., first] > 0).mean(axis=(0, 1))
+    evidence: EdgeEvidence = posterior.edge_evidence
+    table["log_bf10"], table["log_bf10_error"], table["pareto_k"] = evidence[:3]
+    table["verdict"], table["fragile"] = verdicts(evidence.log_bf10, evidence.error)
+    table.attrs |= {"source": evidence.source, "scale": scale}
     return table
+
+
+def verdicts(log_bf10: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What Bayes factors of 10 and 1/10 say of each edge, and whether two Monte-Carlo errors could change it.
+
+    "present", "absent", "undecided", or "unknown" where there is no Bayes factor.
+    """
+    at = np.asarray(log_bf10, dtype=float)
+    said = np.select([np.isnan(at), at > LOG_TEN, at < -LOG_TEN], ["unknown", "present", "absent"], "undecided")
+    margin = np.minimum(np.abs(at - LOG_TEN), np.abs(at + LOG_TEN))
+    return said.astype(object), np.asarray(margin < 2 * np.asarray(error, dtype=float))
 
 
 def edge_blocks(model: Model) -> np.ndarray:
@@ -57,17 +84,17 @@ def edge_blocks(model: Model) -> np.ndarray:
     return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
 
 
-def _bayes_factors(
-    posterior: Any, problem: Problem | None, blocks: np.ndarray, draws: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
+def edge_evidence(posterior: Any, problem: Problem | None, draws: int = DRAWS) -> EdgeEvidence:
+    """Bayes factors from the exact likelihood where that is feasible, else from coins fitted to the draws."""
+    blocks = edge_blocks(posterior.model)
     if problem is not None and posterior.model.n_parameters <= CORRECTED_LIMIT:
         try:
             proposal = make_proposal(problem, method_row("exact").prepare(problem), BASE_DRAWS)
         except (CostError, InputError):
             pass
         else:
-            return (*_corrected(proposal, problem, blocks, draws), "importance weights")
-    return (*_from_draws(posterior, problem, blocks), "coins fitted to the draws")
+            return EdgeEvidence(*_corrected(proposal, problem, blocks, draws), "importance weights")
+    return EdgeEvidence(*_from_draws(posterior, problem, blocks), "coins fitted to the draws")
 
 
 def _corrected(
@@ -80,13 +107,15 @@ def _corrected(
     prior_density = log_prior_at_no_interaction(problem.prior)
     score, _ = normal_scores(coins, np.zeros(p))
     out = np.empty((3, blocks.size))
-    for row, block in enumerate(blocks.tolist()):
-        held = np.arange(offset[block], offset[block + 1])
-        copula = hold(proposal.view.copula, correlation, held, score[held], np.zeros(held.size))
-        state = kernel_state(problem.seed, "edge", block)
-        _, log_weights = weigh(proposal.view._replace(copula=copula), problem, draws, state)
-        log_joint, error = log_mean_weight(log_weights)
-        out[:, row] = prior_density[block] - (log_joint - log_evidence), error, pareto_k(log_weights)
+    with Progress("Bayes factors of edges", blocks.size, problem.progress) as bar:
+        for row, block in enumerate(blocks.tolist()):
+            held = np.arange(offset[block], offset[block + 1])
+            copula = hold(proposal.view.copula, correlation, held, score[held], np.zeros(held.size))
+            state = kernel_state(problem.seed, "edge", block)
+            _, log_weights = weigh(proposal.view._replace(copula=copula), problem, draws, state)
+            log_joint, error = log_mean_weight(log_weights)
+            out[:, row] = prior_density[block] - (log_joint - log_evidence), error, pareto_k(log_weights)
+            bar.update(row + 1)
     out[1] = np.hypot(out[1], evidence_error)
     return out[0], out[1], out[2]
 

@@ -13,12 +13,15 @@ import numpy as np
 from mrfbayes import diagnostics
 from mrfbayes.errors import InputError
 from mrfbayes.model.field import Model
+from mrfbayes.model.scales import Scaled, scaled
+from mrfbayes.model.wording import meaning
 from mrfbayes.streams import Seed, child, seed_sequence
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from mrfbayes.edges import EdgeEvidence
 
 MANY = 500  # parameters past which independent draws are not examined for convergence
 STREAM_BYTES = 2**24  # of draws that are made at once
@@ -98,30 +101,54 @@ class Posterior:
         """Monte-Carlo standard error of the mean (p,)."""
         return diagnostics.mcse_mean(self.draws)
 
-    def summary(self, interval: float = 0.9) -> pd.DataFrame:
+    def summary(self, interval: float = 0.9, *, scale: str = "theta") -> pd.DataFrame:
         """A row per parameter: mean, sd, equal-tailed interval, Monte-Carlo errors, effective sizes, R-hat.
+
+        Parameters
+        ----------
+        interval : probability that the interval holds
+        scale : "theta"; "log-odds", what is quoted of networks; "ising", couplings J and fields h of spins -1 and +1
+            (a row per edge, then per node). ``attrs["scale"]`` says which, ``attrs["meaning"]`` what it means.
 
         ``mcse_sd`` is there where sds come from particles. Hundreds of parameters drawn independently have no
         effective sizes and R-hat: there is no chain.
         """
         import pandas as pd
 
-        low, high = (1 - interval) / 2, (1 + interval) / 2
-        if self.quantile is not None:  # in closed form, whatever the number of draws
-            quantiles = np.stack([self.quantile(low), self.quantile(high)])
-        else:
-            quantiles = np.quantile(self.draws, [low, high], axis=(0, 1))
-        columns = {
-            "mean": self.mean,
-            "sd": self.sd,
-            f"q{100 * low:g}": quantiles[0],
-            f"q{100 * high:g}": quantiles[1],
-        }
-        if self.sd_error is not None:
+        rows = scaled(self.model, scale)
+        columns = self.spread(rows, interval)
+        in_theta = scale == "theta"
+        values = self.draws if in_theta else rows.values(self.draws)
+        if self.sd_error is not None and in_theta:
             columns["mcse_sd"] = self.sd * self.sd_error
         if self.engine != "direct" or self.model.n_parameters <= MANY:
-            columns |= {"mcse_mean": self.mcse, "ess_bulk": self.ess, "ess_tail": self.ess_tail, "r_hat": self.r_hat}
-        return pd.DataFrame(columns, index=pd.Index(self.parameters, name="parameter"))
+            columns |= {
+                "mcse_mean": self.mcse if in_theta else diagnostics.mcse_mean(values),
+                "ess_bulk": self.ess if scale != "ising" else diagnostics.ess_bulk(values),
+                "ess_tail": self.ess_tail if scale != "ising" else diagnostics.ess_tail(values),
+                "r_hat": self.r_hat if scale != "ising" else diagnostics.r_hat(values),
+            }
+        table = pd.DataFrame(columns, index=pd.Index(rows.names, name="parameter"))
+        table.attrs |= {"scale": scale, "meaning": meaning(self.model, scale)}
+        return table
+
+    def spread(self, rows: Scaled, interval: float = 0.9) -> dict[str, np.ndarray]:
+        """Mean, sd and both ends of the equal-tailed interval of ``rows``, without diagnostics."""
+        if not 0 < interval < 1:
+            raise InputError(f"interval = {interval!r}: give a probability between 0 and 1, such as 0.9.")
+        low, high = (1 - interval) / 2, (1 + interval) / 2
+        values = rows.values(self.draws)
+        if self.quantile is not None and rows.is_monotone:  # in closed form, whatever the number of draws
+            ends = rows.values(np.stack([self.quantile(low), self.quantile(high)]))
+        else:
+            ends = np.quantile(values, [low, high], axis=(0, 1))
+        in_theta = rows.scale == "theta"
+        return {
+            "mean": self.mean if in_theta else values.mean(axis=(0, 1)),
+            "sd": self.sd if in_theta else values.std(axis=(0, 1), ddof=1),
+            f"q{100 * low:g}": ends[0],
+            f"q{100 * high:g}": ends[1],
+        }
 
     def stream(self, n: int, rng: Seed | None = 0) -> Iterator[np.ndarray]:
         """Further independent joint draws (p,) of theta, one at a time: for more draws than fit into memory.
@@ -138,17 +165,27 @@ class Posterior:
         for first in range(0, n, size):
             yield from self.draw(min(size, n - first), child(seed, "stream", first))
 
-    def edges(self) -> pd.DataFrame:
-        """A row per edge: posterior mean and sd of theta, and what the data say about its presence and sign.
+    @cached_property
+    def edge_evidence(self) -> EdgeEvidence:
+        """Bayes factors of the edges, computed once: see `edges`."""
+        from mrfbayes.edges import edge_evidence
 
-        Columns: ``mean``, ``sd``; ``positive``, the posterior probability that the first outcome (agreement, both one)
-        is the heavier one; ``log_bf10``, the natural log of the Bayes factor for the edge against its absence given the
-        rest of the graph; ``log_bf10_error``, its Monte-Carlo standard error; ``pareto_k``, below 0.7 where that error
-        can be trusted. ``attrs["source"]`` says whether the exact likelihood corrected them or coins gave them.
+        return edge_evidence(self, self.problem)
+
+    def edges(self, scale: str = "theta") -> pd.DataFrame:
+        """A row per edge: posterior mean, sd and 90 % interval, and what the data say about its presence and sign.
+
+        Columns: ``mean``, ``sd``, ``q5``, ``q95`` in ``scale`` (as in `summary`); ``positive``, the posterior
+        probability that the first outcome (agreement, both one) is the heavier one; ``log_bf10``, the natural log of
+        the Bayes factor for the edge against its absence given the rest of the graph; ``log_bf10_error``, its
+        Monte-Carlo standard error; ``pareto_k``, below 0.7 where that error can be trusted; ``verdict``: "present"
+        above a Bayes factor of 10, "absent" below 1/10, else "undecided" ("unknown" without a Bayes factor);
+        ``fragile``, whether two Monte-Carlo errors could change the verdict. ``attrs["source"]`` says whether the exact
+        likelihood corrected the Bayes factors or coins gave them, ``attrs["scale"]`` the scale.
         """
         from mrfbayes.edges import edges_table
 
-        return edges_table(self, self.problem)
+        return edges_table(self, scale)
 
     def to_arviz(self) -> xr.DataTree:
         """The draws as a DataTree (groups "posterior" and "sample_stats"), what ArviZ, PyMC and NumPyro users open."""
