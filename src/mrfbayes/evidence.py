@@ -50,7 +50,15 @@ class Evidence:
         return self.log_evidence - other.log_evidence, math.hypot(self.standard_error, other.standard_error)
 
 
-def evidence(model: Model, x: Any, *, prior: Any = "uniform", draws: int = DRAWS, rng: Seed | None = 0) -> Evidence:
+def evidence(
+    model: Model,
+    x: Any,
+    *,
+    prior: Any = "uniform",
+    draws: int = DRAWS,
+    rng: Seed | None = 0,
+    levels: Any = None,
+) -> Evidence:
     """Log evidence of ``model`` given ``x``, with its standard error.
 
     Parameters
@@ -60,9 +68,10 @@ def evidence(model: Model, x: Any, *, prior: Any = "uniform", draws: int = DRAWS
     prior : see `mrfbayes.priors`; a custom one has no known normaliser and is refused
     draws : calibrated draws that are weighed
     rng : seed
+    levels : order of text labels; see `mrfbayes.count`
     """
     draws = whole("draws", draws, 100)
-    statistics = count(model, x)
+    statistics = count(model, x, levels=levels)
     problem = Problem(model, statistics, Prior(model, prior), seed_sequence(rng))
     constant = log_prior_constant(problem.prior)
     proposal = make_proposal(problem, method_row("exact").prepare(problem), int(draws))

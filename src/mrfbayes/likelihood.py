@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mrfbayes.data.counts import Statistics, count
+from mrfbayes.data.counts import count
 from mrfbayes.dice import DieMarginal
 from mrfbayes.errors import InputError
 from mrfbayes.marginals import CoinMarginal
@@ -138,7 +138,13 @@ class InducedLikelihood(Likelihood):
 
 
 def likelihood(
-    method: str, model: Model, x: Any, estimate: Any = None, rng: Seed | None = 0, **options: Any
+    method: str,
+    model: Model,
+    x: Any,
+    estimate: Any = None,
+    rng: Seed | None = 0,
+    levels: Any = None,
+    **options: Any,
 ) -> Likelihood:
     """The likelihood of ``method`` for the observations ``x``.
 
@@ -149,6 +155,7 @@ def likelihood(
     x : (n, d) observations, a table or file of them, or a `Statistics`
     estimate : from `mrfbayes.estimate`, or theta (p,); made here where the method needs one and none is given
     rng : seed of what the preparation may have to simulate
+    levels : order of text labels; see `mrfbayes.count`
     options : those of the method; for "mle": ``rho`` (a number in (-1/(p-1), 1), or a correlation matrix) and
         ``marginal`` ("printed" or "gbd")
 
@@ -158,7 +165,7 @@ def likelihood(
     """
     row = method_row(method)
     check_options(row, options)
-    statistics = x if isinstance(x, Statistics) and x.model is model else count(model, x)
+    statistics = count(model, x, levels=levels)
     if estimate is not None and not hasattr(estimate, "theta"):
         model.theta(estimate, "estimate")
     problem = Problem(model, statistics, Prior(model, "uniform"), seed_sequence(rng), estimate, progress=False)

@@ -9,6 +9,7 @@ import numpy as np
 
 from mrfbayes.checks import whole
 from mrfbayes.data.counts import count
+from mrfbayes.data.levels import ungrouped
 from mrfbayes.errors import InputError
 from mrfbayes.model.field import Model
 from mrfbayes.posterior import Posterior
@@ -54,7 +55,7 @@ def predictive_check(
     """
     replicates = whole("replicates", replicates, 20)
     model, seed = posterior.model, seed_sequence(rng)
-    statistics = count(model, x)
+    statistics = count(model, x, labels=ungrouped(posterior.settings.get("levels", ()), model.nodes))
     if statistics.digest != posterior.data_digest:
         raise InputError("x is not the data that this posterior was learned from.")
     pairs = second_neighbours(model.edges, model.n_nodes)

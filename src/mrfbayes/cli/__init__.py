@@ -18,6 +18,8 @@ def main() -> None:
         _complain(str(error), INPUT_STATUS)
     except CostError as error:
         _complain(str(error), COST_STATUS)
+    except MemoryError:
+        _complain("the memory of this machine was not enough: use a smaller field or fewer draws.", COST_STATUS)
     except SamplingError as error:
         _complain(str(error), 1)
     except KeyboardInterrupt:
@@ -27,5 +29,6 @@ def main() -> None:
 def _complain(text: str, status: int) -> None:
     from mrfbayes.cli.text import safe
 
-    print(f"mrfbayes: {safe(text)}", file=sys.stderr)
+    for line in text.split("\n"):  # a file with several problems has a line for each
+        print(f"mrfbayes: {safe(line)}", file=sys.stderr)
     raise SystemExit(status)

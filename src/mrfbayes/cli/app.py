@@ -7,7 +7,25 @@ from typing import Annotated
 
 import typer
 
-from mrfbayes.cli.options import Complete, Coupling, Fields, Graph, Grid, States, Tied, build_model
+from mrfbayes.cli.options import (
+    Complete,
+    Coupling,
+    Delimiter,
+    Fields,
+    Graph,
+    Grid,
+    Levels,
+    MergeEdges,
+    Missing,
+    MissingDrop,
+    States,
+    Tied,
+    Weights,
+    Without,
+    as_delimiter,
+    build_model,
+    read_data,
+)
 from mrfbayes.cli.reproduce import reproduce
 
 app = typer.Typer(
@@ -19,10 +37,6 @@ app = typer.Typer(
 )
 
 Data = Annotated[Path, typer.Argument(help="CSV or Parquet file, one observation a row.")]
-Without = Annotated[
-    list[str] | None, typer.Option("--without", help="Leave out this column (with --complete); repeatable.")
-]
-Drop = Annotated[bool, typer.Option("--missing-drop", help="Leave out rows with missing values, and say how many.")]
 Seed = Annotated[int, typer.Option("--rng", help="Seed.", min=0)]
 
 
@@ -36,6 +50,7 @@ def sample(
     tied: Tied = "no",
     states: States = 2,
     coupling: Coupling = "agreement",
+    merge_edges: MergeEdges = False,
     method: Annotated[str, typer.Option(help="Method; see `mrfbayes methods`.")] = "auto",
     steps: Annotated[int | None, typer.Option(help="Steps a chain after warm-up.")] = None,
     warmup: Annotated[int | None, typer.Option(help="Steps of warm-up.")] = None,
@@ -47,7 +62,11 @@ def sample(
     out: Annotated[Path | None, typer.Option("--out", help="Result file (netCDF).")] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace the result file.")] = False,
     without: Without = None,
-    missing_drop: Drop = False,
+    levels: Levels = None,
+    delimiter: Delimiter = None,
+    missing: Missing = "refuse",
+    missing_drop: MissingDrop = False,
+    weights: Weights = None,
     rng: Seed = 0,
 ) -> None:
     """Draw from the posterior of every parameter and print a summary."""
@@ -60,10 +79,12 @@ def sample(
         raise InputError(f"{out} exists: choose another name, or pass --overwrite.")
     if without and not complete:
         raise InputError("--without goes with --complete: a graph takes the columns that are called like its nodes.")
-    columns = columns_but(data, without or ()) if complete else None
-    model = build_model(grid, graph, complete, fields, tied, states, coupling, columns)
+    left_out = [*(without or ()), *([weights] if weights else ())]
+    columns = columns_but(data, left_out, as_delimiter(delimiter)) if complete else None
+    model = build_model(grid, graph, complete, fields, tied, states, coupling, columns, merge_edges)
+    missing = "drop" if missing_drop else missing
     with quiet_warnings():  # they are in the result and printed with it
-        statistics = mb.count(model, data, missing="drop" if missing_drop else "refuse")
+        statistics = read_data(model, data, levels=levels, delimiter=delimiter, missing=missing, weights=weights)
         posterior = mb.sample(
             model,
             statistics,
@@ -107,11 +128,12 @@ def cost(
     tied: Tied = "no",
     states: States = 2,
     coupling: Coupling = "agreement",
+    merge_edges: MergeEdges = False,
 ) -> None:
     """Say what exact inference on a field would cost, before anything is run."""
     import mrfbayes as mb
 
-    typer.echo(str(mb.cost(build_model(grid, graph, False, fields, tied, states, coupling))))
+    typer.echo(str(mb.cost(build_model(grid, graph, False, fields, tied, states, coupling, None, merge_edges))))
 
 
 @app.command()
@@ -125,6 +147,7 @@ def simulate(
     tied: Tied = "no",
     states: States = 2,
     coupling: Coupling = "agreement",
+    merge_edges: MergeEdges = False,
     sampler: Annotated[str, typer.Option(help="auto, exact, cftp, gibbs or swendsen-wang.")] = "auto",
     overwrite: Annotated[bool, typer.Option(help="Replace the file.")] = False,
     rng: Seed = 0,
@@ -136,7 +159,7 @@ def simulate(
 
     if out.exists() and not overwrite:
         raise InputError(f"{out} exists: choose another name, or pass --overwrite.")
-    model = build_model(grid, graph, False, fields, tied, states, coupling)
+    model = build_model(grid, graph, False, fields, tied, states, coupling, None, merge_edges)
     write_rows(model.nodes, mb.simulate(model, theta, n, sampler=sampler, rng=rng), out)
     typer.echo(f"{n} observations of {model.n_nodes} nodes written to {out}")
 

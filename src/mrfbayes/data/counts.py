@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mrfbayes.data.levels import Labels, read_levels
+from mrfbayes.data.levels import Labels, grouped, read_levels
 from mrfbayes.data.patterns import Chunk, DenseCells, PatternTable, pattern_table, patterns_of
 from mrfbayes.data.read import NotPlain, Observations
 from mrfbayes.data.sources import open_source
@@ -113,6 +113,11 @@ class Statistics:
         flat[self.outcome_offset[1:] - 1] = np.maximum(self.n * chart.tosses - total, 0.0)
         flat.setflags(write=False)
         return flat
+
+    @property
+    def levels(self) -> list[dict[str, Any]]:
+        """Which label is which state: ``{"nodes": names or None for all, "labels": [of state 0, of state 1, ...]}``."""
+        return grouped(self.labels, self.model.nodes) if self.labels is not None else []
 
     @cached_property
     def patterns(self) -> PatternTable:

@@ -331,3 +331,30 @@ def near(value: Value, levels: Sequence[Value]) -> str:
     found = difflib.get_close_matches(str(value).strip().casefold(), [str(v).casefold() for v in levels], n=1)
     meant = [v for v in levels if found and str(v).casefold() == found[0]]
     return f" (did you mean {show(meant[0])}?)" if meant else ""
+
+
+def grouped(labels: Labels, nodes: Sequence[str]) -> list[dict[str, Any]]:
+    """Labels per node in few words, fit for JSON: nodes with the same labels together, None for all nodes."""
+    members: dict[tuple[object, ...], list[str]] = {}
+    for node, one in zip(nodes, labels, strict=True):
+        if one is not None:
+            members.setdefault(one, []).append(node)
+    return [
+        {"nodes": None if len(names) == len(nodes) else names, "labels": list(one)} for one, names in members.items()
+    ]
+
+
+def ungrouped(groups: Sequence[Mapping[str, Any]], nodes: Sequence[str]) -> Labels | None:
+    """Labels per node from `grouped`; None where there are none."""
+    by_node = {node: tuple(group["labels"]) for group in groups for node in group["nodes"] or nodes}
+    return tuple(by_node.get(node) for node in nodes) if by_node else None
+
+
+def mapping_lines(groups: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What `grouped` says, for people: a line per set of labels."""
+    lines = []
+    for group in groups:
+        names = group["nodes"]
+        who = "all columns" if names is None else ", ".join(map(str, names[:6])) + (", ..." if len(names) > 6 else "")
+        lines.append(f"{who}: " + ", ".join(f"{label} = {s}" for s, label in enumerate(group["labels"])))
+    return lines
