@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 import xarray as xr
 
-from mrfbayes.data.counts import Statistics, count
-from mrfbayes.errors import InputError, MRFWarning
+from mrfbayes.base.errors import InputError, MRFWarning
+from mrfbayes.data.statistics import Statistics, count
 from mrfbayes.model.build import graph
 from mrfbayes.model.field import Factor, Model
 

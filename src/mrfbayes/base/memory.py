@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from mrfbayes.errors import CostError
+from mrfbayes.base.errors import CostError
 
 
 @cache

@@ -71,9 +71,9 @@ def sample(
 ) -> None:
     """Draw from the posterior of every parameter and print a summary."""
     import mrfbayes as mb
+    from mrfbayes.base.errors import InputError
     from mrfbayes.cli.show import quiet_warnings, show_posterior
     from mrfbayes.data.read import columns_but
-    from mrfbayes.errors import InputError
 
     if out is not None and out.exists() and not overwrite:
         raise InputError(f"{out} exists: choose another name, or pass --overwrite.")
@@ -111,9 +111,10 @@ def summary(
 ) -> None:
     """Print the summary of a saved result."""
     import mrfbayes as mb
-    from mrfbayes.cli.show import show_posterior, write_csv
+    from mrfbayes.cli.show import show_posterior, show_states, write_csv
 
     posterior = mb.load(result)
+    show_states(posterior.settings.get("levels", ()))
     show_posterior(posterior)
     if csv is not None:
         write_csv(posterior.summary(), csv)
@@ -154,8 +155,8 @@ def simulate(
 ) -> None:
     """Simulate observations of a field."""
     import mrfbayes as mb
+    from mrfbayes.base.errors import InputError
     from mrfbayes.cli.show import write_rows
-    from mrfbayes.errors import InputError
 
     if out.exists() and not overwrite:
         raise InputError(f"{out} exists: choose another name, or pass --overwrite.")

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mrfbayes.cli.text import safe
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
 
 if TYPE_CHECKING:
-    from mrfbayes.data.counts import Statistics
+    from mrfbayes.data.statistics import Statistics
     from mrfbayes.model.field import Model
 
 Grid = Annotated[str, typer.Option("--grid", help="Grid, as ROWSxCOLUMNS.", metavar="RxC", rich_help_panel="Model")]
@@ -70,8 +69,8 @@ def read_data(
     weights: str | None = None,
 ) -> Statistics:
     """The counts of a data file, as the options describe it; which label is which state is printed."""
-    from mrfbayes.data.counts import count
-    from mrfbayes.data.levels import mapping_lines
+    from mrfbayes.cli.show import show_states
+    from mrfbayes.data.statistics import count
 
     statistics = count(
         model,
@@ -81,8 +80,7 @@ def read_data(
         delimiter=as_delimiter(delimiter),
         levels=[_in_order(text) for text in levels] if levels else None,
     )
-    for line in mapping_lines(statistics.levels):
-        typer.echo(safe(f"states: {line}"))
+    show_states(statistics.levels)
     return statistics
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +13,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from mrfbayes.base.errors import MRFWarning
 from mrfbayes.cli.text import safe
-from mrfbayes.errors import MRFWarning
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mrfbayes.posterior import Posterior
+    from mrfbayes.posterior.posterior import Posterior
 
 LINES = 40  # parameters shown before the table is cut
 
@@ -61,6 +61,14 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = ""
     return made
 
 
+def show_states(levels: Sequence[Mapping[str, Any]]) -> None:
+    """Which label of the data is which state."""
+    from mrfbayes.data.levels import mapping_lines
+
+    for line in mapping_lines(levels):
+        console().print(Text(safe(f"states: {line}")))
+
+
 def show_posterior(posterior: Posterior) -> None:
     """Header, summary table, timings and warnings."""
     out = console()
@@ -86,7 +94,7 @@ def show_posterior(posterior: Posterior) -> None:
 
 def show_methods() -> None:
     """The registry as a table."""
-    from mrfbayes.methods import REGISTRY
+    from mrfbayes.methods.registry import REGISTRY
 
     rows = [[row.key, row.label, row.target, row.summary] for row in REGISTRY.values()]
     console().print(table(["method", "in the paper", "target", "what it is"], rows, texts=4))

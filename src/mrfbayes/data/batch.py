@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from mrfbayes.errors import Problems
+from mrfbayes.base.errors import Problems
 
 
 class Coded(NamedTuple):

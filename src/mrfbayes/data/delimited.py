@@ -13,8 +13,8 @@ from typing import BinaryIO
 
 import numpy as np
 
+from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.data.batch import Batch, Coded, check_columns
-from mrfbayes.errors import InputError, Problems
 
 BLOCK_BYTES = 1 << 22
 LINES_LOOKED_AT = 10  # after the first, for the delimiter
@@ -124,7 +124,7 @@ class DelimitedFile:
 
     def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
         """The chosen columns, in that order; lines that cannot be read are left out and told to ``problems``."""
-        from mrfbayes.kernels.delimited import parse_numbers
+        from mrfbayes.kernels.data.delimited import parse_numbers
 
         place = np.full(self.n_columns, -1, dtype=np.int64)
         place[list(columns)] = np.arange(len(columns))
@@ -283,7 +283,7 @@ class _LabelBook:
 
     def parse(self, text: np.ndarray, delimiter: int, place: np.ndarray, room: int) -> tuple[list[Coded], int, int]:
         """Coded columns of the lines that hold short labels, their number, and the position after them."""
-        from mrfbayes.kernels.delimited import parse_labels
+        from mrfbayes.kernels.data.delimited import parse_labels
 
         codes = np.empty((room, len(self._sizes)), dtype=np.uint8)
         n_parsed, step = parse_labels(text, delimiter, place, self._book, self._lengths, self._sizes, codes)

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.data.values import Column, Value, as_value, in_order, is_missing, listed, show
-from mrfbayes.errors import InputError, Problems
 from mrfbayes.model.field import Model
 
 Labels = tuple[tuple[object, ...] | None, ...]

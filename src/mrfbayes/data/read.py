@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
+from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.data.batch import Batch, Coded, Source, Values
-from mrfbayes.data.labels import MISSING_CODE, Coding, Wishes, decide
+from mrfbayes.data.coding import MISSING_CODE, Coding, Wishes, decide
+from mrfbayes.data.frames import ArrayTable
 from mrfbayes.data.levels import Labels, Levels, order_matters
 from mrfbayes.data.sources import open_file
-from mrfbayes.data.tables import ArrayTable
 from mrfbayes.data.values import Column
-from mrfbayes.errors import InputError, Problems
 from mrfbayes.model.field import Model
 
 

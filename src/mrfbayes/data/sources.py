@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from mrfbayes.base.errors import InputError
 from mrfbayes.data.batch import Source, check_columns
-from mrfbayes.data.tables import ArrayTable, ColumnsTable, FrameTable, LazyTable, parquet
-from mrfbayes.errors import InputError
+from mrfbayes.data.frames import ArrayTable, ColumnsTable, FrameTable, LazyTable, parquet
 from mrfbayes.model.field import Model
 
 PARQUET = {".parquet", ".pq", ".pqt"}

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.base.memory import require_memory
-from mrfbayes.errors import InputError, Problems
 from mrfbayes.model.field import FactorGroup, Model, check_names, check_states
 
 NODE_BYTES, EDGE_BYTES = 200, 400  # that a field takes with its names and its lowered form, measured on grids
