@@ -25,7 +25,10 @@ PAIR = [("a", "b")]
         ([(None, "a")], "None is a NoneType; a node is a name"),
         ([(1.5, 2)], "1.5 is a float; a node is a name"),
         ([(True, False)], "True is a bool; a node is a name"),
-        ([("a", "a"), ("a", "b"), ("b", "a")], "edges[0] joins 'a' to itself: remove the self-loop.\nedges[2] ('b', 'a')"),
+        (
+            [("a", "a"), ("a", "b"), ("b", "a")],
+            "edges[0] joins 'a' to itself: remove the self-loop.\nedges[2] ('b', 'a')",
+        ),
     ],
 )
 def test_bad_edges(edges, message):
@@ -89,7 +92,10 @@ def test_no_two_parameters_are_called_alike():
 def test_complete_graphs_have_every_edge():
     model = complete(["u", "v", "w"], fields=True, coupling="both-one")
     assert model.parameters == ("u--v", "u--w", "v--w", "u", "v", "w")
-    assert model.fingerprint == mb.graph([("u", "v"), ("u", "w"), ("v", "w")], fields=True, coupling="both-one").fingerprint
+    assert (
+        model.fingerprint
+        == mb.graph([("u", "v"), ("u", "w"), ("v", "w")], fields=True, coupling="both-one").fingerprint
+    )
     for nodes, message in (([], "nodes is empty"), (["a", "a"], "two nodes are called 'a'"), ("ab", "give a list")):
         with pytest.raises(mb.InputError, match=message):
             complete(nodes)
@@ -100,7 +106,9 @@ def test_what_does_not_fit_is_refused_before_it_is_made(monkeypatch):
         mb.grid(10**5, 10**5)
     with pytest.raises(mb.CostError, match=r"2\^\d+ bytes of memory.*use a smaller grid"):
         mb.grid(10**30, 3)
-    with pytest.raises(mb.CostError, match=r"a complete graph of 1,000,000 nodes has 499,999,500,000 edges and would take"):
+    with pytest.raises(
+        mb.CostError, match=r"a complete graph of 1,000,000 nodes has 499,999,500,000 edges and would take"
+    ):
         complete(range(10**6))
     monkeypatch.setattr(memory, "memory_limit", lambda: 10_000)
     with pytest.raises(mb.CostError, match="a graph of 100 edges would take"):
@@ -139,7 +147,8 @@ def test_bad_general_models(make, message):
         (mb.priors.Dirichlet(None), "dirichlet: concentration = None"),
         ({"edges": 5}, "prior['edges'] = 5: give a name such as 'normal(0, 1)', or a distribution"),
         ({5: "uniform"}, "prior: no block is called '5'"),
-        ([], "prior = []: give a name"),
+        ([], "prior: a list of 0 distributions for 3 blocks"),
+        (5, "prior = 5: give a name"),
     ],
 )
 def test_absurd_priors(prior, message):
@@ -159,5 +168,7 @@ def test_a_field_without_parameters_has_nothing_to_learn():
     model = mb.graph([], nodes=["a"])
     x = np.array([[0], [1], [1]])
     for learn in (mb.sample, mb.evidence, lambda model, x: mb.sample(model, x, "calibrated")):
-        with pytest.raises(mb.InputError, match="the field has no parameters .* nothing to learn: add edges, or fields=True"):
+        with pytest.raises(
+            mb.InputError, match=r"the field has no parameters .* nothing to learn: add edges, or fields=True"
+        ):
             learn(model, x)

@@ -19,6 +19,10 @@ class SamplingError(RuntimeError):
     """A chain that cannot go on: it says where it stopped. What was drawn before is in the checkpoint."""
 
 
+class OutputError(OSError):
+    """A file that could not be written. What was to be written is still in memory; the message says what to do."""
+
+
 class Problems:
     """All that is wrong with one input, so that a person mends it in one go instead of run by run."""
 
