@@ -14,7 +14,7 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError, MRFWarning
 from mrfbayes.data.levels import Labels, grouped, read_levels
-from mrfbayes.data.patterns import Chunk, DenseCells, PatternTable, pattern_table, patterns_of
+from mrfbayes.data.patterns import DenseCells, PatternChunk, PatternTable, pattern_table, patterns_of
 from mrfbayes.data.read import NotPlain, Observations
 from mrfbayes.data.sources import open_source
 from mrfbayes.data.tally import Tally
@@ -52,7 +52,7 @@ class Statistics:
     labels: Labels | None
     warnings: tuple[str, ...]
     digest: str
-    _chunks: tuple[Chunk, ...] | None = field(repr=False, default=None)
+    _chunks: tuple[PatternChunk, ...] | None = field(repr=False, default=None)
     _dense: DenseCells | None = field(repr=False, default=None)
 
     @classmethod
@@ -133,7 +133,7 @@ class Statistics:
         )
 
     @property
-    def chunks(self) -> tuple[Chunk, ...] | None:
+    def chunks(self) -> tuple[PatternChunk, ...] | None:
         """All observations, packed, in order; None where they were not kept (counts only, or past 1 GiB)."""
         return self._chunks
 

@@ -19,7 +19,7 @@ from mrfbayes.model.field import Model
 from mrfbayes.posterior.corrected import TRUSTED_K, log_mean_weight, make_proposal, pareto_k
 from mrfbayes.priors import Prior
 
-DRAWS = 20_000
+EVIDENCE_DRAWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def evidence(
     x: Any,
     *,
     prior: Any = "uniform",
-    draws: int = DRAWS,
+    draws: int = EVIDENCE_DRAWS,
     rng: Seed | None = 0,
     levels: Any = None,
 ) -> Evidence:
