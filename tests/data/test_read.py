@@ -123,7 +123,7 @@ def test_small_blocks_and_batches_change_nothing(tmp_path, monkeypatch):
     pl.DataFrame(frame()).write_parquet(table, row_group_size=32)
     monkeypatch.setattr(delimited, "BLOCK_BYTES", 17)
     monkeypatch.setattr(delimited, "TEXT_LINES", 3)
-    monkeypatch.setattr(tables, "BATCH_CELLS", 40)
+    monkeypatch.setattr(tables, "FRAME_CELLS", 40)
     for source in (path, table, X, pd.DataFrame(frame()), words):
         same(count(NAMED, source))
 
