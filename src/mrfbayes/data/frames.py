@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from mrfbayes.base.errors import InputError, Problems
+from mrfbayes.base.errors import CostError, InputError, Problems
+from mrfbayes.base.memory import describe_bytes
 from mrfbayes.data.batch import Batch, check_columns
 
 FRAME_CELLS = 1 << 24
-BOMB_CELLS = 1 << 31  # a Parquet file with more cells than this ...
-BOMB_CELLS_PER_BYTE = 4096  # ... and more per byte than data that vary can reach is refused
+BOMB_CELLS = 1 << 26  # a Parquet file with more cells than this ...
+BOMB_CELLS_PER_BYTE = 100  # ... and more per byte than data that vary reach is refused (coins of odds 1:20 reach 28)
 
 
 class ArrayTable:
@@ -163,8 +164,10 @@ def parquet(path: Path, where: str) -> LazyTable:
         n_rows = int(frame.select(pl.len()).collect().item())
     cells = n_rows * table.n_columns
     if cells > BOMB_CELLS and cells > BOMB_CELLS_PER_BYTE * size:
-        raise InputError(
-            f"{where}: {size:,} bytes hold {cells:,} values; refused as a compressed bomb: data that vary take more."
+        raise CostError(
+            f"{where}: {size:,} bytes hold {cells:,} values, {cells // size:,} times as many, {describe_bytes(cells)} as "
+            "states; refused as a compressed bomb: data that vary take more. Rows that repeat can be given once, with a "
+            "weights column."
         )
     return table
 
@@ -174,7 +177,7 @@ def _polars_errors(where: str) -> Iterator[None]:
     """Turns whatever polars says about a damaged file into one line of ours."""
     try:
         yield
-    except InputError:
+    except (InputError, CostError):
         raise
     except BaseException as problem:
         # A panic inside polars is a BaseException of its own; anything else that is no Exception passes through.
