@@ -26,6 +26,7 @@ from mrfbayes.model.field import Model
 from mrfbayes.posterior.assemble import chain_posterior, direct_posterior
 from mrfbayes.posterior.corrected import TRUSTED_K, Proposal, corrected, make_proposal
 from mrfbayes.posterior.posterior import Posterior
+from mrfbayes.posterior.replicas import replica_posterior, walking_plan
 from mrfbayes.posterior.self_check import assess
 from mrfbayes.posterior.settings import KEPT_DRAWS, Plan, make_plan
 from mrfbayes.priors import Prior
@@ -114,6 +115,8 @@ def sample(
         else:
             engine, shape = "mh", None if candidate is None else candidate.theta_factor()
             prepared = replace(prepared, warnings=(*prepared.warnings, f"{doubt}: adaptive MH ran instead."))
+    if engine == "langevin":
+        plan = walking_plan(plan, steps, warmup, thin, 64 * model.n_parameters * plan.chains)
     settings = {
         "method": row.key,
         "options": {**row.options, **method_options},
@@ -129,6 +132,14 @@ def sample(
     }
     if engine == "direct":
         return direct_posterior(row, problem, prepared, plan, settings, time.perf_counter() - started)
+    if engine == "langevin":
+        preparation = time.perf_counter() - started
+        store = None if checkpoint is None else Checkpoint(checkpoint, _identity(problem, settings))
+        try:
+            return replica_posterior(row, problem, prepared, plan, settings, preparation, (store, seconds))
+        finally:
+            if store is not None:
+                store.close()
     states = _initial_states(problem, prepared, plan, shape)
     preparation = time.perf_counter() - started
     run = _chains(row, problem, prepared, plan, states, settings, workers, checkpoint, seconds, progress)
@@ -158,7 +169,7 @@ def choose_method(model: Model) -> tuple[str, str]:
 
 
 def _engine(engine: str | None, row: Row, prepared: Prepared, problem: Problem, plan: Plan) -> str:
-    allowed = ["mh"] if prepared.view is not None else []
+    allowed = ["mh"] if prepared.view is not None else ["langevin"] if prepared.walk is not None else []
     if prepared.draw is not None:
         allowed.append("direct")
     if row.key == "exact" and problem.prior.custom is None and 0 < problem.model.n_parameters <= DENSE_LIMIT:
