@@ -3,7 +3,8 @@
     python benchmarks/trials/run.py            # all modules, prints violations, writes benchmarks/results/trials.md
     python benchmarks/trials/run.py inputs     # one of them, prints only
 
-A trial module has a list ``TRIALS`` of `Trial`. A trial is refused (InputError or CostError whose text holds the words
+A trial module has a list ``TRIALS`` of `Trial`, or of pairs of a name and a function that raises AssertionError where
+the program does not keep its word. A `Trial` is refused (InputError or CostError whose text holds the words
 of ``says``) or accepted (``check`` of the answer holds, and the words of ``says`` are among its warnings). Any other
 exception, a traceback on the command line or a trial that takes too long is a violation.
 """
@@ -77,8 +78,16 @@ def modules(names: Iterable[str]) -> dict[str, list[Trial]]:
             sys.modules[path.stem] = module
             spec.loader.exec_module(module)
             if hasattr(module, "TRIALS"):
-                found[path.stem] = list(module.TRIALS)
+                found[path.stem] = [_as_trial(entry) for entry in module.TRIALS]
     return found
+
+
+def _as_trial(entry: Any) -> Trial:
+    if isinstance(entry, tuple):
+        name, function = entry
+        return Trial(name, lambda folder: function())
+    trial: Trial = entry
+    return trial
 
 
 def main(names: list[str]) -> int:

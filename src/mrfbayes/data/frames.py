@@ -165,9 +165,9 @@ def parquet(path: Path, where: str) -> LazyTable:
     cells = n_rows * table.n_columns
     if cells > BOMB_CELLS and cells > BOMB_CELLS_PER_BYTE * size:
         raise CostError(
-            f"{where}: {size:,} bytes hold {cells:,} values, {cells // size:,} times as many, {describe_bytes(cells)} as "
-            "states; refused as a compressed bomb: data that vary take more. Rows that repeat can be given once, with a "
-            "weights column."
+            f"{where}: {size:,} bytes hold {cells:,} values, {cells // size:,} times as many, {describe_bytes(cells)} "
+            "as states; refused as a compressed bomb: data that vary take more. Rows that repeat can be given once, "
+            "with a weights column."
         )
     return table
 

@@ -254,10 +254,10 @@ def _prepare_locally(problem: Problem, variance: str, moments: str, particles: i
     degree = 2 * model.n_edges / model.n_nodes
     if degree > DENSE_NEIGHBOURS:
         raise CostError(
-            f"{model.n_parameters:,} parameters on a graph whose nodes have {degree:,.0f} neighbours on average: a full "
-            f"covariance would take {describe_bytes(8 * model.n_parameters**2)} (limit {DENSE_PARAMETERS:,} parameters), "
-            f"and blocks of neighbours are too large past {DENSE_NEIGHBOURS}: choose fewer columns, a sparser graph, or "
-            "tied=True."
+            f"{model.n_parameters:,} parameters on a graph whose nodes have {degree:,.0f} neighbours on average: a "
+            f"full covariance would take {describe_bytes(8 * model.n_parameters**2)} (limit {DENSE_PARAMETERS:,} "
+            f"parameters), and blocks of neighbours are too large past {DENSE_NEIGHBOURS}: choose fewer columns, a "
+            "sparser graph, or tied=True."
         )
     seed = child(problem.seed, "calibrated")
     if moments == "exact" or (moments == "auto" and is_strip(model)):
