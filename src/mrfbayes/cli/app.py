@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from mrfbayes.cli.data_commands import compare, estimate, evidence, info
+from mrfbayes.cli.fit import fit
 from mrfbayes.cli.options import (
     Complete,
     Coupling,
@@ -17,16 +19,16 @@ from mrfbayes.cli.options import (
     Levels,
     MergeEdges,
     Missing,
-    MissingDrop,
+    MissingChoice,
+    Reading,
+    ScaleChoice,
     States,
     Tied,
     Weights,
-    Without,
-    as_delimiter,
     build_model,
-    read_data,
 )
 from mrfbayes.cli.reproduce import reproduce
+from mrfbayes.cli.result_commands import edges, export, plot, predict, report
 
 app = typer.Typer(
     name="mrfbayes",
@@ -37,6 +39,9 @@ app = typer.Typer(
 )
 
 Data = Annotated[Path, typer.Argument(help="CSV or Parquet file, one observation a row.")]
+Without = Annotated[
+    list[str] | None, typer.Option("--without", help="Leave out this column (with --complete); repeatable.")
+]
 Seed = Annotated[int, typer.Option("--rng", help="Seed.", min=0)]
 
 
@@ -64,27 +69,28 @@ def sample(
     without: Without = None,
     levels: Levels = None,
     delimiter: Delimiter = None,
-    missing: Missing = "refuse",
-    missing_drop: MissingDrop = False,
+    missing: MissingChoice = "refuse",
+    missing_drop: Missing = False,
     weights: Weights = None,
     rng: Seed = 0,
 ) -> None:
     """Draw from the posterior of every parameter and print a summary."""
     import mrfbayes as mb
     from mrfbayes.base.errors import InputError
-    from mrfbayes.cli.show import quiet_warnings, show_posterior
+    from mrfbayes.cli.show import quiet_warnings, show_posterior, show_states
     from mrfbayes.data.read import columns_but
 
     if out is not None and out.exists() and not overwrite:
         raise InputError(f"{out} exists: choose another name, or pass --overwrite.")
     if without and not complete:
         raise InputError("--without goes with --complete: a graph takes the columns that are called like its nodes.")
+    reading = Reading.of(levels, delimiter, missing, missing_drop, weights)
     left_out = [*(without or ()), *([weights] if weights else ())]
-    columns = columns_but(data, left_out, as_delimiter(delimiter)) if complete else None
+    columns = columns_but(data, left_out, reading.delimiter) if complete else None
     model = build_model(grid, graph, complete, fields, tied, states, coupling, columns, merge_edges)
-    missing = "drop" if missing_drop else missing
     with quiet_warnings():  # they are in the result and printed with it
-        statistics = read_data(model, data, levels=levels, delimiter=delimiter, missing=missing, weights=weights)
+        statistics = reading.count(model, data)
+        show_states(statistics.levels)
         posterior = mb.sample(
             model,
             statistics,
@@ -107,17 +113,21 @@ def sample(
 @app.command()
 def summary(
     result: Annotated[Path, typer.Argument(help="Result file.")],
-    csv: Annotated[Path | None, typer.Option(help="Write the table here as CSV.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write the table here as CSV, all rows and digits.")] = None,
+    scale: ScaleChoice = None,
+    rows: Annotated[int, typer.Option(help="Rows that are printed; 0 prints all.", min=0)] = 40,
 ) -> None:
-    """Print the summary of a saved result."""
+    """Print the summary of a saved result: edges by how sure they are, then nodes."""
     import mrfbayes as mb
     from mrfbayes.cli.show import show_posterior, show_states, write_csv
+    from mrfbayes.model.wording import natural_scale
 
     posterior = mb.load(result)
     show_states(posterior.settings.get("levels", ()))
-    show_posterior(posterior)
+    scale = scale or natural_scale(posterior.model)
+    show_posterior(posterior, scale, rows)
     if csv is not None:
-        write_csv(posterior.summary(), csv)
+        write_csv(posterior.summary(scale=scale), csv)
         typer.echo(f"written to {csv}")
 
 
@@ -182,3 +192,6 @@ def demo() -> None:
 
 
 app.command()(reproduce)
+app.command()(fit)
+for command in (info, estimate, compare, evidence, edges, report, plot, predict, export):
+    app.command()(command)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,70 +30,102 @@ Coupling = Annotated[
     str, typer.Option("--coupling", help="agreement, both-one, score or table.", rich_help_panel="Model")
 ]
 
-MergeEdges = Annotated[
-    bool, typer.Option("--merge-edges", help="Take an edge that is given twice once.", rich_help_panel="Model")
+ResultFile = Annotated[Path, typer.Argument(help="Result file, as posterior.nc of a fit.")]
+DataFile = Annotated[Path, typer.Argument(help="CSV or Parquet file, one observation per row.")]
+Columns = Annotated[
+    list[str] | None, typer.Option(help="Column, range a:z or pattern q*; repeatable.", rich_help_panel="Model")
 ]
 Without = Annotated[
-    list[str] | None,
-    typer.Option("--without", help="Leave out this column (with --complete); repeatable.", rich_help_panel="Data"),
+    list[str] | None, typer.Option(help="Leave out column, range or pattern; repeatable.", rich_help_panel="Model")
+]
+CouplingChoice = Annotated[
+    str | None, typer.Option("--coupling", help="agreement, both-one, score or table.", rich_help_panel="Model")
+]
+FieldsChoice = Annotated[
+    bool | None, typer.Option("--fields/--no-fields", help="A factor per node.", rich_help_panel="Model")
+]
+TiedChoice = Annotated[
+    str | None, typer.Option("--tied", help="no, yes or direction (grids).", rich_help_panel="Model")
+]
+StatesChoice = Annotated[int | None, typer.Option("--states", help="States per node.", rich_help_panel="Model")]
+PriorChoice = Annotated[
+    str, typer.Option("--prior", help="Such as 'uniform' or 'normal(0, 1)'.", rich_help_panel="Model")
+]
+ScaleChoice = Annotated[
+    str | None, typer.Option("--scale", help="theta, log-odds or ising; default: as such models are quoted.")
+]
+DATA = "Data"
+Missing = Annotated[bool, typer.Option("--missing-drop", help="As --missing drop.", rich_help_panel=DATA)]
+MissingChoice = Annotated[
+    str, typer.Option("--missing", help="refuse, or drop: leave out rows with missing values.", rich_help_panel=DATA)
 ]
 Levels = Annotated[
     list[str] | None,
     typer.Option(
         "--levels",
-        help="Order of text labels, lowest first, as 'never<rarely<often', or for one column 'mood=low<high'; "
-        "repeatable.",
-        rich_help_panel="Data",
+        help="Order of text labels, lowest first: 'never<rarely<often'; for one column 'mood=low<high'. Repeatable.",
+        rich_help_panel=DATA,
     ),
 ]
 Delimiter = Annotated[
     str | None,
-    typer.Option("--delimiter", help="Of a text file, as ';' or tab; else recognised.", rich_help_panel="Data"),
+    typer.Option("--delimiter", help="Of a text file, as ';' or tab; else recognised.", rich_help_panel=DATA),
 ]
-Missing = Annotated[
-    str,
-    typer.Option("--missing", help="refuse, or drop: leave out rows with missing values.", rich_help_panel="Data"),
+Weights = Annotated[str | None, typer.Option("--weights", help="Column with the rows' weights.", rich_help_panel=DATA)]
+MergeEdges = Annotated[
+    bool, typer.Option("--merge-edges", help="Take an edge that is given twice once.", rich_help_panel="Model")
 ]
-MissingDrop = Annotated[bool, typer.Option("--missing-drop", help="As --missing drop.", rich_help_panel="Data")]
-Weights = Annotated[
-    str | None, typer.Option("--weights", help="Column with the rows' weights.", rich_help_panel="Data")
-]
+SeedChoice = Annotated[int, typer.Option("--rng", help="Seed.", min=0)]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
-def read_data(
-    model: Model,
-    data: Path,
-    *,
-    levels: list[str] | None = None,
-    delimiter: str | None = None,
-    missing: str = "refuse",
-    weights: str | None = None,
-) -> Statistics:
-    """The counts of a data file, as the options describe it; which label is which state is printed."""
-    from mrfbayes.cli.show import show_states
-    from mrfbayes.data.statistics import count
+@dataclass(frozen=True)
+class Reading:
+    """How a data file is read."""
 
-    statistics = count(
-        model,
-        data,
-        weights=weights,
-        missing=missing,
-        delimiter=as_delimiter(delimiter),
-        levels=[_in_order(text) for text in levels] if levels else None,
-    )
-    show_states(statistics.levels)
-    return statistics
+    levels: tuple[str, ...] = ()
+    delimiter: str | None = None
+    missing: str = "refuse"
+    weights: str | None = None
 
+    @classmethod
+    def of(
+        cls,
+        levels: list[str] | None,
+        delimiter: str | None,
+        missing: str,
+        missing_drop: bool,
+        weights: str | None,
+    ) -> Reading:
+        """The options of a command, checked as far as they can be without the file."""
+        for text in levels or ():
+            if "<" not in text:
+                raise InputError(
+                    f"--levels {text!r}: write the labels in ascending order with '<' between, as 'low<high'."
+                )
+        mark = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}.get(delimiter or "", delimiter)
+        if mark is not None and (len(mark) != 1 or not mark.isascii()):
+            raise InputError(f"--delimiter {mark!r}: give a single character, as ',' or ';', or tab.")
+        return cls(tuple(levels or ()), mark, "drop" if missing_drop else missing, weights)
 
-def as_delimiter(text: str | None) -> str | None:
-    """A delimiter as people write it on a command line."""
-    return {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}.get(text or "", text)
+    @property
+    def n_levels(self) -> int:
+        """How many labels the longest of the given orders has; 0 where none is given."""
+        return max((text.count("<") + 1 for text in self.levels), default=0)
 
+    def count(self, model: Model, x: Any) -> Statistics:
+        """The counts of a file or of a table."""
+        from mrfbayes.data.statistics import count
 
-def _in_order(text: str) -> str:
-    if "<" not in text:
-        raise InputError(f"--levels {text!r}: write the labels in ascending order with '<' between, as 'low<high'.")
-    return text
+        return count(
+            model,
+            x,
+            weights=self.weights,
+            missing=self.missing,
+            delimiter=self.delimiter,
+            levels=list(self.levels) or None,
+        )
 
 
 def build_model(
@@ -117,10 +150,8 @@ def build_model(
         raise InputError(f"--tied {tied}: choose no, yes or direction.")
     tie: bool | str = {"no": False, "yes": True}.get(tied, "direction")
     if grid:
-        rows, _, cols = grid.lower().partition("x")
-        if not (grid.isascii() and rows.isdigit() and cols.isdigit()):
-            raise InputError(f"--grid {grid}: write rows x columns, for example 8x8.")
-        return build_grid(int(rows), int(cols), states=states, fields=fields, tied=tie, coupling=coupling)
+        rows, cols = grid_size(grid)
+        return build_grid(rows, cols, states=states, fields=fields, tied=tie, coupling=coupling)
     if tie == "direction":
         raise InputError("--tied direction is for grids: only there edges have directions.")
     if complete:
@@ -128,3 +159,11 @@ def build_model(
             raise InputError("--complete needs a data file whose columns have names, and at least one of them.")
         return build_complete(columns, states=states, fields=fields, tied=bool(tie), coupling=coupling)
     return build_graph(graph, states=states, fields=fields, tied=bool(tie), coupling=coupling, merge_edges=merge_edges)
+
+
+def grid_size(text: str) -> tuple[int, int]:
+    """Rows and columns of ``--grid``."""
+    rows, _, cols = text.lower().partition("x")
+    if not (text.isascii() and rows.isdigit() and cols.isdigit()):
+        raise InputError(f"--grid {text}: write rows x columns, for example 8x8.")
+    return int(rows), int(cols)
