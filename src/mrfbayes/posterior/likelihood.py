@@ -138,6 +138,7 @@ class InducedLikelihood(Likelihood):
 
 
 def likelihood(
+<<<<<<< HEAD
     method: str,
     model: Model,
     x: Any,
@@ -145,12 +146,16 @@ def likelihood(
     rng: Seed | None = 0,
     levels: Any = None,
     **options: Any,
+=======
+    method: Any, model: Any, x: Any, estimate: Any = None, rng: Seed | None = 0, **options: Any
+>>>>>>> main
 ) -> Likelihood:
     """The likelihood of ``method`` for the observations ``x``.
 
     Parameters
     ----------
-    method : a key of the registry that has a likelihood, such as "mle" or "exact"
+    method : a key of the registry that has a likelihood, such as "mle" or "exact". The order (model, x, method) of
+        `mrfbayes.sample` is understood as well.
     model : the field
     x : (n, d) observations, a table or file of them, or a `Statistics`
     estimate : from `mrfbayes.estimate`, or theta (p,); made here where the method needs one and none is given
@@ -163,6 +168,8 @@ def likelihood(
     -------
     `Likelihood`, with ``log_likelihood(theta)``; for "mle" also ``marginal(j)``, ``draw`` and ``log_evidence``
     """
+    if isinstance(method, Model):
+        method, model, x = x, method, model
     row = method_row(method)
     check_options(row, options)
     statistics = count(model, x, levels=levels)
