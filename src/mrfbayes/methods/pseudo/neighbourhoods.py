@@ -99,7 +99,7 @@ def table_patterns(problem: Problem, table: PatternTable) -> TablePatterns:
     )
     return TablePatterns(
         *(writable(part, np.int64) for part in integers),
-        writable(table.states, np.uint8),
-        writable(table.weight),
-        np.zeros(int(model.states.max())),
+        code=writable(table.states, np.uint8),
+        weight=writable(table.weight),
+        potential=np.zeros(int(model.states.max())),
     )
