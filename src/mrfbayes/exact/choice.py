@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-from mrfbayes.exact import memory
+from mrfbayes.base import memory
 from mrfbayes.exact.contract import Recursion
 from mrfbayes.exact.cost import predicted_seconds
 from mrfbayes.exact.memory import WORKS, TooLarge
