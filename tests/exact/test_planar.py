@@ -139,7 +139,7 @@ def test_large_merges_go_to_blas_and_give_the_same(monkeypatch):
     rng = np.random.default_rng(2)
     t = rng.uniform(-0.9, 0.9, size=model.n_edges)
     compiled = planar_passes.Dissection(draw(model))
-    monkeypatch.setattr(planar_passes, "LARGE", 1)
+    monkeypatch.setattr(planar_passes, "LARGE_MERGE", 1)
     by_blas = planar_passes.Dissection(draw(model))
     for name in ("log_z", "gradient", "gradient_at_ends"):
         one, two = getattr(compiled, name)(t), getattr(by_blas, name)(t)

@@ -16,7 +16,7 @@ from mrfbayes.particles.ensembles import make_chains
 from mrfbayes.particles.moments import row_statistics
 
 _BATCH = 4_096
-CELL_SECONDS = 1e-8  # about what a table cell takes in a directional derivative
+DIRECTION_CELL_SECONDS = 1e-8  # about what a table cell takes in a directional derivative
 MAX_LOG2_STATES = 12  # configurations that are summed over rather than sampled
 
 
@@ -30,7 +30,7 @@ def direction_cells(model: Model) -> float:
     if takes_planar(model, "series"):
         size = planar_size(model)
         assert size is not None
-        return size.seconds("second") / CELL_SECONDS
+        return size.seconds("second") / DIRECTION_CELL_SECONDS
     return recursion(model).n_bytes("series") / 8
 
 

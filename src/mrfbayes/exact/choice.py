@@ -20,7 +20,7 @@ from mrfbayes.model.field import Model
 QUICK_SECONDS = 1e-4  # of tables on a grid, below which no other way is looked for
 COLUMNS_SECONDS = 2e-3  # the same for a whole covariance
 SEARCH_SECONDS = 1e-2  # the same for other graphs, where a drawing has to be found first
-PATIENCE = 1.0  # seconds that tables may take to be set up for draws: each draw is then nearly free
+SET_UP_SECONDS = 1.0  # seconds that tables may take to be set up for draws: each draw is then nearly free
 
 _PLANAR: WeakKeyDictionary[Model, PlanarRecursion | None] = WeakKeyDictionary()
 
@@ -63,7 +63,7 @@ def takes_planar(model: Model, work: str) -> bool:
     seconds = float("inf") if tables is None else predicted_seconds(tables, key, 1)
     if seconds < (QUICK_SECONDS if model.grid_shape is not None else SEARCH_SECONDS):
         return False
-    if work == "sample" and seconds < PATIENCE:
+    if work == "sample" and seconds < SET_UP_SECONDS:
         return False
     size = planar_size(model)
     return size is not None and size.seconds(key) < seconds and size.n_bytes(work) <= memory.memory_limit()

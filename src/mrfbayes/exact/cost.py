@@ -20,7 +20,7 @@ from mrfbayes.exact.contract import Recursion
 from mrfbayes.exact.graph import GraphRecursion
 from mrfbayes.exact.grid import GridRecursion
 from mrfbayes.exact.memory import TooLarge
-from mrfbayes.exact.planar_information import BATCH_BYTES
+from mrfbayes.exact.planar_information import COLUMN_BATCH_BYTES
 from mrfbayes.exact.recursions import recursion
 from mrfbayes.kernels.exact.graph_plan import (
     ACCESS,
@@ -167,7 +167,7 @@ def _planar_work(model: Model, calls: Mapping[str, tuple[str, int]]) -> dict[str
         by_columns = covariance_by_columns(model)
         if by_columns is not None:
             size = by_columns.size
-            batch = max(1, min(size.n_edges, BATCH_BYTES // (64 * size.n_edges)))
+            batch = max(1, min(size.n_edges, COLUMN_BATCH_BYTES // (64 * size.n_edges)))
             n_bytes = 24 * p * p + size.n_edges * (COLUMN_BYTES * batch + FACTOR_BYTES)
             found["fisher_information"] = Work(size.covariance_seconds * machine_factor(), n_bytes, n_bytes <= limit)
     return found

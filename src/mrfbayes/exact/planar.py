@@ -20,12 +20,12 @@ from mrfbayes.exact.planar_drawing import Drawing
 from mrfbayes.exact.planar_information import covariance_columns
 from mrfbayes.exact.planar_passes import Dissection
 
-LOG_Z_ERROR = 1e-8, 1e-12  # allowed, at all and per vertex
-MEAN_ERROR = 1e-8  # of expected counts
-QUICK_ERROR = 1e-9  # of the adjoint's counts, past which exteriors are tried as well
+MOST_LOG_Z_ERROR = 1e-8, 1e-12  # allowed, at all and per vertex
+MOST_MEAN_ERROR = 1e-8  # of expected counts
+QUICK_MEAN_ERROR = 1e-9  # of the adjoint's counts, past which exteriors are tried as well
 TREE_BYTES = 340  # per vertex, with the stack of an upward pass
 # Of a call, per vertex, and per product of the merges upwards.
-NANOSECONDS = {
+PLANAR_NANOSECONDS = {
     "log_z": (2e4, 500, 0.2),
     "moments": (4e4, 1700, 0.8),
     "first": (1.8e5, 7000, 3.2),
@@ -61,7 +61,7 @@ class PlanarSize(NamedTuple):
 
     def seconds(self, key: str) -> float:
         """Seconds on the reference machine of one evaluation: "log_z", "moments", "first", "second" or "sample"."""
-        calls, vertex, product = NANOSECONDS[key]
+        calls, vertex, product = PLANAR_NANOSECONDS[key]
         return 1e-9 * (calls + vertex * self.n_vertices + product * self.n_products)
 
     @property
@@ -108,7 +108,7 @@ class PlanarRecursion:
         """Log of the sum of all weights."""
         coupling = self._couplings(node_part, edge_part)
         series, error = self.dissection.log_z(np.tanh(coupling / 2))
-        if not error <= LOG_Z_ERROR[0] + LOG_Z_ERROR[1] * self.drawing.n_vertices:
+        if not error <= MOST_LOG_Z_ERROR[0] + MOST_LOG_Z_ERROR[1] * self.drawing.n_vertices:
             return self._other("log_z", error).log_z(node_part, edge_part)
         return self._log_z(coupling, series)
 
@@ -117,11 +117,11 @@ class PlanarRecursion:
         coupling = self._couplings(node_part, edge_part)
         t = np.tanh(coupling / 2)
         series, slope, error = self.dissection.gradient(t)
-        if not error <= QUICK_ERROR:
+        if not error <= QUICK_MEAN_ERROR:
             second = self.dissection.gradient_at_ends(t)
             if not error <= second[2]:
                 series, slope, error = second
-        if not error <= MEAN_ERROR:
+        if not error <= MOST_MEAN_ERROR:
             return self._other("moments", error).moments(node_part, edge_part)
         # A node without a factor of its own is in both states as often, unless others' factors reach it.
         nodes, edges = self._parts((1 + t) / 2 + (1 - t * t) / 2 * slope, np.nan if self.drawing.fielded.size else 0.5)
@@ -137,7 +137,7 @@ class PlanarRecursion:
         """
         coupling = self._couplings(node_part, edge_part)
         error = self.dissection.gradient(np.tanh(coupling / 2))[2]
-        if not error <= MEAN_ERROR:
+        if not error <= MOST_MEAN_ERROR:
             yield from self._other("series", error).series(node_part, edge_part, directions, order)
             return
         at, length, weights = STENCILS[order]
@@ -174,7 +174,7 @@ class PlanarRecursion:
         n_nodes, n_edges, fielded = node_part.size, edge_part.size, self.drawing.fielded
         row = np.concatenate([n_nodes + np.arange(n_edges), fielded])
         for which, block, error in covariance_columns(self.drawing, np.tanh(self._couplings(node_part, edge_part) / 2)):
-            if not error <= MEAN_ERROR:
+            if not error <= MOST_MEAN_ERROR:
                 raise TooStiff(WORKS["series"], error)
             columns = np.zeros((n_nodes + n_edges, block.shape[1]))
             columns[row] = block
@@ -191,6 +191,6 @@ class TooStiff(CostError, ArithmeticError):
 
     def __init__(self, work: str, error: float) -> None:
         super().__init__(
-            f"{work} of this planar field would be off by about {error:.1g} (limit {MEAN_ERROR:g}): terms of "
+            f"{work} of this planar field would be off by about {error:.1g} (limit {MOST_MEAN_ERROR:g}): terms of "
             "frustrated couplings this strong cancel; use method='calibrated' or 'persistent', and sampler='gibbs'."
         )

@@ -14,7 +14,7 @@ import numpy as np
 
 from mrfbayes.exact.planar_drawing import Drawing
 
-BATCH_BYTES = 2**26
+COLUMN_BATCH_BYTES = 2**26
 
 
 def kac_ward(drawing: Drawing, t: np.ndarray) -> tuple[Any, Any]:
@@ -45,7 +45,7 @@ def covariance_columns(drawing: Drawing, t: np.ndarray) -> Iterator[tuple[slice,
     m = t.size
     f, matrix = kac_ward(drawing, t)
     solver = splu(matrix, permc_spec="MMD_AT_PLUS_A")
-    batch = max(1, BATCH_BYTES // (64 * max(m, 1)))
+    batch = max(1, COLUMN_BATCH_BYTES // (64 * max(m, 1)))
     weight = (1 - t * t) / 2 * drawing.sign
     for begin in range(0, m, batch):
         some = np.arange(begin, min(begin + batch, m))

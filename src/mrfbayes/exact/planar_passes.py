@@ -16,8 +16,8 @@ import numpy as np
 from mrfbayes.exact.planar_blocks import contract_blocks, split_blocks
 from mrfbayes.exact.planar_drawing import Drawing
 
-LARGE = 2**19  # multiplications of a merge from which on BLAS is faster
-KEPT_BYTES = 2**27  # of buffers that are kept from call to call
+LARGE_MERGE = 2**19  # multiplications of a merge from which on BLAS is faster
+KEPT_BUFFER_BYTES = 2**27  # of buffers that are kept from call to call
 EPSILON = float(np.finfo(float).eps)
 
 
@@ -35,7 +35,7 @@ class Dissection:
         left, right = inner + 1, inner + 2 * tree.n_within[inner + 1]
         k = np.diff(tree.cut_first)[inner]
         n_left, n_right, m = self.size[left], self.size[right], self.size[inner]
-        up = k * (m + k) ** 2 > LARGE
+        up = k * (m + k) ** 2 > LARGE_MERGE
         self._large = inner[up]
         self.n_products = float((k * (m + k) ** 2).sum())
         small = ~up
@@ -45,7 +45,9 @@ class Dissection:
         region, sibling = np.concatenate([left, right]), np.concatenate([right, left])
         kept = self.size[sibling] - np.concatenate([k, k])
         whole = np.concatenate([m, m])
-        out = (kept * (self.size[region] + kept) ** 2 > LARGE) & (tree.vertex[region] < 0)  # kernels close vertices
+        out = (kept * (self.size[region] + kept) ** 2 > LARGE_MERGE) & (
+            tree.vertex[region] < 0
+        )  # kernels close vertices
         self._large_outside = np.sort(region[out])
         work = 3 * kept * kept + (whole + self.size[sibling]) * kept + self.size[region] ** 2
         leaf = self.size[tree.vertex >= 0].max(initial=0)
@@ -249,7 +251,7 @@ class Dissection:
                 np.empty(self._longest, dtype=np.int64),
                 np.empty(self._longest),
             )
-            if found.store.nbytes < KEPT_BYTES:
+            if found.store.nbytes < KEPT_BUFFER_BYTES:
                 known[f"{keep}"] = found
         return found
 

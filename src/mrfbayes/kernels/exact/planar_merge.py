@@ -20,7 +20,7 @@ import numpy as np
 
 from mrfbayes.kernels.base.jit import kernel
 
-U = np.uint64  # indices without a sign: a sum of signed ones might be negative, so such loops would not become vectors
+U = np.uint64  # indices without a sign: sums of signed ones might be negative, and such loops stay scalar
 
 
 @kernel(fastmath={"contract"})
