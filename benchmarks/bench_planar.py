@@ -28,7 +28,7 @@ from mrfbayes.exact.planar import PlanarRecursion
 from mrfbayes.exact.planar_drawing import draw
 
 
-def least(call, *arguments, seconds=2.0):
+def least(call, *arguments, seconds=0.5):
     """Milliseconds of the processor, the least of what fits into ``seconds``."""
     call(*arguments)
     best, begin = float("inf"), time.process_time()
