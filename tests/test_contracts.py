@@ -20,7 +20,7 @@ import mrfbayes as mb
 from mrfbayes.errors import InputError
 from mrfbayes.methods import REGISTRY, check_options, method_row
 from mrfbayes.run import driver
-from mrfbayes.run.workers import advance
+from mrfbayes.run.workers import ChainTask
 
 MODEL = mb.grid(2, 3)
 DATA = np.random.default_rng(3).integers(0, 2, size=(30, 6)).astype(np.uint8)

@@ -66,14 +66,6 @@ class Proposal:
 
         return make
 
-    def theta_factor(self) -> np.ndarray:
-        """Lower Cholesky factor of the pilot's covariance of theta: the shape of a random walk, where one is needed."""
-        theta = self.theta
-        covariance = np.cov(theta, rowvar=False).reshape(theta.shape[1], theta.shape[1])
-        sd = np.sqrt(np.diag(covariance))
-        correlation = self.calibration.correlation
-        return np.linalg.cholesky(correlation * np.outer(sd, sd))
-
 
 def make_proposal(problem: Problem, prepared: Prepared, draws: int = PILOT_DRAWS) -> Proposal:
     """Calibrate, and weigh a first set of draws against the likelihood in ``prepared``."""

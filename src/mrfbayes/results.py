@@ -80,6 +80,7 @@ def chain_posterior(
             "outside": (counters[:, chain.OUTSIDE] / np.maximum(counters[:, chain.STEP], 1)).tolist(),
             "resumed_steps": run.resumed_steps,
             **_noise(run),
+            **_trajectories(run),
         },
         problem=problem,
     )
@@ -97,6 +98,18 @@ def _noise(run: ChainRun) -> dict[str, float]:
     total = float(run.gather("numbers")[:, chain.NOISE_SUM].sum())
     count = int(run.gather("counters")[:, chain.NOISE_COUNT].sum())
     return {"noise": math.sqrt(total / count)} if total > 0 else {}
+
+
+def _trajectories(run: ChainRun) -> dict[str, float]:
+    """How many gradients a trajectory of Hamiltonian Monte Carlo took on average; nothing for other engines."""
+    from mrfbayes.kernels import chain
+
+    counters = run.gather("counters")
+    if counters.shape[1] == chain.N_COUNTERS:
+        return {}
+    from mrfbayes.kernels.run.hmc import GRADIENTS
+
+    return {"gradients_per_step": float(counters[:, GRADIENTS].sum() / max(counters[:, chain.STEP].sum(), 1))}
 
 
 def direct_posterior(
@@ -156,7 +169,7 @@ def _with_doubts(posterior: Posterior) -> Posterior:
         )
     if posterior.acceptance is not None and posterior.steps:
         rate = float(posterior.acceptance.mean())
-        if rate < 0.01 or (rate > 0.99 and posterior.engine != "independence"):
+        if rate < 0.01 or (rate > 0.99 and posterior.engine == "mh"):
             doubts.append(
                 f"{rate:.2%} of the proposals were accepted: below 1 % the chain hardly moves, above 99 % its steps "
                 "are too small; use proposal='adapted' or a longer warm-up."

@@ -18,6 +18,7 @@ from mrfbayes.checks import whole
 from mrfbayes.data.counts import count
 from mrfbayes.errors import InputError
 from mrfbayes.exact import is_feasible
+from mrfbayes.hamiltonian import hmc_chains, hmc_plan
 from mrfbayes.independence import TRUSTED_K, Proposal, corrected, make_proposal
 from mrfbayes.methods import Row, check_options, method_row
 from mrfbayes.methods.problem import Prepared, Problem
@@ -29,7 +30,7 @@ from mrfbayes.recursions import recursion
 from mrfbayes.results import chain_posterior, direct_posterior
 from mrfbayes.run.driver import ChainRun, run_chains
 from mrfbayes.run.store import Checkpoint
-from mrfbayes.run.workers import ChainTask, State
+from mrfbayes.run.workers import ChainTask, State, Task
 from mrfbayes.streams import Seed, child, generator, kernel_state, seed_sequence
 from mrfbayes.trust import assess
 
@@ -80,8 +81,9 @@ def sample(
     workers : processes over which the chains are spread
     checkpoint : file from which a killed run goes on; a finished one is continued by asking for more steps
     seconds : time budget; what is drawn by then is the result, marked partial
-    engine : "mh"; "direct" where the method can draw independently (then the default); "independence" for "exact":
-        proposals from the calibrated posterior, corrected (the default, unless they fit badly)
+    engine : "mh"; "direct" where the method can draw independently (then the default); "hmc" (Hamiltonian Monte Carlo
+        around the mode) for "pseudo", where it is the default, and for "exact"; "independence" for "exact": proposals
+        from the calibrated posterior, corrected (the default; where they fit badly, "hmc" runs instead)
     estimate : an estimate to use instead of making one
     method_options : options of the method
     """
@@ -102,7 +104,6 @@ def sample(
         prepared = replace(prepared, details=details, warnings=(*prepared.warnings, *doubts))
     plan = make_plan(model, statistics, steps, warmup, chains, thin, proposal, start, seconds)
     engine = _engine(engine, row, prepared, problem, plan)
-    shape = None
     if engine == "independence":
         candidate, doubt = _candidate(problem, prepared)
         if candidate is not None and not doubt:
@@ -110,8 +111,10 @@ def sample(
             plan = replace(plan, steps=plan.steps if steps else INDEPENDENT_STEPS, warmup=0, proposal="independent")
             plan = replace(plan, thin=plan.thin if thin else max(1, plan.steps // KEPT_DRAWS))
         else:
-            engine, shape = "mh", None if candidate is None else candidate.theta_factor()
-            prepared = replace(prepared, warnings=(*prepared.warnings, f"{doubt}: adaptive MH ran instead."))
+            engine = "hmc"
+            prepared = replace(prepared, warnings=(*prepared.warnings, f"{doubt}: Hamiltonian Monte Carlo ran instead."))
+    if engine == "hmc":
+        plan = hmc_plan(plan, steps, warmup, thin)
     settings = {
         "method": row.key,
         "options": {**row.options, **method_options},
@@ -126,9 +129,15 @@ def sample(
     }
     if engine == "direct":
         return direct_posterior(row, problem, prepared, plan, settings, time.perf_counter() - started)
-    states = _initial_states(problem, prepared, plan, shape)
+    task: Task
+    if engine == "hmc":
+        assert prepared.smooth is not None
+        task, states = hmc_chains(problem, prepared.smooth(), plan)
+    else:
+        states = _initial_states(problem, prepared, plan)
+        task = _chain_task(problem, prepared, plan, states)
     preparation = time.perf_counter() - started
-    run = _chains(row, problem, prepared, plan, states, settings, workers, checkpoint, seconds, progress)
+    run = _chains(row, problem, plan, task, states, settings, workers, checkpoint, seconds, progress)
     return chain_posterior(row, problem, prepared, plan, settings, run, preparation)
 
 
@@ -158,11 +167,14 @@ def _engine(engine: str | None, row: Row, prepared: Prepared, problem: Problem, 
     allowed = ["mh"] if prepared.view is not None else []
     if prepared.draw is not None:
         allowed.append("direct")
+    if prepared.smooth is not None:
+        allowed.append("hmc")
     if row.key == "exact" and problem.prior.custom is None and 0 < problem.model.n_parameters <= DENSE_LIMIT:
         allowed.append("independence")
     chosen = allowed[-1] if engine is None else engine
-    if engine is None and chosen == "independence" and (plan.proposal == "printed" or not plan.is_default_start):
-        chosen = "mh"  # a proposal or a start was asked for: only a random walk has those
+    if engine is None and chosen in ("independence", "hmc"):
+        if plan.proposal == "printed" or (chosen == "independence" and not plan.is_default_start):
+            chosen = "mh"  # a proposal or a start was asked for: a random walk has those
     if chosen not in allowed:
         raise InputError(
             f"engine = {engine!r} is not available for method {row.key!r} with prior {problem.prior}: choose one of "
@@ -185,8 +197,8 @@ def typical_spread(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(centre), 1.0 / np.sqrt(information)
 
 
-def _initial_states(problem: Problem, prepared: Prepared, plan: Plan, shape: np.ndarray | None = None) -> list[State]:
-    """A state a chain; ``shape`` is a lower Cholesky factor that the random walk starts with, where one is known."""
+def _initial_states(problem: Problem, prepared: Prepared, plan: Plan) -> list[State]:
+    """The state of each chain before its first step."""
     from mrfbayes.kernels import chain
 
     model, p = problem.model, problem.model.n_parameters
@@ -213,8 +225,6 @@ def _initial_states(problem: Problem, prepared: Prepared, plan: Plan, shape: np.
             at = model.chart.theta(centre)
             scale = np.maximum(at * (1 - at) * sd, 1e-12)
             spread[np.arange(p) if is_dense else 0, np.arange(p)] = scale
-            if shape is not None and is_dense:
-                spread[:] = shape.T
         numbers = np.zeros(chain.N_NUMBERS)
         numbers[chain.LOG_TARGET] = np.nan
         numbers[chain.LOG_SCALE] = 0.0 if plan.proposal == "printed" else math.log(2.38 / math.sqrt(max(p, 1)))
@@ -251,18 +261,8 @@ def _identity(problem: Problem, settings: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _chains(
-    row: Row,
-    problem: Problem,
-    prepared: Prepared,
-    plan: Plan,
-    states: list[State],
-    settings: Mapping[str, Any],
-    workers: int,
-    checkpoint: str | os.PathLike[str] | None,
-    seconds: float | None,
-    progress: bool,
-) -> ChainRun:
+def _chain_task(problem: Problem, prepared: Prepared, plan: Plan, states: list[State]) -> ChainTask:
+    """What the chains of a Metropolis-Hastings run share."""
     from mrfbayes.kernels.chain import ALL, NOTHING, SHAPE, ChainSettings
 
     is_dense = states[0]["spread"].shape[0] > 1
@@ -270,8 +270,21 @@ def _chains(
     chain_settings = ChainSettings(plan.warmup, plan.thin, adapts, int(is_dense))
     carried = tuple(name.removeprefix("view.") for name in states[0] if name.startswith("view."))
     is_independent = plan.proposal == "independent"
-    task = ChainTask(prepared.view, problem.prior.view, chain_settings, prepared.is_ratio, carried, is_independent)
+    return ChainTask(prepared.view, problem.prior.view, chain_settings, prepared.is_ratio, carried, is_independent)
 
+
+def _chains(
+    row: Row,
+    problem: Problem,
+    plan: Plan,
+    task: Task,
+    states: list[State],
+    settings: Mapping[str, Any],
+    workers: int,
+    checkpoint: str | os.PathLike[str] | None,
+    seconds: float | None,
+    progress: bool,
+) -> ChainRun:
     def explain(number: int, state: State) -> str:
         j = int(np.argmin(np.minimum(state["proposal"], 1 - state["proposal"])))
         name = problem.model.parameters[j]

@@ -55,7 +55,13 @@ def silent(iteration: int, step: float, w: np.ndarray) -> None:
     """No report."""
 
 
-def newton(objective: CurvedObjective, w: np.ndarray, max_iterations: int = 100, report: Report = silent) -> Ascent:
+def newton(
+    objective: CurvedObjective,
+    w: np.ndarray,
+    max_iterations: int = 100,
+    report: Report = silent,
+    tolerance: float = TOLERANCE,
+) -> Ascent:
     """Damped Newton ascent from ``w``; stops early where w runs away to infinity."""
     value, gradient = objective.value_gradient(w)
     trace: list[float] = []
@@ -66,7 +72,7 @@ def newton(objective: CurvedObjective, w: np.ndarray, max_iterations: int = 100,
         size = float(np.sqrt(max(slope, 0.0)))
         trace.append(size)
         report(iteration, size, w)
-        if size < TOLERANCE:
+        if size < tolerance:
             return Ascent(w + direction, True, iteration + 1, size, trace)
         if np.abs(w).max(initial=0.0) > FAR:
             break

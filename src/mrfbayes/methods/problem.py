@@ -43,6 +43,24 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class Smooth:
+    """A log-likelihood with derivatives in the log-odds w, and the Gaussian that the posterior resembles.
+
+    Attributes
+    ----------
+    gradient : a view whose kernel fulfils ``log_likelihood_gradient``, or a function from w (p,) to the log-likelihood
+        there, up to a constant, and its gradient (p,); such a function travels to worker processes. It may raise an
+        `ArithmeticError` where it cannot tell: such points are not visited
+    mode : (p,) the w at which the posterior density of w is largest, or nearly
+    information : (p, p) minus the second derivatives of the log posterior there, or (p,) their diagonal
+    """
+
+    gradient: Any
+    mode: np.ndarray
+    information: np.ndarray
+
+
+@dataclass(frozen=True)
 class Prepared:
     """A method ready to run.
 
@@ -52,6 +70,7 @@ class Prepared:
     is_ratio : whether it fulfils ``log_ratio`` rather than ``log_likelihood``
     carry : makes the view's changing arrays for one chain from its seed and its start, or None
     draw : makes independent draws ``(n, seed) -> (n, p)`` of theta, where the method can do without a chain
+    smooth : makes what Hamiltonian Monte Carlo needs, where the likelihood has derivatives, or None
     keeps_noise : whether ratios stay noisy however small the step, so that no scale reaches a wanted acceptance: then
         only the proposal's shape is learned, and its scale is that which suits a normal target
     moments : mean and sd (p,) of theta where they are known without draws, or None
@@ -65,6 +84,7 @@ class Prepared:
     is_ratio: bool = False
     carry: Callable[[np.random.SeedSequence, np.ndarray], dict[str, np.ndarray]] | None = None
     draw: Callable[[int, np.random.SeedSequence], np.ndarray] | None = None
+    smooth: Callable[[], Smooth] | None = None
     keeps_noise: bool = False
     moments: tuple[np.ndarray, np.ndarray] | None = None
     quantile: Callable[[float], np.ndarray] | None = None

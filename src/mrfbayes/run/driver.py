@@ -19,11 +19,11 @@ import numpy as np
 from mrfbayes.errors import InputError, SamplingError
 from mrfbayes.progress import Progress
 from mrfbayes.run.store import Checkpoint
-from mrfbayes.run.workers import ChainTask, Chunk, State, make_workers
+from mrfbayes.run.workers import Chunk, State, Task, make_workers
 
 ROUND_SECONDS = 0.4  # a round of chunks over all chains: Ctrl-C answers within one
 CHECKPOINT_SECONDS = 2.0
-FIRST_CHUNK = 64
+FIRST_CHUNK = 4  # steps, which may take seconds each on very large fields; chunks then grow fourfold
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class _Collector:
 
 
 def run_chains(
-    task: ChainTask,
+    task: Task,
     states: list[State],
     n_steps: int,
     *,
@@ -206,7 +206,7 @@ def _check(chunks: list[Chunk], explain: Callable[[int, State], str] | None) -> 
             )
 
 
-def _acceptance_note(chunks: list[Chunk], task: ChainTask) -> str:
+def _acceptance_note(chunks: list[Chunk], task: Task) -> str:
     from mrfbayes.kernels import chain
 
     counters = np.stack([chunk.state["counters"] for chunk in chunks]).sum(axis=0)

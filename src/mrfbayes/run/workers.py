@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -26,9 +26,20 @@ class Chunk(NamedTuple):
     log_likelihood: np.ndarray
 
 
+class Task(Protocol):
+    """Everything about a chain that does not change: sent to each worker once."""
+
+    @property
+    def settings(self) -> Any:
+        """What the kernels are told, the number of warm-up steps ``n_warmup`` among it."""
+
+    def advance(self, state: State, n_steps: int) -> Chunk:
+        """``n_steps`` more steps from ``state``, which is left as it was; no step at all evaluates the start."""
+
+
 @dataclass(frozen=True)
 class ChainTask:
-    """Everything about a chain that does not change: sent to each worker once.
+    """Chains of Metropolis-Hastings steps.
 
     ``carried`` names the arrays of ``view`` that change from step to step (particles); they travel with the state.
     """
@@ -40,35 +51,34 @@ class ChainTask:
     carried: tuple[str, ...]
     is_independent: bool = False  # proposals that do not depend on where the chain is
 
+    def advance(self, state: State, n_steps: int) -> Chunk:
+        """``n_steps`` more steps from ``state``, which is left as it was."""
+        from mrfbayes.kernels import chain
 
-def advance(task: ChainTask, state: State, n_steps: int) -> Chunk:
-    """``n_steps`` more steps from ``state``, which is left as it was."""
-    from mrfbayes.kernels import chain
-
-    state = {name: array.copy() for name, array in state.items()}
-    view = task.view._replace(**{name: state[f"view.{name}"] for name in task.carried})
-    chain_state = chain.ChainState(**{name: state[name] for name in chain.ChainState._fields})
-    first = int(chain_state.counters[chain.KEPT])
-    rows = n_steps // task.settings.n_thin + 1
-    kept = chain.KeptDraws(np.empty((rows, chain_state.theta.size)), np.empty(rows), first)
-    run: Any = chain.run_ratio if task.is_ratio else chain.run_likelihood
-    if task.is_independent:
-        from mrfbayes.kernels.independence import run_independent as run
-    with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
-        run(view, task.prior, task.settings, chain_state, kept, n_steps)
-    count = int(chain_state.counters[chain.KEPT]) - first
-    return Chunk(state, kept.theta[:count], kept.log_likelihood[:count])
+        state = {name: array.copy() for name, array in state.items()}
+        view = self.view._replace(**{name: state[f"view.{name}"] for name in self.carried})
+        chain_state = chain.ChainState(**{name: state[name] for name in chain.ChainState._fields})
+        first = int(chain_state.counters[chain.KEPT])
+        rows = n_steps // self.settings.n_thin + 1
+        kept = chain.KeptDraws(np.empty((rows, chain_state.theta.size)), np.empty(rows), first)
+        run: Any = chain.run_ratio if self.is_ratio else chain.run_likelihood
+        if self.is_independent:
+            from mrfbayes.kernels.independence import run_independent as run
+        with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
+            run(view, self.prior, self.settings, chain_state, kept, n_steps)
+        count = int(chain_state.counters[chain.KEPT]) - first
+        return Chunk(state, kept.theta[:count], kept.log_likelihood[:count])
 
 
 class SerialWorkers:
     """All chains in this process, one after the other."""
 
-    def __init__(self, task: ChainTask) -> None:
+    def __init__(self, task: Task) -> None:
         self._task = task
 
     def advance(self, states: Sequence[State], n_steps: int) -> list[Chunk]:
         """One chunk of every chain."""
-        return [advance(self._task, state, n_steps) for state in states]
+        return [self._task.advance(state, n_steps) for state in states]
 
     def close(self) -> None:
         """Nothing to release."""
@@ -88,10 +98,10 @@ def begin_worker() -> None:
         os.environ[name] = "1"
 
 
-_TASK: ChainTask | None = None
+_TASK: Task | None = None
 
 
-def _receive(task: ChainTask) -> None:
+def _receive(task: Task) -> None:
     global _TASK
     begin_worker()
     _TASK = task
@@ -99,13 +109,13 @@ def _receive(task: ChainTask) -> None:
 
 def _advance_here(state: State, n_steps: int) -> Chunk:
     assert _TASK is not None
-    return advance(_TASK, state, n_steps)
+    return _TASK.advance(state, n_steps)
 
 
 class ProcessWorkers:
     """Chains spread over a pool of processes; a chunk goes to whoever is free."""
 
-    def __init__(self, task: ChainTask, n_workers: int) -> None:
+    def __init__(self, task: Task, n_workers: int) -> None:
         self._pool = process_pool(n_workers, _receive, task)
 
     def advance(self, states: Sequence[State], n_steps: int) -> list[Chunk]:
@@ -117,7 +127,7 @@ class ProcessWorkers:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
-def make_workers(task: ChainTask, n_workers: int, n_chains: int) -> SerialWorkers | ProcessWorkers:
+def make_workers(task: Task, n_workers: int, n_chains: int) -> SerialWorkers | ProcessWorkers:
     """Processes only where there is more than one chain to spread."""
     n_workers = min(n_workers, n_chains)
     return SerialWorkers(task) if n_workers <= 1 else ProcessWorkers(task, n_workers)
