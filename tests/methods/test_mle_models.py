@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.data.counts import Statistics
-from mrfbayes.effects import external_effects
+from mrfbayes.coins.external_effects import external_effects
+from mrfbayes.data.statistics import Statistics
 
 FORMS = ("printed", "gbd")
 
@@ -153,7 +153,7 @@ def test_mode_equation_gives_the_expected_counts(monkeypatch):
     def refuse(*arguments):
         raise mb.CostError("too wide")
 
-    monkeypatch.setattr("mrfbayes.exact.moments_w", refuse)
+    monkeypatch.setattr("mrfbayes.exact.quantities.moments_w", refuse)
     np.testing.assert_allclose(external_effects(statistics, estimate).log_odds_eta, exact, atol=1e-5)
 
 

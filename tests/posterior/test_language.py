@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.posterior import Posterior
+from mrfbayes.posterior.posterior import Posterior
 
 NAMES = ("tired", "worried", "sad")
 MODEL = mb.graph([("tired", "worried"), ("worried", "sad")], nodes=NAMES, fields=True, coupling="both-one")
@@ -48,7 +48,7 @@ def test_spins_have_their_own_rows():
 
 
 def test_verdicts_follow_the_bayes_factors():
-    from mrfbayes.edges import verdicts
+    from mrfbayes.posterior.bayes_factors import verdicts
 
     said, fragile = verdicts(np.log([100.0, 11, 9, 1, 0.11, 0.001, np.nan]), np.full(7, 0.1))
     assert said.tolist() == ["present", "present", "undecided", "undecided", "undecided", "absent", "unknown"]

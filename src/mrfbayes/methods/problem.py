@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from mrfbayes.data.counts import Statistics
+    from mrfbayes.data.statistics import Statistics
     from mrfbayes.model.field import Model
     from mrfbayes.priors import Prior
 
@@ -28,11 +28,11 @@ class Problem:
 
     @cached_property
     def estimate(self) -> Any:
-        """The maximum likelihood estimate (`mrfbayes.estimate.Estimate`), given or made here."""
+        """The maximum likelihood estimate (`mrfbayes.estimation.result.Estimate`), given or made here."""
         if self.given_estimate is not None:
             return self.given_estimate
-        from mrfbayes.estimate import estimate
-        from mrfbayes.streams import child
+        from mrfbayes.base.random_streams import child
+        from mrfbayes.estimation.estimate import estimate
 
         return estimate(self.model, self.statistics, rng=child(self.seed, "estimate"), progress=self.progress)
 

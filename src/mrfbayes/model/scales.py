@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
 from mrfbayes.model.field import Model
 
 SCALES = ("theta", "log-odds", "ising")

@@ -74,10 +74,12 @@ def meaning(model: Model, scale: str) -> str:
     return (_THETA if scale == "theta" else _LOG_ODDS)[coupling_of(model)]
 
 
-def scale_name(model: Model, scale: str) -> str:
-    """How an axis or a table names the scale of an edge."""
+def scale_name(model: Model, scale: str, nodes: bool = False) -> str:
+    """How an axis or a table names the scale of edges, or of node factors."""
     if scale == "ising":
-        return "coupling J (spins -1, +1)"
+        return "field h (spins -1, +1)" if nodes else "coupling J (spins -1, +1)"
+    if nodes:
+        return "theta" if scale == "theta" else "threshold (log-odds)"
     if scale == "theta":
         return "theta (0.5: no interaction)" if model.chart.all_coins else "theta"
     return {"both-one": "coupling (log odds ratio)"}.get(coupling_of(model), "coupling (log-odds)")

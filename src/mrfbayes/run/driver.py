@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from mrfbayes.errors import InputError, SamplingError
-from mrfbayes.progress import Progress
+from mrfbayes.base.errors import InputError, SamplingError
+from mrfbayes.base.progress import Progress
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import Chunk, State, Task, make_workers
 
@@ -134,7 +134,7 @@ def run_chains(
     explain_failure: Callable[[int, State], str] | None = None,
 ) -> ChainRun:
     """Advance all chains to ``n_steps`` steps in all (warm-up included), or as far as interrupt or budget allow."""
-    from mrfbayes.kernels import chain
+    from mrfbayes.kernels.run import chain
 
     collector = _Collector(states, checkpoint)
     done = resumed = int(collector.states[0]["counters"][chain.STEP])
@@ -182,7 +182,7 @@ def run_chains(
 
 
 def _check_start(states: list[State]) -> None:
-    from mrfbayes.kernels import chain
+    from mrfbayes.kernels.run import chain
 
     for number, state in enumerate(states):
         value = float(state["numbers"][chain.LOG_TARGET])
@@ -194,7 +194,7 @@ def _check_start(states: list[State]) -> None:
 
 
 def _check(chunks: list[Chunk], explain: Callable[[int, State], str] | None) -> None:
-    from mrfbayes.kernels import chain
+    from mrfbayes.kernels.run import chain
 
     for number, chunk in enumerate(chunks):
         if chunk.state["counters"][chain.FAILED] != chain.FINE:
@@ -207,7 +207,7 @@ def _check(chunks: list[Chunk], explain: Callable[[int, State], str] | None) -> 
 
 
 def _acceptance_note(chunks: list[Chunk], task: Task) -> str:
-    from mrfbayes.kernels import chain
+    from mrfbayes.kernels.run import chain
 
     counters = np.stack([chunk.state["counters"] for chunk in chunks]).sum(axis=0)
     steps = int(counters[chain.STEP])

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.run.workers import Chunk, State
-from mrfbayes.streams import generator, kernel_state
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.run.hmc import HmcSettings, HmcState, Metric
 
 Gradient = Callable[[np.ndarray], tuple[float, np.ndarray]]
 FIRST_LEAPS = 2.0  # a trajectory, before warm-up has learned how many it takes
+NEARER, MOST_TRIALS = 0.7, 40  # a start that is no start comes nearer to the mode by this factor, so often at most
 
 
 def make_metric(mode: np.ndarray, information: np.ndarray) -> Metric:
@@ -54,7 +55,7 @@ def _cholesky(information: np.ndarray) -> np.ndarray:
 
 def initial_state(metric: Metric, seed: np.random.SeedSequence, log_odds: np.ndarray | None = None) -> State:
     """The state of one chain before its first step, at ``log_odds`` or at a draw of the Gaussian."""
-    from mrfbayes.kernels.run import hmc
+    from mrfbayes.kernels.run import chain, hmc
 
     p = metric.mode.size
     if log_odds is None:
@@ -62,8 +63,8 @@ def initial_state(metric: Metric, seed: np.random.SeedSequence, log_odds: np.nda
     else:
         position = _to_position(metric, log_odds)
     numbers = np.zeros(hmc.N_HMC_NUMBERS)
-    numbers[hmc.LOG_TARGET] = np.nan  # not evaluated yet
-    numbers[hmc.LOG_SCALE] = math.log(FIRST_LEAPS)
+    numbers[chain.LOG_TARGET] = np.nan  # not evaluated yet
+    numbers[chain.LOG_SCALE] = math.log(FIRST_LEAPS)
     state: State = {name: np.zeros(p) for name in hmc.HmcState._fields}
     counters = np.zeros(hmc.N_HMC_COUNTERS, dtype=np.int64)
     random = kernel_state(seed, "trajectories")
@@ -91,42 +92,63 @@ class HmcTask:
     gradient : a view whose kernel fulfils ``log_likelihood_gradient``, or a function that gives value and gradient of
         the log-likelihood at log-odds w
     metric, prior, settings : as the kernels take them
+    is_start_given : whether the chains start where they were told to; otherwise a start that is far less probable than
+        the Gaussian has it (beyond a wall that the curvature at the mode does not show) is moved towards the mode
     """
 
     gradient: Any
     metric: Metric
     prior: Any
     settings: HmcSettings
+    is_start_given: bool = False
 
     def advance(self, state: State, n_steps: int) -> Chunk:
         """``n_steps`` more trajectories from ``state``, which is left as it was; none at all evaluates the start."""
-        from mrfbayes.kernels.chain import KEPT, KeptDraws
         from mrfbayes.kernels.run import hmc
+        from mrfbayes.kernels.run.chain import KEPT, LOG_TARGET, KeptDraws
 
         state = {name: array.copy() for name, array in state.items()}
         chain = hmc.HmcState(**state)
         first = int(chain.counters[KEPT])
         rows = n_steps // self.settings.n_thin + 1
         kept = KeptDraws(np.empty((rows, chain.theta.size)), np.empty(rows), first)
-        if callable(self.gradient):
-            self._advance_around(self.gradient, chain, kept, n_steps)
-        else:
+        if math.isnan(chain.numbers[LOG_TARGET]):
+            self._settle(chain)
+        if not callable(self.gradient):
             hmc.run_hmc((self.gradient, self.metric), self.prior, self.settings, chain, kept, n_steps)
+        else:
+            for _ in range(n_steps):
+                for _ in range(hmc.begin(chain)):
+                    hmc.leap(self.metric, chain)
+                    hmc.pull(self.metric, self.prior, chain, _evaluate(self.gradient, chain))
+                hmc.decide(self.settings, self.prior, chain, kept)
         count = int(chain.counters[KEPT]) - first
         return Chunk(state, kept.theta[:count], kept.log_likelihood[:count])
 
-    def _advance_around(self, gradient: Gradient, chain: HmcState, kept: Any, n_steps: int) -> None:
-        """The same trajectories as those of `mrfbayes.kernels.run.hmc.run_hmc`, around a Python function."""
-        from mrfbayes.kernels.run import hmc
+    def _settle(self, chain: HmcState) -> None:
+        """Evaluate the start, after moving it where it is no start."""
+        p, position = chain.position.size, chain.position.copy()
+        least = -math.inf
+        if not self.is_start_given:
+            chain.position[:] = 0.0
+            # Draws of a Gaussian are p/2 nats below its mode, with a standard deviation of sqrt(p/2).
+            least = self._log_target(chain) - 0.5 * p - 6.0 * math.sqrt(0.5 * p) - 10.0
+            chain.position[:] = position
+        for _ in range(MOST_TRIALS):
+            if self._log_target(chain) >= least:
+                return
+            chain.position[:] *= NEARER
 
-        if math.isnan(chain.numbers[hmc.LOG_TARGET]):
+    def _log_target(self, chain: HmcState) -> float:
+        from mrfbayes.kernels.run import hmc
+        from mrfbayes.kernels.run.chain import LOG_TARGET
+
+        if callable(self.gradient):
             hmc.to_log_odds(self.metric, chain.position, chain.log_odds)
-            hmc.settle_start(self.metric, self.prior, chain, _evaluate(gradient, chain))
-        for _ in range(n_steps):
-            for _ in range(hmc.begin(chain)):
-                hmc.leap(self.metric, chain)
-                hmc.pull(self.metric, self.prior, chain, _evaluate(gradient, chain))
-            hmc.decide(self.settings, self.prior, chain, kept)
+            hmc.settle(self.metric, self.prior, chain, _evaluate(self.gradient, chain))
+        else:
+            hmc.start_hmc((self.gradient, self.metric), self.prior, chain)
+        return float(chain.numbers[LOG_TARGET])
 
 
 def _evaluate(gradient: Gradient, chain: HmcState) -> float:

@@ -53,7 +53,7 @@ class ChainTask:
 
     def advance(self, state: State, n_steps: int) -> Chunk:
         """``n_steps`` more steps from ``state``, which is left as it was."""
-        from mrfbayes.kernels import chain
+        from mrfbayes.kernels.run import chain
 
         state = {name: array.copy() for name, array in state.items()}
         view = self.view._replace(**{name: state[f"view.{name}"] for name in self.carried})
@@ -63,7 +63,7 @@ class ChainTask:
         kept = chain.KeptDraws(np.empty((rows, chain_state.theta.size)), np.empty(rows), first)
         run: Any = chain.run_ratio if self.is_ratio else chain.run_likelihood
         if self.is_independent:
-            from mrfbayes.kernels.independence import run_independent as run
+            from mrfbayes.kernels.run.independence import run_independent as run
         with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
             run(view, self.prior, self.settings, chain_state, kept, n_steps)
         count = int(chain_state.counters[chain.KEPT]) - first

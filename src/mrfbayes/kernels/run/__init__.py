@@ -1,1 +1,1 @@
-"""Compiled chains."""
+"""Kernels of chains."""

@@ -5,7 +5,8 @@ the posterior is nearly N(0, I). Its potential is |y|^2 / 2 + R(y). Under the fi
 y cos e + v sin e and v cos e - y sin e, which is made exactly; R, what is not Gaussian about the posterior, only kicks
 the velocity v by -grad R = L^{-1} grad log p(w) + y before and after. So a leap may be as long as R allows, not as the
 posterior's narrowest direction does; a quarter turn in all makes the draws of a Gaussian posterior independent. The
-decision at the end of a trajectory makes the posterior exact whatever m, H and the gradient are: a bad one is only slow.
+decision at the end of a trajectory makes the draws those of the posterior, whatever m, H and the gradient are: bad ones
+are only slow.
 
 A trajectory is `begin`, then `leap` and `pull` around every gradient, then `decide`. The compiled chain puts a method's
 own kernel between; a gradient that is a Python function is put there by `mrfbayes.run.hmc`.
@@ -18,8 +19,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.kernels.borrowed import borrow
-from mrfbayes.kernels.chain import (
+from mrfbayes.kernels.base.borrowed import borrow
+from mrfbayes.kernels.base.chart import theta_into
+from mrfbayes.kernels.base.contracts import log_likelihood_gradient
+from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.linear import copy_into
+from mrfbayes.kernels.base.random import fill_normal, uniform
+from mrfbayes.kernels.priors import is_inside, log_prior_gradient
+from mrfbayes.kernels.run.chain import (
     LOG_LIKELIHOOD,
     LOG_SCALE,
     LOG_TARGET,
@@ -30,12 +37,6 @@ from mrfbayes.kernels.chain import (
     book_step,
     move_to_proposal,
 )
-from mrfbayes.kernels.chart import theta_into
-from mrfbayes.kernels.contracts import log_likelihood_gradient
-from mrfbayes.kernels.jit import kernel
-from mrfbayes.kernels.linear import copy_into
-from mrfbayes.kernels.prior import is_inside, log_prior_gradient
-from mrfbayes.kernels.random import fill_normal, uniform
 
 # Places in HmcState.numbers, after those of every chain; LOG_SCALE is the logarithm of the leaps a trajectory
 KINETIC, NEW_TARGET, NEW_LIKELIHOOD, ANGLE = range(N_NUMBERS, N_NUMBERS + 4)
@@ -47,7 +48,7 @@ N_HMC_COUNTERS = N_COUNTERS + 1
 QUARTER_TURN = 0.5 * math.pi
 JITTER = 0.1  # share by which a trajectory's length varies, so that no direction keeps returning to where it was
 TARGET_ACCEPTANCE = 0.8
-MOST_LOG_LEAPS = math.log(512.0)
+MOST_LOG_LEAPS = math.log(128.0)
 
 
 class HmcSettings(NamedTuple):
@@ -240,8 +241,8 @@ def decide(settings, prior, state, kept_draws):
 
 
 @kernel
-def settle_start(metric, prior, state, log_likelihood):
-    """Take in the value and gradient at the start, which ``state.position`` and ``state.log_odds`` hold."""
+def settle(metric, prior, state, log_likelihood):
+    """Take in the value and gradient at the chain's own position, which ``state.log_odds`` holds: a start."""
     numbers = state.numbers
     numbers[LOG_LIKELIHOOD] = log_likelihood
     numbers[LOG_TARGET] = log_likelihood + log_prior_gradient(prior, state.log_odds, state.gradient)
@@ -252,13 +253,19 @@ def settle_start(metric, prior, state, log_likelihood):
 
 
 @kernel
+def start_hmc(target, prior, state):
+    """Evaluate the chain's position for a ``target`` (view, metric) whose view has a gradient."""
+    target, prior, state = borrow((target, prior, state))
+    view, metric = target
+    to_log_odds(metric, state.position, state.log_odds)
+    settle(metric, prior, state, log_likelihood_gradient(view, state.log_odds, state.gradient))
+
+
+@kernel
 def run_hmc(target, prior, settings, state, kept_draws, n_steps):
-    """``n_steps`` trajectories for a ``target`` (view, metric) whose view has a gradient; none evaluates the start."""
+    """``n_steps`` trajectories from where `start_hmc`, or the chunk before, left the chain."""
     target, prior, settings, state, kept_draws = borrow((target, prior, settings, state, kept_draws))
     view, metric = target
-    if math.isnan(state.numbers[LOG_TARGET]):
-        to_log_odds(metric, state.position, state.log_odds)
-        settle_start(metric, prior, state, log_likelihood_gradient(view, state.log_odds, state.gradient))
     for _ in range(n_steps):
         for _ in range(begin(state)):
             leap(metric, state)
