@@ -83,6 +83,8 @@ def information(model: Model, statistics: Statistics, w: np.ndarray) -> np.ndarr
         weight = table.weight[table.node_offset[i] : table.node_offset[i + 1]]
         states = table.states[table.states_offset[i] : table.states_offset[i + 1]].reshape(weight.size, degree[i])
         columns, slopes = features.of(i, states)
+        if not columns.size:  # nothing to learn at this node
+            continue
         share = probabilities(slopes, w[columns])
         mean = np.einsum("ka,kac->kc", share, slopes)
         flat = slopes.reshape(-1, columns.size)
@@ -108,17 +110,17 @@ def scores(model: Model, rows: np.ndarray, w: np.ndarray) -> np.ndarray:
 def spread_ratio(
     model: Model, statistics: Statistics, prior: Prior, w: np.ndarray, information: np.ndarray
 ) -> np.ndarray | None:
-    """Spread of the pseudolikelihood posterior over that of its estimates, for up to 256 parameters; None without rows.
+    """Spread of the pseudolikelihood posterior over that of its estimates, for up to 256 parameters; None if unknown.
 
     Parameters
     ----------
     w : (p,) the mode
-    information : (p, p) H there, the prior's included
+    information : (p, p) H there, the prior's included; its diagonal alone does not tell
     """
     from scipy.linalg import cho_factor, cho_solve
 
     rows = statistics.rows
-    if len(rows) < 2:
+    if len(rows) < 2 or information.ndim == 1:
         return None
     p = model.n_parameters
     chosen = np.unique(np.linspace(0, p - 1, min(p, MOST_PARAMETERS)).astype(int))

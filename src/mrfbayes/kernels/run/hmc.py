@@ -45,9 +45,9 @@ N_HMC_NUMBERS = N_NUMBERS + 4
 GRADIENTS = N_COUNTERS
 N_HMC_COUNTERS = N_COUNTERS + 1
 
-QUARTER_TURN = 0.5 * math.pi
+TURN = 0.6 * math.pi  # of a trajectory: a quarter turn, and a fifth more, for posteriors are wider than at their mode
 JITTER = 0.1  # share by which a trajectory's length varies, so that no direction keeps returning to where it was
-TARGET_ACCEPTANCE = 0.8
+TARGET_ACCEPTANCE = 0.9  # measured to give the most effective draws a gradient, or nearly, on all fields tried
 MOST_LOG_LEAPS = math.log(128.0)
 
 
@@ -182,7 +182,7 @@ def begin(state):
     numbers[KINETIC] = 0.5 * _square(state.velocity)
     # A whole number whose mean is the number of leaps that warm-up found; not depending on where the chain is.
     n_leaps = max(1, int(math.exp(numbers[LOG_SCALE]) + uniform(state.random)))
-    turn = QUARTER_TURN * (1.0 + JITTER * (2.0 * uniform(state.random) - 1.0))
+    turn = TURN * (1.0 + JITTER * (2.0 * uniform(state.random) - 1.0))
     numbers[ANGLE] = turn / n_leaps
     copy_into(state.moved, state.position)
     copy_into(state.push, state.residual)

@@ -41,6 +41,11 @@ MOST_DENSE = 12_000  # parameters up to which the information is a full matrix
 QUASI_STEPS = 100
 MODE_TOLERANCE, NEWTON_TOLERANCE = 1e-2, 0.1  # posterior sds, of one parameter and in all: a metric needs no more
 
+TOO_SURE = (
+    "pseudolikelihood counts every observation once per variable, as if it were new each time, so its spreads are too "
+    "small"
+)
+
 
 class PseudoView(NamedTuple):
     """A binary field."""
@@ -134,20 +139,18 @@ def prepare(problem: Problem, *, plain: bool = False) -> Prepared:
     view = kind(lowered, found.neighbours, *found.patterns, np.zeros(lowered.potentials.size))
     details: dict[str, Any] = {"patterns": found.n_patterns}
     if problem.prior.custom is not None or not problem.model.n_parameters:  # a prior without derivatives
-        return Prepared(view, details=details)
+        return Prepared(view, details=details, warnings=(f"{TOO_SURE}.",))
     smooth = _smooth(problem, view)
-    if smooth.information.ndim == 1:
-        return Prepared(view, smooth=lambda: smooth, details=details)
     ratio = spread_ratio(problem.model, problem.statistics, problem.prior, smooth.mode, smooth.information)
     if ratio is None:
-        return Prepared(view, smooth=lambda: smooth, details=details)
+        return Prepared(view, smooth=lambda: smooth, details=details, warnings=(f"{TOO_SURE}.",))
     low, middle, high = np.quantile(ratio, [0.05, 0.5, 0.95])
+    details["spread_ratio"] = float(middle)
     said = (
-        "pseudolikelihood counts every observation once per variable, as if it were new each time, so its spreads are "
-        f"too small: here about {middle:.2f} of those that its estimates have (median; {low:.2f} to {high:.2f} for "
+        f"{TOO_SURE}: here about {middle:.2f} of those that its estimates have (median; {low:.2f} to {high:.2f} for "
         "nine parameters in ten, Godambe's sandwich)."
     )
-    return Prepared(view, smooth=lambda: smooth, details={**details, "spread_ratio": float(middle)}, warnings=(said,))
+    return Prepared(view, smooth=lambda: smooth, details=details, warnings=(said,))
 
 
 def _smooth(problem: Problem, view: Any) -> Smooth:
