@@ -6,17 +6,14 @@ All chains advance together, so whatever stops a run leaves them equally long.
 from __future__ import annotations
 
 import math
-import signal
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import FrameType, TracebackType
-from typing import Any
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError, SamplingError
+from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import Chunk, State, Task, make_workers
@@ -41,31 +38,6 @@ class ChainRun:
     def gather(self, name: str) -> np.ndarray:
         """One array of all chains' states, stacked."""
         return np.stack([state[name] for state in self.states])
-
-
-class InterruptFlag:
-    """Turns the first Ctrl-C into a flag, so that the chunk under way is finished; a second one stops at once."""
-
-    def __init__(self) -> None:
-        self.raised = False
-        self._previous: Any = None
-        self._active = threading.current_thread() is threading.main_thread()
-
-    def _raise(self, number: int, frame: FrameType | None) -> None:
-        if self.raised:
-            raise KeyboardInterrupt
-        self.raised = True
-
-    def __enter__(self) -> InterruptFlag:
-        if self._active:
-            self._previous = signal.signal(signal.SIGINT, self._raise)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._active:
-            signal.signal(signal.SIGINT, self._previous)
 
 
 class _Collector:
