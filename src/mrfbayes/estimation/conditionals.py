@@ -9,6 +9,7 @@ h_ic(a) the log potential of state a among them. One set of arrays serves estima
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.data.patterns import MAX_PATTERN_BYTES, PatternTable, column_bytes
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.kernels.estimation.conditional_gradients import dense_expectations, listed_expectations
+from mrfbayes.kernels.estimation.conditional_scores import ScorePatterns, score_expectations
 from mrfbayes.kernels.estimation.conditional_tables import table_expectations, table_normalisers
 from mrfbayes.kernels.estimation.conditionals import DensePatterns, ListedPatterns, Neighbours, TablePatterns
 from mrfbayes.model.field import Model
@@ -30,13 +32,14 @@ class Conditionals:
     model : the field
     slope : (p,) b
     neighbours : edges of every node
-    patterns : of a binary field two parts, `DensePatterns` and `ListedPatterns`; otherwise one, `TablePatterns`
+    patterns : of a binary field two parts, `DensePatterns` and `ListedPatterns`; otherwise one, `ScorePatterns` where
+        all couplings are products of levels, else `TablePatterns`
     """
 
     model: Model
     slope: np.ndarray
     neighbours: Neighbours
-    patterns: tuple[DensePatterns, ListedPatterns] | tuple[TablePatterns]
+    patterns: tuple[Any, ...]
 
     @classmethod
     def of(cls, model: Model, statistics: Statistics, plain: bool = False) -> Conditionals:
@@ -48,6 +51,8 @@ class Conditionals:
         assert edge_part is not None
         if not model.is_binary:
             slope = model.lowering.statistics_direction(node_part, 2.0 * edge_part)
+            if has_score_couplings(model):
+                return cls(model, slope, neighbours, (_score_patterns(model, table),))
             return cls(model, slope, neighbours, (_table_patterns(model, table),))
         # Linear in h = field + sum of +-coupling where x = 1; a folded pattern leaves +h of its complement behind.
         ends = model.edges
@@ -65,9 +70,12 @@ class Conditionals:
         lowering = self.model.lowering
         node, edge = lowering.potentials(w)
         parts = np.zeros(node.size), np.zeros(edge.size)
-        if len(self.patterns) == 1:
-            total = table_normalisers(self.neighbours, self.patterns[0], node, edge)
-            table_expectations(self.neighbours, self.patterns[0], *parts)
+        first = self.patterns[0]
+        if isinstance(first, ScorePatterns):
+            total = score_expectations(self.neighbours, first, node, edge, *parts)
+        elif isinstance(first, TablePatterns):
+            total = table_normalisers(self.neighbours, first, node, edge)
+            table_expectations(self.neighbours, first, *parts)
         else:
             dense, listed = self.patterns
             total = dense_expectations(self.neighbours, dense, node, edge, *parts)
@@ -76,10 +84,11 @@ class Conditionals:
 
     def diagonal(self, w: np.ndarray) -> np.ndarray:
         """(p,) sum of the conditional variances of each parameter's cells: near the diagonal of the information."""
-        model = self.model
+        model, table = self.model, self.patterns[0]
+        if isinstance(table, ScorePatterns):
+            return self._score_diagonal(table, w)
         self.value_gradient(w)  # leaves the probabilities of all patterns
-        if len(self.patterns) == 1:
-            (table,) = self.patterns
+        if isinstance(table, TablePatterns):
             weight = np.maximum(table.weight, 1e-300)[:, None]
             table.share[:] = table.share * (1 - table.share / weight)
             cells = np.zeros(model.lowering.n_rows)
@@ -94,6 +103,45 @@ class Conditionals:
             cells = np.concatenate([nodes_variance, nodes_variance[model.edges].sum(axis=1)])
         row, column, value = model.lowering.forward
         return np.bincount(column, weights=value**2 * cells[row], minlength=model.n_parameters)
+
+    def _score_diagonal(self, table: ScorePatterns, w: np.ndarray) -> np.ndarray:
+        """The same for products of levels: the neighbour's level squared times the variance of the node's own."""
+        model = self.model
+        node, edge = model.lowering.potentials(w)
+        cells = np.zeros(model.lowering.n_rows)
+        for i in range(model.n_nodes):
+            first, stop = table.pattern_offset[i : i + 2]
+            slots = slice(self.neighbours.offset[i], self.neighbours.offset[i + 1])
+            level = table.level[table.level_start[i] : table.level_start[i + 1]].reshape(-1, stop - first).astype(float)
+            own = np.arange(model.states[i])
+            at = table.node_offset[i] + own
+            potential = node[at][:, None] + own[:, None] * (edge[table.unit[slots]] @ level)
+            share = np.exp(potential - potential.max(axis=0))
+            share /= share.sum(axis=0)
+            weight = table.weight[first:stop]
+            cells[at] = (share * (1 - share)) @ weight
+            variance = own**2 @ share - (own @ share) ** 2
+            np.add.at(cells, node.size + table.unit[slots], level**2 @ (weight * variance))
+        row, column, value = model.lowering.forward
+        return np.bincount(column, weights=value**2 * cells[row], minlength=model.n_parameters)
+
+
+def has_score_couplings(model: Model) -> bool:
+    """Whether every edge's log potential is one coupling times the product of the two levels."""
+    lowering = model.lowering
+    row, _, value = lowering.forward
+    on_edges = row >= lowering.n_node_rows
+    cell = row[on_edges] - lowering.n_node_rows
+    product = np.zeros(int(lowering.edge_offset[-1]))
+    start, width = lowering.edge_offset[:-1], model.states[model.edges[:, 1]]
+    edge = np.repeat(np.arange(model.n_edges), np.diff(lowering.edge_offset))
+    place = np.arange(product.size) - start[edge]
+    product[:] = (place // width[edge]) * (place % width[edge])
+    # Each cell has one parameter, none where the product is zero, and within an edge always the same.
+    if not np.array_equal(cell, np.flatnonzero(product)) or not np.array_equal(value[on_edges], product[cell]):
+        return False
+    parameter = lowering.forward.column[on_edges]
+    return bool((parameter[1:] == parameter[:-1])[edge[cell][1:] == edge[cell][:-1]].all())
 
 
 def _owned(array: object, dtype: type = float) -> np.ndarray:
@@ -172,6 +220,27 @@ def _binary_patterns(
             np.zeros(weights.size),
             np.zeros(256 * widest),
         ),
+    )
+
+
+def _score_patterns(model: Model, table: PatternTable) -> ScorePatterns:
+    """The patterns of ordered variables, neighbour by neighbour."""
+    offset, _, edge = model.adjacency
+    levels = []
+    for i in range(model.n_nodes):
+        states = table.states[table.states_offset[i] : table.states_offset[i + 1]]
+        levels.append(states.reshape(-1, max(int(offset[i + 1] - offset[i]), 1)).T.ravel())
+    most = int(np.diff(table.node_offset).max())
+    return ScorePatterns(
+        _owned(model.states, np.int64),
+        _owned(model.lowering.node_offset, np.int64),
+        _owned(model.lowering.edge_offset[edge] + model.states[model.edges[edge, 1]] + 1, np.int64),
+        _owned(table.node_offset, np.int64),
+        _owned(table.states_offset, np.int64),
+        _owned(np.concatenate(levels), np.uint8),
+        _owned(table.weight),
+        np.zeros(table.weight.size),
+        np.zeros((4, most)),
     )
 
 

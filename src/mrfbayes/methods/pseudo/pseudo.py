@@ -25,6 +25,7 @@ from mrfbayes.kernels.base.contracts import implements, log_likelihood, log_like
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import apply_map, apply_transpose
 from mrfbayes.kernels.estimation.conditional_gradients import dense_expectations, listed_expectations
+from mrfbayes.kernels.estimation.conditional_scores import ScorePatterns, score_expectations
 from mrfbayes.kernels.estimation.conditional_tables import table_expectations, table_normalisers
 from mrfbayes.kernels.estimation.conditionals import (
     DensePatterns,
@@ -66,6 +67,15 @@ class PseudoTableView(NamedTuple):
     parts: np.ndarray  # (rows of M,) scratch
 
 
+class PseudoScoreView(NamedTuple):
+    """Ordered variables, each coupling times the product of two levels."""
+
+    lowered: Lowered
+    neighbours: Neighbours
+    scores: ScorePatterns
+    parts: np.ndarray  # (rows of M,) scratch
+
+
 @implements(log_likelihood, PseudoView)
 @kernel
 def pseudo_log_likelihood(view, theta):
@@ -83,6 +93,31 @@ def pseudo_table_log_likelihood(view, theta):
     nodes = view.lowered.n_node_rows
     node_table, edge_table = view.lowered.potentials[:nodes], view.lowered.potentials[nodes:]
     return linear - table_normalisers(view.neighbours, view.patterns, node_table, edge_table)
+
+
+@kernel
+def _score_sum(view):
+    """Sum of the log normalisers; collects their derivatives."""
+    nodes = view.lowered.n_node_rows
+    for k in range(view.parts.size):
+        view.parts[k] = 0.0
+    node_table, edge_table = view.lowered.potentials[:nodes], view.lowered.potentials[nodes:]
+    node_part, edge_part = view.parts[:nodes], view.parts[nodes:]
+    return score_expectations(view.neighbours, view.scores, node_table, edge_table, node_part, edge_part)
+
+
+@implements(log_likelihood, PseudoScoreView)
+@kernel
+def pseudo_score_log_likelihood(view, theta):
+    return lower_theta(view.lowered, theta) - _score_sum(view)
+
+
+@implements(log_likelihood_gradient, PseudoScoreView)
+@kernel
+def pseudo_score_gradient(view, log_odds, gradient):
+    apply_map(view.lowered.forward, log_odds, view.lowered.potentials)
+    normalisers = _score_sum(view)
+    return _finish_gradient(view, log_odds, gradient) - normalisers
 
 
 @kernel
@@ -129,14 +164,16 @@ def pseudo_table_gradient(view, log_odds, gradient):
     return _finish_gradient(view, log_odds, gradient) - normalisers
 
 
+VIEWS: dict[type, Any] = {DensePatterns: PseudoView, TablePatterns: PseudoTableView, ScorePatterns: PseudoScoreView}
+
+
 def prepare(problem: Problem, *, plain: bool = False) -> Prepared:
     """Pseudolikelihood of any field; ``plain`` evaluates it observation by observation."""
     if not isinstance(plain, (bool, np.bool_)):
         raise InputError(f"plain = {plain!r}: True for the O(n d) form, False for pattern counts.")
     found = Conditionals.of(problem.model, problem.statistics, bool(plain))
     lowered = lowered_data(problem)._replace(slope=writable(found.slope))
-    kind: Any = PseudoView if problem.model.is_binary else PseudoTableView
-    view = kind(lowered, found.neighbours, *found.patterns, np.zeros(lowered.potentials.size))
+    view = VIEWS[type(found.patterns[0])](lowered, found.neighbours, *found.patterns, np.zeros(lowered.potentials.size))
     details: dict[str, Any] = {"patterns": found.n_patterns}
     if problem.prior.custom is not None or not problem.model.n_parameters:  # a prior without derivatives
         return Prepared(view, details=details, warnings=(f"{TOO_SURE}.",))
