@@ -134,9 +134,10 @@ def exact():
         k = make_proposal(problem, method_row("exact").prepare(problem)).pareto_k
         posterior, clock = measure(model, x, "exact", "hmc", 1_000)
         walk, walk_clock = measure(model, x, "exact", "mh", 100_000)
+        least, middle = rates(posterior, clock)
         print(
             f"| {side}x{side}, theta in ({low}, {high}), n = {n} | {model.n_parameters} | {k:.2f} | "
-            f"{rates(posterior, clock)[0]:.0f} | {rates(posterior, clock)[1]:.0f} | {posterior.acceptance.mean():.0%} | "
+            f"{least:.0f} | {middle:.0f} | {posterior.acceptance.mean():.0%} | "
             f"{posterior.details['gradients_per_step']:.1f} | {rates(walk, walk_clock)[0]:.2g} |",
             flush=True,
         )

@@ -18,7 +18,9 @@ import numpy as np
 from mrfbayes.estimation.newton import ExactObjective
 from mrfbayes.estimation.optimise import lbfgs
 from mrfbayes.exact import quantities as exact
-from mrfbayes.exact.recursions import GraphRecursion, GridRecursion, recursion
+from mrfbayes.exact.graph import GraphRecursion
+from mrfbayes.exact.grid import GridRecursion
+from mrfbayes.exact.recursions import recursion
 from mrfbayes.kernels.base.chart import log_odds_into
 from mrfbayes.kernels.base.contracts import implements, log_likelihood
 from mrfbayes.kernels.base.jit import kernel

@@ -28,7 +28,7 @@ from mrfbayes.priors import Prior
 
 SUB_FIELDS = 4
 SUB_NODES = 12
-DRAWS = 20_000
+CHECK_DRAWS = 20_000
 MOST_ROWS = 100_000  # that sub-fields are given where not all were kept
 MARGIN = 2.0  # sub-fields have fewer loops than the field
 DOUBTFUL = 0.2  # of an sd
@@ -89,7 +89,7 @@ def coin_errors(problem: Problem) -> list[tuple[float, float]]:
         statistics = _count(model, *_observations(problem.statistics, nodes, pick))
         own = Problem(model, statistics, Prior(model, "uniform"), child(problem.seed, "sub-field", number))
         try:
-            proposal = make_proposal(own, method_row("exact").prepare(own), DRAWS)
+            proposal = make_proposal(own, method_row("exact").prepare(own), CHECK_DRAWS)
         except (CostError, InputError, ArithmeticError):
             continue
         weights = np.exp(proposal.log_weights - proposal.log_weights.max())

@@ -12,7 +12,13 @@ import numpy as np
 from mrfbayes.kernels.base.fastmath import exp, log, log1p_unit
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import largest_size
-from mrfbayes.kernels.estimation.conditionals import SAFE_LOG_ODDS, add_doubling, dense_log_odds, dense_odds, total
+from mrfbayes.kernels.estimation.conditionals import (
+    SAFE_CONDITIONAL_LOG_ODDS,
+    add_doubling,
+    dense_log_odds,
+    dense_odds,
+    total,
+)
 
 
 @kernel
@@ -45,7 +51,7 @@ def _normalise(weight, work, share):
 def dense_expectations(neighbours, patterns, field, coupling, node_part, edge_part):
     """As `dense_normalisers`; adds the derivatives in field and coupling to ``node_part`` and ``edge_part``."""
     weight, work, share = patterns.weight, patterns.work, patterns.share
-    if max(largest_size(field), largest_size(coupling)) * (patterns.largest_degree + 1) < SAFE_LOG_ODDS:
+    if max(largest_size(field), largest_size(coupling)) * (patterns.largest_degree + 1) < SAFE_CONDITIONAL_LOG_ODDS:
         dense_odds(neighbours, patterns, field, coupling)
         for k in range(weight.size):
             share[k] = weight[k] * (work[k] / (1.0 + work[k]))

@@ -15,7 +15,7 @@ import numpy as np
 from mrfbayes.kernels.base.fastmath import exp, log
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import largest_size
-from mrfbayes.kernels.estimation.conditionals import SAFE_LOG_ODDS, total
+from mrfbayes.kernels.estimation.conditionals import SAFE_CONDITIONAL_LOG_ODDS, total
 
 
 class ScorePatterns(NamedTuple):
@@ -117,7 +117,7 @@ def score_expectations(neighbours, patterns, node_table, edge_table, node_part, 
             at += count
         low, high = patterns.node_offset[i], patterns.node_offset[i + 1]
         table, part = node_table[low:high], node_part[low:high]
-        if (high - low) * largest_size(slope) < SAFE_LOG_ODDS:
+        if (high - low) * largest_size(slope) < SAFE_CONDITIONAL_LOG_ODDS:
             work = (patterns.work[1, :count], patterns.work[2, :count], patterns.work[3, :count])
             result += _by_powers(table, weight, slope, mean, work, part)
         else:
