@@ -6,7 +6,7 @@ import pytest
 import mrfbayes as mb
 from estimation.fields import FIELDS, Enumerated, weak
 from mrfbayes.estimation import godambe
-from mrfbayes.estimation.conditionals import Conditionals
+from mrfbayes.estimation.full_conditionals import Conditionals
 from mrfbayes.priors import Prior
 from small_fields import count
 

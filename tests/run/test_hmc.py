@@ -8,7 +8,7 @@ import pytest
 
 import mrfbayes as mb
 from estimation.fields import FIELDS, Enumerated, weak
-from mrfbayes.estimation.conditionals import Conditionals
+from mrfbayes.estimation.full_conditionals import Conditionals
 from mrfbayes.kernels.run import hmc
 from mrfbayes.kernels.run.chain import ACCEPTED, LOG_SCALE, LOG_TARGET
 from mrfbayes.methods.problem import Problem

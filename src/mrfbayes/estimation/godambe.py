@@ -17,7 +17,7 @@ from mrfbayes.data.statistics import Statistics
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
 
-MOST_PARAMETERS = 256  # for which the ratio is worked out, evenly spaced among all
+RATIO_PARAMETERS = 256  # for which the ratio is worked out, evenly spaced among all
 
 
 class NodeFeatures:
@@ -123,7 +123,7 @@ def spread_ratio(
     if len(rows) < 2 or information.ndim == 1:
         return None
     p = model.n_parameters
-    chosen = np.unique(np.linspace(0, p - 1, min(p, MOST_PARAMETERS)).astype(int))
+    chosen = np.unique(np.linspace(0, p - 1, min(p, RATIO_PARAMETERS)).astype(int))
     unit = np.zeros((p, chosen.size))
     unit[chosen, np.arange(chosen.size)] = 1.0
     columns = cho_solve(cho_factor(information), unit)

@@ -13,7 +13,7 @@ import time
 import numpy as np
 
 from mrfbayes.data.statistics import Statistics
-from mrfbayes.estimation.conditionals import Conditionals
+from mrfbayes.estimation.full_conditionals import Conditionals
 from mrfbayes.estimation.godambe import information
 from mrfbayes.estimation.optimise import TYPICAL_ITERATIONS, Ascent, Report, lbfgs, silent
 from mrfbayes.estimation.result import Outcome, Recorder, Task

@@ -33,8 +33,8 @@ from mrfbayes.methods.problem import Prepared, Problem, Smooth, writable
 from mrfbayes.model.field import Model
 from mrfbayes.model.lowering import LinearMap
 
-MOST_DENSE = 3_000  # parameters up to which the information is a full matrix: it takes a pass of the recursion each
-MODE_TOLERANCE = 1e-3  # posterior sds: a metric needs no more
+DENSE_METRIC = 3_000  # parameters up to which the information is a full matrix: it takes a pass of the recursion each
+METRIC_MODE_TOLERANCE = 1e-3  # posterior sds: a metric needs no more
 
 
 class CoinGridView(NamedTuple):
@@ -186,8 +186,8 @@ def _smooth(problem: Problem) -> Smooth:
     """The mode by quasi-Newton ascent, and the information there."""
     model, statistics = problem.model, problem.statistics
     objective = ExactObjective(model, statistics, problem.prior)
-    mode = lbfgs(objective, np.zeros(model.n_parameters), tolerance=MODE_TOLERANCE).w
-    dense = model.n_parameters <= MOST_DENSE
+    mode = lbfgs(objective, np.zeros(model.n_parameters), tolerance=METRIC_MODE_TOLERANCE).w
+    dense = model.n_parameters <= DENSE_METRIC
     information = objective.curvature(mode) if dense else objective.diagonal(mode)
     return Smooth(ExactGradient(model, statistics.counts, statistics.n), mode, information)
 

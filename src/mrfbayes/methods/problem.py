@@ -11,6 +11,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from mrfbayes.data.statistics import Statistics
+    from mrfbayes.methods.langevin.walk import Walk
     from mrfbayes.model.field import Model
     from mrfbayes.priors import Prior
 
@@ -73,6 +74,7 @@ class Prepared:
     smooth : makes what Hamiltonian Monte Carlo needs, where the likelihood has derivatives, or None
     keeps_noise : whether ratios stay noisy however small the step, so that no scale reaches a wanted acceptance: then
         only the proposal's shape is learned, and its scale is that which suits a normal target
+    walk : makes the replicas of a method that walks by itself ``(chains, warmup, thin) -> Walk``, or None
     moments : mean and sd (p,) of theta where they are known without draws, or None
     quantile : makes the quantiles (p,) of theta at a probability where they are known without draws, or None
     sd_error : relative Monte-Carlo standard error (p,) of the sds where they come from particles, or None
@@ -86,6 +88,7 @@ class Prepared:
     draw: Callable[[int, np.random.SeedSequence], np.ndarray] | None = None
     smooth: Callable[[], Smooth] | None = None
     keeps_noise: bool = False
+    walk: Callable[[int, int, int], Walk] | None = None
     moments: tuple[np.ndarray, np.ndarray] | None = None
     quantile: Callable[[float], np.ndarray] | None = None
     sd_error: np.ndarray | None = None

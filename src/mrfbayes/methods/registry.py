@@ -42,6 +42,13 @@ REGISTRY: dict[str, Row] = {
     for row in (
         Row("exact", "Exact-L", "exact", "exact", "the likelihood itself, log Z by recursion"),
         Row("calibrated", "Calibrated", "approximate", "calibrated", "calibrated coins: location, spread and skewness"),
+        Row(
+            "langevin",
+            "Langevin",
+            "approximate",
+            "langevin.langevin",
+            "the true likelihood of dense fields, gradients from persistent Gibbs chains",
+        ),
         Row("mle", "MLE-L", "approximate", "mle.mle", "MLE-induced likelihood: a coin per factor, joined by a copula"),
         Row(
             "pseudo",

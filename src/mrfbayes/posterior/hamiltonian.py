@@ -12,16 +12,16 @@ from mrfbayes.posterior.settings import KEPT_DRAWS, Plan
 from mrfbayes.run.hmc import HmcTask, initial_state, make_metric
 from mrfbayes.run.workers import State
 
-STEPS, WARMUP = 1_000, 200  # trajectories a chain by default: each is nearly independent of the one before
+HMC_STEPS, HMC_WARMUP = 1_000, 200  # trajectories a chain by default: each is nearly independent of the one before
 
 
 def hmc_plan(plan: Plan, steps: int | None, warmup: int | None, thin: int | None) -> Plan:
     """The plan of a run with what was not asked for set as suits trajectories rather than steps of a random walk."""
-    chosen = plan.steps if steps is not None else STEPS
+    chosen = plan.steps if steps is not None else HMC_STEPS
     return replace(
         plan,
         steps=chosen,
-        warmup=plan.warmup if warmup is not None else WARMUP,
+        warmup=plan.warmup if warmup is not None else HMC_WARMUP,
         thin=plan.thin if thin is not None else max(1, chosen // KEPT_DRAWS),
         proposal="hamiltonian",
     )

@@ -27,6 +27,7 @@ from mrfbayes.posterior.assemble import chain_posterior, direct_posterior
 from mrfbayes.posterior.corrected import TRUSTED_K, Proposal, corrected, make_proposal
 from mrfbayes.posterior.hamiltonian import hmc_chains, hmc_plan
 from mrfbayes.posterior.posterior import Posterior
+from mrfbayes.posterior.replicas import replica_posterior, walking_plan
 from mrfbayes.posterior.self_check import assess
 from mrfbayes.posterior.settings import KEPT_DRAWS, Plan, make_plan
 from mrfbayes.priors import Prior
@@ -117,6 +118,8 @@ def sample(
             )
     if engine == "hmc":
         plan = hmc_plan(plan, steps, warmup, thin)
+    if engine == "langevin":
+        plan = walking_plan(plan, steps, warmup, thin, 64 * model.n_parameters * plan.chains)
     settings = {
         "method": row.key,
         "options": {**row.options, **method_options},
@@ -131,6 +134,14 @@ def sample(
     }
     if engine == "direct":
         return direct_posterior(row, problem, prepared, plan, settings, time.perf_counter() - started)
+    if engine == "langevin":
+        preparation = time.perf_counter() - started
+        store = None if checkpoint is None else Checkpoint(checkpoint, _identity(problem, settings))
+        try:
+            return replica_posterior(row, problem, prepared, plan, settings, preparation, (store, seconds))
+        finally:
+            if store is not None:
+                store.close()
     task: Task
     if engine == "hmc":
         assert prepared.smooth is not None
@@ -166,7 +177,7 @@ def choose_method(model: Model) -> tuple[str, str]:
 
 
 def _engine(engine: str | None, row: Row, prepared: Prepared, problem: Problem, plan: Plan) -> str:
-    allowed = ["mh"] if prepared.view is not None else []
+    allowed = ["mh"] if prepared.view is not None else ["langevin"] if prepared.walk is not None else []
     if prepared.draw is not None:
         allowed.append("direct")
     if prepared.smooth is not None:

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 Gradient = Callable[[np.ndarray], tuple[float, np.ndarray]]
 FIRST_LEAPS = 2.0  # a trajectory, before warm-up has learned how many it takes
-NEARER, MOST_TRIALS = 0.7, 40  # a start that is no start comes nearer to the mode by this factor, so often at most
+NEARER, MOST_START_TRIALS = (
+    0.7,
+    40,
+)  # a start that is no start comes nearer to the mode by this factor, so often at most
 
 
 def make_metric(mode: np.ndarray, information: np.ndarray) -> Metric:
@@ -134,7 +137,7 @@ class HmcTask:
             # Draws of a Gaussian are p/2 nats below its mode, with a standard deviation of sqrt(p/2).
             least = self._log_target(chain) - 0.5 * p - 6.0 * math.sqrt(0.5 * p) - 10.0
             chain.position[:] = position
-        for _ in range(MOST_TRIALS):
+        for _ in range(MOST_START_TRIALS):
             if self._log_target(chain) >= least:
                 return
             chain.position[:] *= NEARER

@@ -5,9 +5,9 @@ import pytest
 
 from estimation.fields import FIELDS, Enumerated, weak
 from mrfbayes.data.statistics import count
-from mrfbayes.estimation.conditionals import Conditionals, has_score_couplings
+from mrfbayes.estimation.full_conditionals import Conditionals, has_score_couplings
 from mrfbayes.estimation.pseudolikelihood import PseudoObjective
-from mrfbayes.kernels.estimation.conditional_scores import ScorePatterns
+from mrfbayes.kernels.estimation.full_conditional_scores import ScorePatterns
 from mrfbayes.model.build import graph
 from mrfbayes.priors import Prior
 

@@ -46,8 +46,8 @@ GRADIENTS = N_COUNTERS
 N_HMC_COUNTERS = N_COUNTERS + 1
 
 TURN = 0.6 * math.pi  # of a trajectory: a quarter turn, and a fifth more, for posteriors are wider than at their mode
-JITTER = 0.1  # share by which a trajectory's length varies, so that no direction keeps returning to where it was
-TARGET_ACCEPTANCE = 0.9  # measured to give the most effective draws a gradient, or nearly, on all fields tried
+TURN_JITTER = 0.1  # share by which a trajectory's length varies, so that no direction keeps returning to where it was
+HMC_ACCEPTANCE = 0.9  # measured to give the most effective draws a gradient, or nearly, on all fields tried
 MOST_LOG_LEAPS = math.log(128.0)
 
 
@@ -182,7 +182,7 @@ def begin(state):
     numbers[KINETIC] = 0.5 * _square(state.velocity)
     # A whole number whose mean is the number of leaps that warm-up found; not depending on where the chain is.
     n_leaps = max(1, int(math.exp(numbers[LOG_SCALE]) + uniform(state.random)))
-    turn = TURN * (1.0 + JITTER * (2.0 * uniform(state.random) - 1.0))
+    turn = TURN * (1.0 + TURN_JITTER * (2.0 * uniform(state.random) - 1.0))
     numbers[ANGLE] = turn / n_leaps
     copy_into(state.moved, state.position)
     copy_into(state.push, state.residual)
@@ -235,7 +235,7 @@ def decide(settings, prior, state, kept_draws):
     move_to_proposal(settings, state, accepted)
     if counters[STEP] < settings.n_warmup:
         gain = 1.0 / math.sqrt(1.0 + 0.2 * counters[STEP])
-        moved = numbers[LOG_SCALE] + gain * (TARGET_ACCEPTANCE - acceptance)
+        moved = numbers[LOG_SCALE] + gain * (HMC_ACCEPTANCE - acceptance)
         numbers[LOG_SCALE] = min(max(moved, 0.0), MOST_LOG_LEAPS)
     book_step(settings, state, accepted, kept_draws)
 

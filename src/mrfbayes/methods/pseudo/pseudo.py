@@ -17,17 +17,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mrfbayes.base.errors import InputError
-from mrfbayes.estimation.conditionals import Conditionals
+from mrfbayes.estimation.full_conditionals import Conditionals
 from mrfbayes.estimation.godambe import spread_ratio
 from mrfbayes.estimation.optimise import lbfgs, newton
 from mrfbayes.estimation.pseudolikelihood import PseudoObjective
 from mrfbayes.kernels.base.contracts import implements, log_likelihood, log_likelihood_gradient
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import apply_map, apply_transpose
-from mrfbayes.kernels.estimation.conditional_gradients import dense_expectations, listed_expectations
-from mrfbayes.kernels.estimation.conditional_scores import ScorePatterns, score_expectations
-from mrfbayes.kernels.estimation.conditional_tables import table_expectations, table_normalisers
-from mrfbayes.kernels.estimation.conditionals import (
+from mrfbayes.kernels.estimation.full_conditional_gradients import dense_expectations, listed_expectations
+from mrfbayes.kernels.estimation.full_conditional_scores import ScorePatterns, score_expectations
+from mrfbayes.kernels.estimation.full_conditional_tables import table_expectations, table_normalisers
+from mrfbayes.kernels.estimation.full_conditionals import (
     DensePatterns,
     ListedPatterns,
     Neighbours,
@@ -38,9 +38,12 @@ from mrfbayes.kernels.estimation.conditionals import (
 from mrfbayes.methods.exact import Lowered, lower_theta, lowered_data
 from mrfbayes.methods.problem import Prepared, Problem, Smooth, writable
 
-MOST_DENSE = 12_000  # parameters up to which the information is a full matrix
+PSEUDO_DENSE_METRIC = 12_000  # parameters up to which the information is a full matrix
 QUASI_STEPS = 100
-MODE_TOLERANCE, NEWTON_TOLERANCE = 1e-2, 0.1  # posterior sds, of one parameter and in all: a metric needs no more
+PSEUDO_MODE_TOLERANCE, NEWTON_TOLERANCE = (
+    1e-2,
+    0.1,
+)  # posterior sds, of one parameter and in all: a metric needs no more
 
 TOO_SURE = (
     "pseudolikelihood counts every observation once per variable, as if it were new each time, so its spreads are too "
@@ -194,8 +197,8 @@ def _smooth(problem: Problem, view: Any) -> Smooth:
     """The mode, and the information there: by quasi-Newton steps, then Newton's, which need a matrix each."""
     model = problem.model
     objective = PseudoObjective(model, problem.statistics, problem.prior)
-    ascent = lbfgs(objective, np.zeros(model.n_parameters), max_iterations=QUASI_STEPS, tolerance=MODE_TOLERANCE)
-    if model.n_parameters > MOST_DENSE:
+    ascent = lbfgs(objective, np.zeros(model.n_parameters), max_iterations=QUASI_STEPS, tolerance=PSEUDO_MODE_TOLERANCE)
+    if model.n_parameters > PSEUDO_DENSE_METRIC:
         return Smooth(view, ascent.w, objective.diagonal(ascent.w))
     if not ascent.converged:
         ascent = newton(objective, ascent.w, tolerance=NEWTON_TOLERANCE)

@@ -11,9 +11,9 @@ import numpy as np
 
 from mrfbayes.kernels.base.fastmath import exp, log
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.estimation.conditionals import total
+from mrfbayes.kernels.estimation.full_conditionals import total
 
-NEVER = -1e6  # log potential of a state that is not there
+ABSENT_STATE = -1e6  # log potential of a state that is not there
 
 
 @kernel
@@ -96,7 +96,7 @@ def table_normalisers(neighbours, patterns, node_table, edge_table):
             for a in range(r):
                 share[k, a] = node_table[base + a]
             for a in range(r, patterns.width):
-                share[k, a] = NEVER
+                share[k, a] = ABSENT_STATE
         degree = neighbours.offset[i + 1] - neighbours.offset[i]
         codes = patterns.code[patterns.code_start[i] : patterns.code_start[i + 1]].reshape((stop - first, degree))
         _lay_out(neighbours, patterns, i, edge_table, patterns.table)

@@ -16,10 +16,10 @@ import numpy as np
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.data.patterns import MAX_PATTERN_BYTES, PatternTable, column_bytes
 from mrfbayes.data.statistics import Statistics
-from mrfbayes.kernels.estimation.conditional_gradients import dense_expectations, listed_expectations
-from mrfbayes.kernels.estimation.conditional_scores import ScorePatterns, score_expectations
-from mrfbayes.kernels.estimation.conditional_tables import table_expectations, table_normalisers
-from mrfbayes.kernels.estimation.conditionals import DensePatterns, ListedPatterns, Neighbours, TablePatterns
+from mrfbayes.kernels.estimation.full_conditional_gradients import dense_expectations, listed_expectations
+from mrfbayes.kernels.estimation.full_conditional_scores import ScorePatterns, score_expectations
+from mrfbayes.kernels.estimation.full_conditional_tables import table_expectations, table_normalisers
+from mrfbayes.kernels.estimation.full_conditionals import DensePatterns, ListedPatterns, Neighbours, TablePatterns
 from mrfbayes.model.field import Model
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from mrfbayes.kernels.base.fastmath import exp, log, log1p_unit
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import largest_size
-from mrfbayes.kernels.estimation.conditionals import (
+from mrfbayes.kernels.estimation.full_conditionals import (
     SAFE_CONDITIONAL_LOG_ODDS,
     add_doubling,
     dense_log_odds,

@@ -15,7 +15,7 @@ import numpy as np
 from mrfbayes.kernels.base.fastmath import exp, log
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import largest_size
-from mrfbayes.kernels.estimation.conditionals import SAFE_CONDITIONAL_LOG_ODDS, total
+from mrfbayes.kernels.estimation.full_conditionals import SAFE_CONDITIONAL_LOG_ODDS, total
 
 
 class ScorePatterns(NamedTuple):
