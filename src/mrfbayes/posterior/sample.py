@@ -33,7 +33,7 @@ from mrfbayes.posterior.settings import KEPT_DRAWS, Plan, make_plan
 from mrfbayes.priors import Prior
 from mrfbayes.run.driver import ChainRun, run_chains
 from mrfbayes.run.store import Checkpoint
-from mrfbayes.run.workers import ChainTask, State, Task
+from mrfbayes.run.workers import ChainTask, EngineTask, State
 
 PRINTED_VARIANCE = 0.001  # sigma_Q^2, Sec. 3.3
 DENSE_LIMIT = 600  # parameters up to which the proposal learns a full covariance
@@ -142,7 +142,7 @@ def sample(
         finally:
             if store is not None:
                 store.close()
-    task: Task
+    task: EngineTask
     if engine == "hmc":
         assert prepared.smooth is not None
         task, states = hmc_chains(problem, prepared.smooth(), plan)
@@ -290,7 +290,7 @@ def _chains(
     row: Row,
     problem: Problem,
     plan: Plan,
-    task: Task,
+    task: EngineTask,
     states: list[State],
     settings: Mapping[str, Any],
     workers: int,

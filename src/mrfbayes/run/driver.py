@@ -16,7 +16,7 @@ from mrfbayes.base.errors import InputError, SamplingError
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
 from mrfbayes.run.store import Checkpoint
-from mrfbayes.run.workers import Chunk, State, Task, make_workers
+from mrfbayes.run.workers import Chunk, EngineTask, State, make_workers
 
 ROUND_SECONDS = 0.4  # a round of chunks over all chains: Ctrl-C answers within one
 CHECKPOINT_SECONDS = 2.0
@@ -94,7 +94,7 @@ class _Collector:
 
 
 def run_chains(
-    task: Task,
+    task: EngineTask,
     states: list[State],
     n_steps: int,
     *,
@@ -178,7 +178,7 @@ def _check(chunks: list[Chunk], explain: Callable[[int, State], str] | None) -> 
             )
 
 
-def _acceptance_note(chunks: list[Chunk], task: Task) -> str:
+def _acceptance_note(chunks: list[Chunk], task: EngineTask) -> str:
     from mrfbayes.kernels.run import chain
 
     counters = np.stack([chunk.state["counters"] for chunk in chunks]).sum(axis=0)

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 Gradient = Callable[[np.ndarray], tuple[float, np.ndarray]]
 FIRST_LEAPS = 2.0  # a trajectory, before warm-up has learned how many it takes
-NEARER, MOST_START_TRIALS = (
-    0.7,
-    40,
-)  # a start that is no start comes nearer to the mode by this factor, so often at most
+NEARER, MOST_START_TRIALS = 0.7, 40  # a start that is none comes nearer to the mode by this factor, so often at most
 
 
 def make_metric(mode: np.ndarray, information: np.ndarray) -> Metric:

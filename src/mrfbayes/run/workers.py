@@ -26,7 +26,7 @@ class Chunk(NamedTuple):
     log_likelihood: np.ndarray
 
 
-class Task(Protocol):
+class EngineTask(Protocol):
     """Everything about a chain that does not change: sent to each worker once."""
 
     @property
@@ -73,7 +73,7 @@ class ChainTask:
 class SerialWorkers:
     """All chains in this process, one after the other."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: EngineTask) -> None:
         self._task = task
 
     def advance(self, states: Sequence[State], n_steps: int) -> list[Chunk]:
@@ -98,10 +98,10 @@ def begin_worker() -> None:
         os.environ[name] = "1"
 
 
-_TASK: Task | None = None
+_TASK: EngineTask | None = None
 
 
-def _receive(task: Task) -> None:
+def _receive(task: EngineTask) -> None:
     global _TASK
     begin_worker()
     _TASK = task
@@ -115,7 +115,7 @@ def _advance_here(state: State, n_steps: int) -> Chunk:
 class ProcessWorkers:
     """Chains spread over a pool of processes; a chunk goes to whoever is free."""
 
-    def __init__(self, task: Task, n_workers: int) -> None:
+    def __init__(self, task: EngineTask, n_workers: int) -> None:
         self._pool = process_pool(n_workers, _receive, task)
 
     def advance(self, states: Sequence[State], n_steps: int) -> list[Chunk]:
@@ -127,7 +127,7 @@ class ProcessWorkers:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
-def make_workers(task: Task, n_workers: int, n_chains: int) -> SerialWorkers | ProcessWorkers:
+def make_workers(task: EngineTask, n_workers: int, n_chains: int) -> SerialWorkers | ProcessWorkers:
     """Processes only where there is more than one chain to spread."""
     n_workers = min(n_workers, n_chains)
     return SerialWorkers(task) if n_workers <= 1 else ProcessWorkers(task, n_workers)

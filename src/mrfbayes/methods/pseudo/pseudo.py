@@ -40,11 +40,7 @@ from mrfbayes.methods.problem import Prepared, Problem, Smooth, writable
 
 PSEUDO_DENSE_METRIC = 12_000  # parameters up to which the information is a full matrix
 QUASI_STEPS = 100
-PSEUDO_MODE_TOLERANCE, NEWTON_TOLERANCE = (
-    1e-2,
-    0.1,
-)  # posterior sds, of one parameter and in all: a metric needs no more
-
+PSEUDO_MODE_TOLERANCE, NEWTON_TOLERANCE = 1e-2, 0.1  # posterior sds, of one parameter and in all: it is a metric
 TOO_SURE = (
     "pseudolikelihood counts every observation once per variable, as if it were new each time, so its spreads are too "
     "small"
