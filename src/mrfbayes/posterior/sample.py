@@ -33,7 +33,7 @@ from mrfbayes.posterior.settings import KEPT_DRAWS, Plan, make_plan
 from mrfbayes.priors import Prior
 from mrfbayes.run.driver import ChainRun, run_chains
 from mrfbayes.run.store import Checkpoint
-from mrfbayes.run.workers import ChainTask, EngineTask, State
+from mrfbayes.run.workers import ChainTask, State, Task
 
 PRINTED_VARIANCE = 0.001  # sigma_Q^2, Sec. 3.3
 DENSE_LIMIT = 600  # parameters up to which the proposal learns a full covariance
@@ -61,6 +61,7 @@ def sample(
     seconds: float | None = None,
     engine: str | None = None,
     estimate: Any = None,
+    levels: Any = None,
     **method_options: Any,
 ) -> Posterior:
     """Draw from the posterior of every parameter.
@@ -86,9 +87,10 @@ def sample(
         around the mode) for "pseudo", where it is the default, and for "exact"; "independence" for "exact": proposals
         from the calibrated posterior, corrected (the default; where they fit badly, "hmc" runs instead)
     estimate : an estimate to use instead of making one
+    levels : order of text labels; see `mrfbayes.count`
     method_options : options of the method
     """
-    statistics = count(model, x)
+    statistics = count(model, x, levels=levels)
     chosen, reason = choose_method(model) if method == "auto" else (method, "")
     row = method_row(chosen)
     check_options(row, method_options)
@@ -125,6 +127,7 @@ def sample(
         "options": {**row.options, **method_options},
         "engine": engine,
         "prior": str(problem.prior),
+        "levels": statistics.levels,
         "seed": [str(seed.entropy), list(seed.spawn_key)],
         "chains": plan.chains,
         "warmup": plan.warmup,
@@ -142,7 +145,7 @@ def sample(
         finally:
             if store is not None:
                 store.close()
-    task: EngineTask
+    task: Task
     if engine == "hmc":
         assert prepared.smooth is not None
         task, states = hmc_chains(problem, prepared.smooth(), plan)
@@ -290,7 +293,7 @@ def _chains(
     row: Row,
     problem: Problem,
     plan: Plan,
-    task: EngineTask,
+    task: Task,
     states: list[State],
     settings: Mapping[str, Any],
     workers: int,

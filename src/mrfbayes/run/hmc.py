@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mrfbayes.base.random_streams import generator, kernel_state
-from mrfbayes.run.workers import Chunk, State
+from mrfbayes.run.workers import Chunk, Metropolis, State
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.run.hmc import HmcSettings, HmcState, Metric
@@ -84,7 +84,7 @@ def _to_position(metric: Metric, log_odds: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class HmcTask:
+class HmcTask(Metropolis):
     """Everything about the chains that does not change.
 
     Attributes

@@ -5,6 +5,7 @@ A chunk is a pure function of the task and the state of a chain: it can run anyw
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 from collections.abc import Callable, Sequence
@@ -14,6 +15,8 @@ from multiprocessing import get_context
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+
+from mrfbayes.base.errors import InputError
 
 State = dict[str, np.ndarray]
 
@@ -26,20 +29,77 @@ class Chunk(NamedTuple):
     log_likelihood: np.ndarray
 
 
-class EngineTask(Protocol):
-    """Everything about a chain that does not change: sent to each worker once."""
+class Task(Protocol):
+    """What advances a chain: everything about it that does not change, sent to each worker once."""
 
     @property
-    def settings(self) -> Any:
-        """What the kernels are told, the number of warm-up steps ``n_warmup`` among it."""
+    def n_columns(self) -> int:
+        """Numbers in a draw."""
 
     def advance(self, state: State, n_steps: int) -> Chunk:
-        """``n_steps`` more steps from ``state``, which is left as it was; no step at all evaluates the start."""
+        """``n_steps`` more steps from ``state``, which is left as it was."""
+
+    def steps_done(self, state: State) -> int:
+        """Steps behind ``state``, warm-up included."""
+
+    def check_start(self, number: int, state: State) -> None:
+        """An `InputError` where chain ``number`` cannot start."""
+
+    def failure(self, state: State) -> str:
+        """Why the chain cannot go on; empty where it can."""
+
+    def note(self, states: Sequence[State]) -> str:
+        """A few words on how the chains are doing."""
+
+
+class Metropolis:
+    """How a chain that accepts or rejects is doing, from its state; for the tasks of such chains."""
+
+    prior: Any
+    settings: Any
+
+    @property
+    def n_columns(self) -> int:
+        """Numbers in a draw."""
+        return int(self.prior.offset[-1])
+
+    def steps_done(self, state: State) -> int:
+        """Steps behind ``state``, warm-up included."""
+        from mrfbayes.kernels.run import chain
+
+        return int(state["counters"][chain.STEP])
+
+    def check_start(self, number: int, state: State) -> None:
+        """An `InputError` where chain ``number`` cannot start."""
+        from mrfbayes.kernels.run import chain
+
+        value = float(state["numbers"][chain.LOG_TARGET])
+        if not math.isfinite(value):
+            raise InputError(
+                f"chain {number}: the log of prior times likelihood is {value} at the start: choose another start=, "
+                "or a prior that is positive there."
+            )
+
+    def failure(self, state: State) -> str:
+        """Why the chain cannot go on; empty where it can."""
+        from mrfbayes.kernels.run import chain
+
+        return "" if state["counters"][chain.FAILED] == chain.FINE else "the acceptance ratio is not a number"
+
+    def note(self, states: Sequence[State]) -> str:
+        """How many proposals were accepted."""
+        from mrfbayes.kernels.run import chain
+
+        counters = np.stack([state["counters"] for state in states]).sum(axis=0)
+        steps = int(counters[chain.STEP])
+        accepted = int(counters[chain.ACCEPTED] + counters[chain.WARM_ACCEPTED])
+        warm = "warm-up, " if self.steps_done(states[0]) < self.settings.n_warmup else ""
+        return f"{warm}accepting {accepted / max(steps, 1):.0%}"
 
 
 @dataclass(frozen=True)
-class ChainTask:
-    """Chains of Metropolis-Hastings steps.
+class ChainTask(Metropolis):
+    """A chain of Metropolis-Hastings steps by any method.
 
     ``carried`` names the arrays of ``view`` that change from step to step (particles); they travel with the state.
     """
@@ -73,7 +133,7 @@ class ChainTask:
 class SerialWorkers:
     """All chains in this process, one after the other."""
 
-    def __init__(self, task: EngineTask) -> None:
+    def __init__(self, task: Task) -> None:
         self._task = task
 
     def advance(self, states: Sequence[State], n_steps: int) -> list[Chunk]:
@@ -98,10 +158,10 @@ def begin_worker() -> None:
         os.environ[name] = "1"
 
 
-_TASK: EngineTask | None = None
+_TASK: Task | None = None
 
 
-def _receive(task: EngineTask) -> None:
+def _receive(task: Task) -> None:
     global _TASK
     begin_worker()
     _TASK = task
@@ -115,7 +175,7 @@ def _advance_here(state: State, n_steps: int) -> Chunk:
 class ProcessWorkers:
     """Chains spread over a pool of processes; a chunk goes to whoever is free."""
 
-    def __init__(self, task: EngineTask, n_workers: int) -> None:
+    def __init__(self, task: Task, n_workers: int) -> None:
         self._pool = process_pool(n_workers, _receive, task)
 
     def advance(self, states: Sequence[State], n_steps: int) -> list[Chunk]:
@@ -127,7 +187,7 @@ class ProcessWorkers:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
-def make_workers(task: EngineTask, n_workers: int, n_chains: int) -> SerialWorkers | ProcessWorkers:
+def make_workers(task: Task, n_workers: int, n_chains: int) -> SerialWorkers | ProcessWorkers:
     """Processes only where there is more than one chain to spread."""
     n_workers = min(n_workers, n_chains)
     return SerialWorkers(task) if n_workers <= 1 else ProcessWorkers(task, n_workers)
