@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from mrfbayes.cli.loading import load_posterior
 from mrfbayes.cli.data_commands import compare, estimate, evidence, info
 from mrfbayes.cli.fit import fit
+from mrfbayes.cli.loading import load_posterior
 from mrfbayes.cli.options import (
     Complete,
     Coupling,
@@ -146,7 +146,6 @@ def summary(
     overwrite: Annotated[bool, typer.Option(help="Replace the CSV file.")] = False,
 ) -> None:
     """Print the summary of a saved result: edges by how sure they are, then nodes."""
-    import mrfbayes as mb
     from mrfbayes.cli.outputs import check_files
     from mrfbayes.cli.show import show_posterior, show_states
     from mrfbayes.model.wording import natural_scale
