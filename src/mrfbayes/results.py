@@ -50,7 +50,7 @@ def chain_posterior(
     acceptance = counters[:, chain.ACCEPTED] / np.maximum(kept_steps, 1)
     found = [*problem.statistics.warnings, *prepared.warnings]
     if problem.has_estimate:
-        found += list(getattr(problem.estimate, "warnings", ()))
+        found += problem.estimate.warnings
     if run.stopped_by:
         found.append(f"stopped by {run.stopped_by} after {steps} of {plan.steps} steps: the result is partial.")
     draws_made = run.draws.shape[1] > 0
@@ -116,7 +116,7 @@ def direct_posterior(
     mean, sd = prepared.moments or (draws.mean(axis=(0, 1)), draws.std(axis=(0, 1), ddof=1))
     found = [*problem.statistics.warnings, *prepared.warnings]
     if problem.has_estimate:
-        found += list(getattr(problem.estimate, "warnings", ()))
+        found += problem.estimate.warnings
     return Posterior(
         model=problem.model,
         draws=draws,

@@ -148,13 +148,17 @@ def test_mode_equation_gives_the_expected_counts(monkeypatch):
     statistics = mb.count(model, x)
     with pytest.warns(mb.MRFWarning):
         estimate = mb.estimate(model, x, progress=False)
-    exact = external_effects(statistics, estimate).log_odds_eta
+    other = mb.estimate(model, x, prior="normal(0.5, 0.5)", progress=False)
+    exact = [external_effects(statistics, found).log_odds_eta for found in (estimate, other)]
 
     def refuse(*arguments):
         raise mb.CostError("too wide")
 
     monkeypatch.setattr("mrfbayes.exact.moments_w", refuse)
-    np.testing.assert_allclose(external_effects(statistics, estimate).log_odds_eta, exact, atol=1e-5)
+    for found, known in zip((estimate, other), exact, strict=True):
+        np.testing.assert_allclose(external_effects(statistics, found).log_odds_eta, known, atol=1e-5)
+    with pytest.raises(mb.InputError, match="whose prior is known"):
+        external_effects(statistics, estimate.theta)
 
 
 def test_at_a_finite_mle_both_readings_agree():

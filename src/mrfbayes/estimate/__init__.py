@@ -16,13 +16,13 @@ from mrfbayes.checks import whole
 from mrfbayes.data.counts import Statistics, count
 from mrfbayes.errors import CostError, InputError, MRFWarning
 from mrfbayes.estimate.existence import Existence, existence
-from mrfbayes.estimate.result import Estimate, Outcome, Task, Trace
+from mrfbayes.estimate.result import Estimate, Outcome, PointEstimate, Task, Trace, as_estimate
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
 from mrfbayes.progress import Progress
 from mrfbayes.streams import Seed, child, seed_sequence
 
-__all__ = ["ALGORITHMS", "Estimate", "Existence", "Trace", "estimate", "existence"]
+__all__ = ["ALGORITHMS", "Estimate", "Existence", "PointEstimate", "Trace", "as_estimate", "estimate", "existence"]
 
 # Key -> module of this package with ``run(task, **options) -> Outcome``.
 ALGORITHMS: dict[str, str] = {
@@ -103,12 +103,12 @@ def estimate(
     return Estimate(
         theta=theta,
         log_odds=outcome.w,
+        prior=task.prior,
         converged=outcome.converged,
         residual=outcome.residual,
         monte_carlo_error=outcome.monte_carlo_error,
         standard_error=outcome.standard_error,
         boundary=verdict.factors,
-        penalised=task.prior is not None,
         algorithm=key,
         iterations=outcome.iterations,
         seconds=time.perf_counter() - started,

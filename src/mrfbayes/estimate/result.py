@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mrfbayes.data.counts import Statistics
+from mrfbayes.errors import InputError
 from mrfbayes.estimate.existence import Existence
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
@@ -39,41 +40,82 @@ class Trace:
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """A maximum likelihood estimate, or a posterior mode in log-odds where ``penalised``.
+class PointEstimate:
+    """What methods need of an estimate: a maximum likelihood estimate, or a posterior mode in log-odds.
 
     Attributes
     ----------
     theta, log_odds : (p,)
+    prior : the prior under which it is the mode; None for a maximum likelihood estimate
+    boundary : names of the factors that have no finite, unique maximum likelihood estimate
+    warnings : what the reader of the result has to know
+    """
+
+    theta: np.ndarray
+    log_odds: np.ndarray
+    prior: Prior | None
+    boundary: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def penalised(self) -> bool:
+        """Whether a prior was included, by wish or because the maximum likelihood estimate is not finite."""
+        return self.prior is not None
+
+
+def as_estimate(model: Model, given: Any) -> PointEstimate:
+    """An estimate as a user gives it: from `mrfbayes.estimate`, theta (p,) itself, or an object with ``theta``.
+
+    Theta by itself is taken for a maximum likelihood estimate.
+    """
+    if isinstance(given, PointEstimate):
+        if given.theta.shape != (model.n_parameters,):
+            raise InputError(
+                f"estimate: it has {given.theta.size} parameters and the model {model.n_parameters}: estimate again "
+                "with this model."
+            )
+        return given
+    if isinstance(given, (str, bytes, Mapping)) or callable(given):
+        raise InputError(
+            f"estimate = {given!r}: give what mrfbayes.estimate returns, or theta, an array of {model.n_parameters} "
+            "weights."
+        )
+    theta = model.theta(getattr(given, "theta", given), "estimate")
+    prior = getattr(given, "prior", None)
+    if prior is None and getattr(given, "penalised", False):
+        raise InputError("estimate: it is penalised, but has no prior: methods need to know by which one.")
+    log_odds = np.asarray(getattr(given, "log_odds", model.chart.log_odds(theta)), dtype=float)
+    boundary, warnings = (tuple(getattr(given, name, ())) for name in ("boundary", "warnings"))
+    return PointEstimate(theta, log_odds, prior, boundary, warnings)
+
+
+@dataclass(frozen=True)
+class Estimate(PointEstimate):
+    """A maximum likelihood estimate, or a posterior mode in log-odds where ``penalised``; how it was found.
+
+    Attributes
+    ----------
     converged : whether that was checked and found true
     residual : the largest moment residual |E[s] - mean s|: in units of its Monte-Carlo error for algorithms that
         sample, in posterior sds for those that do not
     monte_carlo_error : Monte-Carlo error of that residual in posterior sds, at its largest; 0 without sampling
     standard_error : (p,) Monte-Carlo standard error of ``log_odds``; None without sampling
-    boundary : names of the factors that have no finite, unique maximum likelihood estimate
-    penalised : whether a prior was included, by wish or because the maximum likelihood estimate is not finite
     algorithm, iterations, seconds : what was done
     existence : verdict on the maximum likelihood estimate, with its reason
     trace : for plots
-    warnings : what the reader of the result has to know
     details : figures of the algorithm itself
     reason : why this algorithm
     """
 
-    theta: np.ndarray
-    log_odds: np.ndarray
     converged: bool
     residual: float
     monte_carlo_error: float
     standard_error: np.ndarray | None
-    boundary: tuple[str, ...]
-    penalised: bool
     algorithm: str
     iterations: int
     seconds: float
     existence: Existence
     trace: Trace
-    warnings: tuple[str, ...]
     details: Mapping[str, Any] = field(default_factory=dict)
     reason: str = "asked for"
 

@@ -24,7 +24,6 @@ from mrfbayes.kernels.jit import kernel
 from mrfbayes.methods.bethe import bethe_mode
 from mrfbayes.methods.information import check_positive, covariance, half_matrix, log_odds_jacobian
 from mrfbayes.methods.problem import Prepared, Problem, writable
-from mrfbayes.priors import Prior
 
 CHOICES = {
     "fisher": ("bethe", "exact", "particles"),
@@ -89,8 +88,8 @@ def prepare(
         log_odds = bethe_mode(model, statistics.mean)
     else:
         log_odds = np.asarray(problem.estimate.log_odds)
-        if getattr(problem.estimate, "penalised", False):
-            slope = -Prior(model, "uniform").gradient_w(log_odds)  # there gradient and penalty's gradient add to zero
+        if problem.estimate.prior is not None:
+            slope = -problem.estimate.prior.gradient_w(log_odds)  # at the mode both gradients add to zero
     information = statistics.n * covariance(problem, log_odds, fisher, particles, details)
     check_positive(information, fisher)
     at = log_odds

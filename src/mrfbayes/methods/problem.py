@@ -11,6 +11,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from mrfbayes.data.counts import Statistics
+    from mrfbayes.estimate import PointEstimate
     from mrfbayes.model.field import Model
     from mrfbayes.priors import Prior
 
@@ -27,13 +28,13 @@ class Problem:
     progress: bool = True
 
     @cached_property
-    def estimate(self) -> Any:
+    def estimate(self) -> PointEstimate:
         """The maximum likelihood estimate (`mrfbayes.estimate.Estimate`), given or made here."""
-        if self.given_estimate is not None:
-            return self.given_estimate
-        from mrfbayes.estimate import estimate
+        from mrfbayes.estimate import as_estimate, estimate
         from mrfbayes.streams import child
 
+        if self.given_estimate is not None:
+            return as_estimate(self.model, self.given_estimate)
         return estimate(self.model, self.statistics, rng=child(self.seed, "estimate"), progress=self.progress)
 
     @property
