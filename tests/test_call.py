@@ -1,4 +1,4 @@
-"""Everything about a call: what is given is checked first, what does not apply is said, nothing is ignored in silence."""
+"""Everything about a call: what is given is checked first, and nothing that is given is ignored in silence."""
 
 import numpy as np
 import pytest

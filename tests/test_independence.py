@@ -144,7 +144,8 @@ def test_bad_proposals_are_replaced_by_a_random_walk(monkeypatch):
     from mrfbayes import independence
 
     monkeypatch.setattr(independence.Proposal, "pareto_k", property(lambda self: 1.3))
-    posterior = mb.sample(MODEL, DATA, "exact", steps=40_000, warmup=10_000, chains=2, progress=False)
+    with pytest.warns(mb.MRFWarning, match="fit badly .*: adaptive MH ran instead"):
+        posterior = mb.sample(MODEL, DATA, "exact", steps=40_000, warmup=10_000, chains=2, progress=False)
     assert posterior.engine == "mh"
     assert any("Pareto k = 1.30" in text for text in posterior.warnings)
     assert 0.05 < posterior.acceptance.mean() < 0.9

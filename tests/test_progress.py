@@ -61,3 +61,17 @@ def test_a_step_that_takes_long_is_spoken_of_while_it_lasts(monkeypatch):
         while "third cumulants" not in stream.getvalue() and time.monotonic() < deadline:
             time.sleep(0.01)
     assert "calibrate: 2/5, third cumulants" in stream.getvalue()
+
+
+def test_of_two_that_are_nested_the_inner_one_is_shown(monkeypatch):
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(progress, "SHOW_AFTER_SECONDS", 0.0)
+    with Progress("outer", 2) as outer:
+        with Progress("inner", 2) as inner:
+            outer.update(1)
+            inner.update(1)
+        assert stream.getvalue().startswith("inner: 1/2")
+        outer.update(2)
+    assert "outer: 2/2" in stream.getvalue()
+    assert not progress._NESTED

@@ -70,6 +70,24 @@ class Mode:
     steps: int
 
 
+@dataclass(frozen=True)
+class Accuracy:
+    """What is known of the error of a calibration whose moments come from particles.
+
+    Attributes
+    ----------
+    w : (p,) the mode that was found
+    mode : how far it is off, in posterior sds (root mean square)
+    spread : relative Monte-Carlo error of the sds, on average
+    disagreement : of particles from the data and from random starts, in standard errors; 1 is what chance makes
+    """
+
+    w: np.ndarray
+    mode: float
+    spread: float
+    disagreement: float = 1.0
+
+
 def prior_information(prior: Prior, w: np.ndarray) -> np.ndarray:
     """Minus the prior's Hessian in w, (p, p)."""
     hessian = prior.hessian_w(w)

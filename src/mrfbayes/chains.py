@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from mrfbayes import particles
+from mrfbayes.base.budget import budget
 from mrfbayes.data.counts import Statistics
 from mrfbayes.kernels import bitgibbs
 from mrfbayes.kernels.descent import AscentPlan, AscentState, AscentView, bit_ascent, move
@@ -121,6 +122,7 @@ class BitChains:
     def sweep(self, w: np.ndarray, sweeps: int) -> None:
         """Gibbs sweeps at w that nobody looks at: twice as fast."""
         for part in _calls(sweeps, self._words.size * 64):
+            budget().check("particles")
             self._measure(w, AscentPlan(part, np.zeros(0), 1, 0.0, np.inf))
 
     def advance(self, w: np.ndarray, sweeps: int) -> np.ndarray:

@@ -8,6 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 
+MOST_R_HAT = 1.01  # Vehtari et al. (2021)
+LEAST_ESS = 400  # of each parameter, over all chains: as they advise for four of them
+
+
+def is_enough(draws: np.ndarray) -> bool:
+    """Whether chains (chains, draws, p) are long enough to be quoted: R-hat and effective size of every parameter."""
+    if not draws.shape[2]:
+        return True
+    return bool(r_hat(draws).max() <= MOST_R_HAT and ess_bulk(draws).min() >= LEAST_ESS)
+
 
 def _split(draws: np.ndarray) -> np.ndarray:
     """Each chain cut into halves: (chains, draws, p) -> (2 chains, draws // 2, p)."""

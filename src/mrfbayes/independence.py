@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.copula import copula_view
 from mrfbayes.methods.calibrated import Calibration, calibrate
 from mrfbayes.methods.problem import Prepared, Problem
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from mrfbayes.kernels.independence import IndependenceView
 
 PILOT_DRAWS = 2_000
+WEIGHED_AT_ONCE = 100  # draws between two looks at the clock
 KEPT_WEIGHTS = 25_000  # log weights that a chain remembers, for Pareto k
 
 
@@ -94,7 +96,11 @@ def weigh(view: IndependenceView, problem: Problem, draws: int, state: np.ndarra
 
     theta, log_values, log_weights = np.empty((draws, problem.model.n_parameters)), np.empty(draws), np.empty(draws)
     with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
-        weighted_draws(view.target, view.copula, problem.prior.view, state, theta, log_values, log_weights)
+        for first in range(0, draws, WEIGHED_AT_ONCE):
+            budget().check("importance weights")
+            part = slice(first, first + WEIGHED_AT_ONCE)
+            given = (view.target, view.copula, problem.prior.view, state)
+            weighted_draws(*given, theta[part], log_values[part], log_weights[part])
     return theta, log_weights
 
 

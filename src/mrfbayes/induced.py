@@ -18,7 +18,7 @@ from mrfbayes.dice import DieMarginal
 from mrfbayes.effects import ExternalEffects, external_effects
 from mrfbayes.errors import InputError
 from mrfbayes.marginals import CoinMarginal, check_form, check_number
-from mrfbayes.model.field import Model
+from mrfbayes.model.field import Model, factors_per_block
 from mrfbayes.priors import Prior
 from mrfbayes.streams import child, generator, kernel_state
 from mrfbayes.weights import TRUSTED_K, effective_size, pareto_k, resample
@@ -90,11 +90,15 @@ class Induced:
     correlation: Correlation
     form: str
 
+    @staticmethod
+    def check(model: Model, rho: Any, marginal: Any) -> tuple[Correlation, str]:
+        """The copula and the form of the marginals that the user gives, or an `InputError`."""
+        return Correlation.of(rho, model.n_parameters), check_form(marginal, "marginal")
+
     @classmethod
     def make(cls, statistics: Statistics, estimate: Any, rho: Any, marginal: Any) -> Induced:
         """Checked and made from what the user gives."""
-        form = check_form(marginal, "marginal")
-        correlation = Correlation.of(rho, statistics.model.n_parameters)
+        correlation, form = cls.check(statistics.model, rho, marginal)
         return cls(statistics, external_effects(statistics, estimate), correlation, form)
 
     @property
@@ -106,9 +110,7 @@ class Induced:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the reader of a result has to know."""
-        shared = np.zeros(self.model.chart.n_blocks, dtype=np.int64)
-        for group in self.model.groups:
-            shared += np.bincount(group.block, minlength=shared.size)
+        shared = factors_per_block(self.model)
         if not (shared > 1).any():
             return self.effects.warnings
         text = (

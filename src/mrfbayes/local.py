@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
+from mrfbayes.calibration import Accuracy
 from mrfbayes.coins import Coins, match
 from mrfbayes.data.counts import Statistics
 from mrfbayes.errors import CostError
@@ -78,6 +80,7 @@ class LocalCalibration:
     expansion: Expansion
     sd_error: np.ndarray | None  # None where moments are exact
     joint: Regressions
+    accuracy: Accuracy | None  # None where moments are exact
     details: dict[str, Any]
     warnings: tuple[str, ...]
 
@@ -159,21 +162,25 @@ def calibrate_locally(
     threads: int = 2,
 ) -> LocalCalibration:
     """Calibrate a field of coins (no ties, no scores) of any size."""
-    found = estimate(model, statistics, "pcd", rng=child(seed, "mode"), prior=prior, progress=progress)
+    with budget().share(0.5):
+        found = estimate(model, statistics, "pcd", rng=child(seed, "mode"), prior=prior, progress=progress)
     w, n = np.asarray(found.log_odds, dtype=float), statistics.n
     count = particles or min(max(int(PLANE_BITS / w.size) // 64 * 64, LEAST_PARTICLES), MOST_PARTICLES)
     planes = planes_of(model, particles_at(model, w, count, SWEEPS, child(seed, "particles"), statistics))
     gradient = prior.gradient_w(w)
     expected = np.clip((statistics.counts + gradient) / n, 1e-9, 1 - 1e-9)  # at the mode
     known, curvature = expected * (1 - expected), -prior.hessian_w(w)
+    budget().check("how far blocks reach")
     distance, gain = choose_distance(model, LocalInformation(planes, n, known, curvature))
     blocks = local_blocks(model, distance)
+    budget().check("moments of the blocks")
     moments = local_moments(planes, blocks, n, known, curvature, threads)
     cube, shift = prior_part(prior, w, moments.spread, moments.variance, blocks.offset, blocks.member)
     third = -n * moments.third.cube + cube
     coins = match(w, moments.variance, third, 0.5 * (-n * moments.third.mixed + shift))
     joint = Regressions.of(blocks, moments.spread, threads)
     sd_error = moments.variance_error / 2
+    accuracy = Accuracy(w, _mode_error(found, moments.variance), float(np.sqrt(np.mean(sd_error**2))))
     details = {
         "calibration": "order",
         "moments": "local",
@@ -182,16 +189,16 @@ def calibrate_locally(
         "distance": distance,
         "distance_gain": gain,
         "clipped": coins.clipped,
-        "sd_noise": float(np.sqrt(np.mean(sd_error**2))),
+        "sd_noise": accuracy.spread,
         "mode_seconds": found.seconds,
-        "mode_error": _mode_error(found, moments.variance),
+        "mode_error": accuracy.mode,
         "indefinite_blocks": moments.indefinite,
         "cut_regressions": joint.dropped,
     }
     warnings = list(found.warnings)
     if coins.clipped:
         warnings.append(f"{coins.clipped} of {w.size} coins are less skewed than the posterior to third order.")
-    return LocalCalibration(coins, Expansion.of(coins), sd_error, joint, details, tuple(warnings))
+    return LocalCalibration(coins, Expansion.of(coins), sd_error, joint, accuracy, details, tuple(warnings))
 
 
 def choose_distance(model: Model, information: LocalInformation) -> tuple[int, float]:

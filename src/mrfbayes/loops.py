@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.calibration import Mode, PriorTensors, ThirdOrder
 from mrfbayes.streams import child
 
@@ -104,6 +105,7 @@ def _sampled_loops(
     kept: list[np.ndarray] = []
     done = 0
     while done < samples:
+        budget().check("loops")
         d = cumulants.draw(_BATCH, child(seed, done // _BATCH)) - cumulants.mean
         squared.append(_squared(d, np.full(_BATCH, 1 / _BATCH), s, expected, known))
         if done < pairs:
@@ -159,6 +161,7 @@ def _pair_products(
     products = np.zeros_like(s)
     explained = known * second[0] ** 2
     for start in range(0, len(first[0]), 1024):
+        budget().check("loops")
         d, weighted = (part[start : start + 1024] for part in first)
         kernel = (d @ s) @ second[0].T
         kernel *= kernel

@@ -11,6 +11,7 @@ from typing import Any
 SHOW_AFTER_SECONDS = 2.0
 LINE_SECONDS = 10.0  # between the first two lines of piped output; each pause is half as long again, up to a minute
 LONGEST_PAUSE = 60.0
+_NESTED: list[Progress] = []  # those under way, the innermost last: only that one is shown
 TICK_SECONDS = 1.0
 
 
@@ -29,7 +30,7 @@ class Progress:
 
     def __init__(self, label: str, total: float, enabled: bool = True) -> None:
         self._label = label
-        self._total = total
+        self.total = total
         self._done = 0.0
         self._note = ""
         self._enabled = enabled
@@ -52,14 +53,14 @@ class Progress:
         if not self._enabled or time.monotonic() - self._started < SHOW_AFTER_SECONDS:
             return
         with self._lock:
-            if self._over.is_set():
+            if self._over.is_set() or (_NESTED and _NESTED[-1] is not self):
                 return
             if self._bar is None and not self._is_piped:
                 self._open()
             if self._is_piped:
                 self._line()
             else:
-                self._bar.update(self._task, completed=self._done, note=self._note)
+                self._bar.update(self._task, completed=self._done, total=self.total, note=self._note)
 
     def _line(self) -> None:
         now = time.monotonic()
@@ -69,7 +70,7 @@ class Progress:
         self._pause = min(1.5 * self._pause, LONGEST_PAUSE)
         note = f", {self._note}" if self._note else ""
         seconds = now - self._started
-        print(f"{self._label}: {self._done:.0f}/{self._total:.0f}{note} ({seconds:.0f} s)", file=sys.stderr, flush=True)
+        print(f"{self._label}: {self._done:.0f}/{self.total:.0f}{note} ({seconds:.0f} s)", file=sys.stderr, flush=True)
 
     def _open(self) -> None:
         from rich.console import Console
@@ -90,14 +91,23 @@ class Progress:
             transient=True,
         )
         self._bar.start()
-        self._task = self._bar.add_task(self._label, total=self._total, note="")
+        self._task = self._bar.add_task(self._label, total=self.total, note="")
 
     def _tick(self) -> None:
         while not self._over.wait(TICK_SECONDS):
             self._show()
 
+    def _hide(self) -> None:
+        with self._lock:
+            if self._bar is not None:
+                self._bar.stop()
+                self._bar = None
+
     def __enter__(self) -> Progress:
         if self._enabled:
+            if _NESTED:
+                _NESTED[-1]._hide()
+            _NESTED.append(self)
             self._ticker = threading.Thread(target=self._tick, name="mrfbayes progress", daemon=True)
             self._ticker.start()
         return self
@@ -106,7 +116,6 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._over.set()
-        with self._lock:
-            if self._bar is not None:
-                self._bar.stop()
-                self._bar = None
+        self._hide()
+        if self in _NESTED:
+            _NESTED.remove(self)

@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.errors import CostError
 from mrfbayes.model.field import Model
 
@@ -35,6 +36,7 @@ GRID_RANGE = 600.0  # nats that a grid's message may span: what underflows beyon
 SQUARE_WIDTH = 9  # columns from which on elimination takes derivatives faster on a square grid
 OBJECTS = 2048  # bytes of the arrays' own objects: what a very small field takes
 BATCH_CELLS = 2**18  # table cells of the directions that one call follows
+CALL_CELLS = 2**28  # cells that one call goes through, about a second: then Ctrl-C and the clock are heard
 
 
 class Recursion(Protocol):
@@ -153,6 +155,7 @@ class GridRecursion:
         scratch = self._scratch("series")
         nodes, edges = np.empty((3, node_part.size)), np.empty((3, edge_part.size))
         for direction in directions:
+            budget().check("exact covariances")
             along_nodes = np.ascontiguousarray(direction[: node_part.size])
             along_edges = np.ascontiguousarray(direction[node_part.size :])
             transfer_taylor(self.layout, node_part, edge_part, along_nodes, along_edges, scratch, nodes, edges)
@@ -263,8 +266,9 @@ class GraphRecursion:
         joint = self._conditionals("series", nodes, edges)
         slope, scratch = np.empty((order, self.plan.n_joint)), np.empty(taylor_scratch(self.plan))
         n_nodes, n_cells = node_part.size, nodes.size + edges.size
-        batch = max(1, BATCH_CELLS // n_cells)
+        batch = max(1, min(BATCH_CELLS // n_cells, CALL_CELLS // self.plan.n_joint))
         while taken := list(islice(directions, batch)):
+            budget().check("exact covariances")
             along = np.stack([np.concatenate(self._tables(v[:n_nodes], v[n_nodes:])) for v in taken])
             results = np.empty((len(taken), order + 1, n_cells))
             elimination_taylor(self.plan, joint, along, slope, results, scratch)

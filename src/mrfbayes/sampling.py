@@ -13,31 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from mrfbayes import __version__
-from mrfbayes.checks import whole
+from mrfbayes import __version__, diagnostics
+from mrfbayes.base.budget import Budget, OutOfTime, budget
 from mrfbayes.data.counts import count
-from mrfbayes.errors import InputError
-from mrfbayes.exact import is_feasible
+from mrfbayes.errors import CostError, InputError
 from mrfbayes.independence import TRUSTED_K, Proposal, corrected, make_proposal
-from mrfbayes.methods import Row, check_options, method_row
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model
-from mrfbayes.plan import KEPT_DRAWS, Plan, make_plan
+from mrfbayes.plan import DENSE_LIMIT, Asked, Plan, Settings, check_settings, make_plan
 from mrfbayes.posterior import Posterior
-from mrfbayes.priors import Prior
-from mrfbayes.recursions import recursion
-from mrfbayes.results import chain_posterior, direct_posterior
-from mrfbayes.run.driver import ChainRun, run_chains
+from mrfbayes.results import Engine, chain_posterior, direct_posterior, record
+from mrfbayes.run.driver import ChainRun, RunSettings, run_chains
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import ChainTask, State
-from mrfbayes.streams import Seed, child, generator, kernel_state, seed_sequence
+from mrfbayes.streams import Seed, child, generator, kernel_state
 from mrfbayes.trust import assess
 
 PRINTED_VARIANCE = 0.001  # sigma_Q^2, Sec. 3.3
-DENSE_LIMIT = 600  # parameters up to which the proposal learns a full covariance
-INDEPENDENT_STEPS = 5_000  # proposals a chain by default, where nearly all are accepted
-CELL_SECONDS = 1e-9  # one cell of a table in one evaluation of log Z
-AUTO_PROPOSALS, AUTO_SECONDS = 25_000, 60.0  # "auto" is exact where that many evaluations take no longer
 
 
 def sample(
@@ -63,12 +55,16 @@ def sample(
 ) -> Posterior:
     """Draw from the posterior of every parameter.
 
+    Everything about the call is checked before anything is computed. A setting that plays no part where it is given is
+    refused, or named in a warning that the result keeps.
+
     Parameters
     ----------
     model : the field
     x : (n, d) data, a table, a path, or `Statistics`
     method : a key of the registry, or "auto"
-    steps : steps (or independent draws) a chain after warm-up
+    steps : steps (or independent draws) per chain after warm-up; by default so many, doubled up to four times, that
+        R-hat is below 1.01 and 400 draws are effective (methods that estimate ratios are not lengthened)
     warmup : steps in which the proposal adapts; not kept
     chains : independent chains
     thin : keep every ``thin``-th step; moments use all of them
@@ -79,96 +75,104 @@ def sample(
     rng : seed; the same seed gives the same draws for any number of workers
     workers : processes over which the chains are spread
     checkpoint : file from which a killed run goes on; a finished one is continued by asking for more steps
-    seconds : time budget; what is drawn by then is the result, marked partial
+    seconds : time budget of the whole call, the preparation included; what there is by then is the result, marked
+        partial, and an error where there is nothing. The first call compiles, which a budget cannot cut short
     engine : "mh"; "direct" where the method can draw independently (then the default); "independence" for "exact":
         proposals from the calibrated posterior, corrected (the default, unless they fit badly)
-    estimate : an estimate to use instead of making one
+    estimate : an estimate to use instead of making one, from `mrfbayes.estimate`, or theta (p,) itself
     method_options : options of the method
     """
-    statistics = count(model, x)
-    chosen, reason = choose_method(model) if method == "auto" else (method, "")
-    row = method_row(chosen)
-    check_options(row, method_options)
-    seed = seed_sequence(rng)
-    problem = Problem(model, statistics, Prior(model, prior), seed, estimate, progress)
-    started = time.perf_counter()
-    prepared: Prepared = row.prepare(problem, **method_options)
-    if reason:
-        prepared = replace(prepared, details={**prepared.details, "auto": reason})
-    if prepared.details.get("moments") in ("particles", "local"):
-        trust = assess(problem, prepared.details)
-        doubts = (f"the calibrated posterior is doubtful here: {trust}.",) if trust.is_doubtful else ()
-        details = {**prepared.details, "trust": str(trust), "trust_mean": trust.mean_error, "trust_sd": trust.sd_error}
-        prepared = replace(prepared, details=details, warnings=(*prepared.warnings, *doubts))
-    plan = make_plan(model, statistics, steps, warmup, chains, thin, proposal, start, seconds)
-    engine = _engine(engine, row, prepared, problem, plan)
-    shape = None
-    if engine == "independence":
+    asked = Asked(
+        method=method,
+        steps=steps,
+        warmup=warmup,
+        chains=chains,
+        thin=thin,
+        proposal=proposal,
+        start=start,
+        prior=prior,
+        rng=rng,
+        workers=workers,
+        progress=progress,
+        checkpoint=checkpoint,
+        seconds=seconds,
+        engine=engine,
+        estimate=estimate,
+        options=method_options,
+    )
+    settings = check_settings(model, asked)
+    with Budget(settings.seconds).as_current() as time_left:
+        problem = make_problem(model, x, settings)
+        started = time.perf_counter()
+        try:
+            prepared = prepare(problem, settings)
+            how = make_engine(problem, prepared, settings)
+        except OutOfTime as out:
+            raise CostError(
+                f"the time budget of {settings.seconds:g} s ended in the preparation of method {settings.row.key!r} "
+                f"({out}), before anything could be drawn: allow more seconds=, or use method='mle' or 'pseudo'."
+            ) from None
+        preparation = time.perf_counter() - started
+        if how.name == "direct":
+            return direct_posterior(problem, settings, how, preparation, time_left)
+        return chain_posterior(problem, settings, how, run(problem, settings, how, time_left), preparation, time_left)
+
+
+def make_problem(model: Model, x: Any, settings: Settings) -> Problem:
+    """Model, data, prior and seed."""
+    return Problem(model, count(model, x), settings.prior, settings.seed, settings.estimate, settings.progress)
+
+
+def prepare(problem: Problem, settings: Settings) -> Prepared:
+    """The method's own preparation; where moments come from particles, with a statement of how far to trust them."""
+    with budget().share(0.85 if settings.engine == "direct" else 0.5):  # the rest is for the draws
+        prepared: Prepared = settings.row.prepare(problem, **settings.options)
+        details, doubts = dict(prepared.details), list(prepared.warnings)
+        if settings.reason:
+            details["auto"] = settings.reason
+        if prepared.accuracy is not None:
+            trust = assess(problem, prepared.accuracy)
+            details |= {"trust": str(trust), "trust_mean": trust.mean_error, "trust_sd": trust.sd_error}
+            if trust.is_doubtful:
+                doubts.append(f"the calibrated posterior is doubtful here: {trust}.")
+    return replace(prepared, details=details, warnings=tuple(doubts))
+
+
+def make_engine(problem: Problem, prepared: Prepared, settings: Settings) -> Engine:
+    """How draws are made, with everything that needs: proposals, starts, numbers of steps."""
+    name, shape = settings.engine, None
+    if name == "direct" and prepared.draw is None:
+        if settings.is_engine_asked:
+            raise InputError(
+                f"engine = 'direct' is not available for method {settings.row.key!r} with prior {problem.prior}: "
+                "choose 'mh'."
+            )
+        name = "mh"
+    if name == "independence":
         candidate, doubt = _candidate(problem, prepared)
         if candidate is not None and not doubt:
             prepared = corrected(prepared, candidate)
-            plan = replace(plan, steps=plan.steps if steps else INDEPENDENT_STEPS, warmup=0, proposal="independent")
-            plan = replace(plan, thin=plan.thin if thin else max(1, plan.steps // KEPT_DRAWS))
         else:
-            engine, shape = "mh", None if candidate is None else candidate.theta_factor()
+            name, shape = "mh", None if candidate is None else candidate.theta_factor()
             prepared = replace(prepared, warnings=(*prepared.warnings, f"{doubt}: adaptive MH ran instead."))
-    settings = {
-        "method": row.key,
-        "options": {**row.options, **method_options},
-        "engine": engine,
-        "prior": str(problem.prior),
-        "seed": [str(seed.entropy), list(seed.spawn_key)],
-        "chains": plan.chains,
-        "warmup": plan.warmup,
-        "thin": plan.thin,
-        "proposal": plan.proposal,
-        "start": plan.start if isinstance(plan.start, str) else "given",
-    }
-    if engine == "direct":
-        return direct_posterior(row, problem, prepared, plan, settings, time.perf_counter() - started)
-    states = _initial_states(problem, prepared, plan, shape)
-    preparation = time.perf_counter() - started
-    run = _chains(row, problem, prepared, plan, states, settings, workers, checkpoint, seconds, progress)
-    return chain_posterior(row, problem, prepared, plan, settings, run, preparation)
+    plan = make_plan(problem.model, settings, name)
+    states = [] if name == "direct" else initial_states(problem, prepared, plan, shape)
+    return Engine(name, prepared, plan, states)
 
 
 def _candidate(problem: Problem, prepared: Prepared) -> tuple[Proposal | None, str]:
     """Calibrated proposals, and what speaks against using them."""
     try:
-        candidate = make_proposal(problem, prepared)
+        with budget().share(0.5):  # the rest is for the chains, of whatever kind
+            candidate = make_proposal(problem, prepared)
     except (ArithmeticError, np.linalg.LinAlgError) as failure:
         return None, f"the posterior could not be calibrated ({failure})"
+    except OutOfTime as out:
+        budget().cut(f"proposals were not calibrated: there was no time for it ({out})")
+        return None, "there was no time to calibrate proposals"
     if candidate.is_trusted:
         return candidate, ""
     return candidate, f"the calibrated proposals fit badly (Pareto k = {candidate.pareto_k:.2f} > {TRUSTED_K})"
-
-
-def choose_method(model: Model) -> tuple[str, str]:
-    """The method that "auto" stands for, and why."""
-    if not is_feasible(model):
-        return "calibrated", "calibrated: the partition function is out of reach (its tables would not fit)"
-    width = recursion(model).width
-    seconds = recursion(model).n_bytes("moments") / 8 * CELL_SECONDS * AUTO_PROPOSALS
-    if seconds > AUTO_SECONDS:
-        return "calibrated", f"calibrated: exact would take about {seconds:.0f} s (treewidth {width})"
-    return "exact", f"exact: the partition function is cheap here (treewidth {width})"
-
-
-def _engine(engine: str | None, row: Row, prepared: Prepared, problem: Problem, plan: Plan) -> str:
-    allowed = ["mh"] if prepared.view is not None else []
-    if prepared.draw is not None:
-        allowed.append("direct")
-    if row.key == "exact" and problem.prior.custom is None and 0 < problem.model.n_parameters <= DENSE_LIMIT:
-        allowed.append("independence")
-    chosen = allowed[-1] if engine is None else engine
-    if engine is None and chosen == "independence" and (plan.proposal == "printed" or not plan.is_default_start):
-        chosen = "mh"  # a proposal or a start was asked for: only a random walk has those
-    if chosen not in allowed:
-        raise InputError(
-            f"engine = {engine!r} is not available for method {row.key!r} with prior {problem.prior}: choose one of "
-            f"{', '.join(map(repr, allowed))}."
-        )
-    return chosen
 
 
 def typical_spread(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
@@ -185,7 +189,7 @@ def typical_spread(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(centre), 1.0 / np.sqrt(information)
 
 
-def _initial_states(problem: Problem, prepared: Prepared, plan: Plan, shape: np.ndarray | None = None) -> list[State]:
+def initial_states(problem: Problem, prepared: Prepared, plan: Plan, shape: np.ndarray | None = None) -> list[State]:
     """A state a chain; ``shape`` is a lower Cholesky factor that the random walk starts with, where one is known."""
     from mrfbayes.kernels import chain
 
@@ -251,20 +255,11 @@ def _identity(problem: Problem, settings: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _chains(
-    row: Row,
-    problem: Problem,
-    prepared: Prepared,
-    plan: Plan,
-    states: list[State],
-    settings: Mapping[str, Any],
-    workers: int,
-    checkpoint: str | os.PathLike[str] | None,
-    seconds: float | None,
-    progress: bool,
-) -> ChainRun:
+def run(problem: Problem, settings: Settings, how: Engine, time_left: Budget) -> ChainRun:
+    """All chains, to their end or as far as Ctrl-C and the time budget let them."""
     from mrfbayes.kernels.chain import ALL, NOTHING, SHAPE, ChainSettings
 
+    prepared, plan, states = how.prepared, how.plan, how.states
     is_dense = states[0]["spread"].shape[0] > 1
     adapts = NOTHING if plan.proposal != "adapted" else SHAPE if prepared.keeps_noise else ALL
     chain_settings = ChainSettings(plan.warmup, plan.thin, adapts, int(is_dense))
@@ -277,19 +272,22 @@ def _chains(
         name = problem.model.parameters[j]
         return f"Proposal nearest to the boundary: {name} = {state['proposal'][j]:.6g}."
 
-    store = None if checkpoint is None else Checkpoint(checkpoint, _identity(problem, settings))
+    identity = _identity(problem, record(settings, how))
+    store = None if settings.checkpoint is None else Checkpoint(settings.checkpoint, identity)
     try:
-        return run_chains(
-            task,
-            states,
-            plan.warmup + plan.steps,
-            n_workers=whole("workers", workers, 1),
+        terms = RunSettings(
+            n_steps=plan.warmup + plan.steps,
+            longest=0 if prepared.is_ratio or plan.proposal == "printed" else plan.warmup + plan.longest,
+            is_enough=diagnostics.is_enough,
+            n_workers=settings.workers,
             checkpoint=store,
-            seconds=seconds,
-            progress=progress,
-            label=row.label,
+            seconds=None if settings.seconds is None else time_left.left,
+            may_cut_warmup=store is None and settings.warmup is None,
+            progress=settings.progress,
+            label=settings.row.label,
             explain_failure=explain,
         )
+        return run_chains(task, states, terms)
     finally:
         if store is not None:
             store.close()

@@ -148,7 +148,7 @@ def calibrate_strip(problem: Problem, variance: str = "relative") -> LocalCalibr
     warnings = []
     if coins.clipped:
         warnings.append(f"{coins.clipped} of {mode.w.size} coins are less skewed than the posterior to third order.")
-    return LocalCalibration(coins, Expansion.of(coins), None, joint, details, tuple(warnings))
+    return LocalCalibration(coins, Expansion.of(coins), None, joint, None, details, tuple(warnings))
 
 
 def _with_loops(problem: Problem, level: np.ndarray, targets: Targets, relative: bool) -> tuple[Coins, float]:

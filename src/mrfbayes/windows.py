@@ -18,7 +18,7 @@ from mrfbayes.calibration import Mode, coin_tensors, third_order
 from mrfbayes.cumulants import ExactCumulants
 from mrfbayes.loops import one_loop, usable
 from mrfbayes.model.field import Model
-from mrfbayes.model.pieces import sub_field
+from mrfbayes.model.pieces import sub_field, whole_blocks
 from mrfbayes.priors import Prior
 from mrfbayes.streams import child
 
@@ -45,10 +45,6 @@ class Window:
 
 def windows(model: Model, level: np.ndarray, every: int = 1) -> Iterator[Window]:
     """Windows whose middles cover the field (or every so many of them); ``level`` is that of the parameters."""
-    place = {}
-    for group in model.groups:
-        for scope, block in zip(group.scope.tolist(), group.block.tolist(), strict=True):
-            place[group.table.tobytes(), tuple(scope)] = model.chart.offset[block]
     of_node = node_levels(model)
     for number, first in enumerate(range(0, int(level.max(initial=0)) + 1, MIDDLE)):
         if number % every != every // 2:
@@ -57,10 +53,7 @@ def windows(model: Model, level: np.ndarray, every: int = 1) -> Iterator[Window]
         piece = sub_field(model, nodes)
         if piece is None:
             continue
-        parameter = np.empty(piece.n_parameters, dtype=np.int64)
-        for group in piece.groups:
-            for scope, block in zip(nodes[group.scope].tolist(), group.block.tolist(), strict=True):
-                parameter[piece.chart.offset[block]] = place[group.table.tobytes(), tuple(scope)]
+        parameter = model.chart.offset[whole_blocks(model, piece, nodes)]
         own = level[parameter]
         yield Window(piece, parameter, (own >= first) & (own < first + MIDDLE))
 

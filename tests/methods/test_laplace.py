@@ -100,9 +100,11 @@ def test_the_estimate_says_by_which_prior_it_was_penalised():
     estimate = mb.estimate(model, x, prior="normal(0, 0.3)", progress=False)
     statistics = mb.count(model, x)
     prior = Prior(model, "normal(0, 0.3)")
-    view = method_row("laplace").prepare(
-        Problem(model, statistics, prior, np.random.SeedSequence(1), estimate), fisher="exact"
-    ).view
+    view = (
+        method_row("laplace")
+        .prepare(Problem(model, statistics, prior, np.random.SeedSequence(1), estimate), fisher="exact")
+        .view
+    )
     np.testing.assert_allclose(view.slope + prior.gradient_w(estimate.log_odds), 0.0, atol=1e-9)
     np.testing.assert_allclose(
         view.slope, statistics.counts - 40 * mb.expected_counts(model, estimate.theta), atol=1e-4

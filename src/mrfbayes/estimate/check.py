@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.chains import Chains
 from mrfbayes.estimate.result import Task
 from mrfbayes.streams import generator, kernel_state
@@ -76,7 +77,7 @@ def check(
     bases: Sequence[Chains],
     pool: ThreadPoolExecutor | None,
     round_: int = 0,
-    budget: float = MIN_UPDATES,
+    most_updates: float = MIN_UPDATES,
 ) -> Check:
     """Check w (p,) with fresh particles.
 
@@ -88,7 +89,7 @@ def check(
     bases : chains whose work space may be used, one or two; their particles stay as they are
     pool : runs the groups of two bases side by side
     round_ : number of earlier checks: fresh streams each time
-    budget : spin updates that the check may take, in units of the bit-sliced ones
+    most_updates : spin updates that the check may take, in units of the bit-sliced ones
     """
     model, n = task.model, task.stats.n
     if model.n_parameters == 0:
@@ -114,7 +115,7 @@ def check(
         error = float(errors.max())
         done = agree and float(own.max()) <= ENOUGH
         last, burn, sweeps = burn + sweeps, 2 * burn, 2 * sweeps
-        if done or spent + (burn + sweeps) * per_sweep > budget:
+        if done or spent + (burn + sweeps) * per_sweep > most_updates or budget().is_out:
             break
     largest = float(np.abs(residual).max())
     # Many residuals that are all a little too large show in their rms long before they do in the largest.

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.chains import UPDATES_PER_CALL, Chains, make_chains
 from mrfbayes.checks import whole
 from mrfbayes.errors import InputError
-from mrfbayes.estimate.check import CHECK_SHARE, MIN_UPDATES, check
+from mrfbayes.estimate.check import CHECK_SHARE, MIN_UPDATES, Check, check
 from mrfbayes.estimate.optimise import FAR
 from mrfbayes.estimate.pseudo import prior_diagonal, pseudo_estimate
 from mrfbayes.estimate.result import Outcome, Recorder, Task
@@ -173,9 +174,12 @@ def ascend(
         for attempt in range(CHECKS):
             noise = rounds.until(tolerance, limit)
             w = (rounds.tails[0] + rounds.tails[1]) / 2
+            if budget().is_out:
+                found = Check(False, np.inf, np.inf, warnings=["not checked whether it converged: the time was up"])
+                break
             own = own_error(task, precondition, rounds.tails, noise)
-            budget = max(MIN_UPDATES, per_step * runner.step)  # the check may take as long as what it checks
-            found = check(task, w, precondition.variance, own, bases, spread, attempt, budget)
+            most_updates = max(MIN_UPDATES, per_step * runner.step)  # the check may take as long as what it checks
+            found = check(task, w, precondition.variance, own, bases, spread, attempt, most_updates)
             if found.passed or not found.helped_by_steps or runner.step >= limit:
                 break
             tolerance = noise / 2**0.5  # one more round, about: it doubles the steps
@@ -221,7 +225,7 @@ class Rounds:
                 self.tails = [half.state.w.copy() for half in self._runner.halves]
                 noise = max(noise_of(batches[:, :, :0], self.tails, sd), self._runner.last_point_noise())
             far = np.abs(self.tails[0]).max(initial=0.0) > FAR
-            if noise < tolerance or far or self._runner.step >= limit:
+            if noise < tolerance or far or self._runner.step >= limit or budget().is_out:
                 return noise
             self._runner.expected = self._expected(noise / tolerance, limit)
 
@@ -298,7 +302,7 @@ class _Runner:
         for half in self.halves:
             half.state.total[:] = 0.0
         left = n_steps
-        while left:
+        while left and not (self.step and budget().is_out):
             part = min(left, PART, max(1, self.step))  # the way from the start is short: 1, 1, 2, 4 ... steps
             if self.pool is None:
                 for half in self.halves:
@@ -308,7 +312,8 @@ class _Runner:
             self.step += part
             left -= part
             self._look()
-        return [half.state.total / n_steps for half in self.halves]
+        done = n_steps - left
+        return [half.state.total / done if done else half.state.w.copy() for half in self.halves]
 
     def _move(self, half: HalfRun, n_steps: int) -> None:
         """``n_steps`` steps, in calls of less than a second, so that Ctrl-C is heard."""

@@ -13,6 +13,8 @@ from typing import Protocol
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
+
 TOLERANCE = 1e-7  # posterior sds
 TYPICAL_ITERATIONS = 50  # for progress bars
 FAR = 40.0  # log-odds: weights of 4e-18 are zero for every purpose
@@ -68,7 +70,7 @@ def newton(objective: CurvedObjective, w: np.ndarray, max_iterations: int = 100,
         report(iteration, size, w)
         if size < TOLERANCE:
             return Ascent(w + direction, True, iteration + 1, size, trace)
-        if np.abs(w).max(initial=0.0) > FAR:
+        if np.abs(w).max(initial=0.0) > FAR or budget().is_out:
             break
         w, value, gradient, moved = _line_search(objective, w, value, gradient, direction, slope)
         if not moved:  # rounding: no better value can be told from this one
@@ -110,7 +112,7 @@ def lbfgs(
         report(iteration, size, w)
         if size < tolerance:
             return Ascent(w, True, iteration + 1, size, trace)
-        if np.abs(w).max(initial=0.0) > FAR:
+        if np.abs(w).max(initial=0.0) > FAR or budget().is_out:
             break
         direction = _two_loop(memory, gradient, inverse)
         slope = float(gradient @ direction)

@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 
 from mrfbayes import calibration, exact
+from mrfbayes.base.budget import OutOfTime, budget
+from mrfbayes.checks import whole
 from mrfbayes.coins import Coins, match, match_loop
 from mrfbayes.copula import coin_quantiles, copula_view, theta_moments
 from mrfbayes.cumulants import ExactCumulants, ParticleCumulants
@@ -28,6 +30,7 @@ from mrfbayes.estimate import estimate as make_estimate
 from mrfbayes.loops import one_loop, usable
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model
+from mrfbayes.progress import Progress
 from mrfbayes.recursions import recursion
 from mrfbayes.streams import child, kernel_state
 
@@ -35,6 +38,7 @@ VARIANCES = ("relative", "loop", "order")
 MOMENTS = ("auto", "exact", "particles")
 MOMENT_CELLS = 1.2e10  # table cells of exact calibration, about two minutes
 LEAST_PARTICLES, MOST_PARTICLES, SWEEPS = 32_768, 131_072, 200
+LEAST_LOCAL_PARTICLES = 128  # two words of bits: blocks have fewer parameters than that
 DOUBTFUL_LOCATION = 0.1  # posterior sds
 DENSE_LIMIT = 2_000  # parameters up to which S is a full matrix
 MOST_NEIGHBOURS = 8  # of a node: blocks of denser graphs are too large
@@ -50,6 +54,7 @@ class Calibration:
     mode, order : what it was calibrated to (`mrfbayes.calibration`)
     coins : the three numbers of every log-odds
     correlation : (p, p) R of the copula
+    accuracy : what bounds its error where moments come from particles, else None
     warnings, details : for the result
     """
 
@@ -57,6 +62,7 @@ class Calibration:
     order: calibration.ThirdOrder
     coins: Coins
     correlation: np.ndarray
+    accuracy: calibration.Accuracy | None
     details: dict[str, Any]
     warnings: tuple[str, ...]
 
@@ -75,7 +81,13 @@ def calibrate(
         takes a minute or two at most
     particles : how many, for moments="particles"
     """
-    _check_options(variance, moments)
+    # Half of the particles in each start; the inverse of their covariance has a mean from p + 3 of them on.
+    _check_options(variance, moments, particles, least=problem.model.n_parameters + 4)
+    with Progress("calibrate", 3, problem.progress) as bar:
+        return _calibrate(problem, variance, moments, particles, bar)
+
+
+def _calibrate(problem: Problem, variance: str, moments: str, particles: int | None, bar: Progress) -> Calibration:
     if problem.model.n_parameters > DENSE_LIMIT:
         raise CostError(
             f"'calibrated' keeps a full covariance of the {problem.model.n_parameters} parameters (limit "
@@ -83,17 +95,30 @@ def calibrate(
         )
     if moments == "auto":
         moments = "exact" if moments_cost(problem.model) < MOMENT_CELLS else "particles"
-    mode, details, warnings = exact_mode(problem) if moments == "exact" else particle_mode(problem, particles)
+    bar.update(0, "mode")
+    accuracy = None
+    if moments == "exact":
+        mode, details, warnings = exact_mode(problem)
+    else:
+        mode, accuracy, details, warnings = particle_mode(problem, particles)
     n = problem.statistics.n
+    bar.update(1, "third cumulants")
     order = calibration.third_order(mode, n, calibration.prior_tensors(problem.prior, mode.w, mode.covariance))
     spread = np.diag(mode.covariance)
     numbers = (mode.w, spread, order.third, order.shift)
     covariance = mode.covariance
-    if variance == "order":
+    loops = None
+    if variance != "order":
+        bar.update(2, "loops")
+        samples = {} if moments == "exact" else {"samples": details["particles"]}
+        try:
+            loops = one_loop(mode, n, order, child(problem.seed, "loops"), **samples)
+        except OutOfTime:
+            variance = "order"
+            budget().cut("spreads are those of leading order: there was no time for loops")
+    if loops is None:
         coins = match(*numbers)
     else:
-        samples = {} if moments == "exact" else {"samples": details["particles"]}
-        loops = one_loop(mode, n, order, child(problem.seed, "loops"), **samples)
         covariance, left_out = usable(loops, mode.covariance)
         coins = match_loop(*numbers, np.diag(covariance), variance == "relative")
         if left_out:
@@ -114,13 +139,18 @@ def calibrate(
             "that spread is skewed enough): their tails are approximate; method='exact' corrects them."
         )
     sd = np.sqrt(np.diag(covariance))
-    return Calibration(mode, order, coins, covariance / np.outer(sd, sd), details, tuple(warnings))
+    return Calibration(mode, order, coins, covariance / np.outer(sd, sd), accuracy, details, tuple(warnings))
 
 
-def _check_options(variance: str, moments: str) -> None:
+def _check_options(variance: str, moments: str, particles: int | None, least: int) -> None:
     for name, value, allowed in (("variance", variance, VARIANCES), ("moments", moments, MOMENTS)):
         if value not in allowed:
             raise InputError(f"{name} = {value!r}: choose one of {', '.join(map(repr, allowed))}.")
+    if particles is not None and whole("particles", particles) < least:
+        raise InputError(
+            f"particles = {particles}: at least {least} are needed here for a covariance that can be inverted; leave "
+            "particles= out for as many as keep errors small."
+        )
 
 
 def moments_cost(model: Model) -> float:
@@ -144,13 +174,17 @@ def exact_mode(problem: Problem) -> tuple[calibration.Mode, dict[str, Any], list
     return mode, {"newton_steps": mode.steps}, []
 
 
-def particle_mode(problem: Problem, particles: int | None = None) -> tuple[calibration.Mode, dict[str, Any], list[str]]:
+def particle_mode(
+    problem: Problem, particles: int | None = None
+) -> tuple[calibration.Mode, calibration.Accuracy, dict[str, Any], list[str]]:
     """The estimated mode, curvature from particles there, and how far both can be trusted."""
     model, statistics, prior = problem.model, problem.statistics, problem.prior
     p, n = model.n_parameters, statistics.n
     count = particles if particles is not None else min(max(LEAST_PARTICLES, 64 * p), MOST_PARTICLES)
     seed = child(problem.seed, "calibrated")
-    estimate = make_estimate(model, statistics, "pcd", rng=child(seed, "mode"), prior=prior, progress=problem.progress)
+    with budget().share(0.4):
+        mode_seed, progress = child(seed, "mode"), problem.progress
+        estimate = make_estimate(model, statistics, "pcd", rng=mode_seed, prior=prior, progress=progress)
     w = np.asarray(estimate.log_odds, dtype=float)
     cumulants = ParticleCumulants(model, w, count, SWEEPS, statistics, seed)
     information = n * cumulants.covariance + calibration.prior_information(prior, w)
@@ -163,12 +197,14 @@ def particle_mode(problem: Problem, particles: int | None = None) -> tuple[calib
     step = inverse @ (statistics.counts - n * cumulants.mean + prior.gradient_w(w)) / sd
     noise = n * np.sqrt(np.einsum("ij,jk,ik->i", inverse, cumulants.covariance, inverse) / cumulants.n) / sd
     location = float(np.sqrt(max(np.mean(step**2) - np.mean(noise**2), 0.0)))
+    spread_noise = float(np.mean(cumulants.spread_noise(inverse, n)))
+    accuracy = calibration.Accuracy(w, location, spread_noise, cumulants.disagreement)
     details = {
         "particles": cumulants.n,
         "sweeps": SWEEPS,
-        "mode_error": location,
-        "sd_noise": float(np.mean(cumulants.spread_noise(inverse, n))),
-        "start_disagreement": cumulants.disagreement,
+        "mode_error": accuracy.mode,
+        "sd_noise": accuracy.spread,
+        "start_disagreement": accuracy.disagreement,
     }
     warnings = list(estimate.warnings)
     if location > DOUBTFUL_LOCATION:
@@ -181,7 +217,7 @@ def particle_mode(problem: Problem, particles: int | None = None) -> tuple[calib
             f"particles from the data and from random starts still disagree after {SWEEPS} sweeps (their means differ "
             f"by {cumulants.disagreement:.1f} standard errors): spreads cannot be trusted in so ordered a field."
         )
-    return mode, details, warnings
+    return mode, accuracy, details, warnings
 
 
 def start_log_odds(problem: Problem) -> np.ndarray:
@@ -222,7 +258,9 @@ def prepare(
         known = {"moments": theta_moments(found.coins), "quantile": quantile}
     if isinstance(found.mode.cumulants, ParticleCumulants):
         known["sd_error"] = found.mode.cumulants.spread_noise(found.mode.covariance, problem.statistics.n)
-    return Prepared(None, draw=draw, details=found.details, warnings=found.warnings, **known)
+    unused = {} if found.accuracy else {"particles": "moments are exact here"}
+    known |= {"accuracy": found.accuracy, "unused": unused, "details": found.details, "warnings": found.warnings}
+    return Prepared(None, draw=draw, **known)
 
 
 def is_local(model: Model, moments: str) -> bool:
@@ -239,8 +277,8 @@ def _prepare_locally(problem: Problem, variance: str, moments: str, particles: i
     from mrfbayes.local import calibrate_locally
     from mrfbayes.strips import calibrate_strip, is_strip
 
-    _check_options(variance, moments)
     model = problem.model
+    _check_options(variance, moments, particles, least=LEAST_LOCAL_PARTICLES)
     has = "dice" if not model.chart.all_coins else "tied factors or scores" if (model.chart.tosses > 1).any() else ""
     if has:
         raise CostError(
@@ -251,7 +289,9 @@ def _prepare_locally(problem: Problem, variance: str, moments: str, particles: i
     seed = child(problem.seed, "calibrated")
     if moments == "exact" or (moments == "auto" and is_strip(model)):
         found = calibrate_strip(problem, variance)
+        unused = {"particles": "moments are exact here"}
     else:
+        unused = {"variance": "coins are matched to leading order, block by block"}
         found = calibrate_locally(model, problem.statistics, problem.prior, seed, particles, problem.progress)
     return Prepared(
         None,
@@ -259,6 +299,8 @@ def _prepare_locally(problem: Problem, variance: str, moments: str, particles: i
         moments=found.expansion.theta_moments(),
         quantile=found.quantile,
         sd_error=found.sd_error,
+        accuracy=found.accuracy,
+        unused=unused,
         details=found.details,
         warnings=found.warnings,
     )

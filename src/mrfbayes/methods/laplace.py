@@ -81,6 +81,8 @@ def prepare(
     for name, value in (("fisher", fisher), ("coordinate", coordinate), ("centre", centre)):
         if value not in CHOICES[name]:
             raise InputError(f"{name} = {value!r}: choose one of {', '.join(map(repr, CHOICES[name]))}.")
+    if isinstance(particles, bool) or not isinstance(particles, (int, np.integer)) or particles < 2:
+        raise InputError(f"particles = {particles!r}: a covariance needs a whole number of draws, at least 2.")
     model, statistics = problem.model, problem.statistics
     details: dict[str, Any] = {"fisher": fisher}
     slope = np.zeros(model.n_parameters)
@@ -109,4 +111,5 @@ def prepare(
         np.zeros(p),
         np.zeros(p),
     )
-    return Prepared(view, details=details)
+    unused = {} if fisher == "particles" else {"particles": f"fisher={fisher!r} needs none"}
+    return Prepared(view, unused=unused, details=details)

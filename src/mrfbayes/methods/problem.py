@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
+
 if TYPE_CHECKING:
+    from mrfbayes.calibration import Accuracy
     from mrfbayes.data.counts import Statistics
     from mrfbayes.estimate import PointEstimate
     from mrfbayes.model.field import Model
@@ -35,7 +38,8 @@ class Problem:
 
         if self.given_estimate is not None:
             return as_estimate(self.model, self.given_estimate)
-        return estimate(self.model, self.statistics, rng=child(self.seed, "estimate"), progress=self.progress)
+        with budget().share(0.5):  # the rest is for what the estimate is made for
+            return estimate(self.model, self.statistics, rng=child(self.seed, "estimate"), progress=self.progress)
 
     @property
     def has_estimate(self) -> bool:
@@ -58,6 +62,8 @@ class Prepared:
     moments : mean and sd (p,) of theta where they are known without draws, or None
     quantile : makes the quantiles (p,) of theta at a probability where they are known without draws, or None
     sd_error : relative Monte-Carlo standard error (p,) of the sds where they come from particles, or None
+    accuracy : what bounds the error of a calibration from particles, or None
+    unused : options of the method that play no part here, each with the reason
     details : facts for the result (settings as used, figures found on the way)
     warnings : what the reader of the result has to know
     """
@@ -70,6 +76,8 @@ class Prepared:
     moments: tuple[np.ndarray, np.ndarray] | None = None
     quantile: Callable[[float], np.ndarray] | None = None
     sd_error: np.ndarray | None = None
+    accuracy: Accuracy | None = None
+    unused: Mapping[str, str] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
