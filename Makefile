@@ -4,8 +4,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 # What catches most mistakes in under half a minute, once the kernels are compiled.
-QUICK := tests/model tests/run tests/data/test_counts.py tests/kernels/test_jit.py tests/kernels/test_random.py \
-	tests/test_diagnostics.py tests/test_exact.py tests/test_priors.py tests/test_public_names.py
+QUICK := tests/model tests/run tests/data/test_statistics.py tests/kernels/base/test_jit.py tests/kernels/base/test_random.py \
+	tests/posterior/test_diagnostics.py tests/exact/test_quantities.py tests/test_priors.py tests/test_public_names.py
 
 .PHONY: demo test quick lint types imports check readme paper paper-run evidence slow clean
 

@@ -63,7 +63,7 @@ def peak_megabytes():
 
 
 def measure(case, n, source):
-    from mrfbayes.data.counts import count
+    from mrfbayes.data.statistics import count
 
     model = model_of(case)
     _ = model.lowering, model.adjacency

@@ -2,7 +2,7 @@
 
     python benchmarks/bench_exact.py speed --out benchmarks/results/exact_speed.txt   # beside dwave and pyAgrum
     python benchmarks/bench_exact.py cost --out benchmarks/results/exact_cost.txt     # predicted, measured; 20 graphs
-    python benchmarks/bench_exact.py fit    # the constants of mrfbayes.cost for this machine, to be copied there
+    python benchmarks/bench_exact.py fit    # the constants of mrfbayes.exact.cost for this machine, to be copied there
 
 Every time is the least of many short runs, on the second call or later: compilation is not counted. Seconds are of the
 processor, not of the clock, so that others' work on the machine counts little.
@@ -22,12 +22,12 @@ import numpy as np
 from record import recorded
 
 import mrfbayes as mb
-from mrfbayes.exact import covariance_w, cumulants_along, moments_w, sample_exact, third_order_w
-from mrfbayes.kernels.elimination import elimination_log_z
-from mrfbayes.kernels.elimination_binary import elimination_log_z_binary
-from mrfbayes.kernels.elimination_plan import log_z_scratch
-from mrfbayes.kernels.transfer import transfer_log_z, transfer_scratch
-from mrfbayes.recursions import GridRecursion, recursion
+from mrfbayes.exact.quantities import covariance_w, cumulants_along, moments_w, sample_exact, third_order_w
+from mrfbayes.exact.recursions import GridRecursion, recursion
+from mrfbayes.kernels.exact.graph import elimination_log_z
+from mrfbayes.kernels.exact.graph_binary import elimination_log_z_binary
+from mrfbayes.kernels.exact.graph_plan import log_z_scratch
+from mrfbayes.kernels.exact.grid import transfer_log_z, transfer_scratch
 
 
 def as_graph(graph, **options):
@@ -248,7 +248,7 @@ def fit():
     """Constants by non-negative least squares on relative errors."""
     from scipy.optimize import nnls
 
-    from mrfbayes.cost import DRAWS, _probe, graph_counts, grid_counts
+    from mrfbayes.exact.cost import DRAWS, _probe, graph_counts, grid_counts
 
     rows = {}
     for model in (mb.grid(20, 20), mb.grid(22, 22), as_graph(nx.complete_graph(22)), as_graph(nx.complete_graph(24))):

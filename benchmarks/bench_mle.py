@@ -19,12 +19,12 @@ import numpy as np
 from record import recorded
 
 import mrfbayes as mb
-from mrfbayes.data.counts import Statistics
-from mrfbayes.induced import Induced
-from mrfbayes.kernels.coin import quantile
-from mrfbayes.kernels.evaluate import log_likelihoods
-from mrfbayes.methods.mle import make_view
-from mrfbayes.streams import seed_sequence
+from mrfbayes.base.random_streams import seed_sequence
+from mrfbayes.coins.induced import Induced
+from mrfbayes.data.statistics import Statistics
+from mrfbayes.kernels.coins.coin import quantile
+from mrfbayes.kernels.methods.evaluate import log_likelihoods
+from mrfbayes.methods.mle.mle import make_view
 
 N = 1_000
 
@@ -106,7 +106,7 @@ def errors():
     for n in (1, 10, 100, 1_000, 10**6, 10**9):
         _, statistics, theta = problem(4, 4, n)
         induced = Induced.make(statistics, theta, 0.0, "printed")
-        from mrfbayes.kernels.scores import DRAWS, SCORES, all_tables, thetas_of_normals
+        from mrfbayes.kernels.coins.scores import DRAWS, SCORES, all_tables, thetas_of_normals
 
         cells, rows, _ = all_tables(induced.coins, DRAWS)
         z = np.random.default_rng(2).normal(size=(400, theta.size))

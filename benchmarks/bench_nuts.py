@@ -29,14 +29,14 @@ from numpyro.infer import MCMC, NUTS
 from record import made_by
 
 import mrfbayes as mb
-from mrfbayes import diagnostics
-from mrfbayes.exact import log_partition_w, sample_exact
-from mrfbayes.independence import make_proposal, pareto_k, weigh
-from mrfbayes.methods import method_row
+from mrfbayes.base.random_streams import kernel_state, seed_sequence
+from mrfbayes.coins.importance_weights import effective_size
+from mrfbayes.exact.quantities import log_partition_w, sample_exact
 from mrfbayes.methods.problem import Problem
+from mrfbayes.methods.registry import method_row
+from mrfbayes.posterior import diagnostics
+from mrfbayes.posterior.corrected import make_proposal, pareto_k, weigh
 from mrfbayes.priors import Prior
-from mrfbayes.streams import kernel_state, seed_sequence
-from mrfbayes.weights import effective_size
 
 jax.config.update("jax_enable_x64", True)
 SIZE, N = 8, 1_000

@@ -56,7 +56,7 @@ def grid_field(rows, columns, fields):
 
 
 def state(key):
-    from mrfbayes.streams import kernel_state, seed_sequence
+    from mrfbayes.base.random_streams import kernel_state, seed_sequence
 
     return kernel_state(seed_sequence(0), key)
 
@@ -77,8 +77,8 @@ def chi_square_of(sampler):
 
 def bit_job(rows, columns, particles_, fields=False, counting=False, threads=1, updates=2**27):
     """A function that makes about ``updates`` updates, and how many they are."""
-    from mrfbayes import particles
     from mrfbayes.model.adjacency import adjacency
+    from mrfbayes.particles import sweeps as particles
 
     field, coupling, pairs = grid_field(rows, columns, fields)
     view = particles.bit_view(adjacency(pairs, field.size), field, coupling)
@@ -139,8 +139,8 @@ def thread_table(rows):
 def spin_row(n_nodes, particles_):
     from itertools import combinations
 
-    from mrfbayes import particles
     from mrfbayes.model.adjacency import adjacency
+    from mrfbayes.particles import sweeps as particles
 
     pairs = np.array(list(combinations(range(n_nodes), 2)))
     field = np.random.default_rng(8).normal(size=n_nodes)
@@ -153,7 +153,7 @@ def spin_row(n_nodes, particles_):
 
 def table_row(rows, columns, states, particles_):
     import mrfbayes as mb
-    from mrfbayes import particles
+    from mrfbayes.particles import sweeps as particles
 
     model = mb.grid(rows, columns, states=states)
     theta = np.random.default_rng(5).uniform(0.3, 0.6, size=model.n_parameters)
@@ -167,8 +167,8 @@ def table_row(rows, columns, states, particles_):
 
 
 def cluster_row(rows, columns, particles_, fields):
-    from mrfbayes import particles
-    from mrfbayes.kernels.cluster import ClusterView
+    from mrfbayes.kernels.particles.cluster import ClusterView
+    from mrfbayes.particles import sweeps as particles
 
     field, coupling, pairs = grid_field(rows, columns, fields)
     tables = np.stack([np.zeros_like(field), field], axis=1).ravel()

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from mrfbayes.kernels.jit import kernel
-from mrfbayes.kernels.transfer import grid_layout, transfer_log_z, transfer_log_z_theta, transfer_scratch
-from mrfbayes.kernels.transfer_moments import transfer_moments
-from mrfbayes.kernels.transfer_sample import transfer_sample_words_theta
-from mrfbayes.kernels.transfer_series import transfer_taylor
-from mrfbayes.streams import kernel_state, seed_sequence
+from mrfbayes.base.random_streams import kernel_state, seed_sequence
+from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.exact.grid import grid_layout, transfer_log_z, transfer_log_z_theta, transfer_scratch
+from mrfbayes.kernels.exact.grid_moments import transfer_moments
+from mrfbayes.kernels.exact.grid_sample import transfer_sample_words_theta
+from mrfbayes.kernels.exact.grid_series import transfer_taylor
 
 GRIDS = [(4, 4), (6, 6), (8, 8), (12, 12), (16, 16), (8, 500), (10, 500)]
 PARTICLE_WORDS = 16  # 1,024 particles

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from mrfbayes.paper.journal import Store
 from mrfbayes.paper.profiles import PROFILES
-from mrfbayes.paper.store import Store
 from mrfbayes.paper.tasks import REFUSED, Cell, model_of, observe
 
 HERE = Path(__file__).parent

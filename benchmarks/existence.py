@@ -23,7 +23,7 @@ RESULTS = Path(__file__).parent / "results" / "existence.md"
 
 
 def trials(wanted):
-    from estimate.existence_cases import KINDS, agreement, cases
+    from estimation.existence_cases import KINDS, agreement, cases
 
     rows, totals = [], np.zeros(3, dtype=int)
     for kind in KINDS:

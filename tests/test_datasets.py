@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mrfbayes import datasets
-from mrfbayes.data.counts import count
-from mrfbayes.errors import MRFWarning
+from mrfbayes.base.errors import MRFWarning
+from mrfbayes.data.statistics import count
 from mrfbayes.model.build import graph, grid
 
 

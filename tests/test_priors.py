@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from mrfbayes import priors
-from mrfbayes.errors import InputError
-from mrfbayes.kernels import prior as kernel_prior
+from mrfbayes.base.errors import InputError
+from mrfbayes.kernels import priors as kernel_prior
 from mrfbayes.model.build import graph, grid
 from mrfbayes.priors import Beta, Cauchy, Dirichlet, Logistic, Normal, Prior, Uniform
 

@@ -14,7 +14,7 @@ import networkx as nx
 import numpy as np
 
 import mrfbayes as mb
-from mrfbayes.streams import generator
+from mrfbayes.base.random_streams import generator
 
 SIZES = (4, 6, 8, 10)
 RANGES = ((0.5, 0.8), (0.6, 0.9), (0.7, 0.9), (0.2, 0.8))

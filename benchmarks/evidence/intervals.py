@@ -20,13 +20,13 @@ from hamiltonian import Factor, run_chain
 from scipy.special import ndtri
 
 import mrfbayes as mb
-from mrfbayes.copula import coin_quantiles
-from mrfbayes.exact import sample_exact
-from mrfbayes.independence import make_proposal
-from mrfbayes.methods import method_row
+from mrfbayes.base.random_streams import child, generator
+from mrfbayes.calibration.copula import coin_quantiles
+from mrfbayes.exact.quantities import sample_exact
 from mrfbayes.methods.problem import Problem
+from mrfbayes.methods.registry import method_row
+from mrfbayes.posterior.corrected import make_proposal
 from mrfbayes.priors import Prior
-from mrfbayes.streams import child, generator
 from run import laplace_target, pseudo_target
 
 HERE = Path(__file__).parent

@@ -25,15 +25,15 @@ from hamiltonian import Factor, Moments, moments, run_chain
 from strip import strip_rows
 
 import mrfbayes as mb
-from mrfbayes.coins import match
-from mrfbayes.copula import theta_moments
-from mrfbayes.estimate.pseudo import PseudoObjective
-from mrfbayes.exact import moments_w, sample_exact
-from mrfbayes.methods import method_row
+from mrfbayes.base.random_streams import child, generator
+from mrfbayes.calibration.copula import theta_moments
+from mrfbayes.calibration.matching import match
+from mrfbayes.estimation.pseudolikelihood import PseudoObjective
+from mrfbayes.exact.quantities import moments_w, sample_exact
 from mrfbayes.methods.calibrated import calibrate, exact_mode
 from mrfbayes.methods.problem import Problem
+from mrfbayes.methods.registry import method_row
 from mrfbayes.priors import Prior
-from mrfbayes.streams import child, generator
 
 HERE = Path(__file__).parent
 REFERENCE_DRAWS = 20_000

@@ -8,15 +8,15 @@ import numpy as np
 from hamiltonian import Factor, moments, run_chain
 
 import mrfbayes as mb
-from mrfbayes.bands import Bands, covariance_band_w
-from mrfbayes.estimate.pseudo import PseudoObjective
-from mrfbayes.exact import moments_w
-from mrfbayes.methods.bethe import bethe
+from mrfbayes.base.random_streams import child, generator
+from mrfbayes.calibration.strips import TOLERANCE, calibrate_strip, strip_mode
+from mrfbayes.estimation.pseudolikelihood import PseudoObjective
+from mrfbayes.exact.banded import Bands, covariance_band_w
+from mrfbayes.exact.quantities import moments_w
+from mrfbayes.methods.laplace.bethe import bethe
 from mrfbayes.methods.problem import Problem
-from mrfbayes.moments import local_blocks
+from mrfbayes.particles.moments import local_blocks
 from mrfbayes.priors import Prior
-from mrfbayes.streams import child, generator
-from mrfbayes.strips import TOLERANCE, calibrate_strip, strip_mode
 
 DRAWS = 1_500
 OWN_DRAWS = 500  # of laplace and pseudo

@@ -7,51 +7,51 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mrfbayes.lazy import make_lazy
+from mrfbayes.base.lazy import make_lazy
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal to the table below
     from mrfbayes import datasets, plots, priors
-    from mrfbayes.compare import compare
-    from mrfbayes.cost import cost
-    from mrfbayes.data.counts import Statistics, count
-    from mrfbayes.errors import CostError, InputError, MRFWarning, SamplingError
-    from mrfbayes.estimate import estimate
-    from mrfbayes.evidence import evidence
-    from mrfbayes.exact import expected_counts, fisher_information, log_partition
-    from mrfbayes.likelihood import likelihood
+    from mrfbayes.base.errors import CostError, InputError, MRFWarning, SamplingError
+    from mrfbayes.data.statistics import Statistics, count
+    from mrfbayes.estimation.estimate import estimate
+    from mrfbayes.exact.cost import cost
+    from mrfbayes.exact.quantities import expected_counts, fisher_information, log_partition
     from mrfbayes.model.build import graph, grid
     from mrfbayes.model.field import Factor, Model
-    from mrfbayes.posterior import Posterior, load
-    from mrfbayes.predictive import predictive_check
-    from mrfbayes.sampling import sample
-    from mrfbayes.simulate import simulate
+    from mrfbayes.particles.simulate import simulate
+    from mrfbayes.posterior.compare import compare
+    from mrfbayes.posterior.evidence import evidence
+    from mrfbayes.posterior.likelihood import likelihood
+    from mrfbayes.posterior.posterior import Posterior, load
+    from mrfbayes.posterior.predictive import predictive_check
+    from mrfbayes.posterior.sample import sample
 
 _PLACES = {
     "grid": "model.build",
     "graph": "model.build",
     "Model": "model.field",
     "Factor": "model.field",
-    "log_partition": "exact",
-    "expected_counts": "exact",
-    "fisher_information": "exact",
-    "cost": "cost",
-    "simulate": "simulate",
-    "count": "data.counts",
-    "Statistics": "data.counts",
-    "estimate": "estimate",
-    "likelihood": "likelihood",
-    "sample": "sampling",
-    "Posterior": "posterior",
-    "compare": "compare",
-    "evidence": "evidence",
-    "load": "posterior",
-    "predictive_check": "predictive",
-    "InputError": "errors",
-    "CostError": "errors",
-    "MRFWarning": "errors",
-    "SamplingError": "errors",
+    "log_partition": "exact.quantities",
+    "expected_counts": "exact.quantities",
+    "fisher_information": "exact.quantities",
+    "cost": "exact.cost",
+    "simulate": "particles.simulate",
+    "count": "data.statistics",
+    "Statistics": "data.statistics",
+    "estimate": "estimation.estimate",
+    "likelihood": "posterior.likelihood",
+    "sample": "posterior.sample",
+    "Posterior": "posterior.posterior",
+    "compare": "posterior.compare",
+    "evidence": "posterior.evidence",
+    "load": "posterior.posterior",
+    "predictive_check": "posterior.predictive",
+    "InputError": "base.errors",
+    "CostError": "base.errors",
+    "MRFWarning": "base.errors",
+    "SamplingError": "base.errors",
     "priors": "priors",
     "plots": "plots",
     "datasets": "datasets",

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
 
 if TYPE_CHECKING:
-    from mrfbayes.kernels.prior import PriorView
+    from mrfbayes.kernels.priors import PriorView
     from mrfbayes.model.field import Model
 
-_UNIFORM, _DIRICHLET, _NORMAL, _CAUCHY, _LOGISTIC = range(5)  # as in mrfbayes.kernels.prior (tested)
+_UNIFORM, _DIRICHLET, _NORMAL, _CAUCHY, _LOGISTIC = range(5)  # as in mrfbayes.kernels.priors (tested)
 
 
 def _positive(value: float, what: str) -> float:
@@ -189,14 +189,14 @@ class Prior:
     @cached_property
     def view(self) -> PriorView:
         """The prior as the kernels take it."""
-        from mrfbayes.kernels.prior import PriorView
+        from mrfbayes.kernels.priors import PriorView
 
         address = int(self.custom.function.address) if self.custom else 0
         return PriorView(self.kind.copy(), self.chart.offset.copy(), self.values.copy(), int(self.is_uniform), address)
 
     def log_density(self, theta: np.ndarray) -> float:
         """Log density in theta, up to a constant."""
-        from mrfbayes.kernels.prior import log_prior
+        from mrfbayes.kernels.priors import log_prior
 
         return float(log_prior(self.view, np.array(theta, dtype=float)))
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mrfbayes.data.counts import count
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
+from mrfbayes.data.statistics import count
 from mrfbayes.model.build import graph
 from mrfbayes.model.formats import read_graph, read_uai
 
-pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.errors.MRFWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.base.errors.MRFWarning")
 NAMED = graph([("a", "b")], states=3, fields=True)
 NUMBERED = graph([(0, 1)], states=3, fields=True)
 quiet = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

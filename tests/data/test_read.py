@@ -10,10 +10,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from mrfbayes.data import delimited, tables
-from mrfbayes.data.counts import count
+from mrfbayes.base.errors import InputError, MRFWarning
+from mrfbayes.data import delimited
+from mrfbayes.data import frames as tables
 from mrfbayes.data.read import columns_but
-from mrfbayes.errors import InputError, MRFWarning
+from mrfbayes.data.statistics import count
 from mrfbayes.model.build import graph, grid
 
 NAMED = graph([("a", "b"), ("b", "c")], fields=True)

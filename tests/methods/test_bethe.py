@@ -5,9 +5,9 @@ import pytest
 
 import mrfbayes as mb
 import small_fields
-from mrfbayes.errors import CostError, InputError
-from mrfbayes.methods import bethe as module
-from mrfbayes.methods.bethe import bethe, bethe_mode
+from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.methods.laplace import bethe as module
+from mrfbayes.methods.laplace.bethe import bethe, bethe_mode
 from small_fields import FIELDS
 
 TREES = {

@@ -6,12 +6,12 @@ from scipy.special import ndtri
 from scipy.stats import beta, kstest
 
 import mrfbayes as mb
-from mrfbayes.copula import coin_quantiles
-from mrfbayes.loops import usable
+from mrfbayes.base.random_streams import seed_sequence
+from mrfbayes.calibration.copula import coin_quantiles
+from mrfbayes.calibration.one_loop import usable
 from mrfbayes.methods.calibrated import calibrate
 from mrfbayes.methods.problem import Problem
 from mrfbayes.priors import Prior
-from mrfbayes.streams import seed_sequence
 
 MODEL = mb.grid(2, 2)
 DATA = np.random.default_rng(11).integers(0, 2, size=(40, 4)).astype(np.uint8)

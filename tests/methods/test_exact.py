@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.exact import log_partition_w
+from mrfbayes.exact.quantities import log_partition_w
 
 MODEL = mb.grid(2, 2)
 DATA = np.random.default_rng(11).integers(0, 2, size=(12, 4)).astype(np.uint8)
@@ -53,7 +53,7 @@ def test_quadrature_has_converged(quadrature):
 
 def deviation(posterior, quadrature):
     """Largest error of mean and sd, in Monte-Carlo standard errors of the thinned draws (an upper bound)."""
-    from mrfbayes import diagnostics
+    from mrfbayes.posterior import diagnostics
 
     mean, sd = quadrature
     return max(

@@ -7,13 +7,13 @@ import pytest
 
 import mrfbayes as mb
 import small_fields
-from mrfbayes.data.counts import Statistics
-from mrfbayes.errors import InputError
-from mrfbayes.kernels.contracts import log_likelihood
-from mrfbayes.methods import method_row
-from mrfbayes.methods.bethe import bethe
-from mrfbayes.methods.information import check_positive, half_matrix, log_odds_jacobian
+from mrfbayes.base.errors import InputError
+from mrfbayes.data.statistics import Statistics
+from mrfbayes.kernels.base.contracts import log_likelihood
+from mrfbayes.methods.laplace.bethe import bethe
+from mrfbayes.methods.laplace.information import check_positive, half_matrix, log_odds_jacobian
 from mrfbayes.methods.problem import Problem
+from mrfbayes.methods.registry import method_row
 from mrfbayes.priors import Prior
 from small_fields import FIELDS
 

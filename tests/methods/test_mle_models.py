@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.data.counts import Statistics
-from mrfbayes.effects import external_effects
+from mrfbayes.coins.external_effects import external_effects
+from mrfbayes.data.statistics import Statistics
 
 FORMS = ("printed", "gbd")
 

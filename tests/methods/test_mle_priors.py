@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.data.counts import Statistics
+from mrfbayes.data.statistics import Statistics
 
 MODEL = mb.graph([(0, 1), (1, 2)])
 THETA_HAT = np.array([0.7, 0.35])

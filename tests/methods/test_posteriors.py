@@ -8,10 +8,10 @@ from scipy import optimize, stats
 
 import mrfbayes as mb
 import small_fields
-from mrfbayes import diagnostics
-from mrfbayes.kernels.contracts import log_likelihood
-from mrfbayes.methods import REGISTRY, method_row
+from mrfbayes.kernels.base.contracts import log_likelihood
 from mrfbayes.methods.problem import Problem
+from mrfbayes.methods.registry import REGISTRY, method_row
+from mrfbayes.posterior import diagnostics
 from mrfbayes.priors import Prior
 
 N = 40

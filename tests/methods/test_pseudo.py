@@ -5,11 +5,11 @@ import pytest
 
 import mrfbayes as mb
 import small_fields
-from mrfbayes.data.counts import Statistics
-from mrfbayes.errors import InputError
-from mrfbayes.kernels.contracts import log_likelihood
-from mrfbayes.methods import method_row
+from mrfbayes.base.errors import InputError
+from mrfbayes.data.statistics import Statistics
+from mrfbayes.kernels.base.contracts import log_likelihood
 from mrfbayes.methods.problem import Problem
+from mrfbayes.methods.registry import method_row
 from mrfbayes.priors import Prior
 from small_fields import FIELDS
 

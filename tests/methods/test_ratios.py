@@ -8,13 +8,13 @@ from scipy import stats
 
 import mrfbayes as mb
 import small_fields
-from mrfbayes.data.counts import Statistics
-from mrfbayes.errors import CostError, InputError
-from mrfbayes.kernels.contracts import log_ratio, settle
-from mrfbayes.methods import method_row
+from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.base.random_streams import kernel_state
+from mrfbayes.data.statistics import Statistics
+from mrfbayes.kernels.base.contracts import log_ratio, settle
 from mrfbayes.methods.problem import Problem
+from mrfbayes.methods.registry import method_row
 from mrfbayes.priors import Prior
-from mrfbayes.streams import kernel_state
 from small_fields import FIELDS
 
 N = 50

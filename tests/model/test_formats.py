@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
 from mrfbayes.model import formats
 from mrfbayes.model.build import graph, grid
 from mrfbayes.model.field import Factor, Model

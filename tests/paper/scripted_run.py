@@ -29,8 +29,8 @@ def make_task(folder, kill_at):
 
 
 def main(folder, workers, kill_at=None):
+    from mrfbayes.paper.journal import Store
     from mrfbayes.paper.runner import run_cells
-    from mrfbayes.paper.store import Store
     from mrfbayes.paper.tasks import Cell
 
     cells = [Cell("4x4", n, "adapted", method, r, steps=5_000) for n, method, r in CELLS]

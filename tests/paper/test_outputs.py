@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mrfbayes.paper import settings
-from mrfbayes.paper import summary as measures
+from mrfbayes.paper import constants as settings
+from mrfbayes.paper import results as measures
 from mrfbayes.paper.claims import NOT, PARTLY, REPRODUCED, UNDECIDED, claims_markdown, judge_all, verdict
 from mrfbayes.paper.figures import FIGURES
+from mrfbayes.paper.journal import Store
+from mrfbayes.paper.printing import TABLES, Table
 from mrfbayes.paper.render import write_all
-from mrfbayes.paper.store import Store
-from mrfbayes.paper.summary import Results, average
-from mrfbayes.paper.tables import TABLES, Table
+from mrfbayes.paper.results import Results, average
 from mrfbayes.paper.tasks import REFUSED, Cell, Outcome
 
 P = 24

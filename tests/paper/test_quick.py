@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
+from mrfbayes.paper.journal import Store
 from mrfbayes.paper.profiles import cells_of
-from mrfbayes.paper.store import Store
 from mrfbayes.paper.tasks import REFUSED, RESOLUTION, Cell, Outcome, observe, run_cell
 
 

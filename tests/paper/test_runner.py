@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import mrfbayes as mb
+from mrfbayes.paper.journal import JOURNAL, TIMINGS, Store
 from mrfbayes.paper.runner import run_cells
-from mrfbayes.paper.store import JOURNAL, TIMINGS, Store
 from mrfbayes.paper.tasks import Cell, Outcome
 
 SCRIPT = Path(__file__).with_name("scripted_run.py")

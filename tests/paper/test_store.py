@@ -5,7 +5,7 @@ import json
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.paper.store import JOURNAL, TIMINGS, Store, decode, encode
+from mrfbayes.paper.journal import JOURNAL, TIMINGS, Store, decode, encode
 from mrfbayes.paper.tasks import Cell, Outcome
 
 CELLS = [Cell("4x4", n, "adapted", method, r) for n in (100, 500) for method in ("exact", "mle-0") for r in (1, 0)]

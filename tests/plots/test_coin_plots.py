@@ -6,7 +6,7 @@ import pytest
 from matplotlib import pyplot
 
 import mrfbayes as mb
-from mrfbayes.data.counts import Statistics
+from mrfbayes.data.statistics import Statistics
 from mrfbayes.plots.marginals import draw_density
 
 mpl.use("Agg")
@@ -57,7 +57,7 @@ def test_figure_has_a_panel_each(likelihood, posterior):
     assert len(shown) == 4
     texts = [text.get_text() for text in figure.legends[0].get_texts()]
     assert texts == ["exact", "curve", "draws", "truth"]
-    assert MODEL.parameters[3] in shown[3].get_xlabel()
+    assert MODEL.parameters[3].replace("--", " \u2013 ") in shown[3].get_xlabel()
     chosen = mb.plots.marginals(posterior, parameters=[MODEL.parameters[2], -1])
     assert len(chosen.axes) == 2
 

@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import pytest
 
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
 from mrfbayes.run.store import MAGIC, Checkpoint
 
 IDENTITY = {"model": "m", "data": "d"}

@@ -1,1 +1,1 @@
-"""What every other room may use, and what uses none of them."""
+"""What every room may use and what uses nothing of ours: errors, checks of arguments, random streams, progress."""

@@ -9,8 +9,8 @@ INPUT_STATUS, COST_STATUS, INTERRUPT_STATUS = 2, 3, 130
 
 def main() -> None:
     """Run the command line; a problem with the input is one line and exit status 2, with the cost 3."""
+    from mrfbayes.base.errors import CostError, InputError, SamplingError
     from mrfbayes.cli.app import app
-    from mrfbayes.errors import CostError, InputError, SamplingError
 
     try:
         app()

@@ -52,9 +52,9 @@ def sample(
 ) -> None:
     """Draw from the posterior of every parameter and print a summary."""
     import mrfbayes as mb
+    from mrfbayes.base.errors import InputError
     from mrfbayes.cli.show import quiet_warnings, show_posterior
     from mrfbayes.data.read import columns_but
-    from mrfbayes.errors import InputError
 
     if out is not None and out.exists() and not overwrite:
         raise InputError(f"{out} exists: choose another name, or pass --overwrite.")
@@ -131,8 +131,8 @@ def simulate(
 ) -> None:
     """Simulate observations of a field."""
     import mrfbayes as mb
+    from mrfbayes.base.errors import InputError
     from mrfbayes.cli.show import write_rows
-    from mrfbayes.errors import InputError
 
     if out.exists() and not overwrite:
         raise InputError(f"{out} exists: choose another name, or pass --overwrite.")

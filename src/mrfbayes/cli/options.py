@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
 
 if TYPE_CHECKING:
     from mrfbayes.model.field import Model

@@ -31,11 +31,11 @@ def reproduce(
     """Reproduce the simulations of Liu & Zheng: run cells that are missing, write tables, figures and verdicts."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"  # as in Dask's workers, before NumPy is loaded: small matrices are slower on two threads
+    from mrfbayes.base.progress import Progress
+    from mrfbayes.paper.journal import Store
     from mrfbayes.paper.profiles import PROFILES, cells_of, cost
     from mrfbayes.paper.render import write_all
     from mrfbayes.paper.runner import run_cells
-    from mrfbayes.paper.store import Store
-    from mrfbayes.progress import Progress
 
     results = out / "results"
     status = 0

@@ -13,13 +13,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from mrfbayes.base.errors import MRFWarning
 from mrfbayes.cli.text import safe
-from mrfbayes.errors import MRFWarning
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mrfbayes.posterior import Posterior
+    from mrfbayes.posterior.posterior import Posterior
 
 LINES = 40  # parameters shown before the table is cut
 
@@ -86,7 +86,7 @@ def show_posterior(posterior: Posterior) -> None:
 
 def show_methods() -> None:
     """The registry as a table."""
-    from mrfbayes.methods import REGISTRY
+    from mrfbayes.methods.registry import REGISTRY
 
     rows = [[row.key, row.label, row.target, row.summary] for row in REGISTRY.values()]
     console().print(table(["method", "in the paper", "target", "what it is"], rows, texts=4))

@@ -12,8 +12,8 @@ from typing import BinaryIO
 
 import numpy as np
 
+from mrfbayes.base.errors import InputError
 from mrfbayes.data.batch import Batch, Coded, check_columns
-from mrfbayes.errors import InputError
 
 BLOCK_BYTES = 1 << 22
 TEXT_LINES = 8192  # lines turned into Python text at a time
@@ -111,7 +111,7 @@ class DelimitedFile:
 
     def batches(self, columns: Sequence[int]) -> Iterator[Batch]:
         """The chosen columns, in that order."""
-        from mrfbayes.kernels.delimited import parse_numbers
+        from mrfbayes.kernels.data.delimited import parse_numbers
 
         place = np.full(self.n_columns, -1, dtype=np.int64)
         place[list(columns)] = np.arange(len(columns))
@@ -223,7 +223,7 @@ class _LabelBook:
 
     def parse(self, text: np.ndarray, delimiter: int, place: np.ndarray, room: int) -> tuple[list[Coded], int, int]:
         """Coded columns of the lines that hold short labels, their number, and the position after them."""
-        from mrfbayes.kernels.delimited import parse_labels
+        from mrfbayes.kernels.data.delimited import parse_labels
 
         codes = np.empty((room, len(self._sizes)), dtype=np.uint8)
         n_parsed, step = parse_labels(text, delimiter, place, self._book, self._lengths, self._sizes, codes)

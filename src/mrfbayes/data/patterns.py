@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.errors import CostError
+from mrfbayes.base.errors import CostError
 from mrfbayes.model.field import Model
 
 DENSE_NODE = 1 << 17  # a node with at most so many possible patterns is counted by direct look-up ...
@@ -78,7 +78,7 @@ class DenseCells:
 
     def add(self, chunk: Chunk) -> None:
         """Count the observations of one chunk."""
-        from mrfbayes.kernels import counting
+        from mrfbayes.kernels.data import counting
 
         offset, neighbour, _ = self.model.adjacency
         if chunk.columns.dtype == np.uint64:
@@ -90,7 +90,7 @@ class DenseCells:
 
     def patterns(self) -> Patterns:
         """The cells in use, as patterns."""
-        from mrfbayes.kernels import counting
+        from mrfbayes.kernels.data import counting
 
         offset, neighbour, _ = self.model.adjacency
         used = np.zeros(self.model.n_nodes, dtype=np.int64)
@@ -201,7 +201,7 @@ def _portions(nodes: np.ndarray, states: np.ndarray) -> list[np.ndarray]:
 
 def _codes(chunk: Chunk, nodes: np.ndarray, states: np.ndarray) -> np.ndarray:
     """Joint states of ``nodes`` in each observation as one number."""
-    from mrfbayes.kernels import counting
+    from mrfbayes.kernels.data import counting
 
     code = np.zeros(chunk.n, dtype=np.uint64)
     if chunk.columns.dtype == np.uint64:
@@ -216,7 +216,7 @@ def _codes(chunk: Chunk, nodes: np.ndarray, states: np.ndarray) -> np.ndarray:
 
 def _number(code: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Row of the first appearance of each distinct code, and the number of each row's code."""
-    from mrfbayes.kernels import counting
+    from mrfbayes.kernels.data import counting
 
     slots = np.full(1 << (2 * code.size).bit_length(), -1, dtype=np.int64)
     first, group = np.empty(code.size, dtype=np.int64), np.empty(code.size, dtype=np.int64)

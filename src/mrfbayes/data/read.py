@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from mrfbayes.base.errors import InputError
 from mrfbayes.data.batch import Batch, Coded, Source, Values, check_columns
-from mrfbayes.data.labels import MISSING_CODE, Coding, Column, Labels, decide
-from mrfbayes.data.tables import ArrayTable, FrameTable, LazyTable, parquet
-from mrfbayes.errors import InputError
+from mrfbayes.data.coding import MISSING_CODE, Coding, Column, Labels, decide
+from mrfbayes.data.frames import ArrayTable, FrameTable, LazyTable, parquet
 from mrfbayes.model.field import Model
 
 PARQUET = {".parquet", ".pq", ".pqt"}

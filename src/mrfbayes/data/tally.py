@@ -91,7 +91,7 @@ class Tally:
         self._retain(chunk)
 
     def _pack(self, rows: np.ndarray, weight: np.ndarray) -> Chunk:
-        from mrfbayes.kernels import counting
+        from mrfbayes.kernels.data import counting
 
         n, d = rows.shape
         by_column = rows.flags.f_contiguous and not rows.flags.c_contiguous
@@ -108,7 +108,7 @@ class Tally:
         return Chunk(columns, n, weight)
 
     def _count(self, chunk: Chunk) -> None:
-        from mrfbayes.kernels import counting
+        from mrfbayes.kernels.data import counting
 
         lowering = self.model.lowering
         if chunk.columns.dtype != np.uint64:

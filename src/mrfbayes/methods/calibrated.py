@@ -3,9 +3,9 @@ r"""`calibrated`: the paper's coin with its three numbers calibrated to the post
 .. math:: \lambda_j \sim \mathrm{Beta}(a_j, b_j), \qquad \mathrm{logit}\,\theta_j = \mathrm{logit}\,\lambda_j -
           \mathrm{logit}\,\eta_j, \qquad \Phi^{-1}(F_j(\theta_j)) \sim N(0, R)
 
-The numbers come from the mode of the posterior in log-odds and the derivatives there (`mrfbayes.calibration`); R is the
-correlation of the log-odds. A die with K outcomes has a coin for each of its K - 1 log-odds against the last outcome:
-for a die alone with a Dirichlet posterior these marginals are exact, and only their copula is approximate.
+The numbers come from the mode of the posterior in log-odds and the derivatives there (`calibration.expansion`); R is
+the correlation of the log-odds. A die with K outcomes has a coin for each of its K - 1 log-odds against the last
+outcome: for a die alone with a Dirichlet posterior these marginals are exact, and only their copula is approximate.
 
 Differs from the paper: that is the point. Eq. (5) takes eta from the maximum likelihood estimate, which may not exist,
 and keeps the conditional spread; here all three numbers follow from the posterior. It is not a likelihood: the prior is
@@ -19,20 +19,21 @@ from typing import Any
 
 import numpy as np
 
-from mrfbayes import calibration, exact
 from mrfbayes.base.budget import OutOfTime, budget
-from mrfbayes.checks import whole
-from mrfbayes.coins import Coins, match, match_loop
-from mrfbayes.copula import coin_quantiles, copula_view, theta_moments
-from mrfbayes.cumulants import ExactCumulants, ParticleCumulants
-from mrfbayes.errors import CostError, InputError
-from mrfbayes.estimate import estimate as make_estimate
-from mrfbayes.loops import one_loop, usable
+from mrfbayes.base.checks import whole
+from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.base.progress import Progress
+from mrfbayes.base.random_streams import child, kernel_state
+from mrfbayes.calibration import expansion as calibration
+from mrfbayes.calibration.copula import coin_quantiles, copula_view, theta_moments
+from mrfbayes.calibration.cumulants import ExactCumulants, ParticleCumulants
+from mrfbayes.calibration.matching import Coins, match, match_loop
+from mrfbayes.calibration.one_loop import one_loop, usable
+from mrfbayes.estimation.estimate import estimate as make_estimate
+from mrfbayes.exact import quantities as exact
+from mrfbayes.exact.recursions import recursion
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model
-from mrfbayes.progress import Progress
-from mrfbayes.recursions import recursion
-from mrfbayes.streams import child, kernel_state
 
 VARIANCES = ("relative", "loop", "order")
 MOMENTS = ("auto", "exact", "particles")
@@ -51,7 +52,7 @@ class Calibration:
 
     Attributes
     ----------
-    mode, order : what it was calibrated to (`mrfbayes.calibration`)
+    mode, order : what it was calibrated to (`mrfbayes.calibration.expansion`)
     coins : the three numbers of every log-odds
     correlation : (p, p) R of the copula
     accuracy : what bounds its error where moments come from particles, else None
@@ -241,7 +242,7 @@ def prepare(
     view = copula_view(found.coins, found.correlation, chart.offset)
 
     def draw(n: int, seed: np.random.SeedSequence) -> np.ndarray:
-        from mrfbayes.kernels.independence import draw_theta
+        from mrfbayes.kernels.run.independence import draw_theta
 
         theta = np.empty((n, chart.n_parameters))
         draw_theta(view, kernel_state(seed, "calibrated"), theta)
@@ -273,9 +274,9 @@ def is_local(model: Model, moments: str) -> bool:
 
 
 def _prepare_locally(problem: Problem, variance: str, moments: str, particles: int | None) -> Prepared:
-    """Very many coins: everything from the block around each (`mrfbayes.local`), exactly on strips."""
-    from mrfbayes.local import calibrate_locally
-    from mrfbayes.strips import calibrate_strip, is_strip
+    """Very many coins: everything from the block around each (`mrfbayes.calibration.local`), exactly on strips."""
+    from mrfbayes.calibration.local import calibrate_locally
+    from mrfbayes.calibration.strips import calibrate_strip, is_strip
 
     model = problem.model
     _check_options(variance, moments, particles, least=LEAST_LOCAL_PARTICLES)

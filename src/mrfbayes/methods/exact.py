@@ -14,17 +14,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mrfbayes.kernels.chart import log_odds_into
-from mrfbayes.kernels.contracts import implements, log_likelihood
-from mrfbayes.kernels.elimination import elimination_log_z
-from mrfbayes.kernels.elimination_binary import elimination_log_z_binary
-from mrfbayes.kernels.elimination_plan import EliminationPlan, log_z_scratch
-from mrfbayes.kernels.jit import kernel
-from mrfbayes.kernels.linear import apply_map
-from mrfbayes.kernels.transfer import GridLayout, transfer_log_z, transfer_log_z_theta, transfer_scratch
+from mrfbayes.exact.recursions import GraphRecursion, GridRecursion, recursion
+from mrfbayes.kernels.base.chart import log_odds_into
+from mrfbayes.kernels.base.contracts import implements, log_likelihood
+from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.linear import apply_map
+from mrfbayes.kernels.exact.graph import elimination_log_z
+from mrfbayes.kernels.exact.graph_binary import elimination_log_z_binary
+from mrfbayes.kernels.exact.graph_plan import EliminationPlan, log_z_scratch
+from mrfbayes.kernels.exact.grid import GridLayout, transfer_log_z, transfer_log_z_theta, transfer_scratch
 from mrfbayes.methods.problem import Prepared, Problem, writable
-from mrfbayes.model.lower import LinearMap
-from mrfbayes.recursions import GraphRecursion, GridRecursion, recursion
+from mrfbayes.model.lowering import LinearMap
 
 
 class CoinGridView(NamedTuple):

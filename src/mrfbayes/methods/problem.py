@@ -12,10 +12,10 @@ import numpy as np
 from mrfbayes.base.budget import budget
 
 if TYPE_CHECKING:
-    from mrfbayes.calibration import Accuracy
-    from mrfbayes.data.counts import Statistics
-    from mrfbayes.estimate import PointEstimate
+    from mrfbayes.calibration.expansion import Accuracy
+    from mrfbayes.data.statistics import Statistics
     from mrfbayes.model.field import Model
+    from mrfbayes.model.point import PointEstimate
     from mrfbayes.priors import Prior
 
 
@@ -32,9 +32,10 @@ class Problem:
 
     @cached_property
     def estimate(self) -> PointEstimate:
-        """The maximum likelihood estimate (`mrfbayes.estimate.Estimate`), given or made here."""
-        from mrfbayes.estimate import as_estimate, estimate
-        from mrfbayes.streams import child
+        """The maximum likelihood estimate (`mrfbayes.estimation.result.Estimate`), given or made here."""
+        from mrfbayes.base.random_streams import child
+        from mrfbayes.estimation.estimate import estimate
+        from mrfbayes.model.point import as_estimate
 
         if self.given_estimate is not None:
             return as_estimate(self.model, self.given_estimate)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
 from mrfbayes.model.field import FactorGroup, Model, check_names, check_states
 
 COUPLINGS = ("agreement", "both-one", "score", "table")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
 
 if TYPE_CHECKING:
     from mrfbayes.model.field import FactorGroup, Model

@@ -14,10 +14,10 @@ from functools import cached_property
 
 import numpy as np
 
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
 from mrfbayes.model.adjacency import Adjacency, adjacency
 from mrfbayes.model.chart import Chart
-from mrfbayes.model.lower import Lowering, lower
+from mrfbayes.model.lowering import Lowering, lower
 
 MAX_STATES = 255  # data are stored as bytes
 

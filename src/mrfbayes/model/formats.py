@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
 from mrfbayes.model.field import Factor, Model
 
 MAX_BYTES = 1 << 30  # no graph that fits a field is larger as text

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from mrfbayes.paper.settings import METHODS
-from mrfbayes.paper.summary import Average, Measure, Results
+from mrfbayes.paper.constants import METHODS
+from mrfbayes.paper.results import Average, Measure, Results
 
 CLOSE = 0.10  # of a posterior sd: an error that nobody would see
 REPRODUCED, PARTLY, NOT, UNDECIDED = "reproduced", "partly", "not reproduced", "not run yet"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mrfbayes.paper import settings
-from mrfbayes.paper import summary as measures
+from mrfbayes.paper import constants as settings
+from mrfbayes.paper import results as measures
 from mrfbayes.paper.claims import CLOSE, NOT, PARTLY, REPRODUCED, Claim, Finding, NotRun, error_of, verdict
-from mrfbayes.paper.settings import METHODS
-from mrfbayes.paper.summary import Results
+from mrfbayes.paper.constants import METHODS
+from mrfbayes.paper.results import Results
 
 SIZES = (100, 1000)
 WAYS = 1.25  # errors are called different when one is larger by this factor

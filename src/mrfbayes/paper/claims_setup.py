@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mrfbayes.paper import settings
-from mrfbayes.paper import summary as measures
+from mrfbayes.paper import constants as settings
+from mrfbayes.paper import results as measures
 from mrfbayes.paper.claims import CLOSE, NOT, Claim, Finding, NotRun, error_of, verdict
-from mrfbayes.paper.settings import METHODS
-from mrfbayes.paper.summary import Results
+from mrfbayes.paper.constants import METHODS
+from mrfbayes.paper.results import Results
 from mrfbayes.paper.tasks import RESOLUTION
 
 SIZES = (100, 1000)

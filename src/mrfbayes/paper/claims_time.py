@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
-from mrfbayes.paper import printed, settings
+from mrfbayes.paper import constants as settings
+from mrfbayes.paper import printed
 from mrfbayes.paper.claims import NOT, PARTLY, REPRODUCED, Claim, Finding, needed, verdict
-from mrfbayes.paper.settings import METHODS
-from mrfbayes.paper.summary import Results
+from mrfbayes.paper.constants import METHODS
+from mrfbayes.paper.results import Results
 
 SOME = 1.5  # factors below this one are called "the same" in the verdicts on run times
 FOLDS = 2.0  # and from here on "several times"

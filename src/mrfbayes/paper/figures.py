@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from mrfbayes.paper import summary as measures
-from mrfbayes.paper.settings import METHODS
-from mrfbayes.paper.summary import Measure, Results
+from mrfbayes.paper import results as measures
+from mrfbayes.paper.constants import METHODS
+from mrfbayes.paper.results import Measure, Results
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

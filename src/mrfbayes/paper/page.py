@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from mrfbayes.paper import settings
+from mrfbayes.paper import constants as settings
 from mrfbayes.paper.claims import NOT, PARTLY, REPRODUCED, UNDECIDED, claims_markdown, judge_all
+from mrfbayes.paper.constants import METHODS
+from mrfbayes.paper.journal import Store
+from mrfbayes.paper.printing import TABLES, replications
 from mrfbayes.paper.profiles import PARTS, cells_of
-from mrfbayes.paper.settings import METHODS
-from mrfbayes.paper.store import Store
-from mrfbayes.paper.summary import Results
-from mrfbayes.paper.tables import TABLES, replications
+from mrfbayes.paper.results import Results
 
 PAGE = """\
 # The simulations of Liu & Zheng, claim by claim

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import mrfbayes as mb
-from mrfbayes.paper import settings
-from mrfbayes.paper.settings import BENCHMARKS, FRESH_SAMPLERS, LIKELIHOODS, METHODS, SAMPLERS
+from mrfbayes.paper import constants as settings
+from mrfbayes.paper.constants import BENCHMARKS, FRESH_SAMPLERS, LIKELIHOODS, METHODS, SAMPLERS
 from mrfbayes.paper.tasks import Cell
 
 PARTS: Mapping[str, str] = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from mrfbayes.paper.figures import FIGURES
+from mrfbayes.paper.journal import Store
 from mrfbayes.paper.page import page
-from mrfbayes.paper.store import Store
-from mrfbayes.paper.summary import Results
-from mrfbayes.paper.tables import TABLES
+from mrfbayes.paper.printing import TABLES
+from mrfbayes.paper.results import Results
 
 
 def write_all(store: Store, out: Path, steps: int | None = None) -> list[Path]:

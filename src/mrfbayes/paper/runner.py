@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import mrfbayes as mb
+from mrfbayes.paper.journal import Store
 from mrfbayes.paper.profiles import cost
-from mrfbayes.paper.store import Store
 from mrfbayes.paper.tasks import Cell, Outcome, run_cell
 
 MERGE_SECONDS = 300.0  # between two merges of the journal: what is committed while a run goes on is never older

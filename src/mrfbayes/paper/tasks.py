@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 import mrfbayes as mb
-from mrfbayes.paper import settings
-from mrfbayes.paper.settings import METHODS, SETTINGS
+from mrfbayes.paper import constants as settings
+from mrfbayes.paper.constants import METHODS, SETTINGS
 
 RESOLUTION = 1e-6  # of stored means and sds: whole multiples of it
 DIGITS = 5  # of other stored numbers

@@ -1,27 +1,69 @@
-"""Pictures, each a function with ``ax=``; matplotlib is loaded when one is drawn."""
+"""Pictures, each a function with ``ax=``; matplotlib is loaded when one is drawn.
+
+Colours survive colour blindness and print; `save` writes vectors and, beside them, the numbers as CSV; `data` gives
+these numbers.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mrfbayes.lazy import make_lazy
+from mrfbayes.base.lazy import make_lazy
 
 if TYPE_CHECKING:
-    from mrfbayes.plots.chains import chains, estimate_trace
+    from mrfbayes.plots.chains import chains, estimate_trace, ranks
     from mrfbayes.plots.comparison import comparison
     from mrfbayes.plots.copula import copula
+    from mrfbayes.plots.edge_evidence import edge_evidence
     from mrfbayes.plots.field import field
+    from mrfbayes.plots.forest import forest
     from mrfbayes.plots.marginals import forms, marginals
+    from mrfbayes.plots.network import network, network_panels
+    from mrfbayes.plots.pairs import pairs
+    from mrfbayes.plots.predictive import predictive
+    from mrfbayes.plots.prior_posterior import prior_posterior
+    from mrfbayes.plots.saving import data, save
+    from mrfbayes.plots.sensitivity import sensitivity
 
 _PLACES = {
     "chains": "chains",
     "comparison": "comparison",
     "copula": "copula",
+    "data": "saving",
+    "edge_evidence": "edge_evidence",
     "estimate_trace": "chains",
     "field": "field",
+    "forest": "forest",
     "forms": "marginals",
     "marginals": "marginals",
+    "network": "network",
+    "network_panels": "network",
+    "pairs": "pairs",
+    "predictive": "predictive",
+    "prior_posterior": "prior_posterior",
+    "ranks": "chains",
+    "save": "saving",
+    "sensitivity": "sensitivity",
 }
-__all__ = ["chains", "comparison", "copula", "estimate_trace", "field", "forms", "marginals"]
+__all__ = [
+    "chains",
+    "comparison",
+    "copula",
+    "data",
+    "edge_evidence",
+    "estimate_trace",
+    "field",
+    "forest",
+    "forms",
+    "marginals",
+    "network",
+    "network_panels",
+    "pairs",
+    "predictive",
+    "prior_posterior",
+    "ranks",
+    "save",
+    "sensitivity",
+]
 
 make_lazy(__name__, _PLACES)

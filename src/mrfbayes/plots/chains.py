@@ -6,28 +6,68 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfbayes.plots.style import COLOURS, axes_or_new, escape
+from mrfbayes.plots.style import COLOURS, FAINT, MUTED, axes_or_new, keep_table, label, place_of, quiet, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from mrfbayes.estimate import Estimate
-    from mrfbayes.posterior import Posterior
+    from mrfbayes.estimation.estimate import Estimate
+    from mrfbayes.posterior.posterior import Posterior
 
+RANK_BINS = 20
 LONG = 200  # iterations, from where on the axis is logarithmic
 
 
 def chains(posterior: Posterior, parameter: int | str | None = None, *, ax: Axes | None = None) -> Axes:
     """Trace of one parameter in every chain; by default the one with the smallest effective sample size."""
+    import pandas as pd
+
     ax = axes_or_new(ax, figsize=(7, 2.6))
-    if parameter is None:
-        parameter = int(np.argmin(posterior.ess))
-    j = posterior.parameters.index(parameter) if isinstance(parameter, str) else int(parameter)
+    j = int(np.argmin(posterior.ess)) if parameter is None else place_of(posterior.model, parameter)
     steps = posterior.thin * np.arange(1, posterior.draws.shape[1] + 1)
     for number, chain in enumerate(posterior.draws[:, :, j]):
-        ax.plot(steps, chain, lw=0.5, color=COLOURS[number % len(COLOURS)], label=f"chain {number}")
-    ax.set(xlabel="step after warm-up", ylabel=rf"$\theta$ of {escape(posterior.parameters[j])}")
-    ax.set_title(f"effective sample size {posterior.ess[j]:.0f}, R-hat {posterior.r_hat[j]:.3f}", fontsize=9)
+        ax.plot(steps, chain, lw=0.5, color=COLOURS[number % len(COLOURS)], label=f"chain {number}", rasterized=True)
+    ax.set(xlabel="step after warm-up", ylabel=r"$\theta$", xlim=(0, steps[-1] if steps.size else 1))
+    name = label(posterior.parameters[j])
+    title(ax, f"{name}: effective sample size {posterior.ess[j]:,.0f}, R-hat {posterior.r_hat[j]:.3f}")
+    quiet(ax, "bottom", "left")
+    frame = pd.DataFrame(posterior.draws[:, :, j].T, index=pd.Index(steps, name="step"))
+    keep_table(ax, frame.rename(columns="chain {}".format))
+    return ax
+
+
+def ranks(posterior: Posterior, parameter: int | str | None = None, *, ax: Axes | None = None) -> Axes:
+    """Ranks of one parameter's draws, a row of bars per chain: flat where all chains explore the same distribution.
+
+    Parameters
+    ----------
+    parameter : name or place; by default the one with the largest R-hat
+    """
+    import pandas as pd
+
+    j = int(np.nanargmax(posterior.r_hat)) if parameter is None else place_of(posterior.model, parameter)
+    draws = posterior.draws[:, :, j]
+    rank = np.argsort(np.argsort(draws.ravel(), kind="stable"), kind="stable").reshape(draws.shape)
+    edges = np.linspace(0, draws.size, RANK_BINS + 1)
+    counts = np.stack([np.histogram(chain, edges)[0] for chain in rank])
+    expected = draws.shape[1] / RANK_BINS
+    ax = axes_or_new(ax, figsize=(7, 0.9 + 0.5 * len(counts)))
+    # Where chains agree a bar is binomial; the band holds 99 % of such bars.
+    band = 2.576 * np.sqrt(expected * (1 - 1 / RANK_BINS)) / expected
+    centre = (edges[:-1] + edges[1:]) / 2 / draws.size
+    for k, row in enumerate(counts):
+        base = len(counts) - 1 - k
+        ax.axhspan(base + 0.4 * (1 - band), base + 0.4 * (1 + band), color=FAINT, lw=0, zorder=0)
+        ax.bar(centre, 0.4 * row / expected, 0.85 / RANK_BINS, bottom=base, color=COLOURS[k % len(COLOURS)], alpha=0.75)
+        ax.axhline(base + 0.4, color=MUTED, lw=0.7)
+    ax.set_yticks(np.arange(len(counts))[::-1] + 0.4, [f"chain {k}" for k in range(len(counts))])
+    ax.set(
+        xlim=(0, 1), ylim=(-0.05, len(counts) + 0.05), xlabel="rank among the draws of all chains (grey: 99 % of bars)"
+    )
+    title(ax, f"{label(posterior.parameters[j])}: ranks, R-hat {posterior.r_hat[j]:.3f}")
+    quiet(ax, "bottom").tick_params(axis="y", length=0)
+    frame = pd.DataFrame(counts.T, index=pd.Index(centre, name="rank"))
+    keep_table(ax, frame.rename(columns="chain {}".format))
     return ax
 
 

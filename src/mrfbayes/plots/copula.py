@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfbayes.errors import InputError
-from mrfbayes.likelihood import InducedLikelihood
-from mrfbayes.marginals import CoinMarginal
+from mrfbayes.base.errors import InputError
+from mrfbayes.coins.coin import CoinMarginal
 from mrfbayes.plots.style import COLOURS, axes_or_new, escape
-from mrfbayes.posterior import Posterior
+from mrfbayes.posterior.likelihood import InducedLikelihood
+from mrfbayes.posterior.posterior import Posterior
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,12 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
 from mrfbayes.model.field import Model
-from mrfbayes.plots.style import axes_or_new, escape
+from mrfbayes.model.lowering import EdgeFinder
+from mrfbayes.model.scales import n_edge_blocks
+from mrfbayes.plots.layouts import positions
+from mrfbayes.plots.network import draw_nodes
+from mrfbayes.plots.style import BLUE_TO_ORANGE, DASHED, INK, MUTED, PAPER, axes_or_new, keep_table, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+CROWDED = 150  # nodes past which they are not drawn: the edges are the picture
 
 
 def field(
@@ -25,87 +31,118 @@ def field(
 ) -> Axes:
     """Draw the graph of ``model`` with each edge coloured by its log-odds.
 
+    A field whose edges are tied has one number for all of them: then the picture is that of the observations (the mean
+    of every node) where the posterior knows them, with the couplings in its title.
+
     Parameters
     ----------
     values : `Posterior` (its mean, with its sd as ``spread``), an estimate, or theta (p,); None draws the graph alone
     spread : (p,) sd of theta: edges whose 90 % interval includes "no interaction" are drawn dashed
     labels : whether nodes carry their names; default: where there are at most 40 and they are the user's own
     """
-    from matplotlib import colormaps
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.collections import LineCollection
-    from matplotlib.colors import TwoSlopeNorm
-
-    ax = axes_or_new(ax, figsize=(5.5, 5))
     if values is not None and hasattr(values, "draws"):
         spread = values.sd if spread is None else spread
         theta = values.mean
+        if n_edge_blocks(model) <= 2 < model.n_edges and model.grid_shape is not None:
+            return _tied(model, values, ax)
     else:
         theta = getattr(values, "theta", values)
-    place = _places(model)
-    segments = place[model.edges]
-    edge_values = None if theta is None else _edge_log_odds(model, np.asarray(theta, dtype=float))
-    if edge_values is None:
-        ax.add_collection(LineCollection(list(segments), colors="0.6", linewidths=1.5, zorder=1))
-    else:
-        limit = max(float(np.abs(edge_values).max(initial=0.0)), 1e-9)
-        scale = ScalarMappable(TwoSlopeNorm(0.0, -limit, limit), colormaps["PuOr_r"])
-        solid = np.ones(len(edge_values), dtype=bool)
-        if spread is not None:
-            chart = model.chart
-            at = np.asarray(theta, dtype=float)
-            sd_w = np.asarray(spread) / (at * (1 - at))
-            solid = np.abs(edge_values) > 1.645 * _edge_parts(model, chart.block_of, sd_w)
-        for style, chosen in (("solid", solid), ((0, (1, 1.2)), ~solid)):
-            if chosen.any():
-                width = 0.6 + 4.5 * np.abs(edge_values[chosen]) / limit
-                lines = LineCollection(
-                    list(segments[chosen]),
-                    colors=scale.to_rgba(edge_values[chosen]),
-                    linewidths=list(width),
-                    linestyles=[style],
-                    zorder=1,
-                )
-                ax.add_collection(lines)
-        if bar:
-            ax.figure.colorbar(scale, ax=ax, label="coupling (log-odds)", shrink=0.75)
+    ax = axes_or_new(ax, figsize=(5.5, 5))
+    place = positions(model)
+    _draw(ax, model, place, theta, spread, bar)
     show = labels if labels is not None else model.n_nodes <= 40 and model.named
-    size = max(4.0, 14 - 0.15 * model.n_nodes)
-    ax.plot(*place.T, "o", ms=22 if show else size, mfc="white", mec="0.25", zorder=2)
     if show:
-        for name, (x, y) in zip(model.nodes, place, strict=True):
-            ax.text(x, y, escape(name[:8]), ha="center", va="center", fontsize=7, zorder=3)
+        draw_nodes(ax, model, place)
+        return ax
+    if model.n_nodes <= CROWDED:
+        size = max(4.0, 14 - 0.15 * model.n_nodes)
+        ax.plot(*place.T, "o", ms=size, mfc=PAPER, mec=INK, mew=1.0, zorder=2)
     ax.set_aspect("equal")
-    ax.margins(0.08)
+    ax.margins(0.06)
     ax.axis("off")
     return ax
 
 
-def _places(model: Model) -> np.ndarray:
-    if model.n_nodes > 20_000:
-        raise InputError(f"plots.field: {model.n_nodes} nodes are too many to draw; plot a part of the field.")
-    if model.grid_shape is not None:
-        row, column = np.divmod(np.arange(model.n_nodes), model.grid_shape[1])
-        return np.stack([column, -row], axis=1).astype(float)
-    angle = np.pi / 2 - 2 * np.pi * np.arange(model.n_nodes) / model.n_nodes
-    circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    density = 2 * model.n_edges / max(model.n_nodes * (model.n_nodes - 1), 1)
-    if density > 0.5 or model.n_nodes < 4:
-        return circle
-    import networkx as nx
+def _draw(ax: Axes, model: Model, place: np.ndarray, theta: Any, spread: Any, bar: bool) -> None:
+    import pandas as pd
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.collections import LineCollection
+    from matplotlib.colors import LinearSegmentedColormap, TwoSlopeNorm
 
-    graph = nx.Graph()
-    graph.add_nodes_from(range(model.n_nodes))
-    graph.add_edges_from(model.edges.tolist())
-    found = nx.spring_layout(graph, pos=dict(enumerate(circle)), seed=1, iterations=200)
-    return np.array([found[i] for i in range(model.n_nodes)])
+    segments = place[model.edges]
+    names = [f"{model.nodes[u]}--{model.nodes[v]}" for u, v in model.edges.tolist()]
+    frame = pd.DataFrame(index=pd.Index(names, name="edge"))
+    keep_table(ax, frame)
+    if theta is None:
+        ax.add_collection(LineCollection(list(segments), colors=MUTED, linewidths=1.5, zorder=1))
+        return
+    at = np.asarray(theta, dtype=float)
+    coupling = _edge_log_odds(model, at)
+    frame["log_odds"] = coupling
+    limit = max(float(np.abs(coupling).max(initial=0.0)), 1e-9)
+    shades = LinearSegmentedColormap.from_list("coupling", list(BLUE_TO_ORANGE))
+    scale = ScalarMappable(TwoSlopeNorm(0.0, -limit, limit), shades)
+    solid = np.ones(len(coupling), dtype=bool)
+    if spread is not None:
+        sd = _edge_parts(model, np.asarray(spread) / (at * (1 - at)))
+        solid = np.abs(coupling) > 1.645 * sd
+        frame["log_odds_sd"], frame["interval_excludes_zero"] = sd, solid
+    widest = 6.0 if model.n_nodes <= CROWDED else max(1.5, 60 / np.sqrt(model.n_nodes))
+    for style, chosen in (("solid", solid), (DASHED, ~solid)):
+        if chosen.any():
+            width = widest * (0.2 + 0.8 * np.abs(coupling[chosen]) / limit)
+            lines = LineCollection(
+                list(segments[chosen]),
+                colors=scale.to_rgba(coupling[chosen]),
+                linewidths=list(width),
+                linestyles=[style],
+                zorder=1,
+                rasterized=model.n_edges > 5_000,
+            )
+            ax.add_collection(lines)
+    ax.update_datalim(place)
+    if bar:
+        made = ax.figure.colorbar(scale, ax=ax, shrink=0.6, aspect=28, pad=0.02)
+        made.set_label("coupling (log-odds)" + ("" if solid.all() else "; dashed: 0 is in its interval"), fontsize=8.5)
+        made.ax.tick_params(labelsize=8, color=MUTED)
+        made.outline.set_visible(False)
 
 
-def _edge_parts(model: Model, block_of: np.ndarray, values: np.ndarray) -> np.ndarray:
+def _tied(model: Model, posterior: Any, ax: Axes | None) -> Axes:
+    """The observations as an image, and the shared couplings in the title."""
+    import pandas as pd
+
+    assert model.grid_shape is not None
+    statistics = getattr(posterior.problem, "statistics", None)
+    rows = getattr(statistics, "rows", None)
+    if statistics is None or rows is None or not len(rows):
+        raise InputError(
+            "plots.field: all edges share their coupling and the observations are not at hand, so there is nothing to "
+            "draw on the grid; use plots.marginals or plots.forest."
+        )
+    image = rows.mean(axis=0).reshape(model.grid_shape)
+    ax = axes_or_new(ax, figsize=(4.8, 5.2))
+    ax.imshow(image, cmap="Greys", vmin=0, vmax=float(model.states.max() - 1), interpolation="nearest")
+    ax.set_xticks([])
+    ax.set_yticks([])
+    for spine in ax.spines.values():
+        spine.set_color(MUTED)
+    table = posterior.summary(scale="log-odds").head(int(model.chart.offset[n_edge_blocks(model)]))
+    said = "\n".join(
+        f"{name}: coupling {row['mean']:.3f} [{row['q5']:.3f}, {row['q95']:.3f}] in log-odds"
+        for name, row in table.iterrows()
+    )
+    title(ax, said)
+    one = statistics.n_rows == 1
+    ax.set_xlabel("the observed image" if one else f"mean of {len(rows):,} observations", fontsize=8.5, color=MUTED)
+    names = [f"column {c}" for c in range(model.grid_shape[1])]
+    keep_table(ax, pd.DataFrame(image, columns=names).rename_axis("row"))
+    return ax
+
+
+def _edge_parts(model: Model, values: np.ndarray) -> np.ndarray:
     """One of ``values`` (p,) for each edge: that of its first parameter."""
     out = np.zeros(model.n_edges)
-    from mrfbayes.model.lower import EdgeFinder
-
     find = EdgeFinder(model.edges, model.n_nodes)
     for group in model.groups:
         if group.arity == 2:
@@ -118,4 +155,4 @@ def _edge_log_odds(model: Model, theta: np.ndarray) -> np.ndarray:
         raise InputError(
             f"plots.field: values have shape {theta.shape}, the model has {model.n_parameters} parameters."
         )
-    return _edge_parts(model, model.chart.block_of, model.chart.log_odds(theta))
+    return _edge_parts(model, model.chart.log_odds(theta))

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mrfbayes.errors import InputError
-from mrfbayes.forms import form_gaps
-from mrfbayes.likelihood import InducedLikelihood
-from mrfbayes.marginals import CoinMarginal
-from mrfbayes.plots.style import COLOURS, axes_or_new, escape
-from mrfbayes.posterior import Posterior
+from mrfbayes.base.errors import InputError
+from mrfbayes.coins.coin import CoinMarginal
+from mrfbayes.coins.printed_vs_gbd import form_gaps
+from mrfbayes.model.scales import n_edge_blocks
+from mrfbayes.plots.style import COLOURS, axes_or_new, keep_table, label
+from mrfbayes.posterior.likelihood import InducedLikelihood
+from mrfbayes.posterior.posterior import Posterior
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -40,7 +42,7 @@ def marginals(
     ----------
     results : likelihoods from ``mrfbayes.likelihood("mle", ...)``, drawn as curves, and posteriors from
         `mrfbayes.sample`, drawn as densities of their draws; all of the same model
-    parameters : names or places; default: the first twelve
+    parameters : names or places; default: the twelve edges furthest from "no interaction", in posterior sds
     exact : a posterior to be drawn as the reference, or True to sample the exact posterior of the first result's data
         here (refused where log Z is not feasible)
     truth : theta (p,) to be marked
@@ -62,14 +64,16 @@ def marginals(
     model: Model = results[0].model
     if any(result.model.fingerprint != model.fingerprint for result in results):
         raise InputError("plots.marginals: the results are of different models.")
-    places = _places(model, parameters, 1 if ax is not None else PANELS)
+    places = _places(model, parameters, 1 if ax is not None else PANELS, results)
     if ax is not None and len(places) != 1:
         raise InputError(f"plots.marginals: ax= takes one parameter, got {len(places)}; leave ax out for a figure.")
     names = _labels(results, labels)
     reference = _reference(results, exact)
     marks = None if truth is None else model.theta(truth, "truth")
     if ax is not None:
-        return _panel(ax, results, names, reference, marks, places[0])
+        made_panel = _panel(ax, results, names, reference, marks, places[0])
+        keep_table(ax, _numbers(results, names, places))
+        return made_panel
     from matplotlib import pyplot
 
     columns = min(4, len(places))
@@ -84,14 +88,33 @@ def marginals(
         panel.set_visible(False)
     handles, texts = grid.flat[0].get_legend_handles_labels()
     figure.legend(handles, texts, loc="outside upper center", ncols=len(texts), frameon=False, fontsize=9)
+    keep_table(figure, _numbers(results, names, places))
     made: Figure = figure
     return made
 
 
-def _places(model: Model, parameters: Any, limit: int) -> list[int]:
+def _numbers(results: Sequence[Any], names: Sequence[str], places: Sequence[int]) -> pd.DataFrame:
+    """The curves, one below the other."""
+    import pandas as pd
+
+    parts = []
+    for result, name in zip(results, names, strict=True):
+        for j in places:
+            theta, density = _curve(result, j)
+            parameter = result.model.parameters[j]
+            parts.append(pd.DataFrame({"parameter": parameter, "result": name, "theta": theta, "density": density}))
+    return pd.concat(parts).set_index("parameter")
+
+
+def _places(model: Model, parameters: Any, limit: int, results: Sequence[Any]) -> list[int]:
     p = model.n_parameters
     if parameters is None:
-        return list(range(min(p, limit)))
+        first = next((result for result in results if isinstance(result, Posterior)), None)
+        if p <= limit or first is None:
+            return list(range(min(p, limit)))
+        edges = int(model.chart.offset[n_edge_blocks(model)]) or p  # of the edges: nodes are mere thresholds
+        sure = (np.abs(first.mean - model.no_interaction) / np.maximum(first.sd, 1e-300))[:edges]
+        return sorted(int(j) for j in np.argsort(-sure, kind="stable")[:limit])
     given = [parameters] if isinstance(parameters, (int, str, np.integer)) else list(parameters)
     found = []
     for item in given:
@@ -128,7 +151,7 @@ def _reference(results: Sequence[Any], exact: bool | Posterior) -> Posterior | N
         raise InputError(f"exact = {exact!r}: give True, False or a posterior.")
     if not exact:
         return None
-    from mrfbayes.sampling import sample
+    from mrfbayes.posterior.sample import sample
 
     first = results[0]
     data = first.statistics if isinstance(first, InducedLikelihood) else getattr(first.problem, "statistics", None)
@@ -155,7 +178,7 @@ def _panel(
     ax.set_yticks([])
     ax.xaxis.set_major_locator(MaxNLocator(4))
     ax.spines[["left", "right", "top"]].set_visible(False)
-    ax.set_xlabel(rf"$\theta$ of {escape(results[0].model.parameters[j])}", fontsize=8)
+    ax.set_xlabel(rf"$\theta$ of {label(results[0].model.parameters[j], 30)}", fontsize=8)
     ax.tick_params(labelsize=8)
     ax.legend(fontsize=8, frameon=False)
     return ax

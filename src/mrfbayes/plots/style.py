@@ -1,14 +1,28 @@
-"""What all pictures share: colours that survive colour blindness, and axes without a figure of their own."""
+"""What all pictures share: colours that survive colour blindness, quiet axes, and the table behind each picture."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from mrfbayes.base.errors import InputError
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
+
+    from mrfbayes.model.field import Model
 
 # Okabe & Ito (2008), in the order in which methods are drawn
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+POSITIVE, NEGATIVE = COLOURS[0], COLOURS[1]
+VERDICT = {"present": "#0072B2", "absent": "#D55E00", "undecided": "#8a8f98", "unknown": "#8a8f98"}
+INK, MUTED, FAINT = "#1f2328", "#6b7280", "#d5d9e0"
+PAPER = "#ffffff"
+BLUE_TO_ORANGE = ("#9a3a00", "#D55E00", "#eba57c", "#e9ebee", "#7fb6dc", "#0072B2", "#004a78")
+DASHED = (0, (3.2, 1.6))  # of negative couplings, so that print without colour tells them apart
+
+_tables: WeakKeyDictionary[Any, pd.DataFrame] = WeakKeyDictionary()
 
 
 def axes_or_new(ax: Axes | None, **figure: Any) -> Axes:
@@ -24,3 +38,59 @@ def axes_or_new(ax: Axes | None, **figure: Any) -> Axes:
 def escape(text: str) -> str:
     """``text`` without matplotlib's own markup."""
     return text.replace("$", r"\$")
+
+
+def shorten(text: str, letters: int) -> str:
+    """``text``, its middle left out where it is longer than ``letters``: both ends of a name tell it apart."""
+    if len(text) <= letters:
+        return text
+    head = (letters - 1) * 2 // 3
+    return f"{text[:head]}…{text[len(text) - (letters - 1 - head) :]}"
+
+
+def label(name: object, letters: int = 1_000) -> str:
+    """The name of an edge, node or parameter as pictures show it."""
+    return escape(shorten(str(name).replace("--", " \u2013 "), letters))
+
+
+def quiet(ax: Axes, *keep: str) -> Axes:
+    """Leave only the spines in ``keep``, and make what is left grey."""
+    for side, spine in ax.spines.items():
+        spine.set_visible(side in keep)
+        spine.set_color(MUTED)
+        spine.set_linewidth(0.7)
+    ax.tick_params(colors=INK, labelsize=8, width=0.7, color=MUTED)
+    for label in (ax.xaxis.label, ax.yaxis.label):
+        label.set_fontsize(9)
+        label.set_color(INK)
+    return ax
+
+
+def title(ax: Axes, text: str) -> None:
+    """A title on the left, in the size of the text around it."""
+    ax.set_title(text, fontsize=10, loc="left", color=INK, pad=8)
+
+
+def keep_table(owner: Any, frame: pd.DataFrame) -> None:
+    """Remember the numbers behind axes or a figure: `mrfbayes.plots.data` and `mrfbayes.plots.save` find them."""
+    _tables[owner] = frame
+
+
+def table_of(picture: Any) -> pd.DataFrame:
+    """The numbers behind axes or a figure that one of the functions of `mrfbayes.plots` drew."""
+    figure = picture if hasattr(picture, "savefig") else getattr(picture, "figure", None)
+    for owner in (picture, figure, *(figure.axes if figure is picture and figure is not None else ())):
+        if owner is not None and owner in _tables:
+            return _tables[owner]
+    raise InputError("plots.data: give axes or a figure that a function of mrfbayes.plots has drawn.")
+
+
+def place_of(model: Model, parameter: int | str) -> int:
+    """The place of a parameter given by name or place."""
+    if isinstance(parameter, str):
+        if parameter in model.parameters:
+            return model.parameters.index(parameter)
+        raise InputError(f"parameter = {parameter!r}: the model has no such parameter; see model.parameters.")
+    if not -model.n_parameters <= parameter < model.n_parameters:
+        raise InputError(f"parameter = {parameter}: give a name, or a place below {model.n_parameters}.")
+    return int(parameter) % model.n_parameters

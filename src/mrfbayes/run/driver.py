@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from mrfbayes.errors import InputError, SamplingError
-from mrfbayes.progress import Progress
+from mrfbayes.base.errors import InputError, SamplingError
+from mrfbayes.base.progress import Progress
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import ChainTask, Chunk, State, make_workers
 
@@ -153,7 +153,7 @@ class RunSettings:
 
 def run_chains(task: ChainTask, states: list[State], settings: RunSettings) -> ChainRun:
     """Advance all chains to their number of steps (warm-up included), or as far as interrupt or budget allow."""
-    from mrfbayes.kernels import chain
+    from mrfbayes.kernels.run import chain
 
     collector = _Collector(states, settings.checkpoint)
     done = resumed = int(collector.states[0]["counters"][chain.STEP])
@@ -222,7 +222,7 @@ def _goal(goal: int, done: int, task: ChainTask, settings: RunSettings, collecto
 
 
 def _check_start(states: list[State]) -> None:
-    from mrfbayes.kernels import chain
+    from mrfbayes.kernels.run import chain
 
     for number, state in enumerate(states):
         value = float(state["numbers"][chain.LOG_TARGET])
@@ -234,7 +234,7 @@ def _check_start(states: list[State]) -> None:
 
 
 def _check(chunks: list[Chunk], explain: Callable[[int, State], str] | None) -> None:
-    from mrfbayes.kernels import chain
+    from mrfbayes.kernels.run import chain
 
     for number, chunk in enumerate(chunks):
         if chunk.state["counters"][chain.FAILED] != chain.FINE:
@@ -247,7 +247,7 @@ def _check(chunks: list[Chunk], explain: Callable[[int, State], str] | None) -> 
 
 
 def _acceptance_note(chunks: list[Chunk], task: ChainTask) -> str:
-    from mrfbayes.kernels import chain
+    from mrfbayes.kernels.run import chain
 
     counters = np.stack([chunk.state["counters"] for chunk in chunks]).sum(axis=0)
     steps = int(counters[chain.STEP])

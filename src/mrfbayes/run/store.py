@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
 
 MAGIC = b"mrfbayes checkpoint 1\n"
 _TAG = b"SEG\n"

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mrfbayes.errors import InputError
+from mrfbayes.base.errors import InputError
 
 State = dict[str, np.ndarray]
 
@@ -47,7 +47,7 @@ class ChainTask:
 
 def advance(task: ChainTask, state: State, n_steps: int) -> Chunk:
     """``n_steps`` more steps from ``state``, which is left as it was."""
-    from mrfbayes.kernels import chain
+    from mrfbayes.kernels.run import chain
 
     state = {name: array.copy() for name, array in state.items()}
     view = task.view._replace(**{name: state[f"view.{name}"] for name in task.carried})
@@ -57,7 +57,7 @@ def advance(task: ChainTask, state: State, n_steps: int) -> Chunk:
     kept = chain.KeptDraws(np.empty((rows, chain_state.theta.size)), np.empty(rows), first)
     run: Any = chain.run_ratio if task.is_ratio else chain.run_likelihood
     if task.is_independent:
-        from mrfbayes.kernels.independence import run_independent as run
+        from mrfbayes.kernels.run.independence import run_independent as run
     with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
         run(view, task.prior, task.settings, chain_state, kept, n_steps)
     count = int(chain_state.counters[chain.KEPT]) - first

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mrfbayes.paper.store import JOURNAL, TIMINGS
+from mrfbayes.paper.journal import JOURNAL, TIMINGS
 
 SCRIPT = Path(__file__).parents[2] / "paper" / "scripted_run.py"
 ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}

@@ -1,0 +1,147 @@
+"""Whether a change of the code left all draws as they were: hashes of draws, estimates and simulated data.
+
+    python benchmarks/same_draws.py record benchmarks/results/same_draws.json     # before the change
+    python benchmarks/same_draws.py compare benchmarks/results/same_draws.json    # after it
+
+Only public names are used, so the script runs on any layout of the package. A hash covers the bytes of the draws;
+where it differs, the largest difference of the stored means, in posterior sds, is printed beside it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+import mrfbayes as mb
+
+METHODS = [
+    "exact",
+    "calibrated",
+    "mle",
+    "pseudo",
+    "laplace",
+    "importance",
+    "auxiliary",
+    "exchange",
+    "persistent",
+    "exchange-exact",
+    "moller",
+    "mavm",
+]
+ALGORITHMS = ["exact", "cd", "pcd", "fpcd", "mcmc-mle", "pf-mcmc-mle", "stochastic", "pseudo"]
+PARTICLE_METHODS = {"importance", "auxiliary", "exchange", "persistent"}
+SETTINGS = {"steps": 300, "warmup": 100, "chains": 2, "thin": 2, "rng": 11, "progress": False}
+Field = tuple[mb.Model, np.ndarray]
+
+
+def correlated(n: int, shape: tuple[int, ...], seed: int) -> np.ndarray:
+    """States 0..r-1 (r = ``shape[i]``) of n observations that share a common cause, so that no maximum is missing."""
+    rng = np.random.default_rng(seed)
+    common = rng.normal(size=(n, 1))
+    noisy = 0.6 * common + rng.normal(size=(n, len(shape)))
+    ranks = noisy.argsort(0).argsort(0) / n
+    return np.stack([(ranks[:, i] * r).astype(np.uint8) for i, r in enumerate(shape)], axis=1)
+
+
+def fields() -> dict[str, Field]:
+    """Small fields of every kind, and two larger ones that are calibrated in bands and block by block."""
+    complete = [(a, b) for a in range(4) for b in range(a)]
+    return {
+        "grid 2x3": (mb.grid(2, 3), correlated(40, (2,) * 6, 1)),
+        "grid 3x3 tied, fields": (mb.grid(3, 3, tied=True, fields=True), correlated(30, (2,) * 9, 2)),
+        "complete 4 both-one": (
+            mb.graph(complete, fields=True, coupling="both-one"),
+            correlated(60, (2,) * 4, 3),
+        ),
+        "complete 4 score": (
+            mb.graph(complete, states=3, fields=True, coupling="score"),
+            correlated(80, (3,) * 4, 4),
+        ),
+        "potts cycle": (mb.graph([(0, 1), (1, 2), (2, 0)], states=3), correlated(70, (3,) * 3, 5)),
+    }
+
+
+def large_fields() -> dict[str, Field]:
+    """Fields that `calibrated` treats in bands, and block by block."""
+    strip, sheet = mb.grid(4, 120), mb.grid(24, 24)
+    return {
+        "strip 4x120": (strip, mb.simulate(strip, np.full(len(strip.parameters), 0.62), 200, rng=6)),
+        "sheet 24x24": (sheet, mb.simulate(sheet, np.full(len(sheet.parameters), 0.6), 200, sampler="gibbs", rng=7)),
+    }
+
+
+def calls() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, np.ndarray]]]]:
+    """Names of results, and what makes each: bytes to hash, means, sds."""
+
+    def posterior(field: Field, method: str, **options: object) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        post = mb.sample(*field, method, **{**SETTINGS, **options})
+        return np.asarray(post.draws), post.mean, post.sd
+
+    def estimated(field: Field, algorithm: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        theta = mb.estimate(*field, algorithm=algorithm, rng=3, progress=False).theta
+        return theta, theta, np.full(theta.size, 0.05)
+
+    def simulated(model: mb.Model, sampler: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        x = mb.simulate(model, np.full(len(model.parameters), 0.6), 500, sampler=sampler, rng=5)
+        return x, x.mean(0), x.std(0)
+
+    for name, field in fields().items():
+        for method in METHODS:
+            options: dict[str, object] = {"particles": 100} if method in PARTICLE_METHODS else {}
+            yield f"{name} | {method}", lambda f=field, m=method, o=options: posterior(f, m, **o)
+        for method in ("exact", "mle", "pseudo"):
+            yield f"{name} | {method} mh", lambda f=field, m=method: posterior(f, m, engine="mh")
+        for algorithm in ALGORITHMS:
+            yield f"{name} | estimate {algorithm}", lambda f=field, a=algorithm: estimated(f, a)
+    for sampler in ("exact", "cftp", "gibbs", "swendsen-wang"):
+        yield f"simulate {sampler}", lambda s=sampler: simulated(mb.grid(4, 5), s)
+    for name, field in large_fields().items():
+        yield f"{name} | calibrated", lambda f=field: posterior(f, "calibrated")
+
+
+def measure() -> dict[str, dict[str, object]]:
+    """The hash, the means and the sds of every call; an error is recorded by its first line."""
+    found: dict[str, dict[str, object]] = {}
+    for name, call in calls():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                drawn, mean, sd = call()
+            except (mb.InputError, mb.CostError, mb.SamplingError) as error:
+                found[name] = {"error": str(error).splitlines()[0]}
+                continue
+        digest = hashlib.sha256(np.ascontiguousarray(drawn).tobytes()).hexdigest()[:16]
+        numbers = {key: [float(f"{v:.8g}") for v in values[:8]] for key, values in (("mean", mean), ("sd", sd))}
+        found[name] = {"sha256": digest, **numbers}
+        print(name, digest, flush=True)
+    return found
+
+
+def main() -> int:
+    """Record or compare."""
+    action, path = sys.argv[1], Path(sys.argv[2])
+    found = measure()
+    if action == "record":
+        path.write_text("{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in found.items()) + "\n}\n")
+        return 0
+    before = json.loads(path.read_text())
+    different = [name for name in before if before[name] != found.get(name)]
+    for name in different:
+        old, new = before[name], found.get(name, {})
+        if "mean" in old and "mean" in new:
+            shift = np.abs(np.subtract(new["mean"], old["mean"]) / np.maximum(old["sd"], 1e-300)).max()
+            print(f"DIFFERENT {name}: means by at most {shift:.2g} sd")
+        else:
+            print(f"DIFFERENT {name}: {old} -> {new}")
+    print(f"{len(before) - len(different)} of {len(before)} the same")
+    return bool(different)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

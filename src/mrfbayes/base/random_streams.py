@@ -1,0 +1,55 @@
+"""Random streams: one seed in, named and independent streams out (SPEC 7).
+
+Every stream is keyed by what it is for, never by when it was asked for, so results do not depend on the number
+of workers or on the order of the work.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+
+from mrfbayes.base.errors import InputError
+
+Seed = int | np.random.SeedSequence | np.random.Generator
+
+
+def seed_sequence(rng: Seed | None) -> np.random.SeedSequence:
+    """The seed sequence behind ``rng``: an int, a `SeedSequence`, a `numpy.random.Generator`, or None (fresh)."""
+    if rng is None:
+        return np.random.SeedSequence()
+    if isinstance(rng, np.random.SeedSequence):
+        return rng
+    if isinstance(rng, np.random.Generator):
+        # Drawn from the generator, so that two calls in a row with the same object differ, as users expect.
+        return np.random.SeedSequence([int(word) for word in rng.integers(0, 2**32, size=4, dtype=np.uint64)])
+    if isinstance(rng, (bool, np.bool_)) or not isinstance(rng, (int, np.integer)):
+        raise InputError(
+            f"rng = {rng!r} is a {type(rng).__name__}: give a whole number >= 0, a numpy SeedSequence or Generator."
+        )
+    if rng < 0:
+        raise InputError(f"rng = {rng} is negative: a seed is a whole number >= 0.")
+    return np.random.SeedSequence(int(rng))
+
+
+def child(parent: np.random.SeedSequence, *key: str | int) -> np.random.SeedSequence:
+    """The stream of ``parent`` for the purpose named by ``key``; the same key gives the same stream."""
+    words = tuple(zlib.crc32(part.encode()) if isinstance(part, str) else int(part) for part in key)
+    return np.random.SeedSequence(parent.entropy, spawn_key=(*parent.spawn_key, *words))
+
+
+def generator(parent: np.random.SeedSequence, *key: str | int) -> np.random.Generator:
+    """A NumPy generator for the purpose named by ``key``."""
+    return np.random.Generator(np.random.SFC64(child(parent, *key)))
+
+
+def kernel_state(parent: np.random.SeedSequence, *key: str | int) -> np.ndarray:
+    """State of the kernels' generator (`mrfbayes.kernels.base.random`), a (4,) uint64 array."""
+    state = np.random.SFC64(child(parent, *key)).state["state"]["state"]
+    return np.array(state, dtype=np.uint64)
+
+
+def kernel_states(parent: np.random.SeedSequence, count: int, *key: str | int) -> np.ndarray:
+    """``count`` independent kernel states, (count, 4) uint64."""
+    return np.stack([kernel_state(parent, *key, i) for i in range(count)])

@@ -1,0 +1,1 @@
+"""Coins whose location, spread and skewness are matched to a posterior."""

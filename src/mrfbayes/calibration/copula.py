@@ -1,0 +1,79 @@
+"""Coins joined by a Gaussian copula, as tables from which kernels draw."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from mrfbayes.calibration.matching import Coins
+    from mrfbayes.kernels.run.independence import CopulaView
+
+
+def coin_quantiles(coins: Coins, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """w (p, k) with Phi^-1(F_j(w)) = z, and dw/dz there, for every coin."""
+    from scipy.special import betaincinv, betaln, ndtr
+
+    a, b = coins.a[:, None], coins.b[:, None]
+    lower = z <= 0
+    # The smaller of lambda and 1 - lambda, from the tail that it lies in: full relative precision on both sides.
+    small = np.where(lower, betaincinv(a, b, ndtr(-np.abs(z))), betaincinv(b, a, ndtr(-np.abs(z))))
+    small = np.clip(small, 1e-300, 1 - 1e-16)
+    log_small, log_large = np.log(small), np.log1p(-small)
+    logit = np.where(lower, log_small - log_large, log_large - log_small)
+    log_density = np.where(lower, a * log_small + b * log_large, a * log_large + b * log_small) - betaln(a, b)
+    slope = np.exp(-0.5 * z * z - 0.5 * math.log(2 * math.pi) - log_density)
+    return logit - coins.log_odds_eta[:, None], slope
+
+
+def copula_view(coins: Coins, correlation: np.ndarray, offset: np.ndarray) -> CopulaView:
+    """The tables that the kernels draw from."""
+    from mrfbayes.kernels.run.independence import N_CELLS, Z_MAX, CopulaView
+
+    z = np.linspace(-Z_MAX, Z_MAX, N_CELLS + 1)
+    w, slope = coin_quantiles(coins, z)
+    slope = slope * (2 * Z_MAX / N_CELLS)
+    rise = np.diff(w, axis=1)
+    left, right = slope[:, :-1], slope[:, 1:]
+    cells = np.stack([w[:, :-1], left, 3 * rise - 2 * left - right, left + right - 2 * rise], axis=2)
+    p = len(correlation)
+    view = CopulaView(
+        np.ascontiguousarray(cells),
+        np.zeros((p, p)),
+        np.arange(p),
+        np.zeros(0),
+        np.zeros(0),
+        np.array(offset, dtype=np.int64),
+        0.0,
+    )
+    return hold(view, correlation, np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
+
+
+def hold(
+    view: CopulaView, correlation: np.ndarray, held: np.ndarray, scores: np.ndarray, log_odds: np.ndarray
+) -> CopulaView:
+    """The distribution of the others given that the parameters ``held`` have these normal scores and log-odds."""
+    p, k = len(correlation), held.size
+    order = np.concatenate([held, np.delete(np.arange(p), held)])
+    factor = np.linalg.cholesky(correlation[np.ix_(order, order)])
+    return view._replace(
+        factor=np.ascontiguousarray(factor.T),
+        order=order,
+        held_normals=np.linalg.solve(factor[:k, :k], scores),
+        held_log_odds=log_odds,
+        log_constant=float(-0.5 * (p - k) * math.log(2 * math.pi) - np.log(np.diag(factor)[k:]).sum()),
+    )
+
+
+def theta_moments(coins: Coins, points: int = 96) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and sd (p,) of theta, by Gauss-Legendre over the normal scores."""
+    nodes, weights = np.polynomial.legendre.leggauss(points)
+    z = 9.0 * nodes
+    weights = weights * np.exp(-0.5 * z * z)
+    weights /= weights.sum()
+    w, _ = coin_quantiles(coins, z)
+    theta = 1.0 / (1.0 + np.exp(-w))
+    mean = theta @ weights
+    return mean, np.sqrt((theta - mean[:, None]) ** 2 @ weights)

@@ -1,0 +1,236 @@
+r"""The mode of the posterior in log-odds, and its derivatives there to third order.
+
+With L the log posterior in log-odds w and S the inverse of minus its Hessian at the mode,
+
+.. math::
+    \kappa_j = L_{abc} S_{aj} S_{bj} S_{cj}, \qquad \delta_j = \tfrac12 S_{jc} L_{abc} S_{ab}
+
+are the third cumulant of w_j and the shift of its mean from the mode. L's derivatives are -n times the field's
+cumulants plus those of the prior; both come from directional derivatives of the expected statistics. The covariance
+beyond S is in `mrfbayes.calibration.one_loop`, the coin with these cumulants in `mrfbayes.calibration.matching`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from mrfbayes.priors import Prior
+
+_NEWTON_STEPS = 100
+_TOLERANCE = 1e-9  # posterior sds
+_HALVINGS = 40
+_DIFFERENCE = 1e-4  # log-odds, for derivatives of the Hessian of a die's prior
+
+
+class Cumulants(Protocol):
+    """The statistics of the field at one w, exactly."""
+
+    is_indicator: np.ndarray  # (p,) whether s_j is always 0 or 1
+    direction_cells: float  # table cells that one directional derivative goes through
+
+    @property
+    def mean(self) -> np.ndarray:
+        """E[s] (p,)."""
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """Cov[s] (p, p)."""
+
+    def contract_third(self, directions: np.ndarray) -> np.ndarray:
+        """kappa[s, v.s, v.s] (k, p) for every row v of ``directions`` (k, p)."""
+
+    def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
+        """Statistics (n, p) of independent samples."""
+
+    def states(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Statistics (k, p) and probabilities (k,) of all configurations, where they are few."""
+
+
+@dataclass(frozen=True)
+class Mode:
+    """The posterior mode in log-odds and the curvature there.
+
+    Attributes
+    ----------
+    w : (p,) log-odds
+    covariance : (p, p) S, the inverse of minus the Hessian
+    factor : (p, p) lower Cholesky factor of S
+    cumulants : the field's statistics at the mode
+    steps : Newton steps taken
+    """
+
+    w: np.ndarray
+    covariance: np.ndarray
+    factor: np.ndarray
+    cumulants: Cumulants
+    steps: int
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """What is known of the error of a calibration whose moments come from particles.
+
+    Attributes
+    ----------
+    w : (p,) the mode that was found
+    mode : how far it is off, in posterior sds (root mean square)
+    spread : relative Monte-Carlo error of the sds, on average
+    disagreement : of particles from the data and from random starts, in standard errors; 1 is what chance makes
+    """
+
+    w: np.ndarray
+    mode: float
+    spread: float
+    disagreement: float = 1.0
+
+
+def prior_information(prior: Prior, w: np.ndarray) -> np.ndarray:
+    """Minus the prior's Hessian in w, (p, p)."""
+    hessian = prior.hessian_w(w)
+    return np.asarray(-(np.diag(hessian) if hessian.ndim == 1 else hessian))
+
+
+def find_mode(
+    value_at: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    cumulants_at: Callable[[np.ndarray], Cumulants],
+    counts: np.ndarray,
+    n: float,
+    prior: Prior,
+    start: np.ndarray,
+) -> Mode:
+    """Damped Newton ascent of the log posterior in w; the mode exists under every proper prior.
+
+    Parameters
+    ----------
+    value_at : w -> A(w) and E[s] (the constant part of s included in both)
+    cumulants_at : w -> the field's statistics there
+    counts : (p,) sufficient statistics of the data
+    """
+
+    def posterior(w: np.ndarray) -> tuple[float, np.ndarray]:
+        log_z, mean = value_at(w)
+        return float(counts @ w - n * log_z + prior.log_density_w(w)), counts - n * mean + prior.gradient_w(w)
+
+    w = start
+    value, gradient = posterior(w)
+    for step in range(_NEWTON_STEPS):
+        cumulants = cumulants_at(w)
+        information = n * cumulants.covariance + prior_information(prior, w)
+        factor = _factor(information)
+        direction = _solve(factor, gradient)
+        length = float(np.sqrt(gradient @ direction))
+        if length < _TOLERANCE:
+            inverse = _solve(factor, np.eye(w.size))
+            inverse = (inverse + inverse.T) / 2
+            return Mode(w, inverse, np.linalg.cholesky(inverse), cumulants, step)
+        for halving in range(_HALVINGS):
+            following = w + direction / 2.0**halving
+            new_value, new_gradient = posterior(following)
+            # Near the mode values are equal to rounding: there the gradient decides.
+            if new_value >= value or (length < 1e-3 and abs(new_value - value) < 1e-9 * max(1.0, abs(value))):
+                break
+        w, value, gradient = following, new_value, new_gradient
+    raise ArithmeticError(f"no mode after {_NEWTON_STEPS} Newton steps: the last was {length:.2g} posterior sds long.")
+
+
+def _factor(information: np.ndarray) -> np.ndarray:
+    """Lower Cholesky factor; a prior that is not log-concave may need the diagonal raised on the way."""
+    raised = 0.0
+    while True:
+        try:
+            return np.linalg.cholesky(information + raised * np.eye(len(information)))
+        except np.linalg.LinAlgError:
+            raised = 2 * raised or 1e-10 * float(np.abs(np.diag(information)).max())
+
+
+def _solve(factor: np.ndarray, right: np.ndarray) -> np.ndarray:
+    from scipy.linalg import cho_solve
+
+    return np.asarray(cho_solve((factor, True), right))
+
+
+@dataclass(frozen=True)
+class PriorTensors:
+    """The prior's third derivatives as entries (index triples and values), and its fourth contracted with S."""
+
+    index: np.ndarray  # (3, m)
+    value: np.ndarray  # (m,)
+    fourth: np.ndarray  # (p, p) L_abcd S_cd
+
+    def contract(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """t[., u, v] (k, p) for rows u of ``left`` and v of ``right``, both (k, p)."""
+        out = np.zeros_like(left)
+        first, second, third = self.index
+        terms = self.value * left[:, second] * right[:, third]
+        np.add.at(out.T, first, terms.T)
+        return out
+
+
+def coin_tensors(third: np.ndarray, fourth: np.ndarray, covariance: np.ndarray) -> PriorTensors:
+    """Of a prior that treats every log-odds by itself, from its third and fourth derivatives (p,)."""
+    j = np.arange(third.size)
+    return PriorTensors(np.stack([j, j, j]), third, np.diag(fourth * np.diag(covariance)))
+
+
+def prior_tensors(prior: Prior, w: np.ndarray, covariance: np.ndarray) -> PriorTensors:
+    """Third and fourth derivatives of the log prior at w: diagonal for coins, within the block for dice."""
+    p = w.size
+    chart = prior.chart
+    if chart.all_coins:
+        return coin_tensors(prior.third_w(w), prior.fourth_w(w), covariance)
+    # Dice: central differences of the Hessian, block by block; all blocks move at once, in turn for each outcome.
+    place = np.arange(p) - chart.offset[chart.block_of]
+    same = chart.block_of[:, None] == chart.block_of[None, :]
+    within = np.linalg.cholesky(np.where(same, covariance, 0.0))
+    indices, values = [], []
+    fourth = np.zeros((p, p))
+    a, b = np.nonzero(same)
+    for outcome in range(int(place.max()) + 1):
+        moved = np.flatnonzero(place == outcome)
+        step = np.where(place == outcome, _DIFFERENCE, 0.0)
+        slope = (prior.hessian_w(w + step) - prior.hessian_w(w - step)) / (2 * _DIFFERENCE)
+        mover = np.full(chart.n_blocks, -1)
+        mover[chart.block_of[moved]] = moved
+        c = mover[chart.block_of[a]]
+        keep = c >= 0
+        indices.append(np.stack([a[keep], b[keep], c[keep]]))
+        values.append(slope[a[keep], b[keep]])
+        step = 30 * _DIFFERENCE * within[:, moved].sum(axis=1) / np.sqrt(np.abs(np.diag(covariance)).max())
+        bend = prior.hessian_w(w + step) + prior.hessian_w(w - step) - 2 * prior.hessian_w(w)
+        fourth += bend * np.abs(np.diag(covariance)).max() / (30 * _DIFFERENCE) ** 2
+    return PriorTensors(np.concatenate(indices, axis=1), np.concatenate(values), fourth)
+
+
+@dataclass(frozen=True)
+class ThirdOrder:
+    """Third-order quantities of the log posterior at its mode.
+
+    Attributes
+    ----------
+    third : (p,) kappa, the third cumulants
+    shift : (p,) delta, mean minus mode
+    trace_terms : (p, p) row k is the field's kappa[., c_k, c_k], c_k the columns of a factor of S
+    along : (p, p) row j is the field's kappa[., P_j, P_j]
+    tensors : the prior's own derivatives
+    """
+
+    third: np.ndarray
+    shift: np.ndarray
+    trace_terms: np.ndarray
+    along: np.ndarray
+    tensors: PriorTensors
+
+
+def third_order(mode: Mode, n: float, tensors: PriorTensors) -> ThirdOrder:
+    """Third cumulant and mean shift of every log-odds, from 2p directional derivatives."""
+    spread = mode.covariance
+    along = mode.cumulants.contract_third(spread)
+    third = ((-n * along + tensors.contract(spread, spread)) * spread).sum(axis=1)
+    columns = np.ascontiguousarray(mode.factor.T)
+    trace_terms = mode.cumulants.contract_third(columns)
+    shift = 0.5 * spread @ (-n * trace_terms.sum(axis=0) + tensors.contract(columns, columns).sum(axis=0))
+    return ThirdOrder(third, shift, trace_terms, along, tensors)

@@ -1,0 +1,245 @@
+"""Calibration of very many parameters: everything about a coin comes from the block of parameters around it.
+
+Cost and memory are linear in the number of parameters. Spreads, third cumulants and mean shifts are sums over the block
+(`particles.moments.local_moments`); coins are matched order to order; normal scores are joined by Vecchia's
+construction (each given its near ones before it), which draws a joint vector in one pass. Quantiles are those of the
+coin by Cornish and Fisher's expansion in its first four cumulants. How far a block reaches is measured: one step
+more is taken where it changes the spreads of some parameters by more than `WORTHWHILE` on average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mrfbayes.base.budget import budget
+from mrfbayes.base.errors import CostError
+from mrfbayes.base.random_streams import child, kernel_state
+from mrfbayes.calibration.expansion import Accuracy
+from mrfbayes.calibration.matching import Coins, match
+from mrfbayes.data.statistics import Statistics
+from mrfbayes.estimation.estimate import estimate
+from mrfbayes.model.field import Model
+from mrfbayes.particles.moments import (
+    Blocks,
+    LocalInformation,
+    in_threads,
+    local_blocks,
+    local_moments,
+    particles_at,
+    planes_of,
+)
+from mrfbayes.priors import Prior
+
+LEAST_PARTICLES, MOST_PARTICLES, SWEEPS = 1_024, 16_384, 60
+NEAR, FAR = 2, 3  # steps that a block reaches
+WORTHWHILE = 0.002  # of an sd, on average: what a step further must add to be taken
+PROBES = 400  # parameters on which that is measured
+PLANE_BITS = 2**31  # of the particles' statistics, 256 MiB
+_POINTS = 16
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """Mean, sd, skewness and excess kurtosis (p,) of every log-odds: all that its quantiles need."""
+
+    mean: np.ndarray
+    sd: np.ndarray
+    skewness: np.ndarray
+    kurtosis: np.ndarray
+
+    @classmethod
+    def of(cls, coins: Coins) -> Expansion:
+        """From the cumulants of the coins."""
+        from mrfbayes.kernels.calibration.matching import coin_four_cumulants
+
+        out = np.empty((4, coins.a.size))
+        coin_four_cumulants(coins.a, coins.b, out[0], out[1], out[2], out[3])
+        mean, variance, third, fourth = out
+        return cls(mean - coins.log_odds_eta, np.sqrt(variance), third / variance**1.5, fourth / variance**2)
+
+    def quantiles(self, z: np.ndarray | float) -> np.ndarray:
+        """w at normal scores z."""
+        g, k = self.skewness, self.kurtosis
+        bent = z + g * (z**2 - 1) / 6 + k * (z**3 - 3 * z) / 24 - g**2 * (2 * z**3 - 5 * z) / 36
+        return np.asarray(self.mean + self.sd * bent)
+
+    def theta_moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and sd (p,) of theta."""
+        nodes, weights = np.polynomial.hermite_e.hermegauss(_POINTS)
+        weights = weights / weights.sum()
+        first, second = np.zeros_like(self.mean), np.zeros_like(self.mean)
+        centre = 1.0 / (1.0 + np.exp(-self.mean))
+        for z, weight in zip(nodes.tolist(), weights.tolist(), strict=True):
+            gap = 1.0 / (1.0 + np.exp(-self.quantiles(z))) - centre
+            first += weight * gap
+            second += weight * gap**2
+        return centre + first, np.sqrt(second - first**2)
+
+
+@dataclass(frozen=True)
+class LocalCalibration:
+    """Coins of all parameters and the regressions that join them."""
+
+    coins: Coins
+    expansion: Expansion
+    sd_error: np.ndarray | None  # None where moments are exact
+    joint: Regressions
+    accuracy: Accuracy | None  # None where moments are exact
+    details: dict[str, Any]
+    warnings: tuple[str, ...]
+
+    def stream(self, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
+        """Joint draws (p,) of theta, one at a time."""
+        from mrfbayes.kernels.calibration.local import draw_scores
+
+        state = kernel_state(seed, "local")
+        scores = np.empty(self.joint.residual.size)
+        for _ in range(n):
+            with np.errstate(over="ignore"):
+                draw_scores(*self.joint.arrays, state, scores)
+                theta = 1.0 / (1.0 + np.exp(-self.expansion.quantiles(scores)))
+            yield theta
+
+    def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
+        """(n, p) joint draws of theta."""
+        theta = np.empty((n, self.joint.residual.size))
+        for row, drawn in zip(theta, self.stream(n, seed), strict=True):
+            row[:] = drawn
+        return theta
+
+    def quantile(self, probability: float) -> np.ndarray:
+        """Quantiles (p,) of theta."""
+        from scipy.special import ndtri
+
+        return np.asarray(1.0 / (1.0 + np.exp(-self.expansion.quantiles(float(ndtri(probability))))))
+
+
+@dataclass(frozen=True)
+class Regressions:
+    """Each normal score given some before it: a sparse factor of their precision.
+
+    Attributes
+    ----------
+    offset : (p + 1,) into the two that follow
+    source, weight : the scores that each is regressed on, and with what weights
+    residual : (p,) sd of what is left
+    dropped : regressions that would have left no variance
+    """
+
+    offset: np.ndarray
+    source: np.ndarray
+    weight: np.ndarray
+    residual: np.ndarray
+    dropped: int
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """As the kernel takes them."""
+        return self.offset, self.source, self.weight, self.residual
+
+    @classmethod
+    def of(cls, blocks: Blocks, spread: np.ndarray, threads: int) -> Regressions:
+        """From rows of S within blocks; correlations of two that share no block are small, and taken as zero."""
+        from mrfbayes.kernels.calibration.local import conditionals, count_earlier
+
+        p = blocks.offset.size - 1
+        counts = np.empty(p, dtype=np.int64)
+        count_earlier(blocks.offset, blocks.member, counts)
+        offset = np.concatenate([[0], np.cumsum(counts)])
+        source, weight = np.zeros(int(offset[-1]), dtype=np.int32), np.zeros(int(offset[-1]))
+        residual = np.empty(p)
+
+        def run(first: int, last: int) -> int:
+            where = (blocks.offset, blocks.member, spread, first, last)
+            return int(conditionals(*where, offset, source, weight, residual))
+
+        return cls(offset, source, weight, residual, sum(in_threads(run, p, threads)))
+
+
+def calibrate_locally(
+    model: Model,
+    statistics: Statistics,
+    prior: Prior,
+    seed: np.random.SeedSequence,
+    particles: int | None = None,
+    progress: bool = True,
+    threads: int = 2,
+) -> LocalCalibration:
+    """Calibrate a field of coins (no ties, no scores) of any size."""
+    with budget().share(0.5):
+        found = estimate(model, statistics, "pcd", rng=child(seed, "mode"), prior=prior, progress=progress)
+    w, n = np.asarray(found.log_odds, dtype=float), statistics.n
+    count = particles or min(max(int(PLANE_BITS / w.size) // 64 * 64, LEAST_PARTICLES), MOST_PARTICLES)
+    planes = planes_of(model, particles_at(model, w, count, SWEEPS, child(seed, "particles"), statistics))
+    gradient = prior.gradient_w(w)
+    expected = np.clip((statistics.counts + gradient) / n, 1e-9, 1 - 1e-9)  # at the mode
+    known, curvature = expected * (1 - expected), -prior.hessian_w(w)
+    budget().check("how far blocks reach")
+    distance, gain = choose_distance(model, LocalInformation(planes, n, known, curvature))
+    blocks = local_blocks(model, distance)
+    budget().check("moments of the blocks")
+    moments = local_moments(planes, blocks, n, known, curvature, threads)
+    cube, shift = prior_part(prior, w, moments.spread, moments.variance, blocks.offset, blocks.member)
+    third = -n * moments.third.cube + cube
+    coins = match(w, moments.variance, third, 0.5 * (-n * moments.third.mixed + shift))
+    joint = Regressions.of(blocks, moments.spread, threads)
+    sd_error = moments.variance_error / 2
+    accuracy = Accuracy(w, _mode_error(found, moments.variance), float(np.sqrt(np.mean(sd_error**2))))
+    details = {
+        "calibration": "order",
+        "moments": "local",
+        "particles": count,
+        "sweeps": SWEEPS,
+        "distance": distance,
+        "distance_gain": gain,
+        "clipped": coins.clipped,
+        "sd_noise": accuracy.spread,
+        "mode_seconds": found.seconds,
+        "mode_error": accuracy.mode,
+        "indefinite_blocks": moments.indefinite,
+        "cut_regressions": joint.dropped,
+    }
+    warnings = list(found.warnings)
+    if coins.clipped:
+        warnings.append(f"{coins.clipped} of {w.size} coins are less skewed than the posterior to third order.")
+    return LocalCalibration(coins, Expansion.of(coins), sd_error, joint, accuracy, details, tuple(warnings))
+
+
+def choose_distance(model: Model, information: LocalInformation) -> tuple[int, float]:
+    """How far blocks reach, and by what share the sds of some parameters grow where blocks reach a step further.
+
+    A block that is too small leaves out regressors, so that its spreads are too small: their average growth tells how
+    much is missing, and what still further steps would add is less.
+    """
+    p = model.n_parameters
+    chosen = np.arange(0, p, -(-p // PROBES))
+    near = local_blocks(model, NEAR, chosen)
+    try:
+        far = local_blocks(model, FAR, chosen)
+    except CostError:
+        return NEAR, float("nan")
+    variances = [information.invert(blocks)[0][blocks.offset[:-1]] for blocks in (near, far)]
+    gain = float(np.mean(np.sqrt(variances[1] / variances[0]))) - 1
+    return (FAR if gain > WORTHWHILE else NEAR), gain
+
+
+def _mode_error(found: Any, variance: np.ndarray) -> float:
+    """Monte-Carlo error of the mode in posterior sds, root mean square."""
+    if found.standard_error is None:
+        return 0.0
+    return float(np.sqrt(np.mean(np.square(found.standard_error) / variance)))
+
+
+def prior_part(
+    prior: Prior, w: np.ndarray, spread: np.ndarray, variance: np.ndarray, offset: np.ndarray, member: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """What the prior adds to third cumulants and to (twice) the mean shifts, within blocks."""
+    from mrfbayes.kernels.calibration.local import local_third
+
+    cube, shift = np.empty_like(w), np.empty_like(w)
+    local_third(offset, member, spread, np.ascontiguousarray(variance), prior.third_w(w), cube, shift)
+    return cube, shift

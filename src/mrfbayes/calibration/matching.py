@@ -1,0 +1,77 @@
+"""Coins with given cumulants: the three numbers (a, b, eta) of every log-odds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Targets(NamedTuple):
+    """What coins are matched to, each (p,): mode, S_jj, third cumulant, shift of the mean from the mode."""
+
+    mode: np.ndarray
+    spread: np.ndarray
+    third: np.ndarray
+    shift: np.ndarray
+
+
+@dataclass(frozen=True)
+class Coins:
+    """lambda_j ~ Beta(a_j, b_j), w_j = logit lambda_j - log_odds_eta_j; ``clipped`` of them are not skewed enough."""
+
+    a: np.ndarray
+    b: np.ndarray
+    log_odds_eta: np.ndarray
+    clipped: int
+
+    @property
+    def mean(self) -> np.ndarray:
+        """E[w] (p,)."""
+        return np.asarray(coin_moments(self)[0] - self.log_odds_eta)
+
+
+def coin_moments(coins: Coins) -> np.ndarray:
+    """Mean, variance and third cumulant (3, p) of logit lambda."""
+    from mrfbayes.kernels.calibration.matching import coin_cumulants
+
+    out = np.empty((3, coins.a.size))
+    coin_cumulants(coins.a, coins.b, out[0], out[1], out[2])
+    return out
+
+
+def match(mode: np.ndarray, spread: np.ndarray, third: np.ndarray, shift: np.ndarray) -> Coins:
+    """Coins order to order: (mode, S_jj, kappa, delta), each to its leading order. A coin alone comes out exactly."""
+    from mrfbayes.kernels.calibration.matching import match_orders
+
+    a, b = np.empty_like(spread), np.empty_like(spread)
+    clipped = match_orders(np.ascontiguousarray(spread), np.ascontiguousarray(third), a, b)
+    return Coins(a, b, np.log(a / b) - (mode + shift - 0.5 * (1 / b - 1 / a)), int(clipped))
+
+
+def match_loop(
+    mode: np.ndarray, spread: np.ndarray, third: np.ndarray, shift: np.ndarray, variance: np.ndarray, relative: bool
+) -> Coins:
+    """Coins whose exact variance is the one-loop one.
+
+    With ``relative``, what is matched is the difference that the loops make beyond the loops of the coin alone: V +
+    (variance of the order-to-order coin) - (its own one-loop variance 1/a + 1/b + 1/(2a^2) + 1/(2b^2)). A coin alone,
+    and a tree, then still come out exactly.
+    """
+    from mrfbayes.kernels.calibration.matching import match_cumulants
+
+    target_mean, target_third = mode + shift, third
+    clipped = 0
+    if relative:
+        base = match(mode, spread, third, shift)
+        clipped = base.clipped
+        mean, own, target_third = coin_moments(base)
+        target_mean = mean - base.log_odds_eta
+        loops = 1 / base.a + 1 / base.b + 0.5 / base.a**2 + 0.5 / base.b**2
+        # As a ratio where the loops are large: a variance must stay positive.
+        variance = own * np.where(variance > loops, 1 + (variance - loops) / own, np.exp((variance - loops) / own))
+    a, b = np.empty_like(spread), np.empty_like(spread)
+    clipped = max(clipped, match_cumulants(np.ascontiguousarray(variance), np.ascontiguousarray(target_third), a, b))
+    coins = Coins(a, b, np.zeros_like(a), int(clipped))
+    return Coins(a, b, coin_moments(coins)[0] - target_mean, int(clipped))

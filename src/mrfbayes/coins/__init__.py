@@ -1,0 +1,1 @@
+"""The paper's coin and its copula: a factor in the magnetic field of the rest of the graph."""

@@ -1,0 +1,259 @@
+r"""The coin in a magnetic field as a distribution of its parameter theta.
+
+The marginal likelihood of the paper, Eq. (3), standardised under the uniform prior (``form="printed"``):
+
+.. math:: f(\theta) \propto \frac{\theta^{\alpha}(1-\theta)^{n-\alpha}}{(\eta\theta+(1-\eta)(1-\theta))^{n}}
+
+and its relative with power n + 2 in the denominator (``form="gbd"``), where
+:math:`\lambda = \eta\theta / (\eta\theta+(1-\eta)(1-\theta))` is Beta(alpha + 1, n - alpha + 1) and theta has McDonald
+and Xu's generalised beta distribution. The die with more than two outcomes is `mrfbayes.coins.die.DieMarginal`.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mrfbayes.base.errors import InputError
+from mrfbayes.base.random_streams import Seed, generator, seed_sequence
+
+FORMS = ("printed", "gbd")
+
+
+def check_form(form: Any, name: str = "form") -> str:
+    """``form`` itself, or an `InputError`."""
+    if not isinstance(form, str) or form not in FORMS:
+        raise InputError(f"{name} = {form!r}: choose 'printed' (power n, Eq. 3) or 'gbd' (power n + 2).")
+    return form
+
+
+def check_number(value: Any, name: str, low: float = -math.inf, high: float = math.inf, what: str = "") -> float:
+    """``value`` as a finite float in [low, high], or an `InputError`."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise InputError(f"{name} = {value!r} is a {type(value).__name__}: give a number{what}.")
+    if not math.isfinite(value) or not low <= value <= high:
+        raise InputError(f"{name} = {value:g}: give a finite number{what}.")
+    return float(value)
+
+
+def coin_row(alpha: float, tosses: float, log_odds_eta: float, form: str) -> np.ndarray:
+    """The first five entries of a coin as `mrfbayes.kernels.coins.coin` takes it; the others are still zero."""
+    from mrfbayes.kernels.coins.coin import COIN_FIELDS
+
+    if form == "printed":
+        first = (alpha, tosses - alpha, 1.0, 1.0, log_odds_eta)
+    else:
+        first = (alpha + 1.0, tosses - alpha + 1.0, 0.0, 0.0, log_odds_eta)
+    return np.array([*first, *np.zeros(COIN_FIELDS - 5)])
+
+
+class CoinMarginal:
+    """Marginal likelihood of one coin's theta, as a distribution on (0, 1).
+
+    Parameters
+    ----------
+    alpha : number of tosses that showed the first outcome, 0 <= alpha <= n; may be fractional (weights)
+    n : number of tosses, > 0: observations times S for a score coin, times m for a block tied over m factors
+    log_odds_eta : logit of the external effect eta, Eq. (5)
+    form : "printed" (power n in the denominator) or "gbd" (power n + 2)
+
+    Methods take scalars or arrays. ``logcdf`` and ``logsf`` keep their relative precision however far out theta is.
+    """
+
+    def __init__(self, alpha: float, n: float, log_odds_eta: float, form: str = "printed") -> None:
+        self.n = check_number(n, "n", what=" > 0 of tosses")
+        if not self.n > 0:
+            raise InputError(f"n = {n:g}: give a number > 0 of tosses.")
+        self.alpha = check_number(alpha, "alpha", 0.0, self.n, f" from 0 to n = {self.n:g}")
+        self.log_odds_eta = check_number(log_odds_eta, "log_odds_eta", -700.0, 700.0, ", the logit of eta, within 700")
+        self.form = check_form(form)
+
+    def __repr__(self) -> str:
+        return f"CoinMarginal(alpha={self.alpha:g}, n={self.n:g}, log_odds_eta={self.log_odds_eta:.6g}, {self.form!r})"
+
+    @property
+    def eta(self) -> float:
+        """The external effect."""
+        return 1.0 / (1.0 + math.exp(-self.log_odds_eta))
+
+    @cached_property
+    def row(self) -> np.ndarray:
+        """The coin as the kernels take it."""
+        from mrfbayes.kernels.coins.coin import complete_coin
+
+        row = coin_row(self.alpha, self.n, self.log_odds_eta, self.form)
+        complete_coin(row)
+        row.setflags(write=False)
+        return row
+
+    @property
+    def _row(self) -> np.ndarray:
+        return self.row.copy()  # kernels compile for writable arrays only
+
+    def logpdf(self, theta: Any) -> Any:
+        """Log density in theta; minus infinity outside [0, 1]."""
+        from mrfbayes.kernels.coins.coin import log_densities
+
+        def inside(values: np.ndarray) -> np.ndarray:
+            # At the very ends the density has a limit, reached long before the smallest double.
+            theta = np.clip(values, 1e-300, 1.0 - 2.0**-53)
+            log_odds = _logit(theta)
+            out = np.empty_like(log_odds)
+            log_densities(self._row, log_odds, out)
+            out -= np.log(theta) + np.log1p(-theta)
+            low, high = self.row[0] + self.row[2] - 1.0, self.row[1] + self.row[3] - 1.0
+            out[(values == 0.0) & (low > 0.0)] = -math.inf
+            out[(values == 1.0) & (high > 0.0)] = -math.inf
+            return out
+
+        return _apply(theta, inside, -math.inf, -math.inf)
+
+    def pdf(self, theta: Any) -> Any:
+        """Density in theta."""
+        return np.exp(self.logpdf(theta))
+
+    def _tails(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        from mrfbayes.kernels.coins.coin import log_cdfs_sfs
+
+        theta = np.clip(values, 1e-300, 1.0 - 2.0**-53)
+        lower, upper = np.empty_like(theta), np.empty_like(theta)
+        log_cdfs_sfs(self._row, _logit(theta), lower, upper)
+        lower[values == 0.0], upper[values == 0.0] = -math.inf, 0.0
+        lower[values == 1.0], upper[values == 1.0] = 0.0, -math.inf
+        return lower, upper
+
+    def logcdf(self, theta: Any) -> Any:
+        """Log of the probability below theta."""
+        return _apply(theta, lambda values: self._tails(values)[0], -math.inf, 0.0)
+
+    def logsf(self, theta: Any) -> Any:
+        """Log of the probability above theta."""
+        return _apply(theta, lambda values: self._tails(values)[1], 0.0, -math.inf)
+
+    def cdf(self, theta: Any) -> Any:
+        """Probability below theta."""
+        return np.exp(self.logcdf(theta))
+
+    def sf(self, theta: Any) -> Any:
+        """Probability above theta."""
+        return np.exp(self.logsf(theta))
+
+    def normal_score(self, theta: Any) -> Any:
+        """Phi^-1(F(theta)), finite wherever 0 < theta < 1."""
+        from mrfbayes.kernels.coins.coin import normal_scores
+
+        def inside(values: np.ndarray) -> np.ndarray:
+            out = np.empty_like(values)
+            normal_scores(self._row, _logit(np.clip(values, 1e-300, 1.0 - 2.0**-53)), out)
+            out[values == 0.0], out[values == 1.0] = -math.inf, math.inf
+            return out
+
+        return _apply(theta, inside, -math.inf, math.inf)
+
+    def ppf(self, q: Any) -> Any:
+        """Quantile: the theta with probability ``q`` below it."""
+        q = _numbers(q, "q")
+        bad = np.flatnonzero(~((q >= 0.0) & (q <= 1.0)))
+        if bad.size:
+            raise InputError(f"q = {q.ravel()[bad[0]]:g}: a probability lies between 0 and 1.")
+        from scipy.special import ndtri
+
+        theta = self.from_normal(np.where((q > 0.0) & (q < 1.0), ndtri(np.clip(q, 1e-300, None)), 0.0))
+        return _scalar(np.where(q == 0.0, 0.0, np.where(q == 1.0, 1.0, theta)))
+
+    def from_normal(self, z: Any) -> Any:
+        """The theta whose normal score is ``z``: a standard normal z gives a draw."""
+        from mrfbayes.kernels.coins.coin import quantiles
+
+        z = _numbers(z, "z")
+        out = np.empty(z.size)
+        quantiles(self._row, np.ascontiguousarray(z.ravel()), out)
+        return _scalar(_sigmoid(out).reshape(z.shape))
+
+    @cached_property
+    def _moments(self) -> tuple[float, float]:
+        from mrfbayes.kernels.coins.coin import moments
+
+        mean, variance = moments(self._row)
+        return float(mean), float(variance)
+
+    @property
+    def mean(self) -> float:
+        """Expectation of theta."""
+        return self._moments[0]
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation of theta."""
+        return math.sqrt(self._moments[1])
+
+    @cached_property
+    def mode(self) -> float:
+        """The theta of largest density; for the printed form the maximum likelihood estimate ("mode mapping")."""
+        alpha, n, h = self.alpha, self.n, self.log_odds_eta
+        if self.form == "printed":
+            if alpha in (0.0, n):
+                return 0.0 if alpha == 0.0 else 1.0
+            return float(_sigmoid(np.array(math.log(alpha) - math.log(n - alpha) - h)))
+        # alpha (1-t) g - (n-alpha) t g - (n+2) (2 eta - 1) t (1-t) = 0 with g = 1 - eta + (2 eta - 1) t
+        eta, tilt = self.eta, math.tanh(0.5 * h)  # tilt = 2 eta - 1
+        quadratic = np.array([2.0 * tilt, alpha * tilt - n * (1.0 - eta) - (n + 2.0) * tilt, alpha * (1.0 - eta)])
+        roots = np.roots(quadratic)
+        candidates = [0.0, 1.0] + [float(r.real) for r in roots if abs(r.imag) < 1e-9 and 0.0 < r.real < 1.0]
+        return max(candidates, key=lambda t: float(self.logpdf(t)))
+
+    def rvs(self, size: int | tuple[int, ...] | None = None, rng: Seed | None = None) -> Any:
+        """Independent draws.
+
+        Parameters
+        ----------
+        size : shape of the result; None for a single number
+        rng : an int, a `numpy.random.SeedSequence` or a `numpy.random.Generator`; None for fresh randomness
+        """
+        from mrfbayes.kernels.coins.scores import DRAWS, all_tables, thetas_of_normals
+
+        source = rng if isinstance(rng, np.random.Generator) else generator(seed_sequence(rng), "coin")
+        try:
+            z = np.asarray(source.standard_normal(size), dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(f"size = {size!r}: give a whole number >= 0, a shape, or None.") from None
+        if z.size < 1_000:  # a table does not pay
+            return self.from_normal(z)
+        coins = self._row[None, :]
+        cells, rows, _ = all_tables(coins, DRAWS)
+        values = z.reshape(-1, 1).copy()
+        thetas_of_normals(coins, cells, rows, values)
+        return values.reshape(z.shape)
+
+
+def _logit(theta: np.ndarray) -> np.ndarray:
+    return np.asarray(np.log(theta) - np.log1p(-theta))
+
+
+def _sigmoid(log_odds: np.ndarray) -> np.ndarray:
+    e = np.exp(-np.abs(log_odds))
+    return np.asarray(np.where(log_odds >= 0.0, 1.0, e) / (1.0 + e))
+
+
+def _numbers(values: Any, name: str) -> np.ndarray:
+    try:
+        return np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} = {values!r}: give a number or an array of numbers.") from None
+
+
+def _scalar(array: np.ndarray) -> Any:
+    return float(array) if array.ndim == 0 else array
+
+
+def _apply(theta: Any, inside: Any, below: float, above: float) -> Any:
+    """``inside`` on the elements in [0, 1], constants elsewhere, nan where theta is nan."""
+    values = _numbers(theta, "theta")
+    out = np.where(values < 0.0, below, np.where(values > 1.0, above, np.nan))
+    chosen = (values >= 0.0) & (values <= 1.0)
+    if chosen.any():
+        out[chosen] = inside(values[chosen])
+    return _scalar(out)

@@ -1,0 +1,192 @@
+"""Arrays, data frames and Parquet files as batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mrfbayes.base.errors import InputError
+from mrfbayes.data.batch import Batch, check_columns
+
+BATCH_CELLS = 1 << 24
+BOMB_CELLS = 1 << 31  # a Parquet file with more cells than this ...
+BOMB_CELLS_PER_BYTE = 4096  # ... and more per byte than data that vary can reach is refused
+
+
+class ArrayTable:
+    """A two-dimensional NumPy array; rows and columns are numbered from 0."""
+
+    def __init__(self, x: np.ndarray, where: str) -> None:
+        self.where = where
+        self.names: tuple[str, ...] | None = None
+        self.x = x
+        self.n_columns = x.shape[1]
+
+    def batches(self, columns: Sequence[int]) -> Iterator[Batch]:
+        """The chosen columns, in that order."""
+        everything = list(columns) == list(range(self.n_columns))
+        size = max(1, BATCH_CELLS // max(1, len(columns)))
+        for start in range(0, len(self.x), size):
+            part = self.x[start : start + size]
+            part = part if everything else part[:, list(columns)]
+            rows = start + np.arange(len(part))
+            yield Batch([part[:, j] for j in range(part.shape[1])] if part.dtype.kind in "OUS" else part, rows)
+
+
+class FrameTable:
+    """An eager data frame (pandas, polars, pyarrow), through narwhals; rows are numbered from ``first_row``."""
+
+    def __init__(self, frame: Any, where: str, first_row: int = 0) -> None:
+        self.where = where
+        self.frame = frame
+        self.first_row = first_row
+        self.names: tuple[str, ...] | None = tuple(str(name) for name in frame.columns)
+        self.n_columns = len(self.names)
+        check_columns(self.names, where)
+
+    def order(self, j: int) -> tuple[object, ...] | None:
+        """Categories of a categorical column, in their order, with those that do not occur."""
+        return _categories(self.frame[:, j])
+
+    def batches(self, columns: Sequence[int]) -> Iterator[Batch]:
+        """The chosen columns, in that order."""
+        names = self.names or ()
+        arrays = [column_values(self.frame[:, j], names[j], self.where) for j in columns]
+        size = max(1, BATCH_CELLS // max(1, len(columns)))
+        for start in range(0, len(self.frame), size):
+            part = [array[start : start + size] for array in arrays]
+            yield Batch(part, self.first_row + start + np.arange(len(part[0])))
+
+
+class LazyTable:
+    """A polars LazyFrame, as from a Parquet file, read in batches; rows are numbered from ``first_row``."""
+
+    def __init__(self, frame: Any, where: str, first_row: int = 0) -> None:
+        self.where = where
+        self.frame = frame
+        self.first_row = first_row
+        with _polars_errors(where):
+            self.names: tuple[str, ...] | None = tuple(frame.collect_schema().names())
+        self.n_columns = len(self.names or ())
+        check_columns(self.names or (), where)
+
+    def batches(self, columns: Sequence[int]) -> Iterator[Batch]:
+        """The chosen columns, in that order."""
+        import narwhals as nw
+
+        names = [(self.names or ())[j] for j in columns]
+        start = self.first_row
+        chosen = self.frame.select(names)
+        size = max(1, BATCH_CELLS // 4 // max(1, len(columns)))
+        with _polars_errors(self.where):
+            parts = iter(chosen.collect_batches(chunk_size=size, maintain_order=True))
+        while True:
+            with _polars_errors(self.where):
+                part = next(parts, None)
+            if part is None:
+                return
+            frame = nw.from_native(part, eager_only=True)
+            rows = start + np.arange(len(part))
+            start += len(part)
+            if all(_is_plain(dtype) for dtype in frame.schema.values()) and not _has_nulls(part):
+                yield Batch(part.to_numpy(), rows)
+            else:
+                yield Batch([column_values(frame[:, j], names[j], self.where) for j in range(len(names))], rows)
+
+
+def parquet(path: Path, where: str) -> LazyTable:
+    """A Parquet file, checked to be whole before polars sees it."""
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as stream:
+            head = stream.read(4)
+            stream.seek(max(0, size - 4))
+            tail = stream.read(4)
+    except OSError as problem:
+        raise InputError(f"{where}: {problem.strerror or problem}; check the path.") from None
+    if not size:
+        raise InputError(f"{where}: the file is empty; expected a Parquet file.")
+    if head != b"PAR1":
+        raise InputError(f"{where}: starts with {head!r}, not with the mark of Parquet; is it another kind of file?")
+    if tail != b"PAR1" or size < 12:
+        raise InputError(f"{where}: the mark at the end of the file is missing, so it is truncated; write it again.")
+    import polars as pl
+
+    with _polars_errors(where):
+        frame = pl.scan_parquet(path, glob=False)
+        table = LazyTable(frame, where, first_row=1)
+        n_rows = int(frame.select(pl.len()).collect().item())
+    cells = n_rows * table.n_columns
+    if cells > BOMB_CELLS and cells > BOMB_CELLS_PER_BYTE * size:
+        raise InputError(
+            f"{where}: {size:,} bytes hold {cells:,} values; refused as a compressed bomb: data that vary take more."
+        )
+    return table
+
+
+@contextmanager
+def _polars_errors(where: str) -> Iterator[None]:
+    """Turns whatever polars says about a damaged file into one line of ours."""
+    try:
+        yield
+    except InputError:
+        raise
+    except BaseException as problem:
+        # A panic inside polars is a BaseException of its own; anything else that is no Exception passes through.
+        if not isinstance(problem, Exception) and type(problem).__name__ != "PanicException":
+            raise
+        text = " ".join(str(problem).split())[:120]
+        raise InputError(f"{where}: cannot be read ({text}); is the file damaged or truncated?") from None
+
+
+def _is_plain(dtype: Any) -> bool:
+    return bool(dtype.is_integer() or dtype.is_float() or dtype == _nw().Boolean)
+
+
+def _has_nulls(frame: Any) -> bool:
+    return any(frame[name].null_count() for name in frame.columns)
+
+
+def _nw() -> Any:
+    import narwhals
+
+    return narwhals
+
+
+def column_values(series: Any, name: str, where: str) -> np.ndarray:
+    """A narwhals series as numbers (NaN where missing) or as Python objects (None where missing)."""
+    nw = _nw()
+    dtype = series.dtype
+    if _is_plain(dtype):
+        absent = np.asarray(series.is_null().to_numpy(), dtype=bool)
+        if not absent.any():
+            values = np.asarray(series.to_numpy())
+            return values if values.dtype.kind in "buif" else values.astype(float)
+        filled = np.array(series.fill_null(0).to_numpy(), dtype=float)
+        filled[absent] = np.nan
+        return filled
+    if dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Unknown):
+        absent = np.asarray(series.is_null().to_numpy(), dtype=bool)
+        values = np.empty(len(series), dtype=object)
+        values[:] = series.to_list()
+        values[absent] = None
+        return values
+    if str(dtype) == "Null":
+        return np.full(len(series), None, dtype=object)
+    raise InputError(
+        f"{where}:{name}: column of type {dtype}; expected whole numbers, booleans or text: convert or leave it out."
+    )
+
+
+def _categories(series: Any) -> tuple[object, ...] | None:
+    nw = _nw()
+    if series.dtype == nw.Enum:
+        return tuple(series.dtype.categories)
+    # polars' plain Categorical shares its categories with unrelated columns: only those that occur count there.
+    if series.dtype == nw.Categorical and series.implementation.is_pandas():
+        return tuple(sorted(nw.to_native(series).cat.categories, key=str))
+    return None

@@ -1,0 +1,302 @@
+"""Sufficient statistics: all that a likelihood needs to know of the data, and the currency of the package."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings as python_warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mrfbayes.base.errors import InputError, MRFWarning
+from mrfbayes.data.coding import Labels
+from mrfbayes.data.patterns import Chunk, DenseCells, PatternTable, pattern_table, patterns_of
+from mrfbayes.data.read import NotPlain, Observations, open_source
+from mrfbayes.data.tally import Tally
+from mrfbayes.model.field import Model, factors_per_block
+
+MISSING = ("refuse", "drop")
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """Counts of a field's outcomes over n observations; made by `mrfbayes.count` or `Statistics.from_counts`.
+
+    Attributes
+    ----------
+    model : the field
+    n : total weight; the number of observations where there are no weights
+    n_rows : number of rows counted; 0 where only counts were given
+    counts : (p,) sufficient statistics s: counts of the first K-1 outcomes of each block, or its total score
+    node_part, edge_part : the same sums in lowered form (ones and agreements, or cells of the node and edge tables);
+        None where only counts were given
+    rows : (k, d) uint8, up to 4,096 of the observed rows (fewer on very large fields), a random subset where there
+        are more, in proportion to the weights
+    labels : per node the values behind the states 0..r-1, None for a node given as plain states; None if all are
+    warnings : what the reader of a result has to know about the data
+    digest : SHA-256 of data and weights
+    """
+
+    model: Model
+    n: float
+    n_rows: int
+    counts: np.ndarray
+    node_part: np.ndarray | None
+    edge_part: np.ndarray | None
+    rows: np.ndarray
+    labels: Labels | None
+    warnings: tuple[str, ...]
+    digest: str
+    _chunks: tuple[Chunk, ...] | None = field(repr=False, default=None)
+    _dense: DenseCells | None = field(repr=False, default=None)
+
+    @classmethod
+    def from_counts(cls, model: Model, counts: Any, n: float) -> Statistics:
+        """Statistics from counts alone, for any n: all that most methods need.
+
+        Parameters
+        ----------
+        counts : (p,) in the order of ``model.parameters``: counts of the first K-1 outcomes, or total scores
+        n : number of observations (or their total weight)
+        """
+        array = _numbers(counts, "counts")
+        if array.shape != (model.n_parameters,):
+            raise InputError(
+                f"counts has shape {array.shape}, expected ({model.n_parameters},): one count per parameter, in the "
+                "order of model.parameters."
+            )
+        if isinstance(n, bool) or not isinstance(n, (int, float, np.number)) or not np.isfinite(n) or not n > 0:
+            raise InputError(f"n = {n!r}: give the number of observations, a finite number > 0.")
+        bad = np.flatnonzero(~((array >= 0) & np.isfinite(array)))
+        if bad.size:
+            j = int(bad[0])
+            raise InputError(f"counts[{j}] = {array[j]:g} ({model.parameters[j]}): a count is a finite number >= 0.")
+        chart = model.chart
+        most = float(n) * chart.tosses
+        total = np.bincount(chart.block_of, weights=array, minlength=chart.n_blocks)
+        over = np.flatnonzero(total > most * (1 + 1e-12))
+        if over.size:
+            b = int(over[0])
+            raise InputError(
+                f"counts of {model.blocks[b]} sum to {total[b]:g}, more than the {most[b]:g} possible in n = {n:g} "
+                "observations: check n and the order of the counts."
+            )
+        array.setflags(write=False)
+        digest = hashlib.sha256(b"mrfbayes counts 1" + array.astype("<f8").tobytes() + np.float64(n).tobytes())
+        rows = np.zeros((0, model.n_nodes), dtype=np.uint8)
+        return cls(model, float(n), 0, array, None, None, rows, None, (), digest.hexdigest())
+
+    @property
+    def mean(self) -> np.ndarray:
+        """(p,) sufficient statistics per observation."""
+        return np.asarray(self.counts / self.n)
+
+    @property
+    def outcome_offset(self) -> np.ndarray:
+        """(B+1,) where each block starts in `outcome_counts`."""
+        chart = self.model.chart
+        return np.asarray(chart.offset + np.arange(chart.n_blocks + 1))
+
+    @cached_property
+    def outcome_counts(self) -> np.ndarray:
+        """Counts of all K outcomes of every block, flat; a score coin has two: the score, and what it lacks."""
+        chart = self.model.chart
+        total = np.bincount(chart.block_of, weights=self.counts, minlength=chart.n_blocks)
+        flat = np.empty(chart.n_parameters + chart.n_blocks)
+        flat[np.arange(chart.n_parameters) + chart.block_of] = self.counts
+        # Rounding in weighted sums must not leave a count of -1e-12.
+        flat[self.outcome_offset[1:] - 1] = np.maximum(self.n * chart.tosses - total, 0.0)
+        flat.setflags(write=False)
+        return flat
+
+    @cached_property
+    def patterns(self) -> PatternTable:
+        """Distinct neighbourhood patterns of every node with their weights."""
+        if self._chunks is not None:
+            return pattern_table(self.model, patterns_of(self.model, self._chunks))
+        if self._dense is not None:
+            return pattern_table(self.model, [self._dense.patterns()])
+        reason = "kept no rows of so many data" if self.n_rows else "has counts only"
+        raise InputError(
+            f"this Statistics {reason}, so neighbourhood patterns are not known: pass the observations themselves "
+            "(or a sample of them) to use pseudolikelihood, or choose method='mle' or 'exact'."
+        )
+
+    @property
+    def chunks(self) -> tuple[Chunk, ...] | None:
+        """All observations, packed, in order; None where they were not kept (counts only, or past 1 GiB)."""
+        return self._chunks
+
+    @property
+    def planes(self) -> np.ndarray | None:
+        """All observations of a binary field as bit planes (d, n_words): observation k is bit k % 64 of word k // 64.
+
+        The layout of bit-sliced particles, with zeros past the last observation; None where it was not kept.
+        """
+        if self._chunks is None or not self.model.is_binary:
+            return None
+        return np.concatenate([chunk.columns for chunk in self._chunks], axis=1)
+
+    def warn(self) -> None:
+        """Issue the recorded warnings."""
+        for text in self.warnings:
+            python_warnings.warn(text, MRFWarning, stacklevel=3)
+
+
+def count(
+    model: Model,
+    x: Any,
+    weights: Any = None,
+    missing: str = "refuse",
+    labels: Labels | Sequence[Any] | None = None,
+    delimiter: str | None = None,
+) -> Statistics:
+    """Count the outcomes of ``model`` in the observations ``x``.
+
+    Columns of a table or file are matched to nodes by name where the model's nodes have names of their own, or where
+    every node name is a column; otherwise by position. Values that are not states 0..r-1 are coded: -1/+1 and 1..r
+    with a warning, text labels in sorted order (columns that share labels share the coding), see ``labels``.
+    Messages name the place as ``source:row:column``; lines of a text file are counted from 1, rows of an array or a
+    data frame from 0.
+
+    Parameters
+    ----------
+    x : (n, d) array of states, pandas, polars or Arrow table, path of a CSV, TSV (also gzipped) or Parquet file, or a
+        `Statistics` of the same model, which is returned as it is
+    weights : (n,) weights >= 0 of the observations, or the name of a column; default 1 each
+    missing : "refuse", or "drop" to leave out rows with a missing value (reported as a warning)
+    labels : the ``labels`` of an earlier `Statistics`, to code new data the same way; unknown labels are refused
+    delimiter : of a text file; by default a comma, or a tab for .tsv
+
+    Returns
+    -------
+    Statistics
+    """
+    if not isinstance(model, Model):
+        raise InputError(f"model: got {type(model).__name__}, expected a mrfbayes Model, as from mrfbayes.grid.")
+    if missing not in MISSING:
+        raise InputError(f"missing = {missing!r}: choose 'refuse' or 'drop'.")
+    if isinstance(x, Statistics):
+        return _same(model, x, weights)
+    given = None if labels is None else tuple(None if label is None else tuple(label) for label in labels)
+    data = Observations(
+        model,
+        open_source(model, x, delimiter),
+        weights if isinstance(weights, str) else _weights(weights),
+        missing,
+        given,
+    )
+    try:
+        tally = _tally(model, data.plain())
+    except NotPlain:
+        tally = _tally(model, data.coded())
+    if not tally.total > 0:
+        raise InputError("weights are all zero: at least one observation must count.")
+    lowering = model.lowering
+    row, column, value = lowering.forward
+    sums = np.concatenate([tally.node_part, tally.edge_part])
+    counts = tally.total * lowering.constant + np.bincount(
+        column, weights=value * sums[row], minlength=model.n_parameters
+    )
+    texts = (*data.warnings, *_graph_doubts(model), *_doubts(model, tally))
+    for array in (counts, tally.node_part, tally.edge_part, rows_kept := tally.rows):
+        array.setflags(write=False)
+    result = Statistics(
+        model,
+        tally.total,
+        tally.n_rows,
+        counts,
+        tally.node_part,
+        tally.edge_part,
+        rows_kept,
+        data.labels,
+        texts,
+        tally.digest,
+        None if tally.chunks is None else tuple(tally.chunks),
+        tally.dense,
+    )
+    result.warn()
+    return result
+
+
+def _tally(model: Model, batches: Iterable[tuple[np.ndarray, np.ndarray | None]]) -> Tally:
+    tally = Tally(model)
+    for rows, weight in batches:
+        tally.add(rows, weight)
+    tally.finish()
+    return tally
+
+
+def _same(model: Model, stats: Statistics, weights: Any) -> Statistics:
+    if stats.model is not model and stats.model.fingerprint != model.fingerprint:
+        raise InputError(
+            f"x is a Statistics of another model, {stats.model!r}: count the data again with this one, {model!r}."
+        )
+    if weights is not None:
+        raise InputError("weights: x is a Statistics, whose weights are already counted; leave weights out.")
+    return stats
+
+
+def _numbers(values: Any, name: str) -> np.ndarray:
+    try:
+        return np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name}: expected numbers, got {type(values).__name__}.") from None
+
+
+def _weights(weights: Any) -> np.ndarray | None:
+    if weights is None:
+        return None
+    array = _numbers(weights, "weights")
+    if array.ndim != 1:
+        raise InputError(f"weights has shape {array.shape}: give one weight per row of x.")
+    bad = np.flatnonzero(~((array >= 0) & np.isfinite(array)))
+    if bad.size:
+        k = int(bad[0])
+        raise InputError(f"weights[{k}] = {array[k]:g}: a weight is a finite number >= 0.")
+    return array
+
+
+def _graph_doubts(model: Model) -> list[str]:
+    """What the graph gives reason to warn about, now that it meets data."""
+    if not model.n_edges:
+        return ["the field has no edges: its variables are independent"] if model.n_nodes > 1 else []
+    alone = np.flatnonzero(np.diff(model.adjacency.offset) == 0)
+    return [_some(model, alone, "node has no edges", "nodes have no edges")] if alone.size else []
+
+
+def _doubts(model: Model, tally: Tally) -> list[str]:
+    """What the counts themselves give reason to warn about."""
+    texts = []
+    is_tied = bool((factors_per_block(model) > 1).all())  # then one observation has many tosses of every coin
+    if tally.n_rows == 1 and not is_tied:
+        texts.append("only one observation (n = 1): parameters that are not tied can hardly be learned from it")
+    offset = np.arange(0, 2 * model.n_nodes + 1, 2) if model.is_binary else model.lowering.node_offset
+    if model.is_binary:
+        cells = np.stack([tally.total - tally.node_part, tally.node_part], axis=1).ravel()
+    else:
+        cells = tally.node_part
+    used = np.add.reduceat((cells > 0).astype(np.int64), offset[:-1])
+    constant = np.flatnonzero(used == 1)
+    if is_tied:
+        pass  # neighbours tell about the interactions even where every column is constant, as it is in one image
+    elif constant.size == model.n_nodes:
+        texts.append("every column is constant: the data say nothing about the interactions")
+    elif constant.size:
+        what = _some(model, constant, "column is constant", "columns are constant")
+        texts.append(f"{what}; parameters that touch them may have no finite MLE")
+    unused = np.flatnonzero((used > 1) & (used < model.states))
+    if unused.size:
+        i = int(unused[0])
+        state = int(np.flatnonzero(cells[offset[i] : offset[i + 1]] == 0)[0])
+        what = _some(model, unused, "column has an unused state", "columns have unused states")
+        texts.append(f"{what} (state {state} of {model.nodes[i]!r} never occurs): kept, and left to the prior")
+    return texts
+
+
+def _some(model: Model, which: np.ndarray, one: str, many: str) -> str:
+    names = ", ".join(repr(model.nodes[i]) for i in which[:5].tolist())
+    return f"{which.size} {one if which.size == 1 else many}: {names}{', ...' if which.size > 5 else ''}"

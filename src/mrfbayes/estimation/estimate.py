@@ -1,0 +1,193 @@
+"""The maximum likelihood estimate, or the posterior mode in log-odds, by one of several algorithms."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import time
+import warnings as python_warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mrfbayes.base.budget import budget
+from mrfbayes.base.checks import whole
+from mrfbayes.base.errors import CostError, InputError, MRFWarning
+from mrfbayes.base.progress import Progress
+from mrfbayes.base.random_streams import Seed, child, seed_sequence
+from mrfbayes.data.statistics import Statistics, count
+from mrfbayes.estimation.existence import Existence, existence
+from mrfbayes.estimation.result import Estimate, Outcome, Task, Trace
+from mrfbayes.model.field import Model
+from mrfbayes.priors import Prior
+
+__all__ = ["ALGORITHMS", "Estimate", "Existence", "Trace", "estimate", "existence"]
+
+# Key -> module of this package with ``run(task, **options) -> Outcome``.
+ALGORITHMS: dict[str, str] = {
+    "exact": "newton",
+    "cd": "cd",
+    "pcd": "pcd",
+    "fpcd": "fpcd",
+    "mcmc-mle": "mcmc_mle",
+    "pf-mcmc-mle": "pf_mcmc_mle",
+    "stochastic": "stochastic",
+    "pseudo": "pseudolikelihood",
+}
+ON_BOUNDARY = ("penalise", "refuse")
+RUNAWAY = 15.0  # log-odds: an undecided maximum this far out is taken as not finite
+NAMED = 5
+
+
+def estimate(
+    model: Model,
+    x: Any,
+    algorithm: str = "auto",
+    rng: Seed = 0,
+    *,
+    prior: Any = None,
+    on_boundary: str = "penalise",
+    progress: bool = True,
+    threads: int | None = None,
+    **options: Any,
+) -> Estimate:
+    """Estimate the parameters of ``model`` from the observations ``x``.
+
+    Parameters
+    ----------
+    x : (n, d) observations in any form that `mrfbayes.count` takes, or a `Statistics`
+    algorithm : "exact", "cd", "pcd", "fpcd", "mcmc-mle", "pf-mcmc-mle", "stochastic", "pseudo", or "auto": exact where
+        log Z is feasible, else pcd
+    rng : seed of the algorithms that sample
+    prior : None for maximum likelihood; else the mode of the posterior in log-odds under this prior
+    on_boundary : what to do where the maximum likelihood estimate is not finite: "penalise" (the posterior mode under
+        the uniform prior, marked in the result) or "refuse"
+    progress : whether to show a bar after two seconds
+    threads : threads for the algorithms that sample; default as many as help. Results do not depend on it
+    **options : options of the algorithm; see ``run`` in its module
+    """
+    started = time.perf_counter()
+    stats = count(model, x)
+    if on_boundary not in ON_BOUNDARY:
+        raise InputError(f"on_boundary = {on_boundary!r}: choose 'penalise' or 'refuse'.")
+    seed = seed_sequence(rng)
+    given = prior if prior is None or isinstance(prior, Prior) else Prior(model, prior)
+    key, reason = _choose(model, stats, algorithm)
+    _check_options(key, options)
+    notes: list[str] = []
+    with Progress(f"estimate ({key}), per cent", 100, progress) as bar:
+        task = Task(model, stats, given, child(seed, "estimate", key), _threads(threads), bar)
+        verdict, outcome = _existence_first(task, key, options)
+        if verdict.verdict == "boundary" and given is None:
+            text = _boundary_text(verdict)
+            if on_boundary == "refuse":
+                raise InputError(f"{text}: use on_boundary='penalise', a prior, or more data.")
+            notes.append(f"{text}; estimated with the uniform prior instead (penalised)")
+            task = _penalised(task)
+        if outcome is None:
+            outcome = _module(key).run(task, **options)
+        if budget().is_out and not outcome.converged:
+            budget().cut(f"the estimate stopped after {outcome.iterations} iterations, before it had converged")
+        runaway = float(np.abs(outcome.w).max(initial=0.0))
+        if task.prior is None and verdict.verdict != "exists" and (not np.isfinite(runaway) or runaway > RUNAWAY):
+            notes.append(f"log-odds ran away to {runaway:.0f}: estimated with the uniform prior instead (penalised)")
+            task = _penalised(task)
+            outcome = _module(key).run(task, **options)
+    notes += outcome.warnings
+    for text in notes:
+        python_warnings.warn(text, MRFWarning, stacklevel=2)
+    for array in (outcome.w, outcome.standard_error):
+        if array is not None:
+            array.setflags(write=False)
+    theta = model.chart.theta(outcome.w)
+    theta.setflags(write=False)
+    return Estimate(
+        theta=theta,
+        log_odds=outcome.w,
+        prior=task.prior,
+        converged=outcome.converged,
+        residual=outcome.residual,
+        monte_carlo_error=outcome.monte_carlo_error,
+        standard_error=outcome.standard_error,
+        boundary=verdict.factors,
+        algorithm=key,
+        iterations=outcome.iterations,
+        seconds=time.perf_counter() - started,
+        existence=verdict,
+        trace=outcome.trace.finish(),
+        warnings=tuple(notes),
+        details=outcome.details,
+        reason=reason,
+    )
+
+
+def _module(key: str) -> Any:
+    return importlib.import_module(f"mrfbayes.estimation.{ALGORITHMS[key]}")
+
+
+def algorithm_options(key: str) -> Mapping[str, Any]:
+    """Names and defaults of an algorithm's options."""
+    parameters = inspect.signature(_module(key).run).parameters.values()
+    return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+def _check_options(key: str, options: Mapping[str, Any]) -> None:
+    known = algorithm_options(key)
+    for name in options:
+        if name not in known:
+            raise InputError(f"algorithm {key!r} has no option {name!r}; its options: {', '.join(known) or 'none'}.")
+
+
+def _choose(model: Model, stats: Statistics, algorithm: str) -> tuple[str, str]:
+    """The algorithm, and why this one."""
+    from mrfbayes.estimation.newton import AUTO_SECONDS, predicted_seconds
+
+    if algorithm == "auto":
+        seconds = predicted_seconds(model)
+        if seconds <= AUTO_SECONDS:
+            return "exact", f"log Z is feasible on this graph, and the estimate should take about {seconds:.2g} s"
+        if seconds == float("inf"):
+            return "pcd", "log Z is not feasible on this graph"
+        return "pcd", f"with exact log Z it would take about {seconds:.0f} s (limit {AUTO_SECONDS:.0f})"
+    if algorithm not in ALGORITHMS:
+        names = ", ".join(map(repr, ("auto", *ALGORITHMS)))
+        raise InputError(f"algorithm = {algorithm!r}: choose one of {names}.")
+    if algorithm == "exact" and predicted_seconds(model) == float("inf"):
+        raise CostError(f"algorithm = 'exact' needs log Z, which is not feasible on {model!r}: use 'pcd' or 'auto'.")
+    if algorithm == "pseudo":
+        _ = stats.patterns  # refused with the right words where only counts are known
+    return algorithm, "asked for"
+
+
+def _threads(threads: int | None) -> int:
+    if threads is None:
+        return min(2, os.cpu_count() or 1)
+    return whole("threads", threads)
+
+
+def _penalised(task: Task) -> Task:
+    return Task(task.model, task.stats, Prior(task.model, "uniform"), task.seed, task.threads, task.progress)
+
+
+def _existence_first(task: Task, key: str, options: Mapping[str, Any]) -> tuple[Existence, Outcome | None]:
+    """The verdict, and the finished outcome where finding it was the cheapest proof that it exists."""
+    quick = existence(task.model, task.stats, thorough=False)
+    if quick.verdict != "not decided":
+        return quick if quick.complete else existence(task.model, task.stats), None
+    if key == "exact" and task.prior is None:
+        from mrfbayes.estimation.newton import is_interior
+
+        outcome: Outcome = _module(key).run(task, **options)
+        if outcome.converged and is_interior(task.model, task.stats, outcome.w):
+            return Existence("exists", (), "a finite maximum was found, with information in every direction"), outcome
+        if budget().is_out:
+            return quick, outcome
+    return existence(task.model, task.stats), None
+
+
+def _boundary_text(verdict: Existence) -> str:
+    shown = ", ".join(verdict.factors[:NAMED])
+    more = f" and {len(verdict.factors) - NAMED} more" if len(verdict.factors) > NAMED else ""
+    return f"no finite maximum likelihood estimate: {shown}{more} on the boundary ({verdict.reason})"

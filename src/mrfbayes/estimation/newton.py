@@ -1,0 +1,114 @@
+"""Exact maximum likelihood, or posterior mode, where log Z is feasible: quasi-Newton or Newton."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from mrfbayes.base.errors import InputError
+from mrfbayes.data.statistics import Statistics
+from mrfbayes.estimation.existence import flat_directions
+from mrfbayes.estimation.optimise import TYPICAL_ITERATIONS, Ascent, lbfgs, newton
+from mrfbayes.estimation.pseudolikelihood import prior_diagonal
+from mrfbayes.estimation.result import Outcome, Recorder, Task
+from mrfbayes.exact import quantities as exact
+from mrfbayes.exact.recursions import recursion
+from mrfbayes.model.field import Model
+from mrfbayes.priors import Prior
+
+CELL_SECONDS = 6e-9  # of one pass for expected counts, per table cell
+AUTO_SECONDS = 20.0  # what `auto` is ready to wait for
+EVALUATIONS = 40
+MAX_CERTIFICATE = 500  # parameters, for the proof by the information matrix
+
+
+def predicted_seconds(model: Model) -> float:
+    """About how long an exact estimate takes; infinite where its tables would not fit into memory."""
+    if not exact.is_feasible(model):
+        return float("inf")
+    known = recursion(model)
+    on_grid = model.grid_shape is not None and model.is_binary
+    cells = model.n_nodes * 2.0**known.width if on_grid else known.n_bytes("moments") / 8
+    return EVALUATIONS * CELL_SECONDS * cells
+
+
+class ExactObjective:
+    """Log-likelihood w.s - n A(w), plus the log prior where there is one."""
+
+    def __init__(self, model: Model, stats: Statistics, prior: Prior | None) -> None:
+        self.model, self.stats, self.prior = model, stats, prior
+
+    def value_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """Value and gradient (p,)."""
+        log_z, mean = exact.moments_w(self.model, w)
+        value = float(self.stats.counts @ w - self.stats.n * log_z)
+        gradient = self.stats.counts - self.stats.n * mean
+        if self.prior is not None:
+            value += self.prior.log_density_w(w)
+            gradient = gradient + self.prior.gradient_w(w)
+        return value, gradient
+
+    def curvature(self, w: np.ndarray) -> np.ndarray:
+        """n Cov[s] minus the prior's Hessian, (p, p)."""
+        matrix = self.stats.n * exact.covariance_w(self.model, w)
+        if self.prior is None:
+            return np.asarray(matrix)
+        hessian = self.prior.hessian_w(w)
+        if hessian.ndim == 2:
+            return np.asarray(matrix - hessian)
+        matrix[np.diag_indices_from(matrix)] -= hessian
+        return np.asarray(matrix)
+
+    def diagonal(self, w: np.ndarray) -> np.ndarray:
+        """Diagonal of `curvature` for coins that are tossed once, of its order otherwise."""
+        _, mean = exact.moments_w(self.model, w)
+        tosses = self.model.chart.tosses[self.model.chart.block_of]
+        share = np.clip(mean / tosses, 1e-9, 1 - 1e-9)
+        diagonal = self.stats.n * tosses * share * (1 - share)
+        if self.prior is not None:
+            diagonal = diagonal + np.abs(prior_diagonal(self.prior, w))
+        return np.asarray(np.maximum(diagonal, 1e-6 * self.stats.n))
+
+
+OPTIMISERS: dict[str, Callable[..., Ascent]] = {"lbfgs": lbfgs, "newton": newton}
+
+
+def run(task: Task, *, start: np.ndarray | None = None, optimiser: str = "lbfgs") -> Outcome:
+    """Climb the exact log-likelihood (or log posterior).
+
+    Parameters
+    ----------
+    start : (p,) theta to start from; default no interaction
+    optimiser : "lbfgs", or "newton", which needs the covariance of s at every step: p passes instead of one
+    """
+    if optimiser not in OPTIMISERS:
+        raise InputError(f"optimiser = {optimiser!r}: choose 'lbfgs' or 'newton'.")
+    model = task.model
+    objective = ExactObjective(model, task.stats, task.prior)
+    w = np.zeros(model.n_parameters) if start is None else model.chart.log_odds(model.theta(start, "start"))
+    recorder = Recorder(model.n_parameters, time.perf_counter)
+
+    def report(iteration: int, size: float, at: np.ndarray) -> None:
+        recorder.add(iteration, size, at)
+        task.report(iteration / TYPICAL_ITERATIONS, f"step {size:.2g} sd")
+
+    ascent = OPTIMISERS[optimiser](objective, w, report=report)
+    outcome = Outcome(ascent.w, ascent.converged, ascent.step, ascent.iterations, recorder)
+    outcome.details["optimiser"] = optimiser
+    if not ascent.converged:
+        outcome.warnings.append(f"the ascent stopped after {ascent.iterations} iterations without converging")
+    return outcome
+
+
+def is_interior(model: Model, stats: Statistics, w: np.ndarray) -> bool:
+    """Whether a converged w proves that a finite maximum exists: the information there vanishes along no direction.
+
+    Observations are whole numbers, so an existing maximum keeps a share of order 1/n off every face, and with it a
+    variance of that order; on the way to infinity the variance falls as fast as the gradient, far below.
+    """
+    if model.n_parameters > MAX_CERTIFICATE:
+        return False
+    values = np.linalg.eigvalsh(exact.covariance_w(model, w))
+    return bool(values[flat_directions(model) :].min(initial=np.inf) > 1e-4 / stats.n)

@@ -1,0 +1,256 @@
+"""What exact inference on a model would cost, before any of it is done.
+
+Bytes are counted from the arrays that the recursions use. Seconds are a sum of counts (steps, edges, table cells by the
+way they are read) times constants measured once (`benchmarks/bench_exact.py fit`), times how much slower or faster
+than there a small NumPy computation runs on this machine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from mrfbayes.exact.recursions import (
+    GraphRecursion,
+    GridRecursion,
+    Recursion,
+    TooLarge,
+    describe_bytes,
+    memory_limit,
+    recursion,
+)
+from mrfbayes.kernels.exact.graph_plan import (
+    ACCESS,
+    BY_TABLE,
+    CELLS,
+    CHILD,
+    CHILD_STOP,
+    N_HIGH,
+    N_KNOWN,
+    N_LOW,
+    STATES,
+    EliminationPlan,
+)
+from mrfbayes.model.field import Model
+
+DRAWS = 1_000  # that the cost of sampling is quoted for
+STEPS = 1_000  # that the cost of a method is quoted for
+SECOND_LEVEL, THIRD_LEVEL = 2**19, 2**24  # bytes past which tables leave the caches
+
+# Nanoseconds per unit of each count, fitted on one core of an AMD EPYC (Zen 3) by `benchmarks/bench_exact.py fit`.
+# Grid: calls, nodes, message cells, of those past the second-level cache, past the third.
+# Graph: calls, steps, edges, loops, edge products, cells in order, cells by table, all cells, past the second-level
+# cache, past the third; for samples also variables drawn and variables looked at.
+NANOSECONDS: dict[str, tuple[float, ...]] = {
+    "grid log_z": (0, 36.1, 0.0615, 0.0123, 0.123),
+    "grid moments": (2.67e4, 122, 1.37, 0.365, 0.6),
+    "grid first": (2.02e4, 209, 7.89, 1.41, 3.9),
+    "grid second": (2.46e4, 285, 7.77, 0.647, 3.9),
+    "grid sample": (2.59e4, 0, 0.823, 0, 0.7, 6.52),
+    "binary log_z": (200, 8.64, 24.3, 5.74, 0.126, 0, 0.539, 0.134, 0.0357, 0.451),
+    "graph log_z": (0, 442, 0, 22.7, 0, 0.0327, 0.0529, 0.773, 0, 0),
+    "graph moments": (3.01e4, 394, 69, 20.7, 1.73, 0, 1.74, 1.61, 0.556, 0),
+    "graph first": (2.43e4, 866, 0, 20.1, 4.87, 3.88, 1.51, 1.19, 1.32, 3.24),
+    "graph second": (3.3e4, 1010, 0, 83.9, 7.42, 5.47, 2.3, 3.43, 2.24, 15.1),
+    "graph sample": (93.2, 0, 0, 0, 22, 0, 1.03, 0, 0.993, 0.0305, 8.46, 0),
+}
+REFERENCE_PROBE = 2.52e-5  # seconds that `_probe` took there
+
+
+@dataclass(frozen=True)
+class Work:
+    """Seconds and bytes of one call, and whether the bytes are there."""
+
+    seconds: float
+    n_bytes: int
+    feasible: bool
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What exact inference on a model takes; print it for a table.
+
+    Attributes
+    ----------
+    recursion : "grid" or "elimination"
+    treewidth : width of the best elimination order found, an upper bound of the treewidth; for grids the shorter side
+    is_complete : False where the search for an order stopped at a table past hope; the width is then where it stopped
+    work : by name ("log_partition": one evaluation inside a chain; "expected_counts", "fisher_information",
+        "third_order", "sample": one call)
+    methods : seconds of 1,000 steps of each method, once prepared; infinite where it cannot run
+    limit : bytes that may be used
+    """
+
+    recursion: str
+    treewidth: int
+    is_complete: bool
+    work: Mapping[str, Work]
+    methods: Mapping[str, float]
+    limit: int
+
+    @property
+    def feasible(self) -> bool:
+        """Whether log Z is: the exact posterior can be sampled."""
+        return self.work["log_partition"].feasible
+
+    def __str__(self) -> str:
+        width = (
+            f"treewidth {self.treewidth}" if self.is_complete else f"width past {self.treewidth} in every order tried"
+        )
+        lines = [f"exact inference by {self.recursion}, {width}; at most {describe_bytes(self.limit)} may be used", ""]
+        lines.append(f"{'':22}{'seconds':>12}{'memory':>14}")
+        for name, work in self.work.items():
+            label = f"sample, {DRAWS:,} draws" if name == "sample" else name.replace("_", " ")
+            seconds = describe_seconds(work.seconds) if work.feasible else "refused"
+            lines.append(f"{label:22}{seconds:>12}{describe_bytes(work.n_bytes):>14}")
+        lines += ["", f"{f'{STEPS:,} steps of':22}{'seconds':>12}"]
+        for name, value in self.methods.items():
+            lines.append(f"{name:22}{describe_seconds(value) if np.isfinite(value) else 'refused':>12}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def cost(model: Model) -> Cost:
+    """Treewidth, bytes and seconds of exact inference, seconds of each method, and what is feasible.
+
+    Nothing is computed on the field itself; fields that are too wide are answered in under a second.
+    """
+    p = model.n_parameters
+    calls = {
+        "log_partition": ("log_z", 1),
+        "expected_counts": ("moments", 1),
+        "fisher_information": ("first", p),
+        "third_order": ("second", 2 * p),
+        "sample": ("sample", DRAWS),
+    }
+    limit = memory_limit()
+    try:
+        found = recursion(model)
+    except TooLarge as error:
+        kind = "grid" if model.is_binary and model.grid_shape is not None else "elimination"
+        work = {name: Work(float("inf"), error.n_bytes, False) for name in calls}
+        return Cost(kind, error.width, error.complete, work, _methods(model, error.width, work), limit)
+    kind = "grid" if isinstance(found, GridRecursion) else "elimination"
+    work = {}
+    for name, (key, count) in calls.items():
+        n_bytes = predicted_bytes(found, key, count, p)
+        work[name] = Work(predicted_seconds(found, key, count) * machine_factor(), n_bytes, n_bytes <= limit)
+    return Cost(kind, found.width, True, work, _methods(model, found.width, work), limit)
+
+
+def predicted_bytes(found: Recursion, key: str, count: int, n_parameters: int) -> int:
+    """Bytes of arrays that a call needs at its peak, the plan included."""
+    if key in ("first", "second"):
+        matrices = 2 if key == "first" else 3  # results, and what they are made from
+        return found.n_bytes("series", count) + 8 * matrices * n_parameters**2
+    return found.n_bytes(key, count if key == "sample" else 0)
+
+
+def predicted_seconds(found: Recursion, key: str, count: int) -> float:
+    """Seconds on the reference machine of ``count`` evaluations, directions or draws."""
+    if isinstance(found, GridRecursion) and key in ("first", "second") and found.series_by_elimination:
+        found = found.as_graph
+    if isinstance(found, GridRecursion):
+        counts = grid_counts(found, key, count)
+        kind = "grid"
+    else:
+        assert isinstance(found, GraphRecursion)
+        counts = graph_counts(found.plan, key, count)
+        kind = "binary" if key == "log_z" and found.is_binary else "graph"
+    return float(np.dot(NANOSECONDS[f"{kind} {key}"], counts)) * 1e-9
+
+
+def grid_counts(found: GridRecursion, key: str, count: int) -> np.ndarray:
+    """What a grid's seconds are a sum of."""
+    n_nodes = found.rows * found.columns
+    cells = float(n_nodes) * 2**found.width
+    if key == "log_z" and found.has_fields:
+        cells *= 2
+    size = 16 * 2**found.width * (1 if key == "log_z" else 3)
+    each = [1.0, n_nodes, cells, cells * (size > SECOND_LEVEL), cells * (size > THIRD_LEVEL)]
+    if key == "sample":
+        return np.array([*each, float(count) * n_nodes])
+    return np.array(each) * count
+
+
+def graph_counts(plan: EliminationPlan, key: str, count: int) -> np.ndarray:
+    """What an elimination's seconds are a sum of."""
+    steps = plan.steps.astype(float)
+    senders = plan.steps[:, CHILD_STOP] - plan.steps[:, CHILD]
+    receiver = np.repeat(np.arange(len(steps)), senders)
+    read = steps[receiver, STATES] * steps[receiver, N_LOW] * steps[receiver, N_KNOWN]
+    by_table = plan.children[:, ACCESS] == BY_TABLE
+    joint = steps[:, STATES] * steps[:, CELLS]
+    size = 8 * joint if key in ("log_z", "moments") else 24 * joint
+    each = [
+        1.0,
+        len(steps),
+        len(plan.pairs),
+        (steps[:, N_KNOWN] * (1 + senders)).sum() + steps[:, N_HIGH].sum(),
+        (steps[:, STATES] * (steps[:, N_LOW] + steps[:, N_HIGH])).sum(),
+        read[~by_table].sum(),
+        read[by_table].sum(),
+        joint.sum(),
+        joint[size > SECOND_LEVEL].sum(),
+        joint[size > THIRD_LEVEL].sum(),
+    ]
+    if key == "sample":
+        return np.array([*each, float(count) * len(steps), float(count) * len(plan.scope)])
+    return np.array(each) * count
+
+
+def _methods(model: Model, width: int, work: Mapping[str, Work]) -> dict[str, float]:
+    """Seconds of 1,000 steps of each method, roughly: what the prototypes took, by parameters, edges and patterns."""
+    p, d, m = model.n_parameters, model.n_nodes, model.n_edges
+    degree = np.minimum(np.bincount(model.edges.ravel(), minlength=d), 12)
+    patterns = float((model.states * float(np.median(model.states)) ** np.maximum(degree - 1.0, 0.0)).sum()) / 2
+    ratio = 270e-9 * m  # of 1,000 particles' weights
+    exact = work["log_partition"]
+    draws = work["sample"].seconds if work["sample"].feasible else float("inf")
+    each = {
+        "exact": exact.seconds + 20e-9 * p if exact.feasible else float("inf"),
+        "mle": 20e-9 * p,
+        "pseudo": 27e-9 * patterns,
+        "laplace": 13e-9 * p + 5e-11 * p * p,
+        "persistent": 5e-10 * 1024 * d + ratio,
+        "exchange": draws + ratio,
+        "importance": 2 * draws + ratio,
+        "auxiliary": 2 * draws + ratio,
+    }
+    return {name: STEPS * seconds * (1.0 if np.isinf(seconds) else machine_factor()) for name, seconds in each.items()}
+
+
+@cache
+def machine_factor() -> float:
+    """How much slower than the reference machine this one is, from a computation of a few milliseconds."""
+    return float(np.clip(_probe() / REFERENCE_PROBE, 0.1, 10.0))
+
+
+def _probe() -> float:
+    """Seconds of a short NumPy computation, the least of many: others' work on the machine should not count."""
+    a, b = np.linspace(0.0, 1.0, 2048), np.linspace(1.0, 2.0, 2048)
+    best = float("inf")
+    for _ in range(200):
+        start = time.perf_counter()
+        for _ in range(8):
+            np.multiply(a, b, out=a)
+            np.add(a, b, out=a)
+            np.divide(a, b, out=a)
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def describe_seconds(seconds: float) -> str:
+    """Seconds for people."""
+    if seconds >= 7200:
+        return f"{seconds / 3600:.3g} h"
+    if seconds >= 120:
+        return f"{seconds / 60:.3g} min"
+    if seconds >= 0.1:
+        return f"{seconds:.2g} s"
+    return f"{1e3 * seconds:.2g} ms" if seconds >= 1e-4 else f"{1e6 * seconds:.2g} us"

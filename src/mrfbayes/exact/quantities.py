@@ -1,0 +1,104 @@
+"""Exact inference: log Z, expected counts, information, third-order sums, independent samples.
+
+The public functions take theta; those that end in ``_w`` take the log-odds w, in which the log-likelihood is
+sum(w * s) - n * A(w). Derivatives of A are the cumulants of the sufficient statistics s of one observation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from mrfbayes.base.random_streams import kernel_state
+from mrfbayes.exact.recursions import is_feasible, recursion
+from mrfbayes.model.field import Model
+
+__all__ = [
+    "covariance_w",
+    "cumulants_along",
+    "expected_counts",
+    "fisher_information",
+    "is_feasible",
+    "log_partition",
+    "log_partition_w",
+    "moments_w",
+    "sample_exact",
+    "third_order_w",
+]
+
+
+def log_partition(model: Model, theta: Any) -> float:
+    """Exact log Z(theta), the log of the sum over all configurations of the product of their factors' weights.
+
+    Parameters
+    ----------
+    theta : (p,) weights, in the order of ``model.parameters``
+    """
+    w = model.chart.log_odds(model.theta(theta))
+    return log_partition_w(model, w) + float(model.chart.log_last_weight(w) @ model.chart.tosses)
+
+
+def expected_counts(model: Model, theta: Any) -> np.ndarray:
+    """Exact E[s] (p,) of one observation: probabilities of the first K-1 outcomes, expected scores."""
+    return moments_w(model, model.chart.log_odds(model.theta(theta)))[1]
+
+
+def fisher_information(model: Model, theta: Any) -> np.ndarray:
+    """Exact Cov[s] (p, p) of one observation: the Fisher information in log-odds."""
+    return covariance_w(model, model.chart.log_odds(model.theta(theta)))
+
+
+def log_partition_w(model: Model, log_odds: np.ndarray) -> float:
+    """A(w) = log of the sum over x of exp(sum w * s(x))."""
+    lowering = model.lowering
+    return recursion(model).log_z(*lowering.potentials(log_odds)) + float(lowering.constant @ log_odds)
+
+
+def moments_w(model: Model, log_odds: np.ndarray) -> tuple[float, np.ndarray]:
+    """A(w) and E[s] (p,)."""
+    lowering = model.lowering
+    log_z, nodes, edges = recursion(model).moments(*lowering.potentials(log_odds))
+    return log_z + float(lowering.constant @ log_odds), lowering.statistics(nodes, edges)
+
+
+def cumulants_along(
+    model: Model, log_odds: np.ndarray, directions: Iterable[np.ndarray], order: int = 2
+) -> Iterator[np.ndarray]:
+    """For each v (p,) of ``directions`` an (order, p) array: Cov[s] v, then the third cumulant of (s, v.s, v.s)."""
+    lowering = model.lowering
+    row, column, value = lowering.forward
+    n_nodes = lowering.n_node_rows
+    lowered = (np.bincount(row, weights=value * v[column], minlength=lowering.n_rows) for v in directions)
+    for series in recursion(model).series(*lowering.potentials(log_odds), lowered, order):
+        yield np.stack([lowering.statistics_direction(part[:n_nodes], part[n_nodes:]) for part in series])
+
+
+def covariance_w(model: Model, log_odds: np.ndarray) -> np.ndarray:
+    """Cov[s] (p, p)."""
+    p = model.n_parameters
+    matrix = np.empty((p, p))
+    units = (np.bincount([j], minlength=p).astype(float) for j in range(p))
+    for j, column in enumerate(cumulants_along(model, log_odds, units, order=1)):
+        matrix[j] = column[0]
+    return np.asarray((matrix + matrix.T) / 2)
+
+
+def third_order_w(model: Model, log_odds: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """E[P_j^3] and E[Q P_j], both (p,), where P = S(s - mu) and Q = (s - mu)' S (s - mu).
+
+    Parameters
+    ----------
+    spread : (p, p) S, symmetric and positive definite
+    """
+    cubes = [float(series[1] @ v) for v, series in zip(spread, cumulants_along(model, log_odds, spread), strict=True)]
+    # Q = sum over the columns f of a factor of S of (f'(s - mu))^2
+    factor = np.linalg.cholesky(spread)
+    contracted = sum((series[1] for series in cumulants_along(model, log_odds, factor.T)), np.zeros(len(spread)))
+    return np.array(cubes), np.asarray(spread @ contracted)
+
+
+def sample_exact(model: Model, log_odds: np.ndarray, n: int, seed: np.random.SeedSequence) -> np.ndarray:
+    """(n, d) independent draws of the field."""
+    return recursion(model).sample(*model.lowering.potentials(log_odds), n, kernel_state(seed, "exact"))

@@ -1,0 +1,1 @@
+"""What all kernels stand on: compilation, contracts, random numbers, elementary functions."""

@@ -1,0 +1,135 @@
+"""The one decorator behind every compiled function, and where compiled code is kept.
+
+Numba's own cache does not notice that a kernel imported from another file has changed. So compiled code is kept under a
+hash of the file that it comes from and of everything of ours that this file imports, directly or not. A file that
+dispatches on views (`kernels.base.contracts`) may end up running any method, so its hash covers all files that may
+hold kernels.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core import config
+
+from mrfbayes.kernels.base.compiled import SharedCache
+
+numba_config: Any = config  # its settings are made at run time, which type checkers cannot see
+PACKAGE = Path(__file__).resolve().parents[2]
+KERNEL_FOLDERS = ("kernels", "methods")  # the only places where ``@kernel`` may stand (tested)
+_IMPORT = re.compile(r"^(?:from|import) mrfbayes\.([\w.]+)", re.MULTILINE)
+_DISPATCH = "kernels/base/contracts.py"
+
+
+class SourceHashes:
+    """Hashes of the package's files together with what they import."""
+
+    def __init__(self, package: Path) -> None:
+        self._package = package
+        self._texts: dict[str, str] = {}
+        self._hashes: dict[str, str] = {}
+
+    def _text(self, name: str) -> str:
+        if name not in self._texts:
+            self._texts[name] = (self._package / name).read_text(encoding="utf-8")
+        return self._texts[name]
+
+    def _file_of(self, module: str) -> str | None:
+        path = module.replace(".", "/")
+        for name in (f"{path}.py", f"{path}/__init__.py"):
+            if (self._package / name).is_file():
+                return name
+        return None
+
+    def reached_from(self, name: str) -> set[str]:
+        """The file ``name`` (relative to the package) and all files that its top-level imports lead to."""
+        found, open_ = {name}, [name]
+        while open_:
+            for file in self._next(open_.pop()):
+                if file not in found:
+                    found.add(file)
+                    open_.append(file)
+        return found
+
+    def _next(self, name: str) -> set[str]:
+        """The files that ``name`` imports; for the dispatcher, all that it may dispatch to."""
+        if name == _DISPATCH:
+            paths = [path for folder in KERNEL_FOLDERS for path in (self._package / folder).rglob("*.py")]
+            return {path.relative_to(self._package).as_posix() for path in paths}
+        files = (self._file_of(module) for module in _IMPORT.findall(self._text(name)))
+        return {file for file in files if file is not None}
+
+    def of(self, name: str) -> str:
+        """Hash of the file ``name`` and of all that it reaches."""
+        if name not in self._hashes:
+            digest = hashlib.sha256()
+            for file in sorted(self.reached_from(name)):
+                digest.update(file.encode() + b"\0" + self._text(file).encode())
+            self._hashes[name] = digest.hexdigest()[:16]
+        return self._hashes[name]
+
+
+def cache_root() -> Path:
+    """User-writable directory of compiled code: ``$MRFBAYES_CACHE_DIR``, else the XDG cache."""
+    root = os.environ.get("MRFBAYES_CACHE_DIR")
+    if not root:
+        home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+        root = os.path.join(home, "mrfbayes")
+    return Path(root)
+
+
+_HASHES = SourceHashes(PACKAGE)
+
+
+def _cache_directory(function: Callable[..., Any]) -> str | None:
+    """Where the code of ``function`` is kept; None for functions that are not of this package."""
+    path = Path(function.__code__.co_filename)
+    if not path.is_relative_to(PACKAGE):
+        return None
+    return str(cache_root() / _HASHES.of(path.relative_to(PACKAGE).as_posix()))
+
+
+def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` without the JIT. Whole numbers wrap around without a word, as in compiled code."""
+
+    @functools.wraps(function)
+    def run(*arguments: Any) -> Any:
+        with np.errstate(over="ignore"):
+            return function(*arguments)
+
+    return run
+
+
+def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Compile ``function`` with Numba: no GIL, IEEE division, cached on disk.
+
+    ``options`` go to `numba.njit`; the only ones in use are ``fastmath={...}`` (a set of named flags,
+    never ``True``: that would make ``isnan`` false) and ``inline``.
+    """
+    if function is None:
+        return lambda inner: kernel(inner, **options)
+    if numba_config.DISABLE_JIT:
+        return _interpreted(function)
+    # Said out loud, or a kernel first compiled from inside a relaxed one would inherit its flags, and be cached so.
+    options.setdefault("fastmath", False)
+    dispatcher = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    directory = _cache_directory(function)
+    if directory:
+        # The locator reads the setting once, here; users' own functions keep their own cache.
+        previous = numba_config.CACHE_DIR
+        numba_config.CACHE_DIR = directory
+        try:
+            dispatcher._cache = SharedCache(function)  # what ``enable_caching`` does, with a cache of our own
+        except (OSError, RuntimeError):
+            pass  # no writable place at all: compile anew in each process rather than fail
+        finally:
+            numba_config.CACHE_DIR = previous
+    return dispatcher

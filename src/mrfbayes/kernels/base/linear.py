@@ -1,0 +1,36 @@
+"""The sparse linear map between log-odds and lowered potentials, and other loops over vectors that kernels share."""
+
+from __future__ import annotations
+
+from mrfbayes.kernels.base.jit import kernel
+
+
+@kernel
+def apply_map(forward, log_odds, out):
+    """``out`` = M w for the triplets ``forward`` (a `mrfbayes.model.lowering.LinearMap`)."""
+    out[:] = 0.0
+    for k in range(forward.row.size):
+        out[forward.row[k]] += forward.value[k] * log_odds[forward.column[k]]
+
+
+@kernel
+def apply_transpose(forward, statistics, out):
+    """``out`` += M^T T."""
+    for k in range(forward.row.size):
+        out[forward.column[k]] += forward.value[k] * statistics[forward.row[k]]
+
+
+@kernel
+def copy_into(target, values):
+    """``target[:] = values`` for one axis and equal sizes: a loop, for the assignment takes seconds to compile."""
+    for k in range(values.size):
+        target[k] = values[k]
+
+
+@kernel
+def largest_size(values):
+    """The largest |value|, zero where there are none."""
+    top = 0.0
+    for value in values:
+        top = max(top, abs(value))
+    return top

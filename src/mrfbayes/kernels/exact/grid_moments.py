@@ -1,0 +1,283 @@
+r"""Expected statistics of a binary grid by a forward and a backward pass of the transfer recursion.
+
+Forward messages :math:`F_t` are those of `mrfbayes.kernels.exact.grid`; backward ones obey
+
+.. math:: B_{t-1}(h, o) = \sum_x u_t(o, x)\, l_t(h_\mathrm{top}, x)\, \phi_t(x)\, B_t(x, h)
+
+and the eight sums of :math:`F_{t-1} B_t` by (newest old node, oldest node, new node) give the node's mean, the
+agreement of both its edges, and their common normaliser, so no scale has to be carried back.
+
+Here every factor is normalised to a coin (its weights sum to one), so that messages never grow. Forward messages are
+kept for one block of lines at a time; blocks further back are recomputed from the message at their start.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mrfbayes.kernels.base.jit import kernel
+
+_U1, _U2 = np.uint64(1), np.uint64(2)
+_LN2 = math.log(2.0)
+TINY = 1e-75  # a message is rescaled before its largest entry can have lost this factor
+HEADROOM = 480  # messages are scaled to 2^480: the product of two still fits, and has the most room below
+COIN = 6  # numbers a node: agree and disagree across, agree and disagree along, zero and one
+
+
+@kernel
+def coin_weights(layout, field, coupling, coin):
+    """Fill ``coin`` (6 d) with each node's weights in sweep order; return the log of what they were divided by."""
+    total, lost = 0.0, 0.0  # compensated: equal terms would round the same way thousands of times
+    for t in range(layout.width * layout.length):
+        k = COIN * t
+        w = field[layout.node[t]]
+        term = _log_coin(-w, coin, k + 4) + w
+        for edge in (layout.across[t], layout.along[t]):
+            if edge < 0:
+                coin[k] = 1.0
+                coin[k + 1] = 1.0
+            else:
+                term += _log_coin(coupling[edge], coin, k)
+            k += 2
+        term -= lost
+        larger = total + term
+        lost = (larger - total) - term
+        total = larger
+    return total
+
+
+@kernel
+def _log_coin(w, coin, k):
+    """Set coin[k], coin[k + 1] to e^w : 1 normalised; return the log of the normaliser."""
+    small = math.exp(-abs(w))
+    top = 1.0 / (1.0 + small)
+    if w >= 0.0:
+        coin[k], coin[k + 1] = top, small * top
+    else:
+        coin[k], coin[k + 1] = small * top, top
+    return max(w, 0.0) + math.log1p(small)
+
+
+@kernel
+def rescale_exponent(s, src, n):
+    """The exponent e for which 2^-e times the largest of n entries is about 2^headroom."""
+    largest = 0.0
+    for i in range(n):
+        largest = max(largest, s[src + np.uint64(i)])
+    return math.frexp(largest)[1] - HEADROOM
+
+
+@kernel(fastmath={"contract"})
+def _forward_node(s, src, dst, width, t, coin, scale):
+    """Message after node t from the one before it."""
+    k = COIN * t
+    u, v, agree, differ = coin[k], coin[k + 1], coin[k + 2], coin[k + 3]
+    f0, f1 = coin[k + 4] * scale, coin[k + 5] * scale
+    g0, g1 = agree * f0, differ * f1  # weight of the new node being zero or one, apart from the edge across
+    n = 2 ** min(t, width)
+    for side in range(2):  # the node before it
+        if t < width:
+            top = np.uint64(n)
+            for i in range(side * (n // 2), n // 2 if side == 0 else n):
+                j = np.uint64(i)
+                s[dst + top + j] = s[src + j] * g1
+                s[dst + j] = s[src + j] * g0
+        else:
+            half = np.uint64(n // 2)
+            for i in range(side * (n // 4), n // 4 if side == 0 else n // 2):
+                j = np.uint64(i)
+                old0 = s[src + _U2 * j]
+                old1 = s[src + _U2 * j + _U1]
+                s[dst + j] = (u * g0) * old0 + (v * g0) * old1
+                s[dst + half + j] = (v * g1) * old0 + (u * g1) * old1
+        g0, g1 = differ * f0, agree * f1
+
+
+@kernel
+def forward_gain(coin, t):
+    """Weight of the better state of node t for the worst state of its neighbours."""
+    k = COIN * t
+    u, v, agree, differ, f0, f1 = coin[k], coin[k + 1], coin[k + 2], coin[k + 3], coin[k + 4], coin[k + 5]
+    both = min(max(f0 * u * agree, f1 * v * differ), max(f0 * v * differ, f1 * u * agree))
+    one = min(max(f0 * u * differ, f1 * v * agree), max(f0 * v * agree, f1 * u * differ))
+    return min(both, one)
+
+
+@kernel
+def forward_block(layout, coin, s, base, block):
+    """Messages of one block of lines: slot 0 at ``base`` holds the message before it; slot i + 1, the one after node i.
+
+    Returns the exponent that has been taken out.
+    """
+    width = layout.width
+    size = 2**width
+    first = block * layout.lines_per_block * width
+    last = min((block + 1) * layout.lines_per_block, layout.length) * width
+    lift = 0
+    floor = 0.0  # of the largest entry, relative to the last rescaling: unknown at the start
+    for t in range(first, last):
+        src = np.uint64(base + (t - first) * size)
+        dst = np.uint64(base + (t - first + 1) * size)
+        gain = forward_gain(coin, t)
+        scale = 1.0
+        if floor * gain < TINY:
+            exponent = rescale_exponent(s, src, 2 ** min(t, width))
+            lift += exponent
+            scale = math.ldexp(1.0, -exponent)
+            floor = 1.0
+        floor *= gain
+        _forward_node(s, src, dst, width, t, coin, scale)
+    return lift
+
+
+@kernel
+def forward_pass(layout, coin, s, starts, slots):
+    """All blocks forward. Leaves the messages at the blocks' starts at ``starts``, the last block's at ``slots``.
+
+    Returns log Z of the normalised coins.
+    """
+    size = 2**layout.width
+    nodes_per_block = layout.lines_per_block * layout.width
+    n_blocks = -(-layout.length // layout.lines_per_block)
+    s[slots] = math.ldexp(1.0, HEADROOM - 1)
+    lift = 0
+    for block in range(n_blocks):
+        if block:
+            end = slots + nodes_per_block * size
+            for i in range(size):
+                s[slots + i] = s[end + i]
+        for i in range(size):
+            s[starts + block * size + i] = s[slots + i]
+        lift += forward_block(layout, coin, s, slots, block)
+    nodes_of_last = layout.width * layout.length - (n_blocks - 1) * nodes_per_block
+    total = 0.0
+    for i in range(size):
+        total += s[slots + nodes_of_last * size + i]
+    return lift * _LN2 + math.log(math.ldexp(total, 1 - HEADROOM))
+
+
+@kernel(fastmath={"contract", "reassoc"})
+def _backward_span(forward, zero, one, before, u, v, g0, g1):
+    # Slices, not offsets: only so does LLVM see that the two stores of a step do not overlap, and use vectors.
+    s00, s01, s10, s11 = 0.0, 0.0, 0.0, 0.0
+    for j in range(zero.size):
+        f0 = forward[2 * j]
+        f1 = forward[2 * j + 1]
+        x0 = zero[j] * g0
+        x1 = one[j] * g1
+        s00 += f0 * x0
+        s01 += f0 * x1
+        s10 += f1 * x0
+        s11 += f1 * x1
+        before[2 * j] = u * x0 + v * x1
+        before[2 * j + 1] = v * x0 + u * x1
+    return s00, s01, s10, s11
+
+
+@kernel(fastmath={"contract", "reassoc"})
+def _backward_first_line(s, f, b, b2, start, stop, top, g0, g1):
+    s0, s1 = 0.0, 0.0
+    for j in range(start, stop):
+        x0 = s[b + j] * g0
+        x1 = s[b + top + j] * g1
+        s0 += s[f + j] * x0
+        s1 += s[f + j] * x1
+        s[b2 + j] = x0 + x1
+    return s0, s1
+
+
+@kernel
+def _backward_node(s, f, b, b2, width, t, coin, scale):
+    """Backward message before node t from the one after it; (one, along, across, total): unnormalised expectations."""
+    k = COIN * t
+    u, v, agree, differ = coin[k], coin[k + 1], coin[k + 2], coin[k + 3]
+    f0, f1 = coin[k + 4] * scale, coin[k + 5] * scale
+    if t < width:
+        n = 2**t
+        p00, p01 = _backward_first_line(s, f, b, b2, 0, n // 2, n, agree * f0, differ * f1)
+        p10, p11 = _backward_first_line(s, f, b, b2, n // 2, n, n, differ * f0, agree * f1)
+        return p01 + p11, p00 + p11, 0.0, p00 + p01 + p10 + p11
+    n = 2**width
+    middle, half = n // 4, n // 2
+    forward, after, before = s[f : f + n], s[b : b + n], s[b2 : b2 + n]
+    l00, l01, l10, l11 = _backward_span(
+        forward, after[:middle], after[half : half + middle], before, u, v, agree * f0, differ * f1
+    )
+    r00, r01, r10, r11 = _backward_span(
+        forward[2 * middle :],
+        after[middle:half],
+        after[half + middle :],
+        before[2 * middle :],
+        u,
+        v,
+        differ * f0,
+        agree * f1,
+    )
+    across = u * (l00 + l11 + r00 + r11)
+    along = u * (l00 + r11) + v * (l10 + r01)
+    one = u * (l11 + r11) + v * (l01 + r01)
+    return one, along, across, across + v * (l01 + l10 + r01 + r10)
+
+
+@kernel
+def backward_gain(coin, t):
+    k = COIN * t
+    return max(coin[k], coin[k + 1]) * min(coin[k + 2], coin[k + 3]) * min(coin[k + 4], coin[k + 5])
+
+
+@kernel
+def transfer_moments(layout, field, coupling, scratch, node_mean, agree_mean):
+    """A(field, coupling) and the expected statistics.
+
+    Parameters
+    ----------
+    layout : GridLayout
+    field : (d,) float array
+    coupling : (m,) float array
+    scratch : (`transfer_scratch(layout, "moments")`,) float array
+        Overwritten.
+    node_mean : (d,) float array
+        Filled with E[x_i].
+    agree_mean : (m,) float array
+        Filled with the probability that the ends of edge e agree.
+    """
+    width = layout.width
+    size = 2**width
+    nodes_per_block = layout.lines_per_block * width
+    n_blocks = -(-layout.length // layout.lines_per_block)
+    d = width * layout.length
+    coin = scratch[: COIN * d]
+    starts = COIN * d
+    slots = starts + n_blocks * size
+    back = slots + (nodes_per_block + 1) * size
+    log_z = coin_weights(layout, field, coupling, coin)
+    log_z += forward_pass(layout, coin, scratch, starts, slots)
+
+    b, b2 = back, back + size
+    floor = 1.0
+    for i in range(size):
+        scratch[back + i] = math.ldexp(1.0, HEADROOM)
+    for block in range(n_blocks - 1, -1, -1):
+        if block < n_blocks - 1:
+            for i in range(size):
+                scratch[slots + i] = scratch[starts + block * size + i]
+            forward_block(layout, coin, scratch, slots, block)
+        first = block * nodes_per_block
+        for t in range(min(first + nodes_per_block, d) - 1, first - 1, -1):
+            f = slots + (t - first) * size
+            gain = backward_gain(coin, t)
+            scale = 1.0
+            if floor * gain < TINY:
+                scale = math.ldexp(1.0, -rescale_exponent(scratch, np.uint64(b), 2 ** min(t + 1, width)))
+                floor = 1.0
+            floor *= gain
+            one, along, across, total = _backward_node(scratch, f, b, b2, width, t, coin, scale)
+            node_mean[layout.node[t]] = one / total
+            if layout.along[t] >= 0:
+                agree_mean[layout.along[t]] = along / total
+            if layout.across[t] >= 0:
+                agree_mean[layout.across[t]] = across / total
+            b, b2 = b2, b
+    return log_z

@@ -1,0 +1,206 @@
+"""Where particles come from inside a chain: exact draws, or Gibbs sweeps from a random start.
+
+Binary fields have bits, (d, n_words) uint64; others columns, (d, n) uint8. `draw_particles` makes independent ones,
+`sweep_particles` moves those that are there. There is one type of source for each kind of field, and whether it draws
+exactly is a flag: every further type would be another compilation of the whole chain.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba.extending import overload
+
+from mrfbayes.kernels.base.contracts import _body, _kernel_of, implements
+from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.linear import copy_into
+from mrfbayes.kernels.base.random import below, next_word
+from mrfbayes.kernels.exact.graph import elimination_forward
+from mrfbayes.kernels.exact.graph_binary import binary_tables
+from mrfbayes.kernels.exact.graph_plan import EliminationPlan
+from mrfbayes.kernels.exact.graph_sample import elimination_sample
+from mrfbayes.kernels.exact.grid import GridLayout
+from mrfbayes.kernels.exact.grid_sample import transfer_sample_words
+from mrfbayes.kernels.particles.bitgibbs import BitView, bit_sweep
+from mrfbayes.kernels.particles.gibbs import SpinView, spin_sweep
+from mrfbayes.kernels.particles.gibbs_tables import TableView, table_sweep
+
+_U1 = np.uint64(1)
+
+
+def draw_particles(source, node_part, edge_part, particles, random_state):
+    """Fill ``particles`` with independent draws from the field with these potentials."""
+    return _kernel_of("draw_particles", source)(source, node_part, edge_part, particles, random_state)
+
+
+def sweep_particles(source, node_part, edge_part, particles, n_sweeps, random_state):
+    """Move ``particles`` by ``n_sweeps`` Gibbs sweeps under these potentials."""
+    return _kernel_of("sweep_particles", source)(source, node_part, edge_part, particles, n_sweeps, random_state)
+
+
+@overload(draw_particles)
+def _choose_draw_particles(source, node_part, edge_part, particles, random_state):
+    return _body("draw_particles", source)
+
+
+@overload(sweep_particles)
+def _choose_sweep_particles(source, node_part, edge_part, particles, n_sweeps, random_state):
+    return _body("sweep_particles", source)
+
+
+class GridSource(NamedTuple):
+    """A binary grid."""
+
+    layout: GridLayout
+    scratch: np.ndarray
+    bits: BitView
+    is_exact: bool
+    n_sweeps: int  # from a random start, where draws are not exact
+
+
+class GraphSource(NamedTuple):
+    """A binary field of small degree."""
+
+    plan: EliminationPlan
+    tables: np.ndarray  # the potentials as tables; scratch
+    joint: np.ndarray
+    scratch: np.ndarray
+    rows: np.ndarray  # (64 n_words, d) uint8
+    bits: BitView
+    is_exact: bool
+    n_sweeps: int
+
+
+class HubSource(NamedTuple):
+    """A binary field of any degree."""
+
+    plan: EliminationPlan
+    tables: np.ndarray
+    joint: np.ndarray
+    scratch: np.ndarray
+    rows: np.ndarray
+    spins: SpinView
+    columns: np.ndarray  # (d, 64 n_words) uint8
+    is_exact: bool
+    n_sweeps: int
+
+
+class TableSource(NamedTuple):
+    """A categorical field."""
+
+    plan: EliminationPlan
+    joint: np.ndarray
+    scratch: np.ndarray
+    rows: np.ndarray  # (n, d) uint8
+    field: TableView
+    is_exact: bool
+    n_sweeps: int
+
+
+@kernel
+def _random_words(words, random_state):
+    for i in range(words.shape[0]):
+        for w in range(words.shape[1]):
+            words[i, w] = next_word(random_state)
+
+
+@kernel
+def _pack(bits, words):
+    """Words (d, n_words) of the 0/1 rows ``bits`` (64 n_words, d)."""
+    for i in range(words.shape[0]):
+        for w in range(words.shape[1]):
+            word = np.uint64(0)
+            for k in range(64):
+                word |= np.uint64(bits[64 * w + k, i]) << np.uint64(k)
+            words[i, w] = word
+
+
+@kernel
+def _draw_rows(source, node_part, edge_part, random_state):
+    """Exact draws of a binary field as rows."""
+    binary_tables(node_part, edge_part, source.tables)
+    n_cells = 2 * node_part.size
+    elimination_forward(source.plan, source.tables[:n_cells], source.tables[n_cells:], source.joint, source.scratch)
+    elimination_sample(source.plan, source.joint, random_state, source.rows)
+
+
+@implements(sweep_particles, GridSource)
+@kernel
+def sweep_grid(source, node_part, edge_part, particles, n_sweeps, random_state):
+    copy_into(source.bits.field, node_part)
+    copy_into(source.bits.coupling, edge_part)
+    bit_sweep(source.bits, particles, n_sweeps, random_state)
+
+
+@implements(draw_particles, GridSource)
+@kernel
+def draw_grid(source, node_part, edge_part, particles, random_state):
+    if source.is_exact:
+        transfer_sample_words(source.layout, node_part, edge_part, source.scratch, random_state, particles)
+    else:
+        _random_words(particles, random_state)
+        sweep_particles(source, node_part, edge_part, particles, source.n_sweeps, random_state)
+
+
+@implements(sweep_particles, GraphSource)
+@kernel
+def sweep_graph(source, node_part, edge_part, particles, n_sweeps, random_state):
+    copy_into(source.bits.field, node_part)
+    copy_into(source.bits.coupling, edge_part)
+    bit_sweep(source.bits, particles, n_sweeps, random_state)
+
+
+@implements(draw_particles, HubSource)
+@implements(draw_particles, GraphSource)
+@kernel
+def draw_graph(source, node_part, edge_part, particles, random_state):
+    if source.is_exact:
+        _draw_rows(source, node_part, edge_part, random_state)
+        _pack(source.rows, particles)
+    else:
+        _random_words(particles, random_state)
+        sweep_particles(source, node_part, edge_part, particles, source.n_sweeps, random_state)
+
+
+@implements(sweep_particles, HubSource)
+@kernel
+def sweep_hub(source, node_part, edge_part, particles, n_sweeps, random_state):
+    copy_into(source.spins.field, node_part)
+    copy_into(source.spins.coupling, edge_part)
+    columns = source.columns
+    for i in range(particles.shape[0]):
+        for t in range(columns.shape[1]):
+            columns[i, t] = np.uint8((particles[i, t >> 6] >> np.uint64(t & 63)) & _U1)
+    spin_sweep(source.spins, columns, n_sweeps, random_state)
+    for i in range(particles.shape[0]):
+        for w in range(particles.shape[1]):
+            word = np.uint64(0)
+            for k in range(64):
+                word |= np.uint64(columns[i, 64 * w + k]) << np.uint64(k)
+            particles[i, w] = word
+
+
+@implements(sweep_particles, TableSource)
+@kernel
+def sweep_tables(source, node_part, edge_part, particles, n_sweeps, random_state):
+    copy_into(source.field.node_table, node_part)
+    copy_into(source.field.edge_table, edge_part)
+    table_sweep(source.field, particles, n_sweeps, random_state)
+
+
+@implements(draw_particles, TableSource)
+@kernel
+def draw_tables(source, node_part, edge_part, particles, random_state):
+    if source.is_exact:
+        elimination_forward(source.plan, node_part, edge_part, source.joint, source.scratch)
+        elimination_sample(source.plan, source.joint, random_state, source.rows)
+        for t in range(particles.shape[1]):
+            for i in range(particles.shape[0]):
+                particles[i, t] = source.rows[t, i]
+    else:
+        offset = source.field.node_offset
+        for i in range(particles.shape[0]):
+            for t in range(particles.shape[1]):
+                particles[i, t] = below(random_state, offset[i + 1] - offset[i])
+        sweep_particles(source, node_part, edge_part, particles, source.n_sweeps, random_state)

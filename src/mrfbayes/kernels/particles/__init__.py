@@ -1,0 +1,1 @@
+"""Kernels of Gibbs sampling, cluster moves and coupling from the past."""

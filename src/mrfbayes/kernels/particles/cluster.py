@@ -1,0 +1,145 @@
+r"""Swendsen-Wang moves for agreement couplings, any number of states, with or without fields.
+
+An edge with weight :math:`e^{c[x_u = x_v]}` carries a bond with probability :math:`1 - e^{-|c|}` where it is
+satisfied: where its ends agree (c > 0) or differ (c < 0). Given the bonds, all states of a cluster are shifted together
+by the same amount s modulo r, which keeps every bond satisfied, with probability proportional to
+:math:`\exp\sum_{i \in C} t_i((x_i + s) \bmod r)`: fields enter as the weights of whole clusters.
+
+With positive couplings and no fields this is the algorithm of Swendsen & Wang (1987).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from mrfbayes.kernels.base.borrowed import borrow
+from mrfbayes.kernels.base.fastmath import exp
+from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.random import below, uniform
+from mrfbayes.kernels.particles.bitgibbs import split_state
+
+BLOCK = 64  # particles that share a random stream
+_FROM_THE_FIRST = np.int64(0)  # a literal 0 would be a type of its own, and compile everything a second time
+
+
+class ClusterView(NamedTuple):
+    """A field of agreement couplings. Write to `coupling` and `node_table` between sweeps to change it."""
+
+    pairs: np.ndarray  # (m, 2) int64; the ends of an edge have the same number of states
+    coupling: np.ndarray  # (m,) log weight of agreement
+    node_offset: np.ndarray  # (d + 1,) int64: where a node's table starts
+    node_table: np.ndarray  # flat log weights
+    has_fields: bool  # False: all of node_table is zero
+
+
+@kernel
+def bond_probability(coupling):
+    """Probability of a bond on a satisfied edge."""
+    return -math.expm1(-abs(coupling))
+
+
+@kernel
+def _find(parent, node):
+    """Root of the node's cluster; the path to it is halved on the way."""
+    while parent[node] != node:
+        parent[node] = parent[parent[node]]
+        node = parent[node]
+    return node
+
+
+@kernel
+def choose_shift(log_weights, first, n_states, u):
+    """Index s with probability proportional to exp(log_weights[first + s]), by the uniform number ``u``.
+
+    Overwrites the log weights by weights.
+    """
+    top = log_weights[first]
+    for s in range(1, n_states):
+        top = max(top, log_weights[first + s])
+    total = 0.0
+    for s in range(n_states):
+        weight = exp(log_weights[first + s] - top)
+        log_weights[first + s] = weight
+        total += weight
+    u *= total
+    cumulative = 0.0
+    for s in range(n_states - 1):
+        cumulative += log_weights[first + s]
+        if u < cumulative:
+            return s
+    return n_states - 1
+
+
+@kernel
+def _move_particle(view, probability, value, parent, shift, log_weights, n_sweeps, state):
+    """Moves of one particle, ``value`` (d,); the three after it are work space."""
+    view, probability, value, state = borrow((view, probability, value, state))
+    parent, shift, log_weights = borrow((parent, shift, log_weights))
+    n_nodes = value.size
+    for _ in range(n_sweeps):
+        for node in range(n_nodes):
+            parent[node] = node
+        for e in range(probability.size):
+            u, v = view.pairs[e, 0], view.pairs[e, 1]
+            satisfied = (value[u] == value[v]) == (view.coupling[e] > 0.0)
+            if satisfied and uniform(state) < probability[e]:
+                root_u, root_v = _find(parent, u), _find(parent, v)
+                if root_u < root_v:  # towards the smaller index, so that roots come first below
+                    parent[root_v] = root_u
+                else:
+                    parent[root_u] = root_v
+        if view.has_fields:
+            log_weights[:] = 0.0
+            for node in range(n_nodes):
+                start = view.node_offset[node]
+                n_states = view.node_offset[node + 1] - start
+                root_start = view.node_offset[_find(parent, node)]
+                shifted = value[node]
+                for s in range(n_states):
+                    log_weights[root_start + s] += view.node_table[start + shifted]
+                    shifted += 1
+                    if shifted == n_states:
+                        shifted = 0
+        for node in range(n_nodes):
+            start = view.node_offset[node]
+            n_states = view.node_offset[node + 1] - start
+            root = _find(parent, node)
+            if root == node:
+                if view.has_fields:
+                    shift[node] = choose_shift(log_weights, start, n_states, uniform(state))
+                else:
+                    shift[node] = below(state, n_states)
+            shifted = value[node] + shift[root]
+            value[node] = shifted - n_states if shifted >= n_states else shifted
+
+
+@kernel
+def cluster_blocks(view, x, n_sweeps, states, first, last):
+    """Moves of the particles in blocks first .. last of ``x`` (d, n) uint8, each block with its own stream."""
+    n_nodes, n = x.shape
+    n_edges = view.coupling.size
+    probability = np.empty(n_edges)
+    for e in range(n_edges):
+        probability[e] = bond_probability(view.coupling[e])
+    parent = np.empty(n_nodes, np.int64)
+    shift = np.empty(n_nodes, np.int64)
+    value = np.empty(n_nodes, np.int64)
+    log_weights = np.empty(view.node_table.size)
+    for block in range(first, last):
+        for particle in range(BLOCK * block, min(BLOCK * (block + 1), n)):
+            for node in range(n_nodes):
+                value[node] = x[node, particle]
+            _move_particle(view, probability, value, parent, shift, log_weights, n_sweeps, states[block])
+            for node in range(n_nodes):
+                x[node, particle] = np.uint8(value[node])
+
+
+@kernel
+def cluster_sweep(view, x, n_sweeps, random_state):
+    """``n_sweeps`` Swendsen-Wang moves of the particles ``x`` (d, n) uint8."""
+    states = np.empty(((x.shape[1] + BLOCK - 1) // BLOCK, 4), np.uint64)
+    split_state(random_state, states)
+    cluster_blocks(view, x, n_sweeps, states, _FROM_THE_FIRST, states.shape[0])

@@ -1,0 +1,111 @@
+"""The log prior density inside kernels: coded as kinds and parameters, so that a new prior compiles nothing."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from typing import NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from mrfbayes.kernels.base.jit import kernel
+
+UNIFORM, DIRICHLET, NORMAL, CAUCHY, LOGISTIC = range(5)
+
+
+class PriorView(NamedTuple):
+    """Independent blocks, or one function of all parameters."""
+
+    kind: np.ndarray  # (B,)
+    offset: np.ndarray  # (B+1,) into theta
+    parameters: np.ndarray  # (B, K_max): weights of a Dirichlet, else location and scale on log-odds
+    is_flat: int  # 1 where every block is uniform: nothing to compute
+    address: int  # of a C function double(double *theta, int64 p), or 0
+
+
+@intrinsic
+def _call_compiled(typing_context, address, data, size):
+    """Call the C function at ``address``."""
+    signature = types.float64(types.int64, types.uintp, types.int64)
+
+    def generate(context, builder, signature, arguments):
+        function_type = ir.FunctionType(ir.DoubleType(), [ir.IntType(8).as_pointer(), ir.IntType(64)])
+        function = builder.inttoptr(arguments[0], function_type.as_pointer())
+        pointer = builder.inttoptr(arguments[1], ir.IntType(8).as_pointer())
+        return builder.call(function, [pointer, arguments[2]])
+
+    return signature, generate
+
+
+def _call_plain(address, theta):
+    """What `_call` does with the JIT off."""
+    prototype = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_int64)
+    return prototype(address)(theta.ctypes.data, theta.size)
+
+
+@kernel
+def _call(address, theta):
+    return _call_compiled(address, theta.ctypes.data, theta.size)
+
+
+if not hasattr(_call, "py_func"):
+    _call = _call_plain
+
+
+@kernel
+def is_inside(offset, theta):
+    """Whether every block's free weights are positive and sum to less than one."""
+    if theta.size == offset.size - 1:  # all coins; no early end, so that it is SIMD code
+        outside = 0
+        for j in range(theta.size):
+            outside += 0 if theta[j] > 0.0 and theta[j] < 1.0 else 1
+        return outside == 0
+    for block in range(offset.size - 1):
+        rest = 1.0
+        for j in range(offset[block], offset[block + 1]):
+            if not theta[j] > 0.0:
+                return False
+            rest -= theta[j]
+        if not rest > 0.0:
+            return False
+    return True
+
+
+@kernel
+def log_prior(prior, theta):
+    """Log density in theta, up to a constant, at a point inside the parameter space."""
+    if prior.is_flat:
+        return 0.0
+    if prior.address != 0:
+        return _call(prior.address, theta)
+    total = 0.0
+    for block in range(prior.kind.size):
+        kind = prior.kind[block]
+        if kind == UNIFORM:
+            continue
+        first, stop = prior.offset[block], prior.offset[block + 1]
+        last = 1.0
+        for j in range(first, stop):
+            last -= theta[j]
+        log_last = math.log(last)
+        if kind == DIRICHLET:
+            for j in range(first, stop):
+                total += (prior.parameters[block, j - first] - 1.0) * math.log(theta[j])
+            total += (prior.parameters[block, stop - first] - 1.0) * log_last
+            continue
+        location, scale = prior.parameters[block, 0], prior.parameters[block, 1]
+        total -= log_last  # Jacobian: |dw/dtheta| is the product of 1/theta_k over all K outcomes
+        for j in range(first, stop):
+            log_weight = math.log(theta[j])
+            z = (log_weight - log_last - location) / scale
+            total -= log_weight
+            if kind == NORMAL:
+                total -= 0.5 * z * z
+            elif kind == CAUCHY:
+                total -= math.log1p(z * z)
+            else:
+                total -= abs(z) + 2.0 * math.log1p(math.exp(-abs(z)))
+    return total

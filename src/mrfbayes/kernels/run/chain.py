@@ -1,0 +1,262 @@
+"""The compiled Metropolis-Hastings chain, generic over methods, resumable after any step.
+
+Everything that the next step depends on lives in the arrays of `ChainState` (and in the view of a method that carries
+particles): a chain cut into chunks at any place gives the same draws, and a checkpoint is a copy of those arrays.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from mrfbayes.kernels.base.borrowed import borrow
+from mrfbayes.kernels.base.contracts import log_likelihood, log_ratio, settle
+from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.linear import copy_into
+from mrfbayes.kernels.base.random import fill_normal, uniform
+from mrfbayes.kernels.priors import is_inside, log_prior
+
+# Places in ChainState.counters
+STEP, ACCEPTED, WARM_ACCEPTED, OUTSIDE, KEPT, WINDOW_END, WINDOW_COUNT, FAILED, NOISE_COUNT, STAYED = range(10)
+N_COUNTERS = 10
+# Places in ChainState.numbers
+LOG_TARGET, LOG_SCALE, NOISE_SUM, LOG_LIKELIHOOD = range(4)  # a target of nan has not been evaluated yet
+N_NUMBERS = 4
+# Values of FAILED
+FINE, NOT_A_NUMBER = range(2)
+
+# Values of is_adaptive
+NOTHING, ALL, SHAPE = range(3)
+
+FIRST_WINDOW = 200  # steps before the covariance is first learned; windows then grow by half
+TARGET_ACCEPTANCE = 0.234  # Roberts, Gelman & Gilks (1997)
+
+
+class ChainSettings(NamedTuple):
+    """What does not change during a run."""
+
+    n_warmup: int
+    n_thin: int
+    is_adaptive: int  # NOTHING, ALL or SHAPE of the proposal adapts during warm-up
+    is_dense: int  # whether the proposal has a full covariance
+
+
+class ChainState(NamedTuple):
+    """What does."""
+
+    theta: np.ndarray  # (p,)
+    proposal: np.ndarray  # (p,) scratch
+    normals: np.ndarray  # (p,) scratch
+    spread: np.ndarray  # (1, p) standard deviations, or (p, p) transposed Cholesky factor: see is_dense
+    window_mean: np.ndarray  # (p,) of the current warm-up window
+    window_square: np.ndarray  # (1, p) or (p, p) sums of squares about it
+    mean: np.ndarray  # (p,) running mean over all steps after warm-up but the last STAYED ones, which are at theta
+    square: np.ndarray  # (p,) sums of squares about it
+    numbers: np.ndarray  # (N_NUMBERS,) float64
+    counters: np.ndarray  # (N_COUNTERS,) int64
+    random: np.ndarray  # (4,) uint64
+
+
+class KeptDraws(NamedTuple):
+    """Where a chunk puts its draws; row 0 is the chain's draw number ``first``."""
+
+    theta: np.ndarray  # (rows, p)
+    log_likelihood: np.ndarray  # (rows,)
+    first: int
+
+
+@kernel(inline="always")  # a call that hands over all these arrays takes longer than what it does
+def propose(settings, state):
+    """Gaussian random walk in theta: theta + scale * spread * z."""
+    p = state.theta.size
+    fill_normal(state.random, state.normals)
+    scale = math.exp(state.numbers[LOG_SCALE])
+    copy_into(state.proposal, state.theta)
+    if settings.is_dense:
+        # Along rows of the transposed factor, four at a time (what lies before the diagonal is zero), on slices that
+        # start at zero: so that it vectorises.
+        whole = p - p % 4
+        for j in range(0, whole, 4):
+            a, b = scale * state.normals[j], scale * state.normals[j + 1]
+            c, d = scale * state.normals[j + 2], scale * state.normals[j + 3]
+            row_a, row_b = state.spread[j, j:], state.spread[j + 1, j:]
+            row_c, row_d = state.spread[j + 2, j:], state.spread[j + 3, j:]
+            moved = state.proposal[j:]
+            for i in range(moved.size):
+                moved[i] += (a * row_a[i] + b * row_b[i]) + (c * row_c[i] + d * row_d[i])
+        for j in range(whole, p):
+            for i in range(j, p):
+                state.proposal[i] += scale * state.normals[j] * state.spread[j, i]
+    else:
+        for i in range(p):
+            state.proposal[i] += scale * state.spread[0, i] * state.normals[i]
+
+
+@kernel
+def _cholesky(matrix, out):
+    """Lower Cholesky factor; False where the matrix is not positive definite."""
+    p = matrix.shape[0]
+    for i in range(p):
+        for j in range(i + 1):
+            total = matrix[i, j]
+            for k in range(j):
+                total -= out[i, k] * out[j, k]
+            if i == j:
+                if not total > 0.0:
+                    return False
+                out[i, i] = math.sqrt(total)
+            else:
+                out[i, j] = total / out[j, j]
+    return True
+
+
+@kernel
+def _learn_spread(settings, state):
+    """At the end of a warm-up window: the proposal's shape becomes that of the window's draws."""
+    p = state.theta.size
+    count = state.counters[WINDOW_COUNT]
+    if settings.is_dense:
+        # Shrink towards the diagonal: a window of few effective draws has a poor covariance.
+        keep = count / (count + 10.0 * p)
+        for i in range(p):
+            for j in range(i + 1):
+                value = state.window_square[i, j] / count
+                state.window_square[i, j] = value if i == j else keep * value
+        factor = np.zeros((p, p))
+        if _cholesky(state.window_square, factor):
+            for i in range(p):
+                for j in range(p):
+                    state.spread[i, j] = factor[j, i]
+            state.numbers[LOG_SCALE] = math.log(2.38 / math.sqrt(p))
+    else:
+        for i in range(p):
+            value = state.window_square[0, i] / count
+            if value > 0.0:
+                state.spread[0, i] = math.sqrt(value)
+    state.window_mean[:] = 0.0
+    state.window_square[:, :] = 0.0
+    state.counters[WINDOW_COUNT] = 0
+
+
+@kernel
+def _adapt(settings, state, acceptance):
+    """Warm-up: scale by Robbins-Monro at every step, shape at the end of every window."""
+    p = state.theta.size
+    counters = state.counters
+    step = counters[STEP]
+    # Gain falls with the step, restarting mildly with each window through the growing exponent base.
+    gain = 1.0 / math.sqrt(1.0 + 0.05 * step)
+    if settings.is_adaptive == ALL:
+        state.numbers[LOG_SCALE] += gain * (acceptance - TARGET_ACCEPTANCE)
+    counters[WINDOW_COUNT] += 1
+    count = counters[WINDOW_COUNT]
+    for i in range(p):
+        delta = state.theta[i] - state.window_mean[i]
+        state.window_mean[i] += delta / count
+        state.normals[i] = delta  # scratch: the proposal of this step is done with
+    if settings.is_dense:
+        share = (count - 1.0) / count
+        for i in range(p):
+            for j in range(i + 1):
+                state.window_square[i, j] += share * state.normals[i] * state.normals[j]
+    else:
+        share = (count - 1.0) / count
+        for i in range(p):
+            state.window_square[0, i] += share * state.normals[i] ** 2
+    if step + 1 >= counters[WINDOW_END]:
+        # The last tenth of warm-up only tunes the scale, to the shape that stays.
+        if step + 1 < 0.9 * settings.n_warmup and count > 20:
+            _learn_spread(settings, state)
+        counters[WINDOW_END] = np.int64(1.5 * counters[WINDOW_END]) + 1
+
+
+@kernel
+def add_stay(theta, stayed, done, mean, square):
+    """Running moments after ``done`` steps, the last ``stayed`` of which were at ``theta``: once a move, not a step."""
+    if stayed > 0:
+        share = stayed / done
+        for i in range(theta.size):
+            delta = theta[i] - mean[i]
+            mean[i] += delta * share
+            square[i] += stayed * delta * (theta[i] - mean[i])
+
+
+@kernel(inline="always")
+def finish_step(settings, state, accepted, acceptance, kept_draws):
+    """Book-keeping after the decision: position, counters, adaptation, moments, and the draw where one is due."""
+    counters = state.counters
+    if accepted:
+        add_stay(state.theta, counters[STAYED], counters[STEP] - settings.n_warmup, state.mean, state.square)
+        counters[STAYED] = 0
+        copy_into(state.theta, state.proposal)
+    if counters[STEP] < settings.n_warmup:
+        counters[WARM_ACCEPTED] += accepted
+        if settings.is_adaptive:
+            _adapt(settings, state, acceptance)
+    else:
+        counters[ACCEPTED] += accepted
+        done = counters[STEP] - settings.n_warmup + 1
+        counters[STAYED] += 1
+        if done % settings.n_thin == 0:
+            row = counters[KEPT] - kept_draws.first
+            copy_into(kept_draws.theta[row], state.theta)
+            kept_draws.log_likelihood[row] = state.numbers[LOG_LIKELIHOOD]
+            counters[KEPT] += 1
+    counters[STEP] += 1
+
+
+@kernel
+def run_likelihood(view, prior, settings, state, kept_draws, n_steps):
+    """``n_steps`` steps of a method with a likelihood; none at all evaluates the start."""
+    view, prior, settings, state, kept_draws = borrow((view, prior, settings, state, kept_draws))
+    counters, numbers = state.counters, state.numbers
+    if math.isnan(numbers[LOG_TARGET]):
+        numbers[LOG_LIKELIHOOD] = log_likelihood(view, state.theta)
+        numbers[LOG_TARGET] = numbers[LOG_LIKELIHOOD] + log_prior(prior, state.theta)
+    for _ in range(n_steps):
+        propose(settings, state)
+        accepted, acceptance = False, 0.0
+        if is_inside(prior.offset, state.proposal):
+            log_value = log_likelihood(view, state.proposal)
+            log_target = log_value + log_prior(prior, state.proposal)
+            log_alpha = log_target - numbers[LOG_TARGET]
+            if math.isnan(log_alpha):
+                counters[FAILED] = NOT_A_NUMBER
+                return
+            acceptance = math.exp(min(0.0, log_alpha))
+            accepted = uniform(state.random) < acceptance
+            if accepted:
+                numbers[LOG_TARGET] = log_target
+                numbers[LOG_LIKELIHOOD] = log_value
+        else:
+            counters[OUTSIDE] += 1
+        finish_step(settings, state, accepted, acceptance, kept_draws)
+
+
+@kernel
+def run_ratio(view, prior, settings, state, kept_draws, n_steps):
+    """The same for a method that estimates likelihood ratios and may carry particles in its view."""
+    view, prior, settings, state, kept_draws = borrow((view, prior, settings, state, kept_draws))
+    counters = state.counters
+    if math.isnan(state.numbers[LOG_TARGET]):
+        state.numbers[LOG_TARGET] = log_prior(prior, state.theta)
+    for _ in range(n_steps):
+        propose(settings, state)
+        accepted, acceptance = False, 0.0
+        if is_inside(prior.offset, state.proposal):
+            log_alpha, variance = log_ratio(view, state.theta, state.proposal, state.random)
+            if counters[STEP] >= settings.n_warmup:
+                state.numbers[NOISE_SUM] += variance
+                counters[NOISE_COUNT] += 1
+            log_alpha += log_prior(prior, state.proposal) - log_prior(prior, state.theta)
+            if math.isnan(log_alpha):
+                counters[FAILED] = NOT_A_NUMBER
+                return
+            acceptance = math.exp(min(0.0, log_alpha))
+            accepted = uniform(state.random) < acceptance
+            settle(view, accepted)
+        else:
+            counters[OUTSIDE] += 1
+        finish_step(settings, state, accepted, acceptance, kept_draws)

@@ -1,0 +1,1 @@
+"""The MLE-induced likelihood: coins joined by a copula, and its dice."""

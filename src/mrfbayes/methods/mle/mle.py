@@ -1,0 +1,145 @@
+r"""MLE-induced likelihood (Liu & Zheng, Eqs. 3-9).
+
+.. math:: \log L(\theta) = \sum_j \bigl[\alpha_j \log\lambda_j + (n_j - \alpha_j) \log(1 - \lambda_j)\bigr]
+          + \log c_R(u(\theta)), \qquad \mathrm{logit}\,\lambda_j = \mathrm{logit}\,\eta_j + \mathrm{logit}\,\theta_j,
+
+with :math:`u_j = \Phi^{-1}(F_j(\theta_j))`, the normal score of theta_j in its own marginal, and c_R the Gaussian
+copula of Eq. (8): independent (rho = 0), exchangeable, or with any correlation matrix.
+
+Differs from the paper: the binomial constant of Eq. (3) is dropped; it cancels in Eq. (10). ``marginal="gbd"`` has the
+power n + 2 of the paper's closing remark. A block tied over m factors counts n m tosses, as if they were independent.
+Without a finite MLE, Eq. (5) takes expected frequencies at the penalised estimate (`coins.external_effects`). Under the
+uniform prior the posterior is drawn directly, without a chain; under others by importance weights where they are good.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mrfbayes.base.random_streams import child
+from mrfbayes.coins.induced import Induced, WeightedDraws
+from mrfbayes.kernels.base.contracts import implements, log_likelihood
+from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.coins.scores import CELLS, FIRST_CELL, LOW, PER_UNIT, SCORES, all_tables
+from mrfbayes.kernels.methods.mle import (
+    Coins,
+    ScoreTables,
+    coin_terms,
+    coin_terms_and_log_odds,
+    exchangeable_log_density,
+    extra_terms,
+    fill_scores,
+    integrate_scores,
+    matrix_log_density,
+)
+from mrfbayes.methods.mle.dice import DiceCopulaView, DiceView, make_dice, make_sticks
+from mrfbayes.methods.problem import Prepared, Problem, writable
+
+
+class CoinView(NamedTuple):
+    """Independent coins: Eq. (7)."""
+
+    coins: Coins
+
+
+class ExchangeableView(NamedTuple):
+    """Coins joined by the exchangeable Gaussian copula: Eqs. (8) and (9)."""
+
+    coins: Coins
+    tables: ScoreTables
+    rho: float
+    log_det: float
+    scores: np.ndarray  # (p,) scratch
+
+
+class MatrixCopulaView(NamedTuple):
+    """Coins joined by the Gaussian copula of a full correlation matrix."""
+
+    coins: Coins
+    tables: ScoreTables
+    precision: np.ndarray  # (p, p) R^-1 - I
+    log_det: float
+    scores: np.ndarray  # (p,) scratch
+
+
+@implements(log_likelihood, CoinView)
+@kernel
+def coin_log_likelihood(view, theta):
+    total = view.coins.constant + coin_terms(view.coins.numbers, theta)
+    if view.coins.extra_power != 0.0:
+        total += view.coins.extra_power * extra_terms(view.coins.numbers, theta)
+    return total
+
+
+@kernel
+def coins_and_scores(coins, tables, theta, scores):
+    """Log-likelihood of the coins; fills their normal scores on the way."""
+    total = coins.constant + coin_terms_and_log_odds(coins.numbers, theta, scores)
+    if coins.extra_power != 0.0:
+        total += coins.extra_power * extra_terms(coins.numbers, theta)
+    if fill_scores(tables.places, tables.cells, scores) > 0:
+        integrate_scores(tables.coins, tables.places, theta, scores)
+    return total
+
+
+@implements(log_likelihood, ExchangeableView)
+@kernel
+def copula_log_likelihood(view, theta):
+    total = coins_and_scores(view.coins, view.tables, theta, view.scores)
+    return total + exchangeable_log_density(view.rho, view.log_det, view.scores)
+
+
+@implements(log_likelihood, MatrixCopulaView)
+@kernel
+def matrix_copula_log_likelihood(view, theta):
+    total = coins_and_scores(view.coins, view.tables, theta, view.scores)
+    return total + matrix_log_density(view.precision, view.log_det, view.scores)
+
+
+def make_view(induced: Induced) -> Any:
+    """The view of the marginals and of the copula that ``induced`` asks for."""
+    correlation, p = induced.correlation, induced.model.n_parameters
+    dice = make_dice(induced) if induced.dice else None
+    if correlation.is_independent:
+        return CoinView(make_coins(induced)) if dice is None else DiceView(dice)
+    cells, rows, _ = all_tables(induced.coins, SCORES)
+    places = np.stack([rows[:, column] for column in (LOW, PER_UNIT, FIRST_CELL, CELLS)])
+    tables = ScoreTables(places, cells, induced.coins)
+    rho, scores = correlation.rho, np.zeros(p)
+    if correlation.matrix is None or correlation.factor is None:
+        precision = np.zeros((0, 0))
+        log_det = float((p - 1) * np.log1p(-rho) + np.log1p((p - 1) * rho))
+    else:
+        precision = writable(np.linalg.inv(correlation.matrix) - np.eye(p))
+        log_det = 2.0 * float(np.log(np.diagonal(correlation.factor)).sum())
+    if dice is not None:
+        on_coins, scratch = writable(induced.on_coins, np.int64), np.zeros((2, induced.on_coins.size))
+        sticks = make_sticks(induced, dice)
+        return DiceCopulaView(dice, sticks, on_coins, tables, rho, log_det, precision, scores, *map(writable, scratch))
+    if precision.size:
+        return MatrixCopulaView(make_coins(induced), tables, precision, log_det, scores)
+    return ExchangeableView(make_coins(induced), tables, rho, log_det, scores)
+
+
+def make_coins(induced: Induced) -> Coins:
+    """Coins of every parameter."""
+    alpha, eta_log_odds = induced.statistics.counts, induced.effects.log_odds_eta
+    other, extra = np.maximum(induced.tosses - alpha, 0.0), 0.0 if induced.form == "printed" else 2.0
+    log_eta, log_one_minus_eta = -np.logaddexp(0.0, -eta_log_odds), -np.logaddexp(0.0, eta_log_odds)
+    # Eq. (3) without its binomial coefficient; the other form carries d lambda / d theta = eta (1 - eta) / g^2
+    constant = float((alpha + 0.5 * extra) @ log_eta + (other + 0.5 * extra) @ log_one_minus_eta)
+    return Coins(np.stack([alpha, other, np.exp(log_eta), np.exp(log_one_minus_eta)]), constant, extra)
+
+
+def prepare(problem: Problem, *, rho: Any = 0.0, marginal: str = "printed") -> Prepared:
+    """Coins from the estimate, joined as ``rho`` says: a number, or a correlation matrix (p, p)."""
+    Induced.check(problem.model, rho, marginal)  # before the estimate is made
+    induced = Induced.make(problem.statistics, problem.estimate, rho, marginal)
+    if problem.prior.is_uniform:
+        return Prepared(make_view(induced), draw=induced.draw, details=induced.details, warnings=induced.warnings)
+    weighted = WeightedDraws.pilot(induced, problem.prior, child(problem.seed, "pilot"))
+    details, warnings = {**induced.details, **weighted.details}, (*induced.warnings, *weighted.warnings)
+    draw = weighted.draw if weighted.is_trusted else None
+    return Prepared(make_view(induced), draw=draw, details=details, warnings=warnings)

@@ -1,0 +1,1 @@
+"""The pseudolikelihood: the product of all full conditionals."""

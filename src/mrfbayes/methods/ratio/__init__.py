@@ -1,0 +1,1 @@
+"""Methods that estimate ratios of partition functions from particles."""

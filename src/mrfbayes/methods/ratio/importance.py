@@ -1,0 +1,62 @@
+r"""Likelihood ratios by importance sampling (IS; printed Eq. 12; Meng & Wong 1996).
+
+.. math:: \hat r = \frac{\frac1s \sum_t \tilde P(x^*_t; \theta)\, \alpha(x^*_t)}
+          {\frac1s \sum_t \tilde P(x_t; \theta^*)\, \alpha(x_t)}, \qquad x_t \sim P(\cdot; \theta),\
+          x^*_t \sim P(\cdot; \theta^*)
+
+estimates Z(theta) / Z(theta*). ``alpha="geometric"`` is the square root of one over the product of both weights,
+"constant" is one, and "optimal" has the least variance; it depends on r and is iterated.
+
+Differs from the paper: the ratio is printed for one observation, for n it enters as its n-th power. Both sets of
+particles are drawn afresh at every step, exactly where feasible (``source="gibbs"``: sweeps from a random start).
+"""
+
+from __future__ import annotations
+
+from mrfbayes.base.checks import whole
+from mrfbayes.base.errors import InputError
+from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.methods.ratio import IMPORTANCE, log_mean_exp, optimal_log_ratio, weigh
+from mrfbayes.kernels.methods.ratio_sources import draw_particles
+from mrfbayes.methods.problem import Prepared, Problem
+from mrfbayes.methods.ratio.sources import make_particles, ratio_view
+
+ALPHAS = ("geometric", "constant", "optimal")
+GEOMETRIC, CONSTANT, OPTIMAL = range(3)
+
+
+@kernel(inline="always")
+def importance_ratio(view, random_state):
+    """Log r and its variance, Eq. (12)."""
+    data, nodes, n = view.data, view.data.n_node_rows, view.weigher.n
+    # Log weights of P(x; theta) alpha at the proposal and of P(x; proposal) alpha at theta, but for a factor.
+    above, below, scale = data.step, data.step, 0.5
+    if view.variant == CONSTANT:
+        above, below, scale = data.current, data.proposed, 1.0
+    draw_particles(view.source, data.proposed[:nodes], data.proposed[nodes:], view.particles, random_state)
+    weigh(view.weigher, view.particles, above[:nodes], above[nodes:], view.log_weights_proposed)
+    draw_particles(view.source, data.current[:nodes], data.current[nodes:], view.particles, random_state)
+    weigh(view.weigher, view.particles, below[:nodes], below[nodes:], view.log_weights)
+    sign = 1.0 if view.variant == CONSTANT else -1.0
+    log_above, variance_above = log_mean_exp(view.log_weights_proposed[:n], scale, view.work)
+    log_below, variance_below = log_mean_exp(view.log_weights[:n], sign * scale, view.work)
+    log_r, variance = log_above - log_below, variance_above + variance_below
+    if view.variant == OPTIMAL:
+        log_r, variance = optimal_log_ratio(view.log_weights[:n], view.log_weights_proposed[:n], log_r, view.work)
+    return log_r, variance
+
+
+def prepare(
+    problem: Problem,
+    *,
+    alpha: str = "geometric",
+    particles: int = 1000,
+    source: str = "auto",
+    sweeps: int = 1000,
+) -> Prepared:
+    """``particles`` fresh ones at both ends of every step."""
+    if alpha not in ALPHAS:
+        raise InputError(f"alpha = {alpha!r}: choose one of {', '.join(map(repr, ALPHAS))}.")
+    made = make_particles(problem.model, whole("particles", particles, 2), source, whole("sweeps", sweeps))
+    view = ratio_view(problem, made, IMPORTANCE, variant=ALPHAS.index(alpha))
+    return Prepared(view, is_ratio=True, unused=made.unused, details=made.details)

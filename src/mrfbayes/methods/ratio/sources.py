@@ -1,0 +1,202 @@
+"""What the sampling methods share in their preparation: where particles come from and how they are weighed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.exact.recursions import GraphRecursion, GridRecursion, recursion
+from mrfbayes.kernels.exact.graph_plan import log_z_scratch
+from mrfbayes.kernels.exact.grid import transfer_scratch
+from mrfbayes.kernels.methods.ratio import ColumnWeigher, RatioData, WordWeigher
+from mrfbayes.kernels.methods.ratio_sources import GraphSource, GridSource, HubSource, TableSource
+from mrfbayes.kernels.particles.bitgibbs import MAX_DEGREE
+from mrfbayes.methods.exact import writable_plan
+from mrfbayes.methods.problem import Problem, writable
+from mrfbayes.model.build import graph, grid
+from mrfbayes.model.field import Model
+from mrfbayes.model.lowering import LinearMap
+from mrfbayes.particles.sweeps import bit_view, spin_view, table_view
+
+SOURCES = ("auto", "exact", "gibbs")
+AUTO_WIDTH = 12  # grids up to this width: 1,000 exact particles take below 10 ms
+MAX_BYTES = 2**30  # of one auxiliary data set
+AUTO_CELLS = 1 << 18  # table cells of an elimination up to which drawing exactly is the default
+
+
+@dataclass(frozen=True)
+class Particles:
+    """Room for particles, where they come from, and how they are weighed."""
+
+    source: Any
+    weigher: Any
+    array: np.ndarray  # (d, n_words) uint64 or (d, n) uint8
+    details: dict[str, Any]
+
+    @property
+    def unused(self) -> dict[str, str]:
+        """Options that play no part."""
+        return {} if "sweeps" in self.details else {"sweeps": "particles are drawn exactly here"}
+
+    @property
+    def room(self) -> int:
+        """Entries of an array of log weights."""
+        return int(self.array.shape[1]) * (64 if self.array.dtype == np.uint64 else 1)
+
+
+def ratio_data(problem: Problem) -> RatioData:
+    """The parts of a view that every ratio shares."""
+    lowering, statistics = problem.model.lowering, problem.statistics
+    return RatioData(
+        writable(problem.model.chart.offset, np.int64),
+        LinearMap(*(writable(part, part.dtype) for part in lowering.forward)),
+        writable(statistics.counts - statistics.n * lowering.constant),
+        float(statistics.n),
+        lowering.n_node_rows,
+        np.zeros(problem.model.n_parameters),
+        *(np.zeros(lowering.n_rows) for _ in range(3)),
+    )
+
+
+def ratio_view(
+    problem: Problem,
+    made: Particles,
+    method: int,
+    *,
+    variant: int = 0,
+    n_sweeps: int = 1,
+    n_levels: int = 0,
+    log_odds: np.ndarray | None = None,
+) -> Any:
+    """The view of a sampling method; ``log_odds`` is the estimate, where it needs one."""
+    from mrfbayes.methods.ratio.views import (
+        RatioView,
+    )  # it holds the methods' kernels, so it cannot be imported by them
+
+    data = ratio_data(problem)
+    at = np.zeros(data.step.size)
+    if log_odds is not None:
+        at = np.concatenate(problem.model.lowering.potentials(np.asarray(log_odds)))
+    rooms = (np.zeros(made.room) for _ in range(3))
+    before = np.zeros_like(made.array)
+    return RatioView(
+        method,
+        variant,
+        n_sweeps,
+        n_levels,
+        data,
+        made.source,
+        made.weigher,
+        writable(at),
+        np.zeros(data.step.size),
+        made.array,
+        before,
+        np.zeros(2),
+        *rooms,
+    )
+
+
+def make_particles(model: Model, n: int, source: str = "auto", sweeps: int = 1000) -> Particles:
+    """Room for ``n`` particles and their source: exact draws, or ``sweeps`` Gibbs sweeps from a random start."""
+    if source not in SOURCES:
+        raise InputError(f"source = {source!r}: choose one of {', '.join(map(repr, SOURCES))}.")
+    if model.is_binary:
+        array = np.zeros((model.n_nodes, -(-n // 64)), dtype=np.uint64)
+        weigher: Any = _word_weigher(model, n, array.shape[1])
+    else:
+        array = np.zeros((model.n_nodes, n), dtype=np.uint8)
+        weigher = ColumnWeigher(
+            writable(model.states, np.int64),
+            writable(model.edges, np.int64),
+            writable(model.lowering.node_offset, np.int64),
+            writable(model.lowering.edge_offset, np.int64),
+            n,
+        )
+    is_exact = source != "gibbs" and _draws_exactly(model, must=source == "exact")
+    details: dict[str, Any] = {"particles": n, "source": "exact" if is_exact else "gibbs"}
+    if not is_exact:
+        details["sweeps"] = sweeps
+    return Particles(_source(model, array, is_exact, sweeps), weigher, array, details)
+
+
+def auxiliary_data(problem: Problem, method: str) -> Particles:
+    """Room for one data set of the size of the data, drawn exactly: what keeps the target exact."""
+    n, model = problem.statistics.n, problem.model
+    if n != round(n):
+        raise InputError(
+            f"method {method!r} draws auxiliary data sets of n observations, and the weights here sum to n = {n:g}: "
+            "use whole weights, or method='exact' or 'exchange'."
+        )
+    size = n * model.n_nodes
+    if size > MAX_BYTES:
+        raise CostError(
+            f"method {method!r} draws n = {n:.3g} observations of {model.n_nodes} nodes at every step, "
+            f"{size / 2**30:.1f} GiB: use method='exact', 'mle' or 'calibrated', whose cost does not grow with n."
+        )
+    try:
+        return make_particles(model, int(n), "exact")
+    except CostError as error:
+        raise CostError(f"method {method!r} needs exact draws: {error} Or use method='exchange'.") from None
+
+
+def _word_weigher(model: Model, n: int, n_words: int) -> WordWeigher:
+    row = model.lowering.forward.row
+    return WordWeigher(
+        writable(np.unique(row[row < model.n_nodes]), np.int64),
+        writable(model.edges, np.int64),
+        n,
+        np.zeros((8, n_words), dtype=np.uint64),
+        np.zeros(256),
+    )
+
+
+def _draws_exactly(model: Model, must: bool) -> bool:
+    """Whether exact draws are feasible (if they must be made, or else an error) and cheap enough to be the default."""
+    try:
+        found = recursion(model)
+    except CostError as error:
+        if must:
+            raise CostError(f"{error} Where the method has it, source='gibbs' makes particles without.") from None
+        return False
+    if isinstance(found, GridRecursion):
+        return must or found.width <= AUTO_WIDTH
+    assert isinstance(found, GraphRecursion)
+    return must or found.plan.n_joint <= AUTO_CELLS
+
+
+def _source(model: Model, array: np.ndarray, is_exact: bool, sweeps: int) -> Any:
+    """The source for this kind of field; its exact part is that of a single node where it is not used."""
+    room = array.shape[1] * (64 if model.is_binary else 1)
+    lists = model.adjacency
+    if model.is_binary:
+        field, coupling = np.zeros(model.n_nodes), np.zeros(model.n_edges)
+        symmetric = not (model.lowering.forward.row < model.n_nodes).any()
+    if model.is_binary and model.grid_shape is not None:
+        found = recursion(model if is_exact else grid(1, 1))
+        assert isinstance(found, GridRecursion)
+        layout = found.layout._replace(
+            node=writable(found.layout.node, np.int64),
+            along=writable(found.layout.along, np.int64),
+            across=writable(found.layout.across, np.int64),
+        )
+        scratch = np.zeros(transfer_scratch(layout, "sample", room))
+        return GridSource(layout, scratch, bit_view(lists, field, coupling, symmetric), is_exact, sweeps)
+    found = recursion(model if is_exact else graph([], nodes=["alone"]))
+    assert isinstance(found, GraphRecursion)
+    plan = writable_plan(found.plan)
+    joint, scratch = np.zeros(plan.n_joint), np.zeros(log_z_scratch(plan))
+    rows = np.zeros((room if is_exact else 1, model.n_nodes), dtype=np.uint8)
+    if not model.is_binary:
+        potentials = model.lowering.potentials(np.zeros(model.n_parameters))
+        field_view = table_view(lists, model.lowering, *potentials)
+        return TableSource(plan, joint, scratch, rows, field_view, is_exact, sweeps)
+    tables = np.zeros(2 * model.n_nodes + 4 * model.n_edges)
+    if np.diff(lists.offset).max(initial=0) <= MAX_DEGREE:
+        bits = bit_view(lists, field, coupling, symmetric)
+        return GraphSource(plan, tables, joint, scratch, rows, bits, is_exact, sweeps)
+    columns = np.zeros((model.n_nodes, room), dtype=np.uint8)
+    spins = spin_view(lists, field, coupling)
+    return HubSource(plan, tables, joint, scratch, rows, spins, columns, is_exact, sweeps)

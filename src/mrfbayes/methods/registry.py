@@ -1,0 +1,107 @@
+"""The registry: one row a method. Tests, command line, comparison and reproduction follow from the rows."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mrfbayes.base.errors import InputError
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method: its key, the paper's label, whether its target is the exact posterior, and where its code is.
+
+    The module has ``prepare(problem, **options) -> mrfbayes.methods.problem.Prepared``. ``engines`` are the ways in
+    which draws can be made of it, the usual one last: "mh" (a random walk), "direct" (independent draws),
+    "independence" (calibrated proposals, corrected).
+    """
+
+    key: str
+    label: str
+    target: str
+    module: str
+    summary: str
+    engines: tuple[str, ...] = ("mh",)
+
+    @property
+    def prepare(self) -> Callable[..., Any]:
+        """The method's own preparation."""
+        prepare: Callable[..., Any] = importlib.import_module(f"mrfbayes.methods.{self.module}").prepare
+        return prepare
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """Names and defaults of the method's options."""
+        parameters = inspect.signature(self.prepare).parameters.values()
+        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+REGISTRY: dict[str, Row] = {
+    row.key: row
+    for row in (
+        Row("exact", "Exact-L", "exact", "exact", "the likelihood itself, log Z by recursion", ("mh", "independence")),
+        Row(
+            "calibrated",
+            "Calibrated",
+            "approximate",
+            "calibrated",
+            "calibrated coins: location, spread and skewness",
+            ("direct",),
+        ),
+        Row(
+            "mle",
+            "MLE-L",
+            "approximate",
+            "mle.mle",
+            "MLE-induced likelihood: a coin per factor, joined by a copula",
+            ("mh", "direct"),
+        ),
+        Row(
+            "pseudo",
+            "Pseudo-L",
+            "approximate",
+            "pseudo.pseudo",
+            "pseudolikelihood: the product of all full conditionals",
+        ),
+        Row("laplace", "Laplace-L", "approximate", "laplace.laplace", "a quadratic log-likelihood at the estimate"),
+        Row(
+            "importance",
+            "IS-Geometric",
+            "approximate",
+            "ratio.importance",
+            "ratios by importance sampling at both ends",
+        ),
+        Row(
+            "auxiliary",
+            "AuxVar",
+            "approximate",
+            "ratio.auxiliary",
+            "ratios by way of a fixed estimate, both ends sampled",
+        ),
+        Row("exchange", "Exch", "approximate", "ratio.exchange", "ratios averaged over particles of the proposal"),
+        Row("persistent", "PersistMC", "approximate", "ratio.persistent", "the same with particles that persist"),
+        Row("exchange-exact", "Murray et al.", "exact", "ratio.exchange_exact", "one auxiliary data set a proposal"),
+        Row("moller", "Moller et al.", "exact", "ratio.moller", "a chain augmented by one auxiliary data set"),
+        Row("mavm", "MAVM", "exact", "ratio.mavm", "the same with annealing between proposal and estimate"),
+    )
+}
+
+
+def method_row(key: str) -> Row:
+    """The row called ``key``."""
+    try:
+        return REGISTRY[key]
+    except (KeyError, TypeError):
+        raise InputError(f"method = {key!r}: choose one of {', '.join(map(repr, REGISTRY))}.") from None
+
+
+def check_options(row: Row, options: Mapping[str, Any]) -> None:
+    """Refuse options that the method does not have."""
+    for name in options:
+        if name not in row.options:
+            known = ", ".join(row.options) or "none"
+            raise InputError(f"method {row.key!r} has no option {name!r}; its options: {known}.")

@@ -1,0 +1,126 @@
+r"""The three scales in which people quote the parameters of a field, and the one place that converts them.
+
+``theta`` is the weight of a factor's first outcome. ``log-odds`` is :math:`w = \log\theta/(1-\theta)`, for a die
+against its last outcome. ``ising`` is the field written with spins :math:`\sigma = 2x - 1`,
+
+.. math:: \log p(\sigma) = \sum_{uv} J_{uv}\sigma_u\sigma_v + \sum_u h_u\sigma_u + \text{constant},
+
+which is linear in w: an agreement coin gives J = w/2, a node coin h = w/2, and a "both one" coin J = w/4 and w/4 to
+the h of both ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mrfbayes.base.errors import InputError
+from mrfbayes.model.field import Model
+
+SCALES = ("theta", "log-odds", "ising")
+NO_INTERACTION = {"theta": 0.5, "log-odds": 0.0, "ising": 0.0}  # of a coin
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """The rows of a table in one scale, edges before nodes.
+
+    Attributes
+    ----------
+    scale : "theta", "log-odds" or "ising"
+    names : of the rows; those of ``model.parameters`` unless the scale is "ising"
+    n_edge_rows : how many of them, from the first, belong to edges
+    neutral : (rows,) the value that means "no interaction"
+    """
+
+    model: Model
+    scale: str
+    names: tuple[str, ...]
+    n_edge_rows: int
+    neutral: np.ndarray
+    _map: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+
+    @property
+    def is_monotone(self) -> bool:
+        """Whether row j is an increasing function of theta_j alone, so that quantiles carry over."""
+        return self.scale == "theta" or (self.scale == "log-odds" and self.model.chart.all_coins)
+
+    def values(self, theta: Any) -> np.ndarray:
+        """``theta`` (..., p) in this scale, (..., rows)."""
+        theta = np.asarray(theta, dtype=float)
+        if self.scale == "theta":
+            return np.asarray(theta)
+        w = self.model.chart.log_odds(theta)
+        if self._map is None:
+            return w
+        from scipy.sparse import csr_array
+
+        row, column, value = self._map
+        matrix = csr_array((value, (row, column)), shape=(len(self.names), self.model.n_parameters))
+        flat = w.reshape(-1, self.model.n_parameters)
+        return np.asarray((matrix @ flat.T).T).reshape(*w.shape[:-1], len(self.names))
+
+
+def scaled(model: Model, scale: str) -> Scaled:
+    """The rows of ``model`` in ``scale``."""
+    if scale not in SCALES:
+        raise InputError(f"scale = {scale!r}: choose one of {', '.join(map(repr, SCALES))}.")
+    if scale == "ising":
+        return _ising(model)
+    chart = model.chart
+    neutral = model.no_interaction if scale == "theta" else np.zeros(model.n_parameters)
+    return Scaled(model, scale, model.parameters, int(chart.offset[n_edge_blocks(model)]), neutral)
+
+
+def n_edge_blocks(model: Model) -> int:
+    """How many blocks belong to edges; they are the first ones."""
+    return 1 + max(
+        (int(group.block.max()) for group in model.groups if group.arity == 2 and group.block.size), default=-1
+    )
+
+
+def _ising(model: Model) -> Scaled:
+    if not model.is_binary:
+        raise InputError(
+            f"scale = 'ising' is for variables with two states, and this model has up to {model.states.max()}: use "
+            "'log-odds' or 'theta'."
+        )
+    lowering = model.lowering
+    row, column, value = lowering.forward
+    d = model.n_nodes
+    # A row of M is told from another one by what stands in it: tied edges become one row again.
+    used, start = np.unique(row, return_index=True)
+    stop = np.append(start[1:], row.size)
+    patterns: dict[tuple[bool, bytes, bytes], list[int]] = {}
+    for r, a, b in sorted(zip(used.tolist(), start.tolist(), stop.tolist(), strict=True), key=lambda t: (t[0] < d, t)):
+        key = (r < d, column[a:b].tobytes(), value[a:b].tobytes())
+        patterns.setdefault(key, []).append(r)
+    names, rows, columns, values = [], [], [], []
+    where = dict(zip(used.tolist(), zip(start.tolist(), stop.tolist(), strict=True), strict=True))
+    blocks = n_edge_blocks(model)
+    for k, ((is_node, _, _), members) in enumerate(patterns.items()):
+        a, b = where[members[0]]
+        rows += [k] * (b - a)
+        columns += column[a:b].tolist()
+        values += (0.5 * value[a:b]).tolist()
+        names.append(_ising_name(model, is_node, members, blocks))
+    n_edges = sum(not is_node for is_node, _, _ in patterns)
+    found = np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64), np.array(values)
+    return Scaled(model, "ising", tuple(names), n_edges, np.zeros(len(names)), found)
+
+
+def _ising_name(model: Model, is_node: bool, members: list[int], edge_blocks: int) -> str:
+    first, d = members[0], model.n_nodes
+    if is_node:
+        name = model.nodes[first]
+        if len(members) == 1:
+            return name
+        tied = model.blocks[edge_blocks] if len(members) == d and len(model.blocks) > edge_blocks else ""
+        return tied or f"{name} and {len(members) - 1} more"
+    u, v = model.edges[first - d].tolist()
+    if len(members) == 1:
+        return f"{model.nodes[u]}--{model.nodes[v]}"
+    row, column, _ = model.lowering.forward
+    return model.blocks[int(model.chart.block_of[column[np.searchsorted(row, first)]])]

@@ -1,0 +1,209 @@
+"""Numbers from stored cells: errors within each replication, then their mean and standard error over replications."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mrfbayes.paper import constants as settings
+from mrfbayes.paper.journal import Store
+from mrfbayes.paper.tasks import REFUSED, RESOLUTION, Cell, Outcome
+
+UNDISTURBED = 0.9  # share of a processor from which a run's seconds are its own
+MISSING = "-"  # where nothing was run
+
+
+# Of (mean, sd, exact mean, exact sd), each (p,), to one number
+Measure = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], float]
+
+
+@dataclass(frozen=True)
+class Average:
+    """A mean over replications with its standard error, and how many there were."""
+
+    value: float
+    error: float
+    count: int
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, scale: float = 1.0, digits: int = 2) -> str:
+        """Value ± standard error, both times ``scale``; a dash where there is nothing."""
+        if not self.count:
+            return MISSING
+        value = f"{scale * self.value:.{digits}f}"
+        return value if self.count < 2 else f"{value} ± {scale * self.error:.{digits}f}"
+
+
+def average(values: Iterable[float]) -> Average:
+    """Mean and standard error of values over replications."""
+    found = np.array([v for v in values if math.isfinite(v)])
+    if not found.size:
+        return Average(math.nan, math.nan, 0)
+    error = float(found.std(ddof=1) / math.sqrt(found.size)) if found.size > 1 else math.nan
+    return Average(float(found.mean()), error, found.size)
+
+
+class Results:
+    """Stored outcomes by what they are of; only runs of full length, unless another length is asked for."""
+
+    def __init__(self, store: Store, steps: int | None = None) -> None:
+        self.steps = steps or settings.STEPS
+        self._found: dict[tuple[str, int, str, str], dict[int, Outcome]] = {}
+        self._refused: Counter[tuple[str, int, str, str]] = Counter()
+        for cell, outcome in sorted(store.outcomes.items(), key=lambda item: item[0]):
+            if cell.steps == self.length(cell):
+                key = (cell.grid, cell.n, cell.setting, cell.method)
+                if REFUSED in outcome.numbers:
+                    self._refused[key] += 1
+                else:
+                    self._found.setdefault(key, {})[cell.replication] = outcome
+
+    def length(self, cell: Cell) -> int:
+        """The steps that a cell of its kind has."""
+        if cell.method == "reference":
+            return min(self.steps, settings.REFERENCE_PROPOSALS)
+        if cell.method == "coalescence":
+            return settings.VISITED
+        return min(self.steps, settings.GIBBS_STEPS) if cell.setting == "gibbs" else self.steps
+
+    def outcomes(self, grid: str, n: int, method: str, setting: str = "adapted") -> dict[int, Outcome]:
+        """Replication -> outcome."""
+        return self._found.get((grid, n, setting, method), {})
+
+    def count(self, grid: str, n: int, method: str, setting: str = "adapted") -> int:
+        """Replications there are."""
+        return len(self.outcomes(grid, n, method, setting))
+
+    def refusals(self, grid: str, n: int, method: str, setting: str) -> int:
+        """Replications for which there is no answer."""
+        return self._refused[grid, n, setting, method]
+
+    def sizes(self, grid: str, method: str, setting: str = "adapted") -> list[int]:
+        """The n at which there is something."""
+        return sorted({key[1] for key in self._found if (key[0], key[2], key[3]) == (grid, setting, method)})
+
+    def number(self, name: str, grid: str, n: int, method: str, setting: str = "adapted") -> Average:
+        """Average of a stored number."""
+        return average(
+            outcome.numbers.get(name, math.nan) for outcome in self.outcomes(grid, n, method, setting).values()
+        )
+
+    def seconds(self, grid: str, n: int, method: str, setting: str = "adapted") -> float:
+        """Processor seconds of 10^6 steps, the median over replications; nan where there is nothing.
+
+        Those of the clock times the share of the processor that the run had. Runs that had one to themselves are used
+        alone where there are any: other work on the machine slows a run down in ways that no share tells.
+        """
+        found = self._timed(grid, n, method, setting)
+        undisturbed = [seconds for share, seconds in found if share >= UNDISTURBED]
+        values = undisturbed or [seconds for _, seconds in found]
+        return float(np.median(values)) * settings.STEPS / self._steps_made(setting) if values else math.nan
+
+    def is_disturbed(self, grid: str, n: int, method: str, setting: str = "adapted") -> bool:
+        """Whether no run had a processor to itself."""
+        found = self._timed(grid, n, method, setting)
+        return bool(found) and max(share for share, _ in found) < UNDISTURBED
+
+    def _timed(self, grid: str, n: int, method: str, setting: str) -> list[tuple[float, float]]:
+        return [
+            (outcome.seconds["share"], outcome.seconds["chain"] * outcome.seconds["share"])
+            for outcome in self.outcomes(grid, n, method, setting).values()
+            if {"chain", "share"} <= outcome.seconds.keys()
+        ]
+
+    def _steps_made(self, setting: str) -> float:
+        if setting == "gibbs":
+            return min(self.steps, settings.GIBBS_STEPS)
+        warm = settings.SETTINGS[setting].proposal == "adapted"
+        return self.steps * (1 + settings.WARMUP_SHARE * warm)
+
+    def errors(
+        self,
+        measure: Measure,
+        grid: str,
+        n: int,
+        method: str,
+        setting: str = "adapted",
+        base: str = "reference",
+        beside: Sequence[str] = (),
+    ) -> Average:
+        """Average of ``measure(mean, sd, exact mean, exact sd)`` over replications that have both.
+
+        ``beside`` names other methods: only replications that they have, too, so that all can be compared.
+
+        ``base="truth"`` puts the parameters that made the data in place of the exact mean.
+        """
+        exact = self.outcomes(grid, n, "reference")
+        others = [self.outcomes(grid, n, name) for name in beside]
+        values = []
+        for replication, outcome in self.outcomes(grid, n, method, setting).items():
+            if replication in exact and all(replication in other for other in others):
+                vectors = exact[replication].vectors
+                centre = vectors["truth"] if base == "truth" else vectors["mean"]
+                values.append(measure(*(RESOLUTION * np.array(v) for v in (*_moments(outcome), centre, vectors["sd"]))))
+        return average(values)
+
+
+def _moments(outcome: Outcome) -> tuple[list[int], list[int]]:
+    return outcome.vectors["mean"], outcome.vectors["sd"]
+
+
+def mean_error(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd: np.ndarray) -> float:
+    """Mean over parameters of |error of the mean|, in theta."""
+    return float(np.abs(mean - exact).mean())
+
+
+def mean_error_sds(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd: np.ndarray) -> float:
+    """Mean over parameters of |error of the mean|, in exact posterior sds."""
+    return float((np.abs(mean - exact) / exact_sd).mean())
+
+
+def mean_rmse(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd: np.ndarray) -> float:
+    """Root mean square over parameters of the error of the mean, in theta."""
+    return float(np.sqrt(np.square(mean - exact).mean()))
+
+
+def mean_rmse_sds(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd: np.ndarray) -> float:
+    """Root mean square over parameters of the error of the mean, in exact posterior sds."""
+    return float(np.sqrt(np.square((mean - exact) / exact_sd).mean()))
+
+
+def mean_shift_sds(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd: np.ndarray) -> float:
+    """Mean over parameters of the signed error of the mean, in exact posterior sds."""
+    return float(((mean - exact) / exact_sd).mean())
+
+
+def sd_error(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd: np.ndarray) -> float:
+    """Mean over parameters of |error of the sd|, in theta."""
+    return float(np.abs(sd - exact_sd).mean())
+
+
+def sd_error_relative(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd: np.ndarray) -> float:
+    """Mean over parameters of |error of the sd|, relative to the exact one."""
+    return float(np.abs(sd / exact_sd - 1).mean())
+
+
+def sd_rmse(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd: np.ndarray) -> float:
+    """Root mean square over parameters of the error of the sd, in theta."""
+    return float(np.sqrt(np.square(sd - exact_sd).mean()))
+
+
+def sd_ratio(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd: np.ndarray) -> float:
+    """Mean over parameters of sd / exact sd."""
+    return float((sd / exact_sd).mean())
+
+
+def worst_sd(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd: np.ndarray) -> float:
+    """Largest relative error of an sd."""
+    return float(np.abs(sd / exact_sd - 1).max())
+
+
+def worst_mean(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd: np.ndarray) -> float:
+    """Largest error of a mean, in exact posterior sds."""
+    return float((np.abs(mean - exact) / exact_sd).max())

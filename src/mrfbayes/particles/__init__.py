@@ -1,0 +1,1 @@
+"""Samples of a field: simulation, sets of particles and their sweeps, moments from them."""

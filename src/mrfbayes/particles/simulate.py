@@ -1,0 +1,319 @@
+"""Simulation of observations: exact, coupling from the past, Gibbs, Swendsen-Wang."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from mrfbayes.base.checks import whole
+from mrfbayes.base.errors import InputError, SamplingError
+from mrfbayes.base.progress import Progress
+from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, seed_sequence
+from mrfbayes.model.field import Model
+
+SAMPLERS = ("auto", "exact", "cftp", "gibbs", "swendsen-wang")
+GIBBS_SWEEPS = 1000  # the paper's, Sec. 3.3
+CLUSTER_SWEEPS = 200
+CFTP_SWEEPS = 2**15  # cap of the window
+FIRST_WINDOW = 8
+CFTP_SECONDS = 60.0  # expected cost beyond which `auto` does not choose it
+UPDATES_PER_CALL = 2**25  # site updates between two chances to stop: well under a second
+BIT_UPDATES_PER_CALL = 2**30  # the same for the bit-sliced kernel
+UPDATES_WORTH_A_THREAD = 2**27
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Simulated observations and how they were made.
+
+    Attributes
+    ----------
+    x : (n, d) uint8, the observations
+    sampler : "exact", "cftp", "gibbs" or "swendsen-wang"
+    reason : why this sampler
+    sweeps : sweeps made for each observation (cftp: the longest window); 0 for "exact"
+    is_exact : whether rows are independent draws from exactly the model's law
+    """
+
+    x: np.ndarray
+    sampler: str
+    reason: str
+    sweeps: int
+    is_exact: bool
+
+
+@overload
+def simulate(
+    model: Model,
+    theta: Any,
+    n: int,
+    sampler: str = ...,
+    rng: Seed | None = ...,
+    *,
+    sweeps: int | None = ...,
+    progress: bool = ...,
+    full_output: Literal[False] = ...,
+) -> np.ndarray: ...
+@overload
+def simulate(
+    model: Model,
+    theta: Any,
+    n: int,
+    sampler: str = ...,
+    rng: Seed | None = ...,
+    *,
+    sweeps: int | None = ...,
+    progress: bool = ...,
+    full_output: Literal[True],
+) -> Simulation: ...
+def simulate(
+    model: Model,
+    theta: Any,
+    n: int,
+    sampler: str = "auto",
+    rng: Seed | None = 0,
+    *,
+    sweeps: int | None = None,
+    progress: bool = True,
+    full_output: bool = False,
+) -> np.ndarray | Simulation:
+    """Independent observations of the field at ``theta``.
+
+    Parameters
+    ----------
+    model : the field
+    theta : (p,) weights, in the order of ``model.parameters``; one number stands for all
+    n : number of observations
+    sampler : "exact" (backward sampling; graphs of feasible treewidth), "cftp" (monotone coupling from the past:
+        exact; binary fields without frustration), "gibbs" and "swendsen-wang" (each observation is a chain of its own
+        from a random start: approximate), or "auto"
+    rng : seed
+    sweeps : length of the chains (default 1,000, or 200 for "swendsen-wang"); for "cftp" the cap on the window
+    progress : show a bar when it takes more than two seconds
+    full_output : return a `Simulation`, which says which sampler was used and why
+
+    Returns
+    -------
+    (n, d) uint8 array of states 0..r-1, or a `Simulation`
+    """
+    w = model.chart.log_odds(model.theta(theta))
+    n = whole("n", n)
+    if sweeps is not None:
+        sweeps = whole("sweeps", sweeps)
+    if sampler not in SAMPLERS:
+        raise InputError(f"sampler = {sampler!r} is not known: choose one of {', '.join(SAMPLERS)}.")
+    if sampler == "exact" and sweeps is not None:
+        raise InputError(f"sweeps = {sweeps} has no meaning with sampler='exact': leave it out.")
+    reason = "asked for"
+    if sampler == "auto":
+        sampler, reason = choose_sampler(model, w, n)
+    seed = child(seed_sequence(rng), "simulate", sampler)
+    if sampler == "exact":
+        from mrfbayes.exact.quantities import sample_exact
+
+        done = Simulation(sample_exact(model, w, n, seed), sampler, reason, 0, True)
+    elif sampler == "cftp":
+        x, reached = _couple(model, w, n, seed, sweeps or CFTP_SWEEPS, progress)
+        done = Simulation(x, sampler, reason, reached, True)
+    elif sampler == "gibbs":
+        sweeps = sweeps or GIBBS_SWEEPS
+        done = Simulation(_gibbs(model, w, n, seed, sweeps, progress), sampler, reason, sweeps, False)
+    else:
+        sweeps = sweeps or CLUSTER_SWEEPS
+        done = Simulation(_swendsen_wang(model, w, n, seed, sweeps, progress), sampler, reason, sweeps, False)
+    return done if full_output else done.x
+
+
+def choose_sampler(model: Model, log_odds: np.ndarray, n: int) -> tuple[str, str]:
+    """The sampler that ``auto`` uses, and why."""
+    from mrfbayes.exact.recursions import is_feasible
+
+    if is_feasible(model):
+        return "exact", "backward sampling is feasible on this graph"
+    if not model.is_binary:
+        return "gibbs", "exact sampling is not feasible, and coupling from the past is for binary fields"
+    field, coupling = model.lowering.potentials(log_odds)
+    _, frustrated = _gauge(model, coupling)
+    if frustrated is not None:
+        return "gibbs", f"exact sampling is not feasible, and the couplings are frustrated around {frustrated}"
+    # Each of the other neighbours passes on at most tanh(c / 2) of a disagreement (the largest |2 theta - 1|).
+    degree = np.diff(model.adjacency.offset)
+    spread = float((degree.max() - 1) * np.tanh(np.abs(coupling) / 2).max())
+    seconds = 64 * 10e-9 * n * model.n_nodes
+    if spread < 1:
+        if seconds < CFTP_SECONDS:
+            return "cftp", f"exact by coupling, and sure to be quick: (degree - 1)(2 theta - 1) <= {spread:.2f} < 1"
+        return "gibbs", f"weak couplings mix fast; coupling from the past would take about {seconds:.0f} s"
+    typical = float((degree.mean() - 1) * np.tanh(np.abs(coupling) / 2).mean())
+    if typical > 1 and not field.any():
+        return "swendsen-wang", (
+            f"exact sampling is not feasible and the field is ordered ((degree - 1)(2 theta - 1) = {typical:.2f} on "
+            "average): single-site updates would leave domain walls"
+        )
+    return (
+        "gibbs",
+        f"exact sampling is not feasible, and couplings are too strong to be sure of coalescence ({spread:.2f})",
+    )
+
+
+def agreement_couplings(model: Model, edge_part: np.ndarray) -> np.ndarray:
+    """(m,) log weights of agreement; `InputError` where an edge's table is not constant apart from agreement."""
+    lowering = model.lowering
+    if lowering.binary:
+        return edge_part
+    coupling = np.empty(lowering.n_edges)
+    for e, (u, v) in enumerate(lowering.pairs.tolist()):
+        r_u, r_v = int(lowering.states[u]), int(lowering.states[v])
+        table = edge_part[lowering.edge_offset[e] : lowering.edge_offset[e + 1]].reshape(r_u, r_v)
+        coupling[e] = table[0, 0] - table[0, -1]
+        if r_u != r_v or not np.allclose(table - table[0, -1], coupling[e] * np.eye(r_u, r_v), rtol=0, atol=1e-12):
+            raise InputError(
+                f"sampler='swendsen-wang' needs agreement couplings, which edge {model.nodes[u]}--{model.nodes[v]} has "
+                "not: use sampler='gibbs'."
+            )
+    return coupling
+
+
+def _threads(updates: float) -> int:
+    """Threads for this much work. The draws do not depend on it."""
+    if updates < UPDATES_WORTH_A_THREAD:
+        return 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _gauge(model: Model, coupling: np.ndarray) -> tuple[np.ndarray, str | None]:
+    """Relabelling (d,) that makes the couplings positive, and None; or a name of an edge on a frustrated cycle."""
+    from mrfbayes.kernels.particles.coupling import find_gauge
+
+    flip = np.empty(model.n_nodes, dtype=np.int64)
+    edge = find_gauge(*(np.array(part) for part in model.adjacency), coupling, flip)
+    if edge < 0:
+        return flip, None
+    u, v = model.edges[edge]
+    return flip, f"edge {model.nodes[u]}--{model.nodes[v]}"
+
+
+def _gibbs(
+    model: Model, log_odds: np.ndarray, n: int, seed: np.random.SeedSequence, sweeps: int, progress: bool
+) -> np.ndarray:
+    from mrfbayes.kernels.particles.bitgibbs import MAX_DEGREE
+    from mrfbayes.particles import sweeps as particles
+
+    potentials = model.lowering.potentials(log_odds)
+    degree = np.diff(model.adjacency.offset)
+    threads = _threads(float(n) * model.n_nodes * sweeps / 16)
+    if model.is_binary and degree.max(initial=0) <= MAX_DEGREE:
+        view = particles.bit_view(model.adjacency, *potentials)
+        words = particles.random_words(model.n_nodes, n, generator(seed, "start"))
+        state = kernel_state(seed, "sweeps")
+        per_call = max(1, BIT_UPDATES_PER_CALL // (64 * words.size))
+        with Progress("Gibbs sweeps", sweeps, progress) as bar:
+            for done in range(0, sweeps, per_call):
+                particles.sweep(view, words, min(per_call, sweeps - done), state, threads)
+                bar.update(done + per_call)
+        return particles.unpack(words, n)
+    column_view: Any
+    if model.is_binary:
+        column_view = particles.spin_view(model.adjacency, *potentials)
+    else:
+        column_view = particles.table_view(model.adjacency, model.lowering, *potentials)
+
+    def sweep(x: np.ndarray, n_sweeps: int, state: np.ndarray) -> None:
+        particles.column_sweep(column_view, x, n_sweeps, state, _threads(float(x.size) * n_sweeps))
+
+    return _in_groups(model, n, sweeps, seed, sweep, "Gibbs sweeps", progress)
+
+
+def _swendsen_wang(
+    model: Model, log_odds: np.ndarray, n: int, seed: np.random.SeedSequence, sweeps: int, progress: bool
+) -> np.ndarray:
+    from mrfbayes.kernels.particles.cluster import ClusterView
+    from mrfbayes.particles import sweeps as particles
+
+    node_part, edge_part = model.lowering.potentials(log_odds)
+    coupling = agreement_couplings(model, edge_part)
+    if model.is_binary:
+        node_part = np.stack([np.zeros_like(node_part), node_part], axis=1).ravel()
+    view = ClusterView(
+        np.array(model.edges, dtype=np.int64),
+        np.array(coupling),
+        np.array(model.lowering.node_offset, dtype=np.int64),
+        np.array(node_part),
+        bool(node_part.any()),
+    )
+
+    def sweep(x: np.ndarray, n_sweeps: int, state: np.ndarray) -> None:
+        particles.cluster_sweep(view, x, n_sweeps, state, _threads(float(x.size) * n_sweeps))
+
+    return _in_groups(model, n, sweeps, seed, sweep, "Swendsen-Wang moves", progress)
+
+
+def _in_groups(
+    model: Model, n: int, sweeps: int, seed: np.random.SeedSequence, sweep: Any, label: str, progress: bool
+) -> np.ndarray:
+    """Chains from random starts, a group of particles after the other, in calls short enough to be interrupted."""
+    size = max(64, UPDATES_PER_CALL // model.n_nodes // 64 * 64)
+    out = np.empty((n, model.n_nodes), dtype=np.uint8)
+    with Progress(label, float(n) * sweeps, progress) as bar:
+        for group, begin in enumerate(range(0, n, size)):
+            some = min(size, n - begin)
+            start = generator(seed, "start", group)
+            x = start.integers(0, model.states[:, None], size=(model.n_nodes, some), dtype=np.uint8)
+            state = kernel_state(seed, "sweeps", group)
+            per_call = max(1, UPDATES_PER_CALL // x.size)
+            for done in range(0, sweeps, per_call):
+                now = min(per_call, sweeps - done)
+                sweep(x, now, state)
+                bar.update(float(begin) * sweeps + float(some) * (done + now))
+            out[begin : begin + some] = x.T
+    return out
+
+
+def _couple(
+    model: Model, log_odds: np.ndarray, n: int, seed: np.random.SeedSequence, cap: int, progress: bool
+) -> tuple[np.ndarray, int]:
+    """Coupling from the past; the draws, and the longest window that was needed."""
+    from mrfbayes.kernels.particles.bitgibbs import split_state
+    from mrfbayes.kernels.particles.coupling import couple_blocks
+    from mrfbayes.kernels.particles.gibbs import LANES
+    from mrfbayes.particles import sweeps as particles
+
+    if not model.is_binary:
+        raise InputError("sampler='cftp' is for binary fields: use sampler='exact', 'gibbs' or 'swendsen-wang'.")
+    field, coupling = model.lowering.potentials(log_odds)
+    flip, frustrated = _gauge(model, coupling)
+    if frustrated is not None:
+        raise InputError(
+            f"sampler='cftp' needs couplings without frustration, but a cycle through {frustrated} has an odd number "
+            "of negative ones, so the coupling is not monotone: use sampler='exact', 'gibbs' or 'swendsen-wang'."
+        )
+    view = particles.spin_view(model.adjacency, np.where(flip == 1, -field, field), np.abs(coupling))
+    states = np.empty((-(-n // LANES), 4), dtype=np.uint64)
+    split_state(kernel_state(seed, "keys"), states)
+    keys = np.ascontiguousarray(states[:, :3])
+    windows = np.zeros(len(keys), dtype=np.int64)
+    x = np.empty((model.n_nodes, n), dtype=np.uint8)
+    window = min(FIRST_WINDOW, cap)
+    with Progress("coupling from the past", len(keys), progress) as bar:
+        while not windows.all():
+            per_call = max(1, UPDATES_PER_CALL // (2 * LANES * model.n_nodes * window))
+
+            def run(first: int, last: int, window: int = window) -> None:
+                couple_blocks(view, keys, windows, n, window, window, first, last, x)
+
+            for begin in range(0, len(keys), 2 * per_call):
+                particles.spread_blocks(
+                    run, begin, min(begin + 2 * per_call, len(keys)), _threads(UPDATES_PER_CALL * 4)
+                )
+                bar.update(int((windows > 0).sum()), f"window {window}")
+            if window == cap and not windows.all():
+                left = min(int((windows == 0).sum()) * LANES, n)
+                raise SamplingError(
+                    f"coupling from the past has not coalesced within sweeps = {cap} for up to {left} of {n} draws: "
+                    "couplings this strong need sampler='exact', 'swendsen-wang' or 'gibbs', or more sweeps."
+                )
+            window = min(2 * window, cap)
+    return np.ascontiguousarray((x ^ flip[:, None].astype(np.uint8)).T), int(windows.max())

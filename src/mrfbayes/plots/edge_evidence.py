@@ -1,0 +1,88 @@
+"""What the data say about the presence of each edge: Bayes factors with Monte-Carlo errors and both boundaries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mrfbayes.base.checks import whole
+from mrfbayes.base.errors import InputError
+from mrfbayes.plots.style import FAINT, INK, MUTED, VERDICT, axes_or_new, keep_table, label, quiet, title
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from mrfbayes.posterior.posterior import Posterior
+
+ROWS = 40
+
+
+def edge_evidence(
+    posterior: Posterior, *, rows: int = ROWS, edges: pd.DataFrame | None = None, ax: Axes | None = None
+) -> Axes:
+    """Bayes factors of the edges for presence against absence, on a logarithmic axis.
+
+    Parameters
+    ----------
+    rows : at most so many are drawn, half of them from either end; `mrfbayes.plots.data` and the CSV hold all
+    edges : the table that ``posterior.edges()`` gave, where it is at hand
+    """
+    rows = whole("rows", rows, 2)
+    table = (posterior.edges() if edges is None else edges).dropna(subset="log_bf10").sort_values("log_bf10")
+    if not len(table):
+        raise InputError("plots.edge_evidence: there is no Bayes factor of any edge here; see posterior.edges().")
+    half = rows // 2
+    shown = table.iloc[[*range(half), *range(len(table) - (rows - half), len(table))]] if len(table) > rows else table
+    ax = axes_or_new(ax, figsize=(6.2, 0.9 + 0.2 * max(len(shown), 3)))
+    height = np.arange(len(shown))
+    at = shown["log_bf10"].to_numpy() / np.log(10)
+    error = 2 * shown["log_bf10_error"].to_numpy() / np.log(10)
+    for verdict in ("present", "undecided", "absent"):
+        chosen = (shown["verdict"] == verdict).to_numpy()
+        marker = {"present": "o", "undecided": "s", "absent": "D"}[verdict]
+        if chosen.any():
+            ax.errorbar(
+                *(at[chosen], height[chosen]),
+                xerr=error[chosen],
+                fmt=marker,
+                ms=4.5,
+                color=VERDICT[verdict],
+                elinewidth=1,
+                label=f"{verdict} ({(table['verdict'] == verdict).sum()})",
+                zorder=3,
+            )
+    for boundary in (-1, 1):
+        ax.axvline(boundary, color=MUTED, lw=0.8, ls=(0, (4, 3)), zorder=1)
+    ax.axvline(0, color=INK, lw=0.8, zorder=1)
+    low, high = float(min(at.min(), -1.3)), float(max(at.max(), 1.3))
+    ax.set_xlim(low - 0.05 * (high - low), high + 0.05 * (high - low))
+    if high - low > 12:
+        from matplotlib.ticker import FuncFormatter
+
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: rf"$10^{{{v:g}}}$"))
+    else:
+        from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.xaxis.set_major_formatter(FuncFormatter(_power))
+    ax.set_yticks(height, [label(str(name), 38) for name in shown.index])
+    ax.set_ylim(-0.7, len(shown) - 0.3)
+    ax.grid(axis="y", color=FAINT, lw=0.5, zorder=0)
+    ax.set_xlabel("Bayes factor for the edge against its absence (bars: two Monte-Carlo errors)")
+    part = f": {len(shown)} of {len(table)} edges, from both ends" if len(shown) < len(table) else ""
+    title(ax, f"Evidence for each edge{part}")
+    ax.legend(fontsize=8, frameon=False, loc="lower right")
+    quiet(ax, "bottom").tick_params(axis="y", length=0)
+    keep_table(ax, table)
+    return ax
+
+
+def _power(exponent: float, _: object = None) -> str:
+    whole_power = round(exponent)
+    if whole_power == 0:
+        return "1"
+    if abs(whole_power) > 4:
+        return rf"$10^{{{whole_power}}}$"
+    return f"{10**whole_power:,}" if whole_power > 0 else f"1/{10**-whole_power:,}"

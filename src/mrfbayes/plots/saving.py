@@ -1,0 +1,67 @@
+"""A picture as a file for print, and the numbers behind it as CSV beside it."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mrfbayes.base.errors import InputError
+from mrfbayes.plots.style import table_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMATS = (".svg", ".pdf", ".png")
+
+
+def data(picture: Any) -> pd.DataFrame:
+    """The numbers behind axes or a figure that one of the functions of `mrfbayes.plots` drew."""
+    return table_of(picture)
+
+
+def save(picture: Any, path: str | PathLike[str], overwrite: bool = False) -> tuple[Path, Path]:
+    """Write a picture (SVG or PDF as vectors, PNG at 200 dots per inch) and its numbers as CSV beside it.
+
+    Parameters
+    ----------
+    picture : axes or figure that a function of `mrfbayes.plots` returned
+    path : file to write, ending in .svg, .pdf or .png
+    overwrite : whether files that exist are replaced
+
+    Returns
+    -------
+    both paths
+    """
+    target = Path(path)
+    if target.suffix not in FORMATS:
+        raise InputError(f"{target}: a picture's file ends in one of {', '.join(FORMATS)}.")
+    numbers = target.with_suffix(".csv")
+    for file in (target, numbers):
+        if file.exists() and not overwrite:
+            raise InputError(f"{file} exists: choose another name, or pass overwrite=True.")
+    frame = table_of(picture)
+    figure = picture if hasattr(picture, "savefig") else picture.figure
+    from matplotlib import rc_context
+
+    # Text stays text: searchable, and in the reader's fonts.
+    with rc_context({"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "mrfbayes"}):
+        metadata = {"Date": None} if target.suffix == ".svg" else None
+        figure.savefig(target, dpi=200, metadata=metadata, bbox_inches="tight", pad_inches=0.08)
+    write_table(frame, numbers)
+    return target, numbers
+
+
+def write_table(frame: pd.DataFrame, path: Path) -> None:
+    """A table as CSV with all digits, text cells harmless for spreadsheets."""
+    safe = frame.copy()
+    safe.index = safe.index.map(neutral)
+    for name in safe.columns:
+        if not hasattr(safe[name].dtype, "numpy_dtype") and safe[name].map(lambda cell: isinstance(cell, str)).any():
+            safe[name] = safe[name].map(neutral)
+    safe.to_csv(path, lineterminator="\n")
+
+
+def neutral(cell: Any) -> Any:
+    """A text cell that no spreadsheet takes for a formula."""
+    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell

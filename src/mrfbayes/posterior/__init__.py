@@ -1,0 +1,1 @@
+"""From a prepared method to a result: sampling, diagnostics, evidence, comparison, files."""

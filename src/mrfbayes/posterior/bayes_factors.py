@@ -1,0 +1,171 @@
+r"""Per edge: the posterior, the Bayes factor for its presence, and the probability of its sign (`Posterior.edges`).
+
+Savage and Dickey: given the rest of the graph, :math:`BF_{10} = p(w_j = 0) / p(w_j = 0 \mid X)`. The posterior density
+at no interaction is a ratio of two integrals; the upper one, over all other log-odds with this one held at zero, is
+estimated with draws from the calibrated posterior *conditioned* on it, weighed by the exact likelihood. The far tail of
+a coin enters only through where those draws are centred.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.base.progress import Progress
+from mrfbayes.base.random_streams import kernel_state
+from mrfbayes.calibration.copula import hold
+from mrfbayes.methods.problem import Problem
+from mrfbayes.methods.registry import method_row
+from mrfbayes.model.field import Model
+from mrfbayes.model.scales import scaled
+from mrfbayes.posterior.corrected import Proposal, log_mean_weight, make_proposal, pareto_k, weigh
+from mrfbayes.posterior.evidence import log_prior_at_no_interaction
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mrfbayes.calibration.matching import Coins
+
+CORRECTED_LIMIT = 300  # parameters up to which every edge gets draws of its own
+DRAWS = 1_000  # an edge
+BASE_DRAWS = 10_000
+LOG_TEN = math.log(10)  # the Bayes factor at which an edge is called present, its inverse absent
+
+
+class EdgeEvidence(NamedTuple):
+    """Per edge block: log BF10, its Monte-Carlo error, the Pareto k of its weights; and where they come from."""
+
+    log_bf10: np.ndarray
+    error: np.ndarray
+    pareto_k: np.ndarray
+    source: str
+
+
+def edges_table(posterior: Any, scale: str = "theta") -> pd.DataFrame:
+    """A row per edge block: see `Posterior.edges`."""
+    import pandas as pd
+
+    model = posterior.model
+    blocks = edge_blocks(model)
+    first = model.chart.offset[blocks]
+    rows = scaled(model, scale)
+    if scale == "ising" and rows.n_edge_rows != blocks.size:
+        raise InputError("scale = 'ising': an edge with several factors has one J; use summary(scale='ising').")
+    chosen = first if scale != "ising" else np.arange(blocks.size)
+    table = pd.DataFrame(
+        {name: values[chosen] for name, values in posterior.spread(rows).items()},
+        index=pd.Index([model.blocks[b] for b in blocks], name="edge"),
+    )
+    table["positive"] = (posterior.log_odds[..., first] > 0).mean(axis=(0, 1))
+    evidence: EdgeEvidence = posterior.edge_evidence
+    table["log_bf10"], table["log_bf10_error"], table["pareto_k"] = evidence[:3]
+    table["verdict"], table["fragile"] = verdicts(evidence.log_bf10, evidence.error)
+    table.attrs |= {"source": evidence.source, "scale": scale}
+    return table
+
+
+def verdicts(log_bf10: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What Bayes factors of 10 and 1/10 say of each edge, and whether two Monte-Carlo errors could change it.
+
+    "present", "absent", "undecided", or "unknown" where there is no Bayes factor.
+    """
+    at = np.asarray(log_bf10, dtype=float)
+    said = np.select([np.isnan(at), at > LOG_TEN, at < -LOG_TEN], ["unknown", "present", "absent"], "undecided")
+    margin = np.minimum(np.abs(at - LOG_TEN), np.abs(at + LOG_TEN))
+    return said.astype(object), np.asarray(margin < 2 * np.asarray(error, dtype=float))
+
+
+def edge_blocks(model: Model) -> np.ndarray:
+    """Blocks that belong to edges, in order."""
+    found = [group.block for group in model.groups if group.arity == 2]
+    return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
+
+
+def edge_evidence(posterior: Any, problem: Problem | None, draws: int = DRAWS) -> EdgeEvidence:
+    """Bayes factors from the exact likelihood where that is feasible, else from coins fitted to the draws."""
+    blocks = edge_blocks(posterior.model)
+    if problem is not None and posterior.model.n_parameters <= CORRECTED_LIMIT:
+        try:
+            proposal = make_proposal(problem, method_row("exact").prepare(problem), BASE_DRAWS)
+        except (CostError, InputError):
+            pass
+        else:
+            return EdgeEvidence(*_corrected(proposal, problem, blocks, draws), "importance weights")
+    return EdgeEvidence(*_from_draws(posterior, problem, blocks), "coins fitted to the draws")
+
+
+def _corrected(
+    proposal: Proposal, problem: Problem, blocks: np.ndarray, draws: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Log BF10, standard error and Pareto k of every block."""
+    coins, correlation = proposal.calibration.coins, proposal.calibration.correlation
+    offset, p = problem.model.chart.offset, len(correlation)
+    log_evidence, evidence_error = log_mean_weight(proposal.log_weights)
+    prior_density = log_prior_at_no_interaction(problem.prior)
+    score, _ = normal_scores(coins, np.zeros(p))
+    out = np.empty((3, blocks.size))
+    with Progress("Bayes factors of edges", blocks.size, problem.progress) as bar:
+        for row, block in enumerate(blocks.tolist()):
+            held = np.arange(offset[block], offset[block + 1])
+            copula = hold(proposal.view.copula, correlation, held, score[held], np.zeros(held.size))
+            state = kernel_state(problem.seed, "edge", block)
+            _, log_weights = weigh(proposal.view._replace(copula=copula), problem, draws, state)
+            log_joint, error = log_mean_weight(log_weights)
+            out[:, row] = prior_density[block] - (log_joint - log_evidence), error, pareto_k(log_weights)
+            bar.update(row + 1)
+    out[1] = np.hypot(out[1], evidence_error)
+    return out[0], out[1], out[2]
+
+
+def normal_scores(coins: Coins, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Phi^-1(F_j(w_j)) and the log density of each coin at w (p,), finite however far out."""
+    from scipy.special import betainc, betaln, ndtri_exp
+
+    logit = w + coins.log_odds_eta
+    log_lambda, log_rest = -np.logaddexp(0, -logit), -np.logaddexp(0, logit)
+    log_density = coins.a * log_lambda + coins.b * log_rest - betaln(coins.a, coins.b)
+    upper = logit > np.log(coins.a / coins.b)
+    shape, other = np.where(upper, coins.b, coins.a), np.where(upper, coins.a, coins.b)
+    log_small = np.where(upper, log_rest, log_lambda)
+    with np.errstate(divide="ignore"):
+        log_tail = np.log(betainc(shape, other, np.exp(log_small)))
+    # Where that underflows: the tail is the density over its slope, to leading order.
+    slope = np.maximum(shape - (shape + other) * np.exp(log_small), 1e-3 * shape)
+    log_tail = np.where(log_tail > -600, log_tail, log_density - np.log(slope))
+    score = ndtri_exp(log_tail)
+    return np.where(upper, -score, score), log_density
+
+
+def _from_draws(
+    posterior: Any, problem: Problem | None, blocks: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Without the likelihood: the density of a coin with the cumulants of the draws, and what its tail is worth."""
+    from mrfbayes.calibration.matching import Coins, coin_moments
+    from mrfbayes.kernels.calibration.matching import match_cumulants
+
+    model = posterior.model
+    first = model.chart.offset[blocks]
+    out = np.full((3, blocks.size), np.nan)
+    coin_block = model.chart.sides[blocks] == 2
+    if problem is None or problem.prior.custom is not None:
+        prior_density = np.full(model.chart.n_blocks, math.log(0.25))
+        if "uniform" not in str(posterior.settings.get("prior", "uniform")):
+            return out[0], out[1], out[2]
+    else:
+        prior_density = log_prior_at_no_interaction(problem.prior)
+    halves = []
+    w = posterior.log_odds[:, :, first].reshape(-1, blocks.size)
+    for part in (w, w[: len(w) // 2], w[len(w) // 2 :]):
+        centred = part - part.mean(axis=0)
+        variance, third = (centred**2).mean(axis=0), (centred**3).mean(axis=0)
+        a, b = np.empty_like(variance), np.empty_like(variance)
+        match_cumulants(variance, third, a, b)
+        coins = Coins(a, b, np.zeros_like(a), 0)
+        coins = Coins(a, b, coin_moments(coins)[0] - part.mean(axis=0), 0)
+        halves.append(normal_scores(coins, np.zeros_like(a))[1])
+    out[0] = np.where(coin_block, prior_density[blocks] - halves[0], np.nan)
+    out[1] = np.where(coin_block, np.abs(halves[1] - halves[2]) / 2, np.nan)
+    return out[0], out[1], out[2]

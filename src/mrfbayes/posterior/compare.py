@@ -1,0 +1,198 @@
+"""Several methods on the same data: errors against the exact posterior where it can be had, and what they cost."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from concurrent.futures import as_completed
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mrfbayes.base.checks import whole
+from mrfbayes.base.errors import CostError, InputError, MRFWarning
+from mrfbayes.base.progress import Progress
+from mrfbayes.base.random_streams import Seed, child, seed_sequence
+from mrfbayes.data.statistics import Statistics, count
+from mrfbayes.estimation.estimate import estimate as make_estimate
+from mrfbayes.model.field import Model
+from mrfbayes.posterior import diagnostics
+from mrfbayes.posterior.posterior import Posterior
+from mrfbayes.posterior.sample import sample
+from mrfbayes.run.workers import begin_worker, explained, process_pool
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STUCK_BELOW = 100  # effective draws below which a chain's moments are not worth comparing
+PAPER_METHODS: tuple[dict[str, Any], ...] = (
+    {"method": "exact"},
+    {"method": "pseudo"},
+    {"method": "laplace"},
+    {"method": "mle", "rho": 0.0},
+    {"method": "mle", "rho": 0.05},
+    {"method": "mle", "rho": 0.1},
+    {"method": "importance"},
+    {"method": "auxiliary"},
+    {"method": "exchange"},
+    {"method": "persistent"},
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Posteriors by name, and the table of how they compare.
+
+    Attributes
+    ----------
+    posteriors : name -> `Posterior`, in the order given
+    reference : name of the posterior that errors are measured against, or None where no exact one is feasible
+    table : a row per method: mean error in posterior sds (average and largest over the parameters), ratio of sds,
+        the Monte-Carlo error of the mean error, acceptance, smallest effective sample size, effective draws per second,
+        seconds of preparation and of sampling, and whether the chain was stuck
+    """
+
+    posteriors: Mapping[str, Posterior]
+    reference: str | None
+    table: pd.DataFrame
+
+    def __repr__(self) -> str:
+        return str(self.table.to_string(float_format=lambda v: f"{v:.4g}"))
+
+
+def compare(
+    model: Model,
+    x: Any,
+    methods: Sequence[str | Mapping[str, Any]] = ("exact", "mle", "pseudo", "laplace"),
+    *,
+    reference: str | None = "exact",
+    rng: Seed | None = 0,
+    workers: int = 1,
+    progress: bool = True,
+    **settings: Any,
+) -> Comparison:
+    """Run several methods with the same settings and set them side by side.
+
+    Parameters
+    ----------
+    methods : keys of the registry, or mappings with "method" and settings of its own (which win over ``settings``)
+    reference : method that errors are measured against; left out where it is not feasible
+    workers : processes over which the methods are spread
+    settings : passed on to `mrfbayes.sample`
+    """
+    whole("workers", workers)
+    requests = [{"method": m} if isinstance(m, str) else dict(m) for m in methods]
+    for request in requests:
+        if "method" not in request:
+            raise InputError(f"methods: {request!r} does not say which; add 'method'.")
+    statistics = count(model, x)
+    seed = seed_sequence(rng)
+    estimate = settings.pop("estimate", None)
+    if estimate is None:
+        estimate = make_estimate(model, statistics, rng=child(seed, "estimate"), progress=progress)
+    jobs: dict[str, dict[str, Any]] = {}
+    for number, request in enumerate(requests):
+        options = {**settings, **request, "estimate": estimate, "rng": child(seed, "method", number)}
+        name = options.pop("name", None) or _name(request)
+        if name in jobs:
+            raise InputError(f"methods: {name!r} stands there twice; give each a 'name' of its own.")
+        jobs[name] = options
+    if workers == 1:
+        found = {name: _run(model, statistics, {**job, "progress": progress}) for name, job in jobs.items()}
+    else:
+        found = _run_apart(model, statistics, jobs, workers, progress)
+    _speak(found, (*statistics.warnings, *getattr(estimate, "warnings", ())))
+    posteriors: dict[str, Posterior] = {}
+    for name, result in found.items():
+        if isinstance(result, Posterior):
+            posteriors[name] = result
+        elif jobs[name]["method"] != reference:
+            raise result
+    known = next((name for name, post in posteriors.items() if post.method == reference), None)
+    return Comparison(posteriors, known, comparison_table(posteriors, known))
+
+
+def _run(model: Model, statistics: Statistics, job: Mapping[str, Any]) -> Posterior | CostError:
+    """One method's posterior, or its refusal; its warnings are in it, and are said when all methods have run."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MRFWarning)
+            return sample(model, statistics, **job)
+    except CostError as refusal:
+        return refusal
+
+
+def _speak(found: Mapping[str, Posterior | CostError], said: Sequence[str]) -> None:
+    """Say the warnings of all results, each once and with the name of the first that has it."""
+    known = set(said)
+    for name, result in found.items():
+        for text in result.warnings if isinstance(result, Posterior) else ():
+            if text not in known:
+                known.add(text)
+                warnings.warn(f"{name}: {text}", MRFWarning, stacklevel=3)
+
+
+def _run_apart(
+    model: Model, statistics: Statistics, jobs: Mapping[str, dict[str, Any]], workers: int, progress: bool
+) -> dict[str, Posterior | CostError]:
+    """`_run` of every job in processes of their own."""
+    names = list(jobs)
+    names = names[-1:] + names[:-1]  # lists go from cheap to dear: the dearest must not run alone at the end
+    with (
+        explained(workers),
+        process_pool(min(workers, len(jobs)), begin_worker) as pool,
+        Progress("comparing", len(jobs), progress) as bar,
+    ):
+        futures = {pool.submit(_run, model, statistics, {**jobs[name], "progress": False}): name for name in names}
+        try:
+            found = {}
+            for done in as_completed(futures):
+                found[futures[done]] = done.result()
+                bar.update(len(found), futures[done])
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return {name: found[name] for name in jobs}
+
+
+def _name(request: Mapping[str, Any]) -> str:
+    own = [f"{key}={value}" for key, value in request.items() if key != "method"]
+    return " ".join([str(request["method"]), *own])
+
+
+def comparison_table(posteriors: Mapping[str, Posterior], reference: str | None) -> pd.DataFrame:
+    """The table of `Comparison`."""
+    import pandas as pd
+
+    base = posteriors[reference] if reference else None
+    rows = []
+    for name, post in posteriors.items():
+        seconds = post.seconds["chain"]
+        smallest = float(np.min(post.ess)) if post.ess.size else math.nan
+        row: dict[str, Any] = {"name": name, "method": post.label, "target": post.target}
+        if base is not None:
+            error = np.abs(post.mean - base.mean) / base.sd
+            noise = np.sqrt(post.mcse**2 + base.mcse**2) / base.sd
+            ratio = post.sd / base.sd
+            ratio_noise = np.hypot(
+                diagnostics.mcse_sd(post.draws) / base.sd, diagnostics.mcse_sd(base.draws) * post.sd / base.sd**2
+            )
+            row |= {
+                "mean_error_sd": error.mean() if post is not base else 0.0,
+                "mean_error_max": error.max() if post is not base else 0.0,
+                "mean_error_mcse": noise.mean() if post is not base else 0.0,
+                "sd_ratio": ratio.mean(),
+                "sd_ratio_mcse": ratio_noise.mean() if post is not base else 0.0,
+            }
+        row |= {
+            "acceptance": math.nan if post.acceptance is None else float(post.acceptance.mean()),
+            "ess_min": smallest,
+            "ess_per_second": smallest / seconds if seconds > 0 else math.nan,
+            "prepare_s": post.seconds["prepare"],
+            "chain_s": seconds,
+            "verdict": "stuck" if not smallest >= STUCK_BELOW else "",
+        }
+        rows.append(row)
+    return pd.DataFrame(rows).set_index("name")

@@ -1,0 +1,167 @@
+"""The exact posterior from calibrated draws: independent proposals, importance weights, and how far to trust them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mrfbayes.base.budget import budget
+from mrfbayes.base.random_streams import kernel_state
+from mrfbayes.calibration.copula import copula_view
+from mrfbayes.coins.importance_weights import TRUSTED_K as TRUSTED_K
+from mrfbayes.coins.importance_weights import pareto_k as pareto_k
+from mrfbayes.methods.calibrated import Calibration, calibrate
+from mrfbayes.methods.problem import Prepared, Problem
+
+if TYPE_CHECKING:
+    from mrfbayes.kernels.run.independence import IndependenceView
+
+PILOT_DRAWS = 2_000
+WEIGHED_AT_ONCE = 100  # draws between two looks at the clock
+KEPT_WEIGHTS = 25_000  # log weights that a chain remembers, for Pareto k
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A calibrated posterior ready to be corrected to the exact one.
+
+    Attributes
+    ----------
+    view : what the kernels draw and weigh with
+    calibration : where it came from
+    theta, log_weights : pilot draws (k, p) and their log weights (k,)
+    """
+
+    view: IndependenceView
+    calibration: Calibration
+    theta: np.ndarray
+    log_weights: np.ndarray
+
+    @property
+    def pareto_k(self) -> float:
+        """Pareto k of the pilot's weights."""
+        return pareto_k(self.log_weights)
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether independent proposals will do."""
+        return self.pareto_k <= TRUSTED_K
+
+    def carry(self) -> Callable[[np.random.SeedSequence, np.ndarray], dict[str, np.ndarray]]:
+        """Makes the arrays that change from step to step, afresh for a chain."""
+        from mrfbayes.kernels.run.independence import N_SUMS, TOP
+
+        def make(seed: np.random.SeedSequence, theta: np.ndarray) -> dict[str, np.ndarray]:
+            sums = np.zeros(N_SUMS)
+            sums[TOP] = -math.inf
+            return {
+                "log_weights": np.full(KEPT_WEIGHTS, -math.inf),
+                "sums": sums,
+                "weighted_mean": np.zeros(theta.size),
+                "weighted_square": np.zeros(theta.size),
+                "decisions": kernel_state(seed, "decisions"),
+            }
+
+        return make
+
+    def theta_factor(self) -> np.ndarray:
+        """Lower Cholesky factor of the pilot's covariance of theta: the shape of a random walk, where one is needed."""
+        theta = self.theta
+        covariance = np.cov(theta, rowvar=False).reshape(theta.shape[1], theta.shape[1])
+        sd = np.sqrt(np.diag(covariance))
+        correlation = self.calibration.correlation
+        return np.linalg.cholesky(correlation * np.outer(sd, sd))
+
+
+def make_proposal(problem: Problem, prepared: Prepared, draws: int = PILOT_DRAWS) -> Proposal:
+    """Calibrate, and weigh a first set of draws against the likelihood in ``prepared``."""
+    from mrfbayes.kernels.run.independence import IndependenceView
+
+    found = calibrate(problem)
+    chart = problem.model.chart
+    nothing = np.zeros(0)
+    copula = copula_view(found.coins, found.correlation, chart.offset)
+    view = IndependenceView(prepared.view, copula, nothing, nothing, nothing, nothing, np.zeros(4, dtype=np.uint64))
+    theta, log_weights = weigh(view, problem, draws, kernel_state(problem.seed, "pilot"))
+    return Proposal(view, found, theta, log_weights)
+
+
+def weigh(view: IndependenceView, problem: Problem, draws: int, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Draws (k, p) of theta and their log weights (k,), as densities of the log-odds."""
+    from mrfbayes.kernels.run.independence import weighted_draws
+
+    theta, log_values, log_weights = np.empty((draws, problem.model.n_parameters)), np.empty(draws), np.empty(draws)
+    with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
+        for first in range(0, draws, WEIGHED_AT_ONCE):
+            budget().check("importance weights")
+            part = slice(first, first + WEIGHED_AT_ONCE)
+            given = (view.target, view.copula, problem.prior.view, state)
+            weighted_draws(*given, theta[part], log_values[part], log_weights[part])
+    return theta, log_weights
+
+
+def corrected(prepared: Prepared, proposal: Proposal) -> Prepared:
+    """The method with independent proposals in place of a random walk."""
+    found = proposal.calibration
+    details = {**prepared.details, **{f"proposal_{key}": value for key, value in found.details.items()}}
+    return replace(prepared, view=proposal.view, carry=proposal.carry(), details=details)
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """Importance-sampling summary of all chains: moments of theta, Kish's effective size, evidence."""
+
+    mean: np.ndarray
+    sd: np.ndarray
+    proposals: int
+    effective: float
+    log_evidence: float
+    log_evidence_error: float
+    pareto_k: float
+
+
+def pool(states: Sequence[dict[str, np.ndarray]]) -> Weighted:
+    """Pool the weighted sums that the chains carried."""
+    from mrfbayes.kernels.run.independence import N_WEIGHTS, TOP, TOTAL, TOTAL_SQUARE
+
+    sums = np.stack([state["view.sums"] for state in states])
+    means = np.stack([state["view.weighted_mean"] for state in states])
+    squares = np.stack([state["view.weighted_square"] for state in states])
+    top = float(sums[:, TOP].max())
+    scale = np.exp(sums[:, TOP] - top)
+    totals = sums[:, TOTAL] * scale
+    total, n = float(totals.sum()), int(sums[:, N_WEIGHTS].sum())
+    square = float((sums[:, TOTAL_SQUARE] * scale**2).sum())
+    mean = totals @ means / total
+    variance = (scale @ squares + totals @ (means - mean) ** 2) / total
+    log_evidence, error = _log_mean(top, total, square, n)
+    kept = [state["view.log_weights"][: int(state["view.sums"][N_WEIGHTS])] for state in states]
+    return Weighted(mean, np.sqrt(variance), n, total**2 / square, log_evidence, error, pareto_k(np.concatenate(kept)))
+
+
+def _log_mean(top: float, total: float, square: float, n: int) -> tuple[float, float]:
+    """Log of the mean weight and its standard error (delta method)."""
+    average = total / n
+    variance = max(square / n - average**2, 0.0)
+    return top + math.log(average), math.sqrt(variance / n) / average
+
+
+def log_mean_weight(log_weights: np.ndarray) -> tuple[float, float]:
+    """Log of the mean of the weights and its standard error."""
+    top = float(np.max(log_weights))
+    weights = np.exp(log_weights - top)
+    return _log_mean(top, float(weights.sum()), float((weights**2).sum()), weights.size)
+
+
+def summary_details(weighted: Weighted) -> dict[str, Any]:
+    """What a result reports about its weights."""
+    return {
+        "pareto_k": weighted.pareto_k,
+        "proposals": weighted.proposals,
+        "effective_proposals": weighted.effective,
+        "efficiency": weighted.effective / max(weighted.proposals, 1),
+    }

@@ -1,0 +1,216 @@
+"""The posterior: draws, moments, how they were made, and what to think of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mrfbayes.base.errors import InputError
+from mrfbayes.base.random_streams import Seed, child, seed_sequence
+from mrfbayes.model.field import Model
+from mrfbayes.model.scales import Scaled, scaled
+from mrfbayes.model.wording import meaning
+from mrfbayes.posterior import diagnostics
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+    from mrfbayes.posterior.bayes_factors import EdgeEvidence
+
+MANY = 500  # parameters past which independent draws are not examined for convergence
+STREAM_BYTES = 2**24  # of draws that are made at once
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Draws from a posterior distribution, with everything that is needed to judge and repeat them.
+
+    Attributes
+    ----------
+    draws : (chains, draws, p) theta
+    mean, sd : (p,) over all steps after warm-up, also those that thinning dropped
+    method, label, target : which method; "exact" or "approximate" target
+    acceptance : (chains,) share of proposals accepted after warm-up; None for independent draws
+    seconds : where the time went: "prepare", "compile", "chain"
+    settings : every setting of the run, the seed among them
+    warnings : what the reader has to know
+    partial : whether the run was stopped before its end
+    sd_error : (p,) relative Monte-Carlo standard error of the sds where they come from particles, else None
+    """
+
+    model: Model
+    draws: np.ndarray
+    log_likelihood: np.ndarray
+    mean: np.ndarray
+    sd: np.ndarray
+    method: str
+    label: str
+    target: str
+    engine: str
+    steps: int
+    warmup: int
+    thin: int
+    acceptance: np.ndarray | None
+    seconds: Mapping[str, float]
+    settings: Mapping[str, Any]
+    versions: Mapping[str, str]
+    data_digest: str
+    n: float
+    warnings: tuple[str, ...] = ()
+    partial: bool = False
+    details: Mapping[str, Any] = field(default_factory=dict)
+    sd_error: np.ndarray | None = None
+    # Not saved, for what is computed later: model, data and prior; (n, seed) -> draws (n, p); probability -> (p,)
+    problem: Any = field(default=None, repr=False)
+    draw: Callable[[int, np.random.SeedSequence], np.ndarray] | None = field(default=None, repr=False)
+    quantile: Callable[[float], np.ndarray] | None = field(default=None, repr=False)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the p parameters."""
+        return self.model.parameters
+
+    @property
+    def log_odds(self) -> np.ndarray:
+        """The draws (chains, draws, p) as log-odds w."""
+        return self.model.chart.log_odds(self.draws)
+
+    @cached_property
+    def r_hat(self) -> np.ndarray:
+        """Rank-normalised split R-hat (p,)."""
+        return diagnostics.r_hat(self.draws)
+
+    @cached_property
+    def ess(self) -> np.ndarray:
+        """Bulk effective sample size (p,)."""
+        return diagnostics.ess_bulk(self.draws)
+
+    @cached_property
+    def ess_tail(self) -> np.ndarray:
+        """Tail effective sample size (p,)."""
+        return diagnostics.ess_tail(self.draws)
+
+    @cached_property
+    def mcse(self) -> np.ndarray:
+        """Monte-Carlo standard error of the mean (p,)."""
+        return diagnostics.mcse_mean(self.draws)
+
+    def summary(self, interval: float = 0.9, *, scale: str = "theta") -> pd.DataFrame:
+        """A row per parameter: mean, sd, equal-tailed interval, Monte-Carlo errors, effective sizes, R-hat.
+
+        Parameters
+        ----------
+        interval : probability that the interval holds
+        scale : "theta"; "log-odds", what is quoted of networks; "ising", couplings J and fields h of spins -1 and +1
+            (a row per edge, then per node). ``attrs["scale"]`` says which, ``attrs["meaning"]`` what it means.
+
+        ``mcse_sd`` is there where sds come from particles. Hundreds of parameters drawn independently have no
+        effective sizes and R-hat: there is no chain.
+        """
+        import pandas as pd
+
+        rows = scaled(self.model, scale)
+        columns = self.spread(rows, interval)
+        in_theta = scale == "theta"
+        values = self.draws if in_theta else rows.values(self.draws)
+        if self.sd_error is not None and in_theta:
+            columns["mcse_sd"] = self.sd * self.sd_error
+        if self.engine != "direct" or self.model.n_parameters <= MANY:
+            columns |= {
+                "mcse_mean": self.mcse if in_theta else diagnostics.mcse_mean(values),
+                "ess_bulk": self.ess if scale != "ising" else diagnostics.ess_bulk(values),
+                "ess_tail": self.ess_tail if scale != "ising" else diagnostics.ess_tail(values),
+                "r_hat": self.r_hat if scale != "ising" else diagnostics.r_hat(values),
+            }
+        table = pd.DataFrame(columns, index=pd.Index(rows.names, name="parameter"))
+        table.attrs |= {"scale": scale, "meaning": meaning(self.model, scale)}
+        return table
+
+    def spread(self, rows: Scaled, interval: float = 0.9) -> dict[str, np.ndarray]:
+        """Mean, sd and both ends of the equal-tailed interval of ``rows``, without diagnostics."""
+        if not 0 < interval < 1:
+            raise InputError(f"interval = {interval!r}: give a probability between 0 and 1, such as 0.9.")
+        low, high = (1 - interval) / 2, (1 + interval) / 2
+        values = rows.values(self.draws)
+        if self.quantile is not None and rows.is_monotone:  # in closed form, whatever the number of draws
+            ends = rows.values(np.stack([self.quantile(low), self.quantile(high)]))
+        else:
+            ends = np.quantile(values, [low, high], axis=(0, 1))
+        in_theta = rows.scale == "theta"
+        return {
+            "mean": self.mean if in_theta else values.mean(axis=(0, 1)),
+            "sd": self.sd if in_theta else values.std(axis=(0, 1), ddof=1),
+            f"q{100 * low:g}": ends[0],
+            f"q{100 * high:g}": ends[1],
+        }
+
+    def stream(self, n: int, rng: Seed | None = 0) -> Iterator[np.ndarray]:
+        """Further independent joint draws (p,) of theta, one at a time: for more draws than fit into memory.
+
+        For methods that draw without a chain, while the posterior that `sample` returned is at hand (not after `load`).
+        """
+        if self.draw is None:
+            raise InputError(
+                f"{self.label} by engine {self.engine!r} has no independent draws to stream: use the draws that are "
+                "kept, or method='calibrated' or 'mle'."
+            )
+        seed = seed_sequence(rng)
+        size = max(1, STREAM_BYTES // (8 * max(self.model.n_parameters, 1)))
+        for first in range(0, n, size):
+            yield from self.draw(min(size, n - first), child(seed, "stream", first))
+
+    @cached_property
+    def edge_evidence(self) -> EdgeEvidence:
+        """Bayes factors of the edges, computed once: see `edges`."""
+        from mrfbayes.posterior.bayes_factors import edge_evidence
+
+        return edge_evidence(self, self.problem)
+
+    def edges(self, scale: str = "theta") -> pd.DataFrame:
+        """A row per edge: posterior mean, sd and 90 % interval, and what the data say about its presence and sign.
+
+        Columns: ``mean``, ``sd``, ``q5``, ``q95`` in ``scale`` (as in `summary`); ``positive``, the posterior
+        probability that the first outcome (agreement, both one) is the heavier one; ``log_bf10``, the natural log of
+        the Bayes factor for the edge against its absence given the rest of the graph; ``log_bf10_error``, its
+        Monte-Carlo standard error; ``pareto_k``, below 0.7 where that error can be trusted; ``verdict``: "present"
+        above a Bayes factor of 10, "absent" below 1/10, else "undecided" ("unknown" without a Bayes factor);
+        ``fragile``, whether two Monte-Carlo errors could change the verdict. ``attrs["source"]`` says whether the exact
+        likelihood corrected the Bayes factors or coins gave them, ``attrs["scale"]`` the scale.
+        """
+        from mrfbayes.posterior.bayes_factors import edges_table
+
+        return edges_table(self, scale)
+
+    def to_arviz(self) -> xr.DataTree:
+        """The draws as a DataTree (groups "posterior" and "sample_stats"), what ArviZ, PyMC and NumPyro users open."""
+        from mrfbayes.posterior.netcdf import to_datatree
+
+        return to_datatree(self)
+
+    def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
+        """Write everything to one netCDF file; `mrfbayes.load` brings it back."""
+        from mrfbayes.posterior.netcdf import save
+
+        save(self, path, overwrite)
+
+    def __repr__(self) -> str:
+        chains, draws, p = self.draws.shape
+        state = ", partial" if self.partial else ""
+        flags = f", {len(self.warnings)} warnings" if self.warnings else ""
+        return (
+            f"<Posterior: {self.label} ({self.target} target), {p} parameters, {chains} chains of {draws} draws"
+            f"{state}{flags}>"
+        )
+
+
+def load(path: str | PathLike[str]) -> Posterior:
+    """The posterior that `Posterior.save` wrote to ``path``."""
+    from mrfbayes.posterior.netcdf import read
+
+    return Posterior(**read(path))

@@ -1,0 +1,175 @@
+"""Calibrated coins against cumulants by enumeration, and the cases in which they must come out exactly."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.special import digamma, polygamma
+
+import mrfbayes as mb
+from mrfbayes.calibration import expansion as calibration
+from mrfbayes.calibration import one_loop as loops
+from mrfbayes.calibration.cumulants import ExactCumulants
+from mrfbayes.calibration.matching import Coins, coin_moments, match, match_loop
+from mrfbayes.calibration.one_loop import one_loop
+from mrfbayes.exact import quantities as exact
+from mrfbayes.kernels.base.polygamma import inverse_trigamma, polygammas
+from mrfbayes.kernels.calibration.matching import match_cumulants, match_orders
+from mrfbayes.particles.moments import row_statistics
+from mrfbayes.priors import Prior
+from oracles import cumulants
+
+SEED = np.random.SeedSequence(7)
+
+
+@pytest.mark.parametrize("x", [1e-3, 0.3, 1.0, 2.5, 11.9, 12.1, 50.0, 1e4, 1e8])
+def test_polygammas(x):
+    expected = [digamma(x), *(polygamma(k, x) for k in (1, 2, 3))]
+    np.testing.assert_allclose(polygammas(x), expected, rtol=1e-13)
+    assert inverse_trigamma(polygammas(x)[1]) == pytest.approx(x, rel=1e-12)
+
+
+def test_cumulants_of_a_coin_give_the_coin_back():
+    rng = np.random.default_rng(0)
+    a, b = np.exp(rng.uniform(-1, 6, (2, 300)))
+    coins = Coins(a, b, np.zeros(300), 0)
+    _, variance, third = coin_moments(coins)
+    found_a, found_b = np.empty(300), np.empty(300)
+    clipped = match_cumulants(variance, third, found_a, found_b)
+    inside = np.array(
+        [abs(t) < -0.98 * polygammas(inverse_trigamma(v))[2] for v, t in zip(variance, third, strict=True)]
+    )
+    assert inside.sum() > 150
+    assert clipped <= 300 - inside.sum()
+    np.testing.assert_allclose(found_a[inside], a[inside], rtol=1e-9)
+    np.testing.assert_allclose(found_b[inside], b[inside], rtol=1e-9)
+
+
+def test_what_no_coin_can_do_is_clipped_and_counted():
+    spread, third = np.array([0.1, 0.1, 0.1]), np.array([0.005, 0.0101, -0.5])  # |kappa| must stay below S^2 = 0.01
+    a, b = np.empty(3), np.empty(3)
+    assert match_orders(spread, third, a, b) == 2
+    np.testing.assert_allclose(1 / a + 1 / b, spread)
+    assert match_cumulants(spread, third, a, b) == 2
+    np.testing.assert_allclose([polygammas(x)[1] + polygammas(y)[1] for x, y in zip(a, b, strict=True)], spread)
+
+
+def calibrated_numbers(model, counts, n, prior="uniform"):
+    prior = Prior(model, prior)
+    mode = calibration.find_mode(
+        lambda w: exact.moments_w(model, w),
+        lambda w: ExactCumulants(model, w),
+        counts,
+        n,
+        prior,
+        np.zeros(model.n_parameters),
+    )
+    return mode, calibration.third_order(mode, n, calibration.prior_tensors(prior, mode.w, mode.covariance))
+
+
+def coins_both_ways(mode, order, n):
+    spread = np.diag(mode.covariance)
+    numbers = (mode.w, spread, order.third, order.shift)
+    variance = one_loop(mode, n, order, SEED, samples=4_096, pairs=2_048)
+    return match(*numbers), match_loop(*numbers, np.diag(variance), True)
+
+
+def test_a_tree_comes_out_exactly():
+    """Agreement coins on a tree are independent: lambda = theta ~ Beta(alpha + 1, n - alpha + 1), eta = 1/2."""
+    model = mb.graph([(0, 1), (1, 2), (1, 3), (3, 4)])
+    counts, n = np.array([13.0, 4.0, 20.0, 9.0]), 20.0  # the third edge always agrees: no finite MLE
+    mode, order = calibrated_numbers(model, counts, n)
+    for coins in coins_both_ways(mode, order, n):
+        np.testing.assert_allclose(coins.a, counts + 1, rtol=1e-8)
+        np.testing.assert_allclose(coins.b, n - counts + 1, rtol=1e-8)
+        np.testing.assert_allclose(coins.log_odds_eta, 0, atol=1e-8)
+    assert np.abs(mode.covariance - np.diag(np.diag(mode.covariance))).max() < 1e-12
+
+
+def test_a_single_coin_comes_out_exactly_under_a_beta_prior():
+    model = mb.graph([(0, 1)])
+    mode, order = calibrated_numbers(model, np.array([3.0]), 10.0, "beta(2.5, 0.7)")
+    for coins in coins_both_ways(mode, order, 10.0):
+        assert coins.a == pytest.approx(5.5, rel=1e-9)
+        assert coins.b == pytest.approx(7.7, rel=1e-9)
+        assert coins.log_odds_eta == pytest.approx(0, abs=1e-9)
+
+
+def test_the_log_odds_of_a_single_die_come_out_exactly():
+    """Of a Dirichlet, theta_k / (theta_k + theta_K) is Beta(alpha_k, alpha_K)."""
+    model = mb.Model({"x": 4}, [mb.Factor("x", outcomes=np.arange(4))])
+    counts, n = np.array([7.0, 0.0, 11.0]), 20.0
+    mode, order = calibrated_numbers(model, counts, n)
+    coins = coins_both_ways(mode, order, n)[0]
+    np.testing.assert_allclose(coins.a, counts + 1, rtol=1e-5)
+    np.testing.assert_allclose(coins.b, n - counts.sum() + 1, rtol=1e-5)
+    np.testing.assert_allclose(coins.log_odds_eta, 0, atol=1e-5)
+
+
+def enumerated(model, w):
+    """Statistics of every state and their probabilities."""
+    states = np.array(list(itertools.product(*(range(r) for r in model.states))), dtype=np.uint8)
+    statistics = row_statistics(model, states)
+    weights = np.exp(statistics @ w - (statistics @ w).max())
+    return statistics, weights / weights.sum()
+
+
+def prior_derivatives(prior, w):
+    """Third and fourth derivatives of a coin's prior as full tensors."""
+    p = w.size
+    third, fourth = np.zeros((p, p, p)), np.zeros((p, p, p, p))
+    j = np.arange(p)
+    third[j, j, j], fourth[j, j, j, j] = prior.third_w(w), prior.fourth_w(w)
+    return third, fourth
+
+
+@pytest.mark.parametrize(
+    ("model", "prior"),
+    [
+        (mb.grid(2, 3, fields=True), "uniform"),
+        (mb.graph([(0, 1), (1, 2), (0, 2), (2, 3)], fields=True, coupling="both-one"), "normal(0, 1)"),
+    ],
+)
+def test_third_order_and_loops_are_those_of_the_tensors(model, prior, monkeypatch):
+    n = 60.0
+    p = model.n_parameters
+    statistics, probabilities = enumerated(model, np.random.default_rng(5).normal(0, 0.8, p))
+    mode, order = calibrated_numbers(model, n * probabilities @ statistics, n, prior)
+    s = mode.covariance
+
+    statistics, probabilities = enumerated(model, mode.w)
+    mean, covariance, kappa3 = cumulants(statistics, probabilities)
+    d = statistics - mean
+    fourth = np.einsum("s,sa,sb,sc,sd->abcd", probabilities, d, d, d, d, optimize=True)
+    for x, y in (("ab", "cd"), ("ac", "bd"), ("ad", "bc")):
+        fourth -= np.einsum(f"{x},{y}->abcd", covariance, covariance)
+    t3, t4 = prior_derivatives(Prior(model, prior), mode.w)
+    l3, l4 = -n * kappa3 + t3, -n * fourth + t4
+
+    third = np.einsum("abc,aj,bj,cj->j", l3, s, s, s, optimize=True)
+    shift = 0.5 * np.einsum("abc,ab,cj->j", l3, s, s, optimize=True)
+    np.testing.assert_allclose(order.third, third, rtol=1e-8, atol=1e-14)
+    np.testing.assert_allclose(order.shift, shift, rtol=1e-8, atol=1e-14)
+
+    inner = 0.5 * np.einsum("abcd,cd->ab", l4, s)
+    inner += 0.5 * np.einsum("acd,bef,ce,df->ab", l3, l3, s, s, optimize=True)
+    inner += np.einsum("abc,c->ab", l3, shift)
+    correction = s @ inner @ s
+    found = one_loop(mode, n, order, SEED) - s
+    scale = np.sqrt(np.outer(np.diag(s), np.diag(s)))
+    np.testing.assert_allclose(found / scale, correction / scale, atol=1e-8)
+    assert np.abs(correction / scale).max() > 3e-2  # and it is no small thing here
+    monkeypatch.setattr(ExactCumulants, "states", lambda self: None)
+    sampled = one_loop(mode, n, order, SEED) - s
+    assert np.abs(np.diag((sampled - correction) / scale)).max() < 5e-3  # noise 1e-3
+    assert np.abs((sampled - correction) / scale).max() < 1e-2
+    monkeypatch.setattr(loops, "POLARISED_CELLS", 0.0)
+    in_pairs = one_loop(mode, n, order, SEED) - s
+    assert np.abs((in_pairs - correction) / scale).max() < 2e-2
+    assert np.abs(sampled - in_pairs).max() > 0
+
+
+def test_statistics_of_rows():
+    model = mb.graph([(0, 1), (1, 2)], states=3, tied=True, fields=True, coupling="score")
+    rows = np.array([[0, 2, 1], [1, 1, 2]], dtype=np.uint8)
+    np.testing.assert_allclose(row_statistics(model, rows)[:, 0], [2, 3])

@@ -1,0 +1,122 @@
+"""The command line as a person meets it: real processes, exit statuses, one line per problem."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+
+def run(*arguments, cwd):
+    command = [sys.executable, "-m", "mrfbayes", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=300)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("cli")
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 2, size=(80, 4))
+    x[:50, 1] = x[:50, 0]
+    header = ",".join(f"{r}:{c}" for r in range(2) for c in range(2))
+    np.savetxt(path / "grid.csv", x, fmt="%d", delimiter=",", header=header, comments="")
+    (path / "hostile.csv").write_text(
+        '"=cmd|x","[red]b[/red]","\x1b[31mc"\n' + "\n".join("0,1,1\n1,1,0\n1,0,1\n0,0,0" for _ in range(5))
+    )
+    return path
+
+
+@pytest.fixture(scope="module")
+def sampled(folder):
+    settings = ("--grid", "2x2", "--method", "exact", "--steps", 4000, "--chains", 2, "--out", "result.nc")
+    return run("sample", "grid.csv", *settings, "--checkpoint", "run.checkpoint", cwd=folder)
+
+
+def test_sample_prints_a_row_per_parameter_and_saves(sampled, folder):
+    assert sampled.returncode == 0, sampled.stderr
+    for name in ("0,0--0,1", "0,0--1,0", "0,1--1,1", "1,0--1,1"):
+        assert name in sampled.stdout
+    assert "exact target" in sampled.stdout
+    assert (folder / "result.nc").exists()
+
+
+def test_the_saved_result_is_summarised_and_exported(sampled, folder):
+    again = run("summary", "result.nc", "--csv", "table.csv", cwd=folder)
+    assert again.returncode == 0, again.stderr
+    shown = [line for line in sampled.stdout.splitlines() if "--" in line]
+    assert all(line in again.stdout for line in shown)
+    rows = (folder / "table.csv").read_text().splitlines()
+    assert rows[0].startswith("parameter,mean,sd")
+    assert len(rows) == 5
+
+
+def test_the_checkpoint_continues_the_run(sampled, folder):
+    settings = ("--grid", "2x2", "--method", "exact", "--steps", 6000, "--warmup", 2000, "--chains", 2)
+    more = run("sample", "grid.csv", *settings, "--checkpoint", "run.checkpoint", cwd=folder)
+    assert more.returncode == 2  # thinning follows the steps, so this is another run, and the message says so
+    assert "belongs to another run" in more.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (("sample", "grid.csv", "--grid", "3x3"), 2, "columns"),
+        (("sample", "grid.csv"), 2, "which field?"),
+        (("sample", "grid.csv", "--grid", "2by2"), 2, "for example 8x8"),
+        (("sample", "grid.csv", "--grid", "2x2", "--method", "magic"), 2, "choose one of"),
+        (("sample", "grid.csv", "--grid", "2x2", "--prior", "gamma(1)"), 2, "expected one of"),
+        (("sample", "grid.csv", "--grid", "2x2", "--steps", "1000000000000"), 3, "months"),
+        (("sample", "grid.csv", "--grid", "2x2", "--out", "grid.csv"), 2, "exists"),
+        (("sample", "grid.csv", "--grid", "2x2", "--without", "0:0"), 2, "goes with --complete"),
+        (("sample", "nowhere.csv", "--grid", "2x2"), 2, "nowhere.csv"),
+        (("summary", "grid.csv"), 2, "not a result file"),
+    ],
+)
+def test_a_problem_is_one_line_and_a_status(folder, arguments, status, message):
+    done = run(*arguments, cwd=folder)
+    assert done.returncode == status, done.stderr
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_a_column_is_left_out(folder):
+    rows = "\n".join(f"{k},{k % 2},{k // 2 % 2}" for k in range(40))
+    (folder / "people.csv").write_text(f"person,tired,worried\n{rows}\n")
+    command = ("sample", "people.csv", "--complete", "--method", "exact", "--steps", 500, "--chains", 1)
+    refused = run(*command, cwd=folder)
+    assert refused.returncode == 2
+    assert "--without person" in refused.stderr
+    done = run(*command, "--without", "person", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "tired--worried" in done.stdout
+    assert "person" not in done.stdout
+    unknown = run(*command, "--without", "persons", cwd=folder)
+    assert unknown.returncode == 2
+    assert "no such column" in unknown.stderr
+
+
+def test_a_narrow_terminal_cuts_no_number(capsys, monkeypatch):
+    from mrfbayes.cli.show import console, table
+
+    monkeypatch.setenv("COLUMNS", "40")
+    console().print(table(["parameter", "ess_bulk", "r_hat"], [["a name much too long for it", "123456789", "1.001"]]))
+    shown = capsys.readouterr().out
+    assert all(text in shown for text in ("ess_bulk", "r_hat", "123456789", "1.001"))
+    assert "".join(line[:20].strip() for line in shown.splitlines()[1:]).startswith("a name much too")
+
+
+def test_hostile_names_are_shown_and_not_obeyed(folder):
+    done = run("sample", "hostile.csv", "--complete", "--method", "exact", "--steps", 500, "--chains", 1, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "\x1b[31mc" not in done.stdout
+    assert "[red]b[/red]" in done.stdout
+
+
+def test_methods_lists_the_registry(folder, monkeypatch):
+    from mrfbayes.methods.registry import REGISTRY
+
+    monkeypatch.setenv("COLUMNS", "80")
+    words = set(run("methods", cwd=folder).stdout.split())
+    for row in REGISTRY.values():
+        assert {row.key, *row.summary.split()} <= words  # texts go on in the next line, nothing is cut

@@ -1,0 +1,45 @@
+"""Importance weights: Pareto k of weights whose shape is known, effective size, resampling."""
+
+import numpy as np
+import pytest
+
+from mrfbayes.coins.importance_weights import effective_size, pareto_k, resample
+
+
+@pytest.mark.parametrize("k", [0.1, 0.3, 0.5, 0.9])
+def test_pareto_k_recovers_the_shape(k):
+    rng = np.random.default_rng(1)
+    found = [pareto_k(np.log(rng.pareto(1 / k, 20_000) + 1)) for _ in range(5)]
+    assert abs(np.mean(found) - k) < 0.1
+
+
+def test_pareto_k_is_the_one_people_know():
+    from arviz_stats.base import array_stats
+
+    rng = np.random.default_rng(2)
+    for shape in (0.2, 0.6):
+        log_weights = np.log(rng.pareto(1 / shape, 4000) + 1)
+        _, theirs = array_stats.psislw(-log_weights)  # takes log-likelihoods
+        assert abs(pareto_k(log_weights) - float(theirs)) < 0.03
+
+
+def test_pareto_k_at_its_ends():
+    assert pareto_k(np.zeros(1000)) == 0
+    assert pareto_k(np.zeros(8)) == np.inf
+    assert pareto_k(np.full(1000, -np.inf)) == np.inf
+    one_giant = np.zeros(1000)
+    one_giant[3] = 50
+    assert pareto_k(one_giant) > 0.7
+
+
+def test_effective_size():
+    assert abs(effective_size(np.full(50, -1000.0)) - 50) < 1e-9
+    assert abs(effective_size(np.log([1, 1e-300, 1e-300])) - 1) < 1e-9
+    assert abs(effective_size(np.log([3.0, 1.0])) - 16 / 10) < 1e-12
+
+
+def test_resampling_is_in_proportion():
+    log_weights = np.log([0.1, 0.2, 0.3, 0.4]) + 700
+    counts = np.bincount(resample(log_weights, 1000, np.random.default_rng(0)), minlength=4)
+    assert np.abs(counts - [100, 200, 300, 400]).max() <= 1  # the comb leaves no more to chance
+    assert resample(np.zeros(5), 0, np.random.default_rng(0)).size == 0

@@ -1,0 +1,77 @@
+"""Borrowed arrays: the same memory, nothing counted, and only where that is safe."""
+
+import ast
+import gc
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import mrfbayes
+from mrfbayes.kernels.base.borrowed import borrow
+from mrfbayes.kernels.base.jit import kernel
+
+FOLDERS = [Path(mrfbayes.__file__).parent / name for name in ("kernels", "methods")]
+
+
+class Inner(NamedTuple):
+    values: np.ndarray
+    scale: float
+
+
+class Outer(NamedTuple):
+    inner: Inner
+    index: np.ndarray
+    is_on: bool
+
+
+@kernel
+def add_in_place(view, table):
+    view, table = borrow((view, table))
+    for k in range(view.index.size):
+        if view.is_on:
+            view.inner.values[view.index[k]] += view.inner.scale * table[0, k]
+    return view.inner.values.size
+
+
+def test_a_borrowed_view_is_the_same_memory():
+    values = np.zeros(4)
+    view = Outer(Inner(values, 2.0), np.array([3, 0, 3]), True)
+    table = np.array([[1.0, 10.0, 100.0], [7.0, 7.0, 7.0]])
+    for _ in range(1_000):
+        assert add_in_place(view, table) == 4
+    gc.collect()
+    np.testing.assert_array_equal(values, [20_000.0, 0.0, 0.0, 202_000.0])
+    assert borrow(view) is view  # without the JIT
+
+
+def borrowed_names(function):
+    """What is handed to ``borrow`` inside a function: its names, and whatever else as it is written."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "borrow":
+            (given,) = node.args
+            yield from (ast.unparse(part) for part in (given.elts if isinstance(given, ast.Tuple) else [given]))
+
+
+def wrongly_borrowed(text):
+    """Functions that borrow what is not one of their arguments, or an argument that they have already replaced."""
+    wrong = []
+    for function in ast.walk(ast.parse(text)):
+        if isinstance(function, ast.FunctionDef):
+            arguments = {a.arg for a in function.args.args}
+            names = list(borrowed_names(function))
+            if not set(names) <= arguments or len(set(names)) < len(names):
+                wrong.append(function.name)
+    return wrong
+
+
+@pytest.mark.parametrize("path", sorted(p for f in FOLDERS for p in f.rglob("*.py")), ids=lambda path: path.stem)
+def test_only_arguments_are_borrowed(path):
+    assert wrongly_borrowed(path.read_text(encoding="utf-8")) == []
+
+
+def test_the_rule_is_noticed_where_it_is_broken():
+    assert wrongly_borrowed("def f(a):\n    b = np.empty(3)\n    c = borrow(b)\n") == ["f"]
+    assert wrongly_borrowed("def f(a):\n    a, c = borrow((a, a[1:]))\n") == ["f"]
+    assert wrongly_borrowed("def f(a, b):\n    a, b = borrow((a, b))\n") == []

@@ -1,0 +1,103 @@
+"""The rules that every kernel follows, checked on the source."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import mrfbayes
+from mrfbayes.kernels.base import contracts, jit
+from mrfbayes.kernels.base.contracts import implements, log_likelihood
+
+PACKAGE = Path(mrfbayes.__file__).parent
+
+
+def uses_kernel(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef):
+            for decorator in node.decorator_list:
+                name = decorator.func if isinstance(decorator, ast.Call) else decorator
+                if isinstance(name, ast.Name) and name.id == "kernel":
+                    return True
+    return False
+
+
+def test_kernels_stand_only_where_the_cache_key_looks():
+    holders = {path.relative_to(PACKAGE).parts[0] for path in PACKAGE.rglob("*.py") if uses_kernel(path)}
+    assert holders <= set(jit.KERNEL_FOLDERS)
+    assert "kernels" in holders  # the check itself finds something
+
+
+@pytest.fixture
+def small_package(tmp_path):
+    """kernels/b imports model/c; methods/m and kernels/chain import contracts."""
+    files = {
+        "kernels/a.py": "x = 1",
+        "kernels/b.py": "from mrfbayes.kernels.a import x\nfrom mrfbayes.model.c import y",
+        "kernels/base/contracts.py": "",
+        "kernels/chain.py": "from mrfbayes.kernels.base.contracts import f",
+        "methods/__init__.py": "",
+        "methods/m.py": "from mrfbayes.kernels.base.contracts import f\nfrom mrfbayes.kernels.b import z",
+        "model/__init__.py": "",
+        "model/c.py": "y = 2",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("changed", "affected"),
+    [
+        ("kernels/a.py", {"kernels/a.py", "kernels/b.py", "kernels/chain.py", "methods/m.py"}),
+        ("model/c.py", {"kernels/b.py", "kernels/chain.py", "methods/m.py"}),
+        ("methods/m.py", {"kernels/chain.py", "methods/m.py"}),
+        ("kernels/chain.py", {"kernels/chain.py", "methods/m.py"}),
+    ],
+)
+def test_the_cache_key_follows_what_a_file_reaches(small_package, changed, affected):
+    names = ("kernels/a.py", "kernels/b.py", "kernels/chain.py", "methods/m.py")
+    before = {name: jit.SourceHashes(small_package).of(name) for name in names}
+    assert before == {name: jit.SourceHashes(small_package).of(name) for name in names}
+    (small_package / changed).write_text((small_package / changed).read_text() + "\n# changed")
+    after = {name: jit.SourceHashes(small_package).of(name) for name in names}
+    assert {name for name in names if after[name] != before[name]} == affected
+
+
+def test_imports_inside_functions_do_not_hide_a_kernel():
+    """The key follows imports at the top of a file only, so no kernel file may import kernels further down."""
+    for folder in jit.KERNEL_FOLDERS:
+        for path in (PACKAGE / folder).rglob("*.py"):
+            if uses_kernel(path):
+                inner = re.findall(r"^[ \t]+(?:from|import) mrfbayes\.(?:kernels|methods)\b.*", path.read_text(), re.M)
+                assert not inner, f"{path}: {inner}"
+
+
+def test_two_views_of_one_name_are_refused():
+    class TwinView(NamedTuple):
+        a: np.ndarray
+
+    first = TwinView
+    implements(log_likelihood, first)(lambda view, theta: 0.0)
+
+    class TwinView(NamedTuple):
+        a: np.ndarray
+
+    with pytest.raises(TypeError, match="two views are called 'TwinView'"):
+        implements(log_likelihood, TwinView)
+    with pytest.raises(TypeError, match="already implemented"):
+        implements(log_likelihood, first)
+    contracts._VIEWS.pop("TwinView")
+    contracts._KERNELS["log_likelihood"].pop("TwinView")
+
+
+def test_importing_the_package_loads_neither_numba_nor_scipy():
+    code = "import sys, mrfbayes; print([m for m in ('numba', 'scipy', 'pandas', 'matplotlib') if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "[]"

@@ -1,0 +1,133 @@
+"""Pictures of results: drawn without a warning, with the numbers that they show, names whole and harmless."""
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot
+
+import mrfbayes as mb
+from mrfbayes.plots.layouts import positions
+
+mpl.use("Agg")
+NAMES = ("tired", "a much longer name than any circle holds", "sad <b>", "$x$ costs $2", "=cmd|x")
+PAIRS = [(u, v) for i, u in enumerate(NAMES) for v in NAMES[i + 1 :]]
+MODEL = mb.graph(PAIRS, nodes=NAMES, fields=True, coupling="both-one")
+
+
+@pytest.fixture(scope="module")
+def data():
+    w = np.concatenate([[1.5, -1.2, 0, 0, 0, 1.0, 0, 0, 0, 0.2], np.full(5, -0.4)])
+    return mb.simulate(MODEL, MODEL.chart.theta(w), 300, sampler="exact", rng=1)
+
+
+@pytest.fixture(scope="module")
+def posterior(data):
+    return mb.sample(MODEL, data, prior="normal(0, 1)", steps=1_000, progress=False)
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    pyplot.close("all")
+
+
+def test_every_plot_takes_axes_and_keeps_its_numbers(posterior, data, tmp_path):
+    check = mb.predictive_check(posterior, data, replicates=20, progress=False)
+    table = pd.DataFrame({"present": [3, 4], "absent": [1, 0], "undecided": [6, 6]}, index=[0.5, 1.0])
+    drawn = {
+        "network": lambda ax: mb.plots.network(posterior, ax=ax),
+        "forest": lambda ax: mb.plots.forest(posterior, ax=ax),
+        "nodes": lambda ax: mb.plots.forest(posterior, nodes=True, scale="ising", ax=ax),
+        "evidence": lambda ax: mb.plots.edge_evidence(posterior, ax=ax),
+        "prior": lambda ax: mb.plots.prior_posterior(posterior, PAIRS[0][0] + "--" + PAIRS[0][1], ax=ax),
+        "chains": lambda ax: mb.plots.chains(posterior, ax=ax),
+        "ranks": lambda ax: mb.plots.ranks(posterior, ax=ax),
+        "predictive": lambda ax: mb.plots.predictive(check, ax=ax),
+        "sensitivity": lambda ax: mb.plots.sensitivity(table, ax=ax),
+        "field": lambda ax: mb.plots.field(MODEL, posterior, ax=ax),
+        "marginals": lambda ax: mb.plots.marginals(posterior, parameters=0, ax=ax),
+    }
+    for name, draw in drawn.items():
+        ax = pyplot.subplots()[1]
+        assert draw(ax) is ax
+        picture, numbers = mb.plots.save(ax, tmp_path / f"{name}.svg")
+        text = picture.read_text()
+        assert "<svg" in text
+        assert "sad <b>" not in text  # escaped
+        assert len(pd.read_csv(numbers)) == len(mb.plots.data(ax)), name
+        assert "\n=cmd" not in numbers.read_text()
+
+
+def test_figures_keep_their_numbers(posterior, tmp_path):
+    panels = mb.plots.network_panels(posterior)
+    assert len(panels.axes) == 3
+    shown = sum(int(ax.get_title(loc="left").split(": ")[1].split()[0]) for ax in panels.axes)
+    assert shown == len(PAIRS)
+    assert set(mb.plots.data(panels)["verdict"]) <= {"present", "absent", "undecided"}
+    mb.plots.save(panels, tmp_path / "panels.pdf")
+    assert len(mb.plots.data(mb.plots.pairs(posterior, [0, 1, 2])).columns) == 3
+    assert mb.plots.pairs(posterior)
+    assert len(mb.plots.data(mb.plots.marginals(posterior, parameters=[0, 3])).index.unique()) == 2
+
+
+def test_a_network_shows_what_the_posterior_says(posterior):
+    ax = mb.plots.network(posterior)
+    lines = ax.collections[0]
+    table = mb.plots.data(ax)
+    assert len(lines.get_segments()) == len(table) == 10
+    widest = int(np.argmax(lines.get_linewidths()))
+    order = np.argsort(table["size"].to_numpy())
+    assert order[widest] == int(np.argmax(np.abs(posterior.log_odds.mean(axis=(0, 1))[:10])))
+    texts = {text.get_text() for text in ax.texts}
+    assert "tired" in texts
+    assert any(text.startswith("a much longe") and text.endswith("holds") for text in texts)  # both ends, not cut off
+    places = positions(MODEL, "spring", table["size"].to_numpy())
+    np.testing.assert_array_equal(places, positions(MODEL, "spring", table["size"].to_numpy()))
+    sure = mb.plots.data(mb.plots.network(posterior, show="sure"))
+    assert (sure["sign_probability"] >= 0.9).all()
+
+
+def test_a_forest_of_many_shows_the_surest_and_keeps_all():
+    model = mb.grid(12, 12)
+    rng = np.random.default_rng(3)
+    counts = rng.binomial(200, rng.uniform(0.4, 0.8, model.n_parameters)).astype(float)
+    statistics = mb.Statistics.from_counts(model, counts, 200)
+    theta = np.clip(counts / 200, 0.05, 0.95)
+    post = mb.sample(model, statistics, "mle", estimate=theta, steps=50, progress=False)
+    ax = mb.plots.forest(post)
+    assert len(ax.get_yticks()) == 40
+    assert len(mb.plots.data(ax)) == 264
+    assert "surest 40 of 264" in ax.get_title(loc="left")
+
+
+def test_a_tied_field_is_its_image():
+    model = mb.grid(6, 6, tied="direction")
+    x = np.random.default_rng(4).integers(0, 2, (1, 36))
+    with pytest.warns(mb.MRFWarning):
+        post = mb.sample(model, x, "pseudo", steps=200, progress=False)
+    ax = mb.plots.field(model, post)
+    np.testing.assert_array_equal(ax.images[0].get_array(), x.reshape(6, 6))
+    assert "horizontal: coupling" in ax.get_title(loc="left")
+
+
+def test_what_is_wrong_is_named(posterior, tmp_path):
+    ax = mb.plots.forest(posterior)
+    for call, words in (
+        (lambda: mb.plots.network(posterior, layout="star"), "layout = 'star': choose one of"),
+        (lambda: mb.plots.network(posterior, layout="grid"), "this model is not a grid"),
+        (lambda: mb.plots.network(posterior, layout={"tired": (0, 0)}), "no place is given for node"),
+        (lambda: mb.plots.network(posterior, show="best"), "show = 'best': choose"),
+        (lambda: mb.plots.pairs(posterior, [0]), "give from 2 to 6 different ones"),
+        (lambda: mb.plots.forest(posterior, rows=0), "rows = 0"),
+        (lambda: mb.plots.chains(posterior, "nobody"), "the model has no such parameter"),
+        (lambda: mb.plots.sensitivity(pd.DataFrame({"a": [1]})), "mrfbayes.prior_sensitivity"),
+        (lambda: mb.plots.data(pyplot.subplots()[1]), "has drawn"),
+        (lambda: mb.plots.save(ax, tmp_path / "a.gif"), "ends in one of .svg, .pdf, .png"),
+    ):
+        with pytest.raises(mb.InputError) as error:
+            call()
+        assert words in str(error.value)
+    mb.plots.save(ax, tmp_path / "a.svg")
+    with pytest.raises(mb.InputError, match="exists"):
+        mb.plots.save(ax, tmp_path / "a.svg")

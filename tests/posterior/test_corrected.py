@@ -1,0 +1,151 @@
+"""The exact posterior from calibrated proposals: quadrature, evidence, Bayes factors, and when it must not be used."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import mrfbayes as mb
+from mrfbayes.posterior import diagnostics
+from mrfbayes.posterior.bayes_factors import normal_scores
+from mrfbayes.posterior.corrected import TRUSTED_K, log_mean_weight, pareto_k
+from oracles import evidence_on_four_nodes
+
+PAIRS = list(itertools.combinations(range(4), 2))
+MODEL = mb.graph(PAIRS)
+rng = np.random.default_rng(3)
+DATA = rng.integers(0, 2, size=(15, 4)).astype(np.uint8)
+DATA[:11, 1] = DATA[:11, 0]  # unequal couplings of both signs
+DATA[:9, 3] = 1 - DATA[:9, 2]
+DATA[5:14, 2] = DATA[5:14, 0]
+
+
+def quadrature(edges):
+    """Log evidence, mean and sd of theta."""
+    return evidence_on_four_nodes(DATA, edges)
+
+
+@pytest.fixture(scope="module")
+def full():
+    return quadrature(PAIRS)
+
+
+@pytest.fixture(scope="module")
+def posterior():
+    return mb.sample(MODEL, DATA, steps=20_000, chains=4, rng=1, progress=False)
+
+
+def test_auto_is_exact_here_and_says_why(posterior):
+    assert (posterior.method, posterior.engine, posterior.target) == ("exact", "independence", "exact")
+    assert posterior.details["auto"].startswith("exact: the partition function is cheap")
+    assert posterior.details["pareto_k"] < TRUSTED_K
+    assert 0.5 < posterior.details["efficiency"] <= 1
+    assert not posterior.warnings
+
+
+def test_weighted_moments_are_those_of_quadrature(posterior, full):
+    _, mean, sd = full
+    error = sd / np.sqrt(posterior.details["effective_proposals"])
+    assert np.abs((posterior.mean - mean) / error).max() < 5.5
+    assert np.abs((posterior.sd - sd) / error).max() < 5.5
+    assert np.abs((posterior.mean[::-1] - mean) / error).max() > 5.5  # edges in another order
+
+
+def test_draws_are_those_of_quadrature(posterior, full):
+    _, mean, sd = full
+    draws = posterior.draws
+    assert np.abs((draws.mean(axis=(0, 1)) - mean) / diagnostics.mcse_mean(draws)).max() < 5.5
+    assert np.abs((draws.std(axis=(0, 1)) - sd) / diagnostics.mcse_sd(draws)).max() < 5.5
+
+
+def test_same_seed_same_draws_over_workers_and_after_a_stop(tmp_path, posterior):
+    path = tmp_path / "run.mrf"
+    settings = {"chains": 2, "rng": 4, "progress": False, "thin": 2}
+    whole = mb.sample(MODEL, DATA, "exact", steps=3_000, **settings)
+    mb.sample(MODEL, DATA, "exact", steps=1_001, checkpoint=path, **settings)
+    resumed = mb.sample(MODEL, DATA, "exact", steps=3_000, checkpoint=path, **settings)
+    np.testing.assert_array_equal(whole.draws, resumed.draws)
+    np.testing.assert_array_equal(whole.mean, resumed.mean)
+    assert resumed.details["pareto_k"] == whole.details["pareto_k"]
+
+
+def test_evidence_of_graphs_on_four_nodes(full):
+    """Every third graph in which each node has an edge, the complete one among them."""
+    graphs = [edges for k in range(2, 7) for edges in itertools.combinations(PAIRS, k)]
+    graphs = [edges for edges in graphs if len(set(itertools.chain(*edges))) == 4][::-3]
+    assert len(graphs) == 14
+    assert len(graphs[0]) == 6
+    for edges in graphs:
+        found = mb.evidence(mb.graph(list(edges)), DATA, draws=5_000)
+        expected = full[0] if len(edges) == 6 else quadrature(list(edges))[0]
+        assert abs(found.log_evidence - expected) < max(5.5 * found.standard_error, 1e-6), edges
+        assert found.standard_error < 0.02
+
+
+def test_bayes_factors_are_ratios_of_evidences(posterior, full):
+    table = posterior.edges()
+    expected = np.array([full[0] - quadrature([e for e in PAIRS if e != edge])[0] for edge in PAIRS])
+    z = (table["log_bf10"] - expected) / table["log_bf10_error"]
+    assert np.abs(z).max() < 5.5
+    assert np.abs((table["log_bf10"] - expected[::-1]) / table["log_bf10_error"]).max() > 5.5
+    assert list(table.index) == [f"{u}--{v}" for u, v in PAIRS]
+    assert table["positive"]["0--1"] > 0.95 > 0.05 > table["positive"]["2--3"]
+    assert table.attrs["source"] == "importance weights"
+
+
+def test_bayes_factors_without_the_likelihood_are_close(posterior, full):
+    from dataclasses import replace
+
+    table = replace(posterior, problem=None).edges()
+    assert table.attrs["source"] == "coins fitted to the draws"
+    exact = posterior.edges()
+    assert np.abs(table["log_bf10"] - exact["log_bf10"]).max() < 0.3
+
+
+def test_evidences_of_different_data_are_not_compared():
+    one, other = (mb.evidence(MODEL, data, draws=200) for data in (DATA, DATA[:9]))
+    with pytest.raises(mb.InputError, match="different data"):
+        one.log_bayes_factor(other)
+    assert one.log_bayes_factor(one)[0] == 0
+    with pytest.raises(mb.InputError, match="draws = 3"):
+        mb.evidence(MODEL, DATA, draws=3)
+
+
+def test_normal_scores_keep_their_digits_far_out():
+    from mrfbayes.calibration.matching import Coins
+
+    coins = Coins(np.array([900.0, 900.0]), np.array([100.0, 100.0]), np.zeros(2), 0)
+    score, _ = normal_scores(coins, np.array([0.0, 9.0]))
+    # Signed root of twice the deviance, good to a few per cent this far out.
+    lam = np.array([0.5, 1 / (1 + np.exp(-9.0))])
+    deviance = 2 * (900 * np.log(0.9 / lam) + 100 * np.log(0.1 / (1 - lam)))
+    np.testing.assert_allclose(score, np.sign(lam - 0.9) * np.sqrt(deviance), rtol=0.05)
+
+
+def test_pareto_k_is_that_of_arviz():
+    from arviz_stats.base import array_stats
+
+    generator = np.random.default_rng(0)
+    for shape in (0.1, 0.4, 0.9):
+        log_weights = np.log(generator.pareto(1 / shape, 4_000) + 1)
+        expected = float(array_stats.psislw(-log_weights)[1])
+        assert pareto_k(log_weights) == pytest.approx(expected, abs=0.02)
+    assert pareto_k(np.zeros(1_000)) <= 0.5
+
+
+def test_log_mean_weight():
+    log_weights = np.log(np.array([1.0, 2.0, 3.0])) - 1000
+    value, error = log_mean_weight(log_weights)
+    assert value == pytest.approx(np.log(2) - 1000)
+    assert error == pytest.approx(np.std([1, 2, 3]) / np.sqrt(3) / 2)
+
+
+def test_bad_proposals_are_replaced_by_a_random_walk(monkeypatch):
+    from mrfbayes.posterior import corrected as independence
+
+    monkeypatch.setattr(independence.Proposal, "pareto_k", property(lambda self: 1.3))
+    with pytest.warns(mb.MRFWarning, match="fit badly .*: adaptive MH ran instead"):
+        posterior = mb.sample(MODEL, DATA, "exact", steps=40_000, warmup=10_000, chains=2, progress=False)
+    assert posterior.engine == "mh"
+    assert any("Pareto k = 1.30" in text for text in posterior.warnings)
+    assert 0.05 < posterior.acceptance.mean() < 0.9

@@ -1,0 +1,74 @@
+"""Tables in the scale that the reader quotes, with verdicts: against the draws themselves."""
+
+import numpy as np
+import pytest
+
+import mrfbayes as mb
+from mrfbayes.posterior.posterior import Posterior
+
+NAMES = ("tired", "worried", "sad")
+MODEL = mb.graph([("tired", "worried"), ("worried", "sad")], nodes=NAMES, fields=True, coupling="both-one")
+
+
+def make_posterior(model=MODEL, draws=400, problem=None):
+    """Draws of any shape: tables are functions of them."""
+    rng = np.random.default_rng(5)
+    theta = model.chart.theta(0.3 * rng.standard_normal((2, draws, model.n_parameters)) + 0.5)
+    return Posterior(
+        *(model, theta, np.zeros((2, draws)), theta.mean(axis=(0, 1)), theta.std(axis=(0, 1), ddof=1)),
+        *("exact", "Exact-L", "exact", "mh", draws, 0, 1, np.full(2, 0.3), {"prepare": 0.0, "chain": 1.0}),
+        *({"prior": "uniform"}, {}, "", 100.0),
+        problem=problem,
+    )
+
+
+def test_log_odds_of_the_draws():
+    post = make_posterior()
+    table = post.summary(scale="log-odds")
+    w = np.log(post.draws / (1 - post.draws)).reshape(-1, 5)
+    np.testing.assert_allclose(table["mean"], w.mean(axis=0))
+    np.testing.assert_allclose(table["sd"], w.std(axis=0, ddof=1))
+    np.testing.assert_allclose(table[["q5", "q95"]].T, np.quantile(w, (0.05, 0.95), axis=0))
+    assert list(table.index) == list(MODEL.parameters)
+    assert table.attrs["scale"] == "log-odds"
+    assert "odds ratio" in table.attrs["meaning"]
+    np.testing.assert_array_equal(post.summary()["mean"], post.mean)
+
+
+def test_spins_have_their_own_rows():
+    post = make_posterior()
+    table = post.summary(scale="ising")
+    w = np.log(post.draws / (1 - post.draws)).reshape(-1, 5).mean(axis=0)
+    assert list(table.index) == ["tired--worried", "worried--sad", *NAMES]
+    expected = [w[0] / 4, w[1] / 4, w[2] / 2 + w[0] / 4, w[3] / 2 + (w[0] + w[1]) / 4, w[4] / 2 + w[1] / 4]
+    np.testing.assert_allclose(table["mean"], expected)
+    assert np.isfinite(table.to_numpy()).all()
+    edges = post.edges(scale="ising")
+    np.testing.assert_allclose(edges["mean"], table["mean"].iloc[:2])
+
+
+def test_verdicts_follow_the_bayes_factors():
+    from mrfbayes.posterior.bayes_factors import verdicts
+
+    said, fragile = verdicts(np.log([100.0, 11, 9, 1, 0.11, 0.001, np.nan]), np.full(7, 0.1))
+    assert said.tolist() == ["present", "present", "undecided", "undecided", "undecided", "absent", "unknown"]
+    assert fragile.tolist() == [False, True, True, False, True, False, False]
+    assert not verdicts(np.log([11.0]), np.array([0.01]))[1][0]
+
+
+def test_edges_keep_order_and_say_their_scale():
+    post = make_posterior()
+    table = post.edges(scale="log-odds")
+    assert list(table.columns[:4]) == ["mean", "sd", "q5", "q95"]
+    assert list(table.index) == ["tired--worried", "worried--sad"]
+    assert table.attrs["scale"] == "log-odds"
+    assert set(table["verdict"]) <= {"present", "absent", "undecided"}
+    np.testing.assert_array_equal(table["log_bf10"], post.edges()["log_bf10"])
+
+
+def test_what_is_wrong_is_named():
+    post = make_posterior()
+    with pytest.raises(mb.InputError, match="scale = 'probit': choose one of"):
+        post.summary(scale="probit")
+    with pytest.raises(mb.InputError, match=r"interval = 90: give a probability between 0 and 1"):
+        post.summary(interval=90)

@@ -1,0 +1,44 @@
+"""Predictive checks pass where the model is right and fail where it is not."""
+
+import numpy as np
+import pytest
+
+import mrfbayes as mb
+from mrfbayes.posterior.predictive import predictive_check, second_neighbours
+
+GRID = mb.grid(3, 3)
+
+
+@pytest.fixture(scope="module")
+def data():
+    theta = np.random.default_rng(4).uniform(0.3, 0.85, GRID.n_parameters)
+    return mb.simulate(GRID, theta, 400, sampler="exact", rng=4)
+
+
+def posterior_of(model, x):
+    return mb.sample(model, x, "exact", engine="mh", steps=20_000, warmup=8_000, chains=2, progress=False)
+
+
+def test_the_right_model_reproduces_its_data(data):
+    check = predictive_check(posterior_of(GRID, data), data, replicates=100, progress=False)
+    assert (check.table["p_value"] > 0.02).all()
+    assert list(check.table.index[: GRID.n_parameters]) == list(GRID.parameters)
+
+
+def test_a_model_with_one_coupling_for_all_does_not(data):
+    tied = mb.grid(3, 3, tied=True)
+    check = predictive_check(posterior_of(tied, data), data, replicates=100, progress=False)
+    apart = check.table[~check.table["fitted"]]
+    assert apart["p_value"].min() <= 2 / 101 + 1e-12  # as small as 100 replicates can show
+
+
+def test_second_neighbours_of_a_square():
+    assert second_neighbours(mb.grid(2, 2).edges, 4).tolist() == [[0, 3], [1, 2]]
+
+
+def test_other_data_are_refused(data):
+    posterior = posterior_of(GRID, data)
+    with pytest.raises(mb.InputError, match="not the data"):
+        predictive_check(posterior, data[:50])
+    with pytest.raises(mb.InputError, match="replicates = 3"):
+        predictive_check(posterior, data, replicates=3)
