@@ -6,35 +6,25 @@ import math
 import platform
 import time
 import warnings as python_warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
 from mrfbayes import __version__
-from mrfbayes.base.budget import Budget
+from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import CostError, MRFWarning
 from mrfbayes.base.random_streams import child
-from mrfbayes.methods.problem import Prepared, Problem
+from mrfbayes.methods.problem import Problem
 from mrfbayes.posterior import diagnostics
 from mrfbayes.posterior.corrected import TRUSTED_K, pool, summary_details
+from mrfbayes.posterior.engines import Engine
 from mrfbayes.posterior.posterior import Posterior
-from mrfbayes.posterior.settings import Plan, Settings
+from mrfbayes.posterior.settings import Settings
 from mrfbayes.run.driver import ChainRun
-from mrfbayes.run.workers import State
 
 NOISE_LIMIT = 1.0  # nats of noise in a log ratio, above which the target is visibly another one
-
-
-@dataclass(frozen=True)
-class Engine:
-    """How draws are made: "mh", "independence" or "direct"; the method; the numbers; where each chain starts."""
-
-    name: str
-    prepared: Prepared
-    plan: Plan
-    states: list[State]
 
 
 def record(settings: Settings, how: Engine) -> dict[str, Any]:
@@ -75,22 +65,18 @@ def unused_settings(settings: Settings, how: Engine) -> list[str]:
     return texts
 
 
-def _found(problem: Problem, settings: Settings, how: Engine, time_left: Budget) -> tuple[list[str], list[str]]:
+def _found(problem: Problem, settings: Settings, how: Engine) -> tuple[list[str], list[str]]:
     """Warnings that were said when they arose (of the data, of the estimate), and those that still have to be."""
     said = list(problem.statistics.warnings)
     if problem.has_estimate:
         said += problem.estimate.warnings
     texts = [*how.prepared.warnings, *unused_settings(settings, how)]
-    if time_left.cuts:
-        texts.append(
-            f"the time budget of {time_left.seconds:g} s was short: {'; '.join(dict.fromkeys(time_left.cuts))}."
-        )
+    if budget().cuts:
+        texts.append(f"the time budget of {budget().seconds:g} s was short: {'; '.join(dict.fromkeys(budget().cuts))}.")
     return said, [text for text in dict.fromkeys(texts) if text not in said]
 
 
-def chain_posterior(
-    problem: Problem, settings: Settings, how: Engine, run: ChainRun, preparation: float, time_left: Budget
-) -> Posterior:
+def chain_posterior(problem: Problem, settings: Settings, how: Engine, run: ChainRun, preparation: float) -> Posterior:
     """The result of chains; an error where they were stopped before their first draw."""
     from mrfbayes.kernels.run import chain
 
@@ -108,8 +94,8 @@ def chain_posterior(
     total = squares.sum(axis=0) + steps * ((means - mean) ** 2).sum(axis=0)
     sd = np.sqrt(total / max(len(means) * steps - 1, 1))
     if run.n_warmup < plan.warmup:
-        time_left.cut(f"warm-up ended after {run.n_warmup} of {plan.warmup} steps")
-    said, texts = _found(problem, settings, how, time_left)
+        budget().cut(f"warm-up ended after {run.n_warmup} of {plan.warmup} steps")
+    said, texts = _found(problem, settings, how)
     if run.stopped_by:
         texts.append(f"stopped by {run.stopped_by} after {steps} of {planned} steps: the result is partial.")
     posterior = Posterior(
@@ -132,7 +118,7 @@ def chain_posterior(
         data_digest=problem.statistics.digest,
         n=problem.statistics.n,
         warnings=tuple(dict.fromkeys(said)),
-        partial=bool(run.stopped_by or time_left.cuts),
+        partial=bool(run.stopped_by or budget().cuts),
         details={
             **prepared.details,
             "outside": (counters[:, chain.OUTSIDE] / np.maximum(counters[:, chain.STEP], 1)).tolist(),
@@ -168,9 +154,7 @@ def _noise(run: ChainRun) -> dict[str, float]:
     return {"noise": math.sqrt(total / count)} if total > 0 else {}
 
 
-def direct_posterior(
-    problem: Problem, settings: Settings, how: Engine, preparation: float, time_left: Budget
-) -> Posterior:
+def direct_posterior(problem: Problem, settings: Settings, how: Engine, preparation: float) -> Posterior:
     """Independent draws: no chain, no warm-up, and nothing to thin."""
     row, prepared, plan = settings.row, how.prepared, how.plan
     assert prepared.draw is not None
@@ -179,7 +163,7 @@ def direct_posterior(
     drawn = prepared.draw(plan.chains * size, child(problem.seed, "direct"))
     draws = drawn.reshape(plan.chains, size, -1)
     mean, sd = prepared.moments or (draws.mean(axis=(0, 1)), draws.std(axis=(0, 1), ddof=1))
-    said, texts = _found(problem, settings, how, time_left)
+    said, texts = _found(problem, settings, how)
     posterior = Posterior(
         model=problem.model,
         draws=draws,
@@ -200,7 +184,7 @@ def direct_posterior(
         data_digest=problem.statistics.digest,
         n=problem.statistics.n,
         warnings=tuple(dict.fromkeys(said)),
-        partial=bool(time_left.cuts),
+        partial=bool(budget().cuts),
         details=dict(prepared.details),
         sd_error=prepared.sd_error,
         problem=problem,

@@ -241,7 +241,7 @@ def _check(chunks: list[Chunk], explain: Callable[[int, State], str] | None) -> 
             step = int(chunk.state["counters"][chain.STEP])
             reason = f" {explain(number, chunk.state)}" if explain else ""
             raise SamplingError(
-                f"chain {number}, step {step}: the acceptance ratio is not a number.{reason} The draws before that "
+                f"chain {number}, step {step}: the acceptance ratio is not a finite number.{reason} The draws before that "
                 "step are in the checkpoint, if one was asked for."
             )
 

@@ -1,0 +1,62 @@
+"""How draws are made of a method that is ready: a random walk, corrected calibrated proposals, or directly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mrfbayes.base.budget import OutOfTime, budget
+from mrfbayes.base.errors import InputError
+from mrfbayes.methods.problem import Prepared, Problem
+from mrfbayes.posterior.corrected import TRUSTED_K, Proposal, corrected, make_proposal
+from mrfbayes.posterior.settings import Plan, Settings, make_plan
+from mrfbayes.posterior.starts import initial_states
+from mrfbayes.run.workers import State
+
+
+@dataclass(frozen=True)
+class Engine:
+    """How draws are made: "mh", "independence" or "direct"; the method; the numbers; where each chain starts."""
+
+    name: str
+    prepared: Prepared
+    plan: Plan
+    states: list[State]
+
+
+def make_engine(problem: Problem, prepared: Prepared, settings: Settings) -> Engine:
+    """How draws are made, with everything that needs: proposals, starts, numbers of steps."""
+    name, shape = settings.engine, None
+    if name == "direct" and prepared.draw is None:
+        if settings.is_engine_asked:
+            raise InputError(
+                f"engine = 'direct' is not available for method {settings.row.key!r} with prior {problem.prior}: "
+                "choose 'mh'."
+            )
+        name = "mh"
+    if name == "independence":
+        candidate, doubt = _candidate(problem, prepared)
+        if candidate is not None and not doubt:
+            prepared = corrected(prepared, candidate)
+        else:
+            name, shape = "mh", None if candidate is None else candidate.theta_factor()
+            prepared = replace(prepared, warnings=(*prepared.warnings, f"{doubt}: adaptive MH ran instead."))
+    plan = make_plan(problem.model, settings, name)
+    states = [] if name == "direct" else initial_states(problem, prepared, plan, shape)
+    return Engine(name, prepared, plan, states)
+
+
+def _candidate(problem: Problem, prepared: Prepared) -> tuple[Proposal | None, str]:
+    """Calibrated proposals, and what speaks against using them."""
+    try:
+        with budget().share(0.5):  # the rest is for the chains, of whatever kind
+            candidate = make_proposal(problem, prepared)
+    except (ArithmeticError, np.linalg.LinAlgError) as failure:
+        return None, f"the posterior could not be calibrated ({failure})"
+    except OutOfTime as out:
+        budget().cut(f"proposals were not calibrated: there was no time for it ({out})")
+        return None, "there was no time to calibrate proposals"
+    if candidate.is_trusted:
+        return candidate, ""
+    return candidate, f"the calibrated proposals fit badly (Pareto k = {candidate.pareto_k:.2f} > {TRUSTED_K})"
