@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal to the table below
     from mrfbayes import datasets, plots, priors
-    from mrfbayes.base.errors import CostError, InputError, MRFWarning, SamplingError
+    from mrfbayes.base.errors import CostError, InputError, MRFWarning, OutputError, SamplingError
     from mrfbayes.data.statistics import Statistics, count
     from mrfbayes.estimation.estimate import estimate
     from mrfbayes.exact.cost import cost
@@ -51,6 +51,7 @@ _PLACES = {
     "InputError": "base.errors",
     "CostError": "base.errors",
     "MRFWarning": "base.errors",
+    "OutputError": "base.errors",
     "SamplingError": "base.errors",
     "priors": "priors",
     "plots": "plots",
@@ -62,6 +63,7 @@ __all__ = [
     "InputError",
     "MRFWarning",
     "Model",
+    "OutputError",
     "Posterior",
     "SamplingError",
     "Statistics",

@@ -1,14 +1,15 @@
 """Prior distributions of the parameters, on theta or on the log-odds.
 
 A prior is given as one distribution for all blocks, as its name (``"uniform"``, ``"beta(2, 2)"``,
-``"normal(0, 1)"``), or as a mapping from ``"edges"``, ``"nodes"`` or a block's name to a distribution.
+``"normal(0, 1)"``), as a mapping from ``"edges"``, ``"nodes"`` or a block's name to a distribution, or as a list with a
+distribution for every block in the order of ``model.blocks``.
 """
 
 from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -139,6 +140,12 @@ _BY_NAME: dict[str, Any] = {
 }
 
 
+def by_name(name: str, arguments: Iterable[Any]) -> Distribution:
+    """The distribution of that name; lists among its arguments, as JSON has them, become tuples."""
+    made: Distribution = _BY_NAME[name](*(tuple(a) if isinstance(a, list) else a for a in arguments))
+    return made
+
+
 def parse(text: str) -> Distribution:
     """The distribution called e.g. ``"normal(0, 1)"``."""
     name, _, arguments = text.strip().partition("(")
@@ -146,9 +153,7 @@ def parse(text: str) -> Distribution:
     if name.strip().lower() not in _BY_NAME or (arguments and not arguments.endswith(")")):
         raise InputError(f"prior = {text!r}: expected one of {choices}, with arguments as in 'normal(0, 1)'.")
     try:
-        values = ast.literal_eval(f"({arguments[:-1]},)") if arguments[:-1].strip() else ()
-        made: Distribution = _BY_NAME[name.strip().lower()](*values)
-        return made
+        return by_name(name.strip().lower(), ast.literal_eval(f"({arguments[:-1]},)") if arguments[:-1].strip() else ())
     except (TypeError, ValueError, SyntaxError):
         raise InputError(f"prior = {text!r}: its arguments cannot be read; write e.g. 'beta(2, 2)'.") from None
 
@@ -293,6 +298,13 @@ def _per_block(model: Model, given: Any) -> list[Distribution]:
         given = parse(given)
     if isinstance(given, (Uniform, Beta, Dirichlet, Normal, Cauchy, Logistic)):
         return [given] * model.chart.n_blocks
+    if isinstance(given, (list, tuple)):
+        if len(given) != model.chart.n_blocks:
+            raise InputError(f"prior: a list of {len(given)} distributions for {model.chart.n_blocks} blocks.")
+        made = [parse(entry) if isinstance(entry, str) else entry for entry in given]
+        if strange := [entry for entry in made if not isinstance(entry, Distribution)]:
+            raise InputError(f"prior: {strange[0]!r} in the list is not a distribution, such as 'normal(0, 1)'.")
+        return made
     if not isinstance(given, Mapping):
         raise InputError(
             f"prior = {given!r}: give a name such as 'normal(0, 1)', a distribution, a mapping or a cfunc."

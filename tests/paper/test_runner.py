@@ -82,6 +82,41 @@ def cells(count):
     return [Cell("4x4", 100, "adapted", "exact", r) for r in range(count)]
 
 
+def test_ctrl_c_while_a_finished_cell_is_kept_waits_for_it(tmp_path, monkeypatch):
+    real = os.fsync
+    computed = []
+
+    def pressed(descriptor):
+        os.kill(os.getpid(), signal.SIGINT)
+        real(descriptor)
+        monkeypatch.undo()
+
+    def task(cell):
+        computed.append(cell)
+        if len(computed) == 2:
+            monkeypatch.setattr("mrfbayes.paper.journal.os.fsync", pressed)
+        return Outcome({}, {})
+
+    with Store(tmp_path) as store:
+        run = run_cells(cells(4), store, task=task)
+    assert (run.finished, run.stopped_by) == (2, "Ctrl-C")
+    assert set(Store(tmp_path).outcomes) == set(computed) == set(cells(2))
+
+
+def test_ctrl_c_inside_a_cell_gives_it_up(tmp_path):
+    def task(cell):
+        if cell.replication == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(60)
+        return Outcome({}, {})
+
+    with Store(tmp_path) as store:
+        run = run_cells(cells(4), store, task=task)
+    assert (run.finished, run.stopped_by) == (1, "Ctrl-C")
+    assert set(Store(tmp_path).outcomes) == set(cells(1))
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_a_cell_that_fails_is_named_and_the_others_are_kept(tmp_path):
     def task(cell):
         return "InputError: no" if cell.replication == 1 else Outcome({}, {})

@@ -1,6 +1,8 @@
 """Records survive whatever happens to the process that writes them."""
 
+import errno
 import json
+import os
 
 import pytest
 
@@ -102,3 +104,54 @@ def test_records_are_plain_json(tmp_path):
         store.add(CELLS[0], outcome(0))
     record = json.loads((tmp_path / "4x4-n0100-adapted.jsonl").read_text())
     assert set(record) == {"cell", "numbers", "vectors", "check"}
+
+
+def test_ctrl_c_while_a_cell_is_kept_loses_nothing(tmp_path, monkeypatch):
+    """Ctrl-C right after the journal has the cell: merging empties the journal, so memory must have it by then."""
+    real = os.fsync
+
+    def interrupted(descriptor):
+        real(descriptor)
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    def run():
+        with Store(tmp_path) as store:
+            store.add(CELLS[0], outcome(0))
+            monkeypatch.setattr("mrfbayes.paper.journal.os.fsync", interrupted)
+            store.add(CELLS[1], outcome(1))
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert set(Store(tmp_path).outcomes) == set(CELLS[:2])
+
+
+def full(*arguments):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_is_one_line_and_loses_nothing_that_was_kept(tmp_path, monkeypatch):
+    def run():
+        with Store(tmp_path) as store:
+            store.add(CELLS[0], outcome(0))
+            monkeypatch.setattr("mrfbayes.paper.journal.os.fsync", full)
+            store.add(CELLS[1], outcome(1))
+
+    with pytest.raises(mb.OutputError, match=r"cannot be written \(No space left on device\): free some space"):
+        run()
+    monkeypatch.undo()
+    assert set(Store(tmp_path).outcomes) == {CELLS[0]}  # still in the journal
+    assert sorted(path.name for path in tmp_path.iterdir()) == [JOURNAL, TIMINGS]
+    with Store(tmp_path) as store:
+        store.add(CELLS[1], outcome(1))
+    assert set(Store(tmp_path).outcomes) == set(CELLS[:2])
+
+
+def test_a_disk_that_is_full_for_a_moment_loses_nothing(tmp_path, monkeypatch):
+    with Store(tmp_path) as store:
+        with monkeypatch.context() as patched:
+            patched.setattr("mrfbayes.paper.journal.os.fsync", full)
+            with pytest.raises(mb.OutputError):
+                store.add(CELLS[0], outcome(0))
+        assert (tmp_path / JOURNAL).read_bytes() == b""
+    assert set(Store(tmp_path).outcomes) == {CELLS[0]}

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
+from mrfbayes.methods.problem import Problem
 from mrfbayes.posterior.posterior import Posterior
+from mrfbayes.priors import Prior
 
 NAMES = ("tired", "worried", "sad")
 MODEL = mb.graph([("tired", "worried"), ("worried", "sad")], nodes=NAMES, fields=True, coupling="both-one")
@@ -12,6 +14,9 @@ MODEL = mb.graph([("tired", "worried"), ("worried", "sad")], nodes=NAMES, fields
 
 def make_posterior(model=MODEL, draws=400, problem=None):
     """Draws of any shape: tables are functions of them."""
+    if problem is None:
+        counts = mb.Statistics.from_counts(model, np.full(model.n_parameters, 30), 100)
+        problem = Problem(model, counts, Prior(model), np.random.SeedSequence(0))
     rng = np.random.default_rng(5)
     theta = model.chart.theta(0.3 * rng.standard_normal((2, draws, model.n_parameters)) + 0.5)
     return Posterior(

@@ -17,3 +17,7 @@ class MRFWarning(UserWarning):
 
 class SamplingError(RuntimeError):
     """A chain that cannot go on: it says where it stopped. What was drawn before is in the checkpoint."""
+
+
+class OutputError(OSError):
+    """A file that could not be written. What was to be written is still in memory; the message says what to do."""

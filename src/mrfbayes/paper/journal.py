@@ -3,8 +3,9 @@
 A record is one line of JSON with a checksum inside. Each finished cell is appended to the journal and brought to the
 disk before the next one is looked at, so kill -9 loses only cells under way; a torn last line fails its checksum and is
 dropped. Merging writes sorted files under another name and renames them, then empties the journal: whatever stops it,
-every record is in one place or in both. Seconds are in a file of their own, so that all other files depend on nothing
-but the cells in them: not on the order in which cells finished, nor on who ran them.
+every record is in one place or in both. A cell is in memory before it is in the journal, so that nothing is emptied
+with the journal that no file has. Seconds are in a file of their own, so that all other files depend on nothing but the
+cells in them: not on the order in which cells finished, nor on who ran them.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from types import TracebackType
 from typing import Any
 
 import mrfbayes as mb
+from mrfbayes.base.atomic_files import cannot_write, write_text
 from mrfbayes.paper.tasks import Cell, Outcome
 
 JOURNAL, TIMINGS = "journal.jsonl", "timings.csv"
@@ -60,7 +62,7 @@ class Store:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         self.outcomes: dict[Cell, Outcome] = {}
-        self._journal: io.TextIOWrapper | None = None
+        self._journal: io.FileIO | None = None
         self._read()
 
     def _read(self) -> None:
@@ -102,7 +104,8 @@ class Store:
     def __enter__(self) -> Store:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._journal = open(self.folder / JOURNAL, "a", encoding="utf-8")
+            # Unbuffered: what could not be written must not be tried again when the file is closed.
+            self._journal = open(self.folder / JOURNAL, "ab", buffering=0)
         except OSError as error:
             raise mb.InputError(f"{self.folder}: results cannot be written there ({error.strerror}).") from None
         try:
@@ -110,28 +113,41 @@ class Store:
         except OSError:
             self._journal.close()
             raise mb.InputError(f"{self.folder} is in use by another run: choose another folder.") from None
-        self.outcomes.clear()
-        self._read()  # another run may have ended since
-        self.merge()
+        try:
+            self.outcomes.clear()
+            self._read()  # another run may have ended since
+            self.merge()
+        except BaseException:
+            self._journal.close()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._journal is not None
-        self.merge()
-        self._journal.close()  # empty, and left there: the lock of the next run is on this very file
-        self._journal = None
+        try:
+            self.merge()
+        finally:
+            self._journal.close()  # empty, and left there: the lock of the next run is on this very file
+            self._journal = None
 
     def add(self, cell: Cell, outcome: Outcome) -> None:
         """Keep a finished cell; one that is already there stays as it is."""
         assert self._journal is not None, "open the store first"
         if cell in self.outcomes:
             return
-        self._journal.write(encode({"cell": asdict(cell), **asdict(outcome)}))
-        self._journal.flush()
-        os.fsync(self._journal.fileno())
         self.outcomes[cell] = outcome
+        line = encode({"cell": asdict(cell), **asdict(outcome)}).encode()
+        before = os.fstat(self._journal.fileno()).st_size
+        try:
+            written = self._journal.write(line)
+            if written != len(line):
+                self._journal.write(line[written:])  # what stopped it is said now
+            os.fsync(self._journal.fileno())
+        except OSError as error:
+            self._journal.truncate(before)  # the cell stays in memory: merging tries again
+            raise cannot_write(self.folder / JOURNAL, error) from error
 
     def merge(self) -> None:
         """Write the sorted files and empty the journal."""
@@ -144,7 +160,7 @@ class Store:
         for name, lines in content.items():
             _replace(self.folder / name, "".join(lines))
         _replace(self.folder / TIMINGS, self._timing_text(sorted(self.outcomes)))
-        self._journal.truncate(0)
+        self._journal.truncate(0)  # only now: all that was in it is in memory, and in the files
 
     def _timing_text(self, cells: Iterable[Cell]) -> str:
         text = io.StringIO()
@@ -158,16 +174,5 @@ class Store:
 
 
 def _replace(path: Path, text: str) -> None:
-    if path.exists() and path.read_text(encoding="utf-8") == text:
-        return
-    other = path.with_name(path.name + ".new")
-    with other.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    other.replace(path)
-    descriptor = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    if not (path.exists() and path.read_text(encoding="utf-8") == text):
+        write_text(path, text, overwrite=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from mrfbayes.base.atomic_files import replacing, write_text
 from mrfbayes.paper.figures import FIGURES
 from mrfbayes.paper.journal import Store
 from mrfbayes.paper.page import page
@@ -23,14 +24,15 @@ def write_all(store: Store, out: Path, steps: int | None = None) -> list[Path]:
         if any(len(row) > 1 for row in table.rows):
             for ending, text in (("md", table.markdown()), ("tex", table.latex()), ("csv", table.csv())):
                 written.append(_place(out / "tables" / f"{name}.{ending}"))
-                written[-1].write_text(text, encoding="utf-8")
+                write_text(written[-1], text, overwrite=True)
     for name, draw in FIGURES.items():
         figure = draw(results)
         if figure is not None:
             written.append(_place(out / "figures" / f"{name}.png"))
-            figure.savefig(written[-1], dpi=130, metadata={"Software": None})
+            with replacing(written[-1], overwrite=True) as file:
+                figure.savefig(file, format="png", dpi=130, metadata={"Software": None})
     written.append(out / "README.md")
-    written[-1].write_text(page(store, results), encoding="utf-8")
+    write_text(written[-1], page(store, results), overwrite=True)
     return written
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import mrfbayes as mb
+from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.paper.journal import Store
 from mrfbayes.paper.profiles import cost
 from mrfbayes.paper.tasks import Cell, Outcome, run_cell
@@ -57,9 +58,12 @@ def run_cells(
     done = 0.0
     run = Run()
     started = merged = time.monotonic()
-    source = _here(todo, task) if workers == 1 and cluster is None else _on_dask(todo, task, workers, cluster)
+    interrupt = InterruptFlag()
+    here = workers == 1 and cluster is None
+    source = _here(todo, task, interrupt) if here else _on_dask(todo, task, workers, cluster, interrupt)
     try:
-        with source as outcomes:
+        # Ctrl-C is let through while cells are computed and waited for, and held back while a finished one is kept.
+        with interrupt, source as outcomes:
             for cell, outcome in outcomes:
                 if isinstance(outcome, Outcome):
                     store.add(cell, outcome)
@@ -85,10 +89,17 @@ Outcomes = Iterator[tuple[Cell, Outcome | str]]
 
 
 @contextmanager
-def _here(cells: Sequence[Cell], task: Task) -> Iterator[Outcomes]:
+def _here(cells: Sequence[Cell], task: Task, interrupt: InterruptFlag) -> Iterator[Outcomes]:
     def outcomes() -> Outcomes:
         for cell in cells:
-            yield cell, task(cell)
+            outcome: Outcome | str | None = None
+            try:
+                with interrupt.allowed():
+                    outcome = task(cell)
+            except KeyboardInterrupt:
+                if outcome is None:
+                    raise
+            yield cell, outcome
 
     yield outcomes()
 
@@ -101,8 +112,16 @@ def attempt(cell: Cell) -> Outcome | str:
         return f"{type(error).__name__}: {error}"
 
 
+def _outcome(future: Any) -> Outcome | str:
+    error = future.exception()
+    outcome: Outcome | str = future.result() if error is None else f"{type(error).__name__}: {error}"
+    return outcome
+
+
 @contextmanager
-def _on_dask(cells: Sequence[Cell], task: Task, workers: int, address: str | None) -> Iterator[Outcomes]:
+def _on_dask(
+    cells: Sequence[Cell], task: Task, workers: int, address: str | None, interrupt: InterruptFlag
+) -> Iterator[Outcomes]:
     try:
         import dask
         from distributed import Client, LocalCluster, WorkerPlugin, as_completed
@@ -121,11 +140,20 @@ def _on_dask(cells: Sequence[Cell], task: Task, workers: int, address: str | Non
     def outcomes(client: Any) -> Outcomes:
         # A cell whose worker dies is given to another one: it is pure, so nothing is lost but time.
         futures = {client.submit(task, cell, key=str(cell), pure=False): cell for cell in cells}
-        for future in as_completed(list(futures)):
-            cell = futures.pop(future)
-            error = future.exception()
-            yield cell, future.result() if error is None else f"{type(error).__name__}: {error}"
-            future.release()
+        finished = as_completed(list(futures))
+        try:
+            while True:
+                with interrupt.allowed():
+                    future = next(finished, None)
+                if future is None:
+                    return
+                yield futures.pop(future), _outcome(future)
+                future.release()
+        except KeyboardInterrupt:
+            for future, cell in futures.items():
+                if future.status == "finished":  # it was, but had not been looked at
+                    yield cell, _outcome(future)
+            raise
 
     with dask.config.set({"distributed.scheduler.allowed-failures": LOST_WORKERS}):
         if address is not None:

@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mrfbayes.base.atomic_files import check_targets, replacing, write_text
 from mrfbayes.base.errors import InputError
 from mrfbayes.plots.style import table_of
 
@@ -37,9 +38,7 @@ def save(picture: Any, path: str | PathLike[str], overwrite: bool = False) -> tu
     if target.suffix not in FORMATS:
         raise InputError(f"{target}: a picture's file ends in one of {', '.join(FORMATS)}.")
     numbers = target.with_suffix(".csv")
-    for file in (target, numbers):
-        if file.exists() and not overwrite:
-            raise InputError(f"{file} exists: choose another name, or pass overwrite=True.")
+    check_targets({"path": target, "its numbers": numbers}, overwrite=overwrite)
     frame = table_of(picture)
     figure = picture if hasattr(picture, "savefig") else picture.figure
     from matplotlib import rc_context
@@ -47,19 +46,21 @@ def save(picture: Any, path: str | PathLike[str], overwrite: bool = False) -> tu
     # Text stays text: searchable, and in the reader's fonts.
     with rc_context({"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "mrfbayes"}):
         metadata = {"Date": None} if target.suffix == ".svg" else None
-        figure.savefig(target, dpi=200, metadata=metadata, bbox_inches="tight", pad_inches=0.08)
-    write_table(frame, numbers)
+        form, layout = target.suffix[1:], {"bbox_inches": "tight", "pad_inches": 0.08}
+        with replacing(target, overwrite) as file:
+            figure.savefig(file, format=form, dpi=200, metadata=metadata, **layout)
+    write_table(frame, numbers, overwrite)
     return target, numbers
 
 
-def write_table(frame: pd.DataFrame, path: Path) -> None:
+def write_table(frame: pd.DataFrame, path: Path, overwrite: bool = False) -> None:
     """A table as CSV with all digits, text cells harmless for spreadsheets."""
     safe = frame.copy()
     safe.index = safe.index.map(neutral)
     for name in safe.columns:
         if not hasattr(safe[name].dtype, "numpy_dtype") and safe[name].map(lambda cell: isinstance(cell, str)).any():
             safe[name] = safe[name].map(neutral)
-    safe.to_csv(path, lineterminator="\n")
+    write_text(path, safe.to_csv(lineterminator="\n"), overwrite)
 
 
 def neutral(cell: Any) -> Any:

@@ -9,14 +9,18 @@ a coin enters only through where those draws are centred.
 from __future__ import annotations
 
 import math
+import warnings as python_warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.base.errors import CostError, InputError, MRFWarning
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import kernel_state
 from mrfbayes.calibration.copula import hold
+from mrfbayes.exact.quantities import is_feasible
+from mrfbayes.methods.calibrated import MOMENT_CELLS, moments_cost
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import method_row
 from mrfbayes.model.field import Model
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
 CORRECTED_LIMIT = 300  # parameters up to which every edge gets draws of its own
 DRAWS = 1_000  # an edge
 BASE_DRAWS = 10_000
+LEAST_DRAWS = 100  # that a coin is fitted to
 LOG_TEN = math.log(10)  # the Bayes factor at which an edge is called present, its inverse absent
 
 
@@ -85,16 +90,53 @@ def edge_blocks(model: Model) -> np.ndarray:
 
 
 def edge_evidence(posterior: Any, problem: Problem | None, draws: int = DRAWS) -> EdgeEvidence:
-    """Bayes factors from the exact likelihood where that is feasible, else from coins fitted to the draws."""
+    """Bayes factors from the exact likelihood where that is feasible, else from coins fitted to the draws.
+
+    The same numbers before and after a result is saved: an estimate that happens to be at hand is not used.
+    """
+    if problem is None:
+        raise InputError(
+            "the Bayes factors of this loaded result cannot be computed: its prior is a custom function, or they need "
+            "the observations, and a result file has neither. Call edges() before save(): what was computed is saved."
+        )
+    problem = replace(problem, given_estimate=None)
     blocks = edge_blocks(posterior.model)
-    if problem is not None and posterior.model.n_parameters <= CORRECTED_LIMIT:
+    found = None
+    if posterior.model.n_parameters <= CORRECTED_LIMIT and problem.prior.custom is None:
         try:
             proposal = make_proposal(problem, method_row("exact").prepare(problem), BASE_DRAWS)
-        except (CostError, InputError):
+        except (CostError, InputError, ArithmeticError, np.linalg.LinAlgError):
             pass
         else:
-            return EdgeEvidence(*_corrected(proposal, problem, blocks, draws), "importance weights")
-    return EdgeEvidence(*_from_draws(posterior, problem, blocks), "coins fitted to the draws")
+            found = EdgeEvidence(*_corrected(proposal, problem, blocks, draws), "importance weights")
+    if found is None:
+        found = EdgeEvidence(*_from_draws(posterior, problem, blocks), "coins fitted to the draws")
+    _speak_of_unknown(found, problem, blocks)
+    return found
+
+
+def needs_rows(model: Model) -> bool:
+    """Whether `edge_evidence` looks at more of the data than their counts (particles start from observations)."""
+    return model.n_parameters <= CORRECTED_LIMIT and is_feasible(model) and moments_cost(model) >= MOMENT_CELLS
+
+
+def _speak_of_unknown(found: EdgeEvidence, problem: Problem, blocks: np.ndarray) -> None:
+    unknown = np.flatnonzero(np.isnan(found.log_bf10))
+    if not unknown.size:
+        return
+    model = problem.model
+    if problem.prior.custom is not None:
+        reason = "a custom prior has no known density at no interaction"
+    elif bool((model.chart.sides[blocks[unknown]] > 2).all()):
+        reason = "draws alone give none for edges with more than two outcomes"
+    else:
+        reason = "there are too few draws, or their densities at no interaction could not be computed"
+    python_warnings.warn(
+        f"{unknown.size} of {blocks.size} edges have no Bayes factor (log_bf10 is NaN), "
+        f"{model.blocks[blocks[unknown[0]]]} among them: {reason}.",
+        MRFWarning,
+        stacklevel=2,
+    )
 
 
 def _corrected(
@@ -139,9 +181,7 @@ def normal_scores(coins: Coins, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(upper, -score, score), log_density
 
 
-def _from_draws(
-    posterior: Any, problem: Problem | None, blocks: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _from_draws(posterior: Any, problem: Problem, blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Without the likelihood: the density of a coin with the cumulants of the draws, and what its tail is worth."""
     from mrfbayes.calibration.matching import Coins, coin_moments
     from mrfbayes.kernels.calibration.matching import match_cumulants
@@ -150,12 +190,9 @@ def _from_draws(
     first = model.chart.offset[blocks]
     out = np.full((3, blocks.size), np.nan)
     coin_block = model.chart.sides[blocks] == 2
-    if problem is None or problem.prior.custom is not None:
-        prior_density = np.full(model.chart.n_blocks, math.log(0.25))
-        if "uniform" not in str(posterior.settings.get("prior", "uniform")):
-            return out[0], out[1], out[2]
-    else:
-        prior_density = log_prior_at_no_interaction(problem.prior)
+    if problem.prior.custom is not None or posterior.draws.shape[1] * len(posterior.draws) < LEAST_DRAWS:
+        return out[0], out[1], out[2]
+    prior_density = log_prior_at_no_interaction(problem.prior)
     halves = []
     w = posterior.log_odds[:, :, first].reshape(-1, blocks.size)
     for part in (w, w[: len(w) // 2], w[len(w) // 2 :]):

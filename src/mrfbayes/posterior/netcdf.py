@@ -1,33 +1,48 @@
 """Results as files: netCDF by way of xarray, readable by ArviZ and everything that reads HDF5.
 
-Only numbers and text are stored, and loading builds only arrays: nothing in a file is ever executed.
+A file is made in memory, sealed with a checksum of all of it, and written whole or not at all. Only numbers and text
+are stored, and loading builds only arrays: nothing in a file is ever executed. What was computed comes back as it was
+(Bayes factors of edges, quantiles in closed form); what cannot be computed without the data says so when asked for.
 """
 
 from __future__ import annotations
 
 import json
-from os import PathLike
+import os
+import warnings as python_warnings
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mrfbayes.base.errors import InputError
-from mrfbayes.model.field import FactorGroup, Model
+from mrfbayes.base.atomic_files import check_targets, replacing
+from mrfbayes.base.errors import InputError, MRFWarning, OutputError
+from mrfbayes.base.sealed_files import is_sealed, seal
+from mrfbayes.model.field import Model
+from mrfbayes.posterior.bayes_factors import EdgeEvidence, edge_blocks
+from mrfbayes.posterior.hdf5_groups import Group, read_groups
+from mrfbayes.posterior.saved_problem import model_to_dataset, problem_to_dataset, read_model, read_problem
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from mrfbayes.posterior.posterior import Posterior
 
-FORMAT = "mrfbayes posterior 1"
+FORMAT, OLD_FORMAT = "mrfbayes posterior 2", "mrfbayes posterior 1"
+INTERVALS = (0.5, 0.8, 0.9, 0.95, 0.99)  # whose ends are saved where quantiles are in closed form
+MANY = 100_000  # parameters past which only those of the default interval are
 _TEXT = ("method", "label", "target", "engine", "data_digest")
 _NUMBERS = ("steps", "warmup", "thin", "n", "partial")
-_JSON = ("seconds", "settings", "versions", "warnings", "details")
+_JSON: dict[str, type] = {"seconds": dict, "settings": dict, "versions": dict, "warnings": list, "details": dict}
 
 
 def to_datatree(posterior: Posterior) -> xr.DataTree:
-    """Groups "posterior" (theta), "sample_stats" (log-likelihood, acceptance) and "model"."""
+    """Groups "posterior" (theta), "sample_stats" (log-likelihood, acceptance), "moments", "model", and what is known.
+
+    Known may be: "data" (counts and prior), "edges" (Bayes factors, where they were asked for) and "quantiles" (in
+    closed form).
+    """
     import xarray as xr
 
     coordinates = {
@@ -47,14 +62,21 @@ def to_datatree(posterior: Posterior) -> xr.DataTree:
         {name: (("parameter",), vector) for name, vector in vectors.items()},
         coords={"parameter": coordinates["parameter"]},
     )
-    tree = xr.DataTree.from_dict(
-        {
-            "posterior": theta,
-            "sample_stats": xr.Dataset(statistics, coords=chain_coordinates),
-            "moments": moments,
-            "model": _model_to_dataset(posterior.model),
-        }
-    )
+    groups = {
+        "posterior": theta,
+        "sample_stats": xr.Dataset(statistics, coords=chain_coordinates),
+        "moments": moments,
+        "model": model_to_dataset(posterior.model),
+    }
+    if posterior.problem is not None:
+        groups["data"] = problem_to_dataset(posterior.problem)
+    if "edge_evidence" in posterior.__dict__:
+        found = posterior.edge_evidence
+        columns = {name: (("edge",), getattr(found, name)) for name in ("log_bf10", "error", "pareto_k")}
+        groups["edges"] = xr.Dataset(columns, attrs={"source": found.source})
+    if posterior.quantile is not None:
+        groups["quantiles"] = _quantiles_to_dataset(posterior.quantile, posterior.model.n_parameters)
+    tree = xr.DataTree.from_dict(groups)
     tree.attrs["format"] = FORMAT
     for name in _TEXT:
         tree.attrs[name] = str(getattr(posterior, name))
@@ -62,91 +84,146 @@ def to_datatree(posterior: Posterior) -> xr.DataTree:
         tree.attrs[name] = float(getattr(posterior, name))
     for name in _JSON:
         value = getattr(posterior, name)
-        tree.attrs[name] = json.dumps(list(value) if isinstance(value, tuple) else dict(value), default=str)
+        tree.attrs[name] = json.dumps(list(value) if isinstance(value, tuple) else dict(value), default=_plain)
     return tree
 
 
-def _model_to_dataset(model: Model) -> xr.Dataset:
+def _plain(value: Any) -> Any:
+    """NumPy's numbers and arrays as JSON has them; anything else as text."""
+    return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else str(value)
+
+
+def _quantiles_to_dataset(quantile: Callable[[float], np.ndarray], p: int) -> xr.Dataset:
     import xarray as xr
 
-    variables: dict[str, Any] = {"states": (("node",), model.states), "edges": (("edge", "end"), model.edges)}
-    for k, group in enumerate(model.groups):
-        axes = tuple(f"group{k}_axis{a}" for a in range(group.table.ndim))
-        variables[f"group{k}_table"] = (axes, group.table)
-        variables[f"group{k}_scope"] = ((f"group{k}_factor", f"group{k}_variable"), group.scope)
-        variables[f"group{k}_block"] = ((f"group{k}_factor",), group.block)
-    attributes = {
-        "is_score": json.dumps([bool(group.is_score) for group in model.groups]),
-        "grid_shape": json.dumps(model.grid_shape),
-        "named": int(model.named),
-        "nodes": json.dumps(None if model._names is None else list(model._names)),
-        "blocks": json.dumps(None if model._block_names is None else list(model._block_names)),
-    }
-    return xr.Dataset(variables, attrs=attributes)
+    intervals = INTERVALS if p <= MANY else (0.9,)
+    at = [level for interval in intervals for level in ((1 - interval) / 2, (1 + interval) / 2)]
+    values = np.stack([quantile(level) for level in at])
+    return xr.Dataset({"probability": (("level",), np.array(at)), "theta": (("level", "parameter"), values)})
 
 
-def _model_from_dataset(data: xr.Dataset) -> Model:
-    groups = []
-    for k, is_score in enumerate(json.loads(data.attrs["is_score"])):
-        scope = np.asarray(data[f"group{k}_scope"].values, dtype=np.int64)
-        block = np.asarray(data[f"group{k}_block"].values, dtype=np.int64)
-        table = np.asarray(data[f"group{k}_table"].values, dtype=np.int64)
-        groups.append(FactorGroup(table, bool(is_score), scope, block))
-    shape = json.loads(data.attrs["grid_shape"])
-    return Model._from_arrays(
-        json.loads(data.attrs["nodes"]),
-        np.asarray(data["states"].values, dtype=np.int64),
-        np.asarray(data["edges"].values, dtype=np.int64).reshape(-1, 2),
-        groups,
-        json.loads(data.attrs["blocks"]),
-        None if shape is None else (int(shape[0]), int(shape[1])),
-        bool(data.attrs["named"]),
-    )
+class SavedQuantiles:
+    """Quantiles that were in closed form when a result was saved; others come from its draws, with a warning."""
+
+    def __init__(self, at: np.ndarray, values: np.ndarray, draws: np.ndarray) -> None:
+        self.at, self.values, self._draws = at, values, draws
+        self._said = False
+
+    def __call__(self, probability: float) -> np.ndarray:
+        """Quantiles (p,) of theta."""
+        near = np.flatnonzero(np.abs(self.at - probability) < 1e-9)
+        if near.size:
+            return np.asarray(self.values[near[0]])
+        if not self._said:
+            python_warnings.warn(
+                f"the {100 * probability:g} % quantiles of this loaded result are those of its draws: in closed form "
+                f"it holds {', '.join(f'{100 * q:g}' for q in np.sort(self.at))} %.",
+                MRFWarning,
+                stacklevel=4,
+            )
+            self._said = True
+        return np.asarray(np.quantile(self._draws, probability, axis=(0, 1)))
 
 
-def save(posterior: Posterior, path: str | PathLike[str], overwrite: bool = False) -> None:
-    """Write ``posterior`` to ``path``: first beside it, then moved into place, so that no half file is left."""
-    target = Path(path)
-    if target.exists() and not overwrite:
-        raise InputError(f"{target} exists: choose another name, or pass overwrite=True.")
-    beside = target.with_name(target.name + ".part")
+def save(posterior: Posterior, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+    """Write ``posterior`` to ``path``, whole or not at all."""
+    check_targets({"path": path}, overwrite=overwrite)
+    tree = to_datatree(posterior)
+    tree.attrs["sealed"] = 1
+    # In memory first: HDF5 does not survive a full disk.
+    content = tree.to_netcdf(None, engine="h5netcdf")
     try:
-        to_datatree(posterior).to_netcdf(beside, engine="h5netcdf")
-        beside.replace(target)
-    except OSError as error:
-        raise InputError(f"{target}: cannot be written ({error.strerror or error}).") from None
-    finally:
-        beside.unlink(missing_ok=True)
+        with replacing(path, overwrite) as file:
+            file.write(content)
+            file.write(seal(content))
+    except OutputError as error:
+        raise OutputError(f"{error} The result is still in memory: save() it to another place.") from error
 
 
-def read(path: str | PathLike[str]) -> dict[str, Any]:
-    """The fields of the posterior that `save` wrote to ``path``."""
-    import xarray as xr
-
+def read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The fields of the posterior that `save` wrote to ``path``, and "edge_evidence" where that was computed."""
     if not Path(path).is_file():
         raise InputError(f"{path}: no such file.")
+    sealed = is_sealed(path)
     try:
-        with xr.open_datatree(path, engine="h5netcdf") as tree:
-            tree.load()
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"{path}: not a result file of mrfbayes ({error}).") from None
-    if tree.attrs.get("format") != FORMAT:
-        raise InputError(f"{path}: not a result file of mrfbayes (its format is {tree.attrs.get('format')!r}).")
-    values: dict[str, Any] = {name: tree.attrs[name] for name in _TEXT}
-    values |= {name: json.loads(tree.attrs[name]) for name in _JSON}
-    statistics = tree["sample_stats"]
-    return values | {
-        "model": _model_from_dataset(tree["model"].to_dataset()),
-        "draws": np.asarray(tree["posterior/theta"].values),
-        "log_likelihood": np.asarray(statistics["log_likelihood"].values),
-        "mean": np.asarray(tree["moments/mean"].values),
-        "sd": np.asarray(tree["moments/sd"].values),
-        "sd_error": np.asarray(tree["moments/sd_error"].values) if "sd_error" in tree["moments"] else None,
-        "acceptance": np.asarray(statistics["acceptance"].values) if "acceptance" in statistics else None,
-        "steps": int(tree.attrs["steps"]),
-        "warmup": int(tree.attrs["warmup"]),
-        "thin": int(tree.attrs["thin"]),
-        "n": float(tree.attrs["n"]),
-        "partial": bool(tree.attrs["partial"]),
-        "warnings": tuple(values["warnings"]),
+        groups = read_groups(path)
+        values = _fields(groups)
+    except Exception as error:  # a file from anywhere makes HDF5 and JSON say anything
+        reason = (str(error).strip().splitlines() or [""])[0][:200]
+        raise InputError(
+            f"{path}: not a result file of mrfbayes, or a damaged one ({type(error).__name__}: {reason})."
+        ) from None
+    if sealed:
+        return values
+    if "sealed" in groups["/"].attributes:
+        raise InputError(
+            f"{path} is damaged: the checksum at its end is missing or broken; it was cut short, or changed by another "
+            "program: restore it from a copy, or make it again."
+        )
+    doubt = (
+        f"{Path(path).name} has no checksum (an old file, or one that another program wrote): damage would not show."
+    )
+    python_warnings.warn(doubt, MRFWarning, stacklevel=3)
+    return values | {"warnings": (*values["warnings"], doubt)}
+
+
+def _fields(groups: Mapping[str, Group]) -> dict[str, Any]:
+    said = groups["/"].attributes
+    if said.get("format") not in (FORMAT, OLD_FORMAT):
+        raise InputError(f"its format is {said.get('format')!r}")
+    values: dict[str, Any] = {name: str(said[name]) for name in _TEXT}
+    for name, kind in _JSON.items():
+        values[name] = json.loads(said[name])
+        _require(isinstance(values[name], kind), name)
+    model = read_model(groups["model"])
+    p = model.n_parameters
+    draws = _numbers(groups["posterior"], "theta", (None, None, p))
+    n_chains, n_draws, _ = draws.shape
+    _require(bool(((draws >= 0) & (draws <= 1)).all()), "draws")
+    statistics, moments = groups["sample_stats"], groups["moments"]
+    values |= {
+        "model": model,
+        "draws": draws,
+        "log_likelihood": _numbers(statistics, "log_likelihood", (n_chains, n_draws)),
+        "mean": _numbers(moments, "mean", (p,)),
+        "sd": _numbers(moments, "sd", (p,)),
+        "acceptance": _numbers(statistics, "acceptance", (n_chains,)) if "acceptance" in statistics.arrays else None,
+        "sd_error": _numbers(moments, "sd_error", (p,)) if "sd_error" in moments.arrays else None,
+        "steps": int(said["steps"]),
+        "warmup": int(said["warmup"]),
+        "thin": int(said["thin"]),
+        "n": float(said["n"]),
+        "partial": bool(said["partial"]),
+        "warnings": tuple(map(str, values["warnings"])),
     }
+    return values | _known_fields(groups, model, values)
+
+
+def _known_fields(groups: Mapping[str, Group], model: Model, values: Mapping[str, Any]) -> dict[str, Any]:
+    """What newer files hold beside draws and moments."""
+    known: dict[str, Any] = {}
+    if "data" in groups:
+        known["problem"] = read_problem(groups["data"], model, values["settings"]["seed"], values["data_digest"])
+    if "edges" in groups:
+        shape = (edge_blocks(model).size,)
+        columns = {name: _numbers(groups["edges"], name, shape) for name in ("log_bf10", "error", "pareto_k")}
+        known["edge_evidence"] = EdgeEvidence(**columns, source=str(groups["edges"].attributes["source"]))
+    if "quantiles" in groups:
+        at = _numbers(groups["quantiles"], "probability", (None,))
+        table = _numbers(groups["quantiles"], "theta", (at.size, model.n_parameters))
+        known["quantile"] = SavedQuantiles(at, table, values["draws"])
+    return known
+
+
+def _numbers(group: Group, name: str, shape: tuple[int | None, ...]) -> np.ndarray:
+    array = group.arrays[name]
+    fits = array.ndim == len(shape) and all(
+        wanted in (None, found) for wanted, found in zip(shape, array.shape, strict=True)
+    )
+    _require(fits, name)
+    return array.astype(float)
+
+
+def _require(is_right: bool, what: str) -> None:
+    if not is_right:
+        raise InputError(f"its {what} cannot be those of a result")

@@ -213,4 +213,9 @@ def load(path: str | PathLike[str]) -> Posterior:
     """The posterior that `Posterior.save` wrote to ``path``."""
     from mrfbayes.posterior.netcdf import read
 
-    return Posterior(**read(path))
+    fields = read(path)
+    evidence = fields.pop("edge_evidence", None)
+    posterior = Posterior(**fields)
+    if evidence is not None:
+        posterior.__dict__["edge_evidence"] = evidence  # where the cached property looks first
+    return posterior

@@ -6,17 +6,14 @@ All chains advance together, so whatever stops a run leaves them equally long.
 from __future__ import annotations
 
 import math
-import signal
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from types import FrameType, TracebackType
-from typing import Any
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError, SamplingError
+from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import ChainTask, Chunk, State, make_workers
@@ -43,31 +40,6 @@ class ChainRun:
     def gather(self, name: str) -> np.ndarray:
         """One array of all chains' states, stacked."""
         return np.stack([state[name] for state in self.states])
-
-
-class InterruptFlag:
-    """Turns the first Ctrl-C into a flag, so that the chunk under way is finished; a second one stops at once."""
-
-    def __init__(self) -> None:
-        self.raised = False
-        self._previous: Any = None
-        self._active = threading.current_thread() is threading.main_thread()
-
-    def _raise(self, number: int, frame: FrameType | None) -> None:
-        if self.raised:
-            raise KeyboardInterrupt
-        self.raised = True
-
-    def __enter__(self) -> InterruptFlag:
-        if self._active:
-            self._previous = signal.signal(signal.SIGINT, self._raise)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._active:
-            signal.signal(signal.SIGINT, self._previous)
 
 
 class _Collector:
@@ -241,8 +213,8 @@ def _check(chunks: list[Chunk], explain: Callable[[int, State], str] | None) -> 
             step = int(chunk.state["counters"][chain.STEP])
             reason = f" {explain(number, chunk.state)}" if explain else ""
             raise SamplingError(
-                f"chain {number}, step {step}: the acceptance ratio is not a finite number.{reason} The draws before that "
-                "step are in the checkpoint, if one was asked for."
+                f"chain {number}, step {step}: the acceptance ratio is not a finite number.{reason} The draws before "
+                "that step are in the checkpoint, if one was asked for."
             )
 
 

@@ -1,13 +1,15 @@
 """The one decorator behind every compiled function, and where compiled code is kept.
 
 Numba's own cache does not notice that a kernel imported from another file has changed. So compiled code is kept under a
-hash of the file that it comes from and of everything of ours that this file imports, directly or not. A file that
+hash of the file that it comes from and of everything of ours that this file imports, directly or not, in whatever form
+(absolute or relative, a module or a name in one; inside functions too, in files that may hold kernels). A file that
 dispatches on views (`kernels.base.contracts`) may end up running any method, so its hash covers all files that may
 hold kernels.
 """
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
 import os
@@ -25,7 +27,11 @@ from mrfbayes.kernels.base.compiled import SharedCache
 numba_config: Any = config  # its settings are made at run time, which type checkers cannot see
 PACKAGE = Path(__file__).resolve().parents[2]
 KERNEL_FOLDERS = ("kernels", "methods")  # the only places where ``@kernel`` may stand (tested)
-_IMPORT = re.compile(r"^(?:from|import) mrfbayes\.([\w.]+)", re.MULTILINE)
+# An import statement of ours, wherever it stands: parsing whole files would take longer than loading compiled code.
+_IMPORT = re.compile(
+    r"^([ \t]*)((?:from[ \t]+(?:mrfbayes|\.)|import[ \t][^\n]*\bmrfbayes\b)(?:[^(\n\\]|\\\n)*(?:\([^)]*\))?)",
+    re.MULTILINE,
+)
 _DISPATCH = "kernels/base/contracts.py"
 
 
@@ -35,6 +41,7 @@ class SourceHashes:
     def __init__(self, package: Path) -> None:
         self._package = package
         self._texts: dict[str, str] = {}
+        self._imported: dict[str, set[str]] = {}
         self._hashes: dict[str, str] = {}
 
     def _text(self, name: str) -> str:
@@ -50,7 +57,7 @@ class SourceHashes:
         return None
 
     def reached_from(self, name: str) -> set[str]:
-        """The file ``name`` (relative to the package) and all files that its top-level imports lead to."""
+        """The file ``name`` (relative to the package) and all files that its imports lead to."""
         found, open_ = {name}, [name]
         while open_:
             for file in self._next(open_.pop()):
@@ -64,8 +71,10 @@ class SourceHashes:
         if name == _DISPATCH:
             paths = [path for folder in KERNEL_FOLDERS for path in (self._package / folder).rglob("*.py")]
             return {path.relative_to(self._package).as_posix() for path in paths}
-        files = (self._file_of(module) for module in _IMPORT.findall(self._text(name)))
-        return {file for file in files if file is not None}
+        if name not in self._imported:
+            files = (self._file_of(module) for module in imported_modules(self._text(name), name))
+            self._imported[name] = {file for file in files if file is not None}
+        return self._imported[name]
 
     def of(self, name: str) -> str:
         """Hash of the file ``name`` and of all that it reaches."""
@@ -75,6 +84,36 @@ class SourceHashes:
                 digest.update(file.encode() + b"\0" + self._text(file).encode())
             self._hashes[name] = digest.hexdigest()[:16]
         return self._hashes[name]
+
+
+def imported_modules(text: str, name: str) -> set[str]:
+    """Modules of ours, dotted and relative to the package, that the source ``text`` of the file ``name`` may import.
+
+    ``from a import b`` names the module a.b or something in a: both are listed, and what is no file is dropped later.
+    """
+    holds_kernels = name.split("/")[0] in KERNEL_FOLDERS
+    found: set[str] = set()
+    for indent, statement in _IMPORT.findall(text):
+        if indent and not holds_kernels:
+            continue  # inside a function or for type checkers: nothing that a kernel is made of
+        try:
+            (node,) = ast.parse(statement).body
+        except (SyntaxError, ValueError):
+            continue  # prose in a docstring
+        found |= _modules(node, name.split("/")[:-1])
+    return found
+
+
+def _modules(node: ast.stmt, folder: list[str]) -> set[str]:
+    """What one import statement in a file of ``folder`` names."""
+    if isinstance(node, ast.Import):
+        return {alias.name.removeprefix("mrfbayes.") for alias in node.names if alias.name.startswith("mrfbayes.")}
+    assert isinstance(node, ast.ImportFrom)
+    parts = node.module.split(".") if node.module else []
+    if not node.level and parts[:1] != ["mrfbayes"]:
+        return set()
+    base = folder[: len(folder) + 1 - node.level] + parts if node.level else parts[1:]
+    return {".".join([*base, alias.name]) for alias in node.names} | ({".".join(base)} if base else set())
 
 
 def cache_root() -> Path:

@@ -1,0 +1,172 @@
+"""Files that are there whole or not at all, and places that are looked at before any work is done for them.
+
+Everything that the package writes is written under another name beside its place, brought to the disk, and renamed. A
+full disk, a kill or a power cut leaves what stood there before. `check_targets` looks at all files of a call at once,
+before anything is computed: a run must not find out at its end that it cannot keep what it made.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from mrfbayes.base.errors import InputError, OutputError
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_TRIAL_BYTES = 4096  # a full disk still takes an empty file
+PathName = str | os.PathLike[str]
+
+
+@contextmanager
+def replacing(path: PathName, overwrite: bool = False) -> Iterator[BinaryIO]:
+    """A new binary file that takes the place of ``path`` when the block ends without an exception.
+
+    Parameters
+    ----------
+    path : where the file shall be
+    overwrite : whether a file that is already there may be replaced; looked at when the block begins and again at
+        its end, so that nobody's file is lost
+    """
+    target = _path("path", path)
+    _refuse_existing("", target, overwrite, "overwrite=True")
+    beside = target.with_name(f".mrfbayes-{os.getpid()}-{secrets.token_hex(4)}.part")
+    try:
+        with open(beside, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        _move(beside, target, overwrite)
+        sync_folder(target.parent)
+    except OSError as error:
+        if isinstance(error, OutputError):
+            raise
+        raise cannot_write(target, error) from error
+    finally:
+        with suppress(OSError):
+            beside.unlink()
+
+
+def write_bytes(path: PathName, content: bytes | memoryview, overwrite: bool = False) -> None:
+    """Write ``content`` as the file ``path``, whole or not at all."""
+    with replacing(path, overwrite) as file:
+        file.write(content)
+
+
+def write_text(path: PathName, text: str, overwrite: bool = False) -> None:
+    """Write ``text`` as the UTF-8 file ``path``, whole or not at all."""
+    write_bytes(path, text.encode(), overwrite)
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names of the files in ``folder`` to the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def cannot_write(target: Path, error: OSError) -> OutputError:
+    """What a failed write means to the user, in one line."""
+    remedy = "free some space, or choose another place" if error.errno in _FULL else "choose another place"
+    return OutputError(f"{target}: cannot be written ({error.strerror or error}): {remedy}.")
+
+
+def check_targets(
+    new: Mapping[str, PathName | None] | None = None,
+    *,
+    continued: Mapping[str, PathName | None] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    overwrite: bool = False,
+    permission: str = "overwrite=True",
+) -> None:
+    """Refuse files that could not be written at the end of a call, or that would destroy another file of the call.
+
+    Parameters
+    ----------
+    new : by argument, files that will be written whole; None where the argument was not given
+    continued : by argument, files that are appended to, and may be there (checkpoints)
+    inputs : by argument, files that are read; whatever is not a path is left alone
+    overwrite : whether files of ``new`` may replace what is there; an input is never replaced
+    permission : how the user gives that permission, for the message
+    """
+    written = {name: _path(name, path) for name, path in {**(new or {}), **(continued or {})}.items() if path}
+    read = {name: Path(path) for name, path in (inputs or {}).items() if isinstance(path, (str, os.PathLike))}
+    for name, target in written.items():
+        _refuse_existing(f"{name} ", target, overwrite or name in (continued or {}), permission)
+        for other, path in {**read, **written}.items():
+            if other != name and _is_same(target, path):
+                raise InputError(f"{name} and {other} are the same file, {target}: choose another one for {name}.")
+        _try_folder(name, target)
+
+
+def _path(name: str, path: Any) -> Path:
+    try:
+        target = Path(os.fsdecode(path))
+    except TypeError:
+        raise InputError(f"{name} = {path!r}: give the path of a file.") from None
+    if "\0" in str(target) or not target.name:
+        raise InputError(f"{name} = {str(path)!r}: this is not the path of a file.")
+    return target
+
+
+def _refuse_existing(name: str, target: Path, overwrite: bool, permission: str) -> None:
+    try:
+        found = os.lstat(target)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise InputError(f"{name}{target}: cannot be written ({error.strerror}): choose another place.") from None
+    if stat.S_ISLNK(found.st_mode):
+        raise InputError(f"{name}{target} is a link to {os.readlink(target)}: name the file itself.")
+    if stat.S_ISDIR(found.st_mode):
+        raise InputError(f"{name}{target} is a folder: name a file in it.")
+    if not stat.S_ISREG(found.st_mode):
+        raise InputError(f"{name}{target} is not a regular file: choose another name.")
+    if not overwrite:
+        raise InputError(f"{name}{target} exists: choose another name, or pass {permission}.")
+
+
+def _is_same(first: Path, second: Path) -> bool:
+    try:
+        return os.path.samefile(first, second)
+    except OSError:
+        return os.path.realpath(first) == os.path.realpath(second)
+
+
+def _try_folder(name: str, target: Path) -> None:
+    """Write a little beside ``target``: permissions do not tell of read-only or full disks."""
+    if not target.parent.is_dir():
+        raise InputError(f"{name} {target}: there is no folder {target.parent}: make it first.")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise InputError(f"{name} {target}: cannot be written (it is read-only): choose another place.")
+    trial = target.with_name(f".mrfbayes-{os.getpid()}-{secrets.token_hex(4)}.part")
+    try:
+        with open(trial, "xb") as file:
+            file.write(bytes(_TRIAL_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise InputError(f"{name} {cannot_write(target, error)}") from None
+    finally:
+        with suppress(OSError):
+            trial.unlink()
+
+
+def _move(beside: Path, target: Path, overwrite: bool) -> None:
+    """Rename, atomically; without leave to overwrite, a file that appeared meanwhile is kept."""
+    if not overwrite:
+        try:
+            os.link(beside, target)
+            return
+        except FileExistsError:
+            raise OutputError(f"{target} was made by someone else meanwhile: choose another name.") from None
+        except OSError:
+            pass  # a file system without hard links
+    os.replace(beside, target)

@@ -1,0 +1,51 @@
+"""Ctrl-C that waits for the right moment: what is finished is kept, what is under way is given up."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+from typing import Any
+
+
+class InterruptFlag:
+    """Turns the first Ctrl-C into a flag, so that what is under way is finished; a second one stops at once.
+
+    Inside `allowed` the first one stops at once as well: there nothing is lost but work that is not finished.
+    """
+
+    def __init__(self) -> None:
+        self.raised = False
+        self._is_allowed = False
+        self._previous: Any = None
+        self._active = threading.current_thread() is threading.main_thread()
+
+    def _raise(self, number: int, frame: FrameType | None) -> None:
+        if self.raised or self._is_allowed:
+            self.raised = True
+            raise KeyboardInterrupt
+        self.raised = True
+
+    @contextmanager
+    def allowed(self) -> Iterator[None]:
+        """Let Ctrl-C through while the block runs, also one that came before it."""
+        self._is_allowed = True
+        try:
+            if self.raised:
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self._is_allowed = False
+
+    def __enter__(self) -> InterruptFlag:
+        if self._active:
+            self._previous = signal.signal(signal.SIGINT, self._raise)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._active:
+            signal.signal(signal.SIGINT, self._previous)

@@ -1,0 +1,71 @@
+"""Arrays and attributes of an HDF5 file, read with suspicion: the file may come from anywhere.
+
+Nothing outside the file is opened (links to other files and virtual arrays are refused), only numbers and text are
+taken, and the size is looked at before anything is unpacked.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mrfbayes.base.errors import InputError
+
+UNPACKED = 100  # times its own size that a file may take in memory
+LEAST_UNPACKED = 2**26
+
+
+class Group(NamedTuple):
+    """What one group of the file holds."""
+
+    arrays: dict[str, np.ndarray]
+    attributes: dict[str, Any]
+
+
+def read_groups(path: str | os.PathLike[str]) -> dict[str, Group]:
+    """The root ("/") and the groups in it, by name; text arrays are left out."""
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        places = {"/": file} | {name: item for name, item in _items(file).items() if isinstance(item, h5py.Group)}
+        found = {name: _datasets(group) for name, group in places.items()}
+        size, needed = os.path.getsize(path), sum(d.nbytes for sets in found.values() for d in sets.values())
+        if needed > max(UNPACKED * size, LEAST_UNPACKED):
+            raise InputError(f"its {size} bytes would unpack to {needed}")
+        return {
+            name: Group({key: np.asarray(data[()]) for key, data in found[name].items()}, _attributes(group))
+            for name, group in places.items()
+        }
+
+
+def _items(group: Any) -> dict[str, Any]:
+    import h5py
+
+    for name in group:
+        if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+            raise InputError(f"{name!r} is a link, which no result file has")
+    return {str(name): group[name] for name in group}
+
+
+def _datasets(group: Any) -> dict[str, Any]:
+    import h5py
+
+    found = {name: item for name, item in _items(group).items() if isinstance(item, h5py.Dataset)}
+    for name, data in found.items():
+        if data.is_virtual or data.external:
+            raise InputError(f"{name!r} refers to other files")
+    return {name: data for name, data in found.items() if data.dtype.kind in "fiu" and data.shape is not None}
+
+
+def _attributes(group: Any) -> dict[str, Any]:
+    """Attributes as plain text and numbers; of an array of one, its entry."""
+    found = {}
+    for name, value in group.attrs.items():
+        if isinstance(value, bytes):
+            value = value.decode()
+        if isinstance(value, np.ndarray):
+            value = value.reshape(-1)[0] if value.size == 1 else value
+        found[str(name)] = value.item() if isinstance(value, np.generic) else value
+    return found
