@@ -14,11 +14,11 @@ import numpy as np
 
 from mrfbayes import __version__
 from mrfbayes.base.budget import budget
-from mrfbayes.base.errors import CostError, MRFWarning
+from mrfbayes.base.errors import CostError, MRFWarning, SamplingError
 from mrfbayes.base.random_streams import child
 from mrfbayes.methods.problem import Problem
 from mrfbayes.posterior import diagnostics
-from mrfbayes.posterior.corrected import TRUSTED_K, pool, summary_details
+from mrfbayes.posterior.corrected import TRUSTED_K, pool, summary_details, weighted_draws
 from mrfbayes.posterior.engines import Engine
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.settings import Settings
@@ -128,9 +128,17 @@ def chain_posterior(problem: Problem, settings: Settings, how: Engine, run: Chai
         problem=problem,
     )
     if plan.proposal == "independent":
-        weighted = pool(run.states)
-        details = {**posterior.details, **summary_details(weighted)}
-        posterior = replace(posterior, mean=weighted.mean, sd=weighted.sd, details=details)
+        pooled = pool(run.states)
+        details = {**posterior.details, **summary_details(pooled)}
+        weighted = weighted_draws(problem, prepared.view, run.states)
+        posterior = replace(
+            posterior,
+            mean=pooled.mean,
+            sd=pooled.sd,
+            details=details,
+            weighted=weighted,
+            quantile=weighted.quantile,
+        )
     return _said(posterior, [*texts, *_doubts(posterior, was_lengthened=steps > plan.steps)])
 
 
@@ -161,6 +169,8 @@ def direct_posterior(problem: Problem, settings: Settings, how: Engine, preparat
     started = time.perf_counter()
     size = max(plan.steps // plan.thin, 1)
     drawn = prepared.draw(plan.chains * size, child(problem.seed, "direct"))
+    if not np.isfinite(drawn).all():
+        raise SamplingError(f"{row.label}: some of the independent draws are not numbers; use engine='mh'.")
     draws = drawn.reshape(plan.chains, size, -1)
     mean, sd = prepared.moments or (draws.mean(axis=(0, 1)), draws.std(axis=(0, 1), ddof=1))
     said, texts = _found(problem, settings, how)

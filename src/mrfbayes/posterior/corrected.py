@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mrfbayes.base.budget import budget
-from mrfbayes.base.random_streams import kernel_state
+from mrfbayes.base.random_streams import child, kernel_state
 from mrfbayes.calibration.copula import copula_view
 from mrfbayes.coins.importance_weights import TRUSTED_K as TRUSTED_K
 from mrfbayes.coins.importance_weights import pareto_k as pareto_k
+from mrfbayes.coins.importance_weights import truncated_weights, weighted_quantile
 from mrfbayes.methods.calibrated import Calibration, calibrate
 from mrfbayes.methods.problem import Prepared, Problem
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 PILOT_DRAWS = 2_000
 WEIGHED_AT_ONCE = 100  # draws between two looks at the clock
+WEIGHTED_BYTES = 2**25  # of proposals that a result keeps with their weights
 KEPT_WEIGHTS = 25_000  # log weights that a chain remembers, for Pareto k
 
 
@@ -102,6 +104,44 @@ def weigh(view: IndependenceView, problem: Problem, draws: int, state: np.ndarra
             given = (view.target, view.copula, problem.prior.view, state)
             weighted_draws(*given, theta[part], log_values[part], log_weights[part])
     return theta, log_weights
+
+
+@dataclass(frozen=True)
+class WeightedDraws:
+    """Independent draws with weights: what marginals are made of, without the repeats of a chain that stays.
+
+    Attributes
+    ----------
+    theta : (m, p)
+    weights : (m,) that add to one, the largest cut
+    """
+
+    theta: np.ndarray
+    weights: np.ndarray
+
+    def quantile(self, probability: float) -> np.ndarray:
+        """Quantiles (p,) of theta."""
+        return weighted_quantile(self.theta, self.weights, probability)
+
+
+def weighted_draws(problem: Problem, view: IndependenceView, states: Sequence[dict[str, np.ndarray]]) -> WeightedDraws:
+    """The first proposals of every chain, with the weights that it kept.
+
+    They are drawn again from the chain's random stream, which takes no likelihood.
+    """
+    from mrfbayes.kernels.run.independence import N_WEIGHTS, draw_theta
+
+    p = problem.model.n_parameters
+    made = min(int(state["view.sums"][N_WEIGHTS]) for state in states)
+    size = min(made, KEPT_WEIGHTS, max(1, WEIGHTED_BYTES // (8 * p * len(states))))
+    parts = []
+    for number in range(len(states)):
+        theta = np.empty((size + 1, p))  # the first one is the chain's start
+        with np.errstate(over="ignore"):
+            draw_theta(view.copula, kernel_state(child(problem.seed, "chain", number), "moves"), theta)
+        parts.append(theta[1:])
+    logs = np.concatenate([state["view.log_weights"][:size] for state in states])
+    return WeightedDraws(np.concatenate(parts), truncated_weights(logs))
 
 
 def corrected(prepared: Prepared, proposal: Proposal) -> Prepared:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mrfbayes.base.atomic_files import check_targets
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import seed_sequence
@@ -104,6 +105,7 @@ def check_settings(model: Model, asked: Asked) -> Settings:
     check_options(row, asked.options)
     if asked.proposal not in PROPOSALS:
         raise InputError(f"proposal = {asked.proposal!r}: choose one of {', '.join(map(repr, PROPOSALS))}.")
+    check_targets(continued={"checkpoint": asked.checkpoint})
     prior = Prior(model, asked.prior)
     start = _start(model, asked.start)
     settings = Settings(
