@@ -105,6 +105,8 @@ def check_settings(model: Model, asked: Asked) -> Settings:
     check_options(row, asked.options)
     if asked.proposal not in PROPOSALS:
         raise InputError(f"proposal = {asked.proposal!r}: choose one of {', '.join(map(repr, PROPOSALS))}.")
+    if asked.checkpoint == "":
+        raise InputError("checkpoint = '': give the path of a file, or leave it out.")
     check_targets(continued={"checkpoint": asked.checkpoint})
     prior = Prior(model, asked.prior)
     start = _start(model, asked.start)
