@@ -15,6 +15,7 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import child
+from mrfbayes.calibration.failures import calibrating
 from mrfbayes.calibration.local import WORTHWHILE, Expansion, LocalCalibration, Regressions, prior_part
 from mrfbayes.calibration.matching import Coins, Targets, coin_moments, match, match_loop
 from mrfbayes.calibration.windows import MIDDLE, loop_ratios
@@ -118,7 +119,8 @@ def strip_mode(problem: Problem, tolerance: float = TOLERANCE) -> StripMode:
     band = np.zeros((int(depth.max(initial=0)) + 1, order.size))
     band[depth, column[below]] = statistics.n * entries.data[below]
     band[0] -= prior.hessian_w(w)[order]
-    return StripMode(w, bands, BandedInverse(order, cholesky_banded(band, lower=True)))
+    with calibrating("the banded information is not positive definite at the mode"):
+        return StripMode(w, bands, BandedInverse(order, cholesky_banded(band, lower=True)))
 
 
 def calibrate_strip(problem: Problem, variance: str = "relative") -> LocalCalibration:

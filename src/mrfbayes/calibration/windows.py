@@ -16,6 +16,7 @@ import numpy as np
 from mrfbayes.base.random_streams import child
 from mrfbayes.calibration.cumulants import ExactCumulants
 from mrfbayes.calibration.expansion import Mode, coin_tensors, third_order
+from mrfbayes.calibration.failures import calibrating
 from mrfbayes.calibration.one_loop import one_loop, usable
 from mrfbayes.exact.banded import node_levels
 from mrfbayes.model.field import Model
@@ -67,9 +68,10 @@ def loop_ratios(
     for window in windows(model, level, every):
         j = window.parameter
         cumulants = ExactCumulants(window.model, w[j])
-        spread = np.linalg.inv(n * cumulants.covariance + np.diag(curvature[j]))
-        spread = (spread + spread.T) / 2
-        mode = Mode(w[j], spread, np.linalg.cholesky(spread), cumulants, 0)
+        with calibrating("the information of a window is not positive definite"):
+            spread = np.linalg.inv(n * cumulants.covariance + np.diag(curvature[j]))
+            spread = (spread + spread.T) / 2
+            mode = Mode(w[j], spread, np.linalg.cholesky(spread), cumulants, 0)
         order = third_order(mode, n, coin_tensors(third[j], fourth[j], spread))
         loops = one_loop(mode, n, order, child(seed, "window", int(j.min())), SAMPLES, PAIRS, NOISE)
         covariance, _ = usable(loops, spread)

@@ -27,6 +27,7 @@ from mrfbayes.base.random_streams import child, kernel_state
 from mrfbayes.calibration import expansion as calibration
 from mrfbayes.calibration.copula import coin_quantiles, copula_view, theta_moments
 from mrfbayes.calibration.cumulants import ExactCumulants, ParticleCumulants
+from mrfbayes.calibration.failures import calibrating
 from mrfbayes.calibration.matching import Coins, match, match_loop
 from mrfbayes.calibration.one_loop import one_loop, usable
 from mrfbayes.estimation.estimate import estimate as make_estimate
@@ -190,9 +191,10 @@ def particle_mode(
     cumulants = ParticleCumulants(model, w, count, SWEEPS, statistics, seed)
     information = n * cumulants.covariance + calibration.prior_information(prior, w)
     # The mean of an inverse is not the inverse of the mean: undo it.
-    inverse = np.linalg.inv(information) * (cumulants.n - p - 2) / cumulants.n
-    inverse = (inverse + inverse.T) / 2
-    mode = calibration.Mode(w, inverse, np.linalg.cholesky(inverse), cumulants, estimate.iterations)
+    with calibrating("the covariance of the particles is not positive definite"):
+        inverse = np.linalg.inv(information) * (cumulants.n - p - 2) / cumulants.n
+        inverse = (inverse + inverse.T) / 2
+        mode = calibration.Mode(w, inverse, np.linalg.cholesky(inverse), cumulants, estimate.iterations)
     sd = np.sqrt(np.diag(inverse))
     # How far the mode is off, in sds: the Newton step that the particles ask for, less what their noise explains.
     step = inverse @ (statistics.counts - n * cumulants.mean + prior.gradient_w(w)) / sd

@@ -18,7 +18,7 @@ from mrfbayes.base.errors import CostError, MRFWarning, SamplingError
 from mrfbayes.base.random_streams import child
 from mrfbayes.methods.problem import Problem
 from mrfbayes.posterior import diagnostics
-from mrfbayes.posterior.corrected import TRUSTED_K, pool, summary_details, weighted_draws
+from mrfbayes.posterior.corrected import TRUSTED_K, pool, summary_details, weighted_proposals
 from mrfbayes.posterior.engines import Engine
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.settings import Settings
@@ -130,7 +130,7 @@ def chain_posterior(problem: Problem, settings: Settings, how: Engine, run: Chai
     if plan.proposal == "independent":
         pooled = pool(run.states)
         details = {**posterior.details, **summary_details(pooled)}
-        weighted = weighted_draws(problem, prepared.view, run.states)
+        weighted = weighted_proposals(problem, prepared.view, run.states)
         posterior = replace(
             posterior,
             mean=pooled.mean,

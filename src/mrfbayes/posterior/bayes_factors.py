@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mrfbayes.base.errors import CostError, InputError, MRFWarning
+from mrfbayes.base.errors import CalibrationError, CostError, InputError, MRFWarning
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import kernel_state
 from mrfbayes.calibration.copula import hold
@@ -105,7 +105,7 @@ def edge_evidence(posterior: Any, problem: Problem | None, draws: int = DRAWS) -
     if posterior.model.n_parameters <= CORRECTED_LIMIT and problem.prior.custom is None:
         try:
             proposal = make_proposal(problem, method_row("exact").prepare(problem), BASE_DRAWS)
-        except (CostError, InputError, ArithmeticError, np.linalg.LinAlgError):
+        except (CostError, InputError, CalibrationError):
             pass
         else:
             found = EdgeEvidence(*_corrected(proposal, problem, blocks, draws), "importance weights")

@@ -12,6 +12,7 @@ import numpy as np
 from mrfbayes.base.budget import budget
 from mrfbayes.base.random_streams import child, kernel_state
 from mrfbayes.calibration.copula import copula_view
+from mrfbayes.calibration.failures import calibrating
 from mrfbayes.coins.importance_weights import TRUSTED_K as TRUSTED_K
 from mrfbayes.coins.importance_weights import pareto_k as pareto_k
 from mrfbayes.coins.importance_weights import truncated_weights, weighted_quantile
@@ -76,7 +77,8 @@ class Proposal:
         covariance = np.cov(theta, rowvar=False).reshape(theta.shape[1], theta.shape[1])
         sd = np.sqrt(np.diag(covariance))
         correlation = self.calibration.correlation
-        return np.linalg.cholesky(correlation * np.outer(sd, sd))
+        with calibrating("the covariance of the pilot draws is not positive definite"):
+            return np.linalg.cholesky(correlation * np.outer(sd, sd))
 
 
 def make_proposal(problem: Problem, prepared: Prepared, draws: int = PILOT_DRAWS) -> Proposal:
@@ -107,7 +109,7 @@ def weigh(view: IndependenceView, problem: Problem, draws: int, state: np.ndarra
 
 
 @dataclass(frozen=True)
-class WeightedDraws:
+class WeightedProposals:
     """Independent draws with weights: what marginals are made of, without the repeats of a chain that stays.
 
     Attributes
@@ -124,7 +126,9 @@ class WeightedDraws:
         return weighted_quantile(self.theta, self.weights, probability)
 
 
-def weighted_draws(problem: Problem, view: IndependenceView, states: Sequence[dict[str, np.ndarray]]) -> WeightedDraws:
+def weighted_proposals(
+    problem: Problem, view: IndependenceView, states: Sequence[dict[str, np.ndarray]]
+) -> WeightedProposals:
     """The first proposals of every chain, with the weights that it kept.
 
     They are drawn again from the chain's random stream, which takes no likelihood.
@@ -141,7 +145,7 @@ def weighted_draws(problem: Problem, view: IndependenceView, states: Sequence[di
             draw_theta(view.copula, kernel_state(child(problem.seed, "chain", number), "moves"), theta)
         parts.append(theta[1:])
     logs = np.concatenate([state["view.log_weights"][:size] for state in states])
-    return WeightedDraws(np.concatenate(parts), truncated_weights(logs))
+    return WeightedProposals(np.concatenate(parts), truncated_weights(logs))
 
 
 def corrected(prepared: Prepared, proposal: Proposal) -> Prepared:

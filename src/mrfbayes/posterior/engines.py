@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from mrfbayes.base.budget import OutOfTime, budget
-from mrfbayes.base.errors import InputError
+from mrfbayes.base.errors import CalibrationError, InputError
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.posterior.corrected import TRUSTED_K, Proposal, corrected, make_proposal
 from mrfbayes.posterior.settings import Plan, Settings, make_plan
@@ -52,7 +50,7 @@ def _candidate(problem: Problem, prepared: Prepared) -> tuple[Proposal | None, s
     try:
         with budget().share(0.5):  # the rest is for the chains, of whatever kind
             candidate = make_proposal(problem, prepared)
-    except (ArithmeticError, np.linalg.LinAlgError) as failure:
+    except CalibrationError as failure:
         return None, f"the posterior could not be calibrated ({failure})"
     except OutOfTime as out:
         budget().cut(f"proposals were not calibrated: there was no time for it ({out})")

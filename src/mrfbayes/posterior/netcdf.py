@@ -21,7 +21,7 @@ from mrfbayes.base.errors import InputError, MRFWarning, OutputError
 from mrfbayes.base.sealed_files import is_sealed, seal
 from mrfbayes.model.field import Model
 from mrfbayes.posterior.bayes_factors import EdgeEvidence, edge_blocks
-from mrfbayes.posterior.corrected import WeightedDraws
+from mrfbayes.posterior.corrected import WeightedProposals
 from mrfbayes.posterior.hdf5_groups import Group, read_groups
 from mrfbayes.posterior.saved_problem import model_to_dataset, problem_to_dataset, read_model, read_problem
 
@@ -216,7 +216,7 @@ def _known_fields(groups: Mapping[str, Group], model: Model, values: Mapping[str
         weights = _numbers(groups["weighted"], "weight", (None,))
         theta = _numbers(groups["weighted"], "theta", (weights.size, model.n_parameters))
         _require(bool((weights >= 0).all() and ((theta >= 0) & (theta <= 1)).all()), "weighted draws")
-        known["weighted"] = WeightedDraws(theta, weights)
+        known["weighted"] = WeightedProposals(theta, weights)
         known["quantile"] = known["weighted"].quantile
     if "quantiles" in groups:
         at = _numbers(groups["quantiles"], "probability", (None,))

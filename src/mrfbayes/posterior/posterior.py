@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from mrfbayes.posterior.bayes_factors import EdgeEvidence
-    from mrfbayes.posterior.corrected import WeightedDraws
+    from mrfbayes.posterior.corrected import WeightedProposals
 
 MANY = 500  # parameters past which independent draws are not examined for convergence
 STREAM_BYTES = 2**24  # of draws that are made at once
@@ -68,7 +68,7 @@ class Posterior:
     partial: bool = False
     details: Mapping[str, Any] = field(default_factory=dict)
     sd_error: np.ndarray | None = None
-    weighted: WeightedDraws | None = field(default=None, repr=False)
+    weighted: WeightedProposals | None = field(default=None, repr=False)
     # Not saved, for what is computed later: model, data and prior; (n, seed) -> draws (n, p); probability -> (p,)
     problem: Any = field(default=None, repr=False)
     draw: Callable[[int, np.random.SeedSequence], np.ndarray] | None = field(default=None, repr=False)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mrfbayes.base.budget import OutOfTime, budget
-from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.base.errors import CalibrationError, CostError, InputError
 from mrfbayes.base.random_streams import child, generator
 from mrfbayes.calibration.copula import theta_moments
 from mrfbayes.calibration.expansion import Accuracy
@@ -93,7 +93,7 @@ def coin_errors(problem: Problem, w: np.ndarray) -> list[tuple[float, float]]:
             if own is None:
                 continue
             proposal = make_proposal(own, method_row("exact").prepare(own), DRAWS)
-        except (CostError, InputError, ArithmeticError):
+        except (CostError, InputError, CalibrationError):
             continue
         except OutOfTime:
             budget().cut(f"coins were checked on {len(errors)} of {SUB_FIELDS} sub-fields")
