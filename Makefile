@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest
 QUICK := tests/model tests/run tests/data/test_statistics.py tests/kernels/base/test_jit.py tests/kernels/base/test_random.py \
 	tests/posterior/test_diagnostics.py tests/exact/test_quantities.py tests/test_priors.py tests/test_public_names.py
 
-.PHONY: demo test quick lint types imports check readme paper paper-run evidence slow clean
+.PHONY: demo test quick lint types imports check readme paper paper-run evidence browser slow clean
 
 demo: .venv/.core
 	@$(BIN)/mrfbayes demo
@@ -48,6 +48,12 @@ evidence: .venv/.test
 	$(BIN)/python benchmarks/evidence/run.py $(REINIS)
 	$(BIN)/python benchmarks/evidence/intervals.py
 	$(BIN)/python benchmarks/evidence/summary.py
+
+# The report in headless Chromium (apt-get install chromium npm): no console error, no request, axe-core, sorting, print.
+browser: .venv/.core
+	cd tests/browser && npm install --no-audit --no-fund --silent
+	$(BIN)/python tests/browser/pages.py build/browser
+	node tests/browser/check.mjs build/browser
 
 slow: .venv/.test
 	$(PYTEST) tests/slow

@@ -22,8 +22,9 @@ import numpy as np
 from record import recorded
 
 import mrfbayes as mb
+from mrfbayes.exact.grid import GridRecursion
 from mrfbayes.exact.quantities import covariance_w, cumulants_along, moments_w, sample_exact, third_order_w
-from mrfbayes.exact.recursions import GridRecursion, recursion
+from mrfbayes.exact.recursions import recursion
 from mrfbayes.kernels.exact.graph import elimination_log_z
 from mrfbayes.kernels.exact.graph_binary import elimination_log_z_binary
 from mrfbayes.kernels.exact.graph_plan import log_z_scratch
@@ -248,7 +249,7 @@ def fit():
     """Constants by non-negative least squares on relative errors."""
     from scipy.optimize import nnls
 
-    from mrfbayes.exact.cost import DRAWS, _probe, graph_counts, grid_counts
+    from mrfbayes.exact.cost import QUOTED_DRAWS, _probe, graph_counts, grid_counts
 
     rows = {}
     for model in (mb.grid(20, 20), mb.grid(22, 22), as_graph(nx.complete_graph(22)), as_graph(nx.complete_graph(24))):
@@ -270,8 +271,8 @@ def fit():
         for order, key in ((1, "first"), (2, "second")):
             run = lambda: list(cumulants_along(model, w, some, order))  # noqa: B023, E731
             measured[key] = (few, least(run))
-        draw = lambda: sample_exact(model, w, DRAWS, np.random.SeedSequence(1))  # noqa: B023, E731
-        measured["sample"] = (DRAWS, least(draw))
+        draw = lambda: sample_exact(model, w, QUOTED_DRAWS, np.random.SeedSequence(1))  # noqa: B023, E731
+        measured["sample"] = (QUOTED_DRAWS, least(draw))
         for key, (count, seconds) in measured.items():
             if is_grid and key in ("first", "second") and found.series_by_elimination:
                 rows.setdefault(f"graph {key}", []).append((graph_counts(found.as_graph.plan, key, count), seconds))

@@ -9,13 +9,13 @@ from hamiltonian import Factor, moments, run_chain
 
 import mrfbayes as mb
 from mrfbayes.base.random_streams import child, generator
-from mrfbayes.calibration.strips import TOLERANCE, calibrate_strip, strip_mode
+from mrfbayes.calibration.blocks import local_blocks
+from mrfbayes.calibration.strips import BAND_TOLERANCE, calibrate_strip, strip_mode
 from mrfbayes.estimation.pseudolikelihood import PseudoObjective
 from mrfbayes.exact.banded import Bands, covariance_band_w
 from mrfbayes.exact.quantities import moments_w
 from mrfbayes.methods.laplace.bethe import bethe
 from mrfbayes.methods.problem import Problem
-from mrfbayes.particles.moments import local_blocks
 from mrfbayes.priors import Prior
 
 DRAWS = 1_500
@@ -102,7 +102,7 @@ def strip_rows(cell, statistics, seed, base, compare):
 
     def information(fisher):
         if fisher == "exact":
-            return n * covariance_band_w(model, centre, TOLERANCE)[0].tocsr()
+            return n * covariance_band_w(model, centre, BAND_TOLERANCE)[0].tocsr()
         found = bethe(model, centre).covariance
         if not hasattr(found, "tocsr"):
             raise mb.InputError("the linear response of belief propagation is a full matrix here: not sampled")

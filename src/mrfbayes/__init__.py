@@ -26,7 +26,9 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal t
     from mrfbayes.posterior.likelihood import likelihood
     from mrfbayes.posterior.posterior import Posterior, load
     from mrfbayes.posterior.predictive import predictive_check
+    from mrfbayes.posterior.prior_sensitivity import prior_sensitivity
     from mrfbayes.posterior.sample import sample
+    from mrfbayes.report.write import report
 
 _PLACES = {
     "grid": "model.build",
@@ -48,6 +50,8 @@ _PLACES = {
     "evidence": "posterior.evidence",
     "load": "posterior.posterior",
     "predictive_check": "posterior.predictive",
+    "prior_sensitivity": "posterior.prior_sensitivity",
+    "report": "report.write",
     "InputError": "base.errors",
     "CostError": "base.errors",
     "MRFWarning": "base.errors",
@@ -83,7 +87,9 @@ __all__ = [
     "log_partition",
     "plots",
     "predictive_check",
+    "prior_sensitivity",
     "priors",
+    "report",
     "sample",
     "simulate",
 ]

@@ -5,13 +5,14 @@ import pytest
 
 import mrfbayes as mb
 from mrfbayes.base.random_streams import seed_sequence
+from mrfbayes.calibration.blocks import LocalInformation, row_planes
 from mrfbayes.calibration.copula import coin_quantiles, theta_moments
 from mrfbayes.calibration.local import Expansion, calibrate_locally, choose_distance
 from mrfbayes.calibration.matching import Coins
-from mrfbayes.exact.quantities import sample_exact
+from mrfbayes.exact.quantities import moments_w, sample_exact
 from mrfbayes.methods import calibrated
 from mrfbayes.methods.problem import Problem
-from mrfbayes.particles.moments import LocalInformation, exact_moments, row_planes, row_statistics
+from mrfbayes.particles.moments import row_statistics
 from mrfbayes.priors import Prior
 
 MODEL = mb.grid(6, 6)
@@ -64,14 +65,14 @@ def test_expansion_has_the_quantiles_of_the_coin():
 
 
 def test_large_fields_are_calibrated_block_by_block(statistics, monkeypatch):
-    monkeypatch.setattr(calibrated, "DENSE_LIMIT", 30)
+    monkeypatch.setattr(calibrated, "DENSE_PARAMETERS", 30)
     posterior = mb.sample(MODEL, statistics, "calibrated", moments="particles", steps=50, progress=False)
     assert posterior.details["moments"] == "local"
     assert posterior.details["trust_sd"] < 0.1
     assert posterior.details["distance"] == 2
     table = posterior.summary()
     assert (table["mcse_sd"] / table["sd"]).between(1e-4, 0.02).all()
-    monkeypatch.setattr(calibrated, "DENSE_LIMIT", 5)
+    monkeypatch.setattr(calibrated, "DENSE_PARAMETERS", 5)
     dice = mb.graph([(0, 1), (1, 2)], states=3, fields=True, coupling="table")
     data = np.random.default_rng(0).integers(0, 3, (50, 3))
     with pytest.raises(mb.CostError, match="block by block, and this one has dice: use method='mle'"):
@@ -89,7 +90,7 @@ def test_blocks_reach_further_where_that_changes_the_spreads():
     for level, expected in ((0.6, 2), (0.8, 3)):
         w = model.chart.log_odds(np.full(model.n_parameters, level))
         planes = row_planes(row_statistics(model, sample_exact(model, w, 32_768, seed_sequence(1))))
-        mean = exact_moments(model, w).mean
+        mean = moments_w(model, w)[1]
         distance, gain = choose_distance(model, LocalInformation(planes, 500, mean * (1 - mean), 0.3))
         assert distance == expected, gain
 

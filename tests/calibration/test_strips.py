@@ -61,7 +61,7 @@ def test_the_banded_inverse_is_the_inverse(problem, dense):
 
 
 def test_sample_takes_the_strip_where_a_full_matrix_would_be_too_large(problem, dense, monkeypatch):
-    monkeypatch.setattr(calibrated, "DENSE_LIMIT", 50)
+    monkeypatch.setattr(calibrated, "DENSE_PARAMETERS", 50)
     assert is_strip(MODEL)
     assert not is_strip(mb.grid(6, 6, tied=True))
     posterior = mb.sample(MODEL, problem.statistics, "calibrated", steps=50, chains=1, progress=False)

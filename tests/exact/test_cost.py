@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.exact import recursions
+from mrfbayes.exact import contract, recursions
 from mrfbayes.exact.cost import describe_seconds, machine_factor
+from mrfbayes.exact.memory import TooLarge, describe_bytes, memory_limit
 from mrfbayes.exact.quantities import covariance_w, moments_w, sample_exact, third_order_w
-from mrfbayes.exact.recursions import TooLarge, describe_bytes, is_feasible, memory_limit, recursion
+from mrfbayes.exact.recursions import is_feasible, recursion
 
 MODELS = {
     "grid": lambda: mb.grid(9, 9),
@@ -84,7 +85,8 @@ def test_what_fits_for_log_z_may_not_for_its_derivatives(monkeypatch):
     model = mb.graph(list(nx.complete_graph(12).edges))
     found = recursion(model)
     between = (found.n_bytes("log_z") + found.n_bytes("moments")) // 2
-    monkeypatch.setattr(recursions, "memory_limit", lambda: between)
+    for module in (contract, recursions):
+        monkeypatch.setattr(module, "memory_limit", lambda: between)
     assert is_feasible(model)
     assert not is_feasible(model, "moments")
     mb.log_partition(model, model.no_interaction)

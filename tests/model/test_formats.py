@@ -73,7 +73,7 @@ def test_files_that_cannot_be_opened(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="Is a directory"):
         read_graph(tmp_path)
     path = write(tmp_path, "a,b\n")
-    monkeypatch.setattr(formats, "MAX_BYTES", 3)
+    monkeypatch.setattr(formats, "MOST_FILE_BYTES", 3)
     with pytest.raises(InputError, match="too large for a graph file"):
         read_graph(path)
 

@@ -15,7 +15,7 @@ from mrfbayes.paper.journal import Store
 from mrfbayes.paper.printing import TABLES, Table
 from mrfbayes.paper.render import write_all
 from mrfbayes.paper.results import Results, average
-from mrfbayes.paper.tasks import REFUSED, Cell, Outcome
+from mrfbayes.paper.tasks import REFUSED, Cell, CellOutcome
 
 P = 24
 # Known errors: (mean error in exact sds, sd ratio, seconds of 10^6 steps)
@@ -37,7 +37,7 @@ def add(store, n, replication):
     exact = truth + sd
     store.add(
         Cell("4x4", n, "adapted", "reference", replication, settings.REFERENCE_PROPOSALS),
-        Outcome(
+        CellOutcome(
             {"ess": 9000.0, "penalised": 0.0, "correlation": -0.01, "least_correlation": -0.2},
             {"mean": exact.tolist(), "sd": [sd] * P, "truth": truth.tolist(), "estimate": exact.tolist()},
         ),
@@ -48,7 +48,7 @@ def add(store, n, replication):
         clock = 2 * seconds * (1 + settings.WARMUP_SHARE)
         store.add(
             Cell("4x4", n, "adapted", method, replication),
-            Outcome(
+            CellOutcome(
                 {"ess": 5000.0, "acceptance": 0.25},
                 {"mean": (exact + signs * round(error * sd)).tolist(), "sd": [round(ratio * sd)] * P},
                 {"prepare": 0.1, "chain": clock, "share": 0.5},
@@ -75,9 +75,9 @@ def test_methods_are_compared_on_the_replications_that_all_have(tmp_path):
         for replication in range(2):
             add(store, 100, replication)
         sd, exact = 4_000, store.outcomes[Cell("4x4", 100, "adapted", "exact", 0)].vectors["mean"]
-        reference = Outcome({}, {"mean": exact, "sd": [sd] * P, "truth": exact, "estimate": exact})
+        reference = CellOutcome({}, {"mean": exact, "sd": [sd] * P, "truth": exact, "estimate": exact})
         store.add(Cell("4x4", 100, "adapted", "reference", 2, settings.REFERENCE_PROPOSALS), reference)
-        odd = Outcome({}, {"mean": exact, "sd": [3 * sd] * P})  # a replication that only one of them has
+        odd = CellOutcome({}, {"mean": exact, "sd": [3 * sd] * P})  # a replication that only one of them has
         store.add(Cell("4x4", 100, "adapted", "mle-0", 2), odd)
     found = Results(store)
     assert found.errors(measures.sd_ratio, "4x4", 100, "mle-0").value > 1.5
@@ -128,7 +128,7 @@ def test_seconds_are_those_of_undisturbed_runs_where_there_are_any(tmp_path):
     with Store(tmp_path) as store:
         for replication, (chain, share) in enumerate([(12.0, 0.5), (30.0, 0.3), (2.4, 1.0)]):
             cell = Cell("4x4", 100, "adapted", "exact", replication)
-            store.add(cell, Outcome({}, {"mean": [], "sd": []}, {"prepare": 0.0, "chain": chain, "share": share}))
+            store.add(cell, CellOutcome({}, {"mean": [], "sd": []}, {"prepare": 0.0, "chain": chain, "share": share}))
     assert Results(store).seconds("4x4", 100, "exact") == pytest.approx(2.0)
     assert not Results(store).is_disturbed("4x4", 100, "exact")
 
@@ -175,7 +175,7 @@ def test_verdicts_can_come_out_the_other_way(tmp_path):
         for method, ratio in (("pseudo", 1.0), ("mle-0.1", 0.5)):
             cell = Cell("4x4", 100, "adapted", method, 0)
             old = store.outcomes.pop(cell)
-            store.add(cell, Outcome(old.numbers, {**old.vectors, "sd": [round(4000 * ratio)] * P}, old.seconds))
+            store.add(cell, CellOutcome(old.numbers, {**old.vectors, "sd": [round(4000 * ratio)] * P}, old.seconds))
     found = {claim.text: finding.verdict for claim, finding in judge_all(Results(store))}
     assert found["Pseudo-L has the largest error of the sd"] == NOT
     assert found["The copula's rho does not matter"] == NOT
@@ -190,7 +190,7 @@ def test_data_without_an_answer_are_counted_and_left_out_of_averages(tmp_path):
         for replication in range(3):
             add(store, 500, replication)
             stored = store.outcomes[Cell("4x4", 500, "adapted", "laplace", replication)]
-            answer = stored if replication else Outcome({REFUSED: 1.0}, {})
+            answer = stored if replication else CellOutcome({REFUSED: 1.0}, {})
             store.add(Cell("4x4", 500, "laplace-centre", "laplace", replication), answer)
     results = Results(store)
     assert results.refusals("4x4", 500, "laplace", "laplace-centre") == 1

@@ -10,7 +10,7 @@ import pytest
 import mrfbayes as mb
 from mrfbayes.paper.journal import Store
 from mrfbayes.paper.profiles import cells_of
-from mrfbayes.paper.tasks import REFUSED, RESOLUTION, Cell, Outcome, observe, run_cell
+from mrfbayes.paper.tasks import REFUSED, RESOLUTION, Cell, CellOutcome, observe, run_cell
 
 
 def reproduce(*arguments):
@@ -58,7 +58,7 @@ def test_no_answer_is_a_result_only_where_a_setting_says_so(monkeypatch):
         raise mb.InputError("there is none")
 
     monkeypatch.setattr(mb, "sample", refuse)
-    assert run_cell(Cell("4x4", 100, "laplace-centre", "laplace", 0, 200)) == Outcome({REFUSED: 1.0}, {})
+    assert run_cell(Cell("4x4", 100, "laplace-centre", "laplace", 0, 200)) == CellOutcome({REFUSED: 1.0}, {})
     with pytest.raises(mb.InputError, match="there is none"):
         run_cell(Cell("4x4", 100, "laplace-theta", "laplace", 0, 200))
 

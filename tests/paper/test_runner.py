@@ -12,7 +12,7 @@ import pytest
 import mrfbayes as mb
 from mrfbayes.paper.journal import JOURNAL, TIMINGS, Store
 from mrfbayes.paper.runner import run_cells
-from mrfbayes.paper.tasks import Cell, Outcome
+from mrfbayes.paper.tasks import Cell, CellOutcome
 
 SCRIPT = Path(__file__).with_name("scripted_run.py")
 ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -95,7 +95,7 @@ def test_ctrl_c_while_a_finished_cell_is_kept_waits_for_it(tmp_path, monkeypatch
         computed.append(cell)
         if len(computed) == 2:
             monkeypatch.setattr("mrfbayes.paper.journal.os.fsync", pressed)
-        return Outcome({}, {})
+        return CellOutcome({}, {})
 
     with Store(tmp_path) as store:
         run = run_cells(cells(4), store, task=task)
@@ -108,7 +108,7 @@ def test_ctrl_c_inside_a_cell_gives_it_up(tmp_path):
         if cell.replication == 1:
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(60)
-        return Outcome({}, {})
+        return CellOutcome({}, {})
 
     with Store(tmp_path) as store:
         run = run_cells(cells(4), store, task=task)
@@ -119,7 +119,7 @@ def test_ctrl_c_inside_a_cell_gives_it_up(tmp_path):
 
 def test_a_cell_that_fails_is_named_and_the_others_are_kept(tmp_path):
     def task(cell):
-        return "InputError: no" if cell.replication == 1 else Outcome({}, {})
+        return "InputError: no" if cell.replication == 1 else CellOutcome({}, {})
 
     notes = []
     with Store(tmp_path) as store:
@@ -132,14 +132,14 @@ def test_a_cell_that_fails_is_named_and_the_others_are_kept(tmp_path):
 
 def test_a_time_budget_begins_no_other_cell(tmp_path):
     with Store(tmp_path) as store:
-        run = run_cells(cells(3), store, task=lambda cell: Outcome({}, {}), seconds=0.0)
+        run = run_cells(cells(3), store, task=lambda cell: CellOutcome({}, {}), seconds=0.0)
     assert (run.finished, run.stopped_by) == (1, "time budget")
 
 
 def test_without_dask_one_worker_runs_and_two_say_what_is_missing(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with Store(tmp_path) as store:
-        assert run_cells(cells(1), store, task=lambda cell: Outcome({}, {})).finished == 1
+        assert run_cells(cells(1), store, task=lambda cell: CellOutcome({}, {})).finished == 1
         with pytest.raises(mb.InputError, match=r"pip install 'mrfbayes\[paper\]', or use --workers 1"):
             run_cells(cells(2), store, workers=2)
 

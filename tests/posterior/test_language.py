@@ -77,3 +77,21 @@ def test_what_is_wrong_is_named():
         post.summary(scale="probit")
     with pytest.raises(mb.InputError, match=r"interval = 90: give a probability between 0 and 1"):
         post.summary(interval=90)
+
+
+def test_notebooks_show_tables_and_obey_no_name():
+    hostile = mb.graph([("<img onerror=x>", "b"), ("b", "c")], fields=True)
+    post = make_posterior(hostile)
+    for shown in (post._repr_html_(), hostile._repr_html_()):
+        assert "<img" not in shown
+        assert "&lt;img onerror=x&gt;" in shown
+    assert "Exact-L (exact target)" in post._repr_html_()
+    statistics = mb.Statistics.from_counts(MODEL, [60.0, 50, 70, 80, 60], 200)
+    estimate = mb.estimate(MODEL, statistics, progress=False)
+    assert "Estimate of 5 parameters" in estimate._repr_html_()
+    from mrfbayes.posterior.compare import Comparison, comparison_table
+
+    named = {"exact": make_posterior(), "<b>other": make_posterior()}
+    shown = Comparison(named, "exact", comparison_table(named, "exact"))._repr_html_()
+    assert "&lt;b&gt;other" in shown
+    assert "mean error sd" in shown

@@ -11,7 +11,7 @@ from mrfbayes.calibration.failures import calibrating
 
 if TYPE_CHECKING:
     from mrfbayes.calibration.matching import Coins
-    from mrfbayes.kernels.run.independence import CopulaView
+    from mrfbayes.kernels.calibration.copula import CopulaView
 
 
 def coin_quantiles(coins: Coins, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -32,7 +32,7 @@ def coin_quantiles(coins: Coins, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 def copula_view(coins: Coins, correlation: np.ndarray, offset: np.ndarray) -> CopulaView:
     """The tables that the kernels draw from."""
-    from mrfbayes.kernels.run.independence import N_CELLS, Z_MAX, CopulaView
+    from mrfbayes.kernels.calibration.copula import N_CELLS, Z_MAX, CopulaView
 
     z = np.linspace(-Z_MAX, Z_MAX, N_CELLS + 1)
     w, slope = coin_quantiles(coins, z)

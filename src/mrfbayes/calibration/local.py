@@ -18,20 +18,13 @@ import numpy as np
 from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import CostError
 from mrfbayes.base.random_streams import child, kernel_state
+from mrfbayes.calibration.blocks import Blocks, LocalInformation, in_threads, local_blocks, local_moments, planes_of
 from mrfbayes.calibration.expansion import Accuracy
 from mrfbayes.calibration.matching import Coins, match
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.estimate import estimate
 from mrfbayes.model.field import Model
-from mrfbayes.particles.moments import (
-    Blocks,
-    LocalInformation,
-    in_threads,
-    local_blocks,
-    local_moments,
-    particles_at,
-    planes_of,
-)
+from mrfbayes.particles.moments import particles_at
 from mrfbayes.priors import Prior
 
 LEAST_PARTICLES, MOST_PARTICLES, SWEEPS = 1_024, 16_384, 60

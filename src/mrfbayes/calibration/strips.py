@@ -15,6 +15,7 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import child
+from mrfbayes.calibration.blocks import local_blocks
 from mrfbayes.calibration.failures import calibrating
 from mrfbayes.calibration.local import WORTHWHILE, Expansion, LocalCalibration, Regressions, prior_part
 from mrfbayes.calibration.matching import Coins, Targets, coin_moments, match, match_loop
@@ -24,12 +25,11 @@ from mrfbayes.exact.banded import Bands, covariance_band_w, parameter_levels, th
 from mrfbayes.exact.quantities import is_feasible
 from mrfbayes.exact.recursions import recursion
 from mrfbayes.model.field import Model
-from mrfbayes.particles.moments import local_blocks
 
 if TYPE_CHECKING:
     from mrfbayes.methods.problem import Problem
 
-TOLERANCE = 1e-6  # of a variance: covariances below it at a distance are left out
+BAND_TOLERANCE = 1e-6  # of a variance: covariances below it at a distance are left out
 DISTANCE = 2  # steps that the regressions reach
 TYPICAL_REACH = 40  # levels, for the cost
 PROBED = 6  # windows on which the worth of loops is measured
@@ -100,7 +100,7 @@ def is_strip(model: Model) -> bool:
     return bool(directions * recursion(model).n_bytes("series") / 8 < STRIP_CELLS)
 
 
-def strip_mode(problem: Problem, tolerance: float = TOLERANCE) -> StripMode:
+def strip_mode(problem: Problem, tolerance: float = BAND_TOLERANCE) -> StripMode:
     """The mode by quasi-Newton ascent of the exact posterior, and the banded information there."""
     from scipy.linalg import cholesky_banded
 

@@ -12,7 +12,7 @@ import numpy as np
 from mrfbayes.base.errors import InputError
 from mrfbayes.data.batch import Batch, check_columns
 
-BATCH_CELLS = 1 << 24
+FRAME_CELLS = 1 << 24
 BOMB_CELLS = 1 << 31  # a Parquet file with more cells than this ...
 BOMB_CELLS_PER_BYTE = 4096  # ... and more per byte than data that vary can reach is refused
 
@@ -29,7 +29,7 @@ class ArrayTable:
     def batches(self, columns: Sequence[int]) -> Iterator[Batch]:
         """The chosen columns, in that order."""
         everything = list(columns) == list(range(self.n_columns))
-        size = max(1, BATCH_CELLS // max(1, len(columns)))
+        size = max(1, FRAME_CELLS // max(1, len(columns)))
         for start in range(0, len(self.x), size):
             part = self.x[start : start + size]
             part = part if everything else part[:, list(columns)]
@@ -56,7 +56,7 @@ class FrameTable:
         """The chosen columns, in that order."""
         names = self.names or ()
         arrays = [column_values(self.frame[:, j], names[j], self.where) for j in columns]
-        size = max(1, BATCH_CELLS // max(1, len(columns)))
+        size = max(1, FRAME_CELLS // max(1, len(columns)))
         for start in range(0, len(self.frame), size):
             part = [array[start : start + size] for array in arrays]
             yield Batch(part, self.first_row + start + np.arange(len(part[0])))
@@ -81,7 +81,7 @@ class LazyTable:
         names = [(self.names or ())[j] for j in columns]
         start = self.first_row
         chosen = self.frame.select(names)
-        size = max(1, BATCH_CELLS // 4 // max(1, len(columns)))
+        size = max(1, FRAME_CELLS // 4 // max(1, len(columns)))
         with _polars_errors(self.where):
             parts = iter(chosen.collect_batches(chunk_size=size, maintain_order=True))
         while True:

@@ -31,7 +31,7 @@ class PatternTable(NamedTuple):
     weight: np.ndarray
 
 
-class Chunk(NamedTuple):
+class PatternChunk(NamedTuple):
     """Some observations: ``columns`` are planes (d, n_words) uint64 of a binary field, else (d, n) uint8.
 
     ``weight`` is (n,), or empty where every observation counts once.
@@ -76,7 +76,7 @@ class DenseCells:
         fits = cells.max() <= DENSE_NODE and cells.sum() <= DENSE_TOTAL
         return cls(model, 0, model.n_nodes, cells) if fits else None
 
-    def add(self, chunk: Chunk) -> None:
+    def add(self, chunk: PatternChunk) -> None:
         """Count the observations of one chunk."""
         from mrfbayes.kernels.data import counting
 
@@ -104,13 +104,13 @@ class DenseCells:
         return Patterns(used[self.first : self.stop], states, weight)
 
 
-def patterns_of(model: Model, chunks: Sequence[Chunk]) -> list[Patterns]:
+def patterns_of(model: Model, chunks: Sequence[PatternChunk]) -> list[Patterns]:
     """Patterns of all nodes, node by node in order, counted from the observations."""
     cells = possible_patterns(model)
     large = cells > DENSE_NODE
     if len(chunks) > 1 and chunks[0].n < SHORT_CHUNK:
         columns, n, weight = zip(*chunks, strict=True)
-        chunks = [Chunk(np.concatenate(columns, axis=1), sum(n), np.concatenate(weight))]
+        chunks = [PatternChunk(np.concatenate(columns, axis=1), sum(n), np.concatenate(weight))]
     parts: list[Patterns] = []
     first = size = 0
     while first < model.n_nodes:
@@ -151,7 +151,7 @@ def _offsets(used: np.ndarray, model: Model) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([[0], np.cumsum(used)]), np.concatenate([[0], np.cumsum(used * degree)])
 
 
-def column_bytes(chunk: Chunk, nodes: np.ndarray) -> np.ndarray:
+def column_bytes(chunk: PatternChunk, nodes: np.ndarray) -> np.ndarray:
     """States of ``nodes`` in every observation of the chunk, (len(nodes), n) uint8."""
     chosen = chunk.columns[nodes]
     if chunk.columns.dtype != np.uint64:
@@ -160,7 +160,7 @@ def column_bytes(chunk: Chunk, nodes: np.ndarray) -> np.ndarray:
     return np.unpackbits(little, axis=1, bitorder="little")[:, : chunk.n]
 
 
-def _group(model: Model, node: int, chunks: Sequence[Chunk]) -> tuple[np.ndarray, np.ndarray]:
+def _group(model: Model, node: int, chunks: Sequence[PatternChunk]) -> tuple[np.ndarray, np.ndarray]:
     """Distinct states (k, degree) of one node's neighbours with their weights, whatever the degree.
 
     Neighbours are taken in as many at a time as one integer holds; after each step the codes so far are replaced by
@@ -199,7 +199,7 @@ def _portions(nodes: np.ndarray, states: np.ndarray) -> list[np.ndarray]:
     return [np.array(part, dtype=np.int64) for part in parts]
 
 
-def _codes(chunk: Chunk, nodes: np.ndarray, states: np.ndarray) -> np.ndarray:
+def _codes(chunk: PatternChunk, nodes: np.ndarray, states: np.ndarray) -> np.ndarray:
     """Joint states of ``nodes`` in each observation as one number."""
     from mrfbayes.kernels.data import counting
 
@@ -224,7 +224,7 @@ def _number(code: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return first[:n_distinct], group
 
 
-def _rows(chunks: Sequence[Chunk], nodes: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def _rows(chunks: Sequence[PatternChunk], nodes: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """States (k, len(nodes)) of the observations numbered ``rows``, in ascending order."""
     start = 0
     parts = []

@@ -13,7 +13,7 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError, MRFWarning
 from mrfbayes.data.coding import Labels
-from mrfbayes.data.patterns import Chunk, DenseCells, PatternTable, pattern_table, patterns_of
+from mrfbayes.data.patterns import DenseCells, PatternChunk, PatternTable, pattern_table, patterns_of
 from mrfbayes.data.read import NotPlain, Observations, open_source
 from mrfbayes.data.tally import Tally
 from mrfbayes.model.field import Model, factors_per_block
@@ -50,7 +50,7 @@ class Statistics:
     labels: Labels | None
     warnings: tuple[str, ...]
     digest: str
-    _chunks: tuple[Chunk, ...] | None = field(repr=False, default=None)
+    _chunks: tuple[PatternChunk, ...] | None = field(repr=False, default=None)
     _dense: DenseCells | None = field(repr=False, default=None)
 
     @classmethod
@@ -126,7 +126,7 @@ class Statistics:
         )
 
     @property
-    def chunks(self) -> tuple[Chunk, ...] | None:
+    def chunks(self) -> tuple[PatternChunk, ...] | None:
         """All observations, packed, in order; None where they were not kept (counts only, or past 1 GiB)."""
         return self._chunks
 

@@ -10,7 +10,7 @@ import hashlib
 
 import numpy as np
 
-from mrfbayes.data.patterns import Chunk, DenseCells
+from mrfbayes.data.patterns import DenseCells, PatternChunk
 from mrfbayes.model.field import Model
 
 CHUNK_BYTES = 1 << 26
@@ -36,7 +36,7 @@ class Tally:
         self.edge_part = np.zeros(lowering.n_rows - lowering.n_node_rows)
         self.n_rows = 0
         self.total = 0.0
-        self.chunks: list[Chunk] | None = []
+        self.chunks: list[PatternChunk] | None = []
         self.dense: DenseCells | None = None
         self._weighted = False
         self._digest = hashlib.sha256(b"mrfbayes data 1")
@@ -90,24 +90,24 @@ class Tally:
         self.total += float(weight.sum()) if weight.size else len(rows)
         self._retain(chunk)
 
-    def _pack(self, rows: np.ndarray, weight: np.ndarray) -> Chunk:
+    def _pack(self, rows: np.ndarray, weight: np.ndarray) -> PatternChunk:
         from mrfbayes.kernels.data import counting
 
         n, d = rows.shape
         by_column = rows.flags.f_contiguous and not rows.flags.c_contiguous
         if self.model.is_binary:
             if by_column:
-                return Chunk(row_words(rows.T), n, weight)
+                return PatternChunk(row_words(rows.T), n, weight)
             planes = np.zeros((d, (n + 63) // 64), dtype=np.uint64)
             counting.pack_planes(row_words(rows), planes)
-            return Chunk(planes, n, weight)
+            return PatternChunk(planes, n, weight)
         if by_column:
-            return Chunk(np.array(rows.T, order="C"), n, weight)
+            return PatternChunk(np.array(rows.T, order="C"), n, weight)
         columns = np.empty((d, n), dtype=np.uint8)
         counting.transpose_bytes(np.ascontiguousarray(rows), columns)
-        return Chunk(columns, n, weight)
+        return PatternChunk(columns, n, weight)
 
-    def _count(self, chunk: Chunk) -> None:
+    def _count(self, chunk: PatternChunk) -> None:
         from mrfbayes.kernels.data import counting
 
         lowering = self.model.lowering
@@ -127,7 +127,7 @@ class Tally:
         else:
             counting.plane_counts(chunk.columns, chunk.n, lowering.pairs, self.node_part, self.edge_part)
 
-    def _retain(self, chunk: Chunk) -> None:
+    def _retain(self, chunk: PatternChunk) -> None:
         """Keep the packed chunk while there is room; afterwards keep only the patterns that fit look-up tables."""
         self._retained += chunk.columns.nbytes + chunk.weight.nbytes
         if self.chunks is not None and self._retained <= RETAINED_BYTES:

@@ -39,7 +39,9 @@ class Size:
 
 
 USUAL = Size(16, 24, 16)
-LARGE = Size(8, 16, 48)  # on fields of more than 100,000 nodes, where a sweep is long and variances have each other
+LARGE_CHECK = Size(
+    8, 16, 48
+)  # on fields of more than 100,000 nodes, where a sweep is long and variances have each other
 GROUP = 1024
 CHECK_SHARE = 0.25  # of the progress bar
 
@@ -94,7 +96,7 @@ def check(
     model, n = task.model, task.stats.n
     if model.n_parameters == 0:
         return Check(True, 0.0, 0.0)
-    size = USUAL if model.n_nodes <= 100_000 else LARGE
+    size = USUAL if model.n_nodes <= 100_000 else LARGE_CHECK
     half = size.groups // 2
     target = task.stats.mean + task.prior_gradient(w)
     limit = threshold(model.n_parameters, size.groups)

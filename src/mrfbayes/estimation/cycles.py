@@ -14,7 +14,7 @@ from mrfbayes.kernels.estimation.cycles import tight_edges
 from mrfbayes.model.adjacency import adjacency
 from mrfbayes.model.field import Model
 
-MAX_STEPS = 2_000_000_000  # about half a minute of shortest-path steps; past this the question is left open
+MOST_PATH_STEPS = 2_000_000_000  # about half a minute of shortest-path steps; past this the question is left open
 
 
 def is_planar(model: Model) -> bool:
@@ -65,7 +65,7 @@ def touched_edges(edges: np.ndarray, n_nodes: int, agree: np.ndarray, n: float) 
     tight = count > 1  # two edges that only differ by fixed ones: their cycle is tight
     unique = np.ascontiguousarray(unique, dtype=np.int64)
     lists = adjacency(unique, int(owner.max()) + 1)
-    if tight_edges(lists, unique, merged, float(n), slack, MAX_STEPS, tight) < 0:
+    if tight_edges(lists, unique, merged, float(n), slack, MOST_PATH_STEPS, tight) < 0:
         return None
     touched[free] = tight[which]
     return np.asarray(touched)

@@ -19,7 +19,7 @@ from mrfbayes.exact.recursions import recursion
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
 
-CELL_SECONDS = 6e-9  # of one pass for expected counts, per table cell
+NEWTON_CELL_SECONDS = 6e-9  # of one pass for expected counts, per table cell
 AUTO_SECONDS = 20.0  # what `auto` is ready to wait for
 EVALUATIONS = 40
 MAX_CERTIFICATE = 500  # parameters, for the proof by the information matrix
@@ -32,7 +32,7 @@ def predicted_seconds(model: Model) -> float:
     known = recursion(model)
     on_grid = model.grid_shape is not None and model.is_binary
     cells = model.n_nodes * 2.0**known.width if on_grid else known.n_bytes("moments") / 8
-    return EVALUATIONS * CELL_SECONDS * cells
+    return EVALUATIONS * NEWTON_CELL_SECONDS * cells
 
 
 class ExactObjective:

@@ -19,9 +19,9 @@ from mrfbayes.estimation.stochastic_ascent import HALVES, Precondition, noise_of
 from mrfbayes.particles.ensembles import Chains, make_chains
 from mrfbayes.particles.moments import row_statistics
 
-WARM_UP = 20
+FILTER_WARM_UP = 20
 FIRST_LOOK = 40
-BATCHES = 8
+FILTER_BATCHES = 8
 
 
 def run(
@@ -48,7 +48,7 @@ def run(
     recorder = Recorder(task.model.n_parameters, time.perf_counter)
     w = start_point(task, start)
     halves = [_Half(task, k, particles, w) for k in range(HALVES)]
-    for _ in range(WARM_UP):
+    for _ in range(FILTER_WARM_UP):
         for half in halves:
             half.advance(sweeps)
     precondition = Precondition(task, np.concatenate([half.chains.rows() for half in halves]), halves[0].w)
@@ -61,7 +61,7 @@ def run(
             continue
         look *= 2
         tails = list(np.mean(course, axis=0))
-        count = min(BATCHES, step)
+        count = min(FILTER_BATCHES, step)
         batches = np.stack([np.mean(part, axis=0) for part in np.array_split(np.array(course), count)])
         noise = noise_of(batches, tails, precondition.sd) if count > 1 else np.inf
         recorder.add(step, noise, (tails[0] + tails[1]) / 2)

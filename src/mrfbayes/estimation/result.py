@@ -69,6 +69,18 @@ class Estimate(PointEstimate):
     details: Mapping[str, Any] = field(default_factory=dict)
     reason: str = "asked for"
 
+    def _repr_html_(self) -> str:
+        from mrfbayes.base.html import facts
+
+        state = "converged" if self.converged else "not converged"
+        rows = [
+            ("algorithm", f"{self.algorithm} ({self.reason}), {self.iterations} iterations, {self.seconds:.2f} s"),
+            ("state", state + (", penalised" if self.penalised else "")),
+            ("residual", f"{self.residual:.2g}"),
+            ("without a finite maximum", ", ".join(self.boundary[:8]) + (", ..." if len(self.boundary) > 8 else "")),
+        ]
+        return facts(f"Estimate of {self.theta.size:,} parameters", [row for row in rows if row[1]], self.warnings)
+
     def __repr__(self) -> str:
         state = "converged" if self.converged else "NOT converged"
         extra = ", penalised" if self.penalised else ""

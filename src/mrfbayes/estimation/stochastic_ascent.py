@@ -33,17 +33,17 @@ from mrfbayes.priors import Prior
 FULL = 400  # parameters, for a full preconditioner
 GAIN = 0.2  # of a Newton step
 FIRST_ROUND = 200  # steps, at least
-WARM_UP = 0.6  # of the first round: steps before any average, to forget the start
+ASCENT_WARM_UP = 0.6  # of the first round: steps before any average, to forget the start
 FIRST_UPDATES = 6e8  # spin updates: on small fields a third of a second buys a longer first round
-BATCHES = 4  # a round is cut into, for the noise
+ASCENT_BATCHES = 4  # a round is cut into, for the noise
 CHECKS = 4
-PART = 25  # steps between two looks at the residual
-SIZES = 8  # parts whose residuals tell the noise of one step
+ASCENT_PART = 25  # steps between two looks at the residual
+RESIDUAL_SIZES = 8  # parts whose residuals tell the noise of one step
 SPREAD_ROWS = 256  # rows for the variance of tied blocks among very many parameters
 SETTLE = 30  # sweeps at the start: particles that are still the data know no more than n rows of the covariance
-MAX_STEPS = 20_000
+MOST_ASCENT_STEPS = 20_000
 MAX_UPDATES = 4e11  # spin updates in all by default: some minutes
-TOLERANCE = 0.015  # rms noise of the estimate, posterior sds
+ASCENT_TOLERANCE = 0.015  # rms noise of the estimate, posterior sds
 SMALL_TOLERANCE = 0.0065  # for up to `FULL` parameters: strong fields have a few that mix five times worse than others
 HALVES = 2
 
@@ -150,21 +150,23 @@ def ascend(
     model = task.model
     n_particles = default_particles(model) if particles is None else whole("particles", particles)
     if tolerance is None:
-        tolerance = SMALL_TOLERANCE if model.n_parameters <= FULL else TOLERANCE
+        tolerance = SMALL_TOLERANCE if model.n_parameters <= FULL else ASCENT_TOLERANCE
     if not (isinstance(tolerance, (int, float)) and tolerance > 0):
         raise InputError(f"tolerance = {tolerance!r}: give the noise allowed in posterior sds, a number > 0.")
     recorder = Recorder(model.n_parameters, time.perf_counter)
     w = start_point(task, start)
     halves = [_start_half(task, k, n_particles, w, rule.restart) for k in range(HALVES)]
     per_step = model.n_nodes * n_particles * HALVES * (rule.skip + rule.sweeps) * halves[0].chains.update_cost
-    limit = int(np.clip(MAX_UPDATES / per_step, FIRST_ROUND, MAX_STEPS)) if steps is None else whole("steps", steps)
+    limit = (
+        int(np.clip(MAX_UPDATES / per_step, FIRST_ROUND, MOST_ASCENT_STEPS)) if steps is None else whole("steps", steps)
+    )
     precondition = _settled_precondition(task, halves, w)
     workers = min(task.threads, HALVES)
     first = int(np.clip(FIRST_UPDATES / per_step, FIRST_ROUND, 10 * FIRST_ROUND))
     with ThreadPoolExecutor(HALVES) as pool:
         spread = pool if workers > 1 else None
         runner = _Runner(task, rule, halves, precondition, recorder, spread)
-        warm_up = int(np.ceil(WARM_UP * min(first, limit)))
+        warm_up = int(np.ceil(ASCENT_WARM_UP * min(first, limit)))
         runner.expected = warm_up + 3 * min(first, limit)  # two rounds, until their noise is known
         runner.advance(warm_up)
         limit += runner.step
@@ -209,8 +211,8 @@ class Rounds:
     def until(self, tolerance: float, limit: int) -> float:
         """Add rounds until the noise is below ``tolerance`` or ``limit`` is reached; the rms noise, posterior sds."""
         while True:
-            n_steps = max(BATCHES, min(self._length, limit - self._runner.step))
-            batches = np.stack([self._runner.advance(n_steps // BATCHES) for _ in range(BATCHES)])
+            n_steps = max(ASCENT_BATCHES, min(self._length, limit - self._runner.step))
+            batches = np.stack([self._runner.advance(n_steps // ASCENT_BATCHES) for _ in range(ASCENT_BATCHES)])
             self._means.append(batches.mean(axis=0))
             self._lengths.append(n_steps)
             self._length *= 2
@@ -303,7 +305,7 @@ class _Runner:
             half.state.total[:] = 0.0
         left = n_steps
         while left and not (self.step and budget().is_out):
-            part = min(left, PART, max(1, self.step))  # the way from the start is short: 1, 1, 2, 4 ... steps
+            part = min(left, ASCENT_PART, max(1, self.step))  # the way from the start is short: 1, 1, 2, 4 ... steps
             if self.pool is None:
                 for half in self.halves:
                     self._move(half, part)
@@ -349,7 +351,7 @@ class _Runner:
         """Rms noise of the last point, averaged over the halves, where gains fall as 1/t, in posterior sds.
 
         With gain c/t the last point has the variance c^2 / (2c - 1) / t of one step's residual, about two thirds of
-        the gain for c = 2. Residuals are known as means over `PART` steps.
+        the gain for c = 2. Residuals are known as means over `ASCENT_PART` steps.
         """
-        one_step = np.mean(np.square(self._sizes[-SIZES:])) * PART
+        one_step = np.mean(np.square(self._sizes[-RESIDUAL_SIZES:])) * ASCENT_PART
         return float(np.sqrt(one_step * self.scale * self.rule.gain(self.step) * 2 / 3 / HALVES))

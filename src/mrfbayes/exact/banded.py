@@ -19,7 +19,7 @@ from mrfbayes.model.field import Model
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
 
-PROBES = 8  # parameters whose response is followed through the whole field
+BAND_PROBES = 8  # parameters whose response is followed through the whole field
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def _indicator(members: np.ndarray, p: int) -> np.ndarray:
 
 
 def _probe_responses(model: Model, log_odds: np.ndarray, level: np.ndarray) -> list[tuple[int, np.ndarray]]:
-    chosen = np.unique(np.linspace(0, level.size - 1, PROBES).astype(int))
+    chosen = np.unique(np.linspace(0, level.size - 1, BAND_PROBES).astype(int))
     chosen = np.argsort(level, kind="stable")[chosen]
     directions = (_indicator(np.array([j]), level.size) for j in chosen)
     return [

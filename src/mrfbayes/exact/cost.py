@@ -14,15 +14,11 @@ from functools import cache
 
 import numpy as np
 
-from mrfbayes.exact.recursions import (
-    GraphRecursion,
-    GridRecursion,
-    Recursion,
-    TooLarge,
-    describe_bytes,
-    memory_limit,
-    recursion,
-)
+from mrfbayes.exact.contract import Recursion
+from mrfbayes.exact.graph import GraphRecursion
+from mrfbayes.exact.grid import GridRecursion
+from mrfbayes.exact.memory import TooLarge, describe_bytes, memory_limit
+from mrfbayes.exact.recursions import recursion
 from mrfbayes.kernels.exact.graph_plan import (
     ACCESS,
     BY_TABLE,
@@ -37,8 +33,8 @@ from mrfbayes.kernels.exact.graph_plan import (
 )
 from mrfbayes.model.field import Model
 
-DRAWS = 1_000  # that the cost of sampling is quoted for
-STEPS = 1_000  # that the cost of a method is quoted for
+QUOTED_DRAWS = 1_000  # that the cost of sampling is quoted for
+QUOTED_STEPS = 1_000  # that the cost of a method is quoted for
 SECOND_LEVEL, THIRD_LEVEL = 2**19, 2**24  # bytes past which tables leave the caches
 
 # Nanoseconds per unit of each count, fitted on one core of an AMD EPYC (Zen 3) by `benchmarks/bench_exact.py fit`.
@@ -104,10 +100,10 @@ class Cost:
         lines = [f"exact inference by {self.recursion}, {width}; at most {describe_bytes(self.limit)} may be used", ""]
         lines.append(f"{'':22}{'seconds':>12}{'memory':>14}")
         for name, work in self.work.items():
-            label = f"sample, {DRAWS:,} draws" if name == "sample" else name.replace("_", " ")
+            label = f"sample, {QUOTED_DRAWS:,} draws" if name == "sample" else name.replace("_", " ")
             seconds = describe_seconds(work.seconds) if work.feasible else "refused"
             lines.append(f"{label:22}{seconds:>12}{describe_bytes(work.n_bytes):>14}")
-        lines += ["", f"{f'{STEPS:,} steps of':22}{'seconds':>12}"]
+        lines += ["", f"{f'{QUOTED_STEPS:,} steps of':22}{'seconds':>12}"]
         for name, value in self.methods.items():
             lines.append(f"{name:22}{describe_seconds(value) if np.isfinite(value) else 'refused':>12}")
         return "\n".join(lines)
@@ -126,7 +122,7 @@ def cost(model: Model) -> Cost:
         "expected_counts": ("moments", 1),
         "fisher_information": ("first", p),
         "third_order": ("second", 2 * p),
-        "sample": ("sample", DRAWS),
+        "sample": ("sample", QUOTED_DRAWS),
     }
     limit = memory_limit()
     try:
@@ -222,7 +218,10 @@ def _methods(model: Model, width: int, work: Mapping[str, Work]) -> dict[str, fl
         "importance": 2 * draws + ratio,
         "auxiliary": 2 * draws + ratio,
     }
-    return {name: STEPS * seconds * (1.0 if np.isinf(seconds) else machine_factor()) for name, seconds in each.items()}
+    return {
+        name: QUOTED_STEPS * seconds * (1.0 if np.isinf(seconds) else machine_factor())
+        for name, seconds in each.items()
+    }
 
 
 @cache

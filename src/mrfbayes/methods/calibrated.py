@@ -42,7 +42,7 @@ MOMENT_CELLS = 1.2e10  # table cells of exact calibration, about two minutes
 LEAST_PARTICLES, MOST_PARTICLES, SWEEPS = 32_768, 131_072, 200
 LEAST_LOCAL_PARTICLES = 128  # two words of bits: blocks have fewer parameters than that
 DOUBTFUL_LOCATION = 0.1  # posterior sds
-DENSE_LIMIT = 2_000  # parameters up to which S is a full matrix
+DENSE_PARAMETERS = 2_000  # parameters up to which S is a full matrix
 MOST_NEIGHBOURS = 8  # of a node: blocks of denser graphs are too large
 PARTICLE_LIMIT = 600  # the same where it comes from particles, of which so many parameters need too many
 
@@ -90,10 +90,10 @@ def calibrate(
 
 
 def _calibrate(problem: Problem, variance: str, moments: str, particles: int | None, bar: Progress) -> Calibration:
-    if problem.model.n_parameters > DENSE_LIMIT:
+    if problem.model.n_parameters > DENSE_PARAMETERS:
         raise CostError(
             f"'calibrated' keeps a full covariance of the {problem.model.n_parameters} parameters (limit "
-            f"{DENSE_LIMIT}): use method='mle', or tie parameters."
+            f"{DENSE_PARAMETERS}): use method='mle', or tie parameters."
         )
     if moments == "auto":
         moments = "exact" if moments_cost(problem.model) < MOMENT_CELLS else "particles"
@@ -244,7 +244,7 @@ def prepare(
     view = copula_view(found.coins, found.correlation, chart.offset)
 
     def draw(n: int, seed: np.random.SeedSequence) -> np.ndarray:
-        from mrfbayes.kernels.run.independence import draw_theta
+        from mrfbayes.kernels.calibration.copula import draw_theta
 
         theta = np.empty((n, chart.n_parameters))
         draw_theta(view, kernel_state(seed, "calibrated"), theta)
@@ -268,8 +268,8 @@ def prepare(
 
 def is_local(model: Model, moments: str) -> bool:
     """Whether parameters are calibrated block by block: past the limits, if the field allows it."""
-    if not PARTICLE_LIMIT < model.n_parameters <= DENSE_LIMIT:
-        return model.n_parameters > DENSE_LIMIT
+    if not PARTICLE_LIMIT < model.n_parameters <= DENSE_PARAMETERS:
+        return model.n_parameters > DENSE_PARAMETERS
     untied = model.chart.all_coins and not (model.chart.tosses > 1).any()
     exactly = moments == "exact" or (moments == "auto" and moments_cost(model) < MOMENT_CELLS)
     return bool(untied and not exactly and np.diff(model.adjacency.offset).max(initial=0) <= MOST_NEIGHBOURS)
@@ -285,8 +285,8 @@ def _prepare_locally(problem: Problem, variance: str, moments: str, particles: i
     has = "dice" if not model.chart.all_coins else "tied factors or scores" if (model.chart.tosses > 1).any() else ""
     if has:
         raise CostError(
-            f"{model.n_parameters} parameters (limit {DENSE_LIMIT} for a full covariance): only fields of untied coins "
-            f"can be calibrated block by block, and this one has {has}: use method='mle' or 'pseudo', or fewer "
+            f"{model.n_parameters} parameters (limit {DENSE_PARAMETERS} for a full covariance): only fields of untied "
+            f"coins can be calibrated block by block, and this one has {has}: use method='mle' or 'pseudo', or fewer "
             "parameters."
         )
     seed = child(problem.seed, "calibrated")

@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mrfbayes.exact.recursions import GraphRecursion, GridRecursion, recursion
+from mrfbayes.exact.graph import GraphRecursion
+from mrfbayes.exact.grid import GridRecursion
+from mrfbayes.exact.recursions import recursion
 from mrfbayes.kernels.base.chart import log_odds_into
 from mrfbayes.kernels.base.contracts import implements, log_likelihood
 from mrfbayes.kernels.base.jit import kernel

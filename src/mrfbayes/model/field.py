@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.html import facts
 from mrfbayes.model.adjacency import Adjacency, adjacency
 from mrfbayes.model.chart import Chart
 from mrfbayes.model.lowering import Lowering, lower
@@ -263,6 +264,17 @@ class Model:
     def theta(self, theta: object, name: str = "theta") -> np.ndarray:
         """``theta`` as a (p,) float array, checked to lie inside the parameter space."""
         return self.chart.check(theta, self, name)
+
+    def _repr_html_(self) -> str:
+        shape = f"{self.grid_shape[0]} x {self.grid_shape[1]} grid" if self.grid_shape else "graph"
+        names = ", ".join(self.nodes[:8]) + (", ..." if self.n_nodes > 8 else "") if self.named else ""
+        rows = [
+            ("nodes", f"{self.n_nodes:,}" + (f": {names}" if names else "")),
+            ("states", "2" if self.is_binary else f"{self.states.min()} to {self.states.max()}"),
+            ("edges", f"{self.n_edges:,}"),
+            ("parameters", f"{self.n_parameters:,} in {self.chart.n_blocks:,} blocks"),
+        ]
+        return facts(f"Model: {shape}", rows)
 
     def __repr__(self) -> str:
         shape = f"{self.grid_shape[0]}x{self.grid_shape[1]} grid, " if self.grid_shape else ""

@@ -15,7 +15,7 @@ import numpy as np
 from mrfbayes.base.errors import InputError
 from mrfbayes.model.field import Factor, Model
 
-MAX_BYTES = 1 << 30  # no graph that fits a field is larger as text
+MOST_FILE_BYTES = 1 << 30  # no graph that fits a field is larger as text
 _GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
 Edges = list[tuple[str, str]] | list[tuple[int, int]]
 
@@ -43,7 +43,7 @@ def read_text(name: str) -> str:
     """The whole file as text, or an `InputError` that names the byte at which it is not UTF-8."""
     try:
         size = Path(name).stat().st_size
-        if size > MAX_BYTES:
+        if size > MOST_FILE_BYTES:
             raise InputError(
                 f"{name}: {size / 2**30:.1f} GiB is too large for a graph file; give the edges as an array."
             )

@@ -85,6 +85,13 @@ def scale_name(model: Model, scale: str, nodes: bool = False) -> str:
     return {"both-one": "coupling (log odds ratio)"}.get(coupling_of(model), "coupling (log-odds)")
 
 
+def quantity(model: Model, scale: str) -> str:
+    """What a sentence calls the number of an edge."""
+    if scale != "log-odds":
+        return {"theta": "theta", "ising": "coupling J"}[scale]
+    return "log odds ratio" if coupling_of(model) == "both-one" else "coupling in log-odds"
+
+
 def natural_scale(model: Model) -> str:
     """The scale that people quote: log-odds for "both-one", "score" and fields; theta for the paper's bare coins."""
     coupling = coupling_of(model)

@@ -11,7 +11,7 @@ from mrfbayes.paper.constants import METHODS
 from mrfbayes.paper.results import Results
 from mrfbayes.paper.tasks import RESOLUTION
 
-SIZES = (100, 1000)
+SETUP_SIZES = (100, 1000)
 MOVING = 400.0  # effective draws below which a chain's sds are not worth comparing
 
 
@@ -22,7 +22,7 @@ def _list(parts: list[str]) -> str:
 def joint_and_marginal(results: Results) -> Finding:
     """The marginal's mode by the Beta distribution with the exact mean and sd, which a single coin's posterior is."""
     parts, near = [], []
-    for n in SIZES:
+    for n in SETUP_SIZES:
         values = []
         for outcome in results.outcomes("4x4", n, "reference").values():
             mean, sd, mle = (RESOLUTION * np.array(outcome.vectors[name]) for name in ("mean", "sd", "estimate"))
@@ -43,7 +43,7 @@ def joint_and_marginal(results: Results) -> Finding:
 
 def plus_two(results: Results) -> Finding:
     parts, near = [], []
-    for n in SIZES:
+    for n in SETUP_SIZES:
         pairs = results.outcomes("4x4", n, "mle-0", "gbd")
         base = results.outcomes("4x4", n, "mle-0", "closed")
         values = [
@@ -117,7 +117,7 @@ def conservative(results: Results) -> Finding:
 
 def sampling_errors(results: Results) -> Finding:
     parts, right = [], []
-    for method in settings.SAMPLERS:
+    for method in settings.PAPER_SAMPLERS:
         for n in settings.TABLE_SIZES:
             if not results.count("4x4", n, method):
                 continue
@@ -141,7 +141,7 @@ def sampling_errors(results: Results) -> Finding:
 def contrastive(results: Results) -> Finding:
     parts, fine = [], []
     for setting, name in (("closed", "exact MLE"), ("cd", "CD-1"), ("pcd", "PCD")):
-        found = [error_of(results, measures.mean_error_sds, "4x4", n, "mle-0", setting) for n in SIZES]
+        found = [error_of(results, measures.mean_error_sds, "4x4", n, "mle-0", setting) for n in SETUP_SIZES]
         parts.append(f"{name} {found[0].text(100, 1)} and {found[1].text(100, 1)} %")
         fine.append(max(e.value for e in found) < CLOSE)
     return Finding(

@@ -65,8 +65,8 @@ METHODS: Mapping[str, Method] = {
 }
 LIKELIHOODS = ("exact", "pseudo", "laplace", "mle-0", "mle-0.05", "mle-0.1")
 FRESH_SAMPLERS = ("importance", "auxiliary", "exchange")
-SAMPLERS = (*FRESH_SAMPLERS, "persistent")
-TEN = (*LIKELIHOODS, *SAMPLERS)  # the rows of Table 1, in its order
+PAPER_SAMPLERS = (*FRESH_SAMPLERS, "persistent")
+TEN = (*LIKELIHOODS, *PAPER_SAMPLERS)  # the rows of Table 1, in its order
 BENCHMARKS = ("reference", "calibrated")  # beside the paper's rows, both by independent draws
 
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import mrfbayes as mb
 from mrfbayes.base.atomic_files import cannot_write, write_text
-from mrfbayes.paper.tasks import Cell, Outcome
+from mrfbayes.paper.tasks import Cell, CellOutcome
 
 JOURNAL, TIMINGS = "journal.jsonl", "timings.csv"
 _CELL = tuple(f.name for f in fields(Cell))
@@ -61,7 +61,7 @@ class Store:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        self.outcomes: dict[Cell, Outcome] = {}
+        self.outcomes: dict[Cell, CellOutcome] = {}
         self._journal: io.FileIO | None = None
         self._read()
 
@@ -79,7 +79,7 @@ class Store:
                     )
                 cell = Cell(**content["cell"])
                 seconds = content.get("seconds") or timings.get(cell, {})
-                self.outcomes.setdefault(cell, Outcome(content["numbers"], content["vectors"], seconds))
+                self.outcomes.setdefault(cell, CellOutcome(content["numbers"], content["vectors"], seconds))
 
     def _timings(self) -> dict[Cell, dict[str, float]]:
         path = self.folder / TIMINGS
@@ -132,7 +132,7 @@ class Store:
             self._journal.close()  # empty, and left there: the lock of the next run is on this very file
             self._journal = None
 
-    def add(self, cell: Cell, outcome: Outcome) -> None:
+    def add(self, cell: Cell, outcome: CellOutcome) -> None:
         """Keep a finished cell; one that is already there stays as it is."""
         assert self._journal is not None, "open the store first"
         if cell in self.outcomes:

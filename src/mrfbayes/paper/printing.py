@@ -15,7 +15,7 @@ from mrfbayes.paper import printed
 from mrfbayes.paper import results as measures
 from mrfbayes.paper.constants import FRESH_SAMPLERS, METHODS, SETTINGS, TABLE_SIZES, TEN
 from mrfbayes.paper.profiles import CLOSED_FORM, LAPLACE_VARIANTS, STARTS, cells_of
-from mrfbayes.paper.results import MISSING, Results
+from mrfbayes.paper.results import MISSING_RESULT, Results
 
 TEX = {
     "rho": r"$\rho$",
@@ -87,12 +87,12 @@ def milliseconds(results: Results, grid: str, n: int, method: str, setting: str 
     """In the paper's unit and format, with a tilde where other work on the machine disturbed every run."""
     seconds = results.seconds(grid, n, method, setting)
     mark = "~" if results.is_disturbed(grid, n, method, setting) else ""
-    return MISSING if math.isnan(seconds) else f"{mark}{1000 * seconds:.2E}"
+    return MISSING_RESULT if math.isnan(seconds) else f"{mark}{1000 * seconds:.2E}"
 
 
 def _significant(value: float) -> str:
     if math.isnan(value):
-        return MISSING
+        return MISSING_RESULT
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
@@ -103,7 +103,7 @@ def _times(results: Results, grid: str, rows: Sequence[str], paper: Mapping[str,
         row = [f"{label}*" if method in printed.EXTRAPOLATED and grid == "4x4" else label]
         for column, n in enumerate(TABLE_SIZES):
             row += [
-                f"{paper[method][column]:.2E}" if method in paper else MISSING,
+                f"{paper[method][column]:.2E}" if method in paper else MISSING_RESULT,
                 milliseconds(results, grid, n, method),
             ]
         made.append(row)
@@ -163,7 +163,7 @@ def efficiency(results: Results) -> Table:
                     _significant(ess.value / results.seconds(grid, n, method)),
                     _significant(results.number("noise", grid, n, method).value),
                 ]
-            if any(cell != MISSING for cell in row[1:]):
+            if any(cell != MISSING_RESULT for cell in row[1:]):
                 rows.append(row)
     return Table(
         "Share of proposals accepted, smallest effective sample size of the parameters in 10^6 steps, the same for "
@@ -175,7 +175,7 @@ def efficiency(results: Results) -> Table:
 
 def _percent(value: float) -> str:
     if math.isnan(value):
-        return MISSING
+        return MISSING_RESULT
     share = 100 * value
     return f"{share:.0f} %" if share >= 1 or share == 0 else f"{share:.2g} %"
 
@@ -194,7 +194,7 @@ def acceptance(results: Results) -> Table:
                     accepted = results.number("acceptance", grid, n, method, start).value
                     ess = results.number("ess", grid, n, method, start).value
                     row.append(_percent(accepted) + ("" if math.isnan(ess) else f" ({_significant(ess)})"))
-            if any(cell != MISSING for cell in row[1:]):
+            if any(cell != MISSING_RESULT for cell in row[1:]):
                 rows.append(row)
     return Table(
         "The printed proposal (variance 0.001, all parameters at once, 10^6 steps, no burn-in): share accepted and, in "
@@ -213,7 +213,7 @@ def errors(results: Results) -> Table:
         rows.append([f"{grid} grid ({', '.join(map(str, counts))} replications)"])
         for method in (*TEN, "calibrated"):
             row = _error_row(results, METHODS[method].label, grid, method, "adapted")
-            if any(cell != MISSING for cell in row[1:]):
+            if any(cell != MISSING_RESULT for cell in row[1:]):
                 rows.append(row)
     return Table(
         "Errors against the exact posterior (independent draws), averaged over parameters, with standard errors over "
@@ -246,7 +246,7 @@ def studies(results: Results) -> Table:
         for method, setting in variants:
             why = SETTINGS[setting].why if setting != "adapted" else "Laplace-L, Bethe information, in log-odds"
             row = _error_row(results, why, grid, method, setting)
-            if any(cell != MISSING for cell in row[1:]):
+            if any(cell != MISSING_RESULT for cell in row[1:]):
                 rows.append(row)
     return Table("Side studies: the same errors for what the paper leaves open.", header, rows)
 

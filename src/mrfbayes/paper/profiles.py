@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import mrfbayes as mb
 from mrfbayes.paper import constants as settings
-from mrfbayes.paper.constants import BENCHMARKS, FRESH_SAMPLERS, LIKELIHOODS, METHODS, SAMPLERS
+from mrfbayes.paper.constants import BENCHMARKS, FRESH_SAMPLERS, LIKELIHOODS, METHODS, PAPER_SAMPLERS
 from mrfbayes.paper.tasks import Cell
 
 PARTS: Mapping[str, str] = {
@@ -20,7 +20,7 @@ PARTS: Mapping[str, str] = {
     "studies": "estimators, n + 2 for n, Laplace variants, coalescence",
     "gibbs": "particles by 1,000 sweeps: short runs for their seconds",
 }
-LARGE = ("6x6", "8x8")
+LARGE_FIELDS = ("6x6", "8x8")
 LAPLACE_VARIANTS = ("laplace-theta", "laplace-exact", "laplace-particles", "laplace-centre")
 CLOSED_FORM = tuple(name for name, setting in settings.SETTINGS.items() if setting.engine == "closed form")
 STARTS = ("printed-half", "printed-mle", "printed-truth")
@@ -150,13 +150,13 @@ def _table1(profile: Profile) -> Iterator[Cell]:
 
 
 def _table2(profile: Profile) -> Iterator[Cell]:
-    yield from (cell for cell in _errors(profile, LARGE) if cell.n in settings.TABLE_SIZES)
+    yield from (cell for cell in _errors(profile, LARGE_FIELDS) if cell.n in settings.TABLE_SIZES)
 
 
 def _acceptance(profile: Profile) -> Iterator[Cell]:
     for setting in STARTS:
         yield from _cells(profile, profile.grids, settings.TABLE_SIZES, LIKELIHOODS, profile.printed, setting)
-    yield from _cells(profile, ("4x4",), settings.TABLE_SIZES, SAMPLERS, profile.printed, "printed-half")
+    yield from _cells(profile, ("4x4",), settings.TABLE_SIZES, PAPER_SAMPLERS, profile.printed, "printed-half")
 
 
 def _studies(profile: Profile) -> Iterator[Cell]:
@@ -180,8 +180,8 @@ _PART_CELLS = {
     "table1": _table1,
     "table2": _table2,
     "figure1": lambda profile: _errors(profile, ("4x4",)),
-    "figure2": lambda profile: _errors(profile, LARGE),
-    "figure3": lambda profile: _errors(profile, LARGE),
+    "figure2": lambda profile: _errors(profile, LARGE_FIELDS),
+    "figure3": lambda profile: _errors(profile, LARGE_FIELDS),
     "acceptance": _acceptance,
     "studies": _studies,
     "gibbs": _gibbs,

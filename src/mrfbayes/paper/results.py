@@ -11,10 +11,10 @@ import numpy as np
 
 from mrfbayes.paper import constants as settings
 from mrfbayes.paper.journal import Store
-from mrfbayes.paper.tasks import REFUSED, RESOLUTION, Cell, Outcome
+from mrfbayes.paper.tasks import REFUSED, RESOLUTION, Cell, CellOutcome
 
 UNDISTURBED = 0.9  # share of a processor from which a run's seconds are its own
-MISSING = "-"  # where nothing was run
+MISSING_RESULT = "-"  # where nothing was run
 
 
 # Of (mean, sd, exact mean, exact sd), each (p,), to one number
@@ -35,7 +35,7 @@ class Average:
     def text(self, scale: float = 1.0, digits: int = 2) -> str:
         """Value ± standard error, both times ``scale``; a dash where there is nothing."""
         if not self.count:
-            return MISSING
+            return MISSING_RESULT
         value = f"{scale * self.value:.{digits}f}"
         return value if self.count < 2 else f"{value} ± {scale * self.error:.{digits}f}"
 
@@ -54,7 +54,7 @@ class Results:
 
     def __init__(self, store: Store, steps: int | None = None) -> None:
         self.steps = steps or settings.STEPS
-        self._found: dict[tuple[str, int, str, str], dict[int, Outcome]] = {}
+        self._found: dict[tuple[str, int, str, str], dict[int, CellOutcome]] = {}
         self._refused: Counter[tuple[str, int, str, str]] = Counter()
         for cell, outcome in sorted(store.outcomes.items(), key=lambda item: item[0]):
             if cell.steps == self.length(cell):
@@ -72,7 +72,7 @@ class Results:
             return settings.VISITED
         return min(self.steps, settings.GIBBS_STEPS) if cell.setting == "gibbs" else self.steps
 
-    def outcomes(self, grid: str, n: int, method: str, setting: str = "adapted") -> dict[int, Outcome]:
+    def outcomes(self, grid: str, n: int, method: str, setting: str = "adapted") -> dict[int, CellOutcome]:
         """Replication -> outcome."""
         return self._found.get((grid, n, setting, method), {})
 
@@ -150,7 +150,7 @@ class Results:
         return average(values)
 
 
-def _moments(outcome: Outcome) -> tuple[list[int], list[int]]:
+def _moments(outcome: CellOutcome) -> tuple[list[int], list[int]]:
     return outcome.vectors["mean"], outcome.vectors["sd"]
 
 

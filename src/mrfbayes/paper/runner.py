@@ -15,13 +15,13 @@ import mrfbayes as mb
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.paper.journal import Store
 from mrfbayes.paper.profiles import cost
-from mrfbayes.paper.tasks import Cell, Outcome, run_cell
+from mrfbayes.paper.tasks import Cell, CellOutcome, run_cell
 
 MERGE_SECONDS = 300.0  # between two merges of the journal: what is committed while a run goes on is never older
 LOST_WORKERS = 10  # that a cell may outlive before it is called a failure
 
 Report = Callable[[float, str], None]
-Task = Callable[[Cell], Outcome | str]
+Task = Callable[[Cell], CellOutcome | str]
 
 
 @dataclass
@@ -65,7 +65,7 @@ def run_cells(
         # Ctrl-C is let through while cells are computed and waited for, and held back while a finished one is kept.
         with interrupt, source as outcomes:
             for cell, outcome in outcomes:
-                if isinstance(outcome, Outcome):
+                if isinstance(outcome, CellOutcome):
                     store.add(cell, outcome)
                     run.finished += 1
                 else:
@@ -85,14 +85,14 @@ def run_cells(
     return run
 
 
-Outcomes = Iterator[tuple[Cell, Outcome | str]]
+Outcomes = Iterator[tuple[Cell, CellOutcome | str]]
 
 
 @contextmanager
 def _here(cells: Sequence[Cell], task: Task, interrupt: InterruptFlag) -> Iterator[Outcomes]:
     def outcomes() -> Outcomes:
         for cell in cells:
-            outcome: Outcome | str | None = None
+            outcome: CellOutcome | str | None = None
             try:
                 with interrupt.allowed():
                     outcome = task(cell)
@@ -104,7 +104,7 @@ def _here(cells: Sequence[Cell], task: Task, interrupt: InterruptFlag) -> Iterat
     yield outcomes()
 
 
-def attempt(cell: Cell) -> Outcome | str:
+def attempt(cell: Cell) -> CellOutcome | str:
     """The outcome of a cell, or what went wrong in it."""
     try:
         return run_cell(cell)
@@ -112,9 +112,9 @@ def attempt(cell: Cell) -> Outcome | str:
         return f"{type(error).__name__}: {error}"
 
 
-def _outcome(future: Any) -> Outcome | str:
+def _outcome(future: Any) -> CellOutcome | str:
     error = future.exception()
-    outcome: Outcome | str = future.result() if error is None else f"{type(error).__name__}: {error}"
+    outcome: CellOutcome | str = future.result() if error is None else f"{type(error).__name__}: {error}"
     return outcome
 
 

@@ -21,7 +21,7 @@ from mrfbayes.paper import constants as settings
 from mrfbayes.paper.constants import METHODS, SETTINGS
 
 RESOLUTION = 1e-6  # of stored means and sds: whole multiples of it
-DIGITS = 5  # of other stored numbers
+STORED_DIGITS = 5  # of other stored numbers
 REFUSED = "refused"  # the number of an outcome that is none: there is no answer for these data
 _prepared: set[tuple[str, str, str]] = set()  # kernels that this process has loaded: they cost no seconds again
 
@@ -42,7 +42,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CellOutcome:
     """What a cell gives: small numbers, vectors in units of `RESOLUTION`, and seconds, which alone may vary."""
 
     numbers: Mapping[str, float]
@@ -87,7 +87,7 @@ def estimate_of(grid: str, replication: int, n: int, algorithm: str) -> Any:
     )
 
 
-def run_cell(cell: Cell) -> Outcome:
+def run_cell(cell: Cell) -> CellOutcome:
     """Run one cell."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mb.MRFWarning)  # what they warn of is in the numbers
@@ -98,10 +98,10 @@ def run_cell(cell: Cell) -> Outcome:
         except mb.InputError:
             if not SETTINGS[cell.setting].may_refuse:
                 raise
-            return Outcome({REFUSED: 1.0}, {})
+            return CellOutcome({REFUSED: 1.0}, {})
 
 
-def _posterior(cell: Cell) -> Outcome:
+def _posterior(cell: Cell) -> CellOutcome:
     method, setting = METHODS[cell.method], SETTINGS[cell.setting]
     theta, x = observe(cell.grid, cell.replication)
     model = model_of(cell.grid)
@@ -147,15 +147,15 @@ def _posterior(cell: Cell) -> Outcome:
         "chain": posterior.seconds["chain"],
         "share": processor / max(wall, 1e-9),
     }
-    return Outcome(rounded(numbers), vectors, rounded(seconds))
+    return CellOutcome(rounded(numbers), vectors, rounded(seconds))
 
 
-def _marginals(model: mb.Model, statistics: mb.Statistics, estimate: Any, options: Mapping[str, Any]) -> Outcome:
+def _marginals(model: mb.Model, statistics: mb.Statistics, estimate: Any, options: Mapping[str, Any]) -> CellOutcome:
     """MLE-L's means and sds themselves: its marginals are known, and no copula changes them."""
     induced = mb.likelihood("mle", model, statistics, estimate=estimate, **options)
     marginals: list[Any] = [induced.marginal(j) for j in range(model.n_parameters)]
     mean, sd = np.array([m.mean for m in marginals]), np.array([m.sd for m in marginals])
-    return Outcome({}, {"mean": quantise(mean), "sd": quantise(sd)})
+    return CellOutcome({}, {"mean": quantise(mean), "sd": quantise(sd)})
 
 
 def _dependence(draws: np.ndarray) -> dict[str, float]:
@@ -172,7 +172,7 @@ def _facts(posterior: mb.Posterior) -> dict[str, float]:
     return found
 
 
-def _coalescence(cell: Cell) -> Outcome:
+def _coalescence(cell: Cell) -> CellOutcome:
     """Sweeps within which 1,000 coupled pairs of Gibbs chains, from all zeros and all ones, have met: windows double.
 
     Along the chain: at draws from the posterior. Where couplings of both signs frustrate a cycle there is no monotone
@@ -203,7 +203,7 @@ def _coalescence(cell: Cell) -> Outcome:
             frustrated += 1
             reached.append(_sweeps(model, 0.5 + np.abs(at - 0.5), seed))
     numbers = {"draws": len(visited), "frustrated": frustrated, "largest": max(reached), "median": np.median(reached)}
-    return Outcome(rounded(numbers), {})
+    return CellOutcome(rounded(numbers), {})
 
 
 def _sweeps(model: mb.Model, theta: np.ndarray, seed: np.random.SeedSequence) -> int:
@@ -217,5 +217,5 @@ def quantise(values: np.ndarray) -> list[int]:
 
 
 def rounded(numbers: Mapping[str, float]) -> dict[str, float]:
-    """Numbers to `DIGITS` significant digits; those that are not finite are left out."""
-    return {key: float(f"{value:.{DIGITS}g}") for key, value in numbers.items() if math.isfinite(value)}
+    """Numbers to `STORED_DIGITS` significant digits; those that are not finite are left out."""
+    return {key: float(f"{value:.{STORED_DIGITS}g}") for key, value in numbers.items() if math.isfinite(value)}

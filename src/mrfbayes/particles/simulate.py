@@ -18,9 +18,9 @@ SAMPLERS = ("auto", "exact", "cftp", "gibbs", "swendsen-wang")
 GIBBS_SWEEPS = 1000  # the paper's, Sec. 3.3
 CLUSTER_SWEEPS = 200
 CFTP_SWEEPS = 2**15  # cap of the window
-FIRST_WINDOW = 8
+FIRST_COUPLING_WINDOW = 8
 CFTP_SECONDS = 60.0  # expected cost beyond which `auto` does not choose it
-UPDATES_PER_CALL = 2**25  # site updates between two chances to stop: well under a second
+SIMULATED_UPDATES_PER_CALL = 2**25  # site updates between two chances to stop: well under a second
 BIT_UPDATES_PER_CALL = 2**30  # the same for the bit-sliced kernel
 UPDATES_WORTH_A_THREAD = 2**27
 
@@ -255,7 +255,7 @@ def _in_groups(
     model: Model, n: int, sweeps: int, seed: np.random.SeedSequence, sweep: Any, label: str, progress: bool
 ) -> np.ndarray:
     """Chains from random starts, a group of particles after the other, in calls short enough to be interrupted."""
-    size = max(64, UPDATES_PER_CALL // model.n_nodes // 64 * 64)
+    size = max(64, SIMULATED_UPDATES_PER_CALL // model.n_nodes // 64 * 64)
     out = np.empty((n, model.n_nodes), dtype=np.uint8)
     with Progress(label, float(n) * sweeps, progress) as bar:
         for group, begin in enumerate(range(0, n, size)):
@@ -263,7 +263,7 @@ def _in_groups(
             start = generator(seed, "start", group)
             x = start.integers(0, model.states[:, None], size=(model.n_nodes, some), dtype=np.uint8)
             state = kernel_state(seed, "sweeps", group)
-            per_call = max(1, UPDATES_PER_CALL // x.size)
+            per_call = max(1, SIMULATED_UPDATES_PER_CALL // x.size)
             for done in range(0, sweeps, per_call):
                 now = min(per_call, sweeps - done)
                 sweep(x, now, state)
@@ -296,17 +296,17 @@ def _couple(
     keys = np.ascontiguousarray(states[:, :3])
     windows = np.zeros(len(keys), dtype=np.int64)
     x = np.empty((model.n_nodes, n), dtype=np.uint8)
-    window = min(FIRST_WINDOW, cap)
+    window = min(FIRST_COUPLING_WINDOW, cap)
     with Progress("coupling from the past", len(keys), progress) as bar:
         while not windows.all():
-            per_call = max(1, UPDATES_PER_CALL // (2 * LANES * model.n_nodes * window))
+            per_call = max(1, SIMULATED_UPDATES_PER_CALL // (2 * LANES * model.n_nodes * window))
 
             def run(first: int, last: int, window: int = window) -> None:
                 couple_blocks(view, keys, windows, n, window, window, first, last, x)
 
             for begin in range(0, len(keys), 2 * per_call):
                 particles.spread_blocks(
-                    run, begin, min(begin + 2 * per_call, len(keys)), _threads(UPDATES_PER_CALL * 4)
+                    run, begin, min(begin + 2 * per_call, len(keys)), _threads(SIMULATED_UPDATES_PER_CALL * 4)
                 )
                 bar.update(int((windows > 0).sum()), f"window {window}")
             if window == cap and not windows.all():

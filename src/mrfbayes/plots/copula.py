@@ -16,7 +16,7 @@ from mrfbayes.posterior.posterior import Posterior
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-POINTS = 161
+COPULA_POINTS = 161
 LEVELS = (0.9, 0.5)  # contents of the contours
 SHOWN_DRAWS = 2_000
 
@@ -52,7 +52,7 @@ def copula(
     correlation = likelihood.induced.correlation
     rho = correlation.rho if correlation.matrix is None else float(correlation.matrix[i, j])
     ax = axes_or_new(ax, figsize=(4.4, 4.2))
-    z = np.linspace(-3.6, 3.6, POINTS)
+    z = np.linspace(-3.6, 3.6, COPULA_POINTS)
     across, up = (np.asarray(coin.from_normal(z)) for coin in coins)
     # The copula's density times both marginals; in the scale of the scores it is the bivariate normal itself.
     zx, zy = np.meshgrid(z, z)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mrfbayes.calibration.matching import Coins
 
 CORRECTED_LIMIT = 300  # parameters up to which every edge gets draws of its own
-DRAWS = 1_000  # an edge
+FACTOR_DRAWS = 1_000  # an edge
 BASE_DRAWS = 10_000
 LEAST_DRAWS = 100  # that a coin is fitted to
 LOG_TEN = math.log(10)  # the Bayes factor at which an edge is called present, its inverse absent
@@ -89,7 +89,7 @@ def edge_blocks(model: Model) -> np.ndarray:
     return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
 
 
-def edge_evidence(posterior: Any, problem: Problem | None, draws: int = DRAWS) -> EdgeEvidence:
+def edge_evidence(posterior: Any, problem: Problem | None, draws: int = FACTOR_DRAWS) -> EdgeEvidence:
     """Bayes factors from the exact likelihood where that is feasible, else from coins fitted to the draws.
 
     The same numbers before and after a result is saved: an estimate that happens to be at hand is not used.

@@ -58,6 +58,18 @@ class Comparison:
     reference: str | None
     table: pd.DataFrame
 
+    def _repr_html_(self) -> str:
+        from mrfbayes.base.html import grid
+
+        def shown(value: Any) -> str:
+            return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+        rows = [
+            [str(name), *map(shown, row)] for name, row in zip(self.table.index, self.table.to_numpy(), strict=True)
+        ]
+        against = f"against {self.reference}" if self.reference else "without an exact reference"
+        return grid(["method", *(str(c).replace("_", " ") for c in self.table.columns)], rows, against)
+
     def __repr__(self) -> str:
         return str(self.table.to_string(float_format=lambda v: f"{v:.4g}"))
 

@@ -133,7 +133,8 @@ def weighted_proposals(
 
     They are drawn again from the chain's random stream, which takes no likelihood.
     """
-    from mrfbayes.kernels.run.independence import N_WEIGHTS, draw_theta
+    from mrfbayes.kernels.calibration.copula import draw_theta
+    from mrfbayes.kernels.run.independence import N_WEIGHTS
 
     p = problem.model.n_parameters
     made = min(int(state["view.sums"][N_WEIGHTS]) for state in states)

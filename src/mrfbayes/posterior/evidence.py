@@ -19,7 +19,7 @@ from mrfbayes.model.field import Model
 from mrfbayes.posterior.corrected import TRUSTED_K, log_mean_weight, make_proposal, pareto_k
 from mrfbayes.priors import Prior
 
-DRAWS = 20_000
+EVIDENCE_DRAWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,9 @@ class Evidence:
         return self.log_evidence - other.log_evidence, math.hypot(self.standard_error, other.standard_error)
 
 
-def evidence(model: Model, x: Any, *, prior: Any = "uniform", draws: int = DRAWS, rng: Seed | None = 0) -> Evidence:
+def evidence(
+    model: Model, x: Any, *, prior: Any = "uniform", draws: int = EVIDENCE_DRAWS, rng: Seed | None = 0
+) -> Evidence:
     """Log evidence of ``model`` given ``x``, with its standard error.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -14,7 +14,7 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
 from mrfbayes.model.field import Model
 from mrfbayes.model.scales import Scaled, scaled
-from mrfbayes.model.wording import meaning
+from mrfbayes.model.wording import meaning, natural_scale
 from mrfbayes.posterior import diagnostics
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mrfbayes.posterior.corrected import WeightedProposals
 
 MANY = 500  # parameters past which independent draws are not examined for convergence
+SHOWN = 12  # rows of the table in a notebook
 STREAM_BYTES = 2**24  # of draws that are made at once
 
 
@@ -190,6 +191,57 @@ class Posterior:
 
         return edges_table(self, scale)
 
+    def predictability(self, x: Any = None, *, draws: int = 200, interval: float = 0.9) -> pd.DataFrame:
+        """A row per node: how well all other nodes predict it in the observed rows, over the posterior.
+
+        ``accuracy`` is the share of rows in which the likeliest state given the rest of the row is the observed one,
+        ``accuracy_alone`` what always naming the commonest state reaches; ``accuracy_gain`` and ``log_score_gain``
+        (nats per row, against the observed frequencies) are posterior means with their intervals beside them.
+
+        Parameters
+        ----------
+        x : observations; by default those that the posterior was learned from (at most 4,096 rows of them)
+        draws : number of posterior draws that are used
+        interval : probability of the intervals
+        """
+        from mrfbayes.posterior.predictability import predictability_table
+
+        return predictability_table(self, x, draws, interval)
+
+    def centrality(self, scale: str = "log-odds", *, interval: float = 0.9) -> pd.DataFrame:
+        """A row per node: strength (sum of the sizes of its couplings) and expected influence (their sum).
+
+        Parameters
+        ----------
+        scale : "log-odds" or "ising"
+        interval : probability of the intervals, in the columns ``strength_q5`` and so on
+        """
+        from mrfbayes.posterior.centrality import centrality_table
+
+        return centrality_table(self, scale, interval)
+
+    def predict(
+        self, x: Any, given: Iterable[str] | str, *, draws: int = 100, rng: Seed | None = 0, progress: bool = True
+    ) -> pd.DataFrame:
+        """Probability of every state of the nodes that are not ``given``, averaged over the posterior.
+
+        Parameters
+        ----------
+        x : rows with the states of the given nodes: a table with their names, a mapping for one row, or an array with
+            a column per given node (in the order of ``model.nodes``) or per node
+        given : names of the nodes that are known
+        draws : number of posterior draws that are averaged over
+        rng : seed, for fields so wide that Gibbs sampling is needed
+
+        Returns
+        -------
+        a row per row of ``x``, columns (node, state); ``attrs["way"]`` says whether probabilities were enumerated, came
+        from the exact recursion, or from Gibbs samples
+        """
+        from mrfbayes.posterior.predict import predict_table
+
+        return predict_table(self, x, given, draws, rng, progress)
+
     def to_arviz(self) -> xr.DataTree:
         """The draws as a DataTree (groups "posterior" and "sample_stats"), what ArviZ, PyMC and NumPyro users open."""
         from mrfbayes.posterior.netcdf import to_datatree
@@ -201,6 +253,27 @@ class Posterior:
         from mrfbayes.posterior.netcdf import save
 
         save(self, path, overwrite)
+
+    def _repr_html_(self) -> str:
+        from mrfbayes.base.html import facts, grid
+
+        chains, draws, p = self.draws.shape
+        scale = natural_scale(self.model)
+        rows = scaled(self.model, scale)
+        spread = self.spread(rows)
+        sure = np.abs(spread["mean"] - rows.neutral) / np.maximum(spread["sd"], 1e-300)
+        shown = np.argsort(-sure[: rows.n_edge_rows or p], kind="stable")[:SHOWN]
+        cells = [
+            [rows.names[j], *(f"{spread[name][j]:.3f}" for name in ("mean", "sd", "q5", "q95"))] for j in shown.tolist()
+        ]
+        about = [
+            ("method", f"{self.label} ({self.target} target)" + (", partial" if self.partial else "")),
+            ("draws", f"{p:,} parameters, {chains} chains of {draws:,}"),
+            ("data", f"n = {self.n:g}"),
+        ]
+        head = ["parameter", f"mean ({scale})", "sd", "5 %", "95 %"]
+        part = f"the surest {len(cells)} of {p:,}" if len(cells) < p else ""
+        return facts("Posterior", about, self.warnings) + grid(head, cells, part)
 
     def __repr__(self) -> str:
         chains, draws, p = self.draws.shape

@@ -29,7 +29,7 @@ from mrfbayes.priors import Prior
 
 SUB_FIELDS = 4
 SUB_NODES = 12
-DRAWS = 20_000
+CHECK_DRAWS = 20_000
 MOST_ROWS = 100_000  # that sub-fields are given where not all were kept
 MARGIN = 2.0  # sub-fields have fewer loops than the field
 DOUBTFUL = 0.2  # of an sd
@@ -92,7 +92,7 @@ def coin_errors(problem: Problem, w: np.ndarray) -> list[tuple[float, float]]:
             own = _piece(problem, w, nodes, pick, child(problem.seed, "sub-field", number))
             if own is None:
                 continue
-            proposal = make_proposal(own, method_row("exact").prepare(own), DRAWS)
+            proposal = make_proposal(own, method_row("exact").prepare(own), CHECK_DRAWS)
         except (CostError, InputError, CalibrationError):
             continue
         except OutOfTime:

@@ -1,12 +1,15 @@
 """Compiled code is made once, whoever needs it."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
+import mrfbayes
 from mrfbayes.kernels.base import compiled
 
 SCRIPT = """
@@ -27,8 +30,10 @@ print(len(made))
 """
 
 
-def start(folder):
+def start(folder, package=None):
     environment = {**os.environ, "MRFBAYES_CACHE_DIR": str(folder), "NUMBA_DISABLE_JIT": "0"}
+    if package is not None:
+        environment["PYTHONPATH"] = str(package)
     return subprocess.Popen([sys.executable, "-c", SCRIPT], env=environment, stdout=subprocess.PIPE, text=True)
 
 
@@ -38,6 +43,11 @@ def test_of_several_processes_one_compiles_each_kernel(tmp_path):
     both = [start(tmp_path / "both") for _ in range(2)]
     assert sum(int(process.communicate(timeout=300)[0]) for process in both) == alone
     assert int(start(tmp_path / "both").communicate(timeout=300)[0]) == 0
+    shutil.copytree(Path(mrfbayes.__file__).parent, tmp_path / "elsewhere" / "mrfbayes")
+    assert int(start(tmp_path / "both", tmp_path / "elsewhere").communicate(timeout=300)[0]) == 0
+    random = tmp_path / "elsewhere" / "mrfbayes" / "kernels" / "base" / "random.py"
+    random.write_text(random.read_text() + "\n# edited\n")
+    assert int(start(tmp_path / "both", tmp_path / "elsewhere").communicate(timeout=300)[0]) > 0
 
 
 def test_a_lock_is_held_by_one(tmp_path):

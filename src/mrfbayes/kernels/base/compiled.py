@@ -1,6 +1,8 @@
 """Compiled code on disk, made once: of several processes that need the same code, one compiles and the others wait.
 
-Numba's own cache lets each of them compile, and compiling costs far more than anything that follows.
+Numba's own cache lets each of them compile, and compiling costs far more than anything that follows. It also keeps code
+apart by the place of its source file; ours is found by what the file says, so that a second environment or checkout
+with the same files has nothing to compile.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 WAIT_SECONDS = 300.0  # past that, compile anyway: the other process may be stopped in a debugger
 POLL_SECONDS = 0.05
@@ -61,11 +63,15 @@ class SharedCache(FunctionCache):
     """Numba's cache of one function, with a lock for each signature from "not there" to "saved".
 
     A process takes these locks in the order of its calls, from caller to callee, and calls form no circle: so nobody
-    waits for ever. A lock ends with its process.
+    waits for ever. A lock ends with its process. ``directory`` is named after all that the code is made of.
     """
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, directory: Path) -> None:
         super().__init__(function)
+        directory.mkdir(parents=True, exist_ok=True)
+        self._cache_path = str(directory)
+        base = self._impl.filename_base
+        self._cache_file = IndexDataCacheFile(self._cache_path, base, directory.name)
         self._name = f"{function.__qualname__}-{function.__code__.co_firstlineno}"
         self._held: dict[str, int] = {}
 

@@ -128,12 +128,12 @@ def cache_root() -> Path:
 _HASHES = SourceHashes(PACKAGE)
 
 
-def _cache_directory(function: Callable[..., Any]) -> str | None:
+def _cache_directory(function: Callable[..., Any]) -> Path | None:
     """Where the code of ``function`` is kept; None for functions that are not of this package."""
     path = Path(function.__code__.co_filename)
     if not path.is_relative_to(PACKAGE):
         return None
-    return str(cache_root() / _HASHES.of(path.relative_to(PACKAGE).as_posix()))
+    return cache_root() / f"{_HASHES.of(path.relative_to(PACKAGE).as_posix())}-{numba.__version__}"
 
 
 def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -161,12 +161,11 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     options.setdefault("fastmath", False)
     dispatcher = numba.njit(nogil=True, error_model="numpy", **options)(function)
     directory = _cache_directory(function)
-    if directory:
-        # The locator reads the setting once, here; users' own functions keep their own cache.
+    if directory is not None:
         previous = numba_config.CACHE_DIR
-        numba_config.CACHE_DIR = directory
+        numba_config.CACHE_DIR = str(cache_root())  # Numba wants a place of its own choice first; none of it is used
         try:
-            dispatcher._cache = SharedCache(function)  # what ``enable_caching`` does, with a cache of our own
+            dispatcher._cache = SharedCache(function, directory)  # what ``enable_caching`` does, with our own cache
         except (OSError, RuntimeError):
             pass  # no writable place at all: compile anew in each process rather than fail
         finally:

@@ -17,17 +17,17 @@ from mrfbayes.kernels.exact.graph_plan import (
     VARIABLE,
 )
 
-BLOCK = 512  # samples in flight: a column of each variable stays in the cache
+SAMPLE_BLOCK = 512  # samples in flight: a column of each variable stays in the cache
 
 
 @kernel
 def elimination_sample(plan, joint, random_state, x):
     """Fill ``x`` (n, d) uint8 with independent draws, given the conditionals left by `elimination_forward`."""
     n, n_nodes = x.shape
-    column = np.empty((n_nodes, BLOCK), dtype=np.uint8)
-    cell = np.empty(BLOCK, dtype=np.int64)
-    for start in range(0, n, BLOCK):
-        size = min(BLOCK, n - start)
+    column = np.empty((n_nodes, SAMPLE_BLOCK), dtype=np.uint8)
+    cell = np.empty(SAMPLE_BLOCK, dtype=np.int64)
+    for start in range(0, n, SAMPLE_BLOCK):
+        size = min(SAMPLE_BLOCK, n - start)
         for step in range(n_nodes - 1, -1, -1):
             states, cells = plan.steps[step, STATES], plan.steps[step, CELLS]
             cell[:] = plan.steps[step, JOINT]

@@ -20,11 +20,11 @@ from mrfbayes.kernels.exact.grid_moments import COIN, coin_weights, forward_bloc
 from mrfbayes.kernels.exact.grid_words import (
     BELOW_TWO,
     BITS_OF_ONE,
+    DRAW_PLANES,
+    DRAW_STREAM_WORDS,
+    DRAW_WORK_WORDS,
     MOST_VARIABLES,
-    PLANES,
-    STREAM_WORDS,
     WORDS,
-    WORK_WORDS,
     draw_node,
     encode,
     load_streams,
@@ -248,7 +248,7 @@ def _draw_line_sliced(layout, line, symmetric, stride, space, state, words):
     """Draw a line in every particle, 1,024 at a time, bit by bit (`mrfbayes.kernels.exact.grid_words`)."""
     width = layout.width
     last = line == layout.length - 1
-    per_block = width * WORDS + STREAM_WORDS
+    per_block = width * WORDS + DRAW_STREAM_WORDS
     for block in range(-(-words.shape[1] // WORDS)):
         lanes = space.blocks[block * per_block : block * per_block + width * WORDS]
         stream = space.blocks[block * per_block + width * WORDS : (block + 1) * per_block]
@@ -262,7 +262,7 @@ def _draw_line_sliced(layout, line, symmetric, stride, space, state, words):
                 n_variables -= 1
                 reference = width - 1 if last else position
             draw_node(space, position * stride, counter, lanes, width, position, n_variables, reference, state)
-            counter += np.uint64(PLANES)
+            counter += np.uint64(DRAW_PLANES)
             node = layout.node[line * width + position]
             for i in range(real):
                 words[node, block * WORDS + i] = lanes[position * WORDS + i]
@@ -308,10 +308,10 @@ def sample_words(layout, coin, most_variables, s, state, words):
     tables = marginals + 2 * size
     codes = tables + width * max(4, size)
     rest = codes + width * max(4, size) // 4
-    per_block = width * WORDS + STREAM_WORDS
+    per_block = width * WORDS + DRAW_STREAM_WORDS
     particle_blocks = -(-words.shape[1] // WORDS)
     work = rest + 64 * words.shape[1]
-    blocks = work + WORK_WORDS
+    blocks = work + DRAW_WORK_WORDS
     space = Space(
         s[tables:codes].view(np.uint64),
         s[codes:rest].view(np.uint64),

@@ -15,7 +15,7 @@ from mrfbayes.kernels.base.bits import popcount, spread_digits
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.random import next_word
 
-PLANES = 10  # one particle in 1,024 is finished by hand: measured to cost less than more planes
+DRAW_PLANES = 10  # one particle in 1,024 is finished by hand: measured to cost less than more planes
 MOST_VARIABLES = 7  # nodes that a probability may depend on
 WORDS = 16  # a row: 1,024 particles, four AVX2 registers
 
@@ -30,14 +30,14 @@ BELOW_TWO = 2.0 - 2.0**-52
 _FUNCTION = np.uint64(0)  # 16 rows; row f is one at pattern q of the first two nodes where bit q of f is
 _RESULT = np.uint64(16 * 16)  # 32 rows, one for each pattern of the other nodes
 _PLANE = np.uint64(16 * 48)
-_OPEN = np.uint64(16 * (48 + PLANES))
-_STREAM_A = np.uint64(16 * (49 + PLANES))
-_STREAM_B = np.uint64(16 * (50 + PLANES))
-_STREAM_C = np.uint64(16 * (51 + PLANES))
-_REFERENCE = np.uint64(16 * (52 + PLANES))
-_VARIABLE = np.uint64(16 * (53 + PLANES))  # 8 rows
-WORK_WORDS = 16 * (61 + PLANES)
-STREAM_WORDS = 3 * WORDS + 1
+_OPEN = np.uint64(16 * (48 + DRAW_PLANES))
+_STREAM_A = np.uint64(16 * (49 + DRAW_PLANES))
+_STREAM_B = np.uint64(16 * (50 + DRAW_PLANES))
+_STREAM_C = np.uint64(16 * (51 + DRAW_PLANES))
+_REFERENCE = np.uint64(16 * (52 + DRAW_PLANES))
+_VARIABLE = np.uint64(16 * (53 + DRAW_PLANES))  # 8 rows
+DRAW_WORK_WORDS = 16 * (61 + DRAW_PLANES)
+DRAW_STREAM_WORDS = 3 * WORDS + 1
 
 
 @kernel
@@ -101,7 +101,7 @@ def _fill_planes(work, counter):
         c = work[w + _STREAM_C]
         undecided = _ALL
         step = counter
-        for plane in range(PLANES):
+        for plane in range(DRAW_PLANES):
             word = a + b + step
             step += _U1
             a = b ^ (b >> _U11)
@@ -148,7 +148,7 @@ def _combine(work, code, result):
     for i in range(WORDS):
         w = np.uint64(i)
         bits = _U0
-        for plane in range(PLANES):
+        for plane in range(DRAW_PLANES):
             bits |= work[w + _PLANE + np.uint64(16 * plane)] & work[w + ((code >> np.uint64(56 - 4 * plane)) & mask)]
         work[w + row] = bits
 
@@ -181,7 +181,7 @@ def _finish(work, table, first, n_variables, state):
             digits = table[np.uint64(first) + pattern] - BITS_OF_ONE
             word = next_word(state) | _LAST
             zeros = popcount((word & (~word + _U1)) - _U1)
-            bit = ((digits << np.uint64(PLANES)) >> (_S51 - zeros)) & _U1
+            bit = ((digits << np.uint64(DRAW_PLANES)) >> (_S51 - zeros)) & _U1
             work[w + _RESULT] |= lane & (~bit + _U1)
 
 

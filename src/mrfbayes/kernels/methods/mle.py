@@ -16,11 +16,11 @@ from mrfbayes.kernels.base import fastmath
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.coins.coin import normal_score
 
-AGREEMENTS, DISAGREEMENTS, ETA, ONE_MINUS_ETA = range(4)  # rows of Coins.numbers
+AGREEMENTS, DISAGREEMENTS, ETA, ONE_MINUS_ETA = range(4)  # rows of CopulaCoins.numbers
 LOW, PER_UNIT, FIRST, COUNT = range(4)  # rows of ScoreTables.places
 
 
-class Coins(NamedTuple):
+class CopulaCoins(NamedTuple):
     """Independent coins, Eq. (3): what the product of marginals needs.
 
     Arrays that belong together are the rows of one: each array of a view costs two atomic updates a step.

@@ -16,7 +16,7 @@ from mrfbayes.kernels.base.fastmath import exp, log, log1p_exp
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import largest_size
 
-SAFE_LOG_ODDS = 600.0  # products of odds whose |logs| sum to less neither over- nor underflow
+SAFE_CONDITIONAL_LOG_ODDS = 600.0  # products of odds whose |logs| sum to less neither over- nor underflow
 
 
 class Neighbours(NamedTuple):
@@ -142,7 +142,7 @@ def dense_normalisers(neighbours, patterns, field, coupling):
     """Sum over `DensePatterns` of weight times log(1 + exp h)."""
     weight, work = patterns.weight, patterns.work
     # Not running sums: without a dependence between the terms these loops are SIMD code, in strict arithmetic.
-    if max(largest_size(field), largest_size(coupling)) * (patterns.largest_degree + 1) < SAFE_LOG_ODDS:
+    if max(largest_size(field), largest_size(coupling)) * (patterns.largest_degree + 1) < SAFE_CONDITIONAL_LOG_ODDS:
         _dense_odds(neighbours, patterns, field, coupling)
         for k in range(weight.size):
             work[k] = weight[k] * log(1.0 + work[k])

@@ -21,12 +21,12 @@ from mrfbayes.kernels.methods.bethe import BeliefGraph, propagate
 from mrfbayes.methods.problem import writable
 from mrfbayes.model.field import Model
 
-TOLERANCE = 1e-12
+BETHE_TOLERANCE = 1e-12
 N_SWEEPS = 20_000
 DAMPINGS = (0.0, 0.5, 0.9)
 NUDGE = 1e-3  # of the first messages: without it an unstable symmetric fixed point would never be left
 STILL = 1e-8  # messages, or responses of messages, that are this small are zero
-MAX_BYTES = 2 * 2**30
+MOST_MESSAGE_BYTES = 2 * 2**30
 DENSE_RADIUS = 400  # up to this size all eigenvalues are computed
 MODE_STEPS, MODE_LEAP, MODE_TOLERANCE = 200, 1.0, 1e-10
 
@@ -61,14 +61,17 @@ def bethe(model: Model, log_odds: np.ndarray) -> Bethe:
     details["fixed_point"] = "uniform" if np.abs(messages).max(initial=0.0) < STILL else "iterated"
     details["spectral_radius"] = spectral_radius(parts.jacobian)
     uniform = np.zeros(messages.size)
-    if propagate(graph, node_table, edge_table, uniform, node_table.copy(), 0.0, TOLERANCE, 1)[1] <= TOLERANCE:
+    if (
+        propagate(graph, node_table, edge_table, uniform, node_table.copy(), 0.0, BETHE_TOLERANCE, 1)[1]
+        <= BETHE_TOLERANCE
+    ):
         # Equal messages are a fixed point too: belief propagation leaves it where this is above one.
         details["uniform_radius"] = spectral_radius(_Parts(graph, node_table, edge_table, uniform * 0.0).jacobian)
     expected = model.lowering.constant + node_map.T @ parts.node_mean + edge_map.T @ parts.edge_mean
     moved: Any = sparse.csr_array(drive.shape)
     if np.abs(drive.data).max(initial=0.0) > STILL:
         size = 8 * drive.shape[1] * (3 * messages.size + 2 * edge_table.size)
-        if size > MAX_BYTES:
+        if size > MOST_MESSAGE_BYTES:
             raise CostError(
                 f"fisher='bethe' needs {size / 2**30:.1f} GiB for {drive.shape[1]} parameters where messages respond: "
                 "use method='mle' or 'calibrated'."
@@ -138,9 +141,11 @@ def _fixed_point(
         messages = NUDGE * np.random.default_rng(0).standard_normal(size)
         messages[graph.message_offset[:-1]] = 0.0
         beliefs = np.zeros(node_table.size)
-        sweeps, residual = propagate(graph, node_table, edge_table, messages, beliefs, damping, TOLERANCE, N_SWEEPS)
+        sweeps, residual = propagate(
+            graph, node_table, edge_table, messages, beliefs, damping, BETHE_TOLERANCE, N_SWEEPS
+        )
         total += sweeps
-        if residual <= 1e3 * TOLERANCE:
+        if residual <= 1e3 * BETHE_TOLERANCE:
             return messages, {"sweeps": total, "damping": damping}
     raise InputError(
         f"belief propagation did not converge in {total} sweeps (messages still change by {residual:.1g}), so Bethe "

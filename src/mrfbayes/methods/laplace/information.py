@@ -12,7 +12,7 @@ from mrfbayes.methods.laplace.bethe import bethe
 from mrfbayes.methods.problem import Problem, writable
 from mrfbayes.model.field import Model
 
-MAX_BYTES = 4 * 2**30
+MOST_MATRIX_BYTES = 4 * 2**30
 ROUNDING = 1e-9  # an eigenvalue below minus this share of the largest variance is not rounding
 
 
@@ -24,7 +24,7 @@ def covariance(problem: Problem, log_odds: np.ndarray, source: str, particles: i
         details.update({f"bethe_{name}": value for name, value in found.details.items()})
         return found.covariance
     size = 8 * model.n_parameters**2
-    if size > MAX_BYTES:
+    if size > MOST_MATRIX_BYTES:
         raise CostError(
             f"fisher={source!r} needs {size / 2**30:.1f} GiB for {model.n_parameters} parameters: use fisher='bethe', "
             "method='mle' or method='calibrated'."

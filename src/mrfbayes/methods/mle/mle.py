@@ -24,7 +24,7 @@ from mrfbayes.kernels.base.contracts import implements, log_likelihood
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.coins.scores import CELLS, FIRST_CELL, LOW, PER_UNIT, SCORES, all_tables
 from mrfbayes.kernels.methods.mle import (
-    Coins,
+    CopulaCoins,
     ScoreTables,
     coin_terms,
     coin_terms_and_log_odds,
@@ -41,13 +41,13 @@ from mrfbayes.methods.problem import Prepared, Problem, writable
 class CoinView(NamedTuple):
     """Independent coins: Eq. (7)."""
 
-    coins: Coins
+    coins: CopulaCoins
 
 
 class ExchangeableView(NamedTuple):
     """Coins joined by the exchangeable Gaussian copula: Eqs. (8) and (9)."""
 
-    coins: Coins
+    coins: CopulaCoins
     tables: ScoreTables
     rho: float
     log_det: float
@@ -57,7 +57,7 @@ class ExchangeableView(NamedTuple):
 class MatrixCopulaView(NamedTuple):
     """Coins joined by the Gaussian copula of a full correlation matrix."""
 
-    coins: Coins
+    coins: CopulaCoins
     tables: ScoreTables
     precision: np.ndarray  # (p, p) R^-1 - I
     log_det: float
@@ -123,14 +123,14 @@ def make_view(induced: Induced) -> Any:
     return ExchangeableView(make_coins(induced), tables, rho, log_det, scores)
 
 
-def make_coins(induced: Induced) -> Coins:
+def make_coins(induced: Induced) -> CopulaCoins:
     """Coins of every parameter."""
     alpha, eta_log_odds = induced.statistics.counts, induced.effects.log_odds_eta
     other, extra = np.maximum(induced.tosses - alpha, 0.0), 0.0 if induced.form == "printed" else 2.0
     log_eta, log_one_minus_eta = -np.logaddexp(0.0, -eta_log_odds), -np.logaddexp(0.0, eta_log_odds)
     # Eq. (3) without its binomial coefficient; the other form carries d lambda / d theta = eta (1 - eta) / g^2
     constant = float((alpha + 0.5 * extra) @ log_eta + (other + 0.5 * extra) @ log_one_minus_eta)
-    return Coins(np.stack([alpha, other, np.exp(log_eta), np.exp(log_one_minus_eta)]), constant, extra)
+    return CopulaCoins(np.stack([alpha, other, np.exp(log_eta), np.exp(log_one_minus_eta)]), constant, extra)
 
 
 def prepare(problem: Problem, *, rho: Any = 0.0, marginal: str = "printed") -> Prepared:

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from mrfbayes.base.errors import CostError, InputError
-from mrfbayes.exact.recursions import GraphRecursion, GridRecursion, recursion
+from mrfbayes.exact.graph import GraphRecursion
+from mrfbayes.exact.grid import GridRecursion
+from mrfbayes.exact.recursions import recursion
 from mrfbayes.kernels.exact.graph_plan import log_z_scratch
 from mrfbayes.kernels.exact.grid import transfer_scratch
 from mrfbayes.kernels.methods.ratio import ColumnWeigher, RatioData, WordWeigher
@@ -23,7 +25,7 @@ from mrfbayes.particles.sweeps import bit_view, spin_view, table_view
 
 SOURCES = ("auto", "exact", "gibbs")
 AUTO_WIDTH = 12  # grids up to this width: 1,000 exact particles take below 10 ms
-MAX_BYTES = 2**30  # of one auxiliary data set
+MOST_PARTICLE_BYTES = 2**30  # of one auxiliary data set
 AUTO_CELLS = 1 << 18  # table cells of an elimination up to which drawing exactly is the default
 
 
@@ -131,7 +133,7 @@ def auxiliary_data(problem: Problem, method: str) -> Particles:
             "use whole weights, or method='exact' or 'exchange'."
         )
     size = n * model.n_nodes
-    if size > MAX_BYTES:
+    if size > MOST_PARTICLE_BYTES:
         raise CostError(
             f"method {method!r} draws n = {n:.3g} observations of {model.n_nodes} nodes at every step, "
             f"{size / 2**30:.1f} GiB: use method='exact', 'mle' or 'calibrated', whose cost does not grow with n."

@@ -8,13 +8,13 @@ import pytest
 
 import mrfbayes as mb
 from mrfbayes.paper.journal import JOURNAL, TIMINGS, Store, decode, encode
-from mrfbayes.paper.tasks import Cell, Outcome
+from mrfbayes.paper.tasks import Cell, CellOutcome
 
 CELLS = [Cell("4x4", n, "adapted", method, r) for n in (100, 500) for method in ("exact", "mle-0") for r in (1, 0)]
 
 
 def outcome(k, seconds=1.0):
-    return Outcome(
+    return CellOutcome(
         {"ess": 100.0 + k}, {"mean": [500_000 + k], "sd": [40_000]}, {"prepare": 0.5, "chain": seconds, "share": 1.0}
     )
 

@@ -1,0 +1,82 @@
+"""How well the other nodes predict each node: what the network explains, node by node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mrfbayes.base.checks import whole
+from mrfbayes.base.errors import InputError
+from mrfbayes.posterior.conditionals import conditional_log_probabilities
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mrfbayes.posterior.posterior import Posterior
+
+DRAWS = 200
+CELLS = 2e8  # rows x (nodes + edges) x draws: fewer draws are used past that
+
+
+def predictability_table(posterior: Posterior, x: Any, draws: int, interval: float) -> pd.DataFrame:
+    """A row per node: see `Posterior.predictability`."""
+    import pandas as pd
+
+    model = posterior.model
+    rows = observed_rows(posterior, x)
+    n, d = rows.shape
+    per_draw = n * (d + model.n_edges) * (1 if model.is_binary else float(model.states.max()))
+    draws = max(20, min(whole("draws", draws), int(CELLS / max(per_draw, 1))))
+    log_odds = evenly(posterior.log_odds.reshape(-1, model.n_parameters), draws)
+    accuracy, score = np.empty((len(log_odds), d)), np.empty((len(log_odds), d))
+    own = rows[:, :, None].astype(np.int64)
+    for k, w in enumerate(log_odds):
+        log_p = conditional_log_probabilities(model, w, rows)
+        of_own = np.take_along_axis(log_p, own, axis=2)[:, :, 0]
+        best = log_p.max(axis=2)
+        ties = (log_p >= best[:, :, None] - 1e-12).sum(axis=2)
+        accuracy[k] = ((of_own >= best - 1e-12) / ties).mean(axis=0)
+        score[k] = of_own.mean(axis=0)
+    share = np.stack([(rows == state).mean(axis=0) for state in range(int(model.states.max()))])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        base_score = np.where(share > 0, share * np.log(share), 0.0).sum(axis=0)
+    base = share.max(axis=0)
+    columns: dict[str, np.ndarray] = {"accuracy": accuracy.mean(axis=0), "accuracy_alone": base}
+    for name, gain in (("accuracy_gain", accuracy - base), ("log_score_gain", score - base_score)):
+        columns |= interval_columns(name, gain, interval)
+    table = pd.DataFrame(columns, index=pd.Index(model.nodes, name="node"))
+    table.attrs |= {"rows": n, "draws": len(log_odds)}
+    return table
+
+
+def observed_rows(posterior: Posterior, x: Any) -> np.ndarray:
+    """(n, d) the rows that were given, or those that the posterior knows."""
+    statistics: Any = getattr(posterior.problem, "statistics", None)
+    if x is not None:
+        from mrfbayes.data.statistics import count
+
+        statistics = count(posterior.model, x)
+    rows = getattr(statistics, "rows", None)
+    if rows is None or not len(rows):
+        raise InputError(
+            "predictability needs observations, and this posterior knows none (it was loaded, or made from counts): "
+            "pass them as x=."
+        )
+    return np.asarray(rows)
+
+
+def evenly(values: np.ndarray, count: int) -> np.ndarray:
+    """At most ``count`` of the first axis, evenly spread."""
+    if len(values) <= count:
+        return values
+    return np.asarray(values[np.linspace(0, len(values) - 1, count).astype(np.int64)])
+
+
+def interval_columns(name: str, values: np.ndarray, interval: float) -> dict[str, np.ndarray]:
+    """Mean over the first axis under ``name``, and both ends of the equal-tailed interval as ``name_q5`` and so on."""
+    if not 0 < interval < 1:
+        raise InputError(f"interval = {interval!r}: give a probability between 0 and 1, such as 0.9.")
+    low, high = (1 - interval) / 2, (1 + interval) / 2
+    ends = np.quantile(values, [low, high], axis=0)
+    return {name: values.mean(axis=0), f"{name}_q{100 * low:g}": ends[0], f"{name}_q{100 * high:g}": ends[1]}

@@ -1,0 +1,145 @@
+"""What a posterior says, gathered once: the tables that sentences, page and command line are made of."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mrfbayes.base.errors import CostError, InputError, MRFWarning
+from mrfbayes.model.scales import n_edge_blocks, scaled
+from mrfbayes.model.wording import natural_scale
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mrfbayes.data.statistics import Statistics
+    from mrfbayes.posterior.posterior import Posterior
+    from mrfbayes.posterior.predictive import PredictiveCheck
+
+REPLICATES = 100
+CHECKED_CELLS = 3e7  # simulated states past which the predictive check is left out
+DIAGNOSED = 3_000  # parameters up to which every one has its effective sample size
+
+
+@dataclass(eq=False)
+class Findings:
+    """Everything that is said about a posterior; each part is computed when it is first asked for."""
+
+    posterior: Posterior
+    scale: str = ""
+    check: bool = True
+    missing: dict[str, str] = field(default_factory=dict)  # part -> why it is not there
+
+    def __post_init__(self) -> None:
+        self.scale = self.scale or natural_scale(self.posterior.model)
+
+    @property
+    def statistics(self) -> Statistics | None:
+        """The data, where the posterior knows them."""
+        found: Statistics | None = getattr(self.posterior.problem, "statistics", None)
+        return found
+
+    @cached_property
+    def edges(self) -> pd.DataFrame:
+        """A row per edge with its verdict, in the order of the model's parameters."""
+        return self.posterior.edges(self.scale)
+
+    @property
+    def is_tied(self) -> bool:
+        """Whether edges share their couplings."""
+        model = self.posterior.model
+        return n_edge_blocks(model) < model.n_edges
+
+    @cached_property
+    def verdicts(self) -> dict[str, int]:
+        """How many edges have each verdict."""
+        found = self.edges["verdict"].value_counts()
+        return {name: int(found.get(name, 0)) for name in ("present", "absent", "undecided", "unknown")}
+
+    @cached_property
+    def nodes(self) -> pd.DataFrame:
+        """A row per node: threshold, predictability and centrality, as far as they can be had."""
+        import pandas as pd
+
+        posterior, model = self.posterior, self.posterior.model
+        parts = [self._thresholds()]
+        try:
+            parts.append(posterior.predictability())
+        except InputError as reason:
+            self.missing["predictability"] = str(reason)
+        try:
+            parts.append(posterior.centrality("ising" if self.scale == "ising" else "log-odds"))
+        except InputError as reason:
+            self.missing["centrality"] = str(reason)
+        return pd.concat(parts, axis=1).reindex(list(model.nodes))
+
+    def _thresholds(self) -> pd.DataFrame:
+        import pandas as pd
+
+        posterior, model = self.posterior, self.posterior.model
+        rows = scaled(model, self.scale)
+        spread = posterior.spread(rows)
+        names = rows.names[rows.n_edge_rows :]
+        table = pd.DataFrame(index=pd.Index(model.nodes, name="node"))
+        if names == model.nodes:  # one threshold per node, none tied, no dice
+            for column, values in spread.items():
+                table[f"threshold_{column}"] = values[rows.n_edge_rows :]
+        return table
+
+    @cached_property
+    def predictive(self) -> PredictiveCheck | None:
+        """The predictive check, where the data are at hand and it takes seconds."""
+        from mrfbayes.posterior.predictive import predictive_check
+
+        statistics, model = self.statistics, self.posterior.model
+        if not self.check:
+            self.missing["predictive check"] = "it was not asked for"
+            return None
+        if statistics is None or not statistics.n_rows:
+            self.missing["predictive check"] = "the observations are not at hand"
+            return None
+        if statistics.n * model.n_nodes * REPLICATES > CHECKED_CELLS:
+            self.missing["predictive check"] = "it would simulate too many observations; run mb.predictive_check"
+            return None
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", MRFWarning)
+                return predictive_check(self.posterior, statistics, replicates=REPLICATES)
+        except (InputError, CostError) as reason:
+            self.missing["predictive check"] = str(reason)
+            return None
+
+    @cached_property
+    def diagnostics(self) -> dict[str, float]:
+        """Largest R-hat, smallest effective sample size, Pareto k, acceptance: those that this run has."""
+        posterior = self.posterior
+        found: dict[str, float] = {}
+        chains, draws, p = posterior.draws.shape
+        if posterior.engine != "direct" and draws >= 8 and p:
+            part = posterior if p <= DIAGNOSED else None
+            if part is not None:
+                found["r_hat"] = _worst(np.nanmax, part.r_hat)
+                found["ess"] = _worst(np.nanmin, part.ess)
+        if "pareto_k" in posterior.details:
+            found["pareto_k"] = float(posterior.details["pareto_k"])
+        if posterior.acceptance is not None:
+            found["acceptance"] = float(np.mean(posterior.acceptance))
+        if "noise" in posterior.details:
+            found["noise"] = float(posterior.details["noise"])
+        found["draws"] = float(chains * draws)
+        return found
+
+    @property
+    def seed(self) -> str:
+        """The seed, as it has to be given again."""
+        seed: Any = self.posterior.settings.get("seed")
+        return str(seed[0] if isinstance(seed, (list, tuple)) else seed)
+
+
+def _worst(pick: Any, values: np.ndarray) -> float:
+    return float(pick(values)) if np.isfinite(values).any() else math.nan

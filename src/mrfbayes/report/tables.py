@@ -1,0 +1,165 @@
+"""The tables of the page: rows for people in HTML, and all rows as data for sorting and searching."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from markupsafe import Markup
+
+from mrfbayes.model.wording import scale_name
+from mrfbayes.report.wording import bayes_factor, interval, number
+
+if TYPE_CHECKING:
+    from mrfbayes.report.findings import Findings
+
+SHOWN = 50  # rows that stand in the page itself; the rest come from the data when asked for
+
+
+class Column(NamedTuple):
+    """``kind`` is text, number, interval or verdict; ``hint`` explains the heading."""
+
+    title: str
+    kind: str
+    hint: str = ""
+
+
+class Table(NamedTuple):
+    """``rows`` hold (what is shown, what is sorted by) per cell; ``bar`` is the range of the interval column."""
+
+    name: str
+    caption: str
+    columns: list[Column]
+    rows: list[list[tuple[str, Any]]]
+    bar: tuple[float, float, float] | None = None  # low, high, no interaction
+
+    @property
+    def shown(self) -> list[list[tuple[str, Any]]]:
+        """The rows that stand in the page without any script."""
+        return self.rows[:SHOWN]
+
+    @property
+    def data(self) -> Markup:
+        """Everything as JSON that is harmless inside a script element."""
+        table = {
+            "columns": [{"title": c.title, "kind": c.kind} for c in self.columns],
+            "rows": [[list(cell) if cell[0] != cell[1] else cell[0] for cell in row] for row in self.rows],
+            "bar": self.bar,
+            "page": SHOWN,
+        }
+        return script_safe(table)
+
+
+def script_safe(value: Any) -> Markup:
+    """JSON in which nothing can end the script element or begin a comment."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for letter in "<>&\u2028\u2029":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return Markup(text)
+
+
+def edge_table(findings: Findings) -> Table:
+    """Edges, the best supported first."""
+    edges = findings.edges
+    neutral = 0.5 if findings.scale == "theta" else 0.0
+    key = edges["log_bf10"].where(edges["log_bf10"].notna(), (edges["mean"] - neutral).abs())
+    ordered = edges.loc[key.sort_values(ascending=False, kind="stable").index]
+    columns = [
+        Column("Edge", "text"),
+        Column(scale_name(findings.posterior.model, findings.scale).split(" (0.5")[0], "number", "posterior mean"),
+        Column("90 % interval", "interval", "the coupling lies here with a probability of 90 %"),
+        Column("P(sign)", "number", "posterior probability that the coupling has the sign of its mean"),
+        Column("Bayes factor", "number", "for the edge against its absence, given the rest"),
+        Column(
+            "Verdict",
+            "verdict",
+            "present above a Bayes factor of 10, absent below 1/10; fragile: more draws could change it",
+        ),
+    ]
+    rows = []
+    for name, row in ordered.iterrows():
+        sure = max(row["positive"], 1 - row["positive"])
+        verdict = str(row["verdict"]) + (", fragile" if row["fragile"] else "")
+        rows.append(
+            [
+                _text(str(name).replace("--", " \u2013 ")),
+                _number(row["mean"], 3),
+                (interval(row["q5"], row["q95"]), [_digits(row["q5"]), _digits(row["q95"])]),
+                _number(sure, 3),
+                (bayes_factor(row["log_bf10"]), _digits(row["log_bf10"])),
+                _text(verdict),
+            ]
+        )
+    low, high = float(edges["q5"].min()), float(edges["q95"].max())
+    return Table("edges", f"{len(rows):,} edges", columns, rows, (min(low, neutral), max(high, neutral), neutral))
+
+
+def node_table(findings: Findings) -> Table:
+    """Nodes, those that the others predict best first."""
+    nodes = findings.nodes
+    scale = "h" if findings.scale == "ising" else findings.scale
+    columns, makers = [Column("Node", "text")], []
+    if "threshold_mean" in nodes:
+        columns.append(
+            Column(f"Threshold ({scale})", "number", "the node's own factor: its log-odds where all else is zero")
+        )
+        makers.append(("threshold_mean", 2))
+    if "accuracy" in nodes:
+        columns += [
+            Column("Predicted", "number", "share of rows whose state the other nodes name"),
+            Column("Alone", "number", "share that naming the commonest state reaches"),
+            Column("Log-score gain", "number", "nats per row that the other nodes add"),
+        ]
+        makers += [("accuracy", -1), ("accuracy_alone", -1), ("log_score_gain", 3)]
+    if "strength" in nodes:
+        columns += [
+            Column("Strength", "number", "sum of the sizes of its couplings"),
+            Column("Expected influence", "number", "sum of its couplings"),
+        ]
+        makers += [("strength", 2), ("expected_influence", 2)]
+    by = "log_score_gain" if "log_score_gain" in nodes else "strength" if "strength" in nodes else None
+    ordered = nodes.sort_values(by, ascending=False, kind="stable") if by else nodes
+    rows = []
+    for name, row in ordered.iterrows():
+        cells = [_text(str(name))]
+        for column, digits in makers:
+            value = float(row[column])
+            cells.append((f"{value:.0%}", _digits(value)) if digits < 0 else _number(value, digits))
+        rows.append(cells)
+    return Table("nodes", f"{len(rows):,} nodes", columns, rows)
+
+
+def frame_table(name: str, caption: str, frame: Any) -> Table:
+    """Any table, as it is: text columns as text, numbers with four digits."""
+    columns = [Column(str(frame.index.name or "name"), "text")]
+    columns += [
+        Column(str(c).replace("_", " "), "text" if frame[c].dtype == object else "number") for c in frame.columns
+    ]
+    rows = []
+    for key, row in zip(frame.index, frame.itertuples(index=False), strict=True):
+        cells = [_text(str(key))]
+        for value in row:
+            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            cells.append((f"{value:.4g}", _digits(float(value))) if is_number else _text(str(value)))
+        rows.append(cells)
+    return Table(name, caption, columns, rows)
+
+
+def _text(text: str) -> tuple[str, Any]:
+    return text, text
+
+
+def _number(value: float, digits: int) -> tuple[str, Any]:
+    return number(value, digits), _digits(value)
+
+
+def _digits(value: float) -> float | None:
+    """Few enough digits that 20,000 rows stay small; JSON knows no NaN."""
+    return float(f"{value:.5g}") if math.isfinite(value) else None
+
+
+def as_rows(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Settings as they are shown."""
+    return [(name, value) for name, value in pairs if value]

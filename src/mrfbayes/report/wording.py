@@ -1,0 +1,51 @@
+"""Numbers and lists as people write them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+RAISED = str.maketrans("0123456789", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """ "1 edge", "36 edges"."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """ "a, b and c", or the first few "and 7 more"."""
+    shown = [name.replace("--", " \u2013 ") for name in names[:most]]
+    if len(names) > most:
+        return f"{', '.join(shown)} and {len(names) - most:,} more"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}" if shown else "none"
+
+
+def number(value: float, digits: int = 2) -> str:
+    """A number with a true minus sign; a dash where there is none."""
+    if not math.isfinite(value):
+        return "\u2013"
+    return f"{value:.{digits}f}".replace("-", "\u2212")
+
+
+def interval(low: float, high: float, digits: int = 2) -> str:
+    """ "1.20 to 2.31"."""
+    return f"{number(low, digits)} to {number(high, digits)}"
+
+
+def bayes_factor(log_bf10: float) -> str:
+    """A Bayes factor from its natural log: "140", "1/23", or with a power of ten past 100,000."""
+    if not math.isfinite(log_bf10):
+        return "\u2013"
+    if log_bf10 < -0.005:
+        return f"1/{_size(-log_bf10)}"
+    return _size(log_bf10)
+
+
+def _size(log_value: float) -> str:
+    exponent = log_value / math.log(10)
+    if exponent >= 5:
+        power = math.floor(exponent)
+        return f"{10 ** (exponent - power):.1f} \u00d7 10{str(power).translate(RAISED)}"
+    value = math.exp(log_value)
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

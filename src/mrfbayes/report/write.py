@@ -1,0 +1,243 @@
+"""`mrfbayes.report`: a posterior as one self-contained page."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from mrfbayes import __version__
+from mrfbayes.base.atomic_files import check_targets, write_text
+from mrfbayes.base.errors import InputError
+from mrfbayes.model.wording import meaning
+from mrfbayes.posterior.posterior import Posterior
+from mrfbayes.report.checks import checks
+from mrfbayes.report.figures import Picture, inline, pictures
+from mrfbayes.report.findings import Findings
+from mrfbayes.report.methods_text import citations, methods_paragraph
+from mrfbayes.report.sentences import brief
+from mrfbayes.report.tables import Table, edge_table, frame_table, node_table
+from mrfbayes.report.wording import plural
+
+if TYPE_CHECKING:
+    from mrfbayes.posterior.compare import Comparison
+
+Section = tuple[str, str, str, list[Table], list[Picture]]
+
+
+def report(
+    posterior: Posterior,
+    path: str | PathLike[str],
+    *,
+    title: str = "",
+    source: str = "",
+    scale: str | None = None,
+    comparison: Comparison | None = None,
+    selection: Any = None,
+    groups: Any = None,
+    check: bool = True,
+    overwrite: bool = False,
+) -> Path:
+    """Write one HTML file that says what was asked, what came out and how far to trust it.
+
+    The file holds its pictures, tables, style and script: it needs no server and loads nothing.
+
+    Parameters
+    ----------
+    posterior : from `mrfbayes.sample` or `mrfbayes.load`
+    path : file to write
+    title : of the page
+    source : where the data came from, for the subtitle
+    scale : "theta", "log-odds" or "ising"; by default the one that people quote of such a model
+    comparison : from `mrfbayes.compare`, for a section on the methods
+    selection : from `mrfbayes.select`, for a section on the structure
+    groups : from `mrfbayes.compare_groups`, for a section on differences
+    check : whether a posterior predictive check is made where that takes seconds
+    overwrite : whether a file that exists is replaced
+
+    Returns
+    -------
+    the path
+    """
+    if not isinstance(posterior, Posterior):
+        raise InputError(f"report: got {type(posterior).__name__}; give a posterior from mrfbayes.sample.")
+    target = Path(path)
+    check_targets({"path": target}, overwrite=overwrite)
+    findings = Findings(posterior, scale or "", check)
+    extra = _comparison(comparison) + _selection(selection) + _groups(groups)
+    page = render(findings, title or "Posterior of a Markov random field", source, extra)
+    write_text(target, page, overwrite)
+    return target
+
+
+def render(findings: Findings, title: str, source: str, extra: list[Section]) -> str:
+    """The page as text."""
+    from jinja2 import DictLoader, Environment, StrictUndefined
+
+    folder = resources.files("mrfbayes.report")
+    read = {name: folder.joinpath(name).read_text(encoding="utf-8") for name in ("page.html.j2", "page.css", "page.js")}
+    environment = Environment(
+        loader=DictLoader(read), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    posterior, model = findings.posterior, findings.posterior.model
+    statistics = findings.statistics
+    problems = list(statistics.warnings) if statistics is not None else []
+    shown = pictures(findings)
+    found_checks = checks(findings)
+    said = findings.verdicts
+    known = len(findings.edges) > 1 and said["unknown"] < len(findings.edges)
+    edges, nodes = edge_table(findings), node_table(findings)
+    contents = [("brief", "In brief"), ("data", "Data"), ("trust", "Trust")]
+    contents += [("picture", shown[0].title)] if shown else []
+    contents += [("edges", "Edges")] if edges.rows else []
+    contents += [("nodes", "Nodes")] if len(nodes.columns) > 1 else []
+    contents += [(name, heading) for name, heading, *_ in extra] + [("methods", "Methods")]
+    text = environment.get_template("page.html.j2").render(
+        title=title,
+        subtitle=_subtitle(findings, source),
+        badges=_badges(findings),
+        version=__version__,
+        css=Markup(read["page.css"]),
+        js=Markup(read["page.js"]),
+        contents=contents,
+        brief=brief(findings),
+        tally=[(name, said[name]) for name in ("present", "undecided", "absent")] if known else [],
+        fragile=int(findings.edges["fragile"].sum()) if known else 0,
+        meaning=meaning(model, findings.scale),
+        problems=problems,
+        data_facts=_data_facts(findings),
+        checks=found_checks,
+        doubts=[text for text in posterior.warnings if text not in problems],
+        trust_pictures=_trust_pictures(findings),
+        pictures=shown,
+        edges=edges,
+        nodes=nodes,
+        pick=known,
+        extra=extra,
+        paragraph=methods_paragraph(findings),
+        sources=citations(findings),
+        settings=_settings(findings),
+    )
+    return str(text)
+
+
+def _subtitle(findings: Findings, source: str) -> str:
+    posterior, model = findings.posterior, findings.posterior.model
+    parts = [source] if source else []
+    parts.append(f"{plural(round(posterior.n), 'observation')} of {plural(model.n_nodes, 'variable')}")
+    parts.append(f"{plural(model.n_edges, 'edge')}, {plural(model.n_parameters, 'parameter')}")
+    return " \u00b7 ".join(parts)
+
+
+def _badges(findings: Findings) -> list[str]:
+    posterior = findings.posterior
+    found = [
+        f"{posterior.target} target",
+        f"method: {posterior.label}",
+        f"prior: {posterior.settings.get('prior', '')}",
+    ]
+    if posterior.partial:
+        found.append("partial run")
+    return found
+
+
+def _data_facts(findings: Findings) -> list[tuple[str, str]]:
+    statistics, model = findings.statistics, findings.posterior.model
+    if statistics is None:
+        return []
+    facts = [("rows", f"{statistics.n_rows:,}" if statistics.n_rows else "counts only")]
+    if abs(statistics.n - statistics.n_rows) > 1e-9:
+        facts.append(("total weight", f"{statistics.n:g}"))
+    facts.append(("variables", ", ".join(model.nodes[:40]) + (", ..." if model.n_nodes > 40 else "")))
+    states = sorted(set(model.states.tolist()))
+    facts.append(("states", ", ".join(map(str, states))))
+    if statistics.labels is not None:
+        coded = [
+            f"{node}: {', '.join(f'{label} = {k}' for k, label in enumerate(labels))}"
+            for node, labels in zip(model.nodes, statistics.labels, strict=True)
+            if labels is not None
+        ]
+        facts.append(("coding", "; ".join(coded[:12]) + ("; ..." if len(coded) > 12 else "")))
+    facts.append(("SHA-256 begins", statistics.digest[:16]))
+    return facts
+
+
+def _trust_pictures(findings: Findings) -> list[Picture]:
+    from mrfbayes import plots
+
+    posterior = findings.posterior
+    found = []
+    check = findings.predictive
+    if check is not None and len(check.table):
+        says = "Observed statistics against those of simulated data; points on the line fit."
+        svg = inline(lambda: plots.predictive(check), "predictive", says)
+        found.append(Picture("predictive", "Predictive check", says, svg, "Bars are two standard deviations."))
+    if "r_hat" in findings.diagnostics and len(posterior.draws) > 1:
+        says = "Ranks of the draws of the parameter with the largest R-hat, chain by chain; flat bars are good."
+        svg = inline(lambda: plots.ranks(posterior), "ranks", says)
+        found.append(Picture("ranks", "Ranks", says, svg, "The parameter with the largest R-hat."))
+    return found
+
+
+def _settings(findings: Findings) -> list[tuple[str, str]]:
+    posterior = findings.posterior
+    rows = [(str(name), _plain(value)) for name, value in posterior.settings.items()]
+    rows += [("seconds", ", ".join(f"{name} {value:.1f}" for name, value in posterior.seconds.items()))]
+    rows += [(f"version of {name}", value) for name, value in posterior.versions.items()]
+    if "auto" in posterior.details:
+        rows.append(("method chosen because", str(posterior.details["auto"])))
+    rows += [(f"not shown: {name}", reason) for name, reason in findings.missing.items()]
+    return [(name, value) for name, value in rows if value]
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _comparison(comparison: Comparison | None) -> list[Section]:
+    if comparison is None:
+        return []
+    from mrfbayes import plots
+
+    plates = []
+    if comparison.reference is not None and len(comparison.posteriors) > 1:
+        says = "Errors of the posterior means and ratios of the sds of each method, against the exact posterior."
+        svg = inline(lambda: plots.comparison(comparison), "methods-compared", says)
+        plates.append(Picture("methods-compared", "Methods", says, svg, "A dot per parameter; bars are averages."))
+    table = frame_table("comparison", plural(len(comparison.table), "method"), comparison.table)
+    text = "Several methods on the same data, against the exact posterior where it can be had."
+    return [("comparison", "Comparison of methods", text, [table], plates)]
+
+
+def _selection(selection: Any) -> list[Section]:
+    if selection is None:
+        return []
+    edges, graphs = selection.edges(), selection.graphs()
+    tables = [
+        frame_table("structure-edges", plural(len(edges), "edge"), edges),
+        frame_table(
+            "structure-graphs", f"{plural(len(graphs), 'graph')} with the largest posterior probability", graphs
+        ),
+    ]
+    text = "Posterior over graphs: the inclusion probability of each edge, averaged over all graphs."
+    return [("structure", "Structure", text, tables, [])]
+
+
+def _groups(groups: Any) -> list[Section]:
+    if groups is None:
+        return []
+    table = groups.differences()
+    made = frame_table("differences", plural(len(table), "difference"), table)
+    return [
+        (
+            "groups",
+            "Differences between groups",
+            "Edges first, then nodes, with the evidence that groups differ.",
+            [made],
+            [],
+        )
+    ]

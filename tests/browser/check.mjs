@@ -1,0 +1,110 @@
+// The pages of pages.py in headless Chromium: node check.mjs FOLDER. Prints a line per check; exits 1 at the first failure.
+import assert from "node:assert/strict";
+import { mkdir, readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const folder = resolve(process.argv[2]);
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+await mkdir(`${folder}/screenshots`, { recursive: true });
+
+async function open(name, width, scheme) {
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme, reducedMotion: "reduce" });
+  const page = await context.newPage();
+  const complaints = [];
+  page.on("console", (message) => ["error", "warning"].includes(message.type()) && complaints.push(message.text()));
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("request", (request) => /^(file|data):/.test(request.url()) || complaints.push(`asks for ${request.url()}`));
+  await page.goto(pathToFileURL(`${folder}/${name}.html`).href);
+  return { context, page, complaints };
+}
+
+async function axeViolations(page) {
+  // The page forbids scripts that are not its own; the test's own script goes in by the debugger, not by the page.
+  const session = await page.context().newCDPSession(page);
+  await session.send("Runtime.evaluate", { expression: axe });
+  const found = await session.send("Runtime.evaluate", {
+    expression: "axe.run(document, { resultTypes: ['violations'] }).then((r) => JSON.stringify(r.violations.map((v) => [v.id, v.impact, v.nodes.slice(0, 3).map((n) => n.target.join(' ') + ' :: ' + n.failureSummary)])))",
+    awaitPromise: true, returnByValue: true,
+  });
+  assert.ok(found.result.value, JSON.stringify(found).slice(0, 500));
+  return JSON.parse(found.result.value);
+}
+
+for (const name of ["network", "grid", "large"]) {
+  for (const width of [390, 1024, 1920]) {
+    for (const scheme of ["light", "dark"]) {
+      const { context, page, complaints } = await open(name, width, scheme);
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      assert.ok(overflow <= 0, `${name} ${width} ${scheme}: ${overflow} px too wide`);
+      assert.equal(await page.evaluate(() => window.bad), undefined, `${name}: a name was run`);
+      if (name !== "large") assert.deepEqual(await axeViolations(page), [], `${name} ${width} ${scheme}`);
+      await page.screenshot({ path: `${folder}/screenshots/${name}-${width}-${scheme}.png`, fullPage: name !== "large" });
+      assert.deepEqual(complaints, [], `${name} ${width} ${scheme}`);
+      await context.close();
+      console.log("good", name, width, scheme);
+    }
+  }
+}
+
+{ // sorting, searching, verdicts, more rows
+  const { context, page } = await open("network", 1024, "light");
+  const box = page.locator('[data-table="edges"]');
+  const names = () => box.locator("tbody th").allTextContents();
+  const column = async (k) => (await box.locator(`tbody tr td:nth-child(${k})`).allTextContents()).map((t) => Number(t.replace("\u2212", "-")));
+  const all = await names();
+  await box.locator("thead button").nth(1).click();
+  let means = await column(2);
+  assert.deepEqual(means, [...means].sort((a, b) => b - a));
+  assert.equal(await box.locator("thead th").nth(1).getAttribute("aria-sort"), "descending");
+  await box.locator("thead button").nth(1).click();
+  means = await column(2);
+  assert.deepEqual(means, [...means].sort((a, b) => a - b));
+  await box.locator("input").fill("item 3");
+  const found = await names();
+  assert.ok(found.length > 0 && found.length < all.length && found.every((text) => text.includes("item 3")), found.join());
+  await box.locator("input").fill("no such item");
+  assert.equal((await names()).length, 0);
+  await box.locator("input").fill("");
+  await box.locator('[data-pick="present"]').click();
+  assert.equal(await box.locator('[data-pick="present"]').getAttribute("aria-pressed"), "true");
+  const verdicts = await box.locator("tbody .pill").allTextContents();
+  assert.ok(verdicts.length > 0 && verdicts.every((text) => text.startsWith("present")));
+  await context.close();
+  console.log("good sorting, searching, verdicts");
+}
+{ // 20,000 rows: fifty are shown, more on request, a search is quick and finds the last one
+  const { context, page } = await open("large", 1024, "light");
+  const box = page.locator('[data-table="edges"]');
+  assert.equal(await box.locator("tbody tr").count(), 50);
+  await box.locator("[data-more]").click();
+  assert.equal(await box.locator("tbody tr").count(), 550);
+  await box.locator("input").fill("99,99 \u2013 99,100");
+  assert.equal(await box.locator("tbody tr").count(), 1);
+  await context.close();
+  console.log("good 20,000 rows");
+}
+{ // by keyboard alone: the first stop leads to the findings, tables can be sorted
+  const { context, page } = await open("network", 1024, "light");
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement.className), "skip");
+  await page.locator('[data-table="edges"] thead button').first().focus();
+  await page.keyboard.press("Enter");
+  assert.equal(await page.locator('[data-table="edges"] thead th').first().getAttribute("aria-sort"), "ascending");
+  await context.close();
+  console.log("good keyboard");
+}
+{ // print: light, without tools
+  const { context, page, complaints } = await open("network", 1024, "dark");
+  await page.emulateMedia({ media: "print" });
+  assert.equal(await page.locator(".tools").first().isVisible(), false);
+  assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
+  await page.pdf({ path: `${folder}/screenshots/network.pdf`, format: "A4" });
+  assert.deepEqual(complaints, []);
+  await context.close();
+  console.log("good print");
+}
+await browser.close();

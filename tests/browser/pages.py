@@ -1,0 +1,57 @@
+"""Writes the pages that the browser tests open: a small network with hostile names, a grid, and 20,000 parameters.
+
+python tests/browser/pages.py FOLDER
+"""
+
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import mrfbayes as mb
+
+HOSTILE = (
+    "</script><script>window.bad=1</script>",
+    "<img src=x onerror=window.bad=1>",
+    "sleeps badly, worries in the night and wakes up tired",
+    "javascript:alert(1)",
+    "\x1b[31mred",
+    *(f"item {k}" for k in range(1, 8)),
+)
+
+
+def network(folder: Path) -> None:
+    """Twelve items, some of them hostile."""
+    pairs = [(u, v) for i, u in enumerate(HOSTILE) for v in HOSTILE[i + 1 :]]
+    model = mb.graph(pairs, nodes=HOSTILE, fields=True, coupling="both-one")
+    rng = np.random.default_rng(4)
+    couplings = np.where(rng.random(len(pairs)) < 0.25, rng.normal(0.8, 0.9, len(pairs)), 0.0)
+    x = mb.simulate(model, model.chart.theta(np.concatenate([couplings, np.full(12, -0.4)])), 500, rng=5)
+    posterior = mb.sample(model, x, "calibrated", prior="normal(0, 1)", progress=False)
+    mb.report(posterior, folder / "network.html", title="Hostile names", overwrite=True)
+
+
+def grid(folder: Path) -> None:
+    """An 8x8 grid."""
+    model = mb.grid(8, 8)
+    theta = np.random.default_rng(1).uniform(0.3, 0.85, model.n_parameters)
+    x = mb.simulate(model, theta, 300, rng=2)
+    mb.report(mb.sample(model, x, "mle", progress=False), folder / "grid.html", overwrite=True)
+
+
+def large(folder: Path) -> None:
+    """A grid of 20,000 couplings, from counts alone."""
+    model = mb.grid(100, 101)
+    counts = np.random.default_rng(2).binomial(200, 0.6, model.n_parameters).astype(float)
+    statistics = mb.Statistics.from_counts(model, counts, 200)
+    posterior = mb.sample(model, statistics, "mle", estimate=counts / 200, steps=50, thin=1, progress=False)
+    mb.report(posterior, folder / "large.html", overwrite=True)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    place = Path(sys.argv[1])
+    place.mkdir(parents=True, exist_ok=True)
+    for make in (network, grid, large):
+        make(place)

@@ -1,0 +1,169 @@
+"""The page: self-contained, in the order promised, hostile names inert, small and large models alike."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import mrfbayes as mb
+from mrfbayes.report.findings import Findings
+from mrfbayes.report.sentences import brief
+from mrfbayes.report.tables import script_safe
+from mrfbayes.report.wording import bayes_factor, listed, number
+
+mpl.use("Agg")
+HOSTILE = ("</script><script>window.bad=1</script>", "<img src=x onerror=window.bad=1>", "=cmd|x", "{{ 7*7 }}", "a & b")
+
+
+class Page(HTMLParser):
+    """Headings, scripts, ids and outside references of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.headings, self.ids, self.outside, self.data = [], [], [], [], []
+        self._inside = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.tags.append(tag)
+        self._inside = tag if tag != "script" else found.get("type", "script")
+        if "id" in found:
+            self.ids.append(found["id"])
+        for name in ("src", "href", "xlink:href"):
+            value = found.get(name, "#")
+            if not value.startswith(("#", "data:")):
+                self.outside.append(value)
+
+    def handle_data(self, data):
+        if self._inside == "h2":
+            self.headings.append(data)
+        if self._inside == "application/json":
+            self.data.append(json.loads(data))
+
+    def handle_endtag(self, tag):
+        self._inside = ""
+
+
+@pytest.fixture(scope="module")
+def posterior():
+    pairs = [(u, v) for i, u in enumerate(HOSTILE) for v in HOSTILE[i + 1 :]]
+    model = mb.graph(pairs, nodes=HOSTILE, fields=True, coupling="both-one")
+    w = np.concatenate([[1.8, -1.5], np.zeros(8), np.full(5, -0.3)])
+    x = mb.simulate(model, model.chart.theta(w), 300, sampler="exact", rng=1)
+    return mb.sample(model, x, prior="normal(0, 1)", steps=1_000, progress=False)
+
+
+@pytest.fixture(scope="module")
+def text(posterior, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    assert mb.report(posterior, path, title="A <b>title</b>", source="answers.csv") == path
+    return path.read_text(encoding="utf-8")
+
+
+def test_sections_stand_in_the_promised_order(text):
+    page = Page(text)
+    assert page.headings == [
+        *("In brief", "Data", "How far to trust it", "The network", "Edges", "Nodes", "Methods, to paste"),
+    ]
+    assert len(page.ids) == len(set(page.ids))
+    assert page.outside == []
+    assert re.findall(r"url\((?!#)", text) == []
+    assert "A &lt;b&gt;title&lt;/b&gt;" in text
+
+
+def test_hostile_names_are_inert(text):
+    page = Page(text)
+    assert "img" not in page.tags
+    assert page.tags.count("script") == 3  # two tables of data and our own
+    assert "window.bad=1</script>" not in text
+    assert "49" not in {cell for table in page.data for row in table["rows"] for cell in row[:1]}
+    names = {row[0] for row in page.data[1]["rows"]}
+    assert names == set(HOSTILE)  # as they are, once decoded
+    assert script_safe({"a": "</script><!--\u2028"}) == '{"a":"\\u003c/script\\u003e\\u003c!--\\u2028"}'
+
+
+def test_all_edges_are_there_with_their_verdicts(text, posterior):
+    table = Page(text).data[0]
+    edges = posterior.edges("log-odds")
+    assert len(table["rows"]) == len(edges) == 10
+    shown = {row[0]: row for row in table["rows"]}
+    for name, row in edges.iterrows():
+        mine = shown[name.replace("--", " \u2013 ")]
+        assert mine[1][1] == pytest.approx(row["mean"], rel=1e-4)
+        assert mine[5].startswith(row["verdict"])
+        assert ("fragile" in mine[5]) == row["fragile"]
+
+
+def test_sentences_say_what_the_tables_say(posterior):
+    findings = Findings(posterior, check=False)
+    sentences = brief(findings)
+    assert len(sentences) == 5
+    said = posterior.edges("log-odds")["verdict"].value_counts()
+    assert f"support {said['present']} edge" in sentences[1]
+    assert "300 observations of 5 yes/no variables" in sentences[0]
+    assert "15 parameters in all" in sentences[0]
+    top = posterior.edges("log-odds")["mean"].abs().idxmax()
+    assert top.replace("--", " \u2013 ") in sentences[2]
+    assert "exact posterior" in sentences[4]
+    assert all(sentence.endswith(".") for sentence in sentences)
+
+
+def test_large_fields_are_pages_too(tmp_path):
+    model = mb.grid(100, 101)
+    rng = np.random.default_rng(2)
+    counts = rng.binomial(200, 0.6, model.n_parameters).astype(float)
+    statistics = mb.Statistics.from_counts(model, counts, 200)
+    post = mb.sample(model, statistics, "mle", estimate=counts / 200, steps=20, thin=1, chains=2, progress=False)
+    path = mb.report(post, tmp_path / "large.html")
+    page = Page(path.read_text(encoding="utf-8"))
+    assert len(page.data[0]["rows"]) == model.n_edges == 19_999
+    assert path.stat().st_size < 6_000_000
+    assert "MLE-L" in path.read_text(encoding="utf-8")
+
+
+def test_extra_sections_appear_when_given(posterior, tmp_path):
+    from mrfbayes.posterior.compare import Comparison, comparison_table
+
+    pair = {"exact": posterior, "again": posterior}
+    comparison = Comparison(pair, "exact", comparison_table(pair, "exact"))
+
+    class Groups:
+        def differences(self):
+            return posterior.edges()[["mean", "verdict"]]
+
+    class Selection:
+        def edges(self):
+            return posterior.edges()[["mean", "verdict"]]
+
+        def graphs(self):
+            return posterior.edges()[["mean"]]
+
+    path = mb.report(
+        posterior, tmp_path / "a.html", comparison=comparison, groups=Groups(), selection=Selection(), check=False
+    )
+    headings = Page(path.read_text(encoding="utf-8")).headings
+    assert headings[6:] == ["Comparison of methods", "Structure", "Differences between groups", "Methods, to paste"]
+
+
+def test_what_is_wrong_is_named(posterior, tmp_path):
+    (tmp_path / "there.html").write_text("mine")
+    with pytest.raises(mb.InputError, match="exists: choose another name"):
+        mb.report(posterior, tmp_path / "there.html")
+    assert (tmp_path / "there.html").read_text() == "mine"
+    with pytest.raises(mb.InputError, match="got int; give a posterior"):
+        mb.report(3, tmp_path / "b.html")
+    with pytest.raises(mb.InputError, match="there is no folder"):
+        mb.report(posterior, tmp_path / "nowhere" / "b.html", check=False)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["there.html"]
+
+
+def test_numbers_are_written_as_people_write_them():
+    assert [bayes_factor(np.log(v)) for v in (3, 140, 1 / 23, 6.3e5)] == ["3", "140", "1/23", "6.3 \u00d7 10\u2075"]
+    assert bayes_factor(float("nan")) == "\u2013"
+    assert number(-1.5) == "\u22121.50"
+    assert listed(["a--b"]) == "a \u2013 b"
+    assert listed(list("abcdefg"), 3) == "a, b, c and 4 more"
