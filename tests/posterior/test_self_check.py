@@ -5,9 +5,9 @@ import pytest
 
 import mrfbayes as mb
 from mrfbayes.base.random_streams import seed_sequence
+from mrfbayes.calibration import dense
 from mrfbayes.calibration.copula import theta_moments
 from mrfbayes.exact.quantities import sample_exact
-from mrfbayes.methods import calibrated
 from mrfbayes.methods.problem import Problem
 from mrfbayes.posterior.self_check import assess
 from mrfbayes.priors import Prior
@@ -24,7 +24,7 @@ def problem():
 
 @pytest.fixture(scope="module")
 def exact(problem):
-    return theta_moments(calibrated.calibrate(problem).coins)  # within 0.2 % of the exact posterior on this field
+    return theta_moments(dense.calibrate(problem).coins)  # within 0.2 % of the exact posterior on this field
 
 
 def true_errors(found, exact):
@@ -33,7 +33,7 @@ def true_errors(found, exact):
 
 
 def test_the_statement_covers_the_error(problem, exact):
-    found = calibrated.calibrate(problem, moments="particles")
+    found = dense.calibrate(problem, moments="particles")
     trust = assess(problem, found.accuracy)
     mean_error, sd_error = true_errors(found, exact)
     assert mean_error < trust.mean_error < 0.1
@@ -46,14 +46,14 @@ def test_the_statement_covers_the_error(problem, exact):
 def test_a_wrong_mode_is_flagged(problem, exact, monkeypatch):
     from dataclasses import replace
 
-    honest = calibrated.make_estimate
+    honest = dense.make_estimate
 
     def wrong(*arguments, **settings):
         found = honest(*arguments, **settings)
         return replace(found, log_odds=found.log_odds + 0.06)
 
-    monkeypatch.setattr(calibrated, "make_estimate", wrong)
-    found = calibrated.calibrate(problem, moments="particles")
+    monkeypatch.setattr(dense, "make_estimate", wrong)
+    found = dense.calibrate(problem, moments="particles")
     trust = assess(problem, found.accuracy)
     assert true_errors(found, exact)[0] > 0.1
     assert trust.is_doubtful
@@ -61,8 +61,8 @@ def test_a_wrong_mode_is_flagged(problem, exact, monkeypatch):
 
 
 def test_too_few_sweeps_are_flagged(problem, monkeypatch):
-    monkeypatch.setattr(calibrated, "SWEEPS", 1)
-    found = calibrated.calibrate(problem, moments="particles")
+    monkeypatch.setattr(dense, "SWEEPS", 1)
+    found = dense.calibrate(problem, moments="particles")
     assert any("still disagree after 1 sweeps" in text for text in found.warnings)
 
 

@@ -123,12 +123,14 @@ def chain_posterior(problem: Problem, settings: Settings, how: Engine, run: Chai
             **prepared.details,
             "outside": (counters[:, chain.OUTSIDE] / np.maximum(counters[:, chain.STEP], 1)).tolist(),
             "resumed_steps": run.resumed_steps,
-            **_noise(run),
+            **({"noise": noise} if (noise := _noise(run)) else {}),
         },
         problem=problem,
     )
+    pareto_k = 0.0
     if plan.proposal == "independent":
         pooled = pool(run.states)
+        pareto_k = pooled.pareto_k
         details = {**posterior.details, **summary_details(pooled)}
         weighted = weighted_proposals(problem, prepared.view, run.states)
         posterior = replace(
@@ -139,7 +141,8 @@ def chain_posterior(problem: Problem, settings: Settings, how: Engine, run: Chai
             weighted=weighted,
             quantile=weighted.quantile,
         )
-    return _said(posterior, [*texts, *_doubts(posterior, was_lengthened=steps > plan.steps)])
+    doubts = [*_ratio_doubts(_noise(run)), *_weight_doubts(pareto_k), *_doubts(posterior, steps > plan.steps)]
+    return _said(posterior, [*texts, *doubts])
 
 
 def _refuse_nothing(run: ChainRun, settings: Settings) -> None:
@@ -153,13 +156,13 @@ def _refuse_nothing(run: ChainRun, settings: Settings) -> None:
     )
 
 
-def _noise(run: ChainRun) -> dict[str, float]:
-    """Root mean square of sd(n log r), as the particles of each step showed it; nothing where ratios are exact."""
+def _noise(run: ChainRun) -> float:
+    """Root mean square of sd(n log r), as the particles of each step showed it; 0 where ratios are exact."""
     from mrfbayes.kernels.run import chain
 
     total = float(run.gather("numbers")[:, chain.NOISE_SUM].sum())
     count = int(run.gather("counters")[:, chain.NOISE_COUNT].sum())
-    return {"noise": math.sqrt(total / count)} if total > 0 else {}
+    return math.sqrt(total / count) if total > 0 else 0.0
 
 
 def direct_posterior(problem: Problem, settings: Settings, how: Engine, preparation: float) -> Posterior:
@@ -211,15 +214,29 @@ def _said(posterior: Posterior, texts: list[str]) -> Posterior:
     return replace(posterior, warnings=tuple(dict.fromkeys((*posterior.warnings, *texts))))
 
 
+def _ratio_doubts(noise: float) -> list[str]:
+    """Whether ratios are so noisy that the target is another one."""
+    if noise <= NOISE_LIMIT:
+        return []
+    return [
+        f"the estimated likelihood ratios are noisy, sd(n log r) = {noise:.2g}: the chain sticks and its target is "
+        "wider than the posterior; use more particles=, or method='exact', 'exchange-exact' or 'calibrated'."
+    ]
+
+
+def _weight_doubts(pareto_k: float) -> list[str]:
+    """Whether weights are so uneven that moments from them may be off."""
+    if pareto_k <= TRUSTED_K:
+        return []
+    return [
+        f"Pareto k of the importance weights is {pareto_k:.2f}, above {TRUSTED_K}: mean and sd may be off; use "
+        "engine='mh'."
+    ]
+
+
 def _doubts(posterior: Posterior, was_lengthened: bool) -> list[str]:
     """What the diagnostics of chains give reason to doubt."""
     doubts = []
-    noise = float(posterior.details.get("noise", 0.0))
-    if noise > NOISE_LIMIT:
-        doubts.append(
-            f"the estimated likelihood ratios are noisy, sd(n log r) = {noise:.2g}: the chain sticks and its target is "
-            "wider than the posterior; use more particles=, or method='exact', 'exchange-exact' or 'calibrated'."
-        )
     if posterior.acceptance is not None and posterior.steps:
         rate = float(posterior.acceptance.mean())
         if rate < 0.01 or (rate > 0.99 and posterior.engine != "independence"):
@@ -227,12 +244,6 @@ def _doubts(posterior: Posterior, was_lengthened: bool) -> list[str]:
                 f"{rate:.2%} of the proposals were accepted: below 1 % the chain hardly moves, above 99 % its steps "
                 "are too small; use proposal='adapted' or a longer warm-up."
             )
-    k = float(posterior.details.get("pareto_k", 0.0))
-    if k > TRUSTED_K and posterior.engine != "mh":  # the chain does not use the weights
-        doubts.append(
-            f"Pareto k of the importance weights is {k:.2f}, above {TRUSTED_K}: mean and sd may be off; use "
-            "engine='mh'."
-        )
     if posterior.draws.shape[1] >= 8 and posterior.model.n_parameters:
         worst = float(np.nanmax(posterior.r_hat)) if np.isfinite(posterior.r_hat).any() else math.inf
         smallest = float(np.nanmin(posterior.ess)) if np.isfinite(posterior.ess).any() else 0.0

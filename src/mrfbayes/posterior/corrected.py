@@ -11,12 +11,12 @@ import numpy as np
 
 from mrfbayes.base.budget import budget
 from mrfbayes.base.random_streams import child, kernel_state
-from mrfbayes.calibration.copula import copula_view
+from mrfbayes.calibration.dense import DenseJoint, calibrate
 from mrfbayes.calibration.failures import calibrating
+from mrfbayes.calibration.result import Calibration
 from mrfbayes.coins.importance_weights import TRUSTED_K as TRUSTED_K
 from mrfbayes.coins.importance_weights import pareto_k as pareto_k
 from mrfbayes.coins.importance_weights import truncated_weights, weighted_quantile
-from mrfbayes.methods.calibrated import Calibration, calibrate
 from mrfbayes.methods.problem import Prepared, Problem
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Proposal:
     """
 
     view: IndependenceView
-    calibration: Calibration
+    calibration: Calibration[DenseJoint]
     theta: np.ndarray
     log_weights: np.ndarray
 
@@ -76,7 +76,7 @@ class Proposal:
         theta = self.theta
         covariance = np.cov(theta, rowvar=False).reshape(theta.shape[1], theta.shape[1])
         sd = np.sqrt(np.diag(covariance))
-        correlation = self.calibration.correlation
+        correlation = self.calibration.joint.correlation
         with calibrating("the covariance of the pilot draws is not positive definite"):
             return np.linalg.cholesky(correlation * np.outer(sd, sd))
 
@@ -86,10 +86,8 @@ def make_proposal(problem: Problem, prepared: Prepared, draws: int = PILOT_DRAWS
     from mrfbayes.kernels.run.independence import IndependenceView
 
     found = calibrate(problem)
-    chart = problem.model.chart
-    nothing = np.zeros(0)
-    copula = copula_view(found.coins, found.correlation, chart.offset)
-    view = IndependenceView(prepared.view, copula, nothing, nothing, nothing, nothing, np.zeros(4, dtype=np.uint64))
+    nothing, decisions = np.zeros(0), np.zeros(4, dtype=np.uint64)
+    view = IndependenceView(prepared.view, found.joint.view, nothing, nothing, nothing, nothing, decisions)
     theta, log_weights = weigh(view, problem, draws, kernel_state(problem.seed, "pilot"))
     return Proposal(view, found, theta, log_weights)
 
