@@ -16,6 +16,8 @@ all configurations; else the first is sampled and the second polarised, or sampl
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mrfbayes.base.budget import budget
@@ -27,6 +29,14 @@ LOOP_SAMPLES = 262_144  # or after so many samples
 POLARISED_CELLS = 1e8  # table cells of directional derivatives up to which the sum over pairs is done exactly
 PAIR_SAMPLES = 8_192  # of them in the sum over pairs
 _BATCH = 4_096
+
+
+class LoopEffort(NamedTuple):
+    """How many samples the sums may take, how many of them in pairs, and the noise at which to stop."""
+
+    samples: int
+    pairs: int
+    noise: float
 
 
 def one_loop(
@@ -50,7 +60,7 @@ def one_loop(
     skew = np.where(mode.cumulants.is_indicator, 1 - 2 * mean, 0.0)
     known = np.where(mode.cumulants.is_indicator, diagonal, 0.0)
 
-    squared, pair_terms = _sampled_loops(mode, order, known, n, seed, samples, pairs, noise)
+    squared, pair_terms = _sampled_loops(mode, order, known, n, seed, LoopEffort(samples, pairs, noise))
     squared[np.diag_indices_from(squared)] += known**2 * skew * order.trace_terms.sum(axis=0)
     pair_terms += (s @ field * skew * known) @ (s @ field * skew * known).T
 
@@ -86,9 +96,7 @@ def _sampled_loops(
     known: np.ndarray,
     n: float,
     seed: np.random.SeedSequence,
-    samples: int,
-    pairs: int,
-    most_noise: float,
+    effort: LoopEffort,
 ) -> tuple[np.ndarray, np.ndarray]:
     """E[P_j P_k (Q - E Q)] and E[P_j P'_k (D'SD')^2] less what the squares of single statistics explain."""
     s, cumulants = mode.covariance, mode.cumulants
@@ -98,6 +106,7 @@ def _sampled_loops(
         d, probability = states[0] - cumulants.mean, states[1]
         half = d, d @ s * probability[:, None]
         return _squared(d, probability, s, expected, known), _pair_products(half, half, s, known)
+    samples, pairs, most_noise = effort
     polarised = _polarised_products(mode, order.trace_terms, known)
     if polarised is not None:
         pairs = 0

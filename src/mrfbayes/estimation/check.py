@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,6 +58,21 @@ class Check:
     details: dict[str, Any] = field(default_factory=dict)
 
 
+class CheckEffort(NamedTuple):
+    """What a check may take.
+
+    Attributes
+    ----------
+    pool : runs the groups of two bases side by side, where there is one
+    round : number of earlier checks: fresh streams each time
+    most_updates : spin updates, in units of the bit-sliced ones
+    """
+
+    pool: ThreadPoolExecutor | None = None
+    round: int = 0
+    most_updates: float = MIN_UPDATES
+
+
 def threshold(n_parameters: int, groups: int) -> float:
     """What the largest of ``n_parameters`` errors may be: the tail probability of 4 normal errors, shared out."""
     from scipy.special import ndtr, stdtrit
@@ -77,9 +92,7 @@ def check(
     variance: np.ndarray,
     noise: float,
     bases: Sequence[Chains],
-    pool: ThreadPoolExecutor | None,
-    round_: int = 0,
-    most_updates: float = MIN_UPDATES,
+    effort: CheckEffort | None = None,
 ) -> Check:
     """Check w (p,) with fresh particles.
 
@@ -89,10 +102,8 @@ def check(
         standard error sqrt(variance / n), and a residual as large as that moves w_j by one (conditional) posterior sd
     noise : the estimate's own Monte-Carlo error in that unit
     bases : chains whose work space may be used, one or two; their particles stay as they are
-    pool : runs the groups of two bases side by side
-    round_ : number of earlier checks: fresh streams each time
-    most_updates : spin updates that the check may take, in units of the bit-sliced ones
     """
+    pool, round_, most_updates = effort or CheckEffort()
     model, n = task.model, task.stats.n
     if model.n_parameters == 0:
         return Check(True, 0.0, 0.0)

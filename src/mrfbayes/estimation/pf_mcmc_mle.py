@@ -70,7 +70,7 @@ def run(
             break
     w = (tails[0] + tails[1]) / 2
     own = own_error(task, precondition, tails, noise)
-    checked = check(task, w, precondition.variance, own, [half.chains for half in halves], None)
+    checked = check(task, w, precondition.variance, own, [half.chains for half in halves])
     outcome = Outcome(w, checked.passed, checked.residual, step, recorder)
     outcome.monte_carlo_error = checked.error
     outcome.standard_error = noise * precondition.sd

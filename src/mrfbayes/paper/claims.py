@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from mrfbayes.paper.constants import METHODS
 from mrfbayes.paper.results import Average, Measure, Results
@@ -68,11 +69,10 @@ def error_of(
     n: int,
     method: str,
     setting: str = "adapted",
-    base: str = "reference",
-    beside: Sequence[str] = (),
+    **compared: Any,
 ) -> Average:
-    """The average error, or the end of the judgement where there is none."""
-    found = results.errors(measure, grid, n, method, setting, base, beside)
+    """The average error, or the end of the judgement where there is none; ``compared`` as in `Results.errors`."""
+    found = results.errors(measure, grid, n, method, setting, **compared)
     if not found.count:
         raise NotRun(f"{grid}, n = {n}, {METHODS[method].label} ({setting})")
     return found
