@@ -34,7 +34,7 @@ def make_engine(problem: Problem, prepared: Prepared, settings: Settings) -> Eng
             )
         name = "mh"
     if name == "independence":
-        candidate, doubt = _candidate(problem, prepared)
+        candidate, doubt = _candidate(problem, prepared, is_kept=settings.checkpoint is not None)
         if candidate is not None and not doubt:
             prepared = corrected(prepared, candidate)
         else:
@@ -45,14 +45,19 @@ def make_engine(problem: Problem, prepared: Prepared, settings: Settings) -> Eng
     return Engine(name, prepared, plan, states)
 
 
-def _candidate(problem: Problem, prepared: Prepared) -> tuple[Proposal | None, str]:
-    """Calibrated proposals, and what speaks against using them."""
+def _candidate(problem: Problem, prepared: Prepared, is_kept: bool) -> tuple[Proposal | None, str]:
+    """Calibrated proposals, and what speaks against using them.
+
+    A run that is kept in a checkpoint is not turned into a random walk for want of time: it could not be continued.
+    """
     try:
-        with budget().share(0.5):  # the rest is for the chains, of whatever kind
+        with budget().share(1.0 if is_kept else 0.5):  # the rest is for the chains, of whatever kind
             candidate = make_proposal(problem, prepared)
     except CalibrationError as failure:
         return None, f"the posterior could not be calibrated ({failure})"
     except OutOfTime as out:
+        if is_kept:
+            raise
         budget().cut(f"proposals were not calibrated: there was no time for it ({out})")
         return None, "there was no time to calibrate proposals"
     if candidate.is_trusted:
