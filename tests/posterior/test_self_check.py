@@ -9,6 +9,8 @@ from mrfbayes.calibration import dense
 from mrfbayes.calibration.copula import theta_moments
 from mrfbayes.exact.quantities import sample_exact
 from mrfbayes.methods.problem import Problem
+from mrfbayes.model.subfields import whole_blocks
+from mrfbayes.posterior import self_check
 from mrfbayes.posterior.self_check import assess
 from mrfbayes.priors import Prior
 
@@ -71,3 +73,28 @@ def test_sample_states_its_trust(problem):
         posterior = mb.sample(MODEL, problem.statistics, "calibrated", moments="particles", steps=100, progress=False)
     assert posterior.details["trust"].startswith("means within")
     assert posterior.details["trust_sd"] < 0.1
+
+
+def test_pieces_have_the_prior_that_was_asked_for(problem):
+    """The edge with a prior of its own has it in the piece too, and the others have theirs."""
+    prior = Prior(MODEL, {"edges": "beta(2, 3)", MODEL.blocks[1]: "normal(0, 0.5)"})
+    own = Problem(MODEL, problem.statistics, prior, seed_sequence(1), progress=False)
+    nodes = np.arange(8)
+    piece = self_check._piece(own, np.zeros(24), nodes, np.random.default_rng(0), seed_sequence(2))
+    blocks = whole_blocks(MODEL, piece.model, nodes)
+    assert blocks.tolist() == [b for b in range(24) if MODEL.edges[b].max() < 8]
+    expected = ["normal(0, 0.5)" if b == 1 else "beta(2, 3)" for b in blocks]
+    assert [str(distribution) for distribution in piece.prior.per_block] == expected
+    np.testing.assert_array_equal(piece.statistics.counts, problem.statistics.counts[blocks])
+
+
+def test_pieces_of_a_tied_field_say_as_much_as_the_field():
+    model = mb.grid(12, 12, tied=True)
+    x = mb.simulate(model, 0.6, 1, rng=1)
+    own = Problem(model, mb.count(model, x), Prior(model, "beta(2, 2)"), seed_sequence(1), progress=False)
+    nodes = np.array([0, 1, 2, 12, 13, 14])
+    piece = self_check._piece(own, np.array([0.4]), nodes, np.random.default_rng(0), seed_sequence(2))
+    assert piece.model.n_parameters == 1
+    assert piece.statistics.n == round(264 / 7)
+    assert str(piece.prior) == "beta(2, 2)"
+    assert piece.statistics.counts[0] / (7 * piece.statistics.n) == pytest.approx(0.6, abs=0.12)
