@@ -175,7 +175,7 @@ class Prior:
         pairs = [(id(d), int(k)) for d, k in zip(self.per_block, self.chart.sides.tolist(), strict=True)]
         by_id = {id(d): d for d in self.per_block}
         encoded = {pair: by_id[pair[0]].encode(pair[1]) for pair in dict.fromkeys(pairs)}
-        width = max((len(values) for _, values in encoded.values()), default=2)
+        width = max([2, *self.chart.sides.tolist(), *(len(values) for _, values in encoded.values())])
         self.kind = np.array([encoded[pair][0] for pair in pairs], dtype=np.int64)
         padded = {pair: values + [0.0] * (width - len(values)) for pair, (_, values) in encoded.items()}
         self.values = np.array([padded[pair] for pair in pairs], dtype=float).reshape(len(pairs), width)
@@ -222,7 +222,7 @@ class Prior:
         return float(value + self._on_log_odds(log_odds)[0].sum())
 
     def gradient_w(self, log_odds: np.ndarray) -> np.ndarray:
-        """First derivatives (p,)."""
+        """First derivatives (..., p) at w (..., p)."""
         self._refuse_custom()
         free, total = self._counts()
         theta = self.chart.theta(log_odds)
@@ -259,31 +259,16 @@ class Prior:
         return np.asarray(-total[self.chart.block_of] * v * (1 - 6 * v) + self._on_log_odds(log_odds)[4])
 
     def _on_log_odds(self, w: np.ndarray) -> np.ndarray:
-        """Value and four derivatives (5, p) of the kinds that live on log-odds."""
-        out = np.zeros((5, self.chart.n_parameters))
-        if not (self.kind >= _NORMAL).any():
-            return out
+        """Value and four derivatives (5, ..., p) of the kinds that live on log-odds, at w (..., p)."""
+        out = np.zeros((5, *w.shape))
         block = self.chart.block_of
-        location, scale, kind = self.values[block, 0], self.values[block, 1], self.kind[block]
-        scale = np.where(kind >= _NORMAL, scale, 1.0)
-        z = np.where(kind >= _NORMAL, (w - location) / scale, 0.0)
-        q = 1 + z * z
-        tanh = np.tanh(z / 2)
-        v = (1 - tanh**2) / 2  # 2 p (1 - p) at p = logistic(z)
-        families = {
-            _NORMAL: (-z * z / 2, -z, -np.ones_like(z), np.zeros_like(z), np.zeros_like(z)),
-            _CAUCHY: (
-                -np.log(q),
-                -2 * z / q,
-                -2 * (1 - z**2) / q**2,
-                4 * z * (3 - z**2) / q**3,
-                12 * (1 - 6 * z**2 + z**4) / q**4,
-            ),
-            _LOGISTIC: (-np.abs(z) - 2 * np.log1p(np.exp(-np.abs(z))), -tanh, -v, v * tanh, v * (v - tanh**2)),
-        }
-        for code, derivatives in families.items():
-            for order, values in enumerate(derivatives):
-                out[order] += np.where(kind == code, values / scale**order, 0.0)
+        for code, derivatives in ((_NORMAL, _normal), (_CAUCHY, _cauchy), (_LOGISTIC, _logistic)):
+            own = self.kind[block] == code
+            if not own.any():
+                continue
+            location, scale = self.values[block, 0], np.where(own, self.values[block, 1], 1.0)
+            for order, values in enumerate(derivatives(np.where(own, (w - location) / scale, 0.0))):
+                out[order] += np.where(own, values / scale**order, 0.0)
         return out
 
     def _refuse_custom(self) -> None:
@@ -291,6 +276,24 @@ class Prior:
             raise InputError(
                 "a custom prior has no derivatives here: use method='exact' with engine='mh', or a named prior."
             )
+
+
+def _normal(z: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Log density and its four derivatives, standardised."""
+    nothing = np.zeros_like(z)
+    return -z * z / 2, -z, -np.ones_like(z), nothing, nothing
+
+
+def _cauchy(z: np.ndarray) -> tuple[np.ndarray, ...]:
+    q = 1 + z * z
+    fourth = 12 * (1 - 6 * z**2 + z**4) / q**4
+    return -np.log(q), -2 * z / q, -2 * (1 - z**2) / q**2, 4 * z * (3 - z**2) / q**3, fourth
+
+
+def _logistic(z: np.ndarray) -> tuple[np.ndarray, ...]:
+    tanh = np.tanh(z / 2)
+    v = (1 - tanh**2) / 2  # 2 p (1 - p) at p = logistic(z)
+    return -np.abs(z) - 2 * np.log1p(np.exp(-np.abs(z))), -tanh, -v, v * tanh, v * (v - tanh**2)
 
 
 def _per_block(model: Model, given: Any) -> list[Distribution]:

@@ -12,6 +12,7 @@ from mrfbayes.estimation.problem import Problem as Problem
 
 if TYPE_CHECKING:
     from mrfbayes.calibration.expansion import Accuracy
+    from mrfbayes.methods.langevin.walk import Walk
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Prepared:
     draw : makes independent draws ``(n, seed) -> (n, p)`` of theta, where the method can do without a chain
     keeps_noise : whether ratios stay noisy however small the step, so that no scale reaches a wanted acceptance: then
         only the proposal's shape is learned, and its scale is that which suits a normal target
+    walk : makes the replicas of a method that walks by itself ``(chains, warmup, thin) -> Walk``, or None
     moments : mean and sd (p,) of theta where they are known without draws, or None
     quantile : makes the quantiles (p,) of theta at a probability where they are known without draws, or None
     sd_error : relative Monte-Carlo standard error (p,) of the sds where they come from particles, or None
@@ -40,6 +42,7 @@ class Prepared:
     carry: Callable[[np.random.SeedSequence, np.ndarray], dict[str, np.ndarray]] | None = None
     draw: Callable[[int, np.random.SeedSequence], np.ndarray] | None = None
     keeps_noise: bool = False
+    walk: Callable[[int, int, int], Walk] | None = None
     moments: tuple[np.ndarray, np.ndarray] | None = None
     quantile: Callable[[float], np.ndarray] | None = None
     sd_error: np.ndarray | None = None

@@ -17,7 +17,7 @@ class Row:
 
     The module has ``prepare(problem, **options) -> mrfbayes.methods.problem.Prepared``. ``engines`` are the ways in
     which draws can be made of it, the usual one last: "mh" (a random walk), "direct" (independent draws),
-    "independence" (calibrated proposals, corrected).
+    "independence" (calibrated proposals, corrected), "langevin" (replicas that walk by noisy gradients).
     """
 
     key: str
@@ -51,6 +51,14 @@ REGISTRY: dict[str, Row] = {
             "calibrated",
             "calibrated coins: location, spread and skewness",
             ("direct",),
+        ),
+        Row(
+            "langevin",
+            "Langevin",
+            "approximate",
+            "langevin.langevin",
+            "the true likelihood of dense fields, gradients from persistent Gibbs chains",
+            ("langevin",),
         ),
         Row(
             "mle",

@@ -41,7 +41,7 @@ def record(settings: Settings, how: Engine) -> dict[str, Any]:
     }
     if how.name != "direct":
         kept |= {"warmup": plan.warmup, "thin": plan.thin, "proposal": plan.proposal}
-    if how.name == "mh":
+    if how.name in ("mh", "langevin"):
         kept["start"] = plan.start if isinstance(plan.start, str) else "given"
     return kept
 
@@ -60,12 +60,14 @@ def unused_settings(settings: Settings, how: Engine) -> list[str]:
     if how.name == "direct":
         given = {"checkpoint": settings.checkpoint is not None, "workers": settings.workers > 1}
         texts += [f"{name}= is not used: {alone['direct']}." for name, is_given in given.items() if is_given]
+    elif settings.workers > 1 and how.name == "langevin":
+        texts.append("workers= is not used: all replicas walk in one process.")
     elif settings.workers > 1 and settings.chains == 1:
         texts.append("workers= is not used: there is only one chain to run.")
     return texts
 
 
-def _found(problem: Problem, settings: Settings, how: Engine) -> tuple[list[str], list[str]]:
+def collect_warnings(problem: Problem, settings: Settings, how: Engine) -> tuple[list[str], list[str]]:
     """Warnings that were said when they arose (of the data, of the estimate), and those that still have to be."""
     said = list(problem.statistics.warnings)
     if problem.has_estimate:
@@ -85,7 +87,7 @@ def chain_posterior(problem: Problem, settings: Settings, how: Engine, run: Chai
     kept_steps = np.maximum(counters[:, chain.STEP] - run.n_warmup, 0)
     steps, planned = int(kept_steps[0]), run.n_steps - run.n_warmup
     if not run.draws.shape[1]:
-        _refuse_nothing(run, settings)
+        refuse_nothing(run.stopped_by, settings)
     for theta, count, done, chain_mean, square in zip(
         run.gather("theta"), counters[:, chain.STAYED], kept_steps, means, squares, strict=True
     ):
@@ -95,7 +97,7 @@ def chain_posterior(problem: Problem, settings: Settings, how: Engine, run: Chai
     sd = np.sqrt(total / max(len(means) * steps - 1, 1))
     if run.n_warmup < plan.warmup:
         budget().cut(f"warm-up ended after {run.n_warmup} of {plan.warmup} steps")
-    said, texts = _found(problem, settings, how)
+    said, texts = collect_warnings(problem, settings, how)
     if run.stopped_by:
         texts.append(f"stopped by {run.stopped_by} after {steps} of {planned} steps: the result is partial.")
     posterior = Posterior(
@@ -142,13 +144,13 @@ def chain_posterior(problem: Problem, settings: Settings, how: Engine, run: Chai
             quantile=weighted.quantile,
         )
     doubts = [*_ratio_doubts(_noise(run)), *_weight_doubts(pareto_k), *_doubts(posterior, steps > plan.steps)]
-    return _said(posterior, [*texts, *doubts])
+    return speak(posterior, [*texts, *doubts])
 
 
-def _refuse_nothing(run: ChainRun, settings: Settings) -> None:
+def refuse_nothing(stopped_by: str, settings: Settings) -> None:
     """Where nothing was drawn: a partial result would have nothing in it."""
     kept = "" if settings.checkpoint is None else f" The steps so far are in the checkpoint {settings.checkpoint}."
-    if run.stopped_by == "Ctrl-C":
+    if stopped_by == "Ctrl-C":
         raise KeyboardInterrupt(f"stopped before the first draw was kept.{kept}")
     raise CostError(
         f"the time budget of {settings.seconds:g} s ended before the first draw was kept: allow more seconds=, or use "
@@ -176,7 +178,7 @@ def direct_posterior(problem: Problem, settings: Settings, how: Engine, preparat
         raise SamplingError(f"{row.label}: some of the independent draws are not numbers; use engine='mh'.")
     draws = drawn.reshape(plan.chains, size, -1)
     mean, sd = prepared.moments or (draws.mean(axis=(0, 1)), draws.std(axis=(0, 1), ddof=1))
-    said, texts = _found(problem, settings, how)
+    said, texts = collect_warnings(problem, settings, how)
     posterior = Posterior(
         model=problem.model,
         draws=draws,
@@ -204,10 +206,10 @@ def direct_posterior(problem: Problem, settings: Settings, how: Engine, preparat
         draw=prepared.draw,
         quantile=prepared.quantile,
     )
-    return _said(posterior, texts)
+    return speak(posterior, texts)
 
 
-def _said(posterior: Posterior, texts: list[str]) -> Posterior:
+def speak(posterior: Posterior, texts: list[str]) -> Posterior:
     """The posterior with ``texts`` among its warnings, each of them said aloud."""
     for text in texts:
         python_warnings.warn(text, MRFWarning, stacklevel=4)

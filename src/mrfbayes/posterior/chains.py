@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,17 @@ def _identity(problem: Problem, settings: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
+@contextmanager
+def checkpoint_of(problem: Problem, settings: Settings, how: Engine) -> Iterator[Checkpoint | None]:
+    """The open checkpoint of a run, where one was asked for."""
+    if settings.checkpoint is None:
+        yield None
+        return
+    identity = _identity(problem, record(settings, how))
+    with Checkpoint(settings.checkpoint, identity, {"thin": how.plan.thin}) as store:
+        yield store
+
+
 def run(problem: Problem, settings: Settings, how: Engine) -> ChainRun:
     """All chains, to their end or as far as Ctrl-C and the time budget let them."""
     from mrfbayes.kernels.run.chain import ALL, NOTHING, SHAPE, ChainSettings
@@ -49,9 +61,7 @@ def run(problem: Problem, settings: Settings, how: Engine) -> ChainRun:
         name = problem.model.parameters[j]
         return f"Proposal nearest to the boundary: {name} = {state['proposal'][j]:.6g}."
 
-    identity = _identity(problem, record(settings, how))
-    store = None if settings.checkpoint is None else Checkpoint(settings.checkpoint, identity)
-    try:
+    with checkpoint_of(problem, settings, how) as store:
         terms = RunSettings(
             n_steps=plan.warmup + plan.steps,
             longest=0 if prepared.is_ratio or plan.proposal == "printed" else plan.warmup + plan.longest,
@@ -65,6 +75,3 @@ def run(problem: Problem, settings: Settings, how: Engine) -> ChainRun:
             explain_failure=explain,
         )
         return run_chains(task, states, terms)
-    finally:
-        if store is not None:
-            store.close()

@@ -8,14 +8,14 @@ from mrfbayes.base.budget import OutOfTime, budget
 from mrfbayes.base.errors import CalibrationError, InputError
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.posterior.corrected import TRUSTED_K, Proposal, corrected, make_proposal
-from mrfbayes.posterior.settings import Plan, Settings, make_plan
+from mrfbayes.posterior.settings import DEFAULT_DRAW_BYTES, Plan, Settings, make_plan
 from mrfbayes.posterior.starts import initial_states
 from mrfbayes.run.workers import State
 
 
 @dataclass(frozen=True)
 class Engine:
-    """How draws are made: "mh", "independence" or "direct"; the method; the numbers; where each chain starts."""
+    """How draws are made (see `mrfbayes.methods.registry.Row`); the method; the numbers; where each chain starts."""
 
     name: str
     prepared: Prepared
@@ -41,8 +41,26 @@ def make_engine(problem: Problem, prepared: Prepared, settings: Settings) -> Eng
             name, shape = "mh", None if candidate is None else candidate.theta_factor()
             prepared = replace(prepared, warnings=(*prepared.warnings, f"{doubt}: adaptive MH ran instead."))
     plan = make_plan(problem.model, settings, name)
-    states = [] if name == "direct" else initial_states(problem, prepared, plan, shape)
+    if name == "langevin":
+        plan = walking_plan(plan, settings, 64 * problem.model.n_parameters * plan.chains)
+    states = [] if name in ("direct", "langevin") else initial_states(problem, prepared, plan, shape)
     return Engine(name, prepared, plan, states)
+
+
+def walking_plan(plan: Plan, settings: Settings, draw_bytes: int) -> Plan:
+    """``plan`` with the numbers that suit a walk where none were asked for; ``draw_bytes`` is the size of a draw."""
+    from mrfbayes.methods.langevin.langevin import STEPS, WARMUP
+
+    count = STEPS if settings.steps is None else plan.steps
+    fitting = max(1, DEFAULT_DRAW_BYTES // max(draw_bytes, 1))
+    return replace(
+        plan,
+        steps=count,
+        warmup=WARMUP if settings.warmup is None else plan.warmup,
+        thin=max(2 if count > 1 else 1, -(-count // fitting)) if settings.thin is None else plan.thin,
+        proposal="langevin",
+        start="mode",
+    )
 
 
 def _candidate(problem: Problem, prepared: Prepared, is_kept: bool) -> tuple[Proposal | None, str]:

@@ -14,6 +14,7 @@ from mrfbayes.posterior.chains import run
 from mrfbayes.posterior.engines import make_engine
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.prepare import in_time, make_problem, prepare
+from mrfbayes.posterior.replicas import replica_posterior
 from mrfbayes.posterior.settings import Asked, check_settings
 
 
@@ -63,7 +64,8 @@ def sample(
     seconds : time budget of the whole call, the preparation included; what there is by then is the result, marked
         partial, and an error where there is nothing. The first call compiles, which a budget cannot cut short
     engine : "mh"; "direct" where the method can draw independently (then the default); "independence" for "exact":
-        proposals from the calibrated posterior, corrected (the default, unless they fit badly)
+        proposals from the calibrated posterior, corrected (the default, unless they fit badly); "langevin" for the
+        method of that name
     estimate : an estimate to use instead of making one, from `mrfbayes.estimate`, or theta (p,) itself
     method_options : options of the method
     """
@@ -80,4 +82,6 @@ def sample(
         preparation = time.perf_counter() - started
         if how.name == "direct":
             return direct_posterior(problem, settings, how, preparation)
+        if how.name == "langevin":
+            return replica_posterior(problem, settings, how, preparation)
         return chain_posterior(problem, settings, how, run(problem, settings, how), preparation)

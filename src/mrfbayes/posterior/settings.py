@@ -19,6 +19,7 @@ from mrfbayes.model.field import Model
 from mrfbayes.model.point import PointEstimate, as_estimate
 from mrfbayes.posterior.auto import choose_engine, choose_method
 from mrfbayes.priors import Prior
+from mrfbayes.run.store import recorded
 
 KEPT_DRAWS = 2_000  # draws a chain that thinning leaves by default
 MAX_STEPS = 10**11  # months on any machine
@@ -61,6 +62,7 @@ class Settings:
     row, reason : the method, and why it was chosen where the user left that open
     options : options of the method, as given
     start : theta (p,), a name, or None
+    chosen : numbers that were chosen for the run that the checkpoint is of
     engine : how draws are made; see `mrfbayes.methods.Row`
     is_engine_asked : whether the user named it
     """
@@ -79,6 +81,7 @@ class Settings:
     workers: int
     progress: bool
     checkpoint: str | os.PathLike[str] | None
+    chosen: Mapping[str, int]
     seconds: float | None
     engine: str
     is_engine_asked: bool
@@ -125,6 +128,7 @@ def check_settings(model: Model, asked: Asked) -> Settings:
         workers=whole("workers", asked.workers),
         progress=bool(asked.progress),
         checkpoint=asked.checkpoint,
+        chosen=recorded(asked.checkpoint),
         seconds=_seconds(asked.seconds),
         engine=choose_engine(model, row, prior, asked.engine, _walk(asked)),
         is_engine_asked=asked.engine is not None,
@@ -172,7 +176,10 @@ def make_plan(model: Model, settings: Settings, engine: str) -> Plan:
         warmup = 0
     fitting = max(1, DEFAULT_DRAW_BYTES // (8 * max(p, 1) * chains))
     thin = settings.thin
-    if thin is None and engine == "independence":
+    before = settings.chosen.get("thin")
+    if thin is None and isinstance(before, int) and before > 0:
+        thin = min(before, steps)  # a run that is continued goes on as it began
+    elif thin is None and engine == "independence":
         thin = max(1, steps // KEPT_DRAWS)
     elif thin is None:
         thin = max(1, -(-steps // min(KEPT_DRAWS, fitting)))

@@ -35,11 +35,17 @@ def sample(model, x, method, **settings):
         return mb.sample(model, x, method, rng=1, progress=False, **settings)
 
 
+def settings_of(key):
+    if key == "langevin":
+        return {"steps": 300}
+    return {"engine": None if key == "calibrated" else "mh", "steps": 8_000, "warmup": 2_000}
+
+
 @pytest.mark.parametrize("key", REGISTRY)
 @pytest.mark.parametrize("name", KINDS)
 def test_runs_and_lands_where_the_exact_posterior_is(references, name, key):
     model, x, exact = references[name]
-    posterior = sample(model, x, key, engine=None if key == "calibrated" else "mh", steps=8_000, warmup=2_000, chains=2)
+    posterior = sample(model, x, key, **settings_of(key), chains=2)
     assert posterior.draws.shape[2] == model.n_parameters
     assert np.all(np.isfinite(posterior.draws))
     assert np.all(posterior.sd > 0)

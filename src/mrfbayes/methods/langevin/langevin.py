@@ -1,0 +1,120 @@
+r"""`langevin`: the true likelihood of dense fields, by replicas whose gradients come from persistent Gibbs chains.
+
+.. math:: y \leftarrow y + h L^T \hat g(c + L y) + s \sqrt{h/2}\,(z_t + z_{t-1}), \qquad
+          \hat g(w) = s_{obs} - n \hat E_w[s] + \nabla \log \text{prior}(w)
+
+Preconditioned by the covariance L L^T at the mode c (`mrfbayes.estimation.dense`), with two noises per step (Leimkuhler
+and Matthews 2013), each replica with chains of its own, its spread corrected for the gradient's noise direction by
+direction (`mrfbayes.methods.langevin.walk`), and moments from the difference to a Gaussian control at the same random
+numbers (`mrfbayes.methods.langevin.moments`). Binary variables of any kind, ordered ones with score couplings, and
+agreement couplings with any number of states.
+
+There is no accept or reject step: the target is approximate. What remains is the step's own error, third order in the
+posterior's skewness, and chains that lag behind their replica; both are measured on fields whose posterior is known.
+
+Differs from the paper: it is not in the paper, which has no method for the true likelihood of fields of this size.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.base.random_streams import child
+from mrfbayes.estimation.dense import CHAINS, DensePosterior, dense_mode
+from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
+from mrfbayes.methods.langevin.walk import Walk, WalkSettings
+from mrfbayes.methods.problem import Prepared, Problem
+from mrfbayes.model.dense import PRODUCT, DenseLayout, dense_layout
+from mrfbayes.model.field import Model
+
+STEPS, WARMUP = 300, 90
+MOST_PARAMETERS = 12_000  # a full covariance: 1.2 GB in double precision, three of them at a time
+LEAST_CHAINS, ROWS_PER_CHAIN = 128, 4  # of a replica: the gradient's noise grows with n
+MOST_CHAINS = 4_096
+DISAGREEMENT = 5.0  # standard errors between particles from two starts
+DOUBTFUL_MODE = 0.1  # posterior sds
+
+
+def supports(model: Model) -> bool:
+    """Whether the field is one that `langevin` can sample."""
+    if model.n_parameters == 0 or model.n_parameters > MOST_PARAMETERS:
+        return False
+    layout = dense_layout(model)
+    return layout is not None and (layout.coupling != PRODUCT or int(layout.states.max()) <= MOST_LEVELS)
+
+
+def prepare(
+    problem: Problem, *, replicas: int = 4, particles: int | None = None, step: float = 0.3, sweeps: int = 3
+) -> Prepared:
+    """Find the mode and its covariance; `sample` then walks.
+
+    Parameters
+    ----------
+    replicas : replicas per chain; the result has ``chains * replicas`` of them, each a row of ``post.draws``
+    particles : Gibbs chains of each replica; by default they grow with n
+    step : h, in (0, 1)
+    sweeps : of the Gibbs chains per step; all but the first are counted
+    """
+    layout = _checked_layout(problem, replicas, step, sweeps)
+    n = float(problem.statistics.n)
+    chains = int(np.clip(n / ROWS_PER_CHAIN, LEAST_CHAINS, MOST_CHAINS)) if particles is None else particles
+    posterior = DensePosterior(layout, problem.statistics, problem.prior)
+    seed = child(problem.seed, "langevin")
+    mode = dense_mode(posterior, child(seed, "mode"), CHAINS if particles is None else particles)
+    warnings = []
+    if mode.error > DOUBTFUL_MODE:
+        warnings.append(
+            f"the mode is off by about {mode.error:.2f} posterior sds (root mean square): the Gibbs chains mix too "
+            "slowly in so ordered a field, and means cannot be trusted."
+        )
+    if mode.disagreement > DISAGREEMENT:
+        warnings.append(
+            "Gibbs chains that started at the data and at random still differ, by "
+            f"{mode.disagreement:.1f} standard errors: the field is ordered and its chains do not mix, so means and "
+            "spreads cannot be trusted."
+        )
+
+    def walk(n_chains: int, warmup: int, thin: int) -> Walk:
+        settings = WalkSettings(n_chains * replicas, chains, step, sweeps, warmup, thin)
+        return Walk(posterior, mode, settings, child(seed, "walk"))
+
+    details = {
+        "particles": chains,
+        "mode_error": mode.error,
+        "mode_noise": mode.noise,
+        "start_disagreement": mode.disagreement,
+        "newton_steps": mode.steps,
+    }
+    return Prepared(None, walk=walk, details=details, warnings=tuple(warnings))
+
+
+def _checked_layout(problem: Problem, replicas: Any, step: Any, sweeps: Any) -> DenseLayout:
+    model = problem.model
+    if not isinstance(step, (int, float)) or not 0 < step < 1:
+        raise InputError(f"step = {step!r}: give a number between 0 and 1; 0.3 is usual, less is slower and no better.")
+    for name, value, least in (("replicas", replicas, 1), ("sweeps", sweeps, 1)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise InputError(f"{name} = {value!r}: give a whole number of at least {least}.")
+    if problem.prior.custom is not None:
+        raise InputError("'langevin' needs the prior's derivatives, which a custom prior lacks: use a named prior.")
+    layout = dense_layout(model)
+    if layout is None:
+        raise InputError(
+            "'langevin' is for binary variables, score couplings and agreement couplings: this field has pair tables "
+            "of another kind; use method='exact', 'calibrated' or 'pseudo'."
+        )
+    if layout.coupling == PRODUCT and int(layout.states.max()) > MOST_LEVELS:
+        raise InputError(
+            f"'langevin': a variable has {int(layout.states.max())} levels (limit {MOST_LEVELS}): join rare levels, or "
+            "use method='pseudo'."
+        )
+    if model.n_parameters > MOST_PARAMETERS:
+        gigabytes = 3 * 8 * model.n_parameters**2 / 1e9
+        raise CostError(
+            f"'langevin' keeps full covariances of the {model.n_parameters} parameters ({gigabytes:.0f} GB; limit "
+            f"{MOST_PARAMETERS} parameters): use method='pseudo' or 'mle', or fewer variables."
+        )
+    return layout

@@ -1,0 +1,67 @@
+r"""Mean and spread of the posterior from replicas and their controls.
+
+A control is exactly Gaussian with known moments and walks at the same random numbers, so its error is nearly that of
+the replica: with :math:`\delta = w - c` and :math:`\delta^0 = L s y^0`,
+
+.. math:: E[\delta] \approx \overline{\delta} - \overline{\delta^0}, \qquad
+          E[\delta_j^2] \approx \overline{\delta_j^2} - \overline{(\delta_j^0)^2} + \sum_k L_{jk}^2 s_k^2 .
+
+Each replica gives an estimate of its own, and their scatter is the Monte-Carlo error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mrfbayes.methods.langevin.walk import RECORDED, Walk
+
+
+@dataclass(frozen=True)
+class WalkMoments:
+    """Moments of the log-odds over the replicas of a walk.
+
+    Attributes
+    ----------
+    mean, sd : (p,)
+    mean_error, sd_error : (p,) Monte-Carlo standard errors, in posterior sds and relative
+    raw_mean, raw_sd : (p,) what the replicas show without their controls
+    """
+
+    mean: np.ndarray
+    sd: np.ndarray
+    mean_error: np.ndarray
+    sd_error: np.ndarray
+    raw_mean: np.ndarray
+    raw_sd: np.ndarray
+
+
+def _surplus(walk: Walk) -> np.ndarray | float:
+    """(p,) variance that the gradient's noise added beyond what the spread was lowered for, by the whole run."""
+    state = walk.state
+    watched = state["directions"].shape[1]
+    if not watched or not state["noise_count"][0]:
+        return 0.0
+    found = state["noise_sum"][:watched] / state["noise_count"]
+    return np.asarray(walk.metric[:, :watched].astype(float) ** 2 @ (found - (1 - state["spread"][:watched] ** 2)))
+
+
+def walk_moments(walk: Walk) -> WalkMoments:
+    """The moments after at least one step was recorded."""
+    state, centre = walk.state, walk.mode.w
+    first, second, control, control_square = state["sums"] / state["counters"][RECORDED]
+    known = np.einsum("jk,jk,k->j", walk.metric, walk.metric, state["spread"] ** 2)
+    means = first - control
+    mean = means.mean(axis=0)
+    squares = second - control_square + known - _surplus(walk)
+    variance = squares.mean(axis=0) - mean**2
+    raw_mean = first.mean(axis=0)
+    raw = second.mean(axis=0) - raw_mean**2
+    # Few steps: a variance that the control takes below a quarter of what was seen is noise.
+    variance = np.maximum(variance, 0.25 * raw)
+    sd = np.sqrt(variance)
+    k = len(means)
+    mean_error = means.std(axis=0, ddof=1) / np.sqrt(k) / sd
+    sd_error = (squares - 2 * mean * means).std(axis=0, ddof=1) / np.sqrt(k) / (2 * variance)
+    return WalkMoments(centre + mean, sd, mean_error, sd_error, centre + raw_mean, np.sqrt(raw))

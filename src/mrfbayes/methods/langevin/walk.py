@@ -1,0 +1,218 @@
+r"""Replicas that walk through the posterior of a dense field, each with persistent chains of its own.
+
+In whitened coordinates, w = c + L y, one step is
+
+.. math:: y \leftarrow y + h L^T \hat g(w) + s \sqrt{h/2}\,(z_t + z_{t-1})
+
+(Leimkuhler and Matthews: two noises, exact for a Gaussian at any h), with the gradient from the replica's chains at w.
+The noise of the gradient widens what is visited. How much is measured, not modelled: the difference of a replica's two
+half-ensembles is pure noise, and filtered as the walk filters it, f <- (1 - h) f + h L^T (g_1 - g_2) / 2, it has just
+the variance V that the walk gains, autocorrelation of the persistent chains included. So s^2 = 1 - V. The noise is
+strong in a few directions only (slow modes of the chains): L is rotated so that these are its first columns, where h is
+lowered until V is small.
+
+Beside each replica walks its control, y0 <- (1 - h) y0 + sqrt(h/2) (z_t + z_{t-1}), exactly N(0, I) at the same random
+numbers: what is known about it is subtracted from what it shows (`mrfbayes.methods.langevin.moments`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mrfbayes.base.random_streams import generator, kernel_state
+from mrfbayes.estimation.dense import DenseMode, DensePosterior
+from mrfbayes.kernels.base.random import fill_normal
+from mrfbayes.particles.dense import DenseEnsemble
+
+SKIPPED = 1  # sweep of a step that is not counted: without it means are off by a hundredth of an sd
+LARGEST_NOISE = 0.2  # V in any direction
+NOISY = 0.02  # V from which a direction is treated apart
+SETTLING = 10  # steps after a change before noise is measured
+STEP, RECORDED = 0, 1  # counters
+
+State = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class WalkSettings:
+    """What does not change while the replicas walk."""
+
+    replicas: int
+    chains: int
+    step: float
+    sweeps: int
+    warmup: int
+    thin: int
+
+
+class Walk:
+    """The replicas of one posterior; `state` says all, so that a run can be stopped and continued anywhere."""
+
+    def __init__(
+        self, posterior: DensePosterior, mode: DenseMode, settings: WalkSettings, seed: np.random.SeedSequence
+    ) -> None:
+        self.posterior, self.mode, self.settings = posterior, mode, settings
+        k, p = settings.replicas, mode.w.size
+        self._unturned = mode.factor.astype(np.float32)
+        self._ensemble = DenseEnsemble(posterior.layout, mode.means, k, settings.chains, kernel_state(seed, "chains"))
+        chosen = generator(seed, "start").integers(len(mode.rows), size=self._ensemble.n_chains)
+        self._ensemble.start(mode.rows[chosen])
+        nothing = np.zeros((k, p))
+        self.state: State = {
+            "counters": np.zeros(2, dtype=np.int64),
+            "y": nothing.copy(),
+            "control": nothing.copy(),
+            "last_noise": nothing.copy(),
+            "filtered": nothing.copy(),
+            "step": np.full(p, settings.step),
+            "spread": np.ones(p),
+            "noise_sum": np.zeros(p),
+            "noise_count": np.zeros(1),
+            "directions": np.zeros((p, 0)),
+            "history": np.zeros((0, p)),
+            "sums": np.zeros((4, k, p)),
+            "random": kernel_state(seed, "walk"),
+        }
+        fill_normal(self.state["random"], self.state["last_noise"].reshape(-1))
+        self.metric = self._unturned
+        self.drawn: list[np.ndarray] = []
+
+    @property
+    def steps(self) -> int:
+        """Steps so far, warm-up included."""
+        return int(self.state["counters"][STEP])
+
+    def advance(self, n: int) -> None:
+        """``n`` more steps of every replica."""
+        for _ in range(n):
+            self._step()
+
+    def arrays(self) -> State:
+        """Everything that `restore` needs, as arrays that can be stored."""
+        return {**self.state, "rows": self._ensemble.rows(), "streams": self._ensemble.chains.stream}
+
+    def restore(self, arrays: State) -> None:
+        """Go on from what `arrays` gave."""
+        self.state = {name: arrays[name].copy() for name in self.state}
+        self._ensemble.start(arrays["rows"])
+        self._ensemble.chains.stream[:] = arrays["streams"]
+        self.metric = turn(self._unturned, self.state["directions"])
+
+    def _step(self) -> None:
+        s, settings = self.state, self.settings
+        k, number = settings.replicas, self.steps
+        warm = number < settings.warmup
+        kept = number - settings.warmup + 1
+        recording = not warm and kept % (2 - settings.thin % 2) == 0  # neighbours tell nearly the same
+        w = self._at(s["y"])
+        self._ensemble.set_parameters(self.posterior.natural(w))
+        skipped = min(SKIPPED, settings.sweeps - 1)
+        moments = self._ensemble.moments(skipped, settings.sweeps - skipped)
+        if recording:
+            self._record(w)
+            if kept % settings.thin == 0:
+                self.drawn.append(w)
+        halves = self.posterior.likelihood_gradient(moments)
+        gradient = halves.mean(axis=1) + self.posterior.prior.gradient_w(w)
+        difference = 0.5 * (halves[:, 0] - halves[:, 1])
+        noise = np.empty_like(s["y"])
+        fill_normal(s["random"], noise.reshape(-1))
+        h = s["step"]
+        kick = np.sqrt(h / 2) * (noise + s["last_noise"])
+        if warm:
+            both = np.concatenate([gradient, difference]).astype(np.float32) @ self.metric
+            drift, shown = both[:k], both[k:]
+        else:  # the noise of the directions that matter is still watched
+            watched = s["directions"].shape[1]
+            drift = gradient.astype(np.float32) @ self.metric
+            shown = difference.astype(np.float32) @ self.metric[:, :watched]
+        s["y"] += h * drift + s["spread"] * kick
+        s["control"] = (1 - h) * s["control"] + kick
+        size = shown.shape[1]
+        s["filtered"][:, :size] = (1 - h[:size]) * s["filtered"][:, :size] + h[:size] * shown
+        s["last_noise"] = noise
+        s["counters"][STEP] += 1
+        self._tune(number + 1)
+
+    def _at(self, y: np.ndarray) -> np.ndarray:
+        return np.asarray(self.mode.w + y.astype(np.float32) @ self.metric.T)
+
+    def _record(self, w: np.ndarray) -> None:
+        s = self.state
+        control = (s["spread"] * s["control"]).astype(np.float32) @ self.metric.T
+        offset = w - self.mode.w
+        for total, values in zip(s["sums"], (offset, offset**2, control, control**2), strict=True):
+            total += values
+        s["counters"][RECORDED] += 1
+
+    def _tune(self, done: int) -> None:
+        """Measure the noise; turn to its directions half-way through the warm-up; settle steps and spreads."""
+        s, half, whole = self.state, self.settings.warmup // 2, self.settings.warmup
+        since = done if done <= half else done - half if done <= whole else done - whole
+        if since > SETTLING or done > whole:
+            s["noise_sum"] += (s["filtered"] ** 2).mean(axis=0)
+            s["noise_count"] += 1
+            if done <= half and since % 3 == 0:
+                s["history"] = np.concatenate([s["history"], s["filtered"]])
+        if done == half and len(s["history"]):
+            self._turn()
+        if done in (half, whole) and s["noise_count"][0]:
+            self._settle()
+
+    def _turn(self) -> None:
+        """Rotate the coordinates so that the directions of strong noise come first."""
+        s = self.state
+        history = s["history"]
+        directions = noisy_directions(history)
+        s["history"] = history[:0]
+        s["directions"] = directions
+        for name in ("y", "control", "last_noise", "filtered"):
+            s[name] = turn(s[name], directions)
+        s["noise_sum"][:], s["noise_count"][:] = (turn(history, directions) ** 2).mean(axis=0), 1.0
+        self.metric = turn(self._unturned, directions)
+
+    def _settle(self) -> None:
+        """Steps and spreads that make up for the noise that was measured."""
+        s = self.state
+        variance = s["noise_sum"] / s["noise_count"]
+        h = s["step"]
+        rate = variance * (2 - h) / h
+        q = np.minimum(LARGEST_NOISE / np.maximum(rate, 1e-12), self.settings.step / (2 - self.settings.step))
+        s["step"] = 2 * q / (1 + q)
+        s["spread"] = np.sqrt(1 - q * rate)
+        s["noise_sum"][:], s["noise_count"][:] = 0.0, 0.0
+
+
+def noisy_directions(filtered: np.ndarray) -> np.ndarray:
+    """(p, k) orthonormal directions in which the noise samples (rows) have a variance above `NOISY`."""
+    n, p = filtered.shape
+    if n <= p:
+        values, vectors = np.linalg.eigh(filtered @ filtered.T / n)
+    else:
+        values, vectors = np.linalg.eigh(filtered.T @ filtered / n)
+    strong = np.flatnonzero(values > NOISY)[::-1][: max(1, min(n, p) // 4)]
+    if n > p:
+        return vectors[:, strong]
+    return np.asarray(filtered.T @ (vectors[:, strong] / np.sqrt(n * values[strong])))
+
+
+def turn(rows: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    r"""``rows`` (k, p) times an orthogonal matrix whose first columns are ``directions`` (p, m).
+
+    With U the directions, rotated within their span so that the upper square of U is symmetric and not negative, and E
+    the first m unit vectors, B (I + E^T U)^{-1} B^T - I with B = U + E is orthogonal and sends E to U.
+    """
+    m = directions.shape[1]
+    if not m:
+        return rows
+    left, _, right = np.linalg.svd(directions[:m])
+    own = directions @ (right.T @ left.T)
+    b = own.copy()
+    b[:m] += np.eye(m)
+    inner = np.linalg.inv(np.eye(m) + (own[:m] + own[:m].T) / 2)
+    dtype = rows.dtype
+    out = (rows @ b.astype(dtype)) @ (inner @ b.T).astype(dtype) - rows
+    out[:, :m] = rows @ directions.astype(dtype)
+    return np.asarray(out)

@@ -1,0 +1,226 @@
+"""Persistent Gibbs chains of dense fields: replicas with parameters of their own, and moments of what they visit."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from mrfbayes.base.errors import CostError
+from mrfbayes.kernels.particles.dense import (
+    GROUP,
+    HALVES,
+    STRIP,
+    DenseChains,
+    DenseField,
+    DenseScratch,
+    DenseSums,
+    dense_sweeps,
+)
+from mrfbayes.kernels.particles.dense_draws import AGREEMENT, BINARY, MOST_LEVELS, ORDERED, SCRATCH_ROWS
+from mrfbayes.kernels.particles.dense_moments import add_products
+from mrfbayes.kernels.particles.dense_random import LANES, STREAM_WORDS, start_streams
+from mrfbayes.model.dense import PRODUCT, DenseLayout
+
+BATCH = 4_096  # particles whose statistics are written out at a time
+
+
+class DenseEnsemble:
+    """``replicas`` fields of one layout, each with ``chains`` persistent chains.
+
+    Parameters
+    ----------
+    layout : the field
+    means : (natural parameters - edges,) typical probabilities of the states 1, 2, ... of every node; what is counted
+        is centred there, and the nearer they are to the truth the less noise there is
+    replicas, chains : how many; chains are rounded up to two halves of whole blocks
+    state : kernel random state, which is used up to start the chains' own streams
+    """
+
+    def __init__(self, layout: DenseLayout, means: np.ndarray, replicas: int, chains: int, state: np.ndarray) -> None:
+        self.layout = layout
+        self.replicas = replicas
+        self.width = max(1, -(-chains // (HALVES * LANES))) * LANES
+        d, most = layout.states.size, int(layout.states.max())
+        if layout.coupling == PRODUCT and most > MOST_LEVELS:
+            raise CostError(
+                f"an ordered variable has {most} levels (limit {MOST_LEVELS} for dense Gibbs chains): join some."
+            )
+        self._kind = BINARY if layout.is_binary else ORDERED if layout.coupling == PRODUCT else AGREEMENT
+        self._planes = most if self._kind == AGREEMENT else 1
+        probability = self._by_state(means)
+        probability[:, 0] = 1.0 - probability[:, 1:].sum(axis=1)
+        self._centre = probability if self._kind == AGREEMENT else (probability @ np.arange(most))[:, None]
+        self._field = DenseField(
+            self._kind,
+            layout.states.copy(),
+            self._centre.astype(np.float32),
+            np.zeros((replicas, d, d), np.float32),
+            np.zeros((replicas, d, most), np.float32),
+        )
+        # The kernel knows these centres to single precision, so the moments must be un-centred by the same numbers.
+        self._centre = self._field.centre.astype(float)
+        width = self._planes * self.width
+        streams = np.zeros((replicas * HALVES, STREAM_WORDS), np.uint64)
+        start_streams(state, streams)
+        self.chains = DenseChains(
+            np.zeros((replicas, HALVES, d, width), np.float32), streams.reshape(replicas, HALVES, STREAM_WORDS)
+        )
+        self._sums = DenseSums(
+            np.zeros((replicas, HALVES, d, d), np.float32), np.zeros((replicas, HALVES, d, most), np.float32)
+        )
+        self._scratch = DenseScratch(
+            np.empty((GROUP, width), np.float32),
+            np.empty(width, np.float32),
+            np.empty((SCRATCH_ROWS + most, LANES), np.float32),
+            np.empty((d, width), np.float32),
+            np.empty((d, width), np.float32),
+            np.empty(STRIP * d, np.float32),
+        )
+
+    @property
+    def n_chains(self) -> int:
+        """Chains of all replicas."""
+        return self.replicas * HALVES * self.width
+
+    @cached_property
+    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.layout.pairs.min(axis=1), self.layout.pairs.max(axis=1)
+
+    @cached_property
+    def _cells(self) -> tuple[np.ndarray, np.ndarray]:
+        """Node and state of each level parameter."""
+        sizes = self.layout.states - 1
+        node = np.repeat(np.arange(sizes.size), sizes)
+        return node, np.arange(node.size) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
+
+    def _by_state(self, levels: np.ndarray) -> np.ndarray:
+        """(..., levels) as (..., d, R), nothing at state 0."""
+        out = np.zeros((*levels.shape[:-1], self.layout.states.size, int(self.layout.states.max())))
+        node, state = self._cells
+        out[..., node, state] = levels
+        return out
+
+    def start(self, x: np.ndarray) -> None:
+        """Put the chains at the states ``x`` (n_chains, d)."""
+        d = self.layout.states.size
+        chains = x.reshape(self.replicas, HALVES, self.width, d).transpose(0, 1, 3, 2)
+        if self._kind == AGREEMENT:
+            planes = chains[:, :, :, None, :] == np.arange(self._planes)[:, None]
+            z = planes - self._field.centre[:, :, None]
+        else:
+            z = chains - self._field.centre
+        self.chains.z[:] = z.reshape(self.chains.z.shape)
+
+    def rows(self) -> np.ndarray:
+        """Where the chains are, (n_chains, d) uint8."""
+        z = self.chains.z
+        if self._kind == AGREEMENT:
+            x = z.reshape(*z.shape[:3], self._planes, self.width).argmax(axis=3)
+        else:
+            x = np.rint(z + self._field.centre)
+        return np.ascontiguousarray(x.transpose(0, 1, 3, 2).reshape(self.n_chains, -1).astype(np.uint8))
+
+    def set_parameters(self, natural: np.ndarray) -> None:
+        """Natural parameters (replicas, natural) or, the same for all, (natural,)."""
+        m = len(self.layout.pairs)
+        u, v = self._ends
+        coupling, level = self._field.coupling, self._field.level
+        coupling[:, u, v] = natural[..., :m]
+        coupling[:, v, u] = natural[..., :m]
+        shift = coupling @ self._field.centre
+        tables = self._by_state(natural[..., m:])
+        if self._kind == AGREEMENT:
+            level[:] = tables + shift
+        else:
+            level[:] = tables + shift * np.arange(tables.shape[-1])
+        if self._kind == ORDERED:
+            node, state = np.nonzero(np.arange(level.shape[-1]) >= self.layout.states[:, None])
+            level[:, node, state] = -np.inf
+            level -= level.max(axis=-1, keepdims=True)
+            np.exp(np.maximum(level, -80.0), out=level)
+            level[:, node, state] = 0.0
+
+    def sweep(self, n: int) -> None:
+        """``n`` sweeps of all chains, nothing counted."""
+        dense_sweeps(self._field, self.chains, n, 0, self._sums, self._scratch)
+
+    def moments(self, skipped: int, counted: int) -> np.ndarray:
+        """E[T] (replicas, 2, natural) of both halves over ``counted`` sweeps, after ``skipped`` others."""
+        for sums in self._sums:
+            sums.fill(0.0)
+        dense_sweeps(self._field, self.chains, skipped + counted, counted, self._sums, self._scratch)
+        n = counted * self.width
+        u, v = self._ends
+        level = self._sums.level / np.float32(n)
+        node, state = self._cells
+        pair = self._sums.pair[:, :, u, v].astype(float) / (2 * n)
+        if self._kind == AGREEMENT:
+            probability = level.astype(float)
+            pair += np.einsum("ea,khea->khe", self._centre[u], probability[:, :, v])
+            pair += np.einsum("ea,khea->khe", self._centre[v], probability[:, :, u])
+            pair -= (self._centre[u] * self._centre[v]).sum(axis=1)
+        else:
+            mean = level.astype(float) @ np.arange(level.shape[-1])
+            centre = self._centre[:, 0]
+            pair += centre[u] * mean[..., v] + centre[v] * mean[..., u] - centre[u] * centre[v]
+        return np.concatenate([pair, level[:, :, node, state]], axis=2)
+
+    def products(self, samples: int, skipped: int) -> tuple[np.ndarray, np.ndarray]:
+        """Mean (natural,) and covariance (natural, natural) of T, all replicas at one parameter.
+
+        From ``samples`` snapshots of all chains with ``skipped`` sweeps before each.
+        """
+        if self.layout.is_binary:
+            return self._products_binary(samples, skipped)
+        centre, totals, products = None, np.zeros(self.layout.n_natural), np.zeros((self.layout.n_natural,) * 2)
+        for _ in range(samples):
+            self.sweep(skipped + 1)
+            x = self.rows()
+            for first in range(0, len(x), BATCH):
+                values = self.statistics(x[first : first + BATCH])
+                # Near its mean, so that single precision loses nothing in the products.
+                centre = values.mean(axis=0) if centre is None else centre
+                values -= centre
+                totals += values.sum(axis=0, dtype=float)
+                products += values.T @ values
+        assert centre is not None
+        mean, covariance = self._covariance(totals, products, samples)
+        return mean + centre, covariance
+
+    def _products_binary(self, samples: int, skipped: int) -> tuple[np.ndarray, np.ndarray]:
+        d, n = self.layout.states.size, self.layout.n_natural
+        u, v = self._ends
+        pair = np.full((d, d), -1, dtype=np.int64)
+        pair[u, v] = pair[v, u] = np.arange(u.size)
+        bits = []
+        for _ in range(samples):
+            self.sweep(skipped + 1)
+            ones = (self.chains.z > 0).transpose(2, 0, 1, 3).reshape(d, -1)
+            bits.append(np.packbits(ones, axis=1, bitorder="little").view(np.uint64))
+        products = np.zeros((n, n))
+        add_products(np.concatenate(bits, axis=1), pair, self.layout.level_offset[:-1].copy(), products)
+        totals = np.diag(products).copy()
+        for first in range(0, n, 512):  # the kernel fills the upper triangle
+            block = products[first : first + 512]
+            block[:, : first + len(block)] += np.triu(
+                products[: first + len(block), first : first + len(block)], 1 - first
+            ).T
+        return self._covariance(totals, products, samples)
+
+    def _covariance(self, totals: np.ndarray, products: np.ndarray, samples: int) -> tuple[np.ndarray, np.ndarray]:
+        n = samples * self.n_chains
+        mean = totals / n
+        products /= n
+        for first in range(0, len(products), 512):
+            products[first : first + 512] -= np.outer(mean[first : first + 512], mean)
+        return mean, products
+
+    def statistics(self, x: np.ndarray) -> np.ndarray:
+        """T (n, natural) float32 of the states ``x`` (n, d)."""
+        u, v = self._ends
+        node, state = self._cells
+        out = np.empty((len(x), self.layout.n_natural), np.float32)
+        out[:, : u.size] = self.layout.values(x[:, u].astype(np.float32), x[:, v].astype(np.float32))
+        out[:, u.size :] = x[:, node] == state
+        return out

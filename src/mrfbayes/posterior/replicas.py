@@ -1,0 +1,171 @@
+"""Runs a method that walks by itself (`Prepared.walk`) and makes its `Posterior`.
+
+Like every run it goes in short chunks; between them come progress, checkpoint, Ctrl-C and time budget.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from mrfbayes.base.budget import budget
+from mrfbayes.base.interrupts import InterruptFlag
+from mrfbayes.base.progress import Progress
+from mrfbayes.methods.langevin.moments import WalkMoments, walk_moments
+from mrfbayes.methods.langevin.walk import RECORDED, SETTLING, Walk
+from mrfbayes.methods.problem import Problem
+from mrfbayes.posterior.assemble import collect_warnings, record, refuse_nothing, speak, versions
+from mrfbayes.posterior.chains import checkpoint_of
+from mrfbayes.posterior.engines import Engine
+from mrfbayes.posterior.posterior import Posterior
+from mrfbayes.posterior.settings import Settings
+from mrfbayes.run.driver import CHECKPOINT_SECONDS, ROUND_SECONDS
+from mrfbayes.run.store import Checkpoint
+
+DOUBTFUL = 0.05  # Monte-Carlo error of means (in sds) and sds (relative), root mean square
+MARGIN = 2.0  # a bound is twice the standard error
+STEP_ERROR = 0.01  # of means and sds: what steps of usual size leave, measured where the posterior is known
+
+
+class _Stored:
+    """Draws of the log-odds as they come in, on their way to memory and to the checkpoint."""
+
+    def __init__(self, walk: Walk, checkpoint: Checkpoint | None) -> None:
+        self._walk, self._checkpoint = walk, checkpoint
+        self._draws: list[np.ndarray] = []
+        self._written_at = time.monotonic()
+        self._unwritten = 0
+        if checkpoint is not None and checkpoint.segments:
+            self._draws = [w for _, arrays in checkpoint.segments for w in arrays["draws"]]
+            self._unwritten = len(self._draws)
+            walk.restore(checkpoint.segments[-1][1])
+
+    def take(self) -> None:
+        """Take what the walk has drawn, and write it down every few seconds."""
+        self._draws += self._walk.drawn
+        self._walk.drawn = []
+        if time.monotonic() - self._written_at > CHECKPOINT_SECONDS:
+            self.write()
+
+    def write(self) -> None:
+        """Append what is new to the checkpoint."""
+        if self._checkpoint is None:
+            return
+        shape = (0, *self._walk.state["y"].shape)
+        new = np.stack(self._draws[self._unwritten :]) if len(self._draws) > self._unwritten else np.zeros(shape)
+        self._checkpoint.append({}, {**self._walk.arrays(), "draws": new})
+        self._unwritten, self._written_at = len(self._draws), time.monotonic()
+
+    def result(self) -> np.ndarray:
+        """(replicas, draws, p) log-odds."""
+        k, p = self._walk.state["y"].shape
+        return np.stack(self._draws, axis=1) if self._draws else np.empty((k, 0, p))
+
+
+def run_walk(
+    walk: Walk, n_steps: int, checkpoint: Checkpoint | None, seconds: float | None, progress: bool
+) -> tuple[np.ndarray, str]:
+    """Walk to ``n_steps`` steps in all, or as far as interrupt or budget allow: the draws, and what stopped it."""
+    stored = _Stored(walk, checkpoint)
+    started = time.perf_counter()
+    stopped_by, chunk = "", 1
+    try:
+        with InterruptFlag() as interrupt, Progress("langevin", n_steps, progress) as bar:
+            while walk.steps < n_steps:
+                round_started = time.perf_counter()
+                walk.advance(min(chunk, n_steps - walk.steps))
+                stored.take()
+                bar.update(walk.steps, "warm-up" if walk.steps < walk.settings.warmup else "")
+                elapsed = time.perf_counter() - round_started
+                chunk = max(1, int(chunk * min(2.0, ROUND_SECONDS / max(elapsed, 1e-9))))
+                if interrupt.raised:
+                    stopped_by = "Ctrl-C"
+                    break
+                if seconds is not None and time.perf_counter() - started > seconds:
+                    stopped_by = "time budget"
+                    break
+    finally:
+        stored.write()
+    return stored.result(), stopped_by if walk.steps < n_steps else ""
+
+
+def replica_posterior(problem: Problem, settings: Settings, how: Engine, preparation: float) -> Posterior:
+    """Walk, and make the posterior of it; an error where it was stopped before its first draw."""
+    row, prepared, plan = settings.row, how.prepared, how.plan
+    assert prepared.walk is not None
+    walk = prepared.walk(plan.chains, plan.warmup, plan.thin)
+    started = time.perf_counter()
+    seconds = None if settings.seconds is None else budget().left
+    with checkpoint_of(problem, settings, how) as store:
+        resumed = 0 if store is None or not store.segments else 1
+        w, stopped_by = run_walk(walk, plan.warmup + plan.steps, store, seconds, problem.progress)
+    steps = max(walk.steps - plan.warmup, 0)
+    if not (walk.state["counters"][RECORDED] and w.shape[1]):
+        refuse_nothing(stopped_by, settings)
+    said, texts = collect_warnings(problem, settings, how)
+    if stopped_by:
+        texts.append(f"stopped by {stopped_by} after {steps} of {plan.steps} steps: the result is partial.")
+    moments = walk_moments(walk)
+    # Stored draws agree with the moments that are reported.
+    draws = problem.model.chart.theta(moments.mean + (w - moments.raw_mean) * (moments.sd / moments.raw_sd))
+    statement, doubts = _statement(walk, moments)
+    posterior = Posterior(
+        model=problem.model,
+        draws=draws,
+        log_likelihood=np.zeros(draws.shape[:2]),
+        mean=draws.mean(axis=(0, 1)),
+        sd=draws.std(axis=(0, 1)),
+        method=row.key,
+        label=row.label,
+        target=row.target,
+        engine="langevin",
+        steps=steps,
+        warmup=plan.warmup,
+        thin=plan.thin,
+        acceptance=None,
+        seconds={"prepare": preparation, "compile": 0.0, "chain": time.perf_counter() - started},
+        settings=record(settings, how),
+        versions=versions(),
+        data_digest=problem.statistics.digest,
+        n=problem.statistics.n,
+        warnings=tuple(dict.fromkeys(said)),
+        partial=bool(stopped_by or budget().cuts),
+        details={**prepared.details, "replicas": walk.settings.replicas, "resumed": resumed, **statement},
+        sd_error=moments.sd_error,
+        problem=problem,
+    )
+    return speak(posterior, [*texts, *doubts])
+
+
+def _statement(walk: Walk, moments: WalkMoments) -> tuple[dict[str, Any], list[str]]:
+    """How far the result can be trusted, in figures and in words, and what gives reason to doubt it."""
+    mean_error, sd_error = (float(np.sqrt(np.mean(e**2))) for e in (moments.mean_error, moments.sd_error))
+    noise = float(1 - walk.state["spread"].min() ** 2)
+    bounds = (float(np.hypot(MARGIN * mean_error, STEP_ERROR)), float(np.hypot(MARGIN * sd_error, STEP_ERROR)))
+    said = {
+        "mean_error": mean_error,
+        "sd_error": sd_error,
+        "effective_draws": float(1 / max(mean_error, 1e-12) ** 2),
+        "gradient_noise": noise,
+        "noisy_directions": int(walk.state["directions"].shape[1]),
+        "trust_mean": bounds[0],
+        "trust_sd": bounds[1],
+        "trust": (
+            f"means within {bounds[0]:.1%} of an sd and sds within {bounds[1]:.1%} on average (Monte Carlo "
+            f"{mean_error:.1%} and {sd_error:.1%} by the scatter of {walk.settings.replicas} replicas, "
+            f"step {STEP_ERROR:.0%})"
+        ),
+    }
+    doubts = []
+    if mean_error > DOUBTFUL or sd_error > DOUBTFUL:
+        doubts.append(
+            f"Monte-Carlo errors are {mean_error:.1%} of an sd in means and {sd_error:.1%} in sds: run longer (steps=)."
+        )
+    if walk.settings.warmup < 2 * SETTLING + 4:
+        doubts.append(
+            f"a warm-up of {walk.settings.warmup} steps is too short to measure the noise of the gradients: spreads "
+            f"are too wide by what it adds; use at least {4 * SETTLING}."
+        )
+    return said, doubts

@@ -1,0 +1,115 @@
+"""The mode of dense fields by particles against enumeration, in posterior sds."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import mrfbayes as mb
+from mrfbayes.base.random_streams import seed_sequence
+from mrfbayes.data.statistics import Statistics
+from mrfbayes.estimation.dense import DensePosterior, dense_mode
+from mrfbayes.estimation.dense_pseudo import DensePseudo
+from mrfbayes.model.dense import dense_layout
+from mrfbayes.priors import Prior
+
+KINDS = {
+    "both-one": (2, "both-one", "normal(0, 1)"),
+    "agreement": (2, "agreement", "uniform"),
+    "ordered": ([3, 2, 4, 3, 3], "score", {"edges": "cauchy(0, 1)", "nodes": "normal(0, 1.5)"}),
+    "Potts": (3, "agreement", "normal(0, 1)"),
+}
+
+
+def case(name, n=300, d=5):
+    states, coupling, prior = KINDS[name]
+    model = mb.graph(list(itertools.combinations(range(d), 2)), states=states, fields=True, coupling=coupling)
+    rng = np.random.default_rng(3)
+    theta = model.chart.theta(0.3 * rng.normal(size=model.n_parameters))
+    x = mb.simulate(model, theta, n, rng=1)
+    return model, x, prior
+
+
+def every_state(model):
+    return np.array(list(itertools.product(*(range(r) for r in model.states))), dtype=np.uint8)
+
+
+def sufficient(model, x):
+    """s (k, p) of rows by counting each alone."""
+    return np.array([mb.count(model, np.stack([row, row])).counts / 2 for row in x])
+
+
+def exact_mode(model, x, prior):
+    """Newton's method on the enumerated posterior: mode and sds."""
+    s = sufficient(model, every_state(model))
+    counts, n = mb.count(model, x).counts, len(x)
+    w = np.zeros(model.n_parameters)
+    for _ in range(60):
+        weight = np.exp(s @ w - (s @ w).max())
+        weight /= weight.sum()
+        mean = weight @ s
+        hessian = prior.hessian_w(w)
+        hessian = np.diag(hessian) if hessian.ndim == 1 else hessian
+        information = n * ((s - mean).T * weight) @ (s - mean) - hessian
+        step = np.linalg.solve(information, counts - n * mean + prior.gradient_w(w))
+        w = w + step * min(1.0, 1.0 / np.abs(step).max())
+    return w, np.sqrt(np.diag(np.linalg.inv(information)))
+
+
+@pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
+@pytest.mark.parametrize("name", KINDS)
+def test_mode_and_spread_are_those_of_the_enumerated_posterior(name):
+    model, x, given = case(name)
+    prior = Prior(model, given)
+    posterior = DensePosterior(dense_layout(model), mb.count(model, x), prior)
+    found = dense_mode(posterior, seed_sequence(2))
+    w, sd = exact_mode(model, x, prior)
+    assert np.sqrt(np.mean(((found.w - w) / sd) ** 2)) < 0.04
+    assert np.abs(found.sd / sd - 1).max() < 0.12
+    assert found.error < 0.05
+    assert found.disagreement < 5
+
+
+@pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
+def test_counts_alone_are_enough():
+    model, x, given = case("both-one")
+    prior = Prior(model, given)
+    counted = mb.count(model, x)
+    alone = Statistics.from_counts(model, counted.counts, counted.n)
+    found = dense_mode(DensePosterior(dense_layout(model), alone, prior), seed_sequence(2))
+    w, sd = exact_mode(model, x, prior)
+    assert np.sqrt(np.mean(((found.w - w) / sd) ** 2)) < 0.04
+
+
+@pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
+@pytest.mark.parametrize("name", KINDS)
+def test_the_gradient_of_the_pseudolikelihood_is_its_slope(name):
+    model, x, given = case(name)
+    objective = DensePseudo(dense_layout(model), mb.count(model, x), Prior(model, given))
+    w = 0.2 * np.random.default_rng(1).normal(size=model.n_parameters)
+    _, gradient = objective.value_gradient(w)
+    for j in range(0, w.size, 3):
+        ahead, behind = w.copy(), w.copy()
+        ahead[j] += 1e-5
+        behind[j] -= 1e-5
+        slope = (objective.value_gradient(ahead)[0] - objective.value_gradient(behind)[0]) / 2e-5
+        assert abs(slope - gradient[j]) < 1e-4 * max(1.0, abs(slope))
+
+
+def test_an_ordered_field_is_noticed():
+    """Two phases that chains do not cross between: the mode cannot be found, and fresh particles say so."""
+    d = 30
+    model = mb.graph(list(itertools.combinations(range(d), 2)), fields=True, coupling="both-one")
+    rng = np.random.default_rng(0)
+    x = (rng.random((400, d)) < np.where(rng.random((400, 1)) < 0.9, 0.98, 0.02)).astype(np.uint8)
+    posterior = DensePosterior(dense_layout(model), mb.count(model, x), Prior(model, "normal(0, 1)"))
+    found = dense_mode(posterior, seed_sequence(2))
+    assert found.disagreement > 5 or found.error > 0.3
+
+
+def test_fields_with_other_tables_have_no_dense_form():
+    assert dense_layout(mb.graph([(0, 1), (1, 2)], states=3, coupling="table")) is None
+    assert dense_layout(mb.graph([(0, 1), (1, 2)], states=[2, 3, 3], coupling="agreement", fields=True)) is None
+    layout = dense_layout(mb.graph([(0, 1), (1, 2)], states=2, coupling="table"))
+    assert layout is not None
+    assert layout.coupling == "product"

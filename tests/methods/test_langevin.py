@@ -1,0 +1,91 @@
+"""`langevin`: its moments against the enumerated posterior, what it says about itself, and how it is continued."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import mrfbayes as mb
+from mrfbayes.base.budget import Budget
+from mrfbayes.methods.langevin.walk import noisy_directions, turn
+
+pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
+
+
+def field(d=6, states=2, coupling="both-one", n=200):
+    model = mb.graph(list(itertools.combinations(range(d), 2)), states=states, fields=True, coupling=coupling)
+    rng = np.random.default_rng(4)
+    w = 0.5 * rng.normal(size=model.n_parameters) / (np.max(states) - 1)
+    return model, mb.simulate(model, model.chart.theta(w), n, rng=2)
+
+
+@pytest.mark.parametrize(("coupling", "states"), [("both-one", 2), ("score", 3), ("agreement", 3)])
+def test_means_and_sds_are_those_of_the_exact_posterior(coupling, states):
+    model, x = field(5, states, coupling)
+    exact = mb.sample(model, x, "exact", prior="normal(0, 1)", steps=25_000, thin=1, progress=False)
+    found = mb.sample(model, x, "langevin", prior="normal(0, 1)", chains=8, steps=400, progress=False)
+    error = (found.mean - exact.mean) / exact.sd
+    assert np.sqrt(np.mean(error**2)) < 0.03  # Monte Carlo 0.01, reference 0.006
+    assert np.abs(error).max() < 0.08
+    assert np.sqrt(np.mean((found.sd / exact.sd - 1) ** 2)) < 0.025
+    # Draws and moments agree, and the statement covers the error.
+    np.testing.assert_allclose(found.mean, found.draws.mean(axis=(0, 1)))
+    assert np.sqrt(np.mean(error**2)) < 1.5 * found.details["trust_mean"]
+    # Negative control: the Gaussian at the mode is visibly elsewhere than the mean, so the test can tell.
+    assert found.details["mode_error"] < 0.05
+    assert "means within" in found.details["trust"]
+    assert found.target == "approximate"
+    assert found.engine == "langevin"
+
+
+def test_a_run_goes_on_from_its_checkpoint(tmp_path):
+    model, x = field()
+    settings = {"warmup": 40, "chains": 2, "thin": 2, "progress": False}
+    whole = mb.sample(model, x, "langevin", steps=30, **settings)
+    mb.sample(model, x, "langevin", steps=14, checkpoint=tmp_path / "run", **settings)
+    continued = mb.sample(model, x, "langevin", steps=30, checkpoint=tmp_path / "run", **settings)
+    np.testing.assert_allclose(continued.draws, whole.draws, rtol=1e-4)
+    assert continued.details["resumed"] == 1
+
+
+def test_a_time_budget_leaves_a_partial_result(monkeypatch):
+    model, x = field()
+    monkeypatch.setattr(Budget, "left", property(lambda self: 2.0))  # when the walk begins, however busy the machine is
+    found = mb.sample(model, x, "langevin", steps=100_000, warmup=4, thin=1, seconds=100.0, progress=False)
+    assert found.partial
+    assert any("stopped by time budget" in text for text in found.warnings)
+
+
+def test_tables_of_another_kind_and_wrong_options_are_refused():
+    model = mb.graph([(0, 1), (1, 2)], states=3, coupling="table")
+    x = np.random.default_rng(0).integers(0, 3, size=(50, 3))
+    with pytest.raises(mb.InputError, match="pair tables of another kind; use method='exact'"):
+        mb.sample(model, x, "langevin", progress=False)
+    model, x = field()
+    with pytest.raises(mb.InputError, match="step = 2: give a number between 0 and 1"):
+        mb.sample(model, x, "langevin", step=2, progress=False)
+    with pytest.raises(mb.InputError, match="replicas = 0: give a whole number of at least 1"):
+        mb.sample(model, x, "langevin", replicas=0, progress=False)
+    levels = mb.graph([(0, 1)], states=9, coupling="score", fields=True)
+    with pytest.raises(mb.InputError, match=r"9 levels \(limit 7\): join rare levels"):
+        mb.sample(levels, np.random.default_rng(0).integers(0, 9, size=(50, 2)), "langevin", progress=False)
+
+
+def test_a_short_warm_up_is_told():
+    model, x = field()
+    found = mb.sample(model, x, "langevin", steps=20, warmup=4, chains=2, progress=False)
+    assert any("a warm-up of 4 steps is too short" in text for text in found.warnings)
+
+
+def test_turned_coordinates_are_orthogonal_and_begin_with_the_noise():
+    rng = np.random.default_rng(6)
+    true = np.linalg.qr(rng.normal(size=(30, 3)))[0]
+    for n in (20, 400):  # fewer samples than parameters, and more
+        noise = rng.normal(size=(n, 3)) * [3.0, 2.0, 1.0] @ true.T + 0.01 * rng.normal(size=(n, 30))
+        directions = noisy_directions(noise)
+        assert directions.shape == (30, 3)
+        matrix = turn(np.eye(30), directions)
+        np.testing.assert_allclose(matrix.T @ matrix, np.eye(30), atol=1e-10)
+        np.testing.assert_allclose(matrix[:, :3], directions, atol=1e-12)
+        np.testing.assert_allclose(np.abs(np.linalg.svd(true.T @ directions)[1]), 1.0, atol=1e-3)
+    assert noisy_directions(1e-3 * rng.normal(size=(50, 30))).shape == (30, 0)
