@@ -180,8 +180,9 @@ def test_one_tied_image_gives_no_false_warnings():
     assert not exact.warnings
     assert abs(posterior.mean[0] - exact.mean[0]) < 0.1 * exact.sd[0]
     assert posterior.details["trust_mean"] < 0.2
-    with pytest.warns(mb.MRFWarning, match="only one observation"):
+    with pytest.warns(mb.MRFWarning) as caught:
         mb.count(mb.grid(3, 3), np.ones((1, 9), dtype=int))  # untied: there is something to say
+    assert any("only one observation" in str(warning.message) for warning in caught)
 
 
 # A time budget covers the whole call.

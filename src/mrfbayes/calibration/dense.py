@@ -18,7 +18,7 @@ from mrfbayes.calibration.copula import coin_quantiles, copula_view, theta_momen
 from mrfbayes.calibration.cumulants import ExactCumulants, ParticleCumulants
 from mrfbayes.calibration.failures import calibrating
 from mrfbayes.calibration.matching import Coins, match, match_loop
-from mrfbayes.calibration.one_loop import one_loop, usable
+from mrfbayes.calibration.one_loop import Effort, one_loop, usable
 from mrfbayes.calibration.result import Calibration
 from mrfbayes.estimation.estimate import estimate as make_estimate
 from mrfbayes.estimation.problem import Problem
@@ -125,9 +125,9 @@ def _calibrate(
     loops = None
     if variance != "order":
         bar.update(2, "loops")
-        samples = {"samples": mode.cumulants.n} if isinstance(mode.cumulants, ParticleCumulants) else {}
+        effort = Effort(mode.cumulants.n) if isinstance(mode.cumulants, ParticleCumulants) else Effort()
         try:
-            loops = one_loop(mode, n, order, child(problem.seed, "loops"), **samples)
+            loops = one_loop(mode, n, order, child(problem.seed, "loops"), effort)
         except OutOfTime:
             variance = "order"
             budget().cut("spreads are those of leading order: there was no time for loops")

@@ -31,12 +31,12 @@ PAIR_SAMPLES = 8_192  # of them in the sum over pairs
 _BATCH = 4_096
 
 
-class LoopEffort(NamedTuple):
-    """How many samples the sums may take, how many of them in pairs, and the noise at which to stop."""
+class Effort(NamedTuple):
+    """How much may be sampled, and the relative noise of a variance at which it is enough."""
 
-    samples: int
-    pairs: int
-    noise: float
+    samples: int = LOOP_SAMPLES
+    pairs: int = PAIR_SAMPLES
+    noise: float = LOOP_NOISE
 
 
 def one_loop(
@@ -44,9 +44,7 @@ def one_loop(
     n: float,
     order: ThirdOrder,
     seed: np.random.SeedSequence,
-    samples: int = LOOP_SAMPLES,
-    pairs: int = PAIR_SAMPLES,
-    noise: float = LOOP_NOISE,
+    effort: Effort | None = None,
 ) -> np.ndarray:
     """The covariance (p, p) of the log-odds to one loop; its noise is that of a small correction.
 
@@ -60,7 +58,7 @@ def one_loop(
     skew = np.where(mode.cumulants.is_indicator, 1 - 2 * mean, 0.0)
     known = np.where(mode.cumulants.is_indicator, diagonal, 0.0)
 
-    squared, pair_terms = _sampled_loops(mode, order, known, n, seed, LoopEffort(samples, pairs, noise))
+    squared, pair_terms = _sampled_loops(mode, order, known, n, seed, effort or Effort())
     squared[np.diag_indices_from(squared)] += known**2 * skew * order.trace_terms.sum(axis=0)
     pair_terms += (s @ field * skew * known) @ (s @ field * skew * known).T
 
@@ -96,11 +94,12 @@ def _sampled_loops(
     known: np.ndarray,
     n: float,
     seed: np.random.SeedSequence,
-    effort: LoopEffort,
+    effort: Effort,
 ) -> tuple[np.ndarray, np.ndarray]:
     """E[P_j P_k (Q - E Q)] and E[P_j P'_k (D'SD')^2] less what the squares of single statistics explain."""
     s, cumulants = mode.covariance, mode.cumulants
     expected = float(np.einsum("ab,ab->", s, cumulants.covariance))
+    samples, pairs, most_noise = effort
     states = cumulants.states()
     if states is not None:  # few enough to sum over all of them: no noise
         d, probability = states[0] - cumulants.mean, states[1]

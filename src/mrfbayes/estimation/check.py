@@ -58,21 +58,6 @@ class Check:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-class CheckEffort(NamedTuple):
-    """What a check may take.
-
-    Attributes
-    ----------
-    pool : runs the groups of two bases side by side, where there is one
-    round : number of earlier checks: fresh streams each time
-    most_updates : spin updates, in units of the bit-sliced ones
-    """
-
-    pool: ThreadPoolExecutor | None = None
-    round: int = 0
-    most_updates: float = MIN_UPDATES
-
-
 def threshold(n_parameters: int, groups: int) -> float:
     """What the largest of ``n_parameters`` errors may be: the tail probability of 4 normal errors, shared out."""
     from scipy.special import ndtr, stdtrit
@@ -86,13 +71,27 @@ def _borrowed(n_parameters: int) -> float:
     return BORROWED if n_parameters > 4 * BORROWED else 0.0
 
 
+class Room(NamedTuple):
+    """Where a check moves its particles.
+
+    Attributes
+    ----------
+    bases : chains whose work space may be used, one or two; their particles stay as they are
+    pool : runs the groups of two bases side by side, or None
+    """
+
+    bases: Sequence[Chains]
+    pool: ThreadPoolExecutor | None = None
+
+
 def check(
     task: Task,
     w: np.ndarray,
     variance: np.ndarray,
     noise: float,
-    bases: Sequence[Chains],
-    effort: CheckEffort | None = None,
+    room: Room,
+    round_: int = 0,
+    most_updates: float = MIN_UPDATES,
 ) -> Check:
     """Check w (p,) with fresh particles.
 
@@ -101,10 +100,11 @@ def check(
     variance : (p,) information of one observation along each coordinate: the mean of s_j over n observations has
         standard error sqrt(variance / n), and a residual as large as that moves w_j by one (conditional) posterior sd
     noise : the estimate's own Monte-Carlo error in that unit
-    bases : chains whose work space may be used, one or two; their particles stay as they are
+    room : where particles may be moved
+    round_ : number of earlier checks: fresh streams each time
+    most_updates : spin updates that the check may take, in units of the bit-sliced ones
     """
-    pool, round_, most_updates = effort or CheckEffort()
-    model, n = task.model, task.stats.n
+    model, n, bases = task.model, task.stats.n, room.bases
     if model.n_parameters == 0:
         return Check(True, 0.0, 0.0)
     size = USUAL if model.n_nodes <= 100_000 else LARGE_CHECK
@@ -115,7 +115,9 @@ def check(
     per_sweep = model.n_nodes * GROUP * size.groups * bases[0].update_cost
     burn, sweeps, spent = size.burn, size.sweeps, 0.0
     while True:
-        table = _group_means(task, w, Size(size.groups, burn, sweeps), bases, pool if len(bases) == 2 else None, round_)
+        table = _group_means(
+            task, w, Size(size.groups, burn, sweeps), bases, room.pool if len(bases) == 2 else None, round_
+        )
         spent += (burn + sweeps) * per_sweep
         apart = table[:half].mean(axis=0) - table[half:].mean(axis=0)
         within = _group_sd(table, unit)

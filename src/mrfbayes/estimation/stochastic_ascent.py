@@ -20,7 +20,7 @@ from mrfbayes.base.budget import budget
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import generator, kernel_state
-from mrfbayes.estimation.check import CHECK_SHARE, MIN_UPDATES, Check, CheckEffort, check
+from mrfbayes.estimation.check import CHECK_SHARE, MIN_UPDATES, Check, Room, check
 from mrfbayes.estimation.optimise import FAR
 from mrfbayes.estimation.pseudolikelihood import prior_diagonal, pseudo_estimate
 from mrfbayes.estimation.result import Outcome, Recorder, Task
@@ -181,7 +181,7 @@ def ascend(
                 break
             own = own_error(task, precondition, rounds.tails, noise)
             most_updates = max(MIN_UPDATES, per_step * runner.step)  # the check may take as long as what it checks
-            found = check(task, w, precondition.variance, own, bases, CheckEffort(spread, attempt, most_updates))
+            found = check(task, w, precondition.variance, own, Room(bases, spread), attempt, most_updates)
             if found.passed or not found.helped_by_steps or runner.step >= limit:
                 break
             tolerance = noise / 2**0.5  # one more round, about: it doubles the steps

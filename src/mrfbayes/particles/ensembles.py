@@ -11,7 +11,6 @@ from typing import Protocol
 
 import numpy as np
 
-from mrfbayes.base.budget import budget
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.kernels.estimation.stochastic_ascent import AscentPlan, AscentState, AscentView, bit_ascent, move
 from mrfbayes.kernels.particles import bitgibbs
@@ -122,7 +121,6 @@ class BitChains:
     def sweep(self, w: np.ndarray, sweeps: int) -> None:
         """Gibbs sweeps at w that nobody looks at: twice as fast."""
         for part in _calls(sweeps, self._words.size * 64):
-            budget().check("particles")
             self._measure(w, AscentPlan(part, np.zeros(0), 1, 0.0, np.inf))
 
     def advance(self, w: np.ndarray, sweeps: int) -> np.ndarray:
