@@ -125,6 +125,7 @@ def chain_posterior(problem: Problem, settings: Settings, how: Engine, run: Chai
             **prepared.details,
             "outside": (counters[:, chain.OUTSIDE] / np.maximum(counters[:, chain.STEP], 1)).tolist(),
             "resumed_steps": run.resumed_steps,
+            "stopped_by": run.stopped_by,
             **({"noise": noise} if (noise := _noise(run)) else {}),
         },
         problem=problem,
