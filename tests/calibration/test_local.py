@@ -46,7 +46,7 @@ def test_means_and_sds_are_those_of_the_full_matrices(local, full):
 
 
 def test_draws_have_the_moments_and_correlations(local, full):
-    draws = local.draw(20_000, seed_sequence(5))
+    draws = local.joint.draw(20_000, seed_sequence(5))
     mean, sd = local.joint.moments()
     assert np.abs((draws.mean(axis=0) - mean) / sd).max() * np.sqrt(len(draws)) < 5.5
     assert np.abs(draws.std(axis=0) / sd - 1).max() < 0.03

@@ -51,5 +51,6 @@ def _usage(error: Any) -> None:
 def _complain(text: str, status: int) -> NoReturn:
     from mrfbayes.cli.text import safe
 
-    print(f"mrfbayes: {safe(text)}", file=sys.stderr)
+    for line in text.split("\n"):  # a file with several problems has a line for each
+        print(f"mrfbayes: {safe(line)}", file=sys.stderr)
     raise SystemExit(status)

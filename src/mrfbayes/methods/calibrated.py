@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from mrfbayes.base.errors import CostError
+from mrfbayes.base.memory import describe_bytes
 from mrfbayes.base.random_streams import child
 from mrfbayes.calibration.dense import DENSE_PARAMETERS, MOMENT_CELLS, calibrate, check_options, moments_cost
 from mrfbayes.calibration.local import LocalJoint, calibrate_locally
@@ -29,6 +30,7 @@ from mrfbayes.model.field import Model
 
 LEAST_LOCAL_PARTICLES = 128  # two words of bits: blocks have fewer parameters than that
 MOST_NEIGHBOURS = 8  # of a node: blocks of denser graphs are too large
+DENSE_NEIGHBOURS = 24  # on average: one step away from an edge lie more nodes than a block's tables can hold
 PARTICLE_LIMIT = 600  # the same where it comes from particles, of which so many parameters need too many
 
 
@@ -77,6 +79,14 @@ def calibrate_many(problem: Problem, variance: str, moments: str, particles: int
             f"{model.n_parameters} parameters (limit {DENSE_PARAMETERS} for a full covariance): only fields of untied "
             f"coins can be calibrated block by block, and this one has {has}: use method='mle' or 'pseudo', or fewer "
             "parameters."
+        )
+    degree = 2 * model.n_edges / model.n_nodes
+    if degree > DENSE_NEIGHBOURS:
+        raise CostError(
+            f"{model.n_parameters:,} parameters on a graph whose nodes have {degree:,.0f} neighbours on average: a "
+            f"full covariance would take {describe_bytes(8 * model.n_parameters**2)} (limit {DENSE_PARAMETERS:,} "
+            f"parameters), and blocks of neighbours are too large past {DENSE_NEIGHBOURS}: choose fewer columns, a "
+            "sparser graph, or tied=True."
         )
     if moments == "exact" or (moments == "auto" and is_strip(model)):
         return calibrate_strip(problem, variance)

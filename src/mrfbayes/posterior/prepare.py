@@ -18,9 +18,11 @@ from mrfbayes.posterior.settings import Settings
 DRAW_SHARES = {"direct": 0.15}  # of a time budget that preparation leaves for the draws; chains get half
 
 
-def make_problem(model: Model, x: Any, settings: Settings) -> Problem:
-    """Model, data, prior and seed."""
-    return Problem(model, count(model, x), settings.prior, settings.seed, settings.estimate, settings.progress)
+def make_problem(model: Model, x: Any, settings: Settings, levels: Any = None) -> Problem:
+    """Model, data, prior and seed; ``levels`` is the order of text labels."""
+    return Problem(
+        model, count(model, x, levels=levels), settings.prior, settings.seed, settings.estimate, settings.progress
+    )
 
 
 def prepare(problem: Problem, settings: Settings) -> Prepared:

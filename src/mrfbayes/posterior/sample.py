@@ -37,6 +37,7 @@ def sample(
     seconds: float | None = None,
     engine: str | None = None,
     estimate: Any = None,
+    levels: Any = None,
     **method_options: Any,
 ) -> Posterior:
     """Draw from the posterior of every parameter.
@@ -67,6 +68,7 @@ def sample(
         proposals from the calibrated posterior, corrected (the default, unless they fit badly); "langevin" for the
         method of that name
     estimate : an estimate to use instead of making one, from `mrfbayes.estimate`, or theta (p,) itself
+    levels : order of text labels; see `mrfbayes.count`
     method_options : options of the method
     """
     asked = Asked(
@@ -75,7 +77,7 @@ def sample(
     )  # fmt: skip
     settings = check_settings(model, asked)
     with Budget(settings.seconds).as_current(), in_time(settings):
-        problem = make_problem(model, x, settings)
+        problem = make_problem(model, x, settings, levels)
         started = time.perf_counter()
         prepared = prepare(problem, settings)
         how = make_engine(problem, prepared, settings)
