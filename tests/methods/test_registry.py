@@ -20,7 +20,6 @@ import mrfbayes as mb
 from mrfbayes.base.errors import InputError
 from mrfbayes.methods.registry import REGISTRY, check_options, method_row
 from mrfbayes.run import driver
-from mrfbayes.run.workers import advance
 
 MODEL = mb.grid(2, 3)
 DATA = np.random.default_rng(3).integers(0, 2, size=(30, 6)).astype(np.uint8)
@@ -77,7 +76,7 @@ class _Pool:
         self._pool, self._task = pool, task
 
     def advance(self, states, n_steps):
-        return [f.result() for f in [self._pool.submit(advance, self._task, state, n_steps) for state in states]]
+        return [f.result() for f in [self._pool.submit(self._task.advance, state, n_steps) for state in states]]
 
     def close(self):
         pass

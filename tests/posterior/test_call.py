@@ -12,6 +12,7 @@ import mrfbayes as mb
 from mrfbayes.base.budget import Budget, OutOfTime
 from mrfbayes.posterior import diagnostics, engines, prepare, settings
 from mrfbayes.run import driver
+from mrfbayes.run.workers import ChainTask
 
 MODEL = mb.grid(2, 3)
 DATA = mb.simulate(MODEL, np.full(7, 0.6), 60, rng=3)
@@ -346,7 +347,7 @@ def test_a_worker_that_dies_costs_time_and_no_results():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(driver, "make_workers", remember)
-        patch.setattr(driver, "_acceptance_note", kill)
+        patch.setattr(ChainTask, "note", kill)
         patch.setattr(driver, "FIRST_CHUNK", 20)
         found = quick("pseudo", workers=2)
     assert task_workers["killed"]

@@ -10,6 +10,7 @@ import typer.core
 
 from mrfbayes.cli.data_commands import compare, estimate, evidence, info
 from mrfbayes.cli.fit import fit
+from mrfbayes.cli.loading import load_posterior
 from mrfbayes.cli.options import (
     Complete,
     Coupling,
@@ -145,14 +146,13 @@ def summary(
     overwrite: Annotated[bool, typer.Option(help="Replace the CSV file.")] = False,
 ) -> None:
     """Print the summary of a saved result: edges by how sure they are, then nodes."""
-    import mrfbayes as mb
     from mrfbayes.cli.outputs import check_files
     from mrfbayes.cli.show import show_posterior, show_states
     from mrfbayes.model.wording import natural_scale
     from mrfbayes.plots.saving import write_table
 
     check_files({"--csv": csv}, {"the result": result}, overwrite)
-    posterior = mb.load(result)
+    posterior = load_posterior(result)
     show_states(posterior.settings.get("levels", ()))
     scale = scale or natural_scale(posterior.model)
     show_posterior(posterior, scale, rows)

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mrfbayes.base.errors import InputError, SamplingError
+from mrfbayes.base.errors import SamplingError
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
 from mrfbayes.run.store import Checkpoint
-from mrfbayes.run.workers import ChainTask, Chunk, State, make_workers
+from mrfbayes.run.workers import ChainTask, Chunk, State, Task, make_workers
 
 ROUND_SECONDS = 0.4  # a round of chunks over all chains: Ctrl-C answers within one
 CHECKPOINT_SECONDS = 2.0
@@ -45,8 +45,9 @@ class ChainRun:
 class _Collector:
     """Draws and states as they come in, on their way to memory and to the checkpoint."""
 
-    def __init__(self, states: list[State], checkpoint: Checkpoint | None) -> None:
+    def __init__(self, states: list[State], n_columns: int, checkpoint: Checkpoint | None) -> None:
         self.states = states
+        self._n_columns = n_columns
         self._checkpoint = checkpoint
         self._chunks: list[list[Chunk]] = []
         self._unwritten = 0
@@ -90,8 +91,7 @@ class _Collector:
     def result(self) -> tuple[np.ndarray, np.ndarray]:
         """All draws so far."""
         if not self._chunks:
-            p = self.states[0]["theta"].size
-            return np.empty((len(self.states), 0, p)), np.empty((len(self.states), 0))
+            return np.empty((len(self.states), 0, self._n_columns)), np.empty((len(self.states), 0))
         return self._stack(self._chunks)
 
 
@@ -123,12 +123,10 @@ class RunSettings:
     explain_failure: Callable[[int, State], str] | None = None
 
 
-def run_chains(task: ChainTask, states: list[State], settings: RunSettings) -> ChainRun:
+def run_chains(task: Task, states: list[State], settings: RunSettings) -> ChainRun:
     """Advance all chains to their number of steps (warm-up included), or as far as interrupt or budget allow."""
-    from mrfbayes.kernels.run import chain
-
-    collector = _Collector(states, settings.checkpoint)
-    done = resumed = int(collector.states[0]["counters"][chain.STEP])
+    collector = _Collector(states, task.n_columns, settings.checkpoint)
+    done = resumed = task.steps_done(collector.states[0])
     goal, seconds = settings.n_steps, math.inf if settings.seconds is None else settings.seconds
     workers = make_workers(task, settings.n_workers, len(states))
     started = time.perf_counter()
@@ -138,17 +136,18 @@ def run_chains(task: ChainTask, states: list[State], settings: RunSettings) -> C
             # No step at all: compiles (or loads what was compiled before) and evaluates the start.
             collector.states = [chunk.state for chunk in workers.advance(collector.states, 0)]
             compiled = time.perf_counter()
-            _check_start(collector.states)
+            for number, state in enumerate(collector.states):
+                task.check_start(number, state)
             chunk = FIRST_CHUNK
             while (goal := _goal(goal, done, task, settings, collector)) > done:
                 bar.total = goal
                 round_started = time.perf_counter()
                 size = min(chunk, goal - done)
                 chunks = workers.advance(collector.states, size)
-                _check(chunks, settings.explain_failure)
+                _check(task, chunks, settings.explain_failure)
                 collector.add(chunks)
                 done += size
-                bar.update(done, _acceptance_note(chunks, task))
+                bar.update(done, task.note(collector.states))
                 now = time.perf_counter()
                 # Results do not depend on the chunk's size: the state says all.
                 chunk = max(1, int(chunk * min(4.0, 0.8 * ROUND_SECONDS / max(now - round_started, 1e-9))))
@@ -158,8 +157,9 @@ def run_chains(task: ChainTask, states: list[State], settings: RunSettings) -> C
                 if now - started > seconds:
                     stopped_by = "time budget"
                     break
-                if settings.may_cut_warmup and done < task.settings.n_warmup and now - started > seconds / 2:
-                    goal -= task.settings.n_warmup - done
+                is_late = now - started > seconds / 2
+                if settings.may_cut_warmup and is_late and isinstance(task, ChainTask) and done < task.n_warmup:
+                    goal -= task.n_warmup - done
                     task = replace(task, settings=task.settings._replace(n_warmup=done))
                     workers.close()
                     workers = make_workers(task, settings.n_workers, len(states))
@@ -172,7 +172,7 @@ def run_chains(task: ChainTask, states: list[State], settings: RunSettings) -> C
         log_likelihood=log_likelihood,
         states=collector.states,
         stopped_by=stopped_by if done < goal else "",
-        n_warmup=task.settings.n_warmup,
+        n_warmup=task.n_warmup,
         n_steps=goal,
         compile_seconds=compiled - started,
         chain_seconds=time.perf_counter() - compiled,
@@ -180,49 +180,24 @@ def run_chains(task: ChainTask, states: list[State], settings: RunSettings) -> C
     )
 
 
-def _goal(goal: int, done: int, task: ChainTask, settings: RunSettings, collector: _Collector) -> int:
+def _goal(goal: int, done: int, task: Task, settings: RunSettings, collector: _Collector) -> int:
     """The steps to go to: twice as many after warm-up where those up to ``goal`` are done and not enough.
 
     Only draws up to the goal decide, so that a run that is resumed beyond it goes the same way.
     """
     while done >= goal and goal < settings.longest:
-        kept = (goal - task.settings.n_warmup) // task.settings.n_thin
+        kept = (goal - task.n_warmup) // task.n_thin
         if settings.is_enough(collector.result()[0][:, :kept]):
             break
-        goal = min(settings.longest, 2 * goal - task.settings.n_warmup)
+        goal = min(settings.longest, 2 * goal - task.n_warmup)
     return goal
 
 
-def _check_start(states: list[State]) -> None:
-    from mrfbayes.kernels.run import chain
-
-    for number, state in enumerate(states):
-        value = float(state["numbers"][chain.LOG_TARGET])
-        if not math.isfinite(value):
-            raise InputError(
-                f"chain {number}: the log of prior times likelihood is {value} at the start: choose another start=, "
-                "or a prior that is positive there."
-            )
-
-
-def _check(chunks: list[Chunk], explain: Callable[[int, State], str] | None) -> None:
-    from mrfbayes.kernels.run import chain
-
+def _check(task: Task, chunks: list[Chunk], explain: Callable[[int, State], str] | None) -> None:
     for number, chunk in enumerate(chunks):
-        if chunk.state["counters"][chain.FAILED] != chain.FINE:
-            step = int(chunk.state["counters"][chain.STEP])
+        if failure := task.failure(chunk.state):
             reason = f" {explain(number, chunk.state)}" if explain else ""
             raise SamplingError(
-                f"chain {number}, step {step}: the acceptance ratio is not a finite number.{reason} The draws before "
-                "that step are in the checkpoint, if one was asked for."
+                f"chain {number}, step {task.steps_done(chunk.state)}: {failure}.{reason} The draws before that "
+                "step are in the checkpoint, if one was asked for."
             )
-
-
-def _acceptance_note(chunks: list[Chunk], task: ChainTask) -> str:
-    from mrfbayes.kernels.run import chain
-
-    counters = np.stack([chunk.state["counters"] for chunk in chunks]).sum(axis=0)
-    steps = int(counters[chain.STEP])
-    accepted = int(counters[chain.ACCEPTED] + counters[chain.WARM_ACCEPTED])
-    warm = "warm-up, " if int(chunks[0].state["counters"][chain.STEP]) < task.settings.n_warmup else ""
-    return f"{warm}accepting {accepted / max(steps, 1):.0%}"
