@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from mrfbayes.base.random_streams import child
 from mrfbayes.methods.problem import Problem, Smooth
-from mrfbayes.posterior.settings import KEPT_DRAWS, Plan
+from mrfbayes.posterior.settings import Plan
 from mrfbayes.run.hmc import HmcTask, initial_state, make_metric
 from mrfbayes.run.workers import State
-
-HMC_STEPS, HMC_WARMUP = 1_000, 200  # trajectories a chain by default: each is nearly independent of the one before
-
-
-def hmc_plan(plan: Plan, steps: int | None, warmup: int | None, thin: int | None) -> Plan:
-    """The plan of a run with what was not asked for set as suits trajectories rather than steps of a random walk."""
-    chosen = plan.steps if steps is not None else HMC_STEPS
-    return replace(
-        plan,
-        steps=chosen,
-        warmup=plan.warmup if warmup is not None else HMC_WARMUP,
-        thin=plan.thin if thin is not None else max(1, chosen // KEPT_DRAWS),
-        proposal="hamiltonian",
-    )
 
 
 def hmc_chains(problem: Problem, smooth: Smooth, plan: Plan) -> tuple[HmcTask, list[State]]:

@@ -19,7 +19,8 @@ import numpy as np
 from mrfbayes.base.errors import InputError
 from mrfbayes.estimation.full_conditionals import Conditionals
 from mrfbayes.estimation.godambe import spread_ratio
-from mrfbayes.estimation.optimise import lbfgs, newton
+from mrfbayes.estimation.mode import newton
+from mrfbayes.estimation.optimise import lbfgs
 from mrfbayes.estimation.pseudolikelihood import PseudoObjective
 from mrfbayes.kernels.base.contracts import implements, log_likelihood, log_likelihood_gradient
 from mrfbayes.kernels.base.jit import kernel
@@ -175,18 +176,18 @@ def prepare(problem: Problem, *, plain: bool = False) -> Prepared:
     view = VIEWS[type(found.patterns[0])](lowered, found.neighbours, *found.patterns, np.zeros(lowered.potentials.size))
     details: dict[str, Any] = {"patterns": found.n_patterns}
     if problem.prior.custom is not None or not problem.model.n_parameters:  # a prior without derivatives
-        return Prepared(view, details=details, warnings=(f"{TOO_SURE}.",))
+        return Prepared(view, details=details, notes=(f"{TOO_SURE}.",))
     smooth = _smooth(problem, view)
     ratio = spread_ratio(problem.model, problem.statistics, problem.prior, smooth.mode, smooth.information)
     if ratio is None:
-        return Prepared(view, smooth=lambda: smooth, details=details, warnings=(f"{TOO_SURE}.",))
+        return Prepared(view, smooth=lambda: smooth, details=details, notes=(f"{TOO_SURE}.",))
     low, middle, high = np.quantile(ratio, [0.05, 0.5, 0.95])
     details["spread_ratio"] = float(middle)
     said = (
         f"{TOO_SURE}: here about {middle:.2f} of those that its estimates have (median; {low:.2f} to {high:.2f} for "
         "nine parameters in ten, Godambe's sandwich)."
     )
-    return Prepared(view, smooth=lambda: smooth, details=details, warnings=(said,))
+    return Prepared(view, smooth=lambda: smooth, details=details, notes=(said,))
 
 
 def _smooth(problem: Problem, view: Any) -> Smooth:
