@@ -68,7 +68,7 @@ def unused_settings(settings: Settings, how: Engine) -> list[str]:
 
 
 def collect_warnings(problem: Problem, settings: Settings, how: Engine) -> tuple[list[str], list[str]]:
-    """Warnings that were said when they arose (of the data, of the estimate) or go without saying, and those that still have to be."""
+    """Warnings that were said when they arose, or are only written down; and those that still have to be said."""
     said = [*problem.statistics.warnings, *how.prepared.notes]
     if problem.has_estimate:
         said += problem.estimate.warnings

@@ -1,4 +1,4 @@
-"""How draws are made of a method that is ready: a random walk, trajectories, corrected calibrated proposals, or directly."""
+"""How draws are made of a method that is ready: by a walk, by trajectories, from corrected proposals, or directly."""
 
 from __future__ import annotations
 
