@@ -69,6 +69,11 @@ def takes_planar(model: Model, work: str) -> bool:
     return size is not None and size.seconds(key) < seconds and size.n_bytes(work) <= memory.memory_limit()
 
 
+def is_planar_alone(model: Model) -> bool:
+    """Whether the planar recursion gives expected counts and tables give nothing."""
+    return _tables(model, "log_z") is None and takes_planar(model, "moments")
+
+
 def covariance_by_columns(model: Model) -> PlanarRecursion | None:
     """The planar recursion where all columns of the covariance at once are faster than one parameter after another."""
     p, tables = model.n_parameters, _tables(model, "series")
