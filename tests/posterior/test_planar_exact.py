@@ -7,6 +7,7 @@ import mrfbayes as mb
 from mrfbayes.exact import choice
 
 
+@pytest.mark.filterwarnings("ignore:largest R-hat")  # twelve draws are few
 def test_a_wide_grid_has_an_exact_posterior():
     model = mb.grid(30, 30)
     theta = np.random.default_rng(1).uniform(0.5, 0.8, size=model.n_parameters)
