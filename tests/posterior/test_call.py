@@ -198,7 +198,7 @@ def test_a_budget_that_ends_in_the_preparation_says_so():
 
 def test_a_budget_that_ends_in_warm_up_says_so():
     with pytest.raises(mb.CostError, match="ended before the first draw was kept"):
-        mb.sample(MODEL, DATA, "pseudo", warmup=5_000, seconds=1e-9, progress=False)
+        mb.sample(MODEL, DATA, "pseudo", engine="mh", warmup=5_000, seconds=1e-9, progress=False)
 
 
 def test_without_time_for_proposals_a_random_walk_is_the_result(monkeypatch):
