@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.estimation.newton import ExactObjective
 from mrfbayes.estimation.optimise import lbfgs
 from mrfbayes.exact import quantities as exact
@@ -190,6 +191,7 @@ def _smooth(problem: Problem) -> Smooth:
     model, statistics = problem.model, problem.statistics
     objective = ExactObjective(model, statistics, problem.prior)
     mode = lbfgs(objective, np.zeros(model.n_parameters), tolerance=METRIC_MODE_TOLERANCE).w
+    budget().check("the posterior mode")  # one that was cut short would be another when the run goes on
     dense = model.n_parameters <= DENSE_METRIC
     information = objective.curvature(mode) if dense else objective.diagonal(mode)
     return Smooth(ExactGradient(model, statistics.counts, statistics.n), mode, information)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.budget import OutOfTime, budget
 from mrfbayes.base.errors import InputError
 from mrfbayes.estimation.full_conditionals import Conditionals
 from mrfbayes.estimation.godambe import spread_ratio
@@ -177,7 +178,10 @@ def prepare(problem: Problem, *, plain: bool = False) -> Prepared:
     details: dict[str, Any] = {"patterns": found.n_patterns}
     if problem.prior.custom is not None or not problem.model.n_parameters:  # a prior without derivatives
         return Prepared(view, details=details, notes=(f"{TOO_SURE}.",))
-    smooth = _smooth(problem, view)
+    try:
+        smooth = _smooth(problem, view)
+    except OutOfTime:  # a random walk can do without
+        return Prepared(view, smooth=lambda: _smooth(problem, view), details=details, notes=(f"{TOO_SURE}.",))
     ratio = spread_ratio(problem.model, problem.statistics, problem.prior, smooth.mode, smooth.information)
     if ratio is None:
         return Prepared(view, smooth=lambda: smooth, details=details, notes=(f"{TOO_SURE}.",))
@@ -195,8 +199,10 @@ def _smooth(problem: Problem, view: Any) -> Smooth:
     model = problem.model
     objective = PseudoObjective(model, problem.statistics, problem.prior)
     ascent = lbfgs(objective, np.zeros(model.n_parameters), max_iterations=QUASI_STEPS, tolerance=PSEUDO_MODE_TOLERANCE)
+    budget().check("the mode of the pseudolikelihood")  # one that was cut short would be another when the run goes on
     if model.n_parameters > PSEUDO_DENSE_METRIC:
         return Smooth(view, ascent.w, objective.diagonal(ascent.w))
     if not ascent.converged:
         ascent = newton(objective, ascent.w, tolerance=NEWTON_TOLERANCE)
+        budget().check("the mode of the pseudolikelihood")
     return Smooth(view, ascent.w, objective.curvature(ascent.w))
