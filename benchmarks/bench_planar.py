@@ -1,6 +1,7 @@
 """Planar fields without node factors, exactly: how fast, how accurate, and beside others.
 
-    python benchmarks/bench_planar.py speed --out benchmarks/results/planar.md       # grids to 300x300, triangulations
+    python benchmarks/bench_planar.py speed --out benchmarks/results/planar.md       # grids to 300x300
+    python benchmarks/bench_planar.py triangulations --out benchmarks/results/planar_triangulations.md
     python benchmarks/bench_planar.py large --out benchmarks/results/planar_large.md # 1000x1000: log Z and counts
     python benchmarks/bench_planar.py accuracy --out benchmarks/results/planar_accuracy.md
     python benchmarks/bench_planar.py estimate --out benchmarks/results/planar_estimate.md
@@ -65,11 +66,24 @@ def covariance_along(found, parts, along):
 
 def speed():
     """Log Z, counts in both ways, a draw, and the information where it is small enough."""
+    fields = {f"{k}x{k}": mb.grid(k, k) for k in (4, 8, 12, 16, 24, 32, 64, 100, 300)}
+    time_all(fields)
+    print("\nBeside the grid recursion (ms): counts and information, tables / determinant\n")
+    print("| grid | counts | information |")
+    print("|---|---|---|")
+    for k in (4, 6, 8, 10, 11, 12, 14):
+        beside_tables(k)
+
+
+def triangulations():
+    """Graphs without given places."""
+    time_all({f"triangulation, {n:,} nodes": triangulation(n) for n in (1_000, 10_000)})
+
+
+def time_all(fields):
+    """A row per field."""
     print("| field | edges | plan | log Z | counts | counts by exteriors | Cov v | a draw | information |")
     print("|---|---|---|---|---|---|---|---|---|")
-    fields = {f"{k}x{k}": mb.grid(k, k) for k in (4, 8, 12, 16, 24, 32, 64, 100, 300)}
-    fields["triangulation, 1,000"] = triangulation(1_000)
-    fields["triangulation, 10,000"] = triangulation(10_000)
     for name, model in fields.items():
         theta = np.random.default_rng(1).uniform(0.05, 0.95, size=model.n_edges)
         start = time.process_time()
@@ -86,18 +100,18 @@ def speed():
         cells = [f"{value:.3g}" for value in row]
         cells.append(f"{least(covariance, found, parts, seconds=0.0):.3g}" if model.n_edges < 2_500 else "")
         print(f"| {name} | {model.n_edges:,} | " + " | ".join(cells) + " |", flush=True)
-    print("\nBeside the grid recursion (ms): counts and information, tables / determinant\n")
-    print("| grid | counts | information |")
-    print("|---|---|---|")
-    for k in (4, 6, 8, 10, 11, 12, 14):
-        model = mb.grid(k, k)
-        theta = np.random.default_rng(1).uniform(0.05, 0.95, size=model.n_edges)
-        w = np.log(theta) - np.log1p(-theta)
-        parts = np.zeros(model.n_nodes), w
-        tables, found = GridRecursion(model), PlanarRecursion(draw(model))
-        counts = f"{least(tables.moments, *parts):.3g} / {least(found.moments, *parts):.3g}"
-        by_tables = f"{least(covariance_by_tables, tables, parts, seconds=0.0):.3g}" if k <= 10 else ""
-        print(f"| {k}x{k} | {counts} | {by_tables} / {least(covariance, found, parts, seconds=1.0):.3g} |", flush=True)
+
+
+def beside_tables(k):
+    """A row for a square grid."""
+    model = mb.grid(k, k)
+    theta = np.random.default_rng(1).uniform(0.05, 0.95, size=model.n_edges)
+    w = np.log(theta) - np.log1p(-theta)
+    parts = np.zeros(model.n_nodes), w
+    tables, found = GridRecursion(model), PlanarRecursion(draw(model))
+    counts = f"{least(tables.moments, *parts):.3g} / {least(found.moments, *parts):.3g}"
+    by_tables = f"{least(covariance_by_tables, tables, parts, seconds=0.0):.3g}" if k <= 10 else ""
+    print(f"| {k}x{k} | {counts} | {by_tables} / {least(covariance, found, parts, seconds=1.0):.3g} |", flush=True)
 
 
 def large():
@@ -177,7 +191,7 @@ def fit():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["speed", "large", "accuracy", "estimate", "fit"])
+    parser.add_argument("what", choices=["speed", "triangulations", "large", "accuracy", "estimate", "fit"])
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     with recorded(arguments.out):

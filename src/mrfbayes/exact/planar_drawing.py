@@ -7,13 +7,14 @@ nodes of one face, say. That vertex stands for the state 1, so a field becomes a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mrfbayes.model.field import Model
 
 MOST_DRAWN = 300_000  # edges up to which a drawing is looked for: about a minute
+
+FEW_VERTICES = 8  # of a piece that is cut in the order of its numbers
 
 
 @dataclass(frozen=True)
@@ -105,12 +106,13 @@ def _straight_lines(edges: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray] 
 
 
 def _spread(edges: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Places for bisection: differences of graph distances to two pairs of far-off vertices, piece by piece.
+    """Places for bisection, piece by piece: the two slowest vibrations of the graph.
 
     A drawing without crossings crowds most vertices into a corner; separators found in it would be long.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import breadth_first_order, connected_components, shortest_path
+    from scipy.sparse import coo_array, diags_array
+    from scipy.sparse.csgraph import connected_components
+    from scipy.sparse.linalg import eigsh
 
     matrix = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n)).tocsr()
     matrix = matrix + matrix.T
@@ -118,22 +120,14 @@ def _spread(edges: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     x, y = np.zeros(n), np.zeros(n)
     shift = 0.0
     for nodes in np.split(np.argsort(piece, kind="stable"), np.cumsum(np.bincount(piece, minlength=n_pieces))[:-1]):
-        if nodes.size > 2:
+        if nodes.size > FEW_VERTICES:
             part = matrix[nodes][:, nodes]
-
-            def distances(source: int, part: Any = part) -> np.ndarray:
-                return np.asarray(shortest_path(part, directed=False, unweighted=True, indices=source))
-
-            west = int(breadth_first_order(part, 0, directed=False, return_predecessors=False)[-1])
-            from_west = distances(west)
-            east = int(from_west.argmax())
-            from_east = distances(east)
-            north = int(np.where(np.abs(from_west - from_east) <= 1, from_west + from_east, -1).argmax())
-            from_north = distances(north)
-            south = int((from_north - 0.5 * np.abs(from_west - from_east)).argmax())
-            x[nodes], y[nodes] = from_west - from_east, from_north - distances(south)
-        elif nodes.size == 2:
-            x[nodes] = 0.0, 1.0
+            laplacian = (diags_array(part.sum(axis=1)) - part).tocsc()
+            start = 1.0 + np.arange(nodes.size) / nodes.size  # any that is no eigenvector; given, so that cuts repeat
+            _, modes = eigsh(laplacian, k=3, sigma=-1e-3, v0=start)
+            x[nodes], y[nodes] = modes[:, 1], modes[:, 2]
+        else:
+            x[nodes] = np.arange(nodes.size)
         x[nodes] += shift - x[nodes].min()
         shift = float(x[nodes].max()) + 1.0
     return x, y
