@@ -37,8 +37,8 @@ class Coins:
 def skewness_doubts(spread: np.ndarray, third: np.ndarray) -> list[str]:
     """A sentence where coins miss so much of the skewness that it shows: none where all of them are nearly normal.
 
-    A coin of variance S has a third cumulant below S^2. What the posterior has beyond that, in units of S^(3/2), moves a
-    5 % quantile by 0.28 of it in sds.
+    A coin of variance S has a third cumulant below S^2. What the posterior has beyond that, in units of S^(3/2), moves
+    a 5 % quantile by 0.28 of it in sds.
     """
     missed = np.maximum(np.abs(third) - spread**2, 0.0) / spread**1.5
     count = int((missed > MISSED_SKEWNESS).sum())
