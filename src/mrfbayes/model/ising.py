@@ -118,15 +118,15 @@ def _couplings(coupling: Any, model: Model) -> np.ndarray:
         for k, (u, v) in enumerate(model.edges.tolist()):
             first, second = model.nodes[u], model.nodes[v]
             place |= {(first, second): k, (second, first): k, f"{first}--{second}": k, f"{second}--{first}": k}
-        array = np.zeros(m)
+        found = np.zeros(m)
         for edge, value in coupling.items():
             key = tuple(map(str, edge)) if isinstance(edge, tuple) else edge
             if key not in place:
                 raise InputError(f"coupling: the model has no edge {edge!r}.")
-            array[place[key]] = _number(value, f"coupling[{edge!r}]")
-        return array
+            found[place[key]] = _number(value, f"coupling[{edge!r}]")
+        return found
     array = _array(coupling, "coupling")
-    if array.ndim == 0:
+    if not array.ndim:
         return np.full(m, float(array))
     if array.ndim == 2 and array.shape == (d, d):
         if not np.allclose(array, array.T):

@@ -34,11 +34,10 @@ def lattice_edges(
         pair = pair[(pair >= 0).all(axis=1) & (pair[:, 0] != pair[:, 1])]
         edges.append(pair)
         directions.append(np.full(len(pair), direction))
-    flat, direction = np.concatenate(edges), np.concatenate(directions)
-    flat = np.sort(flat, axis=1)
+    flat, kind = np.sort(np.concatenate(edges), axis=1), np.concatenate(directions)
     # On a torus of two rows or columns both ways round lead to the same neighbour: one edge.
     _, first = np.unique(flat, axis=0, return_index=True)
-    return pixels, flat[first], direction[first]
+    return pixels, flat[first], kind[first]
 
 
 def check_mask(mask: Any, rows: int, columns: int) -> np.ndarray | None:
