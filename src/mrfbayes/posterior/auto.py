@@ -30,7 +30,8 @@ def choose_engine(model: Model, row: Row, prior: Prior, asked: str | None, walk:
     possible = [
         name
         for name in row.engines
-        if name != "independence" or (prior.custom is None and 0 < model.n_parameters <= DENSE_LIMIT)
+        if (name != "independence" or (prior.custom is None and 0 < model.n_parameters <= DENSE_LIMIT))
+        and (name != "hmc" or (prior.custom is None and model.n_parameters > 0))  # it needs derivatives
     ]
     chosen = possible[-1] if asked is None else asked
     if chosen not in possible:
@@ -38,7 +39,7 @@ def choose_engine(model: Model, row: Row, prior: Prior, asked: str | None, walk:
             f"engine = {asked!r} is not available for method {row.key!r} with prior {prior}: choose one of "
             f"{', '.join(map(repr, possible))}."
         )
-    if not walk or chosen == "mh":
+    if not walk or chosen == "mh" or (chosen == "hmc" and walk == "start="):
         return chosen
     if asked is None and "mh" in possible:
         return "mh"
