@@ -55,6 +55,9 @@ def fit(
     chains: Annotated[int, typer.Option(help="Chains.", rich_help_panel=RUN)] = 4,
     workers: Annotated[int, typer.Option(help="Processes.", rich_help_panel=RUN)] = 1,
     seconds: Annotated[float | None, typer.Option(help="Time budget of the sampling.", rich_help_panel=RUN)] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="File from which a killed run goes on.", rich_help_panel=RUN)
+    ] = None,
     missing_drop: Missing = False,
     rng: SeedChoice = 0,
     title: Annotated[str, typer.Option(help="Title of the report.")] = "",
@@ -91,6 +94,7 @@ def fit(
             prior=prior,
             workers=workers,
             seconds=seconds,
+            checkpoint=checkpoint,
             rng=rng,
         )
         findings: Findings = Findings(posterior, scale or "")
@@ -101,7 +105,20 @@ def fit(
 
 _PARAMETERS = (
     *("data", "out", "complete", "graph", "grid", "columns", "without", "coupling", "fields", "tied", "states"),
-    *("prior", "scale", "method", "steps", "warmup", "chains", "workers", "seconds", "missing_drop", "rng", "title"),
+    *(
+        "prior",
+        "scale",
+        "method",
+        "steps",
+        "warmup",
+        "chains",
+        "workers",
+        "seconds",
+        "checkpoint",
+        "missing_drop",
+        "rng",
+        "title",
+    ),
 )
 
 

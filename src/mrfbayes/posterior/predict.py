@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from mrfbayes.posterior.posterior import Posterior
 
 ENUMERATED = 1_024  # configurations of A up to which all of them are listed
-GIBBS_SAMPLES = 1_000
-GIBBS_SWEEPS = 200
+PREDICTION_SAMPLES = 1_000
+PREDICTION_SWEEPS = 200
 
 
 def predict_table(
@@ -102,7 +102,9 @@ class Rest:
         theta = np.clip(self.field.chart.theta(log_odds), 1e-300, 1 - 1e-16)
         if self.way == "recursion":
             return self._from_counts(expected_counts(self.field, theta))
-        x = simulate(self.field, theta, GIBBS_SAMPLES, sampler="gibbs", sweeps=GIBBS_SWEEPS, rng=seed, progress=False)
+        x = simulate(
+            self.field, theta, PREDICTION_SAMPLES, sampler="gibbs", sweeps=PREDICTION_SWEEPS, rng=seed, progress=False
+        )
         return np.concatenate([np.bincount(x[:, a], minlength=r) / len(x) for a, r in enumerate(self.states)])
 
     def _tables(

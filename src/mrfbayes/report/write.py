@@ -20,13 +20,13 @@ from mrfbayes.report.figures import Picture, inline, pictures
 from mrfbayes.report.findings import Findings
 from mrfbayes.report.methods_text import citations, methods_paragraph
 from mrfbayes.report.sentences import brief
-from mrfbayes.report.tables import Table, edge_table, frame_table, node_table
+from mrfbayes.report.tables import PageTable, edge_table, frame_table, node_table
 from mrfbayes.report.wording import plural
 
 if TYPE_CHECKING:
     from mrfbayes.posterior.compare import Comparison
 
-Section = tuple[str, str, str, list[Table], list[Picture]]
+Section = tuple[str, str, str, list[PageTable], list[Picture]]
 
 
 def report(
