@@ -12,17 +12,22 @@ from mrfbayes.cli.options import (
     Complete,
     CouplingChoice,
     DataFile,
+    Delimiter,
     FieldsChoice,
     Graph,
     Grid,
     Json,
+    Levels,
     Missing,
+    MissingChoice,
     Overwrite,
     PriorChoice,
+    Reading,
     ScaleChoice,
     SeedChoice,
     StatesChoice,
     TiedChoice,
+    Weights,
     Without,
 )
 from mrfbayes.cli.settings_file import Settings
@@ -58,7 +63,11 @@ def fit(
     checkpoint: Annotated[
         Path | None, typer.Option(help="File from which a killed run goes on.", rich_help_panel=RUN)
     ] = None,
+    levels: Levels = None,
+    delimiter: Delimiter = None,
+    missing: MissingChoice = "refuse",
     missing_drop: Missing = False,
+    weights: Weights = None,
     rng: SeedChoice = 0,
     title: Annotated[str, typer.Option(help="Title of the report.")] = "",
     settings: Settings = None,
@@ -67,9 +76,12 @@ def fit(
 ) -> None:
     """Read a file, say what it holds, sample the posterior, and write report, tables and result into a folder."""
     import mrfbayes as mb
+    from mrfbayes.base.errors import OutputError
+    from mrfbayes.base.interrupts import InterruptFlag
     from mrfbayes.cli.defaults import ModelOptions, data_and_model
+    from mrfbayes.cli.outputs import keep
     from mrfbayes.cli.results import print_findings, write_results
-    from mrfbayes.cli.show import console, quiet_warnings
+    from mrfbayes.cli.show import console, quiet_warnings, show_states
     from mrfbayes.cli.text import safe
     from mrfbayes.report.findings import Findings
 
@@ -78,47 +90,44 @@ def fit(
     options = ModelOptions(
         grid, graph, complete, fields, tied, states, coupling, tuple(columns or ()), tuple(without or ())
     )
-    model, x, lines = data_and_model(data, options)
+    reading = Reading.of(levels, delimiter, missing, missing_drop, weights)
+    model, x, lines = data_and_model(data, options, reading)
     screen = console(to_stderr=json)
     for line in lines:
         screen.print(safe(line), markup=False)
     with quiet_warnings():  # they are in the result, and printed with it
-        statistics = mb.count(model, x, missing="drop" if missing_drop else "refuse")
-        posterior: Posterior = mb.sample(
-            model,
-            statistics,
-            method,
-            steps=steps,
-            warmup=warmup,
-            chains=chains,
-            prior=prior,
-            workers=workers,
-            seconds=seconds,
-            checkpoint=checkpoint,
-            rng=rng,
-        )
+        statistics = reading.count(model, x)
+        show_states(statistics.levels, json)
+        with InterruptFlag() as interrupt:  # once there are draws, Ctrl-C waits until they are saved
+            with interrupt.allowed():
+                posterior: Posterior = mb.sample(
+                    model,
+                    statistics,
+                    method,
+                    steps=steps,
+                    warmup=warmup,
+                    chains=chains,
+                    prior=prior,
+                    workers=workers,
+                    seconds=seconds,
+                    checkpoint=checkpoint,
+                    rng=rng,
+                )
+            out.mkdir(parents=True, exist_ok=True)
+            kept = keep(posterior, out / "posterior.nc", True)
+        if kept.status:
+            raise OutputError(kept.text)
         findings: Findings = Findings(posterior, scale or "")
-        out.mkdir(parents=True, exist_ok=True)
         paths = write_results(findings, out, title or data.stem, data.name, repeat)
     print_findings(findings, paths, json)
+    if posterior.details.get("stopped_by") == "Ctrl-C":
+        raise typer.Exit(130)
 
 
 _PARAMETERS = (
     *("data", "out", "complete", "graph", "grid", "columns", "without", "coupling", "fields", "tied", "states"),
-    *(
-        "prior",
-        "scale",
-        "method",
-        "steps",
-        "warmup",
-        "chains",
-        "workers",
-        "seconds",
-        "checkpoint",
-        "missing_drop",
-        "rng",
-        "title",
-    ),
+    *("prior", "scale", "method", "steps", "warmup", "chains", "workers", "seconds", "checkpoint", "rng", "title"),
+    *("levels", "delimiter", "missing", "missing_drop", "weights"),
 )
 
 

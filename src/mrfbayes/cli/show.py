@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -60,6 +58,14 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = ""
     for row in rows:
         made.add_row(*(Text(safe(cell)) for cell in row))
     return made
+
+
+def show_states(levels: Sequence[Mapping[str, Any]], to_stderr: bool = False) -> None:
+    """Which label of the data is which state."""
+    from mrfbayes.data.levels import mapping_lines
+
+    for line in mapping_lines(levels):
+        console(to_stderr).print(Text(safe(f"states: {line}")))
 
 
 def show_posterior(posterior: Posterior, scale: str | None = None, rows: int = LINES) -> None:
@@ -139,25 +145,3 @@ def show_methods() -> None:
 
     rows = [[row.key, row.label, row.target, row.summary] for row in REGISTRY.values()]
     console().print(table(["method", "in the paper", "target", "what it is"], rows, texts=4))
-
-
-def neutral(cell: str) -> str:
-    """A text cell that no spreadsheet takes for a formula."""
-    return f"'{cell}" if cell[:1] in "=+-@\t\r" else cell
-
-
-def write_csv(frame: pd.DataFrame, path: Path) -> None:
-    """A summary as CSV."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["parameter", *map(str, frame.columns)])
-        for name, row in zip(frame.index, frame.to_numpy(), strict=True):
-            writer.writerow([neutral(str(name)), *row])
-
-
-def write_rows(names: Sequence[str], rows: Any, path: Path) -> None:
-    """Observations as CSV."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow([neutral(name) for name in names])
-        writer.writerows(rows.tolist())

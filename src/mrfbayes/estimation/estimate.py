@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError, MRFWarning
 from mrfbayes.base.progress import Progress
@@ -50,6 +51,7 @@ def estimate(
     on_boundary: str = "penalise",
     progress: bool = True,
     threads: int | None = None,
+    levels: Any = None,
     **options: Any,
 ) -> Estimate:
     """Estimate the parameters of ``model`` from the observations ``x``.
@@ -65,10 +67,11 @@ def estimate(
         the uniform prior, marked in the result) or "refuse"
     progress : whether to show a bar after two seconds
     threads : threads for the algorithms that sample; default as many as help. Results do not depend on it
+    levels : order of text labels; see `mrfbayes.count`
     **options : options of the algorithm; see ``run`` in its module
     """
     started = time.perf_counter()
-    stats = count(model, x)
+    stats = count(model, x, levels=levels)
     if on_boundary not in ON_BOUNDARY:
         raise InputError(f"on_boundary = {on_boundary!r}: choose 'penalise' or 'refuse'.")
     seed = seed_sequence(rng)
@@ -87,6 +90,8 @@ def estimate(
             task = _penalised(task)
         if outcome is None:
             outcome = _module(key).run(task, **options)
+        if budget().is_out and not outcome.converged:
+            budget().cut(f"the estimate stopped after {outcome.iterations} iterations, before it had converged")
         runaway = float(np.abs(outcome.w).max(initial=0.0))
         if task.prior is None and verdict.verdict != "exists" and (not np.isfinite(runaway) or runaway > RUNAWAY):
             notes.append(f"log-odds ran away to {runaway:.0f}: estimated with the uniform prior instead (penalised)")
@@ -103,12 +108,12 @@ def estimate(
     return Estimate(
         theta=theta,
         log_odds=outcome.w,
+        prior=task.prior,
         converged=outcome.converged,
         residual=outcome.residual,
         monte_carlo_error=outcome.monte_carlo_error,
         standard_error=outcome.standard_error,
         boundary=verdict.factors,
-        penalised=task.prior is not None,
         algorithm=key,
         iterations=outcome.iterations,
         seconds=time.perf_counter() - started,
@@ -179,6 +184,8 @@ def _existence_first(task: Task, key: str, options: Mapping[str, Any]) -> tuple[
         outcome: Outcome = _module(key).run(task, **options)
         if outcome.converged and is_interior(task.model, task.stats, outcome.w):
             return Existence("exists", (), "a finite maximum was found, with information in every direction"), outcome
+        if budget().is_out:
+            return quick, outcome
     return existence(task.model, task.stats), None
 
 

@@ -15,7 +15,9 @@ from mrfbayes.base.errors import InputError
 class Row:
     """A method: its key, the paper's label, whether its target is the exact posterior, and where its code is.
 
-    The module has ``prepare(problem, **options) -> mrfbayes.methods.problem.Prepared``.
+    The module has ``prepare(problem, **options) -> mrfbayes.methods.problem.Prepared``. ``engines`` are the ways in
+    which draws can be made of it, the usual one last: "mh" (a random walk), "direct" (independent draws),
+    "independence" (calibrated proposals, corrected), "langevin" (replicas that walk by noisy gradients).
     """
 
     key: str
@@ -23,6 +25,7 @@ class Row:
     target: str
     module: str
     summary: str
+    engines: tuple[str, ...] = ("mh",)
 
     @property
     def prepare(self) -> Callable[..., Any]:
@@ -40,16 +43,31 @@ class Row:
 REGISTRY: dict[str, Row] = {
     row.key: row
     for row in (
-        Row("exact", "Exact-L", "exact", "exact", "the likelihood itself, log Z by recursion"),
-        Row("calibrated", "Calibrated", "approximate", "calibrated", "calibrated coins: location, spread and skewness"),
+        Row("exact", "Exact-L", "exact", "exact", "the likelihood itself, log Z by recursion", ("mh", "independence")),
+        Row(
+            "calibrated",
+            "Calibrated",
+            "approximate",
+            "calibrated",
+            "calibrated coins: location, spread and skewness",
+            ("direct",),
+        ),
         Row(
             "langevin",
             "Langevin",
             "approximate",
             "langevin.langevin",
             "the true likelihood of dense fields, gradients from persistent Gibbs chains",
+            ("langevin",),
         ),
-        Row("mle", "MLE-L", "approximate", "mle.mle", "MLE-induced likelihood: a coin per factor, joined by a copula"),
+        Row(
+            "mle",
+            "MLE-L",
+            "approximate",
+            "mle.mle",
+            "MLE-induced likelihood: a coin per factor, joined by a copula",
+            ("mh", "direct"),
+        ),
         Row(
             "pseudo",
             "Pseudo-L",
@@ -73,10 +91,16 @@ REGISTRY: dict[str, Row] = {
             "ratios by way of a fixed estimate, both ends sampled",
         ),
         Row("exchange", "Exch", "approximate", "ratio.exchange", "ratios averaged over particles of the proposal"),
-        Row("persistent", "PersistMC", "approximate", "ratio.persistent", "the same with particles that persist"),
+        Row(
+            "persistent",
+            "PersistMC",
+            "approximate",
+            "ratio.persistent",
+            "ratios averaged over persisting particles",
+        ),
         Row("exchange-exact", "Murray et al.", "exact", "ratio.exchange_exact", "one auxiliary data set a proposal"),
         Row("moller", "Moller et al.", "exact", "ratio.moller", "a chain augmented by one auxiliary data set"),
-        Row("mavm", "MAVM", "exact", "ratio.mavm", "the same with annealing between proposal and estimate"),
+        Row("mavm", "MAVM", "exact", "ratio.mavm", "auxiliary data sets annealed between proposal and estimate"),
     )
 }
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mrfbayes.base.errors import InputError, SamplingError
+from mrfbayes.base.errors import SamplingError
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
 from mrfbayes.run.store import Checkpoint
-from mrfbayes.run.workers import ChainTask, Chunk, State, make_workers
+from mrfbayes.run.workers import ChainTask, Chunk, State, Task, make_workers
 
 ROUND_SECONDS = 0.4  # a round of chunks over all chains: Ctrl-C answers within one
 CHECKPOINT_SECONDS = 2.0
@@ -31,6 +31,8 @@ class ChainRun:
     log_likelihood: np.ndarray  # (chains, kept)
     states: list[State]
     stopped_by: str  # "", "Ctrl-C" or "time budget"
+    n_warmup: int
+    n_steps: int  # that were to be done in the end, warm-up included
     compile_seconds: float
     chain_seconds: float
     resumed_steps: int
@@ -43,8 +45,9 @@ class ChainRun:
 class _Collector:
     """Draws and states as they come in, on their way to memory and to the checkpoint."""
 
-    def __init__(self, states: list[State], checkpoint: Checkpoint | None) -> None:
+    def __init__(self, states: list[State], n_columns: int, checkpoint: Checkpoint | None) -> None:
         self.states = states
+        self._n_columns = n_columns
         self._checkpoint = checkpoint
         self._chunks: list[list[Chunk]] = []
         self._unwritten = 0
@@ -88,101 +91,113 @@ class _Collector:
     def result(self) -> tuple[np.ndarray, np.ndarray]:
         """All draws so far."""
         if not self._chunks:
-            p = self.states[0]["theta"].size
-            return np.empty((len(self.states), 0, p)), np.empty((len(self.states), 0))
+            return np.empty((len(self.states), 0, self._n_columns)), np.empty((len(self.states), 0))
         return self._stack(self._chunks)
 
 
-def run_chains(
-    task: ChainTask,
-    states: list[State],
-    n_steps: int,
-    *,
-    n_workers: int = 1,
-    checkpoint: Checkpoint | None = None,
-    seconds: float | None = None,
-    progress: bool = True,
-    label: str = "sampling",
-    explain_failure: Callable[[int, State], str] | None = None,
-) -> ChainRun:
-    """Advance all chains to ``n_steps`` steps in all (warm-up included), or as far as interrupt or budget allow."""
-    from mrfbayes.kernels.run import chain
+@dataclass(frozen=True)
+class RunSettings:
+    """How far chains go, and on what terms.
 
-    collector = _Collector(states, checkpoint)
-    done = resumed = int(collector.states[0]["counters"][chain.STEP])
-    workers = make_workers(task, n_workers, len(states))
+    Attributes
+    ----------
+    n_steps : of each chain, warm-up included
+    longest : steps to which the run may grow, doubling, as long as ``is_enough`` says no of the draws so far
+    n_workers : processes
+    checkpoint : where draws and states are kept, or None
+    seconds : time budget, or None
+    may_cut_warmup : whether warm-up may end early so that half of a time budget is left for draws
+    progress, label : what the progress bar shows
+    explain_failure : words for a chain that cannot go on, from its number and its state
+    """
+
+    n_steps: int
+    longest: int = 0
+    is_enough: Callable[[np.ndarray], bool] = lambda draws: True
+    n_workers: int = 1
+    checkpoint: Checkpoint | None = None
+    seconds: float | None = None
+    may_cut_warmup: bool = False
+    progress: bool = True
+    label: str = "sampling"
+    explain_failure: Callable[[int, State], str] | None = None
+
+
+def run_chains(task: Task, states: list[State], settings: RunSettings) -> ChainRun:
+    """Advance all chains to their number of steps (warm-up included), or as far as interrupt or budget allow."""
+    collector = _Collector(states, task.n_columns, settings.checkpoint)
+    done = resumed = task.steps_done(collector.states[0])
+    goal, seconds = settings.n_steps, math.inf if settings.seconds is None else settings.seconds
+    workers = make_workers(task, settings.n_workers, len(states))
     started = time.perf_counter()
     stopped_by = ""
     try:
-        with InterruptFlag() as interrupt, Progress(label, n_steps, progress) as bar:
+        with InterruptFlag() as interrupt, Progress(settings.label, goal, settings.progress) as bar:
             # No step at all: compiles (or loads what was compiled before) and evaluates the start.
             collector.states = [chunk.state for chunk in workers.advance(collector.states, 0)]
             compiled = time.perf_counter()
-            _check_start(collector.states)
+            for number, state in enumerate(collector.states):
+                task.check_start(number, state)
             chunk = FIRST_CHUNK
-            while done < n_steps:
+            while (goal := _goal(goal, done, task, settings, collector)) > done:
+                bar.total = goal
                 round_started = time.perf_counter()
-                size = min(chunk, n_steps - done)
+                size = min(chunk, goal - done)
                 chunks = workers.advance(collector.states, size)
-                _check(chunks, explain_failure)
+                _check(task, chunks, settings.explain_failure)
                 collector.add(chunks)
                 done += size
-                bar.update(done, _acceptance_note(chunks, task))
-                elapsed = time.perf_counter() - round_started
+                bar.update(done, task.note(collector.states))
+                now = time.perf_counter()
                 # Results do not depend on the chunk's size: the state says all.
-                chunk = max(1, int(chunk * min(4.0, 0.8 * ROUND_SECONDS / max(elapsed, 1e-9))))
+                chunk = max(1, int(chunk * min(4.0, 0.8 * ROUND_SECONDS / max(now - round_started, 1e-9))))
                 if interrupt.raised:
                     stopped_by = "Ctrl-C"
                     break
-                if seconds is not None and time.perf_counter() - started > seconds:
+                if now - started > seconds:
                     stopped_by = "time budget"
                     break
+                is_late = now - started > seconds / 2
+                if settings.may_cut_warmup and is_late and isinstance(task, ChainTask) and done < task.n_warmup:
+                    goal -= task.n_warmup - done
+                    task = replace(task, settings=task.settings._replace(n_warmup=done))
+                    workers.close()
+                    workers = make_workers(task, settings.n_workers, len(states))
     finally:
         collector.write()
         workers.close()
     draws, log_likelihood = collector.result()
-    finished = time.perf_counter()
     return ChainRun(
-        draws,
-        log_likelihood,
-        collector.states,
-        stopped_by if done < n_steps else "",
-        compiled - started,
-        finished - compiled,
-        resumed,
+        draws=draws,
+        log_likelihood=log_likelihood,
+        states=collector.states,
+        stopped_by=stopped_by if done < goal else "",
+        n_warmup=task.n_warmup,
+        n_steps=goal,
+        compile_seconds=compiled - started,
+        chain_seconds=time.perf_counter() - compiled,
+        resumed_steps=resumed,
     )
 
 
-def _check_start(states: list[State]) -> None:
-    from mrfbayes.kernels.run import chain
+def _goal(goal: int, done: int, task: Task, settings: RunSettings, collector: _Collector) -> int:
+    """The steps to go to: twice as many after warm-up where those up to ``goal`` are done and not enough.
 
-    for number, state in enumerate(states):
-        value = float(state["numbers"][chain.LOG_TARGET])
-        if not math.isfinite(value):
-            raise InputError(
-                f"chain {number}: the log of prior times likelihood is {value} at the start: choose another start=, "
-                "or a prior that is positive there."
-            )
+    Only draws up to the goal decide, so that a run that is resumed beyond it goes the same way.
+    """
+    while done >= goal and goal < settings.longest:
+        kept = (goal - task.n_warmup) // task.n_thin
+        if settings.is_enough(collector.result()[0][:, :kept]):
+            break
+        goal = min(settings.longest, 2 * goal - task.n_warmup)
+    return goal
 
 
-def _check(chunks: list[Chunk], explain: Callable[[int, State], str] | None) -> None:
-    from mrfbayes.kernels.run import chain
-
+def _check(task: Task, chunks: list[Chunk], explain: Callable[[int, State], str] | None) -> None:
     for number, chunk in enumerate(chunks):
-        if chunk.state["counters"][chain.FAILED] != chain.FINE:
-            step = int(chunk.state["counters"][chain.STEP])
+        if failure := task.failure(chunk.state):
             reason = f" {explain(number, chunk.state)}" if explain else ""
             raise SamplingError(
-                f"chain {number}, step {step}: the acceptance ratio is not a number.{reason} The draws before that "
+                f"chain {number}, step {task.steps_done(chunk.state)}: {failure}.{reason} The draws before that "
                 "step are in the checkpoint, if one was asked for."
             )
-
-
-def _acceptance_note(chunks: list[Chunk], task: ChainTask) -> str:
-    from mrfbayes.kernels.run import chain
-
-    counters = np.stack([chunk.state["counters"] for chunk in chunks]).sum(axis=0)
-    steps = int(counters[chain.STEP])
-    accepted = int(counters[chain.ACCEPTED] + counters[chain.WARM_ACCEPTED])
-    warm = "warm-up, " if int(chunks[0].state["counters"][chain.STEP]) < task.settings.n_warmup else ""
-    return f"{warm}accepting {accepted / max(steps, 1):.0%}"
