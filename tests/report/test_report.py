@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 
 import mrfbayes as mb
@@ -140,12 +141,14 @@ def test_extra_sections_appear_when_given(posterior, tmp_path):
             return posterior.edges()[["mean", "verdict"]]
 
         def graphs(self):
-            return posterior.edges()[["mean"]]
+            return pd.DataFrame({"number": [2, 1], "edges": [("a--b", "b--c"), ("a--b",)]}, index=[1, 2])
 
     path = mb.report(
         posterior, tmp_path / "a.html", comparison=comparison, groups=Groups(), selection=Selection(), check=False
     )
-    headings = Page(path.read_text(encoding="utf-8")).headings
+    page = Page(path.read_text(encoding="utf-8"))
+    headings = page.headings
+    assert page.data[-2]["rows"][0] == ["1", ["2", 2.0], "a \u2013 b, b \u2013 c"]
     assert headings[6:] == ["Comparison of methods", "Structure", "Differences between groups", "Methods, to paste"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
@@ -132,17 +132,22 @@ def node_table(findings: Findings) -> PageTable:
 
 
 def frame_table(name: str, caption: str, frame: Any) -> PageTable:
-    """Any table, as it is: text columns as text, numbers with four digits."""
+    """Any table, as it is: verdicts as verdicts, lists as lists, numbers with four digits."""
     columns = [Heading(str(frame.index.name or "name"), "text")]
-    columns += [
-        Heading(str(c).replace("_", " "), "text" if frame[c].dtype == object else "number") for c in frame.columns
-    ]
+    for column in frame.columns:
+        is_number = frame[column].dtype.kind in "iuf"
+        kind = "verdict" if column == "verdict" else "number" if is_number else "text"
+        columns.append(Heading(str(column).replace("_", " "), kind))
     rows = []
     for key, row in zip(frame.index, frame.itertuples(index=False), strict=True):
-        cells = [_text(str(key))]
+        cells = [_text(str(key).replace("--", " \u2013 "))]
         for value in row:
-            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            cells.append((f"{value:.4g}", _digits(float(value))) if is_number else _text(str(value)))
+            if isinstance(value, Real) and not isinstance(value, bool):
+                cells.append((f"{value:.4g}".replace("nan", "\u2013"), _digits(float(value))))
+            elif isinstance(value, (tuple, list)):
+                cells.append(_text(", ".join(str(part).replace("--", " \u2013 ") for part in value)))
+            else:
+                cells.append(_text(str(value)))
         rows.append(cells)
     return PageTable(name, caption, columns, rows)
 
@@ -158,8 +163,3 @@ def _number(value: float, digits: int) -> tuple[str, Any]:
 def _digits(value: float) -> float | None:
     """Few enough digits that 20,000 rows stay small; JSON knows no NaN."""
     return float(f"{value:.5g}") if math.isfinite(value) else None
-
-
-def as_rows(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Settings as they are shown."""
-    return [(name, value) for name, value in pairs if value]
