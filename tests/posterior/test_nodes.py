@@ -1,6 +1,7 @@
 """Predictability, centrality and prediction against sums over all configurations."""
 
 import itertools
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -103,9 +104,9 @@ def test_predictability_counts_what_the_conditionals_get_right(model):
 
 
 def test_labels_are_those_of_the_data():
-    labels = (("no", "yes"), None, None, ("low", "high"))
+    levels = [{"nodes": ["a"], "labels": ["no", "yes"]}, {"nodes": ["d"], "labels": ["low", "high"]}]
     plain = make_posterior(BINARY, draws=3)
-    named = make_posterior(BINARY, draws=3, problem=SimpleNamespace(statistics=SimpleNamespace(labels=labels)))
+    named = replace(plain, settings={**plain.settings, "levels": levels})
     table = named.predict({"a": "yes", "b": 1.0}, ["a", "b"], progress=False)
     np.testing.assert_array_equal(table, plain.predict({"a": 1, "b": True}, ["a", "b"], progress=False))
     assert list(table.columns) == [("c", 0), ("c", 1), ("d", "low"), ("d", "high")]

@@ -17,6 +17,7 @@ from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
+from mrfbayes.data.levels import ungrouped
 from mrfbayes.exact.quantities import expected_counts, is_feasible
 from mrfbayes.model.build import graph
 from mrfbayes.model.field import Model
@@ -41,7 +42,7 @@ def predict_table(
 
     model = posterior.model
     known, unknown = _parts(model, given)
-    labels = getattr(getattr(posterior.problem, "statistics", None), "labels", None) or (None,) * model.n_nodes
+    labels = ungrouped(posterior.settings.get("levels", ()), model.nodes) or (None,) * model.n_nodes
     values, index = _known_values(model, x, [model.nodes[i] for i in known], [labels[i] for i in known])
     patterns, which = np.unique(values, axis=0, return_inverse=True)
     log_odds = evenly(posterior.log_odds.reshape(-1, model.n_parameters), whole("draws", draws))
