@@ -118,7 +118,7 @@ def test_large_fields_are_pages_too(tmp_path):
     rng = np.random.default_rng(2)
     counts = rng.binomial(200, 0.6, model.n_parameters).astype(float)
     statistics = mb.Statistics.from_counts(model, counts, 200)
-    post = mb.sample(model, statistics, "mle", estimate=counts / 200, steps=20, thin=1, chains=2, progress=False)
+    post = mb.sample(model, statistics, "mle", estimate=counts / 200, steps=60, thin=1, chains=2, progress=False)
     path = mb.report(post, tmp_path / "large.html")
     page = Page(path.read_text(encoding="utf-8"))
     assert len(page.data[0]["rows"]) == model.n_edges == 19_999
