@@ -49,9 +49,9 @@ def predict_table(
     potentials = [model.lowering.potentials(w) for w in log_odds]
     rest = Rest(model, known, unknown)
     columns = [
-        (model.nodes[i], state if labels[i] is None else labels[i][state])
+        (model.nodes[i], state)
         for i in unknown
-        for state in range(int(model.states[i]))
+        for state in (labels[i] if labels[i] is not None else range(int(model.states[i]))) or ()
     ]
     out = np.zeros((len(patterns), len(columns)))
     seed = seed_sequence(rng)
