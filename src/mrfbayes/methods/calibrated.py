@@ -14,12 +14,14 @@ inside.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import child, kernel_state
 from mrfbayes.calibration import expansion as calibration
 from mrfbayes.calibration.copula import coin_quantiles, copula_view, theta_moments
@@ -29,7 +31,9 @@ from mrfbayes.calibration.one_loop import one_loop, usable
 from mrfbayes.estimation.estimate import estimate as make_estimate
 from mrfbayes.exact import quantities as exact
 from mrfbayes.exact.recursions import recursion
+from mrfbayes.methods.langevin.langevin import STEPS, WARMUP, is_dense
 from mrfbayes.methods.problem import Prepared, Problem
+from mrfbayes.model.chart import Chart
 from mrfbayes.model.field import Model
 
 VARIANCES = ("relative", "loop", "order")
@@ -39,6 +43,7 @@ LEAST_PARTICLES, MOST_PARTICLES, SWEEPS = 32_768, 131_072, 200
 DOUBTFUL_LOCATION = 0.1  # posterior sds
 DENSE_PARAMETERS = 2_000  # parameters up to which S is a full matrix
 MOST_NEIGHBOURS = 8  # of a node: blocks of denser graphs are too large
+WALKING_CHAINS = 4  # groups of replicas where moments come from a walk
 PARTICLE_LIMIT = 600  # the same where it comes from particles, of which so many parameters need too many
 
 
@@ -73,7 +78,7 @@ def calibrate(
         posterior's to one loop; "relative": what the loops add beyond those of the coin alone, which is the most
         accurate and keeps single coins and trees exact
     moments : "exact" (by recursion), "particles" (by Gibbs sampling at the estimated mode), or "auto": exact where that
-        takes a minute or two at most
+        takes a minute or two at most, else by the replicas of `langevin` on dense fields and by particles on others
     particles : how many, for moments="particles"
     """
     _check_options(variance, moments)
@@ -200,6 +205,8 @@ def prepare(
 ) -> Prepared:
     """Independent draws of the calibrated posterior; there is no chain to run. Options: see `calibrate`."""
     chart = problem.model.chart
+    if moments == "auto" and is_dense(problem.model) and moments_cost(problem.model) >= MOMENT_CELLS:
+        return _prepare_by_walking(problem, variance, moments, particles)
     if is_local(problem.model, moments):
         return _prepare_locally(problem, variance, moments, particles)
     found = calibrate(problem, variance, moments, particles)
@@ -212,18 +219,64 @@ def prepare(
         draw_theta(view, kernel_state(seed, "calibrated"), theta)
         return theta
 
-    def quantile(probability: float) -> np.ndarray:
-        from scipy.special import ndtri
-
-        w, _ = coin_quantiles(found.coins, np.array([float(ndtri(probability))]))
-        return np.asarray(chart.theta(w[:, 0]))
-
     known: dict[str, Any] = {}
     if chart.all_coins:
-        known = {"moments": theta_moments(found.coins), "quantile": quantile}
+        known = {"moments": theta_moments(found.coins), "quantile": _quantile(found.coins, chart)}
     if isinstance(found.mode.cumulants, ParticleCumulants):
         known["sd_error"] = found.mode.cumulants.spread_noise(found.mode.covariance, problem.statistics.n)
     return Prepared(None, draw=draw, details=found.details, warnings=found.warnings, **known)
+
+
+def _quantile(coins: Coins, chart: Chart) -> Callable[[float], np.ndarray]:
+    """Quantiles (p,) of theta at a probability."""
+
+    def quantile(probability: float) -> np.ndarray:
+        from scipy.special import ndtri
+
+        w, _ = coin_quantiles(coins, np.array([float(ndtri(probability))]))
+        return np.asarray(chart.theta(w[:, 0]))
+
+    return quantile
+
+
+def _prepare_by_walking(problem: Problem, variance: str, moments: str, particles: int | None) -> Prepared:
+    """Dense fields: location, spread and skewness as the replicas of `langevin` find them, not from particles.
+
+    Third-order sums over particles drown in noise there: with 8,192 particles on 40 variables the shift of the mean
+    differs between seeds by 0.17 of an sd.
+    """
+    from mrfbayes.methods.langevin.coins import coin_draws, walk_coins
+    from mrfbayes.methods.langevin.langevin import prepare as prepare_walk
+    from mrfbayes.methods.langevin.moments import walk_moments
+
+    _check_options(variance, moments)
+    prepared = prepare_walk(problem, particles=particles)
+    assert prepared.walk is not None
+    walk = prepared.walk(WALKING_CHAINS, WARMUP, 2)
+    with Progress("calibrated", WARMUP + STEPS, problem.progress) as bar:
+        while walk.steps < WARMUP + STEPS:
+            walk.advance(5)
+            walk.drawn.clear()
+            bar.update(walk.steps)
+    found = walk_moments(walk)
+    coins = walk_coins(found)
+    chart = problem.model.chart
+
+    known: dict[str, Any] = {}
+    if chart.all_coins:
+        known = {"moments": theta_moments(coins), "quantile": _quantile(coins, chart)}
+    mean_error, sd_error = (float(np.sqrt(np.mean(e**2))) for e in (found.mean_error, found.sd_error))
+    details = {
+        **prepared.details,
+        "moments": "langevin",
+        "calibration": variance,
+        "clipped": coins.clipped,
+        "trust_mean": 2 * mean_error,
+        "trust_sd": 2 * sd_error,
+        "trust": f"means within {2 * mean_error:.1%} of an sd and sds within {2 * sd_error:.1%} on average (replicas)",
+    }
+    draw = coin_draws(coins, walk.metric, chart)
+    return Prepared(None, draw=draw, details=details, warnings=prepared.warnings, sd_error=found.sd_error, **known)
 
 
 def is_local(model: Model, moments: str) -> bool:

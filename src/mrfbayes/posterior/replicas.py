@@ -16,6 +16,7 @@ import numpy as np
 from mrfbayes.base.errors import MRFWarning
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
+from mrfbayes.methods.langevin.coins import coin_draws, walk_coins
 from mrfbayes.methods.langevin.langevin import STEPS, WARMUP
 from mrfbayes.methods.langevin.moments import WalkMoments, walk_moments
 from mrfbayes.methods.langevin.walk import RECORDED, SETTLING, Walk
@@ -129,12 +130,13 @@ def replica_posterior(
     p = problem.model.n_parameters
     mean, sd, sd_error = np.full(p, np.nan), np.full(p, np.nan), None
     details: dict[str, Any] = {**prepared.details, "replicas": walk.settings.replicas, "resumed": resumed}
-    draws = np.empty(w.shape)
+    draws, draw = np.empty(w.shape), None
     if walk.state["counters"][RECORDED] and w.shape[1]:
         moments = walk_moments(walk)
         # Stored draws agree with the moments that are reported.
         draws = problem.model.chart.theta(moments.mean + (w - moments.raw_mean) * (moments.sd / moments.raw_sd))
         mean, sd, sd_error = draws.mean(axis=(0, 1)), draws.std(axis=(0, 1)), moments.sd_error
+        draw = coin_draws(walk_coins(moments), walk.metric, problem.model.chart)
         said, doubts = _statement(walk, moments)
         details |= said
         found += doubts
@@ -168,6 +170,7 @@ def replica_posterior(
         details=details,
         sd_error=sd_error,
         problem=problem,
+        draw=draw,
     )
 
 

@@ -20,6 +20,7 @@ from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, s
 from mrfbayes.data.statistics import count
 from mrfbayes.exact.quantities import is_feasible
 from mrfbayes.exact.recursions import recursion
+from mrfbayes.methods.langevin.langevin import is_dense
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.methods.registry import Row, check_options, method_row
 from mrfbayes.model.field import Model
@@ -156,12 +157,13 @@ def _candidate(problem: Problem, prepared: Prepared) -> tuple[Proposal | None, s
 
 def choose_method(model: Model) -> tuple[str, str]:
     """The method that "auto" stands for, and why."""
+    other = "langevin" if is_dense(model) else "calibrated"
     if not is_feasible(model):
-        return "calibrated", "calibrated: the partition function is out of reach (its tables would not fit)"
+        return other, f"{other}: the partition function is out of reach (its tables would not fit)"
     width = recursion(model).width
     seconds = recursion(model).n_bytes("moments") / 8 * CELL_SECONDS * AUTO_PROPOSALS
     if seconds > AUTO_SECONDS:
-        return "calibrated", f"calibrated: exact would take about {seconds:.0f} s (treewidth {width})"
+        return other, f"{other}: exact would take about {seconds:.0f} s (treewidth {width})"
     return "exact", f"exact: the partition function is cheap here (treewidth {width})"
 
 

@@ -72,7 +72,7 @@ class Walk:
             "noise_count": np.zeros(1),
             "directions": np.zeros((p, 0)),
             "history": np.zeros((0, p)),
-            "sums": np.zeros((4, k, p)),
+            "sums": np.zeros((6, k, p)),
             "random": kernel_state(seed, "walk"),
         }
         fill_normal(self.state["random"], self.state["last_noise"].reshape(-1))
@@ -143,8 +143,12 @@ class Walk:
         s = self.state
         control = (s["spread"] * s["control"]).astype(np.float32) @ self.metric.T
         offset = w - self.mode.w
-        for total, values in zip(s["sums"], (offset, offset**2, control, control**2), strict=True):
-            total += values
+        sums = s["sums"]
+        for first, values in ((0, offset), (3, control)):
+            square = values * values
+            sums[first] += values
+            sums[first + 1] += square
+            sums[first + 2] += square * values
         s["counters"][RECORDED] += 1
 
     def _tune(self, done: int) -> None:
