@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest
 QUICK := tests/model tests/run tests/data/test_statistics.py tests/kernels/base/test_jit.py tests/kernels/base/test_random.py \
 	tests/posterior/test_diagnostics.py tests/exact/test_quantities.py tests/test_priors.py tests/test_public_names.py
 
-.PHONY: demo test quick lint types imports check readme paper paper-run evidence browser slow clean
+.PHONY: demo test quick lint types imports check readme paper paper-run evidence browser gallery screenshots slow clean
 
 demo: .venv/.core
 	@$(BIN)/mrfbayes demo
@@ -55,6 +55,13 @@ browser: .venv/.core
 	cd tests/browser && npm install --no-audit --no-fund --silent
 	$(BIN)/python tests/browser/pages.py build/browser
 	node tests/browser/check.mjs build/browser
+
+gallery: .venv/.core
+	$(BIN)/python docs/make_gallery.py
+
+screenshots: .venv/.core
+	cd tests/browser && npm install --no-audit --no-fund --silent
+	$(BIN)/python docs/make_screenshots.py
 
 slow: .venv/.test
 	$(PYTEST) tests/slow

@@ -11,7 +11,7 @@ from mrfbayes.calibration import expansion as calibration
 from mrfbayes.calibration import one_loop as loops
 from mrfbayes.calibration.cumulants import ExactCumulants
 from mrfbayes.calibration.matching import Coins, coin_moments, match, match_loop
-from mrfbayes.calibration.one_loop import one_loop
+from mrfbayes.calibration.one_loop import Effort, one_loop
 from mrfbayes.exact import quantities as exact
 from mrfbayes.kernels.base.polygamma import inverse_trigamma, polygammas
 from mrfbayes.kernels.calibration.matching import match_cumulants, match_orders
@@ -70,7 +70,7 @@ def calibrated_numbers(model, counts, n, prior="uniform"):
 def coins_both_ways(mode, order, n):
     spread = np.diag(mode.covariance)
     numbers = (mode.w, spread, order.third, order.shift)
-    variance = one_loop(mode, n, order, SEED, samples=4_096, pairs=2_048)
+    variance = one_loop(mode, n, order, SEED, Effort(samples=4_096, pairs=2_048))
     return match(*numbers), match_loop(*numbers, np.diag(variance), True)
 
 

@@ -194,7 +194,7 @@ def test_data_without_an_answer_are_counted_and_left_out_of_averages(tmp_path):
             store.add(Cell("4x4", 500, "laplace-centre", "laplace", replication), answer)
     results = Results(store)
     assert results.refusals("4x4", 500, "laplace", "laplace-centre") == 1
-    assert results.errors(measures.sd_ratio, "4x4", 500, "laplace", "laplace-centre").count == 2
+    assert results.errors(measures.sd_ratio, "4x4", 500, "laplace", setting="laplace-centre").count == 2
     [row] = [row for row in TABLES["replications"](results).rows if row[0] == "4x4 laplace-centre: Laplace-L"]
     assert row[5] == "3/10"
 

@@ -16,6 +16,8 @@ all configurations; else the first is sampled and the second polarised, or sampl
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mrfbayes.base.random_streams import child
@@ -28,14 +30,20 @@ PAIR_SAMPLES = 8_192  # of them in the sum over pairs
 _BATCH = 4_096
 
 
+class Effort(NamedTuple):
+    """How much may be sampled, and the relative noise of a variance at which it is enough."""
+
+    samples: int = LOOP_SAMPLES
+    pairs: int = PAIR_SAMPLES
+    noise: float = LOOP_NOISE
+
+
 def one_loop(
     mode: Mode,
     n: float,
     order: ThirdOrder,
     seed: np.random.SeedSequence,
-    samples: int = LOOP_SAMPLES,
-    pairs: int = PAIR_SAMPLES,
-    noise: float = LOOP_NOISE,
+    effort: Effort | None = None,
 ) -> np.ndarray:
     """The covariance (p, p) of the log-odds to one loop; its noise is that of a small correction.
 
@@ -49,7 +57,7 @@ def one_loop(
     skew = np.where(mode.cumulants.is_indicator, 1 - 2 * mean, 0.0)
     known = np.where(mode.cumulants.is_indicator, diagonal, 0.0)
 
-    squared, pair_terms = _sampled_loops(mode, order, known, n, seed, samples, pairs, noise)
+    squared, pair_terms = _sampled_loops(mode, order, known, n, seed, effort or Effort())
     squared[np.diag_indices_from(squared)] += known**2 * skew * order.trace_terms.sum(axis=0)
     pair_terms += (s @ field * skew * known) @ (s @ field * skew * known).T
 
@@ -85,13 +93,12 @@ def _sampled_loops(
     known: np.ndarray,
     n: float,
     seed: np.random.SeedSequence,
-    samples: int,
-    pairs: int,
-    most_noise: float,
+    effort: Effort,
 ) -> tuple[np.ndarray, np.ndarray]:
     """E[P_j P_k (Q - E Q)] and E[P_j P'_k (D'SD')^2] less what the squares of single statistics explain."""
     s, cumulants = mode.covariance, mode.cumulants
     expected = float(np.einsum("ab,ab->", s, cumulants.covariance))
+    samples, pairs, most_noise = effort
     states = cumulants.states()
     if states is not None:  # few enough to sum over all of them: no noise
         d, probability = states[0] - cumulants.mean, states[1]

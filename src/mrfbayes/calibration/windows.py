@@ -16,7 +16,7 @@ import numpy as np
 from mrfbayes.base.random_streams import child
 from mrfbayes.calibration.cumulants import ExactCumulants
 from mrfbayes.calibration.expansion import Mode, coin_tensors, third_order
-from mrfbayes.calibration.one_loop import one_loop, usable
+from mrfbayes.calibration.one_loop import Effort, one_loop, usable
 from mrfbayes.exact.banded import node_levels
 from mrfbayes.model.field import Model
 from mrfbayes.model.subfields import sub_field
@@ -78,7 +78,7 @@ def loop_ratios(
         spread = (spread + spread.T) / 2
         mode = Mode(w[j], spread, np.linalg.cholesky(spread), cumulants, 0)
         order = third_order(mode, n, coin_tensors(third[j], fourth[j], spread))
-        loops = one_loop(mode, n, order, child(seed, "window", int(j.min())), SAMPLES, PAIRS, NOISE)
+        loops = one_loop(mode, n, order, child(seed, "window", int(j.min())), Effort(SAMPLES, PAIRS, NOISE))
         covariance, _ = usable(loops, spread)
         middle = window.middle
         ratios[j[middle]] = (np.diag(covariance) / np.diag(spread))[middle]

@@ -7,8 +7,11 @@ from typing import Annotated
 
 import typer
 
-from mrfbayes.cli.options import Complete, Coupling, Fields, Graph, Grid, States, Tied, build_model
+from mrfbayes.cli.data_commands import compare, estimate, evidence, info
+from mrfbayes.cli.fit import fit
+from mrfbayes.cli.options import Complete, Coupling, Fields, Graph, Grid, ScaleChoice, States, Tied, build_model
 from mrfbayes.cli.reproduce import reproduce
+from mrfbayes.cli.result_commands import edges, export, plot, predict, report
 
 app = typer.Typer(
     name="mrfbayes",
@@ -86,16 +89,20 @@ def sample(
 @app.command()
 def summary(
     result: Annotated[Path, typer.Argument(help="Result file.")],
-    csv: Annotated[Path | None, typer.Option(help="Write the table here as CSV.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write the table here as CSV, all rows and digits.")] = None,
+    scale: ScaleChoice = None,
+    rows: Annotated[int, typer.Option(help="Rows that are printed; 0 prints all.", min=0)] = 40,
 ) -> None:
-    """Print the summary of a saved result."""
+    """Print the summary of a saved result: edges by how sure they are, then nodes."""
     import mrfbayes as mb
     from mrfbayes.cli.show import show_posterior, write_csv
+    from mrfbayes.model.wording import natural_scale
 
     posterior = mb.load(result)
-    show_posterior(posterior)
+    scale = scale or natural_scale(posterior.model)
+    show_posterior(posterior, scale, rows)
     if csv is not None:
-        write_csv(posterior.summary(), csv)
+        write_csv(posterior.summary(scale=scale), csv)
         typer.echo(f"written to {csv}")
 
 
@@ -158,3 +165,6 @@ def demo() -> None:
 
 
 app.command()(reproduce)
+app.command()(fit)
+for command in (info, estimate, compare, evidence, edges, report, plot, predict, export):
+    app.command()(command)

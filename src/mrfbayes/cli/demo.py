@@ -24,6 +24,7 @@ ITEMS = 9  # the items on inattention: a complete graph on them is exactly solva
 COMPARISON_SEED = 20
 COMPARISON_STEPS = 100_000
 COMPARISON_N = 100
+REPORT = Path("mrfbayes-demo") / "report.html"
 
 
 class Questionnaire(NamedTuple):
@@ -123,4 +124,20 @@ def run_demo() -> None:
     out.print(
         f"   {COMPARISON_STEPS:,} steps each after warm-up; errors against exact, in posterior sds; "
         f"both parts in {time.perf_counter() - started:.0f} s"
+    )
+    out.print()
+    with quiet_warnings(), out.status("writing the report"):
+        path = write_report(first.result(), second.result(), REPORT)
+    out.print(Text("3. All of it as one page", "bold"))
+    out.print(f"   report: {path.resolve()}", soft_wrap=True, markup=False)
+
+
+def write_report(found: Questionnaire, comparison: Comparison, path: Path) -> Path:
+    """The report of the questionnaire, with the comparison of methods on the grid as a section of its own."""
+    import mrfbayes as mb
+
+    path.parent.mkdir(exist_ok=True)
+    title = "Attention and hyperactivity in 355 children"
+    return mb.report(
+        found.posterior, path, title=title, source="embedded data: adhd", comparison=comparison, overwrite=True
     )

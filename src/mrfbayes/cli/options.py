@@ -28,6 +28,35 @@ Coupling = Annotated[
     str, typer.Option("--coupling", help="agreement, both-one, score or table.", rich_help_panel="Model")
 ]
 
+ResultFile = Annotated[Path, typer.Argument(help="Result file, as posterior.nc of a fit.")]
+DataFile = Annotated[Path, typer.Argument(help="CSV or Parquet file, one observation per row.")]
+Columns = Annotated[
+    list[str] | None, typer.Option(help="Column, range a:z or pattern q*; repeatable.", rich_help_panel="Model")
+]
+Without = Annotated[
+    list[str] | None, typer.Option(help="Leave out column, range or pattern; repeatable.", rich_help_panel="Model")
+]
+CouplingChoice = Annotated[
+    str | None, typer.Option("--coupling", help="agreement, both-one, score or table.", rich_help_panel="Model")
+]
+FieldsChoice = Annotated[
+    bool | None, typer.Option("--fields/--no-fields", help="A factor per node.", rich_help_panel="Model")
+]
+TiedChoice = Annotated[
+    str | None, typer.Option("--tied", help="no, yes or direction (grids).", rich_help_panel="Model")
+]
+StatesChoice = Annotated[int | None, typer.Option("--states", help="States per node.", rich_help_panel="Model")]
+PriorChoice = Annotated[
+    str, typer.Option("--prior", help="Such as 'uniform' or 'normal(0, 1)'.", rich_help_panel="Model")
+]
+ScaleChoice = Annotated[
+    str | None, typer.Option("--scale", help="theta, log-odds or ising; default: as such models are quoted.")
+]
+Missing = Annotated[bool, typer.Option("--missing-drop", help="Leave out rows with missing values.")]
+SeedChoice = Annotated[int, typer.Option("--rng", help="Seed.", min=0)]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
 
 def build_model(
     grid: str,
@@ -49,10 +78,8 @@ def build_model(
         raise InputError(f"--tied {tied}: choose no, yes or direction.")
     tie: bool | str = {"no": False, "yes": True}.get(tied, "direction")
     if grid:
-        rows, _, cols = grid.lower().partition("x")
-        if not (rows.isdigit() and cols.isdigit()):
-            raise InputError(f"--grid {grid}: write rows x columns, for example 8x8.")
-        return build_grid(int(rows), int(cols), states=states, fields=fields, tied=tie, coupling=coupling)
+        rows, cols = grid_size(grid)
+        return build_grid(rows, cols, states=states, fields=fields, tied=tie, coupling=coupling)
     if tie == "direction":
         raise InputError("--tied direction is for grids: only there edges have directions.")
     if complete:
@@ -61,3 +88,11 @@ def build_model(
         edges = [(u, v) for i, u in enumerate(columns) for v in columns[i + 1 :]]
         return build_graph(edges, nodes=columns, states=states, fields=fields, tied=bool(tie), coupling=coupling)
     return build_graph(graph, states=states, fields=fields, tied=bool(tie), coupling=coupling)
+
+
+def grid_size(text: str) -> tuple[int, int]:
+    """Rows and columns of ``--grid``."""
+    rows, _, cols = text.lower().partition("x")
+    if not (rows.isdigit() and cols.isdigit()):
+        raise InputError(f"--grid {text}: write rows x columns, for example 8x8.")
+    return int(rows), int(cols)

@@ -19,14 +19,15 @@ from mrfbayes.cli.text import safe
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mrfbayes.model.field import Model
     from mrfbayes.posterior.posterior import Posterior
 
 LINES = 40  # parameters shown before the table is cut
 
 
-def console() -> Console:
-    """The console that everything is printed on."""
-    return Console(highlight=False, soft_wrap=False)
+def console(to_stderr: bool = False) -> Console:
+    """The console that everything is printed on; standard error where standard output is for machines."""
+    return Console(highlight=False, soft_wrap=False, stderr=to_stderr)
 
 
 @contextmanager
@@ -61,27 +62,75 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = ""
     return made
 
 
-def show_posterior(posterior: Posterior) -> None:
-    """Header, summary table, timings and warnings."""
+def show_posterior(posterior: Posterior, scale: str | None = None, rows: int = LINES) -> None:
+    """Header, summary table (edges by how sure they are, then nodes), timings and warnings.
+
+    Parameters
+    ----------
+    scale : of the table; by default the one that people quote of such a model
+    rows : at most so many edges and so many nodes are shown; 0 shows all
+    """
+    from mrfbayes.model.scales import scaled
+    from mrfbayes.model.wording import natural_scale
+
     out = console()
     chains, draws, p = posterior.draws.shape
+    scale = scale or natural_scale(posterior.model)
+    frame = posterior.summary(scale=scale)
+    in_scale = scaled(posterior.model, scale)
     out.print(
         f"{posterior.label} ({posterior.target} target): {p} parameters, {chains} chains of {draws} draws", style="bold"
     )
-    frame = posterior.summary()
-    formats = {"ess_bulk": ".0f", "ess_tail": ".0f", "r_hat": ".3f", "mcse_mean": ".1e"}
-    rows = [
-        [str(name), *(format(value, formats.get(str(column), ".4f")) for column, value in row.items())]
-        for name, row in frame.head(LINES).iterrows()
-    ]
-    out.print(table(["parameter", *map(str, frame.columns)], rows))
-    if len(frame) > LINES:
-        out.print(f"... and {len(frame) - LINES} more; `mrfbayes summary FILE --csv TABLE` writes all of them.")
+    out.print(f"scale: {scale}. {frame.attrs['meaning']}")
+    sure = (frame["mean"] - in_scale.neutral).abs() / frame["sd"].clip(lower=1e-300)
+    cut = in_scale.n_edge_rows
+    edges = frame.iloc[:cut].loc[sure.iloc[:cut].sort_values(ascending=False, kind="stable").index]
+    parts = [part for part in (edges, frame.iloc[cut:]) if len(part)]
+    for part in parts:
+        shown = part if rows == 0 else part.head(rows)
+        out.print(table(["parameter", *map(str, frame.columns)], _summary_rows(shown)))
+        if len(shown) < len(part):
+            out.print(f"... and {len(part) - len(shown):,} more; `mrfbayes summary FILE --rows 0` prints all of them.")
     if posterior.acceptance is not None:
         out.print(f"acceptance {posterior.acceptance.mean():.1%} (start: {posterior.settings.get('start')})")
     out.print("seconds: " + ", ".join(f"{name} {value:.2f}" for name, value in posterior.seconds.items()))
     for text in posterior.warnings:
         out.print(Text(f"warning: {safe(text)}", style="yellow"))
+
+
+def _summary_rows(frame: pd.DataFrame) -> list[list[str]]:
+    formats = {"ess_bulk": ".0f", "ess_tail": ".0f", "r_hat": ".3f", "mcse_mean": ".1e"}
+    return [
+        [str(name), *(format(value, formats.get(str(column), ".3f")) for column, value in row.items())]
+        for name, row in frame.iterrows()
+    ]
+
+
+def show_edges(model: Model, frame: pd.DataFrame, rows: int = LINES) -> None:
+    """Edges with interval, probability of the sign, Bayes factor and verdict, the best supported first."""
+    from mrfbayes.model.wording import meaning
+    from mrfbayes.report.wording import bayes_factor
+
+    out = console()
+    scale = str(frame.attrs["scale"])
+    out.print(f"scale: {scale}. {meaning(model, scale)}")
+    ordered = frame.sort_values("log_bf10", ascending=False, kind="stable")
+    shown = ordered if rows == 0 else ordered.head(rows)
+    cells = [
+        [
+            str(name),
+            str(row["verdict"]) + (" (fragile)" if row["fragile"] else ""),
+            *(f"{row[column]:.3f}" for column in ("mean", "q5", "q95")),
+            f"{max(row['positive'], 1 - row['positive']):.3f}",
+            bayes_factor(row["log_bf10"]),
+        ]
+        for name, row in shown.iterrows()
+    ]
+    out.print(table(["edge", "verdict", "mean", "5 %", "95 %", "P(sign)", "Bayes factor"], cells, texts=2))
+    if len(shown) < len(frame):
+        out.print(f"... and {len(frame) - len(shown):,} more; --rows 0 prints all of them, --csv FILE writes them.")
+    said = frame["verdict"].value_counts()
+    out.print(", ".join(f"{count} {verdict}" for verdict, count in said.items()))
 
 
 def show_methods() -> None:

@@ -54,8 +54,9 @@ def external_effects(statistics: Statistics, estimate: Any) -> ExternalEffects:
                 f"estimate: theta[{j}] = {theta[j]:g} ({model.parameters[j]}) sits on the boundary although both of "
                 "its outcomes occur: it has not converged; estimate again, or pass a penalised estimate."
             )
-        frequency = statistics.counts / (statistics.n * chart.tosses[chart.block_of])
-        return ExternalEffects(chart.log_odds(frequency) - log_odds, theta, log_odds, False, boundary, ())
+        frequency = statistics.counts / (statistics.n * chart.tosses[chart.block_of])  # Eq. (6)
+        log_odds_eta = chart.log_odds(frequency) - log_odds  # Eq. (5): Eq. (4) in log-odds, solved for eta
+        return ExternalEffects(log_odds_eta, theta, log_odds, False, boundary, ())
     names = boundary or tuple(model.blocks[b] for b in empty.tolist())
     shown = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
     text = (

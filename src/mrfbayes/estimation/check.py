@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,13 +70,25 @@ def _borrowed(n_parameters: int) -> float:
     return BORROWED if n_parameters > 4 * BORROWED else 0.0
 
 
+class Room(NamedTuple):
+    """Where a check moves its particles.
+
+    Attributes
+    ----------
+    bases : chains whose work space may be used, one or two; their particles stay as they are
+    pool : runs the groups of two bases side by side, or None
+    """
+
+    bases: Sequence[Chains]
+    pool: ThreadPoolExecutor | None = None
+
+
 def check(
     task: Task,
     w: np.ndarray,
     variance: np.ndarray,
     noise: float,
-    bases: Sequence[Chains],
-    pool: ThreadPoolExecutor | None,
+    room: Room,
     round_: int = 0,
     budget: float = MIN_UPDATES,
 ) -> Check:
@@ -87,12 +99,11 @@ def check(
     variance : (p,) information of one observation along each coordinate: the mean of s_j over n observations has
         standard error sqrt(variance / n), and a residual as large as that moves w_j by one (conditional) posterior sd
     noise : the estimate's own Monte-Carlo error in that unit
-    bases : chains whose work space may be used, one or two; their particles stay as they are
-    pool : runs the groups of two bases side by side
+    room : where particles may be moved
     round_ : number of earlier checks: fresh streams each time
     budget : spin updates that the check may take, in units of the bit-sliced ones
     """
-    model, n = task.model, task.stats.n
+    model, n, bases = task.model, task.stats.n, room.bases
     if model.n_parameters == 0:
         return Check(True, 0.0, 0.0)
     size = USUAL if model.n_nodes <= 100_000 else LARGE_CHECK
@@ -103,7 +114,9 @@ def check(
     per_sweep = model.n_nodes * GROUP * size.groups * bases[0].update_cost
     burn, sweeps, spent = size.burn, size.sweeps, 0.0
     while True:
-        table = _group_means(task, w, Size(size.groups, burn, sweeps), bases, pool if len(bases) == 2 else None, round_)
+        table = _group_means(
+            task, w, Size(size.groups, burn, sweeps), bases, room.pool if len(bases) == 2 else None, round_
+        )
         spent += (burn + sweeps) * per_sweep
         apart = table[:half].mean(axis=0) - table[half:].mean(axis=0)
         within = _group_sd(table, unit)

@@ -12,7 +12,7 @@ import numpy as np
 
 from mrfbayes.base.checks import whole
 from mrfbayes.base.random_streams import generator, kernel_state
-from mrfbayes.estimation.check import check
+from mrfbayes.estimation.check import Room, check
 from mrfbayes.estimation.result import Outcome, Recorder, Task
 from mrfbayes.estimation.reweighting import refuse_many_parameters, solve, weights_at
 from mrfbayes.estimation.stochastic_ascent import HALVES, Precondition, own_error, start_point
@@ -69,7 +69,7 @@ def run(
         # Inside the trust region the only thing left is noise: as many more samples as it asks for.
         times = int(min(most, max(2 * times, np.ceil(times * min((noise / tolerance) ** 2, 64)))))
     own = own_error(task, precondition, solved, noise)
-    checked = check(task, w, precondition.variance, own, halves, None)
+    checked = check(task, w, precondition.variance, own, Room(halves))
     outcome = Outcome(w, checked.passed, checked.residual, iteration + 1, recorder)
     outcome.monte_carlo_error = checked.error
     outcome.standard_error = noise * precondition.sd

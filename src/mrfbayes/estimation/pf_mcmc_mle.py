@@ -12,7 +12,7 @@ import numpy as np
 
 from mrfbayes.base.checks import whole
 from mrfbayes.base.random_streams import generator, kernel_state
-from mrfbayes.estimation.check import check
+from mrfbayes.estimation.check import Room, check
 from mrfbayes.estimation.result import Outcome, Recorder, Task
 from mrfbayes.estimation.reweighting import refuse_many_parameters, solve, weights_at
 from mrfbayes.estimation.stochastic_ascent import HALVES, Precondition, noise_of, own_error, start_point
@@ -70,7 +70,7 @@ def run(
             break
     w = (tails[0] + tails[1]) / 2
     own = own_error(task, precondition, tails, noise)
-    checked = check(task, w, precondition.variance, own, [half.chains for half in halves], None)
+    checked = check(task, w, precondition.variance, own, Room([half.chains for half in halves]))
     outcome = Outcome(w, checked.passed, checked.residual, step, recorder)
     outcome.monte_carlo_error = checked.error
     outcome.standard_error = noise * precondition.sd

@@ -19,7 +19,7 @@ import numpy as np
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import generator, kernel_state
-from mrfbayes.estimation.check import CHECK_SHARE, MIN_UPDATES, check
+from mrfbayes.estimation.check import CHECK_SHARE, MIN_UPDATES, Room, check
 from mrfbayes.estimation.optimise import FAR
 from mrfbayes.estimation.pseudolikelihood import prior_diagonal, pseudo_estimate
 from mrfbayes.estimation.result import Outcome, Recorder, Task
@@ -177,7 +177,7 @@ def ascend(
             w = (rounds.tails[0] + rounds.tails[1]) / 2
             own = own_error(task, precondition, rounds.tails, noise)
             budget = max(MIN_UPDATES, per_step * runner.step)  # the check may take as long as what it checks
-            found = check(task, w, precondition.variance, own, bases, spread, attempt, budget)
+            found = check(task, w, precondition.variance, own, Room(bases, spread), attempt, budget)
             if found.passed or not found.helped_by_steps or runner.step >= limit:
                 break
             tolerance = noise / 2**0.5  # one more round, about: it doubles the steps

@@ -27,7 +27,7 @@ from mrfbayes.calibration import expansion as calibration
 from mrfbayes.calibration.copula import coin_quantiles, copula_view, theta_moments
 from mrfbayes.calibration.cumulants import ExactCumulants, ParticleCumulants
 from mrfbayes.calibration.matching import Coins, match, match_loop
-from mrfbayes.calibration.one_loop import one_loop, usable
+from mrfbayes.calibration.one_loop import Effort, one_loop, usable
 from mrfbayes.estimation.estimate import estimate as make_estimate
 from mrfbayes.exact import quantities as exact
 from mrfbayes.exact.recursions import recursion
@@ -98,8 +98,8 @@ def calibrate(
     if variance == "order":
         coins = match(*numbers)
     else:
-        samples = {} if moments == "exact" else {"samples": details["particles"]}
-        loops = one_loop(mode, n, order, child(problem.seed, "loops"), **samples)
+        effort = Effort() if moments == "exact" else Effort(samples=details["particles"])
+        loops = one_loop(mode, n, order, child(problem.seed, "loops"), effort)
         covariance, left_out = usable(loops, mode.covariance)
         coins = match_loop(*numbers, np.diag(covariance), variance == "relative")
         if left_out:

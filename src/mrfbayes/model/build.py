@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,17 +43,8 @@ def grid(
     edges = np.concatenate([across, down])
     order = np.lexsort((edges[:, 1], edges[:, 0]))
     vertical = np.concatenate([np.zeros(len(across), dtype=np.int64), np.ones(len(down), dtype=np.int64)])[order]
-    return _assemble(
-        None,
-        rows * columns,
-        edges[order],
-        states=states,
-        fields=fields,
-        tied=tied,
-        coupling=coupling,
-        direction=vertical,
-        grid_shape=(int(rows), int(columns)),
-    )
+    skeleton = Skeleton(None, rows * columns, edges[order], vertical, (int(rows), int(columns)))
+    return _assemble(skeleton, states, fields, tied, coupling)
 
 
 def graph(
@@ -86,7 +77,7 @@ def graph(
     pairs = _check_pairs(pairs, names, merge_edges)
     if tied not in (False, True):
         raise InputError(f"tied = {tied!r}: a graph's edges are tied (True) or not (False).")
-    return _assemble(names, len(names), pairs, states=states, fields=fields, tied=tied, coupling=coupling, named=named)
+    return _assemble(Skeleton(names, len(names), pairs, named=named), states, fields, tied, coupling)
 
 
 def _read_edges(edges: Any, nodes: Iterable[Any] | None, merge_edges: bool) -> tuple[tuple[str, ...], np.ndarray, bool]:
@@ -167,19 +158,29 @@ def node_table(states: int) -> np.ndarray:
     return (np.arange(states) - 1) % states
 
 
-def _assemble(
-    names: tuple[str, ...] | None,
-    n_nodes: int,
-    edges: np.ndarray,
-    *,
-    states: States,
-    fields: bool,
-    tied: bool | str,
-    coupling: str,
-    direction: np.ndarray | None = None,
-    grid_shape: tuple[int, int] | None = None,
-    named: bool = False,
-) -> Model:
+class Skeleton(NamedTuple):
+    """The graph of a field, before anything is said about its factors.
+
+    Attributes
+    ----------
+    names : of the nodes; None on a grid, where they follow from its shape
+    n_nodes : number of nodes
+    edges : (m, 2) indices of nodes
+    direction : (m,) 0 for the horizontal, 1 for the vertical edges of a grid
+    grid_shape : rows and columns of a grid
+    named : whether the names are the user's own, so that columns of data are matched by them
+    """
+
+    names: tuple[str, ...] | None
+    n_nodes: int
+    edges: np.ndarray
+    direction: np.ndarray | None = None
+    grid_shape: tuple[int, int] | None = None
+    named: bool = False
+
+
+def _assemble(skeleton: Skeleton, states: States, fields: bool, tied: bool | str, coupling: str) -> Model:
+    names, n_nodes, edges, direction, grid_shape, named = skeleton
     if tied not in (False, True, "direction"):
         raise InputError(f"tied = {tied!r}: choose False, True or 'direction'.")
     if fields not in (False, True):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Unpack
 
 from mrfbayes.paper.constants import METHODS
-from mrfbayes.paper.results import Average, Measure, Results
+from mrfbayes.paper.results import Among, Average, Measure, Results
 
 CLOSE = 0.10  # of a posterior sd: an error that nobody would see
 REPRODUCED, PARTLY, NOT, UNDECIDED = "reproduced", "partly", "not reproduced", "not run yet"
@@ -61,20 +62,11 @@ def claims_markdown(results: Results) -> str:
     return "\n".join(lines) + "\n"
 
 
-def error_of(
-    results: Results,
-    measure: Measure,
-    grid: str,
-    n: int,
-    method: str,
-    setting: str = "adapted",
-    base: str = "reference",
-    beside: Sequence[str] = (),
-) -> Average:
+def error_of(results: Results, measure: Measure, grid: str, n: int, method: str, **among: Unpack[Among]) -> Average:
     """The average error, or the end of the judgement where there is none."""
-    found = results.errors(measure, grid, n, method, setting, base, beside)
+    found = results.errors(measure, grid, n, method, **among)
     if not found.count:
-        raise NotRun(f"{grid}, n = {n}, {METHODS[method].label} ({setting})")
+        raise NotRun(f"{grid}, n = {n}, {METHODS[method].label} ({among.get('setting', 'adapted')})")
     return found
 
 

@@ -14,7 +14,9 @@ WAYS = 1.25  # errors are called different when one is larger by this factor
 
 def _run(results: Results, method: str, setting: str = "adapted", n: int = 100) -> list[str]:
     """Grids on which there is something."""
-    found = [grid for grid in settings.GRIDS if results.errors(measures.sd_ratio, grid, n, method, setting).count]
+    found = [
+        grid for grid in settings.GRIDS if results.errors(measures.sd_ratio, grid, n, method, setting=setting).count
+    ]
     if not found:
         raise NotRun(f"{METHODS[method].label} ({setting}) at n = {n}")
     return found
@@ -107,7 +109,7 @@ def laplace_sd(results: Results) -> Finding:
         bethe = error_of(results, measures.sd_error_relative, grid, 100, "laplace")
         mle = error_of(results, measures.sd_error_relative, grid, 100, "mle-0")
         text = f"{grid}: Laplace-L {bethe.text(100, 1)} %, MLE-L {mle.text(100, 1)} %"
-        exact = results.errors(measures.sd_error_relative, grid, 100, "laplace", "laplace-exact")
+        exact = results.errors(measures.sd_error_relative, grid, 100, "laplace", setting="laplace-exact")
         if exact.count:
             text += f", Laplace-L with exact information {exact.text(100, 1)} %"
         parts.append(text)
@@ -170,8 +172,8 @@ def laplace_deteriorates(results: Results) -> Finding:
         ("laplace-particles", measures.sd_error_relative, "sd, information from 1,000 particles"),
     )
     for setting, measure, name in variants:
-        grids = [g for g in settings.GRIDS if results.errors(measure, g, 500, "laplace", setting).count]
-        found = [error_of(results, measure, grid, 500, "laplace", setting) for grid in grids]
+        grids = [g for g in settings.GRIDS if results.errors(measure, g, 500, "laplace", setting=setting).count]
+        found = [error_of(results, measure, grid, 500, "laplace", setting=setting) for grid in grids]
         if len(found) > 1:
             parts.append(f"{name}: " + ", ".join(f"{e.text(100, 1)} ({g})" for g, e in zip(grids, found, strict=True)))
             parts[-1] += "".join(_none_exists(results, grid, setting) for grid in settings.GRIDS)

@@ -92,12 +92,12 @@ def conservative(results: Results) -> Finding:
     parts, moves = [], []
     for grid in settings.GRIDS:
         for n in settings.TABLE_SIZES:
-            rate = results.number("acceptance", grid, n, "exact", "printed-half")
+            rate = results.number("acceptance", grid, n, "exact", setting="printed-half")
             if not rate.count:
                 continue
             mle = results.number("acceptance", grid, n, "exact", "printed-mle")
-            ess = results.number("ess", grid, n, "exact", "printed-half")
-            off = results.errors(measures.mean_error_sds, grid, n, "exact", "printed-half")
+            ess = results.number("ess", grid, n, "exact", setting="printed-half")
+            off = results.errors(measures.mean_error_sds, grid, n, "exact", setting="printed-half")
             parts.append(
                 f"{grid} n = {n:,}: {100 * rate.value:.2g} % from ½ (ESS {ess.value:.0f}, mean off by "
                 f"{off.text(100, 0)} % of the sd), {100 * mle.value:.2g} % from the MLE"
@@ -141,7 +141,7 @@ def sampling_errors(results: Results) -> Finding:
 def contrastive(results: Results) -> Finding:
     parts, fine = [], []
     for setting, name in (("closed", "exact MLE"), ("cd", "CD-1"), ("pcd", "PCD")):
-        found = [error_of(results, measures.mean_error_sds, "4x4", n, "mle-0", setting) for n in SETUP_SIZES]
+        found = [error_of(results, measures.mean_error_sds, "4x4", n, "mle-0", setting=setting) for n in SETUP_SIZES]
         parts.append(f"{name} {found[0].text(100, 1)} and {found[1].text(100, 1)} %")
         fine.append(max(e.value for e in found) < CLOSE)
     return Finding(

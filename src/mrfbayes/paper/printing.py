@@ -228,9 +228,9 @@ def _error_row(results: Results, label: str, grid: str, method: str, setting: st
     row = [label]
     for n in TABLE_SIZES:
         row += [
-            results.errors(measures.mean_error_sds, grid, n, method, setting).text(100, 1),
-            results.errors(measures.sd_error_relative, grid, n, method, setting).text(100, 1),
-            results.errors(measures.sd_ratio, grid, n, method, setting).text(1, 3),
+            results.errors(measures.mean_error_sds, grid, n, method, setting=setting).text(100, 1),
+            results.errors(measures.sd_error_relative, grid, n, method, setting=setting).text(100, 1),
+            results.errors(measures.sd_ratio, grid, n, method, setting=setting).text(1, 3),
         ]
     return row
 

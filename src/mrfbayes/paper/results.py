@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypedDict, Unpack
 
 import numpy as np
 
@@ -47,6 +48,19 @@ def average(values: Iterable[float]) -> Average:
         return Average(math.nan, math.nan, 0)
     error = float(found.std(ddof=1) / math.sqrt(found.size)) if found.size > 1 else math.nan
     return Average(float(found.mean()), error, found.size)
+
+
+class Among(TypedDict, total=False):
+    """Which outcomes an error is averaged over.
+
+    ``setting`` is "adapted" where nothing else is said. ``beside`` names other methods: only replications that they
+    have, too, are taken, so that all can be compared. ``base="truth"`` puts the parameters that made the data in the
+    place of the exact mean ("reference").
+    """
+
+    setting: str
+    base: str
+    beside: Sequence[str]
 
 
 class Results:
@@ -129,18 +143,12 @@ class Results:
         grid: str,
         n: int,
         method: str,
-        setting: str = "adapted",
-        base: str = "reference",
-        beside: Sequence[str] = (),
+        **among: Unpack[Among],
     ) -> Average:
-        """Average of ``measure(mean, sd, exact mean, exact sd)`` over replications that have both.
-
-        ``beside`` names other methods: only replications that they have, too, so that all can be compared.
-
-        ``base="truth"`` puts the parameters that made the data in place of the exact mean.
-        """
+        """Average of ``measure(mean, sd, exact mean, exact sd)`` over replications that have both; see `Among`."""
+        setting, base = among.get("setting", "adapted"), among.get("base", "reference")
         exact = self.outcomes(grid, n, "reference")
-        others = [self.outcomes(grid, n, name) for name in beside]
+        others = [self.outcomes(grid, n, name) for name in among.get("beside", ())]
         values = []
         for replication, outcome in self.outcomes(grid, n, method, setting).items():
             if replication in exact and all(replication in other for other in others):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.model.exports import edge_couplings
 from mrfbayes.model.field import Model
-from mrfbayes.model.lowering import EdgeFinder
 from mrfbayes.model.scales import n_edge_blocks
 from mrfbayes.plots.layouts import positions
 from mrfbayes.plots.network import draw_nodes
@@ -84,7 +84,7 @@ def _draw(ax: Axes, model: Model, place: np.ndarray, theta: Any, spread: Any, ba
     scale = ScalarMappable(TwoSlopeNorm(0.0, -limit, limit), shades)
     solid = np.ones(len(coupling), dtype=bool)
     if spread is not None:
-        sd = _edge_parts(model, np.asarray(spread) / (at * (1 - at)))
+        sd = edge_couplings(model, np.asarray(spread) / (at * (1 - at)))
         solid = np.abs(coupling) > 1.645 * sd
         frame["log_odds_sd"], frame["interval_excludes_zero"] = sd, solid
     widest = 6.0 if model.n_nodes <= CROWDED else max(1.5, 60 / np.sqrt(model.n_nodes))
@@ -140,19 +140,9 @@ def _tied(model: Model, posterior: Any, ax: Axes | None) -> Axes:
     return ax
 
 
-def _edge_parts(model: Model, values: np.ndarray) -> np.ndarray:
-    """One of ``values`` (p,) for each edge: that of its first parameter."""
-    out = np.zeros(model.n_edges)
-    find = EdgeFinder(model.edges, model.n_nodes)
-    for group in model.groups:
-        if group.arity == 2:
-            out[find(group.scope)[0]] = values[model.chart.offset[group.block]]
-    return out
-
-
 def _edge_log_odds(model: Model, theta: np.ndarray) -> np.ndarray:
     if theta.shape != (model.n_parameters,):
         raise InputError(
             f"plots.field: values have shape {theta.shape}, the model has {model.n_parameters} parameters."
         )
-    return _edge_parts(model, model.chart.log_odds(theta))
+    return edge_couplings(model, model.chart.log_odds(theta))

@@ -223,9 +223,12 @@ def draw_nodes(ax: Axes, model: Model, places: np.ndarray) -> None:
     on_circle = bool(np.ptp(np.hypot(*(places - centre).T)) < 0.05 * reach)
     turned = on_circle and model.n_nodes > 16
     size = 7.0 if width < 5 or model.n_nodes > 40 else 8.5
-    names = [shorten(name, 20 if width > 5 else 14) for name in model.nodes]
-    room = (max(map(len, names)) * LETTER * size + 12) / 72  # inches beside the outermost nodes
-    per_inch = 2 * reach / max(width - 2 * room, 0.4 * width)
+    names = [shorten(name, 18 if width > 5 else 13) for name in model.nodes]
+    # Inches that names need beside the outermost nodes; a name above or below the circle needs half of its own.
+    inches = np.array([(len(name) * LETTER * size + 12) / 72 for name in names])
+    inches = inches if turned else np.where(np.abs(away[:, 0]) <= 0.3, inches / 2 - 0.3, inches * np.abs(away[:, 0]))
+    left, right = (float(inches[side].max(initial=0.3)) for side in (away[:, 0] < 0.3, away[:, 0] > -0.3))
+    per_inch = 2 * reach / max(width - left - right, 0.4 * width)
     for name, place, (dx, dy) in zip(names, places, away, strict=True):
         where = place + np.array([dx, dy]) * per_inch * 0.12
         style: dict[str, Any]
@@ -240,8 +243,8 @@ def draw_nodes(ax: Axes, model: Model, places: np.ndarray) -> None:
             style = {"ha": "right" if dx < 0 else "left", "va": "center"}
         text = ax.text(float(where[0]), float(where[1]), escape(name), fontsize=size, color=INK, zorder=3, **style)
         text.set_path_effects([withStroke(linewidth=2.4, foreground=PAPER)])
-    up = room if turned else 0.34
-    ax.set_xlim(centre[0] - reach - room * per_inch, centre[0] + reach + room * per_inch)
+    up = max(left, right) if turned else 0.34
+    ax.set_xlim(centre[0] - reach - left * per_inch, centre[0] + reach + right * per_inch)
     tall = float(np.abs(places[:, 1] - centre[1]).max())
     ax.set_ylim(centre[1] - tall - up * per_inch, centre[1] + tall + up * per_inch)
 

@@ -1,91 +1,66 @@
 """Convergence diagnostics of draws (Vehtari et al. 2021), for all parameters at once.
 
 The same quantities as in arviz_stats, against which they are tested; kept here because importing that package takes
-longer than most runs, and every run is checked.
+longer than most runs, and every run is checked. They cost less than the draws themselves: every parameter is sorted
+once for R-hat and both effective sizes, normal scores come from a table by rank, the folded ranks from merging the two
+halves of what is sorted already, and autocovariances are summed directly as long as few lags decide (else by FFT).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
 
-
-def _split(draws: np.ndarray) -> np.ndarray:
-    """Each chain cut into halves: (chains, draws, p) -> (2 chains, draws // 2, p)."""
-    half = draws.shape[1] // 2
-    return np.concatenate([draws[:, :half], draws[:, -half:]], axis=0)
-
-
-def _rank_normal(draws: np.ndarray) -> np.ndarray:
-    """Normal scores of the pooled (average) ranks of each parameter."""
-    from scipy.special import ndtri
-
-    chains, n, p = draws.shape
-    ranks = np.empty((chains * n, p))
-    for j, column in enumerate(draws.reshape(chains * n, p).T):
-        # Average ranks of ties, which rejected steps make plenty of; scipy.stats takes longer to import than all this.
-        _, inverse, count = np.unique(column, return_inverse=True, return_counts=True)
-        ranks[:, j] = (np.cumsum(count) - (count - 1) / 2)[inverse]
-    return np.asarray(ndtri((ranks - 0.375) / (chains * n + 0.25))).reshape(chains, n, p)
+DIRECT_LAGS = 12  # autocovariances summed one by one before the Fourier transform takes over
+COPIED = 8  # parameters that are taken out of the draws together: a cache line of them
+LOOKED_AT = 2**16  # numbers that are worked on together, few enough for the processor's cache
+TAILS = (0.05, 0.95)
 
 
-def _potential_scale(draws: np.ndarray) -> np.ndarray:
-    n = draws.shape[1]
-    between = n * draws.mean(axis=1).var(axis=0, ddof=1)
-    within = draws.var(axis=1, ddof=1).mean(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.sqrt((between / within + n - 1) / n))
+class Convergence(NamedTuple):
+    """Rank-normalised split R-hat, bulk and tail effective sample size of every parameter (p,)."""
+
+    r_hat: np.ndarray
+    ess_bulk: np.ndarray
+    ess_tail: np.ndarray
+
+
+def convergence(draws: np.ndarray) -> Convergence:
+    """All three of draws (chains, draws, p), from one sort of every parameter."""
+    out = np.full((3, draws.shape[2]), np.nan)
+    if draws.shape[1] >= 4:
+        table = _score_table(2 * draws.shape[0] * (draws.shape[1] // 2))
+        for columns, whole in _blocks(draws):
+            series = _split(whole)
+            scores, ordered = np.empty(series.shape), np.empty((len(series), table.size // 2 + 1))
+            out[0, columns] = [_ranked(series[k], scores[k], ordered[k], table) for k in range(len(series))]
+            out[1, columns] = _effective_size(scores)
+            at = _sorted_quantiles(ordered) if draws.shape[1] % 2 == 0 else np.quantile(whole, TAILS, axis=(1, 2))
+            sizes = [_effective_size(_split((whole <= q[:, None, None]).astype(float))) for q in at]
+            out[2, columns] = np.minimum(*sizes)
+    return Convergence(*out)
 
 
 def r_hat(draws: np.ndarray) -> np.ndarray:
     """Rank-normalised split R-hat (p,) of draws (chains, draws, p): the larger of bulk and folded."""
-    if draws.shape[1] < 4:
-        return np.full(draws.shape[2], np.nan)
-    split = _split(draws)
-    bulk = _potential_scale(_rank_normal(split))
-    median = np.median(split, axis=(0, 1))
-    return np.asarray(np.maximum(bulk, _potential_scale(_rank_normal(np.abs(split - median)))))
-
-
-def _effective_size(draws: np.ndarray) -> np.ndarray:
-    """Effective sample size by Geyer's initial monotone sequence, (p,), of already split chains."""
-    m, n, p = draws.shape
-    if n < 4:
-        return np.full(p, np.nan)
-    centred = draws - draws.mean(axis=1, keepdims=True)
-    size = 1 << (2 * n - 1).bit_length()
-    spectrum = np.fft.rfft(centred, size, axis=1)
-    covariance = np.fft.irfft(spectrum * np.conj(spectrum), size, axis=1)[:, :n].mean(axis=0) / n  # (n, p)
-    mean_variance = covariance[0] * n / (n - 1)
-    total = covariance[0] + (draws.mean(axis=1).var(axis=0, ddof=1) if m > 1 else 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rho = 1.0 - (mean_variance - covariance * n / (n - 1)) / total
-    rho[0] = 1.0
-    pairs = rho[: n - n % 2].reshape(-1, 2, p).sum(axis=1)  # (n // 2, p)
-    positive = np.logical_and.accumulate(pairs > 0, axis=0)
-    pairs = np.where(positive, np.minimum.accumulate(pairs, axis=0), 0.0)
-    tau = -1.0 + 2.0 * pairs.sum(axis=0)
-    tau = np.maximum(tau, 1.0 / np.log10(m * n))
-    constant = ~(total > 0)
-    return np.asarray(np.where(constant, m * n, m * n / tau))
+    return convergence(draws).r_hat
 
 
 def ess_bulk(draws: np.ndarray) -> np.ndarray:
     """Bulk effective sample size (p,)."""
-    return _effective_size(_rank_normal(_split(draws)))
+    return convergence(draws).ess_bulk
 
 
 def ess_tail(draws: np.ndarray) -> np.ndarray:
     """Tail effective sample size (p,): the smaller of those of the 5 % and 95 % quantiles."""
-    sizes = []
-    for q in (0.05, 0.95):
-        quantile = np.quantile(draws, q, axis=(0, 1))
-        sizes.append(_effective_size(_split((draws <= quantile).astype(float))))
-    return np.asarray(np.minimum(*sizes))
+    return convergence(draws).ess_tail
 
 
 def mcse_mean(draws: np.ndarray) -> np.ndarray:
     """Monte-Carlo standard error of the mean (p,)."""
-    return np.asarray(draws.std(axis=(0, 1), ddof=1) / np.sqrt(_effective_size(_split(draws))))
+    return np.asarray(draws.std(axis=(0, 1), ddof=1) / np.sqrt(_size_of(draws)))
 
 
 def mcse_sd(draws: np.ndarray) -> np.ndarray:
@@ -94,4 +69,133 @@ def mcse_sd(draws: np.ndarray) -> np.ndarray:
     variance = square.mean(axis=(0, 1))
     spread = (square**2).mean(axis=(0, 1)) - variance**2
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.sqrt(spread / _effective_size(_split(square)) / variance) / 2)
+        return np.asarray(np.sqrt(spread / _size_of(square) / variance) / 2)
+
+
+def _blocks(draws: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """A few parameters at a time: where they stand, and their draws (k, chains, draws), contiguous."""
+    small = max(1, LOOKED_AT // max(draws.shape[0] * draws.shape[1], 1))
+    large = max(COPIED, small)
+    for first in range(0, draws.shape[2], large):
+        copied = np.ascontiguousarray(np.moveaxis(draws[..., first : first + large], 2, 0))
+        for k in range(0, len(copied), small):
+            part = copied[k : k + small]
+            yield slice(first + k, first + k + len(part)), part
+
+
+def _size_of(draws: np.ndarray) -> np.ndarray:
+    """Effective size (p,) of the draws (chains, draws, p) themselves, as for their mean."""
+    out = np.empty(draws.shape[2])
+    for columns, series in _blocks(draws):
+        out[columns] = _effective_size(_split(series))
+    return out
+
+
+def _split(series: np.ndarray) -> np.ndarray:
+    """Each chain cut into halves: (k, chains, draws) -> (k, 2 chains, draws // 2), without a middle draw."""
+    k, m, n = series.shape
+    if n % 2:
+        series = np.concatenate([series[..., : n // 2], series[..., n // 2 + 1 :]], axis=2)
+    return series.reshape(k, 2 * m, n // 2)
+
+
+def _score_table(size: int) -> np.ndarray:
+    """Normal scores of the average ranks 1, 1.5, 2, ... among ``size`` values."""
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri((np.arange(2, 2 * size + 1) / 2 - 0.375) / (size + 0.25)))
+
+
+def _scores(ordered: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Normal scores of sorted values by their average ranks; rejected steps make plenty of ties."""
+    differs = ordered[1:] != ordered[:-1]
+    if differs.all():
+        return table[::2]
+    starts = np.concatenate([[0], np.flatnonzero(differs) + 1])
+    counts = np.diff(starts, append=ordered.size)
+    return np.repeat(table[2 * starts + counts - 1], counts)
+
+
+def _ranked(values: np.ndarray, scores: np.ndarray, ordered: np.ndarray, table: np.ndarray) -> float:
+    """R-hat of one parameter's split chains (m, n); writes its normal scores (m, n), and itself ``ordered`` (m n,)."""
+    m, n = values.shape
+    flat = values.reshape(-1)
+    order = np.argsort(flat)
+    np.take(flat, order, out=ordered, mode="clip")  # what is out of bounds cannot be; without it there is a copy
+    chain = order // n
+    bulk = _scores(ordered, table)
+    scores.reshape(-1)[order] = bulk
+    # Distances from the median: below it they fall, above they rise, so that a stable sort merges two runs.
+    middle = ordered.size // 2
+    median = ordered[middle] if ordered.size % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+    distance = np.abs(ordered - median)
+    fold = np.argsort(distance, kind="stable")
+    folded = _scores(distance[fold], table)
+    return max(_potential_scale(bulk, chain, m, n), _potential_scale(folded, chain[fold], m, n))
+
+
+def _potential_scale(scores: np.ndarray, chain: np.ndarray, m: int, n: int) -> float:
+    """R-hat of scores with the number of the chain that each belongs to."""
+    mean = np.bincount(chain, scores, m) / n
+    within = float((np.bincount(chain, scores * scores, m) - n * mean**2).sum()) / (m * (n - 1))
+    between = n * float(mean.var(ddof=1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.sqrt((np.float64(between) / np.float64(max(within, 0.0)) + n - 1) / n))
+
+
+def _sorted_quantiles(ordered: np.ndarray) -> np.ndarray:
+    """Both tails' quantiles (2, k) of sorted values (k, N), interpolated as by `numpy.quantile`."""
+    place = np.array(TAILS) * (ordered.shape[1] - 1)
+    below = np.floor(place).astype(np.int64)
+    low, high = ordered[:, below].T, ordered[:, below + 1].T
+    share = (place - below)[:, None]
+    return np.asarray(np.where(share < 0.5, low + (high - low) * share, high - (high - low) * (1 - share)))
+
+
+def _effective_size(series: np.ndarray) -> np.ndarray:
+    """Effective sample size by Geyer's initial monotone sequence, (k,), of already split chains (k, m, n)."""
+    k, m, n = series.shape
+    if n < 4:
+        return np.full(k, np.nan)
+    means = series.mean(axis=2)
+    centred = series - means[..., None]
+    variance = np.einsum("kmn,kmn->k", centred, centred) / (m * n)
+    total = variance + (means.var(axis=1, ddof=1) if m > 1 else 0.0)
+
+    def rho(left: np.ndarray, lag: int, of: np.ndarray) -> np.ndarray:
+        covariance = np.einsum("kmn,kmn->k", left[..., : n - lag], left[..., lag:]) / (m * n)
+        return np.asarray(1.0 - (variance[of] - covariance) * (n / (n - 1)) / total[of])
+
+    pair_sum, smallest = np.zeros(k), np.full(k, np.inf)
+    going = np.flatnonzero(total > 0)
+    left = centred if going.size == k else centred[going]
+    lag = 0
+    while going.size and lag + 1 < min(n, DIRECT_LAGS):
+        pair = rho(left, lag + 1, going) + (rho(left, lag, going) if lag else 1.0)
+        positive = pair > 0
+        if not positive.all():
+            going, left, pair = going[positive], left[positive], pair[positive]
+        smallest[going] = np.minimum(smallest[going], pair)
+        pair_sum[going] += smallest[going]
+        lag += 2
+    if going.size and lag + 1 < n:
+        covariance = _autocovariance(left)[:, lag : n - n % 2]
+        rho_left = 1.0 - (variance[going, None] - covariance) * (n / (n - 1)) / total[going, None]
+        pairs = rho_left.reshape(going.size, -1, 2).sum(axis=2)
+        positive_so_far = np.logical_and.accumulate(pairs > 0, axis=1)
+        monotone = np.minimum.accumulate(np.minimum(pairs, smallest[going, None]), axis=1)
+        pair_sum[going] += np.where(positive_so_far, monotone, 0.0).sum(axis=1)
+    tau = np.maximum(2.0 * pair_sum - 1.0, 1.0 / np.log10(m * n))
+    return np.asarray(np.where(total > 0, m * n / tau, m * n))
+
+
+def _autocovariance(centred: np.ndarray) -> np.ndarray:
+    """Autocovariances (k, n) at all lags, averaged over the chains (k, m, n), by the Fourier transform."""
+    from scipy.fft import irfft, next_fast_len, rfft
+
+    _, m, n = centred.shape
+    size = next_fast_len(2 * n - 1, real=True)
+    spectrum = rfft(centred, size, axis=2)
+    power = np.einsum("kmf,kmf->kf", spectrum.real, spectrum.real)
+    power += np.einsum("kmf,kmf->kf", spectrum.imag, spectrum.imag)
+    return np.asarray(irfft(power, size, axis=1)[:, :n] / (m * n))

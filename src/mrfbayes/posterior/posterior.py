@@ -83,19 +83,24 @@ class Posterior:
         return self.model.chart.log_odds(self.draws)
 
     @cached_property
+    def convergence(self) -> diagnostics.Convergence:
+        """R-hat and both effective sizes (p,), from one pass over the draws."""
+        return diagnostics.convergence(self.draws)
+
+    @property
     def r_hat(self) -> np.ndarray:
         """Rank-normalised split R-hat (p,)."""
-        return diagnostics.r_hat(self.draws)
+        return self.convergence.r_hat
 
-    @cached_property
+    @property
     def ess(self) -> np.ndarray:
         """Bulk effective sample size (p,)."""
-        return diagnostics.ess_bulk(self.draws)
+        return self.convergence.ess_bulk
 
-    @cached_property
+    @property
     def ess_tail(self) -> np.ndarray:
         """Tail effective sample size (p,)."""
-        return diagnostics.ess_tail(self.draws)
+        return self.convergence.ess_tail
 
     @cached_property
     def mcse(self) -> np.ndarray:
@@ -123,11 +128,12 @@ class Posterior:
         if self.sd_error is not None and in_theta:
             columns["mcse_sd"] = self.sd * self.sd_error
         if self.engine != "direct" or self.model.n_parameters <= MANY:
+            found = self.convergence if scale != "ising" else diagnostics.convergence(values)
             columns |= {
                 "mcse_mean": self.mcse if in_theta else diagnostics.mcse_mean(values),
-                "ess_bulk": self.ess if scale != "ising" else diagnostics.ess_bulk(values),
-                "ess_tail": self.ess_tail if scale != "ising" else diagnostics.ess_tail(values),
-                "r_hat": self.r_hat if scale != "ising" else diagnostics.r_hat(values),
+                "ess_bulk": found.ess_bulk,
+                "ess_tail": found.ess_tail,
+                "r_hat": found.r_hat,
             }
         table = pd.DataFrame(columns, index=pd.Index(rows.names, name="parameter"))
         table.attrs |= {"scale": scale, "meaning": meaning(self.model, scale)}

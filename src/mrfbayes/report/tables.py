@@ -68,15 +68,15 @@ def edge_table(findings: Findings) -> Table:
     ordered = edges.loc[key.sort_values(ascending=False, kind="stable").index]
     columns = [
         Column("Edge", "text"),
-        Column(scale_name(findings.posterior.model, findings.scale).split(" (0.5")[0], "number", "posterior mean"),
-        Column("90 % interval", "interval", "the coupling lies here with a probability of 90 %"),
-        Column("P(sign)", "number", "posterior probability that the coupling has the sign of its mean"),
-        Column("Bayes factor", "number", "for the edge against its absence, given the rest"),
         Column(
             "Verdict",
             "verdict",
             "present above a Bayes factor of 10, absent below 1/10; fragile: more draws could change it",
         ),
+        Column(scale_name(findings.posterior.model, findings.scale).split(" (0.5")[0], "number", "posterior mean"),
+        Column("90 % interval", "interval", "the coupling lies here with a probability of 90 %"),
+        Column("P(sign)", "number", "posterior probability that the coupling has the sign of its mean"),
+        Column("Bayes factor", "number", "for the edge against its absence, given the rest"),
     ]
     rows = []
     for name, row in ordered.iterrows():
@@ -85,11 +85,11 @@ def edge_table(findings: Findings) -> Table:
         rows.append(
             [
                 _text(str(name).replace("--", " \u2013 ")),
+                _text(verdict),
                 _number(row["mean"], 3),
                 (interval(row["q5"], row["q95"]), [_digits(row["q5"]), _digits(row["q95"])]),
                 _number(sure, 3),
                 (bayes_factor(row["log_bf10"]), _digits(row["log_bf10"])),
-                _text(verdict),
             ]
         )
     low, high = float(edges["q5"].min()), float(edges["q95"].max())

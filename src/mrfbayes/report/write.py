@@ -209,7 +209,8 @@ def _comparison(comparison: Comparison | None) -> list[Section]:
         svg = inline(lambda: plots.comparison(comparison), "methods-compared", says)
         plates.append(Picture("methods-compared", "Methods", says, svg, "A dot per parameter; bars are averages."))
     table = frame_table("comparison", plural(len(comparison.table), "method"), comparison.table)
-    text = "Several methods on the same data, against the exact posterior where it can be had."
+    model = next(iter(comparison.posteriors.values())).model
+    text = f"Several methods on the same data ({model!r}), against the exact posterior where it can be had."
     return [("comparison", "Comparison of methods", text, [table], plates)]
 
 

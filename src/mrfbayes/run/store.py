@@ -2,24 +2,30 @@
 
 Layout: a magic line, then segments. A segment is a 4-byte tag, the lengths of its header and body, the SHA-256 of both,
 a JSON header (names, dtypes and shapes of the arrays, and free fields) and the raw bytes of the arrays. The first
-segment identifies the run; each later one holds the draws since the one before and the complete state of all chains.
-A torn tail is cut off; what stands before it is intact by its checksum.
+segment identifies the run and keeps what was chosen for it (`recorded`); each later one holds the draws since the one
+before and the complete state of all chains. A torn tail is cut off; what stands before it is intact by its checksum. A
+segment that could not be written is taken back, so that a full disk costs no more than the steps since the last one.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import math
 import os
 import struct
+import warnings as python_warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from mrfbayes.base.errors import InputError
+from mrfbayes.base.atomic_files import cannot_write, sync_folder
+from mrfbayes.base.errors import InputError, MRFWarning
 
 MAGIC = b"mrfbayes checkpoint 1\n"
 _TAG = b"SEG\n"
@@ -45,17 +51,27 @@ def encode(fields: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes
 
 
 def decode(header: bytes, body: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Fields and arrays of a segment whose checksum was right."""
-    content = json.loads(header)
-    arrays = {}
-    position = 0
-    for name, (dtype, shape) in content["arrays"].items():
-        if dtype not in _DTYPES:
-            raise InputError(f"checkpoint: array {name!r} has type {dtype!r}, which is not one that is ever written.")
-        size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
-        arrays[name] = np.frombuffer(body[position : position + size], dtype=dtype).reshape(shape).copy()
-        position += size
-    return content["fields"], arrays
+    """Fields and arrays of a segment whose checksum was right, which anyone can compute: nothing in it is trusted."""
+    try:
+        content = json.loads(header)
+        fields, listed = dict(content["fields"]), dict(content["arrays"])
+        arrays = {}
+        position = 0
+        for name, (dtype, shape) in listed.items():
+            if dtype not in _DTYPES:
+                raise InputError(
+                    f"checkpoint: array {name!r} has type {dtype!r}, which is not one that is ever written."
+                )
+            size = math.prod(int(length) for length in shape) * np.dtype(dtype).itemsize
+            if min(shape, default=0) < 0 or size > len(body) - position:
+                raise InputError(f"checkpoint: array {name!r} of shape {shape} is larger than its segment.")
+            arrays[name] = np.frombuffer(body[position : position + size], dtype=dtype).reshape(shape).copy()
+            position += size
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"checkpoint: a segment is not one that is ever written ({error}).") from None
+    return fields, arrays
 
 
 def _read_segment(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
@@ -75,6 +91,18 @@ def _read_segment(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]
     return decode(header, body)
 
 
+def recorded(path: str | os.PathLike[str] | None) -> dict[str, Any]:
+    """What was chosen for the run that ``path`` is the checkpoint of; nothing where there is none to be read."""
+    if path is None or not os.path.isfile(path):
+        return {}
+    with open(path, "rb") as file:
+        if file.read(len(MAGIC)) != MAGIC:
+            return {}
+        segment = _read_segment(file)
+    found = segment[0].get("chosen", {}) if segment else {}
+    return dict(found) if isinstance(found, dict) else {}
+
+
 class Checkpoint:
     """An open, locked checkpoint file.
 
@@ -82,14 +110,19 @@ class Checkpoint:
     ----------
     path : the file; created where it does not exist
     identity : what the run is (hashes of model, data and settings); a file of another run is refused
+    chosen : numbers that were chosen for the run, for `recorded`
     """
 
-    def __init__(self, path: str | os.PathLike[str], identity: Mapping[str, str]) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], identity: Mapping[str, str], chosen: Mapping[str, int] | None = None
+    ) -> None:
         self.path = Path(path)
         self.identity = dict(identity)
+        self._chosen = dict(chosen or {})
         existed = self.path.exists()
         try:
-            self._file: BinaryIO = open(self.path, "r+b" if existed else "x+b")  # noqa: SIM115 (closed by close)
+            # Unbuffered: what could not be written must not be tried again when the file is closed.
+            self._file: io.FileIO = open(self.path, "r+b" if existed else "x+b", buffering=0)  # noqa: SIM115
         except OSError as error:
             raise InputError(f"checkpoint {self.path}: cannot be written ({error.strerror}).") from None
         self.segments: list[tuple[dict[str, Any], dict[str, np.ndarray]]] = []
@@ -98,12 +131,17 @@ class Checkpoint:
             if existed and os.fstat(self._file.fileno()).st_size:
                 self._recover()
             else:
-                self._file.write(MAGIC)
-                self.append({"identity": self.identity}, {})
-                _sync_directory(self.path.parent)
+                self._begin()
         except BaseException:
             self._file.close()
             raise
+
+    def _begin(self) -> None:
+        """A new file, as long as nothing is in it that counts."""
+        self._file.seek(0)
+        self._file.truncate()
+        self._write(MAGIC + encode({"identity": self.identity, "chosen": self._chosen}, {}))
+        sync_folder(self.path.parent)
 
     def _lock(self) -> None:
         import fcntl
@@ -115,21 +153,48 @@ class Checkpoint:
 
     def _recover(self) -> None:
         self._file.seek(0)
-        if self._file.read(len(MAGIC)) != MAGIC:
+        start = self._file.read(len(MAGIC))
+        if start != MAGIC and not MAGIC.startswith(start):
             raise InputError(f"checkpoint {self.path} is not a checkpoint of mrfbayes: choose another file.")
         good = self._file.tell()
         first = True
-        while (segment := _read_segment(self._file)) is not None:
+        while (segment := self._next_segment()) is not None:
             if first:
                 self._check_identity(segment[0].get("identity", {}))
                 first = False
             else:
                 self.segments.append(segment)
             good = self._file.tell()
-        self._file.seek(good)
-        self._file.truncate()
+        self._judge_tail(good, first)
         if first:
-            self.append({"identity": self.identity}, {})
+            self._begin()
+        else:
+            self._file.seek(good)
+            self._file.truncate()
+
+    def _next_segment(self) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
+        try:
+            return _read_segment(self._file)
+        except InputError as error:
+            raise InputError(f"{self.path}: {error}") from None
+
+    def _judge_tail(self, good: int, first: bool) -> None:
+        """A torn tail is what a kill leaves; damage with whole segments behind it is not, and is said."""
+        self._file.seek(good)
+        behind = self._file.read()
+        if _TAG not in behind[len(_TAG) :]:
+            return
+        if first:
+            raise InputError(
+                f"checkpoint {self.path} is damaged at its beginning, so that nobody knows which run it is of: restore "
+                "it from a copy, or choose another file."
+            )
+        python_warnings.warn(
+            f"checkpoint {self.path} is damaged at byte {good}: the {len(behind)} bytes from there on are dropped, and "
+            "their steps are run again.",
+            MRFWarning,
+            stacklevel=2,
+        )
 
     def _check_identity(self, found: Mapping[str, str]) -> None:
         for key, value in self.identity.items():
@@ -140,10 +205,27 @@ class Checkpoint:
                 )
 
     def append(self, fields: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-        """Write one segment and make sure that it is on the disk."""
-        self._file.write(encode(fields, arrays))
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        """Write one segment and make sure that it is on the disk; an `OutputError` leaves the file as it was."""
+        self._write(encode(fields, arrays))
+
+    def _write(self, content: bytes) -> None:
+        before = self._file.tell()
+        left = memoryview(content)
+        try:
+            while left:
+                left = left[self._file.write(left) :]
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            self._take_back(before)
+            raise cannot_write(self.path, error) from error
+        except BaseException:
+            self._take_back(before)
+            raise
+
+    def _take_back(self, size: int) -> None:
+        with suppress(OSError):
+            self._file.truncate(size)
+        self._file.seek(size)
 
     def close(self) -> None:
         """Release the file and its lock."""
@@ -156,11 +238,3 @@ class Checkpoint:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _sync_directory(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

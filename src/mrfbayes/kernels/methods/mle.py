@@ -47,7 +47,7 @@ def coin_terms(numbers, theta):
         other = 1.0 - theta[j]
         # a division is cheaper than a third logarithm
         share = 1.0 / (numbers[ETA, j] * theta[j] + numbers[ONE_MINUS_ETA, j] * other)
-        total += numbers[AGREEMENTS, j] * fastmath.log(share * theta[j])
+        total += numbers[AGREEMENTS, j] * fastmath.log(share * theta[j])  # Eq. (3): lambda of Eq. (1) in Eq. (2)
         total += numbers[DISAGREEMENTS, j] * fastmath.log(share * other)
     return total
 
@@ -109,7 +109,7 @@ def exchangeable_log_density(rho, log_det, scores):
         total += scores[j]
         square += scores[j] * scores[j]
     top = 1.0 + (scores.size - 1.0) * rho
-    return -0.5 * log_det - 0.5 * rho / (1.0 - rho) * (square - total * total / top)
+    return -0.5 * log_det - 0.5 * rho / (1.0 - rho) * (square - total * total / top)  # Eq. (8)
 
 
 @kernel(fastmath={"reassoc"})

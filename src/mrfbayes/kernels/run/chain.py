@@ -221,7 +221,7 @@ def run_likelihood(view, prior, settings, state, kept_draws, n_steps):
         if is_inside(prior.offset, state.proposal):
             log_value = log_likelihood(view, state.proposal)
             log_target = log_value + log_prior(prior, state.proposal)
-            log_alpha = log_target - numbers[LOG_TARGET]
+            log_alpha = log_target - numbers[LOG_TARGET]  # Eq. (10); the proposal is symmetric, Q cancels
             if math.isnan(log_alpha):
                 counters[FAILED] = NOT_A_NUMBER
                 return
@@ -250,7 +250,7 @@ def run_ratio(view, prior, settings, state, kept_draws, n_steps):
             if counters[STEP] >= settings.n_warmup:
                 state.numbers[NOISE_SUM] += variance
                 counters[NOISE_COUNT] += 1
-            log_alpha += log_prior(prior, state.proposal) - log_prior(prior, state.theta)
+            log_alpha += log_prior(prior, state.proposal) - log_prior(prior, state.theta)  # Eq. (11), Eq. (10) again
             if math.isnan(log_alpha):
                 counters[FAILED] = NOT_A_NUMBER
                 return

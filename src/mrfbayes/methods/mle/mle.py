@@ -67,7 +67,7 @@ class MatrixCopulaView(NamedTuple):
 @implements(log_likelihood, CoinView)
 @kernel
 def coin_log_likelihood(view, theta):
-    total = view.coins.constant + coin_terms(view.coins.numbers, theta)
+    total = view.coins.constant + coin_terms(view.coins.numbers, theta)  # Eq. (7)
     if view.coins.extra_power != 0.0:
         total += view.coins.extra_power * extra_terms(view.coins.numbers, theta)
     return total
@@ -88,7 +88,7 @@ def coins_and_scores(coins, tables, theta, scores):
 @kernel
 def copula_log_likelihood(view, theta):
     total = coins_and_scores(view.coins, view.tables, theta, view.scores)
-    return total + exchangeable_log_density(view.rho, view.log_det, view.scores)
+    return total + exchangeable_log_density(view.rho, view.log_det, view.scores)  # Eq. (9)
 
 
 @implements(log_likelihood, MatrixCopulaView)
@@ -128,7 +128,7 @@ def make_coins(induced: Induced) -> CopulaCoins:
     alpha, eta_log_odds = induced.statistics.counts, induced.effects.log_odds_eta
     other, extra = np.maximum(induced.tosses - alpha, 0.0), 0.0 if induced.form == "printed" else 2.0
     log_eta, log_one_minus_eta = -np.logaddexp(0.0, -eta_log_odds), -np.logaddexp(0.0, eta_log_odds)
-    # Eq. (3) without its binomial coefficient; the other form carries d lambda / d theta = eta (1 - eta) / g^2
+    # The marginal without its binomial coefficient; the other form carries d lambda / d theta = eta (1 - eta) / g^2
     constant = float((alpha + 0.5 * extra) @ log_eta + (other + 0.5 * extra) @ log_one_minus_eta)
     return CopulaCoins(np.stack([alpha, other, np.exp(log_eta), np.exp(log_one_minus_eta)]), constant, extra)
 

@@ -34,7 +34,7 @@ def auxiliary_ratio(view, random_state):
             data.step[k] = view.estimate[k] - potentials[k]
         weigh(view.weigher, view.particles, data.step[:nodes], data.step[nodes:], view.log_weights)
         log_mean, part = log_mean_exp(view.log_weights[: view.weigher.n], 1.0, view.work)
-        log_r += sign * log_mean
+        log_r += sign * log_mean  # Eq. (13), inverted: as printed it estimates 1 / r
         variance += part
         potentials, sign = data.current, -1.0
     return log_r, variance

@@ -25,7 +25,7 @@ def exchange_ratio(view, random_state):
     data, nodes = view.data, view.data.n_node_rows
     draw_particles(view.source, data.proposed[:nodes], data.proposed[nodes:], view.particles, random_state)
     weigh(view.weigher, view.particles, data.step[:nodes], data.step[nodes:], view.log_weights)
-    return log_mean_exp(view.log_weights[: view.weigher.n], 1.0, view.work)
+    return log_mean_exp(view.log_weights[: view.weigher.n], 1.0, view.work)  # Eq. (14)
 
 
 def prepare(problem: Problem, *, particles: int = 1000, source: str = "auto", sweeps: int = 1000) -> Prepared:

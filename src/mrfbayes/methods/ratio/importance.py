@@ -40,7 +40,7 @@ def importance_ratio(view, random_state):
     sign = 1.0 if view.variant == CONSTANT else -1.0
     log_above, variance_above = log_mean_exp(view.log_weights_proposed[:n], scale, view.work)
     log_below, variance_below = log_mean_exp(view.log_weights[:n], sign * scale, view.work)
-    log_r, variance = log_above - log_below, variance_above + variance_below
+    log_r, variance = log_above - log_below, variance_above + variance_below  # Eq. (12)
     if view.variant == OPTIMAL:
         log_r, variance = optimal_log_ratio(view.log_weights[:n], view.log_weights_proposed[:n], log_r, view.work)
     return log_r, variance

@@ -48,7 +48,7 @@ def persistent_ratio(view, random_state):
     potentials = data.proposed
     sweep_particles(view.source, potentials[:nodes], potentials[nodes:], view.particles, view.n_sweeps, random_state)
     weigh(view.weigher, view.particles, data.step[:nodes], data.step[nodes:], view.log_weights)
-    return log_mean_exp(view.log_weights[: view.weigher.n], 1.0, view.work)
+    return log_mean_exp(view.log_weights[: view.weigher.n], 1.0, view.work)  # Eq. (15)
 
 
 @kernel

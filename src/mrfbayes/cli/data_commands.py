@@ -1,0 +1,214 @@
+"""Commands on a data file besides fit: what is feasible, the estimate, methods side by side, the evidence."""
+
+from __future__ import annotations
+
+import json as json_text
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mrfbayes.cli.options import (
+    Columns,
+    Complete,
+    CouplingChoice,
+    DataFile,
+    FieldsChoice,
+    Graph,
+    Grid,
+    Json,
+    Missing,
+    PriorChoice,
+    SeedChoice,
+    StatesChoice,
+    TiedChoice,
+    Without,
+)
+
+
+def info(
+    data: DataFile,
+    complete: Complete = False,
+    graph: Graph = None,
+    grid: Grid = "",
+    columns: Columns = None,
+    without: Without = None,
+    coupling: CouplingChoice = None,
+    fields: FieldsChoice = None,
+    tied: TiedChoice = None,
+    states: StatesChoice = None,
+    json: Json = False,
+) -> None:
+    """Say what a file holds, what its model costs by each method, and what is recommended; nothing is computed."""
+    import mrfbayes as mb
+    from mrfbayes.cli.defaults import ModelOptions, data_and_model
+
+    chosen = ModelOptions(
+        grid, graph, complete, fields, tied, states, coupling, tuple(columns or ()), tuple(without or ())
+    )
+    model, _, lines = data_and_model(data, chosen)
+    cost = mb.cost(model)
+    method, why = recommended(model)
+    if json:
+        facts: dict[str, Any] = {
+            "about": lines,
+            "treewidth": cost.treewidth,
+            "exact_is_feasible": cost.feasible,
+            "seconds_of_1000_steps": {name: s if s < float("inf") else None for name, s in cost.methods.items()},
+            "bytes": {name: work.n_bytes for name, work in cost.work.items()},
+            "recommended": method,
+            "because": why,
+        }
+        typer.echo(json_text.dumps(facts, indent=1))
+        return
+    _say([*lines, "", str(cost), "", f"Recommended: --method {method} ({why})."])
+
+
+def recommended(model: Any) -> tuple[str, str]:
+    """The method that "auto" stands for here, and why."""
+    from mrfbayes.posterior.sample import choose_method
+
+    method, why = choose_method(model)
+    return method, why.partition(": ")[2] or why
+
+
+def estimate(
+    data: DataFile,
+    complete: Complete = False,
+    graph: Graph = None,
+    grid: Grid = "",
+    columns: Columns = None,
+    without: Without = None,
+    coupling: CouplingChoice = None,
+    fields: FieldsChoice = None,
+    tied: TiedChoice = None,
+    states: StatesChoice = None,
+    algorithm: Annotated[str, typer.Option(help="auto, exact, cd, pcd, fpcd, mcmc-mle, pseudo, ...")] = "auto",
+    missing_drop: Missing = False,
+    csv: Annotated[Path | None, typer.Option(help="Write the table here as CSV.")] = None,
+    rng: SeedChoice = 0,
+    json: Json = False,
+) -> None:
+    """Maximum likelihood estimates of all parameters."""
+    import mrfbayes as mb
+    from mrfbayes.cli.defaults import ModelOptions, data_and_model
+    from mrfbayes.cli.show import console, quiet_warnings, table
+
+    chosen = ModelOptions(
+        grid, graph, complete, fields, tied, states, coupling, tuple(columns or ()), tuple(without or ())
+    )
+    model, x, lines = data_and_model(data, chosen)
+    with quiet_warnings():
+        statistics = mb.count(model, x, missing="drop" if missing_drop else "refuse")
+        found = mb.estimate(model, statistics, algorithm=algorithm, rng=rng)
+    rows = list(zip(model.parameters, found.theta.tolist(), found.log_odds.tolist(), strict=True))
+    if csv is not None:
+        import pandas as pd
+
+        from mrfbayes.plots.saving import write_table
+
+        frame = pd.DataFrame(rows, columns=["parameter", "theta", "log_odds"]).set_index("parameter")
+        write_table(frame, csv)
+    if json:
+        facts = {
+            "algorithm": found.algorithm,
+            "converged": found.converged,
+            "penalised": found.penalised,
+            "boundary": list(found.boundary),
+            "warnings": list(found.warnings),
+            "theta": {name: theta for name, theta, _ in rows},
+        }
+        typer.echo(json_text.dumps(facts, indent=1))
+        return
+    _say([*lines, repr(found)])
+    console().print(table(["parameter", "theta", "log-odds"], [[n, f"{t:.4f}", f"{w:+.4f}"] for n, t, w in rows]))
+    _say([f"warning: {text}" for text in found.warnings])
+
+
+def compare(
+    data: DataFile,
+    complete: Complete = False,
+    graph: Graph = None,
+    grid: Grid = "",
+    columns: Columns = None,
+    without: Without = None,
+    coupling: CouplingChoice = None,
+    fields: FieldsChoice = None,
+    tied: TiedChoice = None,
+    states: StatesChoice = None,
+    prior: PriorChoice = "uniform",
+    method: Annotated[
+        list[str] | None, typer.Option(help="Method; repeatable. Default: exact, mle, pseudo, laplace.")
+    ] = None,
+    steps: Annotated[int | None, typer.Option(help="Steps per chain after warm-up.")] = None,
+    missing_drop: Missing = False,
+    workers: Annotated[int, typer.Option(help="Processes.")] = 1,
+    rng: SeedChoice = 0,
+    json: Json = False,
+) -> None:
+    """Several methods on the same data, side by side."""
+    import mrfbayes as mb
+    from mrfbayes.cli.defaults import ModelOptions, data_and_model
+    from mrfbayes.cli.show import console, quiet_warnings, table
+
+    chosen = ModelOptions(
+        grid, graph, complete, fields, tied, states, coupling, tuple(columns or ()), tuple(without or ())
+    )
+    model, x, lines = data_and_model(data, chosen)
+    methods = tuple(method or ("exact", "mle", "pseudo", "laplace"))
+    with quiet_warnings():
+        statistics = mb.count(model, x, missing="drop" if missing_drop else "refuse")
+        found = mb.compare(model, statistics, methods, prior=prior, steps=steps, workers=workers, rng=rng)
+    if json:
+        typer.echo(found.table.to_json(orient="index", indent=1))
+        return
+    _say(lines)
+    shown = [c for c in ("target", "mean_error_sd", "sd_ratio", "ess_min", "chain_s") if c in found.table.columns]
+    rows = [
+        [str(name), *(value if isinstance(value, str) else f"{value:.4g}" for value in row)]
+        for name, row in zip(found.table.index, found.table[shown].itertuples(index=False), strict=True)
+    ]
+    console().print(table(["method", *(c.replace("_", " ") for c in shown)], rows, texts=2))
+
+
+def evidence(
+    data: DataFile,
+    complete: Complete = False,
+    graph: Graph = None,
+    grid: Grid = "",
+    columns: Columns = None,
+    without: Without = None,
+    coupling: CouplingChoice = None,
+    fields: FieldsChoice = None,
+    tied: TiedChoice = None,
+    states: StatesChoice = None,
+    prior: PriorChoice = "uniform",
+    missing_drop: Missing = False,
+    rng: SeedChoice = 0,
+    json: Json = False,
+) -> None:
+    """Log evidence of the model, with its standard error: compare models by its differences."""
+    import mrfbayes as mb
+    from mrfbayes.cli.defaults import ModelOptions, data_and_model
+    from mrfbayes.cli.show import quiet_warnings
+
+    chosen = ModelOptions(
+        grid, graph, complete, fields, tied, states, coupling, tuple(columns or ()), tuple(without or ())
+    )
+    model, x, lines = data_and_model(data, chosen)
+    with quiet_warnings():
+        statistics = mb.count(model, x, missing="drop" if missing_drop else "refuse")
+        found = mb.evidence(model, statistics, prior=prior, rng=rng)
+    if json:
+        facts = {"log_evidence": found.log_evidence, "standard_error": found.standard_error, "prior": prior}
+        typer.echo(json_text.dumps(facts))
+        return
+    _say([*lines, f"log evidence {found.log_evidence:.3f} (standard error {found.standard_error:.3f})"])
+
+
+def _say(lines: list[str]) -> None:
+    from mrfbayes.cli.show import console
+    from mrfbayes.cli.text import safe
+
+    for line in lines:
+        console().print("\n".join(safe(part) for part in line.splitlines()), markup=False)

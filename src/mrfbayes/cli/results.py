@@ -1,0 +1,101 @@
+"""A finished fit as files, as sentences, and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import typer
+
+from mrfbayes.cli.settings_file import settings_text
+from mrfbayes.cli.show import console
+from mrfbayes.cli.text import safe
+from mrfbayes.model.exports import edge_couplings
+from mrfbayes.report.findings import Findings
+from mrfbayes.report.sentences import brief
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def write_results(
+    findings: Findings, folder: Path, title: str, source: str, repeat: Mapping[str, Any]
+) -> dict[str, Path]:
+    """Report, tables, matrix, result and settings; the report last, since it needs all that can fail."""
+    from mrfbayes.base.atomic_files import write_text
+    from mrfbayes.plots.saving import write_table
+    from mrfbayes.report.write import render
+
+    posterior = findings.posterior
+    paths = {
+        name.split(".")[0]: folder / name
+        for name in ("posterior.nc", "summary.csv", "edges.csv", "weights.csv", "settings.toml", "report.html")
+    }
+    posterior.save(paths["posterior"], overwrite=True)
+    write_table(posterior.summary(scale=findings.scale), paths["summary"], True)
+    write_table(findings.edges, paths["edges"], True)
+    if len(posterior.model.nodes) <= MATRIX_NODES:
+        write_table(weight_matrix(findings), paths["weights"], True)
+    else:
+        paths.pop("weights")
+    comment = f"Repeats this run: mrfbayes fit --settings {paths['settings'].name}"
+    write_text(paths["settings"], settings_text("fit", _plain(repeat), comment), True)
+    write_text(paths["report"], render(findings, title, source, []), True)
+    return paths
+
+
+MATRIX_NODES = 5_000
+
+
+def weight_matrix(findings: Findings) -> pd.DataFrame:
+    """Posterior means of the couplings in log-odds as a symmetric matrix, as qgraph and igraph read it."""
+    import pandas as pd
+
+    posterior, model = findings.posterior, findings.posterior.model
+    values = edge_couplings(model, posterior.log_odds.mean(axis=(0, 1)))
+    matrix = np.zeros((model.n_nodes, model.n_nodes))
+    u, v = model.edges.T
+    matrix[u, v] = matrix[v, u] = values
+    return pd.DataFrame(matrix, index=pd.Index(model.nodes, name="node"), columns=list(model.nodes))
+
+
+def print_findings(findings: Findings, paths: Mapping[str, Path], as_json: bool) -> None:
+    """The sentences that a person needs, warnings, and where everything is."""
+    if as_json:
+        typer.echo(json.dumps(as_data(findings, paths), indent=1))
+        return
+    out = console()
+    out.print()
+    for sentence in brief(findings):
+        out.print(safe(sentence), markup=False, soft_wrap=False)
+    for text in findings.posterior.warnings:
+        out.print(safe(f"warning: {text}"), style="yellow", markup=False)
+    out.print()
+    out.print(f"report: {safe(str(paths['report'])) if 'report' in paths else ''}", style="bold", markup=False)
+    others = [str(path) for name, path in paths.items() if name != "report"]
+    out.print(safe(f"also written: {', '.join(others)}"), markup=False)
+
+
+def as_data(findings: Findings, paths: Mapping[str, Path]) -> dict[str, Any]:
+    """The same for machines."""
+    posterior = findings.posterior
+    return {
+        "sentences": brief(findings),
+        "verdicts": findings.verdicts,
+        "diagnostics": findings.diagnostics,
+        "method": posterior.method,
+        "target": posterior.target,
+        "scale": findings.scale,
+        "n": posterior.n,
+        "parameters": posterior.model.n_parameters,
+        "partial": posterior.partial,
+        "warnings": list(posterior.warnings),
+        "files": {name: str(path) for name, path in paths.items()},
+    }
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}

@@ -1,0 +1,223 @@
+"""``mrfbayes fit`` and the commands on its result, in one process; exit statuses of real processes: test_cli.py."""
+
+import json
+import tomllib
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import mrfbayes as mb
+from mrfbayes.cli.app import app
+from mrfbayes.cli.columns import choose_columns
+from mrfbayes.cli.settings_file import settings_text
+from mrfbayes.cli.understood import understand
+
+
+def run(*arguments):
+    """The outcome of a command; problems are raised, as `main` would catch them."""
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=True)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("fit")
+    rng = np.random.default_rng(3)
+    tired = rng.integers(0, 2, 200)
+    worried = np.where(rng.random(200) < 0.85, tired, 1 - tired)
+    table = pd.DataFrame({"id": np.arange(200), "tired": tired, "worried": worried, "sad": rng.integers(0, 2, 200)})
+    table["never"] = (np.arange(200) == 7).astype(int)
+    table.to_csv(path / "answers.csv", index=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def fitted(folder):
+    return run("fit", folder / "answers.csv", "--without", "id", "--without", "never", "--out", folder / "out")
+
+
+def test_fit_says_what_it_understood_and_writes_everything(fitted, folder):
+    said = " ".join(fitted.output.split())
+    assert "200 rows of 3 columns: tired, worried and sad." in said
+    assert "Left out: id and never." in said
+    assert "Values found: 0, 1." in said
+    assert "coupling 'both-one', node factors: 3 edges, 6 parameters." in said
+    assert said.index("Values found") < said.index("The data support")
+    assert "tired \u2013 worried" in said
+    assert str(folder / "out" / "report.html").split("/")[-1] in said
+    names = {path.name for path in (folder / "out").iterdir()}
+    assert names == {"report.html", "summary.csv", "edges.csv", "weights.csv", "posterior.nc", "settings.toml"}
+    weights = pd.read_csv(folder / "out" / "weights.csv", index_col=0)
+    assert list(weights.columns) == list(weights.index) == ["tired", "worried", "sad"]
+    np.testing.assert_array_equal(weights, weights.T)
+    post = mb.load(folder / "out" / "posterior.nc")
+    assert weights.loc["tired", "worried"] == pytest.approx(post.log_odds.mean(axis=(0, 1))[0])
+    summary = pd.read_csv(folder / "out" / "summary.csv", index_col=0)
+    np.testing.assert_allclose(summary["mean"], post.summary(scale="log-odds")["mean"])
+    assert list(summary.index) == list(post.parameters)
+
+
+def test_settings_repeat_the_run(fitted, folder):
+    settings = folder / "out" / "settings.toml"
+    assert tomllib.loads(settings.read_text())["fit"]["without"] == ["id", "never"]
+    again = run("fit", "--settings", settings, "--out", folder / "again", "--json")
+    found = json.loads(again.stdout)
+    assert found["verdicts"]["present"] >= 1
+    assert len(found["sentences"]) == 5
+    first, second = (mb.load(folder / name / "posterior.nc") for name in ("out", "again"))
+    np.testing.assert_array_equal(first.draws, second.draws)
+    bad = folder / "bad.toml"
+    bad.write_text("[fit]\nsteppes = 3\n")
+    with pytest.raises(mb.InputError, match="'steppes' is not a setting of `mrfbayes fit`"):
+        run("fit", folder / "answers.csv", "--settings", bad)
+    bad.write_text("[fit")
+    with pytest.raises(mb.InputError, match="not a TOML file"):
+        run("fit", folder / "answers.csv", "--settings", bad)
+    text = settings_text("fit", {"a": 'x"\\\n', "b": True, "c": None, "d": ["p", "q"], "e": 0.5}, "why")
+    assert tomllib.loads(text)["fit"] == {"a": 'x"\\\n', "b": True, "d": ["p", "q"], "e": 0.5}
+
+
+def test_nothing_is_overwritten_without_leave(fitted, folder):
+    with pytest.raises(mb.InputError, match="exists: choose another name, or pass --overwrite"):
+        run("fit", folder / "answers.csv", "--without", "id", "--out", folder / "out")
+    with pytest.raises(mb.InputError, match="is a file: name a folder"):
+        run("fit", folder / "answers.csv", "--out", folder / "answers.csv")
+    with pytest.raises(mb.InputError, match="no such file"):
+        run("fit", folder / "nowhere.csv", "--out", folder / "new")
+    with pytest.raises(mb.InputError, match="at most one of --grid"):
+        run("fit", folder / "answers.csv", "--complete", "--grid", "2x2", "--out", folder / "new")
+    assert not (folder / "new").exists()
+
+
+def test_commands_on_the_result(fitted, folder):
+    result = folder / "out" / "posterior.nc"
+    shown = run("edges", result, "--csv", folder / "edges.csv").output
+    assert "tired--worried" in shown
+    assert "present" in shown
+    table = json.loads(run("edges", result, "--json", "--scale", "ising").stdout)
+    assert table["tired--worried"]["mean"] == pytest.approx(mb.load(result).edges("ising")["mean"].iloc[0])
+    assert len(pd.read_csv(folder / "edges.csv")) == 3
+    summary = run("summary", result, "--scale", "log-odds", "--rows", "1").output
+    assert "and 2 more" in summary
+    assert "log odds ratio" in " ".join(summary.split())
+    said = run("report", result, "--out", folder / "page.html").output
+    assert "The data support" in said
+    assert (folder / "page.html").read_text().startswith("<!doctype html>")
+    picture = json.loads(run("plot", result, "forest", "--out", folder / "forest.svg", "--json").stdout)
+    assert (folder / "forest.csv").exists()
+    assert picture["picture"].endswith("forest.svg")
+    with pytest.raises(mb.InputError, match="choose one of network, panels"):
+        run("plot", result, "pie")
+    predicted = folder / "predicted.csv"
+    said = json.loads(
+        run("predict", result, folder / "answers.csv", "--given", "ti*", "--out", predicted, "--json").stdout
+    )
+    assert said["rows"] == 200
+    found = pd.read_csv(predicted, index_col=0)
+    np.testing.assert_allclose(found["P(sad = 0)"] + found["P(sad = 1)"], 1)
+    answers = pd.read_csv(folder / "answers.csv")
+    high = found["P(worried = 1)"][answers["tired"] == 1].mean()
+    assert high > found["P(worried = 1)"][answers["tired"] == 0].mean() + 0.3
+
+
+def test_exports_are_the_same_field(fitted, folder):
+    import itertools
+
+    result = folder / "out" / "posterior.nc"
+    for form in ("graphml", "uai", "dimod", "edges"):
+        run("export", result, "--format", form, "--out", folder / f"field.{form}")
+    post = mb.load(result)
+    w = post.log_odds.mean(axis=(0, 1))
+    graph = nx.read_graphml(folder / "field.graphml")
+    assert graph["tired"]["worried"]["weight"] == pytest.approx(w[0])
+    listed = pd.read_csv(folder / "field.edges")
+    np.testing.assert_allclose(listed["weight"], w[:3])
+    numbers = (folder / "field.uai").read_text().split()
+    assert numbers[:6] == ["MARKOV", "3", "2", "2", "2", "6"]
+    at, scopes, tables = 6, [], []
+    for _ in range(6):
+        size = int(numbers[at])
+        scopes.append([int(v) for v in numbers[at + 1 : at + 1 + size]])
+        at += 1 + size
+    for scope in scopes:
+        size = int(numbers[at])
+        tables.append(np.array(numbers[at + 1 : at + 1 + size], dtype=float).reshape([2] * len(scope)))
+        at += 1 + size
+    bqm = json.loads((folder / "field.dimod").read_text())
+    expected, uai, energy = [], [], []
+    for x in itertools.product((0, 1), repeat=3):
+        pairs = [(0, 1), (0, 2), (1, 2)]
+        expected.append(sum(c * x[u] * x[v] for c, (u, v) in zip(w[:3], pairs, strict=True)) + w[3:] @ np.array(x))
+        uai.append(sum(np.log(t[tuple(x[i] for i in s)]) for s, t in zip(scopes, tables, strict=True)))
+        spins = 2 * np.array(x) - 1
+        quadratic = zip(bqm["quadratic_biases"], bqm["quadratic_head"], bqm["quadratic_tail"], strict=True)
+        energy.append(np.array(bqm["linear_biases"]) @ spins + sum(b * spins[u] * spins[v] for b, u, v in quadratic))
+    for other in (uai, -np.array(energy)):
+        np.testing.assert_allclose(np.array(other) - other[0], np.array(expected) - expected[0], atol=1e-9)
+    with pytest.raises(mb.InputError, match="format 'xml': choose one of graphml"):
+        run("export", result, "--format", "xml", "--out", folder / "x")
+
+
+def test_info_tells_before_it_runs(folder):
+    said = " ".join(run("info", folder / "answers.csv", "--without", "id").output.split())
+    assert "1 column is nearly constant: never (1 of 200)." in said
+    assert "Recommended: --method exact" in said
+    found = json.loads(run("info", folder / "answers.csv", "--columns", "tired:sad", "--json").stdout)
+    assert found["exact_is_feasible"] is True
+    assert found["recommended"] == "exact"
+
+
+def test_estimate_evidence_and_compare(folder):
+    options = ("--columns", "tired", "--columns", "worried", "--json")
+    found = json.loads(run("estimate", folder / "answers.csv", *options).stdout)
+    assert found["converged"]
+    assert set(found["theta"]) == {"tired--worried", "tired", "worried"}
+    assert json.loads(run("evidence", folder / "answers.csv", *options).stdout)["standard_error"] < 0.1
+    table = json.loads(run("compare", folder / "answers.csv", *options, "--method", "exact", "--method", "mle").stdout)
+    assert set(table) == {"exact", "mle"}
+    assert "mle" in run("compare", folder / "answers.csv", *options[:4], "--method", "exact", "--method", "mle").output
+
+
+def test_defaults_follow_the_data(tmp_path):
+    from mrfbayes.cli.defaults import ModelOptions, data_and_model
+
+    rng = np.random.default_rng(1)
+    levels = pd.DataFrame(rng.integers(1, 6, (40, 3)), columns=list("abc"))
+    levels.to_csv(tmp_path / "levels.csv", index=False)
+    model, _, said = data_and_model(tmp_path / "levels.csv", ModelOptions())
+    assert "5 ordered levels" in said[-1]
+    assert model.states.tolist() == [5, 5, 5]
+    assert "coupling 'score', node factors" in said[-1]
+    image = (rng.random((6, 8)) < 0.2).astype(int)
+    np.savetxt(tmp_path / "image.csv", image, fmt="%d", delimiter=",")
+    model, x, said = data_and_model(tmp_path / "image.csv", ModelOptions(grid="6x8"))
+    np.testing.assert_array_equal(x, image.reshape(1, 48))
+    assert "one image of 6 x 8 pixels" in said[0]
+    assert model.parameters == ("edges", "nodes")  # unbalanced: node factors
+    balanced = np.indices((6, 8)).sum(axis=0) % 2
+    np.savetxt(tmp_path / "image.csv", balanced, fmt="%d", delimiter=";")
+    assert data_and_model(tmp_path / "image.csv", ModelOptions(grid="6x8"))[0].parameters == ("edges",)
+    gaps = tmp_path / "gaps.csv"
+    gaps.write_text("a,b\n0,1\n,1\n1,NA\n1,1\n")
+    lines = understand(gaps, (), (), None).lines()
+    assert any("2 cells missing, in a and b." in line for line in lines)
+    assert any("1 column is constant: b." in line for line in lines)
+
+
+def test_columns_by_name_range_and_pattern():
+    names = ["id", "q1", "q2", "q10", "age"]
+    assert choose_columns(names, ["q*"], ["q10"], "f.csv") == ["q1", "q2"]
+    assert choose_columns(names, ["q1:age"], [], "f.csv") == ["q1", "q2", "q10", "age"]
+    for wanted, without, words in (
+        (["agee"], [], "f.csv has no such column; it has 'id', 'q1', 'q2', 'q10', 'age'; did you mean 'age'?"),
+        (["age:id"], [], "'age' stands after 'id' in f.csv; write id:age"),
+        ([], ["*"], "leave no column of f.csv"),
+    ):
+        with pytest.raises(mb.InputError) as error:
+            choose_columns(names, wanted, without, "f.csv")
+        assert words in str(error.value)
