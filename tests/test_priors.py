@@ -111,7 +111,7 @@ def test_errors_say_what_to_do(given, message):
 
 def test_gradients_of_many_points_at_once_are_those_of_each():
     """Also on dice with more outcomes than a normal prior has parameters."""
-    model = mb.graph([(0, 1), (1, 2)], states=5, fields=True, coupling="score")
+    model = graph([(0, 1), (1, 2)], states=5, fields=True, coupling="score")
     w = np.random.default_rng(3).normal(size=(4, model.n_parameters))
     for given in ("uniform", "normal(0, 1.5)", {"edges": "cauchy(0, 1)", "nodes": "logistic(0, 2)"}):
         prior = Prior(model, given)

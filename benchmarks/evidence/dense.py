@@ -3,12 +3,12 @@
     python benchmarks/evidence/dense.py [exact] [ordered] [adhd] [calibration]
 
 Rows are appended to benchmarks/evidence/results/dense_*.csv as they are done, so that a stopped run is not lost; a row
-that is there is not made again. Errors are root mean squares over parameters: of means in posterior sds, of sds relative.
+that is there is not made again. Errors are root mean squares over parameters: of means in sds, of sds relative.
 
 - exact: complete graphs of 12, 14 and 16 binary variables, parameters drawn from the prior, against `exact`
 - ordered: ordered and Potts variables against `exact`
 - adhd: the items of the adhd data, all rows and fewer of them (p / n from 0.05 to 2)
-- calibration: parameters from the prior, normal(0, 2 / sqrt(d)) on edges, so that columns vary: how many intervals cover
+- calibration: parameters from the prior, normal(0, 2 / sqrt(d)) on edges, so that columns vary: coverage
 """
 
 from __future__ import annotations
@@ -102,7 +102,9 @@ def compared(model: mb.Model, x: np.ndarray, prior: Any, seed: int = 0) -> dict[
         "said_sd": float(found.details["sd_error"]),
         "seconds": seconds,
         "reference": exact.engine,
-        "reference_ess": float(np.min(exact.ess)) if exact.engine == "mh" else float(exact.details["effective_proposals"]),
+        "reference_ess": float(np.min(exact.ess))
+        if exact.engine == "mh"
+        else float(exact.details["effective_proposals"]),
         "warnings": len(found.warnings),
     }
 
