@@ -48,7 +48,7 @@ def main() -> None:
         photograph(terminal, PICTURES / "terminal.png", "900", "700", "light", "#screen")
         report = folder / "results" / "report.html"
         photograph(report, PICTURES / "report.png", "1280", "1180", "light")
-        photograph(report, PICTURES / "report_edges.png", "1280", "900", "dark", "#picture")
+        photograph(report, PICTURES / "report_network.png", "1024", "900", "dark", "#network")
 
 
 if __name__ == "__main__":

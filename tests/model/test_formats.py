@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+import mrfbayes as mb
 from mrfbayes.base.errors import InputError
 from mrfbayes.model import formats
 from mrfbayes.model.build import graph, grid
@@ -226,3 +227,20 @@ def test_bad_uai(tmp_path, content, message):
     with pytest.raises(InputError) as caught:
         read_uai(write(tmp_path, content, "m.uai"))
     assert message in str(caught.value)
+
+
+def test_a_field_is_saved_by_the_ending_of_its_name(tmp_path):
+    model = mb.graph([("a", "b"), ("b", "c")], states=3)
+    model.save(tmp_path / "m.graphml")
+    again = mb.graph(tmp_path / "m.graphml", states=3)
+    assert (again.nodes, again.edges.tolist()) == (model.nodes, model.edges.tolist())
+    model.save(tmp_path / "m.uai", theta=0.7)
+    write_uai(model, np.full(2, 0.7), tmp_path / "expected.uai")
+    assert (tmp_path / "m.uai").read_bytes() == (tmp_path / "expected.uai").read_bytes()
+    with pytest.raises(mb.InputError, match=r"m\.uai exists: choose another name, or pass overwrite=True"):
+        model.save(tmp_path / "m.uai")
+    model.save(tmp_path / "m.uai", overwrite=True)
+    with pytest.raises(mb.InputError, match=r"path = 'm\.txt': a field is saved as \.graphml or \.uai"):
+        model.save("m.txt")
+    with pytest.raises(mb.InputError, match=r"theta is not written to GraphML"):
+        model.save(tmp_path / "other.graphml", theta=0.7)

@@ -48,3 +48,12 @@ def test_data_may_be_statistics_or_rows():
     assert rows == mb.likelihood("exact", MODEL, mb.count(MODEL, X)).log_likelihood(theta)
     with pytest.raises(mb.InputError, match="model"):
         mb.likelihood("exact", "grid", X)
+
+
+def test_the_order_of_sample_is_understood_too():
+    model = mb.grid(2, 3)
+    x = mb.simulate(model, 0.6, 50, rng=1)
+    theta = np.full(model.n_parameters, 0.55)
+    expected = mb.likelihood("mle", model, x).log_likelihood(theta)
+    assert mb.likelihood(model, x, "mle").log_likelihood(theta) == expected
+    assert mb.likelihood(model=model, x=x, method="mle").log_likelihood(theta) == expected

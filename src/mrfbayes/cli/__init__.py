@@ -3,28 +3,52 @@
 from __future__ import annotations
 
 import sys
+from typing import Any, NoReturn
 
-INPUT_STATUS, COST_STATUS, INTERRUPT_STATUS = 2, 3, 130
+FAILURE_STATUS, INPUT_STATUS, COST_STATUS, INTERRUPT_STATUS = 1, 2, 3, 130
 
 
 def main() -> None:
-    """Run the command line; a problem with the input is one line and exit status 2, with the cost 3."""
-    from mrfbayes.base.errors import CostError, InputError, SamplingError
-    from mrfbayes.cli.app import app
+    """Run the command line. A problem is one line and an exit status.
+
+    2: the input or the way it was asked for; 3: the cost; 130: Ctrl-C, also where a partial result was kept; 1:
+    anything else that went wrong on the way, such as a full disk.
+    """
+    from mrfbayes.base.errors import CostError, InputError, OutputError, SamplingError
+    from mrfbayes.cli.app import Interrupted, app
 
     try:
-        app()
+        status = app(standalone_mode=False)
+    except (Interrupted, KeyboardInterrupt) as stop:
+        _complain(f"stopped by Ctrl-C: {str(stop) or 'there was nothing to keep yet.'}", INTERRUPT_STATUS)
     except InputError as error:
         _complain(str(error), INPUT_STATUS)
     except CostError as error:
         _complain(str(error), COST_STATUS)
-    except SamplingError as error:
-        _complain(str(error), 1)
-    except KeyboardInterrupt:
-        _complain("stopped by Ctrl-C before there was anything to keep.", INTERRUPT_STATUS)
+    except MemoryError as error:
+        _complain(f"there is not enough memory ({error}): see mrfbayes cost.", COST_STATUS)
+    except (SamplingError, OutputError) as error:
+        _complain(str(error), FAILURE_STATUS)
+    except OSError as error:
+        _complain(f"{error.filename or 'the system'}: {error.strerror or error}.", FAILURE_STATUS)
+    except Exception as error:
+        _usage(error)
+        raise
+    raise SystemExit(status if isinstance(status, int) else 0)
 
 
-def _complain(text: str, status: int) -> None:
+def _usage(error: Any) -> None:
+    """Typer's own complaints, in one line; its help where there is nothing else to say."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        raise SystemExit(INPUT_STATUS)
+    if hasattr(error, "format_message"):
+        place = getattr(getattr(error, "ctx", None), "command_path", "mrfbayes")
+        text = error.format_message().removesuffix(".")
+        _complain(f"{text} (see {place} --help).", INPUT_STATUS)
+
+
+def _complain(text: str, status: int) -> NoReturn:
     from mrfbayes.cli.text import safe
 
     print(f"mrfbayes: {safe(text)}", file=sys.stderr)

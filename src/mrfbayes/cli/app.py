@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from mrfbayes.cli.data_commands import compare, estimate, evidence, info
 from mrfbayes.cli.fit import fit
@@ -13,8 +14,25 @@ from mrfbayes.cli.options import Complete, Coupling, Fields, Graph, Grid, ScaleC
 from mrfbayes.cli.reproduce import reproduce
 from mrfbayes.cli.result_commands import edges, export, plot, predict, report
 
+
+class Interrupted(Exception):
+    """Ctrl-C inside a command, with what it says: typer would end without a word."""
+
+
+class Commands(typer.core.TyperGroup):
+    """The commands as a group."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            raise Interrupted(str(stop)) from None
+
+
 app = typer.Typer(
     name="mrfbayes",
+    cls=Commands,
     help="Bayesian parameter learning of discrete Markov random fields.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -56,34 +74,42 @@ def sample(
     """Draw from the posterior of every parameter and print a summary."""
     import mrfbayes as mb
     from mrfbayes.base.errors import InputError
+    from mrfbayes.base.interrupts import InterruptFlag
+    from mrfbayes.cli.outputs import check_files, keep
     from mrfbayes.cli.show import quiet_warnings, show_posterior
     from mrfbayes.data.read import columns_but
 
-    if out is not None and out.exists() and not overwrite:
-        raise InputError(f"{out} exists: choose another name, or pass --overwrite.")
+    inputs = {"the data": data, "--graph": graph}
+    check_files({"--out": out}, inputs, overwrite, continued={"--checkpoint": checkpoint})
     if without and not complete:
         raise InputError("--without goes with --complete: a graph takes the columns that are called like its nodes.")
     columns = columns_but(data, without or ()) if complete else None
     model = build_model(grid, graph, complete, fields, tied, states, coupling, columns)
     with quiet_warnings():  # they are in the result and printed with it
         statistics = mb.count(model, data, missing="drop" if missing_drop else "refuse")
-        posterior = mb.sample(
-            model,
-            statistics,
-            method,
-            steps=steps,
-            warmup=warmup,
-            chains=chains,
-            prior=prior,
-            workers=workers,
-            checkpoint=checkpoint,
-            seconds=seconds,
-            rng=rng,
-        )
+        with InterruptFlag() as interrupt:  # once there are draws, Ctrl-C waits until they are saved
+            with interrupt.allowed():
+                posterior = mb.sample(
+                    model,
+                    statistics,
+                    method,
+                    steps=steps,
+                    warmup=warmup,
+                    chains=chains,
+                    prior=prior,
+                    workers=workers,
+                    checkpoint=checkpoint,
+                    seconds=seconds,
+                    rng=rng,
+                )
+            kept = keep(posterior, out, overwrite)
     show_posterior(posterior)
-    if out is not None:
-        posterior.save(out, overwrite=overwrite)
-        typer.echo(f"saved to {out}")
+    if kept.text:
+        typer.echo(kept.text, err=bool(kept.status))
+    if posterior.details.get("stopped_by") == "Ctrl-C":
+        raise typer.Exit(130)
+    if kept.status:
+        raise typer.Exit(kept.status)
 
 
 @app.command()
@@ -92,17 +118,21 @@ def summary(
     csv: Annotated[Path | None, typer.Option(help="Write the table here as CSV, all rows and digits.")] = None,
     scale: ScaleChoice = None,
     rows: Annotated[int, typer.Option(help="Rows that are printed; 0 prints all.", min=0)] = 40,
+    overwrite: Annotated[bool, typer.Option(help="Replace the CSV file.")] = False,
 ) -> None:
     """Print the summary of a saved result: edges by how sure they are, then nodes."""
     import mrfbayes as mb
-    from mrfbayes.cli.show import show_posterior, write_csv
+    from mrfbayes.cli.outputs import check_files
+    from mrfbayes.cli.show import show_posterior
     from mrfbayes.model.wording import natural_scale
+    from mrfbayes.plots.saving import write_table
 
+    check_files({"--csv": csv}, {"the result": result}, overwrite)
     posterior = mb.load(result)
     scale = scale or natural_scale(posterior.model)
     show_posterior(posterior, scale, rows)
     if csv is not None:
-        write_csv(posterior.summary(scale=scale), csv)
+        write_table(posterior.summary(scale=scale), csv, overwrite)
         typer.echo(f"written to {csv}")
 
 
@@ -138,13 +168,11 @@ def simulate(
 ) -> None:
     """Simulate observations of a field."""
     import mrfbayes as mb
-    from mrfbayes.base.errors import InputError
-    from mrfbayes.cli.show import write_rows
+    from mrfbayes.cli.outputs import check_files, write_rows
 
-    if out.exists() and not overwrite:
-        raise InputError(f"{out} exists: choose another name, or pass --overwrite.")
+    check_files({"--out": out}, {"--graph": graph}, overwrite)
     model = build_model(grid, graph, False, fields, tied, states, coupling)
-    write_rows(model.nodes, mb.simulate(model, theta, n, sampler=sampler, rng=rng), out)
+    write_rows(model.nodes, mb.simulate(model, theta, n, sampler=sampler, rng=rng).tolist(), out, overwrite)
     typer.echo(f"{n} observations of {model.n_nodes} nodes written to {out}")
 
 

@@ -64,7 +64,10 @@ def fit(
 ) -> None:
     """Read a file, say what it holds, sample the posterior, and write report, tables and result into a folder."""
     import mrfbayes as mb
+    from mrfbayes.base.errors import OutputError
+    from mrfbayes.base.interrupts import InterruptFlag
     from mrfbayes.cli.defaults import ModelOptions, data_and_model
+    from mrfbayes.cli.outputs import keep
     from mrfbayes.cli.results import print_findings, write_results
     from mrfbayes.cli.show import console, quiet_warnings
     from mrfbayes.cli.text import safe
@@ -81,22 +84,29 @@ def fit(
         screen.print(safe(line), markup=False)
     with quiet_warnings():  # they are in the result, and printed with it
         statistics = mb.count(model, x, missing="drop" if missing_drop else "refuse")
-        posterior: Posterior = mb.sample(
-            model,
-            statistics,
-            method,
-            steps=steps,
-            warmup=warmup,
-            chains=chains,
-            prior=prior,
-            workers=workers,
-            seconds=seconds,
-            rng=rng,
-        )
+        with InterruptFlag() as interrupt:  # once there are draws, Ctrl-C waits until they are saved
+            with interrupt.allowed():
+                posterior: Posterior = mb.sample(
+                    model,
+                    statistics,
+                    method,
+                    steps=steps,
+                    warmup=warmup,
+                    chains=chains,
+                    prior=prior,
+                    workers=workers,
+                    seconds=seconds,
+                    rng=rng,
+                )
+            out.mkdir(parents=True, exist_ok=True)
+            kept = keep(posterior, out / "posterior.nc", True)
+        if kept.status:
+            raise OutputError(kept.text)
         findings: Findings = Findings(posterior, scale or "")
-        out.mkdir(parents=True, exist_ok=True)
         paths = write_results(findings, out, title or data.stem, data.name, repeat)
     print_findings(findings, paths, json)
+    if posterior.details.get("stopped_by") == "Ctrl-C":
+        raise typer.Exit(130)
 
 
 _PARAMETERS = (

@@ -23,9 +23,11 @@ def edges(
 ) -> None:
     """Print the edges of a saved result with their verdicts, the best supported first."""
     import mrfbayes as mb
+    from mrfbayes.cli.outputs import check_files
     from mrfbayes.cli.show import quiet_warnings, show_edges
     from mrfbayes.model.wording import natural_scale
 
+    check_files({"--csv": csv}, {"the result": result}, overwrite)
     with quiet_warnings():
         posterior = mb.load(result)
         table = posterior.edges(scale or natural_scale(posterior.model))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
@@ -139,25 +137,3 @@ def show_methods() -> None:
 
     rows = [[row.key, row.label, row.target, row.summary] for row in REGISTRY.values()]
     console().print(table(["method", "in the paper", "target", "what it is"], rows, texts=4))
-
-
-def neutral(cell: str) -> str:
-    """A text cell that no spreadsheet takes for a formula."""
-    return f"'{cell}" if cell[:1] in "=+-@\t\r" else cell
-
-
-def write_csv(frame: pd.DataFrame, path: Path) -> None:
-    """A summary as CSV."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["parameter", *map(str, frame.columns)])
-        for name, row in zip(frame.index, frame.to_numpy(), strict=True):
-            writer.writerow([neutral(str(name)), *row])
-
-
-def write_rows(names: Sequence[str], rows: Any, path: Path) -> None:
-    """Observations as CSV."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow([neutral(name) for name in names])
-        writer.writerows(rows.tolist())

@@ -11,6 +11,8 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike
+from pathlib import Path
 
 import numpy as np
 
@@ -275,6 +277,28 @@ class Model:
             ("parameters", f"{self.n_parameters:,} in {self.chart.n_blocks:,} blocks"),
         ]
         return facts(f"Model: {shape}", rows)
+
+    def save(self, path: str | PathLike[str], theta: object = None, overwrite: bool = False) -> None:
+        """Write the field for other programs, by the ending of ``path``.
+
+        Parameters
+        ----------
+        path : ``.graphml``: nodes, their numbers of states, and edges, which `mrfbayes.graph` reads; ``.uai``: a Markov
+            network with a table per factor, at ``theta``
+        theta : (p,) weights, or one number for all; for ``.uai``, where no interaction at all is the default
+        overwrite : whether a file that is there may be replaced
+        """
+        from mrfbayes.model.formats import write_graphml, write_uai
+
+        ending = Path(path).suffix.lower()
+        if ending == ".graphml":
+            if theta is not None:
+                raise InputError("theta is not written to GraphML, which has the graph alone: use a .uai file.")
+            write_graphml(self, path, overwrite)
+        elif ending == ".uai":
+            write_uai(self, self.no_interaction if theta is None else theta, path, overwrite)
+        else:
+            raise InputError(f"path = {str(path)!r}: a field is saved as .graphml or .uai, by the ending of the name.")
 
     def __repr__(self) -> str:
         shape = f"{self.grid_shape[0]}x{self.grid_shape[1]} grid, " if self.grid_shape else ""

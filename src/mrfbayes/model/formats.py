@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mrfbayes.base.atomic_files import write_bytes, write_text
 from mrfbayes.base.errors import InputError
 from mrfbayes.model.field import Factor, Model
 
@@ -182,7 +183,7 @@ def _attribute(element: ElementTree.Element, key: str, name: str) -> str:
     return value
 
 
-def write_graphml(model: Model, path: str | PathLike[str]) -> None:
+def write_graphml(model: Model, path: str | PathLike[str], overwrite: bool = False) -> None:
     """Write the graph of ``model`` as GraphML; nodes carry their number of states."""
     root = ElementTree.Element("graphml", xmlns=_GRAPHML[1:-1])
     ElementTree.SubElement(root, "key", {"id": "states", "for": "node", "attr.name": "states", "attr.type": "int"})
@@ -194,7 +195,7 @@ def write_graphml(model: Model, path: str | PathLike[str]) -> None:
         ElementTree.SubElement(graph, "edge", source=model.nodes[u], target=model.nodes[v])
     tree = ElementTree.ElementTree(root)
     ElementTree.indent(tree)
-    Path(path).write_bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n")
+    write_bytes(path, ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n", overwrite)
 
 
 def read_uai(path: str | PathLike[str]) -> tuple[Model, np.ndarray]:
@@ -274,7 +275,7 @@ def _entry(words: Any, k: int, name: str) -> float:
     return value
 
 
-def write_uai(model: Model, theta: Any, path: str | PathLike[str]) -> None:
+def write_uai(model: Model, theta: Any, path: str | PathLike[str], overwrite: bool = False) -> None:
     """Write the field at ``theta`` as a UAI Markov network, one function per factor, weights as in the model."""
     theta = model.theta(theta)
     lines, tables = [], []
@@ -290,4 +291,4 @@ def write_uai(model: Model, theta: Any, path: str | PathLike[str]) -> None:
             lines.append(" ".join(map(str, [len(scope), *scope])))
             tables.append(f"{values.size}\n" + " ".join(f"{value:.17g}" for value in values.ravel()))
     head = ["MARKOV", str(model.n_nodes), " ".join(map(str, model.states.tolist())), str(len(lines)), *lines]
-    Path(path).write_text("\n".join([*head, "", *tables]) + "\n", encoding="utf-8")
+    write_text(path, "\n".join([*head, "", *tables]) + "\n", overwrite)

@@ -6,7 +6,7 @@ import numpy as np
 
 from mrfbayes.paper import constants as settings
 from mrfbayes.paper import results as measures
-from mrfbayes.paper.claims import CLOSE, NOT, Claim, Finding, NotRun, error_of, verdict
+from mrfbayes.paper.claims import CLOSE, Claim, Finding, NotRun, error_of, verdict
 from mrfbayes.paper.constants import METHODS
 from mrfbayes.paper.results import Results
 from mrfbayes.paper.tasks import RESOLUTION
@@ -131,7 +131,7 @@ def sampling_errors(results: Results) -> Finding:
         raise NotRun("the sampling methods on 4x4")
     return Finding(
         _list(parts),
-        verdict(*right) if right else NOT,
+        verdict(*right),
         "For n observations the averaged ratio enters as its n-th power. What is consistent for one observation "
         "has, with 1,000 particles, noise of several nats at n = 1,000, and the chain's law is wider than the "
         "posterior.",

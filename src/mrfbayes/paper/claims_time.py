@@ -12,6 +12,8 @@ from mrfbayes.paper.claims import NOT, PARTLY, REPRODUCED, Claim, Finding, neede
 from mrfbayes.paper.constants import METHODS
 from mrfbayes.paper.results import Results
 
+TOLERABLE = 37 * 3600.0  # seconds that the paper calls tolerable for Exact-L on 4x4
+THOUSANDS = 1_000.0  # hours
 SOME = 1.5  # factors below this one are called "the same" in the verdicts on run times
 FOLDS = 2.0  # and from here on "several times"
 
@@ -108,27 +110,28 @@ def exact_lost(results: Results) -> Finding:
     seconds = {
         grid: _seconds(results, grid, 1000, "exact") for grid in settings.GRIDS if results.count(grid, 1000, "exact")
     }
-    needed(math.nan if not seconds else 0.0, "Exact-L at n = 1,000")
+    needed(math.nan if not seconds.keys() - {"4x4"} else 0.0, "Exact-L on 6x6 and 8x8 at n = 1,000")
     return Finding(
         "10^6 steps at n = 1,000: "
         + ", ".join(f"{s:.1f} s ({g})" for g, s in seconds.items())
         + "; paper: 37 hours on 4x4, unfinished on 6x6 and 8x8",
-        NOT if len(seconds) == len(settings.GRIDS) else PARTLY,
+        verdict(*(seconds[grid] > TOLERABLE for grid in seconds if grid != "4x4")),
         "The same recursion, node by node with 2^rows numbers, compiled: microseconds an evaluation. The benchmark "
         "need not be lost.",
     )
 
 
 def thousands_of_hours(results: Results) -> Finding:
-    parts = []
+    parts, hours = [], []
     for method in settings.FRESH_SAMPLERS:
         swept = _seconds(results, "4x4", 100, method, "gibbs") / 3600
+        hours.append(swept)
         exact = results.seconds("4x4", 100, method)
         text = f"{METHODS[method].label} {swept:.1f} h by sweeps (extrapolated)"
         parts.append(text + ("" if math.isnan(exact) else f", {exact:.0f} s with exact particles (finished)"))
     return Finding(
         "; ".join(parts) + "; paper: 1,400 to 2,750 h",
-        NOT,
+        verdict(*(swept > THOUSANDS for swept in hours)),
         "64 particles fit into a machine word; and where log Z is feasible 1,000 exact particles cost as much as a "
         "handful of the thousand sweeps. What these methods compute is another matter: see their noise above.",
     )

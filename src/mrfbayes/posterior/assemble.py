@@ -79,6 +79,7 @@ def chain_posterior(
             **prepared.details,
             "outside": (counters[:, chain.OUTSIDE] / np.maximum(counters[:, chain.STEP], 1)).tolist(),
             "resumed_steps": run.resumed_steps,
+            "stopped_by": run.stopped_by,
             **_noise(run),
         },
         problem=problem,

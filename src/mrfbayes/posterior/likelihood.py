@@ -138,13 +138,14 @@ class InducedLikelihood(Likelihood):
 
 
 def likelihood(
-    method: str, model: Model, x: Any, estimate: Any = None, rng: Seed | None = 0, **options: Any
+    method: Any, model: Any, x: Any, estimate: Any = None, rng: Seed | None = 0, **options: Any
 ) -> Likelihood:
     """The likelihood of ``method`` for the observations ``x``.
 
     Parameters
     ----------
-    method : a key of the registry that has a likelihood, such as "mle" or "exact"
+    method : a key of the registry that has a likelihood, such as "mle" or "exact". The order (model, x, method) of
+        `mrfbayes.sample` is understood as well.
     model : the field
     x : (n, d) observations, a table or file of them, or a `Statistics`
     estimate : from `mrfbayes.estimate`, or theta (p,); made here where the method needs one and none is given
@@ -156,6 +157,8 @@ def likelihood(
     -------
     `Likelihood`, with ``log_likelihood(theta)``; for "mle" also ``marginal(j)``, ``draw`` and ``log_evidence``
     """
+    if isinstance(method, Model):
+        method, model, x = x, method, model
     row = method_row(method)
     check_options(row, options)
     statistics = x if isinstance(x, Statistics) and x.model is model else count(model, x)
