@@ -86,7 +86,7 @@ class Table:
 
 def compared(model: mb.Model, x: np.ndarray, prior: Any, seed: int = 0) -> dict[str, Any]:
     """Errors of langevin against exact, and what it said of itself."""
-    exact = mb.sample(model, x, "exact", prior=prior, steps=20_000, progress=False, rng=seed)
+    exact = mb.sample(model, x, "exact", prior=prior, steps=5_000, progress=False, rng=seed)
     started = time.process_time()
     found = mb.sample(model, x, "langevin", prior=prior, chains=8, progress=False, rng=seed)
     seconds = time.process_time() - started
@@ -152,7 +152,7 @@ def part_adhd() -> None:
 def part_calibration() -> None:
     """Coverage of 50 and 90 % intervals of the log-odds, parameters from the prior."""
     table = Table("dense_calibration", ("d", "n", "seed"))
-    for d, n, repeats in ((12, 200, 40), (40, 1_000, 12), (64, 1_000, 3), (100, 1_000, 1)):
+    for d, n, repeats in ((12, 200, 20), (40, 1_000, 6), (64, 1_000, 2), (100, 1_000, 1)):
         for seed in range(repeats):
             if table.has(d=d, n=n, seed=seed):
                 continue

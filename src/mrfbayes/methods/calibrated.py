@@ -277,7 +277,7 @@ def _prepare_by_walking(problem: Problem, variance: str, moments: str, particles
         "trust_sd": 2 * sd_error,
         "trust": f"means within {2 * mean_error:.1%} of an sd and sds within {2 * sd_error:.1%} on average (replicas)",
     }
-    draw = coin_draws(coins, walk.metric, chart)
+    draw = coin_draws(coins, walk.metric.factor, chart)
     return Prepared(None, draw=draw, details=details, warnings=prepared.warnings, sd_error=found.sd_error, **known)
 
 

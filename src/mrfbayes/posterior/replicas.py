@@ -136,7 +136,7 @@ def replica_posterior(
         # Stored draws agree with the moments that are reported.
         draws = problem.model.chart.theta(moments.mean + (w - moments.raw_mean) * (moments.sd / moments.raw_sd))
         mean, sd, sd_error = draws.mean(axis=(0, 1)), draws.std(axis=(0, 1)), moments.sd_error
-        draw = coin_draws(walk_coins(moments), walk.metric, problem.model.chart)
+        draw = coin_draws(walk_coins(moments), walk.metric.factor, problem.model.chart)
         said, doubts = _statement(walk, moments)
         details |= said
         found += doubts

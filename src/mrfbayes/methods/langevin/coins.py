@@ -27,8 +27,8 @@ def walk_coins(moments: WalkMoments) -> Coins:
     return Coins(a, b, coin_moments(coins)[0] - moments.mean, int(clipped))
 
 
-def coin_draws(coins: Coins, metric: np.ndarray, chart: Chart) -> Callable[[int, np.random.SeedSequence], np.ndarray]:
-    """Independent joint draws ``(n, seed) -> (n, p)`` of theta, with the correlations of ``metric`` metric^T.
+def coin_draws(coins: Coins, factor: np.ndarray, chart: Chart) -> Callable[[int, np.random.SeedSequence], np.ndarray]:
+    """Independent joint draws ``(n, seed) -> (n, p)`` of theta, with the correlations of ``factor`` factor^T.
 
     The tables are made at the first draw: a result that is never asked for more draws does not pay for them.
     """
@@ -38,7 +38,7 @@ def coin_draws(coins: Coins, metric: np.ndarray, chart: Chart) -> Callable[[int,
         from mrfbayes.kernels.calibration.copula import draw_theta
 
         if not made:
-            unit = metric / np.linalg.norm(metric, axis=1, keepdims=True)
+            unit = factor / np.linalg.norm(factor, axis=1, keepdims=True)
             correlation = (unit @ unit.T).astype(float)
             np.fill_diagonal(correlation, 1.0)
             made.append(copula_view(coins, correlation, chart.offset))

@@ -47,14 +47,14 @@ def _surplus(walk: Walk) -> np.ndarray | float:
     if not watched or not state["noise_count"][0]:
         return 0.0
     found = state["noise_sum"][:watched] / state["noise_count"]
-    return np.asarray(walk.metric[:, :watched].astype(float) ** 2 @ (found - (1 - state["spread"][:watched] ** 2)))
+    return np.asarray(walk.metric.first.astype(float) ** 2 @ (found - (1 - state["spread"][:watched] ** 2)))
 
 
 def walk_moments(walk: Walk) -> WalkMoments:
     """The moments after at least one step was recorded."""
     state, centre = walk.state, walk.mode.w
     first, second, cube, control, control_square, control_cube = state["sums"] / state["counters"][RECORDED]
-    known = np.einsum("jk,jk,k->j", walk.metric, walk.metric, state["spread"] ** 2)
+    known = walk.metric.variances(state["spread"] ** 2)
     means = first - control
     mean = means.mean(axis=0)
     squares = second - control_square + known - _surplus(walk)
