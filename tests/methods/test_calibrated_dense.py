@@ -8,7 +8,7 @@ import pytest
 import mrfbayes as mb
 from mrfbayes.methods import calibrated
 from mrfbayes.methods.langevin.langevin import is_dense
-from mrfbayes.posterior.sample import choose_method
+from mrfbayes.posterior.auto import choose_method
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
 

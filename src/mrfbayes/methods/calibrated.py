@@ -14,244 +14,69 @@ inside.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.base.errors import CostError
 from mrfbayes.base.memory import describe_bytes
 from mrfbayes.base.progress import Progress
-from mrfbayes.base.random_streams import child, kernel_state
-from mrfbayes.calibration import expansion as calibration
-from mrfbayes.calibration.copula import coin_quantiles, copula_view, theta_moments
-from mrfbayes.calibration.cumulants import ExactCumulants, ParticleCumulants
-from mrfbayes.calibration.matching import Coins, match, match_loop
-from mrfbayes.calibration.one_loop import Effort, one_loop, usable
-from mrfbayes.estimation.estimate import estimate as make_estimate
-from mrfbayes.exact import quantities as exact
-from mrfbayes.exact.recursions import recursion
+from mrfbayes.base.random_streams import child
+from mrfbayes.calibration.dense import DENSE_PARAMETERS, MOMENT_CELLS, calibrate, check_options, moments_cost
+from mrfbayes.calibration.local import LocalJoint, calibrate_locally
+from mrfbayes.calibration.result import Calibration
+from mrfbayes.calibration.strips import calibrate_strip, is_strip
+from mrfbayes.methods.langevin.coins import WalkJoint, walk_coins
 from mrfbayes.methods.langevin.langevin import STEPS, WARMUP, is_dense
+from mrfbayes.methods.langevin.langevin import prepare as prepare_walk
+from mrfbayes.methods.langevin.moments import walk_moments
 from mrfbayes.methods.problem import Prepared, Problem
-from mrfbayes.model.chart import Chart
 from mrfbayes.model.field import Model
 
-VARIANCES = ("relative", "loop", "order")
-MOMENTS = ("auto", "exact", "particles")
-MOMENT_CELLS = 1.2e10  # table cells of exact calibration, about two minutes
-LEAST_PARTICLES, MOST_PARTICLES, SWEEPS = 32_768, 131_072, 200
-DOUBTFUL_LOCATION = 0.1  # posterior sds
-DENSE_PARAMETERS = 2_000  # parameters up to which S is a full matrix
+LEAST_LOCAL_PARTICLES = 128  # two words of bits: blocks have fewer parameters than that
 MOST_NEIGHBOURS = 8  # of a node: blocks of denser graphs are too large
 DENSE_NEIGHBOURS = 24  # on average: one step away from an edge lie more nodes than a block's tables can hold
 WALKING_CHAINS = 4  # groups of replicas where moments come from a walk
 PARTICLE_LIMIT = 600  # the same where it comes from particles, of which so many parameters need too many
 
 
-@dataclass(frozen=True)
-class Calibration:
-    """The calibrated posterior.
-
-    Attributes
-    ----------
-    mode, order : what it was calibrated to (`mrfbayes.calibration.expansion`)
-    coins : the three numbers of every log-odds
-    correlation : (p, p) R of the copula
-    warnings, details : for the result
-    """
-
-    mode: calibration.Mode
-    order: calibration.ThirdOrder
-    coins: Coins
-    correlation: np.ndarray
-    details: dict[str, Any]
-    warnings: tuple[str, ...]
-
-
-def calibrate(
-    problem: Problem, variance: str = "relative", moments: str = "auto", particles: int | None = None
-) -> Calibration:
-    """Calibrate all coins to the posterior.
-
-    Parameters
-    ----------
-    variance : how spreads are matched. "order": leading order to leading order; "loop": the coin's variance is the
-        posterior's to one loop; "relative": what the loops add beyond those of the coin alone, which is the most
-        accurate and keeps single coins and trees exact
-    moments : "exact" (by recursion), "particles" (by Gibbs sampling at the estimated mode), or "auto": exact where that
-        takes a minute or two at most, else by the replicas of `langevin` on dense fields and by particles on others
-    particles : how many, for moments="particles"
-    """
-    _check_options(variance, moments)
-    if problem.model.n_parameters > DENSE_PARAMETERS:
-        raise CostError(
-            f"'calibrated' keeps a full covariance of the {problem.model.n_parameters} parameters (limit "
-            f"{DENSE_PARAMETERS}): use method='mle', or tie parameters."
-        )
-    if moments == "auto":
-        moments = "exact" if moments_cost(problem.model) < MOMENT_CELLS else "particles"
-    mode, details, warnings = exact_mode(problem) if moments == "exact" else particle_mode(problem, particles)
-    n = problem.statistics.n
-    order = calibration.third_order(mode, n, calibration.prior_tensors(problem.prior, mode.w, mode.covariance))
-    spread = np.diag(mode.covariance)
-    numbers = (mode.w, spread, order.third, order.shift)
-    covariance = mode.covariance
-    if variance == "order":
-        coins = match(*numbers)
-    else:
-        effort = Effort() if moments == "exact" else Effort(samples=details["particles"])
-        loops = one_loop(mode, n, order, child(problem.seed, "loops"), effort)
-        covariance, left_out = usable(loops, mode.covariance)
-        coins = match_loop(*numbers, np.diag(covariance), variance == "relative")
-        if left_out:
-            details["loops_kept"] = 1.0 - left_out
-            warnings.append(
-                "the one-loop covariance is not positive definite here (few data for so many parameters): "
-                f"{left_out:.0%} of the loop correction was left out."
-            )
-    details |= {
-        "calibration": variance,
-        "moments": moments,
-        "clipped": coins.clipped,
-        "largest_skewness": float(np.abs(order.third / spread**1.5).max(initial=0.0)),
-    }
-    if coins.clipped:
-        warnings.append(
-            f"{coins.clipped} of {spread.size} coins are less skewed than the posterior to third order (no coin of "
-            "that spread is skewed enough): their tails are approximate; method='exact' corrects them."
-        )
-    sd = np.sqrt(np.diag(covariance))
-    return Calibration(mode, order, coins, covariance / np.outer(sd, sd), details, tuple(warnings))
-
-
-def _check_options(variance: str, moments: str) -> None:
-    for name, value, allowed in (("variance", variance, VARIANCES), ("moments", moments, MOMENTS)):
-        if value not in allowed:
-            raise InputError(f"{name} = {value!r}: choose one of {', '.join(map(repr, allowed))}.")
-
-
-def moments_cost(model: Model) -> float:
-    """Table cells that exact calibration goes through: some eight directional derivatives a parameter."""
-    if not exact.is_feasible(model):
-        return np.inf
-    return 8.0 * model.n_parameters * recursion(model).n_bytes("series") / 8
-
-
-def exact_mode(problem: Problem) -> tuple[calibration.Mode, dict[str, Any], list[str]]:
-    """The mode by Newton's method on the exact posterior."""
-    model, statistics = problem.model, problem.statistics
-    mode = calibration.find_mode(
-        lambda w: exact.moments_w(model, w),
-        lambda w: ExactCumulants(model, w),
-        statistics.counts,
-        statistics.n,
-        problem.prior,
-        start_log_odds(problem),
-    )
-    return mode, {"newton_steps": mode.steps}, []
-
-
-def particle_mode(problem: Problem, particles: int | None = None) -> tuple[calibration.Mode, dict[str, Any], list[str]]:
-    """The estimated mode, curvature from particles there, and how far both can be trusted."""
-    model, statistics, prior = problem.model, problem.statistics, problem.prior
-    p, n = model.n_parameters, statistics.n
-    count = particles if particles is not None else min(max(LEAST_PARTICLES, 64 * p), MOST_PARTICLES)
-    seed = child(problem.seed, "calibrated")
-    estimate = make_estimate(model, statistics, "pcd", rng=child(seed, "mode"), prior=prior, progress=problem.progress)
-    w = np.asarray(estimate.log_odds, dtype=float)
-    cumulants = ParticleCumulants(model, w, count, SWEEPS, statistics, seed)
-    information = n * cumulants.covariance + calibration.prior_information(prior, w)
-    # The mean of an inverse is not the inverse of the mean: undo it.
-    inverse = np.linalg.inv(information) * (cumulants.n - p - 2) / cumulants.n
-    inverse = (inverse + inverse.T) / 2
-    mode = calibration.Mode(w, inverse, np.linalg.cholesky(inverse), cumulants, estimate.iterations)
-    sd = np.sqrt(np.diag(inverse))
-    # How far the mode is off, in sds: the Newton step that the particles ask for, less what their noise explains.
-    step = inverse @ (statistics.counts - n * cumulants.mean + prior.gradient_w(w)) / sd
-    noise = n * np.sqrt(np.einsum("ij,jk,ik->i", inverse, cumulants.covariance, inverse) / cumulants.n) / sd
-    location = float(np.sqrt(max(np.mean(step**2) - np.mean(noise**2), 0.0)))
-    details = {
-        "particles": cumulants.n,
-        "sweeps": SWEEPS,
-        "mode_error": location,
-        "sd_noise": float(np.mean(cumulants.spread_noise(inverse, n))),
-        "start_disagreement": cumulants.disagreement,
-    }
-    warnings = list(estimate.warnings)
-    if location > DOUBTFUL_LOCATION:
-        warnings.append(
-            f"the mode is off by about {location:.2f} posterior sds (root mean square): do not trust means."
-        )
-    limit = 1 + 6 / np.sqrt(p)
-    if cumulants.disagreement > limit:
-        warnings.append(
-            f"particles from the data and from random starts still disagree after {SWEEPS} sweeps (their means differ "
-            f"by {cumulants.disagreement:.1f} standard errors): spreads cannot be trusted in so ordered a field."
-        )
-    return mode, details, warnings
-
-
-def start_log_odds(problem: Problem) -> np.ndarray:
-    """Where Newton's method starts: at the estimate where there is one, else at shrunken frequencies."""
-    chart, statistics = problem.model.chart, problem.statistics
-    if problem.has_estimate:
-        return np.asarray(np.clip(np.asarray(problem.estimate.log_odds, dtype=float), -8.0, 8.0))
-    tosses = statistics.n * chart.tosses[chart.block_of]
-    frequency = (statistics.counts + 1.0) / (tosses + chart.sides[chart.block_of])
-    return 0.5 * chart.log_odds(frequency)
-
-
 def prepare(
     problem: Problem, *, variance: str = "relative", moments: str = "auto", particles: int | None = None
 ) -> Prepared:
     """Independent draws of the calibrated posterior; there is no chain to run. Options: see `calibrate`."""
-    chart = problem.model.chart
+    found: Calibration[Any]
     if moments == "auto" and is_dense(problem.model) and moments_cost(problem.model) >= MOMENT_CELLS:
-        return _prepare_by_walking(problem, variance, moments, particles)
-    if is_local(problem.model, moments):
-        return _prepare_locally(problem, variance, moments, particles)
-    found = calibrate(problem, variance, moments, particles)
-    view = copula_view(found.coins, found.correlation, chart.offset)
-
-    def draw(n: int, seed: np.random.SeedSequence) -> np.ndarray:
-        from mrfbayes.kernels.calibration.copula import draw_theta
-
-        theta = np.empty((n, chart.n_parameters))
-        draw_theta(view, kernel_state(seed, "calibrated"), theta)
-        return theta
-
-    known: dict[str, Any] = {}
-    if chart.all_coins:
-        known = {"moments": theta_moments(found.coins), "quantile": _quantile(found.coins, chart)}
-    if isinstance(found.mode.cumulants, ParticleCumulants):
-        known["sd_error"] = found.mode.cumulants.spread_noise(found.mode.covariance, problem.statistics.n)
-    return Prepared(None, draw=draw, details=found.details, warnings=found.warnings, **known)
-
-
-def _quantile(coins: Coins, chart: Chart) -> Callable[[float], np.ndarray]:
-    """Quantiles (p,) of theta at a probability."""
-
-    def quantile(probability: float) -> np.ndarray:
-        from scipy.special import ndtri
-
-        w, _ = coin_quantiles(coins, np.array([float(ndtri(probability))]))
-        return np.asarray(chart.theta(w[:, 0]))
-
-    return quantile
+        found = calibrate_by_walking(problem, variance, particles)
+    elif is_local(problem.model, moments):
+        found = calibrate_many(problem, variance, moments, particles)
+    else:
+        found = calibrate(problem, variance, moments, particles)
+    unused = {} if found.accuracy else {"particles": "moments are exact here"}
+    if isinstance(found.joint, WalkJoint):
+        unused = {"variance": "coins have the moments that replicas found"}
+    if found.accuracy and isinstance(found.joint, LocalJoint):
+        unused = {"variance": "coins are matched to leading order, block by block"}
+    known = found.joint.moments()
+    return Prepared(
+        None,
+        draw=found.joint.draw,
+        moments=known,
+        quantile=None if known is None else found.joint.quantile,
+        sd_error=found.sd_error,
+        accuracy=found.accuracy,
+        unused=unused,
+        details=found.details,
+        warnings=found.warnings,
+    )
 
 
-def _prepare_by_walking(problem: Problem, variance: str, moments: str, particles: int | None) -> Prepared:
+def calibrate_by_walking(problem: Problem, variance: str, particles: int | None) -> Calibration[WalkJoint]:
     """Dense fields: location, spread and skewness as the replicas of `langevin` find them, not from particles.
 
     Third-order sums over particles drown in noise there: with 8,192 particles on 40 variables the shift of the mean
     differs between seeds by 0.17 of an sd.
     """
-    from mrfbayes.methods.langevin.coins import coin_draws, walk_coins
-    from mrfbayes.methods.langevin.langevin import prepare as prepare_walk
-    from mrfbayes.methods.langevin.moments import walk_moments
-
-    _check_options(variance, moments)
+    check_options(variance, "auto", particles, least=LEAST_LOCAL_PARTICLES)
     prepared = prepare_walk(problem, particles=particles)
     assert prepared.walk is not None
     walk = prepared.walk(WALKING_CHAINS, WARMUP, 2)
@@ -262,23 +87,17 @@ def _prepare_by_walking(problem: Problem, variance: str, moments: str, particles
             bar.update(walk.steps)
     found = walk_moments(walk)
     coins = walk_coins(found)
-    chart = problem.model.chart
-
-    known: dict[str, Any] = {}
-    if chart.all_coins:
-        known = {"moments": theta_moments(coins), "quantile": _quantile(coins, chart)}
-    mean_error, sd_error = (float(np.sqrt(np.mean(e**2))) for e in (found.mean_error, found.sd_error))
+    mean_error, sd_error = (2 * float(np.sqrt(np.mean(e**2))) for e in (found.mean_error, found.sd_error))
     details = {
         **prepared.details,
         "moments": "langevin",
-        "calibration": variance,
         "clipped": coins.clipped,
-        "trust_mean": 2 * mean_error,
-        "trust_sd": 2 * sd_error,
-        "trust": f"means within {2 * mean_error:.1%} of an sd and sds within {2 * sd_error:.1%} on average (replicas)",
+        "trust_mean": mean_error,
+        "trust_sd": sd_error,
+        "trust": f"means within {mean_error:.1%} of an sd and sds within {sd_error:.1%} on average (replicas)",
     }
-    draw = coin_draws(coins, walk.metric.factor, chart)
-    return Prepared(None, draw=draw, details=details, warnings=prepared.warnings, sd_error=found.sd_error, **known)
+    joint = WalkJoint(problem.model.chart, coins, walk.metric.factor)
+    return Calibration(coins, joint, found.sd_error, None, details, prepared.warnings)
 
 
 def is_local(model: Model, moments: str) -> bool:
@@ -290,13 +109,10 @@ def is_local(model: Model, moments: str) -> bool:
     return bool(untied and not exactly and np.diff(model.adjacency.offset).max(initial=0) <= MOST_NEIGHBOURS)
 
 
-def _prepare_locally(problem: Problem, variance: str, moments: str, particles: int | None) -> Prepared:
+def calibrate_many(problem: Problem, variance: str, moments: str, particles: int | None) -> Calibration[Any]:
     """Very many coins: everything from the block around each (`mrfbayes.calibration.local`), exactly on strips."""
-    from mrfbayes.calibration.local import calibrate_locally
-    from mrfbayes.calibration.strips import calibrate_strip, is_strip
-
-    _check_options(variance, moments)
     model = problem.model
+    check_options(variance, moments, particles, least=LEAST_LOCAL_PARTICLES)
     has = "dice" if not model.chart.all_coins else "tied factors or scores" if (model.chart.tosses > 1).any() else ""
     if has:
         raise CostError(
@@ -312,17 +128,7 @@ def _prepare_locally(problem: Problem, variance: str, moments: str, particles: i
             f"parameters), and blocks of neighbours are too large past {DENSE_NEIGHBOURS}: choose fewer columns, a "
             "sparser graph, or tied=True."
         )
-    seed = child(problem.seed, "calibrated")
     if moments == "exact" or (moments == "auto" and is_strip(model)):
-        found = calibrate_strip(problem, variance)
-    else:
-        found = calibrate_locally(model, problem.statistics, problem.prior, seed, particles, problem.progress)
-    return Prepared(
-        None,
-        draw=found.draw,
-        moments=found.expansion.theta_moments(),
-        quantile=found.quantile,
-        sd_error=found.sd_error,
-        details=found.details,
-        warnings=found.warnings,
-    )
+        return calibrate_strip(problem, variance)
+    seed = child(problem.seed, "calibrated")
+    return calibrate_locally(model, problem.statistics, problem.prior, seed, particles, problem.progress)

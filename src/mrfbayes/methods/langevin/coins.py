@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.random_streams import kernel_state
-from mrfbayes.calibration.copula import copula_view
+from mrfbayes.calibration.copula import coin_quantiles, copula_view, theta_moments
 from mrfbayes.calibration.matching import Coins, coin_moments
 from mrfbayes.methods.langevin.moments import WalkMoments
 from mrfbayes.model.chart import Chart
@@ -27,23 +28,37 @@ def walk_coins(moments: WalkMoments) -> Coins:
     return Coins(a, b, coin_moments(coins)[0] - moments.mean, int(clipped))
 
 
-def coin_draws(coins: Coins, factor: np.ndarray, chart: Chart) -> Callable[[int, np.random.SeedSequence], np.ndarray]:
-    """Independent joint draws ``(n, seed) -> (n, p)`` of theta, with the correlations of ``factor`` factor^T.
+@dataclass(frozen=True)
+class WalkJoint:
+    """Coins joined by a Gaussian copula with the correlations of ``factor`` factor^T (p, p)."""
 
-    The tables are made at the first draw: a result that is never asked for more draws does not pay for them.
-    """
-    made: list[CopulaView] = []
+    chart: Chart
+    coins: Coins
+    factor: np.ndarray
 
-    def draw(n: int, seed: np.random.SeedSequence) -> np.ndarray:
+    @cached_property
+    def view(self) -> CopulaView:
+        """As the kernels take it; made at the first draw, since a result may never be asked for one."""
+        unit = self.factor / np.linalg.norm(self.factor, axis=1, keepdims=True)
+        correlation = (unit @ unit.T).astype(float)
+        np.fill_diagonal(correlation, 1.0)
+        return copula_view(self.coins, correlation, self.chart.offset)
+
+    def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
+        """(n, p) independent draws of theta."""
         from mrfbayes.kernels.calibration.copula import draw_theta
 
-        if not made:
-            unit = factor / np.linalg.norm(factor, axis=1, keepdims=True)
-            correlation = (unit @ unit.T).astype(float)
-            np.fill_diagonal(correlation, 1.0)
-            made.append(copula_view(coins, correlation, chart.offset))
-        theta = np.empty((n, chart.n_parameters))
-        draw_theta(made[0], kernel_state(seed, "calibrated"), theta)
+        theta = np.empty((n, self.chart.n_parameters))
+        draw_theta(self.view, kernel_state(seed, "calibrated"), theta)
         return theta
 
-    return draw
+    def moments(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Mean and sd (p,) of theta; None where some block is a die."""
+        return theta_moments(self.coins) if self.chart.all_coins else None
+
+    def quantile(self, probability: float) -> np.ndarray:
+        """Quantiles (p,) of theta, where all blocks are coins."""
+        from scipy.special import ndtri
+
+        w, _ = coin_quantiles(self.coins, np.array([float(ndtri(probability))]))
+        return np.asarray(self.chart.theta(w[:, 0]))
