@@ -90,7 +90,7 @@ def calibrate(
         posterior's to one loop; "relative": what the loops add beyond those of the coin alone, which is the most
         accurate and keeps single coins and trees exact
     moments : "exact" (by recursion), "particles" (by Gibbs sampling at the estimated mode), or "auto": exact where that
-        takes a minute or two at most
+        takes a minute or two at most, else by the replicas of `langevin` on dense fields and by particles on others
     particles : how many, for moments="particles"
     """
     # Half of the particles in each start; the inverse of their covariance has a mean from p + 3 of them on.
