@@ -48,6 +48,7 @@ evidence: .venv/.test
 	$(BIN)/python benchmarks/evidence/run.py $(REINIS)
 	$(BIN)/python benchmarks/evidence/intervals.py
 	$(BIN)/python benchmarks/evidence/summary.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/evidence/dense.py
 
 # The report in headless Chromium (apt-get install chromium npm): no console error, no request, axe-core, sorting, print.
 browser: .venv/.core

@@ -15,12 +15,13 @@ import numpy as np
 from mrfbayes.base.errors import SamplingError
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
+from mrfbayes.run.hmc import HmcTask
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import ChainTask, Chunk, State, Task, make_workers
 
 ROUND_SECONDS = 0.4  # a round of chunks over all chains: Ctrl-C answers within one
 CHECKPOINT_SECONDS = 2.0
-FIRST_CHUNK = 64
+FIRST_CHUNK = 4  # steps, which may take seconds each on very large fields; chunks then grow fourfold
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,12 @@ def run_chains(task: Task, states: list[State], settings: RunSettings) -> ChainR
                     stopped_by = "time budget"
                     break
                 is_late = now - started > seconds / 2
-                if settings.may_cut_warmup and is_late and isinstance(task, ChainTask) and done < task.n_warmup:
+                if (
+                    settings.may_cut_warmup
+                    and is_late
+                    and isinstance(task, (ChainTask, HmcTask))
+                    and done < task.n_warmup
+                ):
                     goal -= task.n_warmup - done
                     task = replace(task, settings=task.settings._replace(n_warmup=done))
                     workers.close()
