@@ -6,6 +6,7 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.exact.choice import is_planar_alone
 from mrfbayes.exact.quantities import is_feasible
 from mrfbayes.exact.recursions import recursion
+from mrfbayes.methods.langevin.langevin import is_dense
 from mrfbayes.methods.registry import Row
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
@@ -17,14 +18,15 @@ AUTO_PROPOSALS, AUTO_SECONDS = 25_000, 60.0  # "auto" is exact where that many e
 
 def choose_method(model: Model) -> tuple[str, str]:
     """The method that "auto" stands for, and why."""
+    other = "langevin" if is_dense(model) else "calibrated"
     if not is_feasible(model):
         if is_planar_alone(model):
             return "calibrated", "calibrated: the field is large; method='exact' is possible, for it is planar"
-        return "calibrated", "calibrated: the partition function is out of reach (its tables would not fit)"
+        return other, f"{other}: the partition function is out of reach (its tables would not fit)"
     width = recursion(model).width
     seconds = recursion(model).n_bytes("moments") / 8 * CELL_SECONDS * AUTO_PROPOSALS
     if seconds > AUTO_SECONDS:
-        return "calibrated", f"calibrated: exact would take about {seconds:.0f} s (treewidth {width})"
+        return other, f"{other}: exact would take about {seconds:.0f} s (treewidth {width})"
     return "exact", f"exact: the partition function is cheap here (treewidth {width})"
 
 
