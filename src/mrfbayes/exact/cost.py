@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
@@ -19,6 +20,7 @@ from mrfbayes.exact.contract import Recursion
 from mrfbayes.exact.graph import GraphRecursion
 from mrfbayes.exact.grid import GridRecursion
 from mrfbayes.exact.memory import TooLarge
+from mrfbayes.exact.planar_information import COLUMN_BATCH_BYTES
 from mrfbayes.exact.recursions import recursion
 from mrfbayes.kernels.exact.graph_plan import (
     ACCESS,
@@ -55,6 +57,11 @@ NANOSECONDS: dict[str, tuple[float, ...]] = {
     "graph second": (3.3e4, 1010, 0, 83.9, 7.42, 5.47, 2.3, 3.43, 2.24, 15.1),
     "graph sample": (93.2, 0, 0, 0, 22, 0, 1.03, 0, 0.993, 0.0305, 8.46, 0),
 }
+# Parameters and processor seconds of calibration block by block (`benchmarks/results/scale.md`).
+BLOCKWISE = np.array([[1_984, 8_064, 32_512, 130_560, 523_264, 1_998_000], [6, 12, 41, 172, 391, 633]], dtype=float)
+FULL_COVARIANCE = 2_000  # parameters up to which `calibrated` keeps a full covariance
+MOST_EXACT_SECONDS = 120.0  # of exact moments, past which it takes particles
+COLUMN_BYTES, FACTOR_BYTES = 130, 2_000  # per edge and column that is solved for, and per edge: a planar covariance
 REFERENCE_PROBE = 2.52e-5  # seconds that `_probe` took there
 
 
@@ -73,12 +80,13 @@ class Cost:
 
     Attributes
     ----------
-    recursion : "grid" or "elimination"
+    recursion : "grid", "elimination" or "planar determinant": what log Z is computed by
     treewidth : width of the best elimination order found, an upper bound of the treewidth; for grids the shorter side
     is_complete : False where the search for an order stopped at a table past hope; the width is then where it stopped
     work : by name ("log_partition": one evaluation inside a chain; "expected_counts", "fisher_information",
         "third_order", "sample": one call)
-    methods : seconds of 1,000 steps of each method, once prepared; infinite where it cannot run
+    methods : seconds of 1,000 steps of each method, once prepared; infinite where it cannot run. "calibrated" has no
+        chain: there it is the preparation and 1,000 independent draws
     limit : bytes that may be used
     """
 
@@ -126,18 +134,48 @@ def cost(model: Model) -> Cost:
         "sample": ("sample", QUOTED_DRAWS),
     }
     limit = memory_limit()
+    kind = "grid" if model.is_binary and model.grid_shape is not None else "elimination"
     try:
         found = recursion(model)
     except TooLarge as error:
-        kind = "grid" if model.is_binary and model.grid_shape is not None else "elimination"
+        width, is_complete = error.width, error.complete
         work = {name: Work(float("inf"), error.n_bytes, False) for name in calls}
-        return Cost(kind, error.width, error.complete, work, _methods(model, error.width, work), limit)
-    kind = "grid" if isinstance(found, GridRecursion) else "elimination"
-    work = {}
+    else:
+        width, is_complete, work = found.width, True, {}
+        for name, (key, count) in calls.items():
+            n_bytes = predicted_bytes(found, key, count, p)
+            work[name] = Work(predicted_seconds(found, key, count) * machine_factor(), n_bytes, n_bytes <= limit)
+    methods = _methods(model, width, work)  # which run on tables
+    by_planar = _planar_work(model, calls)
+    if "log_partition" in by_planar:
+        kind = "planar determinant"
+    return Cost(kind, width, is_complete, {**work, **by_planar}, methods, limit)
+
+
+def _planar_work(model: Model, calls: Mapping[str, tuple[str, int]]) -> dict[str, Work]:
+    """What the planar recursion does in place of tables."""
+    from mrfbayes.exact.choice import covariance_by_columns, planar_size, takes_planar
+
+    found: dict[str, Work] = {}
+    p, limit = model.n_parameters, memory_limit()
     for name, (key, count) in calls.items():
-        n_bytes = predicted_bytes(found, key, count, p)
-        work[name] = Work(predicted_seconds(found, key, count) * machine_factor(), n_bytes, n_bytes <= limit)
-    return Cost(kind, found.width, True, work, _methods(model, found.width, work), limit)
+        is_series = key in ("first", "second")
+        if not takes_planar(model, "series" if is_series else key):
+            continue
+        size = planar_size(model)
+        assert size is not None
+        seconds, n_bytes = count * size.seconds(key), size.n_bytes("series" if is_series else key, count)
+        if is_series:
+            n_bytes += 8 * (2 if key == "first" else 3) * p * p
+        found[name] = Work(seconds * machine_factor(), n_bytes, n_bytes <= limit)
+    with suppress(TooLarge):
+        by_columns = covariance_by_columns(model)
+        if by_columns is not None:
+            size = by_columns.size
+            batch = max(1, min(size.n_edges, COLUMN_BATCH_BYTES // (64 * size.n_edges)))
+            n_bytes = 24 * p * p + size.n_edges * (COLUMN_BYTES * batch + FACTOR_BYTES)
+            found["fisher_information"] = Work(size.covariance_seconds * machine_factor(), n_bytes, n_bytes <= limit)
+    return found
 
 
 def predicted_bytes(found: Recursion, key: str, count: int, n_parameters: int) -> int:
@@ -219,10 +257,25 @@ def _methods(model: Model, width: int, work: Mapping[str, Work]) -> dict[str, fl
         "importance": 2 * draws + ratio,
         "auxiliary": 2 * draws + ratio,
     }
-    return {
-        name: QUOTED_STEPS * seconds * (1.0 if np.isinf(seconds) else machine_factor())
-        for name, seconds in each.items()
-    }
+    seconds = {name: QUOTED_STEPS * one for name, one in each.items()} | {"calibrated": _calibrated(model, work)}
+    return {name: one if np.isinf(one) else one * machine_factor() for name, one in seconds.items()}
+
+
+def _calibrated(model: Model, work: Mapping[str, Work]) -> float:
+    """Seconds to calibrate all coins and to draw from them, roughly.
+
+    Measured: exact moments on 6x6, 8x8, 10x10 grids and on complete graphs of 8 and 12 nodes took 0.32, 0.79, 2.2,
+    0.05 and 0.47 processor seconds, moments from particles 2.6 at 150 and 6.7 at 300 parameters; block by block it
+    takes what `benchmarks/results/scale.md` says.
+    """
+    p = model.n_parameters
+    exactly = 4e-3 * p + 4 * (work["fisher_information"].seconds + work["third_order"].seconds)
+    if work["third_order"].feasible and exactly < MOST_EXACT_SECONDS and p <= FULL_COVARIANCE:
+        return exactly
+    if p <= FULL_COVARIANCE:
+        return 0.02 * p
+    is_local = model.chart.all_coins and not (model.chart.tosses > 1).any() and 2 * model.n_edges <= 24 * model.n_nodes
+    return float(np.exp(np.interp(np.log(p), *np.log(BLOCKWISE)))) if is_local else float("inf")
 
 
 @cache

@@ -19,6 +19,7 @@ from mrfbayes.base.budget import budget
 from mrfbayes.estimation.newton import ExactObjective
 from mrfbayes.estimation.optimise import lbfgs
 from mrfbayes.exact import quantities as exact
+from mrfbayes.exact.choice import is_planar_alone
 from mrfbayes.exact.graph import GraphRecursion
 from mrfbayes.exact.grid import GridRecursion
 from mrfbayes.exact.recursions import recursion
@@ -147,6 +148,9 @@ def lowered_data(problem: Problem) -> Lowered:
 def prepare(problem: Problem) -> Prepared:
     """The exact likelihood of any field whose partition function is feasible."""
     model, statistics = problem.model, problem.statistics
+    has_derivatives = problem.prior.custom is None and model.n_parameters > 0
+    if is_planar_alone(model) and has_derivatives:
+        return Prepared(None, smooth=lambda: _smooth(problem), details={"recursion": "PlanarRecursion"})
     found = recursion(model)
     view: Any
     if isinstance(found, GridRecursion):
@@ -166,7 +170,6 @@ def prepare(problem: Problem) -> Prepared:
         kind = FieldGraphView if model.is_binary else TableGraphView
         view = kind(writable_plan(found.plan), lowered_data(problem), scratch)
     details = {"recursion": type(found).__name__, "width": found.width}
-    has_derivatives = problem.prior.custom is None and model.n_parameters > 0
     return Prepared(view, smooth=(lambda: _smooth(problem)) if has_derivatives else None, details=details)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from mrfbayes.base.budget import budget
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
+from mrfbayes.methods.langevin.coins import WalkJoint, walk_coins
 from mrfbayes.methods.langevin.moments import WalkMoments, walk_moments
 from mrfbayes.methods.langevin.walk import RECORDED, SETTLING, Walk
 from mrfbayes.methods.problem import Problem
@@ -126,7 +127,7 @@ def replica_posterior(problem: Problem, settings: Settings, how: Engine, prepara
         thin=plan.thin,
         acceptance=None,
         seconds={"prepare": preparation, "compile": 0.0, "chain": time.perf_counter() - started},
-        settings=record(settings, how),
+        settings={**record(settings, how), "levels": problem.statistics.levels},
         versions=versions(),
         data_digest=problem.statistics.digest,
         n=problem.statistics.n,
@@ -135,6 +136,7 @@ def replica_posterior(problem: Problem, settings: Settings, how: Engine, prepara
         details={**prepared.details, "replicas": walk.settings.replicas, "resumed": resumed, **statement},
         sd_error=moments.sd_error,
         problem=problem,
+        draw=WalkJoint(problem.model.chart, walk_coins(moments), walk.metric.factor).draw,
     )
     return speak(posterior, [*texts, *doubts])
 
