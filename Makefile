@@ -52,15 +52,15 @@ evidence: .venv/.test
 
 # The report in headless Chromium (apt-get install chromium npm): no console error, no request, axe-core, sorting, print.
 browser: .venv/.core
-	cd tests/browser && npm install --no-audit --no-fund --silent
-	$(BIN)/python tests/browser/pages.py build/browser
-	node tests/browser/check.mjs build/browser
+	cd tests/report/browser && npm install --no-audit --no-fund --silent
+	$(BIN)/python tests/report/browser/pages.py build/browser
+	node tests/report/browser/check.mjs build/browser
 
 gallery: .venv/.core
 	$(BIN)/python docs/make_gallery.py
 
 screenshots: .venv/.core
-	cd tests/browser && npm install --no-audit --no-fund --silent
+	cd tests/report/browser && npm install --no-audit --no-fund --silent
 	$(BIN)/python docs/make_screenshots.py
 
 slow: .venv/.test
