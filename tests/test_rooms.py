@@ -13,17 +13,6 @@ PACKAGE = Path(mrfbayes.__file__).parent
 ROOT = Path(__file__).resolve().parents[1]
 FILES = sorted(PACKAGE.rglob("*.py"))
 LONGEST = 450  # lines of a file
-MOST_ARGUMENTS = 7
-# Public functions, whose arguments are their interface, and commands, whose arguments are their options.
-PUBLIC = {
-    "estimation/estimate.py": "estimate",
-    "particles/simulate.py": "simulate",
-    "posterior/sample.py": "sample",
-    "posterior/compare.py": "compare",
-    "report/write.py": "report",
-    "structure/select.py": "select",
-    "structure/compare_groups.py": "compare_groups",
-}
 
 
 def place(file):
@@ -93,31 +82,6 @@ def definitions():
 def test_no_class_or_constant_means_two_things():
     several = {name: sorted(texts) for name, texts in definitions().items() if len(set(texts.values())) > 1}
     assert several == {}
-
-
-def too_many_arguments(source):
-    found = []
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef):
-            names = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
-            if len(names) - (names[:1] in (["self"], ["cls"])) > MOST_ARGUMENTS:
-                found.append(node.name)
-    return found
-
-
-def test_functions_have_few_arguments():
-    """Kernels apart: in a hot loop an array inside a view costs two atomic operations (kernels/base/borrowed.py)."""
-    for file in FILES:
-        where = place(file)
-        if where.startswith(("kernels/", "cli/")):
-            continue
-        many = too_many_arguments(file.read_text(encoding="utf-8"))
-        assert set(many) <= {PUBLIC.get(where)}, f"{where}: {many}"
-
-
-def test_the_check_of_arguments_can_fail():
-    assert too_many_arguments("def f(a, b, c, d, e, f, g, h): ...") == ["f"]
-    assert too_many_arguments("def f(self, a, b, c, d, e, f, g): ...") == []
 
 
 def test_files_stay_short():

@@ -105,6 +105,7 @@ def test_ctrl_c_while_a_finished_cell_is_kept_waits_for_it(tmp_path, monkeypatch
 
 def test_ctrl_c_inside_a_cell_gives_it_up(tmp_path):
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have told its children to ignore it
+
     def task(cell):
         if cell.replication == 1:
             os.kill(os.getpid(), signal.SIGINT)
