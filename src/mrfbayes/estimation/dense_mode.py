@@ -18,7 +18,7 @@ import numpy as np
 from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.dense_pseudo import dense_start
-from mrfbayes.model.dense import DenseLayout
+from mrfbayes.model.natural_form import DenseLayout
 from mrfbayes.particles.dense import DenseEnsemble
 from mrfbayes.priors import Prior
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.optimise import lbfgs
-from mrfbayes.model.dense import PRODUCT, DenseLayout
+from mrfbayes.model.natural_form import PRODUCT, DenseLayout
 from mrfbayes.priors import Prior
 
 PSEUDO_TOLERANCE = 0.05  # posterior sds: it is a start

@@ -20,7 +20,7 @@ from mrfbayes.kernels.particles.dense import (
 from mrfbayes.kernels.particles.dense_draws import AGREEMENT, BINARY, MOST_LEVELS, ORDERED, SCRATCH_ROWS
 from mrfbayes.kernels.particles.dense_moments import add_products
 from mrfbayes.kernels.particles.dense_random import LANES, STREAM_WORDS, start_streams
-from mrfbayes.model.dense import PRODUCT, DenseLayout
+from mrfbayes.model.natural_form import PRODUCT, DenseLayout
 
 DENSE_BATCH = 4_096  # particles whose statistics are written out at a time
 

@@ -27,8 +27,8 @@ from mrfbayes.estimation.dense_mode import CHAINS, DensePosterior, dense_mode
 from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
 from mrfbayes.methods.langevin.walk import Walk, WalkSettings
 from mrfbayes.methods.problem import Prepared, Problem
-from mrfbayes.model.dense import PRODUCT, DenseLayout, dense_layout
 from mrfbayes.model.field import Model
+from mrfbayes.model.natural_form import PRODUCT, DenseLayout, dense_layout
 
 STEPS, WARMUP = 300, 90
 MOST_PARAMETERS = 12_000  # a full covariance: 1.2 GB in double precision, three of them at a time
