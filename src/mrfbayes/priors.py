@@ -25,16 +25,23 @@ if TYPE_CHECKING:
 _UNIFORM, _DIRICHLET, _NORMAL, _CAUCHY, _LOGISTIC = range(5)  # as in mrfbayes.kernels.priors (tested)
 
 
-def _positive(value: float, what: str) -> float:
-    if not (isinstance(value, (int, float, np.number)) and math.isfinite(value) and value > 0):
-        raise InputError(f"{what} = {value!r}: must be a positive number.")
+# Beyond these a prior is a point or a pole to double precision: log densities overflow, theta rounds to 0 or 1.
+CONCENTRATIONS = (1e-6, 1e9)
+SCALES = (1e-6, 1e6)
+LOCATIONS = (-30.0, 30.0)  # of log-odds: 1 - theta is 1e-13 there
+
+
+def _within(value: Any, what: str, bounds: tuple[float, float]) -> float:
+    """A number within ``bounds``, or an `InputError` that says which numbers are."""
+    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not (is_number and math.isfinite(value) and bounds[0] <= value <= bounds[1]):
+        kind = "a number" if bounds[0] < 0 else "a positive number"
+        raise InputError(f"{what} = {value!r}: must be {kind}, from {bounds[0]:g} to {bounds[1]:g}.")
     return float(value)
 
 
-def _finite(value: float, what: str) -> float:
-    if not (isinstance(value, (int, float, np.number)) and math.isfinite(value)):
-        raise InputError(f"{what} = {value!r}: must be a finite number.")
-    return float(value)
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, (int, float)) else repr(value)
 
 
 @dataclass(frozen=True)
@@ -60,10 +67,10 @@ class Beta:
         """Kind and parameters for a block with ``sides`` outcomes."""
         if sides != 2:
             raise InputError(f"beta prior on a die with {sides} outcomes: use Dirichlet.")
-        return _DIRICHLET, [_positive(self.a, "beta: a"), _positive(self.b, "beta: b")]
+        return _DIRICHLET, [_within(self.a, "beta: a", CONCENTRATIONS), _within(self.b, "beta: b", CONCENTRATIONS)]
 
     def __str__(self) -> str:
-        return f"beta({self.a:g}, {self.b:g})"
+        return f"beta({_short(self.a)}, {_short(self.b)})"
 
 
 @dataclass(frozen=True)
@@ -75,10 +82,10 @@ class Dirichlet:
     def encode(self, sides: int) -> tuple[int, list[float]]:
         """Kind and parameters for a block with ``sides`` outcomes."""
         values = self.concentration
-        full = [values] * sides if isinstance(values, (int, float)) else list(values)
+        full = list(values) if isinstance(values, (tuple, list, np.ndarray)) else [values] * sides
         if len(full) != sides:
             raise InputError(f"dirichlet prior with {len(full)} concentrations on a block with {sides} outcomes.")
-        return _DIRICHLET, [_positive(v, "dirichlet: concentration") for v in full]
+        return _DIRICHLET, [_within(v, "dirichlet: concentration", CONCENTRATIONS) for v in full]
 
     def __str__(self) -> str:
         return f"dirichlet({self.concentration})"
@@ -95,10 +102,11 @@ class _OnLogOdds:
     def encode(self, sides: int) -> tuple[int, list[float]]:
         """Kind and parameters for a block with ``sides`` outcomes."""
         name = type(self).__name__.lower()
-        return self.kind, [_finite(self.location, f"{name}: location"), _positive(self.scale, f"{name}: scale")]
+        location = _within(self.location, f"{name}: location", LOCATIONS)
+        return self.kind, [location, _within(self.scale, f"{name}: scale", SCALES)]
 
     def __str__(self) -> str:
-        return f"{type(self).__name__.lower()}({self.location:g}, {self.scale:g})"
+        return f"{type(self).__name__.lower()}({_short(self.location)}, {_short(self.scale)})"
 
 
 class Normal(_OnLogOdds):
@@ -148,13 +156,15 @@ def by_name(name: str, arguments: Iterable[Any]) -> Distribution:
 
 def parse(text: str) -> Distribution:
     """The distribution called e.g. ``"normal(0, 1)"``."""
+    if len(text) > 200:
+        raise InputError(f"prior = {text[:40]!r}...: expected a name with arguments, as in 'normal(0, 1)'.")
     name, _, arguments = text.strip().partition("(")
     choices = ", ".join(sorted(_BY_NAME))
     if name.strip().lower() not in _BY_NAME or (arguments and not arguments.endswith(")")):
         raise InputError(f"prior = {text!r}: expected one of {choices}, with arguments as in 'normal(0, 1)'.")
     try:
         return by_name(name.strip().lower(), ast.literal_eval(f"({arguments[:-1]},)") if arguments[:-1].strip() else ())
-    except (TypeError, ValueError, SyntaxError):
+    except (TypeError, ValueError, SyntaxError, RecursionError, MemoryError):
         raise InputError(f"prior = {text!r}: its arguments cannot be read; write e.g. 'beta(2, 2)'.") from None
 
 
@@ -312,7 +322,11 @@ def _per_block(model: Model, given: Any) -> list[Distribution]:
         raise InputError(
             f"prior = {given!r}: give a name such as 'normal(0, 1)', a distribution, a mapping or a cfunc."
         )
-    table = {key: parse(value) if isinstance(value, str) else value for key, value in given.items()}
+    table = {str(key): parse(value) if isinstance(value, str) else value for key, value in given.items()}
+    for key, value in table.items():
+        if not isinstance(value, (Uniform, Beta, Dirichlet, Normal, Cauchy, Logistic)):
+            raise InputError(f"prior[{key!r}] = {value!r}: give a name such as 'normal(0, 1)', or a distribution.")
+    _refuse_double_meaning(model, table)
     on_edges = np.zeros(model.chart.n_blocks, dtype=bool)
     for group in model.groups:
         if group.arity == 2:
@@ -327,3 +341,12 @@ def _per_block(model: Model, given: Any) -> list[Distribution]:
         table.get(name, table.get("edges" if edge else "nodes", default))
         for name, edge in zip(model.blocks, on_edges, strict=True)
     ]
+
+
+def _refuse_double_meaning(model: Model, table: Mapping[str, Any]) -> None:
+    """A node called "edges" has a block of that name, and a prior for "edges" would mean either."""
+    for key in ("edges", "nodes"):
+        if key in table and key in model.nodes and key in model.blocks:
+            raise InputError(
+                f"prior[{key!r}]: a node is called {key!r}, too, so it is not clear which is meant; rename the node."
+            )

@@ -20,6 +20,10 @@ def folder(tmp_path_factory):
     x[:50, 1] = x[:50, 0]
     header = ",".join(f"{r}:{c}" for r in range(2) for c in range(2))
     np.savetxt(path / "grid.csv", x, fmt="%d", delimiter=",", header=header, comments="")
+    header, *lines = (path / "grid.csv").read_text().split("\n")
+    words = [header.replace(",", ";"), *(line.replace(",", ";").replace("0", "m").replace("1", "f") for line in lines)]
+    (path / "words.csv").write_text("\n".join(words))
+    (path / "twice.csv").write_text("0:0,0:1\n0:1,0:0\n0:1,1:1\n1:1,1:1\n")
     (path / "hostile.csv").write_text(
         '"=cmd|x","[red]b[/red]","\x1b[31mc"\n' + "\n".join("0,1,1\n1,1,0\n1,0,1\n0,0,0" for _ in range(5))
     )
@@ -69,6 +73,13 @@ def test_the_checkpoint_continues_the_run(sampled, folder):
         (("sample", "grid.csv", "--grid", "2x2", "--out", "grid.csv"), 2, "exists"),
         (("sample", "grid.csv", "--grid", "2x2", "--without", "0:0"), 2, "goes with --complete"),
         (("sample", "nowhere.csv", "--grid", "2x2"), 2, "nowhere.csv"),
+        (("sample", "grid.csv", "--grid", "100000x100000"), 3, "9.1 TiB"),
+        (("sample", "grid.csv", "--grid", "\N{SUPERSCRIPT TWO}x3"), 2, "for example 8x8"),
+        (("sample", "grid.csv", "--complete", "--prior", "beta(1e308, 1e308)"), 2, "from 1e-06 to 1e+09"),
+        (("sample", "grid.csv", "--complete", "--missing", "ignore"), 2, "choose 'refuse' or 'drop'"),
+        (("sample", "grid.csv", "--complete", "--levels", "low,high"), 2, "with '<' between, as 'low<high'"),
+        (("sample", "grid.csv", "--complete", "--delimiter", ";;"), 2, "give a single character"),
+        (("sample", "words.csv", "--complete", "--fields"), 2, "--levels 'LOWEST<...<HIGHEST'"),
         (("summary", "grid.csv"), 2, "not a result file"),
     ],
 )
@@ -120,3 +131,24 @@ def test_methods_lists_the_registry(folder, monkeypatch):
     words = set(run("methods", cwd=folder).stdout.split())
     for row in REGISTRY.values():
         assert {row.key, *row.summary.split()} <= words  # texts go on in the next line, nothing is cut
+
+
+def test_labels_are_ordered_as_told_and_the_mapping_is_shown(sampled, folder):
+    settings = ("--grid", "2x2", "--method", "exact", "--steps", 4000, "--chains", 2)
+    done = run("sample", "words.csv", *settings, "--levels", "m<f", "--out", "words.nc", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "states: all columns: m = 0, f = 1" in done.stdout
+    table = [line for line in sampled.stdout.splitlines() if "--" in line]
+    assert table
+    assert all(line in done.stdout for line in table)
+    again = run("summary", "words.nc", cwd=folder)
+    assert "states: all columns: m = 0, f = 1" in again.stdout
+
+
+def test_all_problems_of_a_graph_file_are_shown_and_edges_merged(folder):
+    done = run("cost", "--graph", "twice.csv", cwd=folder)
+    assert done.returncode == 2
+    assert [line.split(":")[2] for line in done.stderr.splitlines()] == ["2", "4"]
+    assert "--merge-edges" in done.stderr
+    (folder / "twice.csv").write_text("0:0,0:1\n0:1,0:0\n")
+    assert run("cost", "--graph", "twice.csv", "--merge-edges", cwd=folder).returncode == 0

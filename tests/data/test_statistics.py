@@ -258,10 +258,10 @@ def test_bad_counts(counts, n, message):
 
 def test_isolated_nodes_and_missing_edges_are_said():
     with pytest.warns(MRFWarning, match="2 nodes have no edges: 'c', 'd'"):
-        count(graph([("a", "b")], nodes="abcd"), draw(grid(2, 2), 9))
+        count(graph([("a", "b")], nodes=list("abcd")), draw(grid(2, 2), 9))
     with pytest.warns(MRFWarning, match="the field has no edges: its variables are independent"):
-        count(graph([], nodes="abcd", fields=True), draw(grid(2, 2), 9))
-    count(graph([], nodes="a", fields=True), draw(grid(1, 1), 9))  # a single coin is what it is
+        count(graph([], nodes=list("abcd"), fields=True), draw(grid(2, 2), 9))
+    count(graph([], nodes=list("a"), fields=True), draw(grid(1, 1), 9))  # a single coin is what it is
 
 
 def test_mixed_counting_of_nodes_gets_a_hint():

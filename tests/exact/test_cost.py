@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
+from mrfbayes.base.memory import describe_bytes, memory_limit
 from mrfbayes.exact import contract, recursions
 from mrfbayes.exact.cost import describe_seconds, machine_factor
-from mrfbayes.exact.memory import TooLarge, describe_bytes, memory_limit
+from mrfbayes.exact.memory import TooLarge
 from mrfbayes.exact.quantities import covariance_w, moments_w, sample_exact, third_order_w
 from mrfbayes.exact.recursions import is_feasible, recursion
 

@@ -18,7 +18,7 @@ MODELS = {
     "Potts": mb.grid(2, 3, states=3),
     "ordinal": mb.graph([(0, 1), (1, 2), (2, 0)], states=[3, 2, 4], coupling="score", fields=True),
     "tables": mb.graph([(0, 1), (1, 2)], states=[3, 2, 2], coupling="table"),
-    "apart": mb.graph([("a", "b"), ("c", "d")], nodes="abcde", fields=True),
+    "apart": mb.graph([("a", "b"), ("c", "d")], nodes=list("abcde"), fields=True),
 }
 
 

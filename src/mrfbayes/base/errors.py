@@ -21,3 +21,29 @@ class SamplingError(RuntimeError):
 
 class OutputError(OSError):
     """A file that could not be written. What was to be written is still in memory; the message says what to do."""
+
+
+class Problems:
+    """All that is wrong with one input, so that a person mends it in one go instead of run by run."""
+
+    SHOWN = 20  # a file in the wrong encoding has as many problems as lines
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._n = 0
+
+    def __bool__(self) -> bool:
+        return self._n > 0
+
+    def add(self, text: str) -> None:
+        """Remember a problem, told in one line."""
+        self._n += 1
+        if len(self._texts) < self.SHOWN:
+            self._texts.append(text.replace("\n", "\\n"))
+
+    def refuse(self) -> None:
+        """Raise an `InputError` with a line per problem, if there is any."""
+        if not self._n:
+            return
+        more = self._n - len(self._texts)
+        raise InputError("\n".join(self._texts + ([f"... and {more} more problems of this kind."] if more else [])))

@@ -25,6 +25,14 @@ def main() -> None:
         _complain(str(error), INPUT_STATUS)
     except CostError as error:
         _complain(str(error), COST_STATUS)
+<<<<<<< HEAD
+    except MemoryError:
+        _complain("the memory of this machine was not enough: use a smaller field or fewer draws.", COST_STATUS)
+    except SamplingError as error:
+        _complain(str(error), 1)
+    except KeyboardInterrupt:
+        _complain("stopped by Ctrl-C before there was anything to keep.", INTERRUPT_STATUS)
+=======
     except MemoryError as error:
         _complain(f"there is not enough memory ({error}): see mrfbayes cost.", COST_STATUS)
     except (SamplingError, OutputError) as error:
@@ -35,6 +43,7 @@ def main() -> None:
         _usage(error)
         raise
     raise SystemExit(status if isinstance(status, int) else 0)
+>>>>>>> main
 
 
 def _usage(error: Any) -> None:
@@ -51,5 +60,6 @@ def _usage(error: Any) -> None:
 def _complain(text: str, status: int) -> NoReturn:
     from mrfbayes.cli.text import safe
 
-    print(f"mrfbayes: {safe(text)}", file=sys.stderr)
+    for line in text.split("\n"):  # a file with several problems has a line for each
+        print(f"mrfbayes: {safe(line)}", file=sys.stderr)
     raise SystemExit(status)

@@ -10,7 +10,24 @@ import typer.core
 
 from mrfbayes.cli.data_commands import compare, estimate, evidence, info
 from mrfbayes.cli.fit import fit
-from mrfbayes.cli.options import Complete, Coupling, Fields, Graph, Grid, ScaleChoice, States, Tied, build_model
+from mrfbayes.cli.options import (
+    Complete,
+    Coupling,
+    Delimiter,
+    Fields,
+    Graph,
+    Grid,
+    Levels,
+    MergeEdges,
+    Missing,
+    MissingChoice,
+    Reading,
+    ScaleChoice,
+    States,
+    Tied,
+    Weights,
+    build_model,
+)
 from mrfbayes.cli.reproduce import reproduce
 from mrfbayes.cli.result_commands import edges, export, plot, predict, report
 
@@ -43,7 +60,6 @@ Data = Annotated[Path, typer.Argument(help="CSV or Parquet file, one observation
 Without = Annotated[
     list[str] | None, typer.Option("--without", help="Leave out this column (with --complete); repeatable.")
 ]
-Drop = Annotated[bool, typer.Option("--missing-drop", help="Leave out rows with missing values, and say how many.")]
 Seed = Annotated[int, typer.Option("--rng", help="Seed.", min=0)]
 
 
@@ -57,6 +73,7 @@ def sample(
     tied: Tied = "no",
     states: States = 2,
     coupling: Coupling = "agreement",
+    merge_edges: MergeEdges = False,
     method: Annotated[str, typer.Option(help="Method; see `mrfbayes methods`.")] = "auto",
     steps: Annotated[int | None, typer.Option(help="Steps a chain after warm-up.")] = None,
     warmup: Annotated[int | None, typer.Option(help="Steps of warm-up.")] = None,
@@ -68,24 +85,51 @@ def sample(
     out: Annotated[Path | None, typer.Option("--out", help="Result file (netCDF).")] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace the result file.")] = False,
     without: Without = None,
-    missing_drop: Drop = False,
+    levels: Levels = None,
+    delimiter: Delimiter = None,
+    missing: MissingChoice = "refuse",
+    missing_drop: Missing = False,
+    weights: Weights = None,
     rng: Seed = 0,
 ) -> None:
     """Draw from the posterior of every parameter and print a summary."""
     import mrfbayes as mb
     from mrfbayes.base.errors import InputError
+<<<<<<< HEAD
+    from mrfbayes.cli.show import quiet_warnings, show_posterior, show_states
+=======
     from mrfbayes.base.interrupts import InterruptFlag
     from mrfbayes.cli.outputs import check_files, keep
     from mrfbayes.cli.show import quiet_warnings, show_posterior
+>>>>>>> main
     from mrfbayes.data.read import columns_but
 
     inputs = {"the data": data, "--graph": graph}
     check_files({"--out": out}, inputs, overwrite, continued={"--checkpoint": checkpoint})
     if without and not complete:
         raise InputError("--without goes with --complete: a graph takes the columns that are called like its nodes.")
-    columns = columns_but(data, without or ()) if complete else None
-    model = build_model(grid, graph, complete, fields, tied, states, coupling, columns)
+    reading = Reading.of(levels, delimiter, missing, missing_drop, weights)
+    left_out = [*(without or ()), *([weights] if weights else ())]
+    columns = columns_but(data, left_out, reading.delimiter) if complete else None
+    model = build_model(grid, graph, complete, fields, tied, states, coupling, columns, merge_edges)
     with quiet_warnings():  # they are in the result and printed with it
+<<<<<<< HEAD
+        statistics = reading.count(model, data)
+        show_states(statistics.levels)
+        posterior = mb.sample(
+            model,
+            statistics,
+            method,
+            steps=steps,
+            warmup=warmup,
+            chains=chains,
+            prior=prior,
+            workers=workers,
+            checkpoint=checkpoint,
+            seconds=seconds,
+            rng=rng,
+        )
+=======
         statistics = mb.count(model, data, missing="drop" if missing_drop else "refuse")
         with InterruptFlag() as interrupt:  # once there are draws, Ctrl-C waits until they are saved
             with interrupt.allowed():
@@ -103,6 +147,7 @@ def sample(
                     rng=rng,
                 )
             kept = keep(posterior, out, overwrite)
+>>>>>>> main
     show_posterior(posterior)
     if kept.text:
         typer.echo(kept.text, err=bool(kept.status))
@@ -122,13 +167,18 @@ def summary(
 ) -> None:
     """Print the summary of a saved result: edges by how sure they are, then nodes."""
     import mrfbayes as mb
+<<<<<<< HEAD
+    from mrfbayes.cli.show import show_posterior, show_states, write_csv
+=======
     from mrfbayes.cli.outputs import check_files
     from mrfbayes.cli.show import show_posterior
+>>>>>>> main
     from mrfbayes.model.wording import natural_scale
     from mrfbayes.plots.saving import write_table
 
     check_files({"--csv": csv}, {"the result": result}, overwrite)
     posterior = mb.load(result)
+    show_states(posterior.settings.get("levels", ()))
     scale = scale or natural_scale(posterior.model)
     show_posterior(posterior, scale, rows)
     if csv is not None:
@@ -144,11 +194,12 @@ def cost(
     tied: Tied = "no",
     states: States = 2,
     coupling: Coupling = "agreement",
+    merge_edges: MergeEdges = False,
 ) -> None:
     """Say what exact inference on a field would cost, before anything is run."""
     import mrfbayes as mb
 
-    typer.echo(str(mb.cost(build_model(grid, graph, False, fields, tied, states, coupling))))
+    typer.echo(str(mb.cost(build_model(grid, graph, False, fields, tied, states, coupling, None, merge_edges))))
 
 
 @app.command()
@@ -162,6 +213,7 @@ def simulate(
     tied: Tied = "no",
     states: States = 2,
     coupling: Coupling = "agreement",
+    merge_edges: MergeEdges = False,
     sampler: Annotated[str, typer.Option(help="auto, exact, cftp, gibbs or swendsen-wang.")] = "auto",
     overwrite: Annotated[bool, typer.Option(help="Replace the file.")] = False,
     rng: Seed = 0,
@@ -170,9 +222,16 @@ def simulate(
     import mrfbayes as mb
     from mrfbayes.cli.outputs import check_files, write_rows
 
+<<<<<<< HEAD
+    if out.exists() and not overwrite:
+        raise InputError(f"{out} exists: choose another name, or pass --overwrite.")
+    model = build_model(grid, graph, False, fields, tied, states, coupling, None, merge_edges)
+    write_rows(model.nodes, mb.simulate(model, theta, n, sampler=sampler, rng=rng), out)
+=======
     check_files({"--out": out}, {"--graph": graph}, overwrite)
     model = build_model(grid, graph, False, fields, tied, states, coupling)
     write_rows(model.nodes, mb.simulate(model, theta, n, sampler=sampler, rng=rng).tolist(), out, overwrite)
+>>>>>>> main
     typer.echo(f"{n} observations of {model.n_nodes} nodes written to {out}")
 
 

@@ -13,15 +13,20 @@ from mrfbayes.cli.options import (
     Complete,
     CouplingChoice,
     DataFile,
+    Delimiter,
     FieldsChoice,
     Graph,
     Grid,
     Json,
+    Levels,
     Missing,
+    MissingChoice,
     PriorChoice,
+    Reading,
     SeedChoice,
     StatesChoice,
     TiedChoice,
+    Weights,
     Without,
 )
 
@@ -37,6 +42,9 @@ def info(
     fields: FieldsChoice = None,
     tied: TiedChoice = None,
     states: StatesChoice = None,
+    levels: Levels = None,
+    delimiter: Delimiter = None,
+    weights: Weights = None,
     json: Json = False,
 ) -> None:
     """Say what a file holds, what its model costs by each method, and what is recommended; nothing is computed."""
@@ -46,7 +54,7 @@ def info(
     chosen = ModelOptions(
         grid, graph, complete, fields, tied, states, coupling, tuple(columns or ()), tuple(without or ())
     )
-    model, _, lines = data_and_model(data, chosen)
+    model, _, lines = data_and_model(data, chosen, Reading.of(levels, delimiter, "refuse", False, weights))
     cost = mb.cost(model)
     method, why = recommended(model)
     if json:
@@ -84,7 +92,11 @@ def estimate(
     tied: TiedChoice = None,
     states: StatesChoice = None,
     algorithm: Annotated[str, typer.Option(help="auto, exact, cd, pcd, fpcd, mcmc-mle, pseudo, ...")] = "auto",
+    levels: Levels = None,
+    delimiter: Delimiter = None,
+    missing: MissingChoice = "refuse",
     missing_drop: Missing = False,
+    weights: Weights = None,
     csv: Annotated[Path | None, typer.Option(help="Write the table here as CSV.")] = None,
     rng: SeedChoice = 0,
     json: Json = False,
@@ -92,14 +104,16 @@ def estimate(
     """Maximum likelihood estimates of all parameters."""
     import mrfbayes as mb
     from mrfbayes.cli.defaults import ModelOptions, data_and_model
-    from mrfbayes.cli.show import console, quiet_warnings, table
+    from mrfbayes.cli.show import console, quiet_warnings, show_states, table
 
     chosen = ModelOptions(
         grid, graph, complete, fields, tied, states, coupling, tuple(columns or ()), tuple(without or ())
     )
-    model, x, lines = data_and_model(data, chosen)
+    reading = Reading.of(levels, delimiter, missing, missing_drop, weights)
+    model, x, lines = data_and_model(data, chosen, reading)
     with quiet_warnings():
-        statistics = mb.count(model, x, missing="drop" if missing_drop else "refuse")
+        statistics = reading.count(model, x)
+        show_states(statistics.levels, json)
         found = mb.estimate(model, statistics, algorithm=algorithm, rng=rng)
     rows = list(zip(model.parameters, found.theta.tolist(), found.log_odds.tolist(), strict=True))
     if csv is not None:
@@ -141,7 +155,11 @@ def compare(
         list[str] | None, typer.Option(help="Method; repeatable. Default: exact, mle, pseudo, laplace.")
     ] = None,
     steps: Annotated[int | None, typer.Option(help="Steps per chain after warm-up.")] = None,
+    levels: Levels = None,
+    delimiter: Delimiter = None,
+    missing: MissingChoice = "refuse",
     missing_drop: Missing = False,
+    weights: Weights = None,
     workers: Annotated[int, typer.Option(help="Processes.")] = 1,
     rng: SeedChoice = 0,
     json: Json = False,
@@ -149,15 +167,17 @@ def compare(
     """Several methods on the same data, side by side."""
     import mrfbayes as mb
     from mrfbayes.cli.defaults import ModelOptions, data_and_model
-    from mrfbayes.cli.show import console, quiet_warnings, table
+    from mrfbayes.cli.show import console, quiet_warnings, show_states, table
 
     chosen = ModelOptions(
         grid, graph, complete, fields, tied, states, coupling, tuple(columns or ()), tuple(without or ())
     )
-    model, x, lines = data_and_model(data, chosen)
+    reading = Reading.of(levels, delimiter, missing, missing_drop, weights)
+    model, x, lines = data_and_model(data, chosen, reading)
     methods = tuple(method or ("exact", "mle", "pseudo", "laplace"))
     with quiet_warnings():
-        statistics = mb.count(model, x, missing="drop" if missing_drop else "refuse")
+        statistics = reading.count(model, x)
+        show_states(statistics.levels, json)
         found = mb.compare(model, statistics, methods, prior=prior, steps=steps, workers=workers, rng=rng)
     if json:
         typer.echo(found.table.to_json(orient="index", indent=1))
@@ -183,21 +203,27 @@ def evidence(
     tied: TiedChoice = None,
     states: StatesChoice = None,
     prior: PriorChoice = "uniform",
+    levels: Levels = None,
+    delimiter: Delimiter = None,
+    missing: MissingChoice = "refuse",
     missing_drop: Missing = False,
+    weights: Weights = None,
     rng: SeedChoice = 0,
     json: Json = False,
 ) -> None:
     """Log evidence of the model, with its standard error: compare models by its differences."""
     import mrfbayes as mb
     from mrfbayes.cli.defaults import ModelOptions, data_and_model
-    from mrfbayes.cli.show import quiet_warnings
+    from mrfbayes.cli.show import quiet_warnings, show_states
 
     chosen = ModelOptions(
         grid, graph, complete, fields, tied, states, coupling, tuple(columns or ()), tuple(without or ())
     )
-    model, x, lines = data_and_model(data, chosen)
+    reading = Reading.of(levels, delimiter, missing, missing_drop, weights)
+    model, x, lines = data_and_model(data, chosen, reading)
     with quiet_warnings():
-        statistics = mb.count(model, x, missing="drop" if missing_drop else "refuse")
+        statistics = reading.count(model, x)
+        show_states(statistics.levels, json)
         found = mb.evidence(model, statistics, prior=prior, rng=rng)
     if json:
         facts = {"log_evidence": found.log_evidence, "standard_error": found.standard_error, "prior": prior}

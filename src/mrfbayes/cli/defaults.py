@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mrfbayes.base.errors import InputError
-from mrfbayes.cli.options import build_model, grid_size
+from mrfbayes.cli.options import Reading, build_model, grid_size
 from mrfbayes.cli.understood import Understood, read_frame, understand
 
 if TYPE_CHECKING:
     from mrfbayes.model.field import Model
 
+READING = Reading()  # a file that needs no telling how
 BALANCED = (0.4, 0.6)  # share of ones between which an image needs no node factor
 
 
@@ -31,25 +32,27 @@ class ModelOptions:
     without: tuple[str, ...] = ()
 
 
-def data_and_model(path: Path, given: ModelOptions) -> tuple[Model, Any, list[str]]:
+def data_and_model(path: Path, given: ModelOptions, reading: Reading = READING) -> tuple[Model, Any, list[str]]:
     """The model, the data to count, and what to say about both."""
     if (bool(given.grid) + (given.graph is not None) + given.complete) > 1:
         raise InputError("which field? Give at most one of --grid RxC, --graph FILE and --complete.")
-    seen = understand(path, given.columns, given.without, grid_size(given.grid) if given.grid else None)
-    model, said = suggested_model(seen, given)
+    without = (*given.without, *([reading.weights] if reading.weights else ()))
+    size = grid_size(given.grid) if given.grid else None
+    seen = understand(path, given.columns, without, size, reading.delimiter)
+    model, said = suggested_model(seen, given, reading.n_levels)
     x: Any = path if seen.image is None else seen.image.reshape(1, -1)
     if given.grid and seen.left_out:  # matched by place: only the chosen columns may be there
-        frame = read_frame(path)
-        x = path if frame is None else frame.select(seen.columns)
+        frame = read_frame(path, reading.delimiter)
+        x = path if frame is None else frame.select([*seen.columns, *([reading.weights] if reading.weights else ())])
     return model, x, [*seen.lines(), said]
 
 
-def suggested_model(seen: Understood, given: ModelOptions) -> tuple[Model, str]:
-    """The model, and a sentence that says what was chosen."""
-    levels = seen.ordered_states
+def suggested_model(seen: Understood, given: ModelOptions, n_levels: int = 0) -> tuple[Model, str]:
+    """The model, and a sentence that says what was chosen; ``n_levels`` labels were given in their order."""
+    levels = n_levels or seen.ordered_states
     is_grid = bool(given.grid)
     one_image = seen.image is not None or (is_grid and seen.rows == 1)
-    if seen.is_binary or seen.image is not None:
+    if seen.image is not None or (seen.is_binary and n_levels <= 2):
         states, coupling, why = 2, "agreement" if is_grid else "both-one", "two values"
     elif levels:
         states, coupling, why = levels, "agreement" if is_grid else "score", f"{levels} ordered levels"

@@ -12,17 +12,22 @@ from mrfbayes.cli.options import (
     Complete,
     CouplingChoice,
     DataFile,
+    Delimiter,
     FieldsChoice,
     Graph,
     Grid,
     Json,
+    Levels,
     Missing,
+    MissingChoice,
     Overwrite,
     PriorChoice,
+    Reading,
     ScaleChoice,
     SeedChoice,
     StatesChoice,
     TiedChoice,
+    Weights,
     Without,
 )
 from mrfbayes.cli.settings_file import Settings
@@ -55,7 +60,11 @@ def fit(
     chains: Annotated[int, typer.Option(help="Chains.", rich_help_panel=RUN)] = 4,
     workers: Annotated[int, typer.Option(help="Processes.", rich_help_panel=RUN)] = 1,
     seconds: Annotated[float | None, typer.Option(help="Time budget of the sampling.", rich_help_panel=RUN)] = None,
+    levels: Levels = None,
+    delimiter: Delimiter = None,
+    missing: MissingChoice = "refuse",
     missing_drop: Missing = False,
+    weights: Weights = None,
     rng: SeedChoice = 0,
     title: Annotated[str, typer.Option(help="Title of the report.")] = "",
     settings: Settings = None,
@@ -69,7 +78,7 @@ def fit(
     from mrfbayes.cli.defaults import ModelOptions, data_and_model
     from mrfbayes.cli.outputs import keep
     from mrfbayes.cli.results import print_findings, write_results
-    from mrfbayes.cli.show import console, quiet_warnings
+    from mrfbayes.cli.show import console, quiet_warnings, show_states
     from mrfbayes.cli.text import safe
     from mrfbayes.report.findings import Findings
 
@@ -78,11 +87,28 @@ def fit(
     options = ModelOptions(
         grid, graph, complete, fields, tied, states, coupling, tuple(columns or ()), tuple(without or ())
     )
-    model, x, lines = data_and_model(data, options)
+    reading = Reading.of(levels, delimiter, missing, missing_drop, weights)
+    model, x, lines = data_and_model(data, options, reading)
     screen = console(to_stderr=json)
     for line in lines:
         screen.print(safe(line), markup=False)
     with quiet_warnings():  # they are in the result, and printed with it
+<<<<<<< HEAD
+        statistics = reading.count(model, x)
+        show_states(statistics.levels, json)
+        posterior: Posterior = mb.sample(
+            model,
+            statistics,
+            method,
+            steps=steps,
+            warmup=warmup,
+            chains=chains,
+            prior=prior,
+            workers=workers,
+            seconds=seconds,
+            rng=rng,
+        )
+=======
         statistics = mb.count(model, x, missing="drop" if missing_drop else "refuse")
         with InterruptFlag() as interrupt:  # once there are draws, Ctrl-C waits until they are saved
             with interrupt.allowed():
@@ -102,6 +128,7 @@ def fit(
             kept = keep(posterior, out / "posterior.nc", True)
         if kept.status:
             raise OutputError(kept.text)
+>>>>>>> main
         findings: Findings = Findings(posterior, scale or "")
         paths = write_results(findings, out, title or data.stem, data.name, repeat)
     print_findings(findings, paths, json)
@@ -111,7 +138,8 @@ def fit(
 
 _PARAMETERS = (
     *("data", "out", "complete", "graph", "grid", "columns", "without", "coupling", "fields", "tied", "states"),
-    *("prior", "scale", "method", "steps", "warmup", "chains", "workers", "seconds", "missing_drop", "rng", "title"),
+    *("prior", "scale", "method", "steps", "warmup", "chains", "workers", "seconds", "rng", "title"),
+    *("levels", "delimiter", "missing", "missing_drop", "weights"),
 )
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mrfbayes.base.errors import InputError
 
 if TYPE_CHECKING:
+    from mrfbayes.data.statistics import Statistics
     from mrfbayes.model.field import Model
 
 Grid = Annotated[str, typer.Option("--grid", help="Grid, as ROWSxCOLUMNS.", metavar="RxC", rich_help_panel="Model")]
@@ -52,10 +54,78 @@ PriorChoice = Annotated[
 ScaleChoice = Annotated[
     str | None, typer.Option("--scale", help="theta, log-odds or ising; default: as such models are quoted.")
 ]
-Missing = Annotated[bool, typer.Option("--missing-drop", help="Leave out rows with missing values.")]
+DATA = "Data"
+Missing = Annotated[bool, typer.Option("--missing-drop", help="As --missing drop.", rich_help_panel=DATA)]
+MissingChoice = Annotated[
+    str, typer.Option("--missing", help="refuse, or drop: leave out rows with missing values.", rich_help_panel=DATA)
+]
+Levels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--levels",
+        help="Order of text labels, lowest first: 'never<rarely<often'; for one column 'mood=low<high'. Repeatable.",
+        rich_help_panel=DATA,
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option("--delimiter", help="Of a text file, as ';' or tab; else recognised.", rich_help_panel=DATA),
+]
+Weights = Annotated[str | None, typer.Option("--weights", help="Column with the rows' weights.", rich_help_panel=DATA)]
+MergeEdges = Annotated[
+    bool, typer.Option("--merge-edges", help="Take an edge that is given twice once.", rich_help_panel="Model")
+]
 SeedChoice = Annotated[int, typer.Option("--rng", help="Seed.", min=0)]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a data file is read."""
+
+    levels: tuple[str, ...] = ()
+    delimiter: str | None = None
+    missing: str = "refuse"
+    weights: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        levels: list[str] | None,
+        delimiter: str | None,
+        missing: str,
+        missing_drop: bool,
+        weights: str | None,
+    ) -> Reading:
+        """The options of a command, checked as far as they can be without the file."""
+        for text in levels or ():
+            if "<" not in text:
+                raise InputError(
+                    f"--levels {text!r}: write the labels in ascending order with '<' between, as 'low<high'."
+                )
+        mark = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}.get(delimiter or "", delimiter)
+        if mark is not None and (len(mark) != 1 or not mark.isascii()):
+            raise InputError(f"--delimiter {mark!r}: give a single character, as ',' or ';', or tab.")
+        return cls(tuple(levels or ()), mark, "drop" if missing_drop else missing, weights)
+
+    @property
+    def n_levels(self) -> int:
+        """How many labels the longest of the given orders has; 0 where none is given."""
+        return max((text.count("<") + 1 for text in self.levels), default=0)
+
+    def count(self, model: Model, x: Any) -> Statistics:
+        """The counts of a file or of a table."""
+        from mrfbayes.data.statistics import count
+
+        return count(
+            model,
+            x,
+            weights=self.weights,
+            missing=self.missing,
+            delimiter=self.delimiter,
+            levels=list(self.levels) or None,
+        )
 
 
 def build_model(
@@ -67,8 +137,10 @@ def build_model(
     states: int,
     coupling: str,
     columns: list[str] | None = None,
+    merge_edges: bool = False,
 ) -> Model:
     """The model that the options describe."""
+    from mrfbayes.model.build import complete as build_complete
     from mrfbayes.model.build import graph as build_graph
     from mrfbayes.model.build import grid as build_grid
 
@@ -84,15 +156,14 @@ def build_model(
         raise InputError("--tied direction is for grids: only there edges have directions.")
     if complete:
         if not columns:
-            raise InputError("--complete needs a data file whose columns have names.")
-        edges = [(u, v) for i, u in enumerate(columns) for v in columns[i + 1 :]]
-        return build_graph(edges, nodes=columns, states=states, fields=fields, tied=bool(tie), coupling=coupling)
-    return build_graph(graph, states=states, fields=fields, tied=bool(tie), coupling=coupling)
+            raise InputError("--complete needs a data file whose columns have names, and at least one of them.")
+        return build_complete(columns, states=states, fields=fields, tied=bool(tie), coupling=coupling)
+    return build_graph(graph, states=states, fields=fields, tied=bool(tie), coupling=coupling, merge_edges=merge_edges)
 
 
 def grid_size(text: str) -> tuple[int, int]:
     """Rows and columns of ``--grid``."""
     rows, _, cols = text.lower().partition("x")
-    if not (rows.isdigit() and cols.isdigit()):
+    if not (text.isascii() and rows.isdigit() and cols.isdigit()):
         raise InputError(f"--grid {text}: write rows x columns, for example 8x8.")
     return int(rows), int(cols)

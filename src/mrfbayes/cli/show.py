@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -58,6 +58,14 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = ""
     for row in rows:
         made.add_row(*(Text(safe(cell)) for cell in row))
     return made
+
+
+def show_states(levels: Sequence[Mapping[str, Any]], to_stderr: bool = False) -> None:
+    """Which label of the data is which state."""
+    from mrfbayes.data.levels import mapping_lines
+
+    for line in mapping_lines(levels):
+        console(to_stderr).print(Text(safe(f"states: {line}")))
 
 
 def show_posterior(posterior: Posterior, scale: str | None = None, rows: int = LINES) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST_LEVELS = 12  # whole numbers up to which a column counts as ordered levels
 RARE = 0.02  # share of rows below which a state of a yes/no column is called rare
+UNPACKED = 100  # times its size that a file may take in memory
 GAPS = ("", "NA", "N/A", "NaN", "nan", "null", "?")
 
 
@@ -84,7 +85,13 @@ class Understood:
         return said
 
 
-def understand(path: Path, wanted: Sequence[str], without: Sequence[str], grid: tuple[int, int] | None) -> Understood:
+def understand(
+    path: Path,
+    wanted: Sequence[str],
+    without: Sequence[str],
+    grid: tuple[int, int] | None,
+    delimiter: str | None = None,
+) -> Understood:
     """Look at the file; what cannot be read here is left to `mrfbayes.count`, which says what is wrong and where."""
     if not path.is_file():
         raise InputError(f"{path}: no such file.")
@@ -92,11 +99,11 @@ def understand(path: Path, wanted: Sequence[str], without: Sequence[str], grid: 
         image = _image(path, grid)
         if image is not None:
             return Understood(path, 1, [], image=image)
-    frame = read_frame(path)
+    frame = read_frame(path, delimiter)
     if frame is None:
         from mrfbayes.data.read import columns_but
 
-        names = columns_but(path, ())
+        names = columns_but(path, (), delimiter)
         chosen = choose_columns(names, wanted, without, path.name)
         return Understood(path, 0, chosen, [name for name in names if name not in chosen])
     names = frame.columns
@@ -111,16 +118,23 @@ def understand(path: Path, wanted: Sequence[str], without: Sequence[str], grid: 
     return Understood(path, frame.height, list(chosen), [name for name in names if name not in chosen], values, missing)
 
 
-def read_frame(path: Path) -> pl.DataFrame | None:
+def read_frame(path: Path, delimiter: str | None = None) -> pl.DataFrame | None:
     """The file as a table, or None where this simple reading fails."""
     import polars as pl
 
+    from mrfbayes.base.memory import memory_limit
+    from mrfbayes.data.frames import parquet
+
+    if path.suffix == ".parquet":
+        parquet(path, str(path))  # refuses what is damaged, and what unpacks to far more than its size
+    if path.stat().st_size > memory_limit() // UNPACKED:
+        return None  # counted in a stream, without a look at it first
     try:
         if path.suffix == ".parquet":
             return pl.read_parquet(path)
         with path.open(encoding="utf-8-sig") as file:
             head = file.readline()
-        separator = max(",;\t", key=head.count)
+        separator = delimiter or max(",;\t|", key=head.count)
         return pl.read_csv(path, separator=separator, infer_schema_length=None)
     except (OSError, UnicodeDecodeError, pl.exceptions.PolarsError):
         return None

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from mrfbayes.base.errors import InputError
+from mrfbayes.base.errors import Problems
 
 
 class Coded(NamedTuple):
@@ -41,20 +41,23 @@ class Source(Protocol):
     def names(self) -> tuple[str, ...] | None:
         """Column names, None where there are none."""
 
-    def batches(self, columns: Sequence[int]) -> Iterator[Batch]:
-        """The chosen columns, in that order."""
+    def categories(self, j: int) -> tuple[tuple[object, ...] | None, bool]:
+        """All values that the type of column ``j`` allows, if it says so, and whether it orders them."""
+
+    def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
+        """The chosen columns, in that order; rows that cannot be read are left out and told to ``problems``."""
 
 
 def check_columns(names: Sequence[str], where: str) -> None:
     """Column names are non-empty and unique."""
     seen: dict[str, int] = {}
+    problems = Problems()
     for k, name in enumerate(names, start=1):
         if not name.strip():
-            raise InputError(
-                f"{where}:{k}: column {k} has an empty name; name it (row names of R? write them without)."
-            )
-        if name in seen:
-            raise InputError(
+            problems.add(f"{where}:{k}: column {k} has an empty name; name it (row names of R? write them without).")
+        elif name in seen:
+            problems.add(
                 f"{where}:{k}: two columns are called {name!r} (the other is column {seen[name]}); rename one."
             )
-        seen[name] = k
+        seen.setdefault(name, k)
+    problems.refuse()

@@ -1,96 +1,22 @@
-"""Values of the data as states 0..r-1: what a column holds, and which value is which state."""
+"""Which value of the data is which state 0..r-1, and what stands against it."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mrfbayes.base.errors import InputError
+from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.data.batch import Coded, Values
+from mrfbayes.data.levels import Labels, Levels, near, order_labels
+from mrfbayes.data.values import MAX_DISTINCT, Column, Value, as_value, in_order, is_missing, listed, show
 
-Labels = tuple[tuple[object, ...] | None, ...]
-MAX_DISTINCT = 300  # more than any variable may have: a column beyond this is no discrete variable
 MISSING_CODE = 255  # one past the largest state, so it never collides (a variable has at most 255 states)
-SUSPECTED_MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "nat", "null", "?", "-", "--", ".", ".."}
 MISSING_NUMBERS = {-9, -99, -999, -9999, 9, 77, 88, 99, 777, 888, 999, 9999}
-Value = float | str
-
-
-@dataclass
-class Column:
-    """What was seen in one column: distinct values with the row of their first appearance."""
-
-    name: str
-    where: str  # the source, for messages
-    order: tuple[object, ...] | None = None  # given by a categorical type
-    first: dict[Value, int] = field(default_factory=dict)
-    n_seen: int = 0
-    n_missing: int = 0
-    first_missing: tuple[int, str | None] | None = None  # row, and the text that marks it
-    overflow: bool = False
-
-    def see(self, values: Values, rows: np.ndarray) -> None:
-        """Take in a batch of values, whose rows are numbered ``rows``."""
-        self.n_seen += len(rows)
-        if self.overflow:
-            return
-        if isinstance(values, Coded):
-            for code, count in enumerate(np.bincount(values.codes).tolist()):
-                label = values.labels[code] if count else ""
-                if count and (is_missing(label) or as_value(label) not in self.first):
-                    only = np.array([label] * count, dtype=object)
-                    self._see_objects(only, rows[values.codes == code])
-            return
-        if values.dtype.kind in "OUS":
-            self._see_objects(values, rows)
-            return
-        if values.dtype.kind == "f":
-            absent = np.isnan(values)
-            if absent.any():
-                self._miss(int(absent.sum()), int(rows[int(np.argmax(absent))]), None)
-                values, rows = values[~absent], rows[~absent]
-        for value in distinct_numbers(values).tolist():
-            if value not in self.first:
-                self._remember(float(value), int(rows[int(np.argmax(values == value))]))
-
-    def _see_objects(self, values: np.ndarray, rows: np.ndarray) -> None:
-        listed = values.tolist()
-        found: dict[Any, Any] = dict.fromkeys(listed)
-        missing = [value for value in found if is_missing(value)]
-        if missing:
-            absent = [k for k, value in enumerate(listed) if is_missing(value)]
-            text = listed[absent[0]]
-            self._miss(len(absent), int(rows[absent[0]]), text if isinstance(text, str) else None)
-        for value in found:
-            if not is_missing(value):
-                known = as_value(value)
-                if known is None:
-                    raise InputError(
-                        f"{self.where}:{rows[listed.index(value)]}:{self.name}: {str(value)[:40]!r} is of "
-                        f"type {type(value).__name__}; expected whole numbers or text labels."
-                    )
-                if known not in self.first:
-                    self._remember(known, int(rows[listed.index(value)]))
-
-    def _remember(self, value: Value, row: int) -> None:
-        if len(self.first) < MAX_DISTINCT:
-            self.first[value] = row
-        else:
-            self.overflow = True
-
-    def _miss(self, count: int, row: int, text: str | None) -> None:
-        self.n_missing += count
-        if self.first_missing is None:
-            self.first_missing = (row, text)
-
-    @property
-    def is_text(self) -> bool:
-        """Whether any value is not a number."""
-        return any(isinstance(value, str) for value in self.first)
+Mapped = tuple[Mapping[Value, int], tuple[object, ...] | None]  # a column's states, and its labels where they differ
 
 
 @dataclass(frozen=True)
@@ -108,9 +34,9 @@ class Coding:
             table = np.array([_state_of(label, states) for label in values.labels], dtype=np.uint8)
             return np.asarray(table[values.codes])
         if values.dtype.kind in "OUS":
-            listed = values.tolist()
-            known = {value: _state_of(value, states) for value in dict.fromkeys(listed)}
-            return np.array([known[value] for value in listed], dtype=np.uint8)
+            cells = values.tolist()
+            known = {value: _state_of(value, states) for value in dict.fromkeys(cells)}
+            return np.array([known[value] for value in cells], dtype=np.uint8)
         coded = np.full(len(values), MISSING_CODE, dtype=np.uint8)
         for value, state in states.items():
             coded[values == value] = state
@@ -122,227 +48,205 @@ def _state_of(value: Any, states: Mapping[Value, int]) -> int:
     return MISSING_CODE if known is None else states.get(known, MISSING_CODE)
 
 
-def distinct_numbers(values: np.ndarray) -> np.ndarray:
-    """Sorted distinct values, up to a few more than `MAX_DISTINCT`, without sorting where the range is small."""
-    if values.dtype.kind == "b":
-        values = values.view(np.uint8)
-    if values.size and values.dtype.kind in "ui":
-        low, high = int(values.min()), int(values.max())
-        if high - low < 4096:
-            return np.flatnonzero(np.bincount(values.astype(np.int64) - low)) + low
-    return np.unique(values)[: MAX_DISTINCT + 1]
+@dataclass(frozen=True)
+class Wishes:
+    """What is known beforehand: the columns' nodes, labels of earlier data, levels that were given.
+
+    ``matters`` says whether the order of the labels counts that some columns, given by position, share.
+    """
+
+    nodes: Sequence[str]
+    earlier: Labels | None
+    levels: Levels | None
+    matters: Callable[[Sequence[int]], bool]
 
 
-def is_missing(value: Any) -> bool:
-    """Whether a cell is empty or holds one of the usual marks of a missing value."""
-    if value is None:
-        return True
-    if isinstance(value, str):
-        return value.strip().casefold() in SUSPECTED_MISSING
-    if isinstance(value, (float, np.floating)):
-        return bool(np.isnan(value))
-    return type(value).__name__ in ("NAType", "NaTType")
-
-
-def as_value(value: Any) -> Value | None:
-    """A cell as a number where it is one (also when written as text), as text, or None where it is neither."""
-    if isinstance(value, str):
-        try:
-            return float(value) if value.strip()[-1:] in _NUMBER_ENDS and "_" not in value else value
-        except ValueError:
-            return value
-    if isinstance(value, (bool, np.bool_, int, float, np.integer, np.floating)):
-        return float(value)
-    return None
-
-
-_NUMBER_ENDS = (*"0123456789.", "f", "F", "y", "Y")  # "inf", "Infinity" are numbers, to be refused as such
-
-
-def decide(columns: Sequence[Column], states: Sequence[int], where: str, given: Labels | None) -> Coding:
-    """Choose the coding, or refuse: ``states`` are the numbers of states, ``given`` the labels of earlier data."""
-    for column, r in zip(columns, states, strict=True):
-        if column.overflow:
-            _refuse_many(column, r, where)
-        _refuse_mixture(column, where)
-    chosen: list[Mapping[Value, int] | None] = [None] * len(columns)
-    labels: list[tuple[object, ...] | None] = [None] * len(columns)
+def decide(columns: Sequence[Column], states: Sequence[int], wishes: Wishes, problems: Problems) -> Coding:
+    """Choose the coding; what stands against it is added to ``problems``, for all columns."""
+    chosen: list[Mapped | None] = [None] * len(columns)
+    free = []
+    for k, (column, r) in enumerate(zip(columns, states, strict=True)):
+        if text := _doubt(column, r):
+            problems.add(text)
+            chosen[k] = ({}, None)
+        elif wishes.earlier is not None:
+            chosen[k] = _earlier(column, r, wishes.earlier[k], problems)
+        elif wishes.levels is not None and (levels := wishes.levels.of(wishes.nodes[k], column)) is not None:
+            chosen[k] = _given(column, r, levels, problems)
+        else:
+            free.append(k)
+    if wishes.levels is not None and wishes.levels.shared is not None and len(free) == len(columns):
+        shown = listed(wishes.levels.shared)
+        problems.add(f"levels: none of {shown} occurs in {columns[0].where}; check their spelling.")
     warnings: list[str] = []
-    known = given if given is not None else (None,) * len(columns)
-    for k, column in enumerate(columns):
-        if known[k] is not None:
-            chosen[k], labels[k] = _earlier(column, known[k] or (), where), known[k]
-        elif given is not None:
-            chosen[k] = {float(s): s for s in range(states[k])}
-            _refuse_unknown(column, chosen[k], where, f"0..{states[k] - 1}")
-    numeric = [k for k, column in enumerate(columns) if chosen[k] is None and not column.is_text]
-    if numeric:
-        mapped, text = _code_numbers([columns[k] for k in numeric], [states[k] for k in numeric], where)
-        for k, (mapping, label) in zip(numeric, mapped, strict=True):
-            chosen[k], labels[k] = mapping, label
-        warnings += text
-    written = [k for k, column in enumerate(columns) if chosen[k] is None]
-    texts = _code_texts([columns[k] for k in written], [states[k] for k in written], where)
-    for k, label in zip(written, texts, strict=True):
-        chosen[k], labels[k] = {str(value): s for s, value in enumerate(label)}, label
-        if len(label) < states[k]:
-            warnings.append(
-                f"{where}: column {columns[k].name!r} has {len(label)} labels for {states[k]} states; they were taken "
-                "as the first states"
-            )
-    kept = tuple(labels) if any(label is not None for label in labels) else None
-    return Coding(tuple(mapping or {} for mapping in chosen), kept, tuple(warnings))
+    for group, code in (
+        ([k for k in free if not columns[k].is_named], _code_numbers),
+        ([k for k in free if columns[k].is_named], _code_labels),
+    ):
+        if group:
+            matters = lambda members, group=group: wishes.matters([group[k] for k in members])  # noqa: E731
+            mapped, texts = code([columns[k] for k in group], [states[k] for k in group], matters, problems)
+            warnings += texts
+            for k, one in zip(group, mapped, strict=True):
+                chosen[k] = one
+    mappings, labels = zip(*(one or ({}, None) for one in chosen), strict=True)
+    kept = labels if any(label is not None for label in labels) else None
+    return Coding(mappings, kept, tuple(warnings))
 
 
-def _show(value: Value) -> str:
-    return repr(value) if isinstance(value, str) else f"{value:g}"
-
-
-def _listed(values: Iterable[Value]) -> str:
-    shown = [_show(value) for value in values]
-    return ", ".join(shown[:6]) + (", ..." if len(shown) > 6 else "")
-
-
-def _sorted(values: Iterable[Value]) -> list[Value]:
-    return sorted(values, key=lambda value: (isinstance(value, str), value))
-
-
-def _refuse_mixture(column: Column, where: str) -> None:
+def _doubt(column: Column, states: int) -> str:
+    """What is wrong with a column by itself, if anything."""
+    if column.strange:
+        return column.strange
+    if column.overflow:
+        return _too_many(column, states)
     texts = [value for value in column.first if isinstance(value, str)]
     if texts and len(texts) < len(column.first):
-        raise InputError(
-            f"{where}:{column.first[texts[0]]}:{column.name}: text {texts[0]!r} among numbers; is it a mark for a "
-            "missing value? Recode the column as whole numbers or as labels throughout."
+        return (
+            f"{column.where}:{column.first[texts[0]]}:{column.name}: text {texts[0]!r} among numbers; is it a mark for "
+            "a missing value? Recode the column as whole numbers or as labels throughout."
         )
+    return _near_duplicates(column) if texts else ""
 
 
-def _refuse_many(column: Column, states: int, where: str) -> None:
+def _too_many(column: Column, states: int) -> str:
     n_values = f"more than {MAX_DISTINCT}" if column.overflow else str(len(column.first))
     if column.overflow or len(column.first) == column.n_seen - column.n_missing > max(20, states):
-        raise InputError(
-            f"{where}:{next(iter(column.first.values()))}:{column.name}: {n_values} distinct values (all different, or "
-            "nearly); this looks like an identifier or a measurement: leave the column out (on the command line "
-            f"--without {shlex.quote(column.name)}), or cut it into states."
+        return (
+            f"{column.where}:{next(iter(column.first.values()))}:{column.name}: {n_values} distinct values (all "
+            "different, or nearly); this looks like an identifier or a measurement: leave the column out (on the "
+            f"command line --without {shlex.quote(column.name)}), or cut it into states."
         )
-    values = _sorted(column.first)
-    raise InputError(
-        f"{where}:{column.first[values[-1]]}:{column.name}: {n_values} distinct values ({_listed(values)}) for a "
-        f"variable with {states} states; set states={len(values)} in the model, or merge values."
+    values = in_order(column.first)
+    return (
+        f"{column.where}:{column.first[values[-1]]}:{column.name}: {n_values} distinct values ({listed(values)}) for a "
+        f"variable with {states} states; set states={len(values)} in the model (on the command line --states "
+        f"{len(values)}), or merge values."
     )
 
 
-def _refuse_unknown(column: Column, mapping: Mapping[Value, int] | None, where: str, allowed: str) -> None:
-    for value, row in column.first.items():
-        if mapping is None or value not in mapping:
-            raise InputError(
-                f"{where}:{row}:{column.name}: unknown label {_show(value)}; the model was fitted to {allowed}."
+def _near_duplicates(column: Column) -> str:
+    seen: dict[str, str] = {}
+    for label in in_order(column.first):
+        key = str(label).strip().casefold()
+        if key in seen:
+            row = max(column.first.get(seen[key], 0), column.first.get(label, 0))
+            return (
+                f"{column.where}:{row}:{column.name}: labels {seen[key]!r} and {label!r} differ only in case or "
+                "blanks; trim and unify the labels."
             )
+        seen[key] = str(label)
+    return ""
 
 
-def _earlier(column: Column, label: tuple[object, ...], where: str) -> Mapping[Value, int]:
-    mapping: dict[Value, int] = {}
-    for s, value in enumerate(label):
-        known = as_value(value)
-        if known is None:
-            raise InputError(f"labels of {column.name!r}: {value!r} is neither a number nor text.")
-        mapping[known] = s
-    _refuse_unknown(column, mapping, where, _listed(mapping))
-    return mapping
+def _earlier(column: Column, states: int, label: tuple[object, ...] | None, problems: Problems) -> Mapped:
+    """The coding of earlier data; a value that did not occur there is a problem."""
+    if label is None:
+        mapping: dict[Value, int] = {float(s): s for s in range(states)}
+        allowed = f"0..{states - 1}"
+    else:
+        mapping = {}
+        for s, value in enumerate(label):
+            known = as_value(value)
+            if known is None:
+                raise InputError(f"labels of {column.name!r}: {value!r} is neither a number nor text.")
+            mapping[known] = s
+        allowed = listed(mapping)
+    for value, row in column.first.items():
+        if value not in mapping:
+            problems.add(
+                f"{column.where}:{row}:{column.name}: unknown label {show(value)}; the model was fitted to {allowed}."
+            )
+    return mapping, label
+
+
+def _given(column: Column, states: int, levels: tuple[Value, ...], problems: Problems) -> Mapped:
+    """The order that the user gave."""
+    for value, row in column.first.items():
+        if value not in levels:
+            problems.add(
+                f"{column.where}:{row}:{column.name}: {show(value)} is not among the levels "
+                f"{listed(levels)}{near(value, levels)}; add it to levels= (--levels) or correct the cell."
+            )
+    if len(levels) != states:
+        more = "more" if len(levels) > states else "fewer"
+        problems.add(
+            f"{column.where}:1:{column.name}: {len(levels)} levels are {more} than the {states} states of the model; "
+            f"set states={len(levels)} (on the command line --states {len(levels)}), or give {states} levels."
+        )
+    return {value: s for s, value in enumerate(levels)}, _as_labels(levels)
+
+
+def _as_labels(levels: Sequence[Value]) -> tuple[object, ...] | None:
+    """Labels as they are kept: whole numbers as such, and nothing where states are numbers of their own."""
+    if list(levels) == list(range(len(levels))):
+        return None
+    return tuple(int(v) if isinstance(v, float) and v == np.floor(v) else v for v in levels)
 
 
 def _code_numbers(
-    columns: Sequence[Column], states: Sequence[int], where: str
-) -> tuple[list[tuple[Mapping[Value, int], tuple[object, ...] | None]], list[str]]:
+    columns: Sequence[Column], states: Sequence[int], matters: Callable[[Sequence[int]], bool], problems: Problems
+) -> tuple[list[Mapped], list[str]]:
     """0..r-1 as it is; -1/+1 and 1..r where the whole table is coded so."""
-    for column in columns:
-        for value, row in column.first.items():
-            assert not isinstance(value, str)
-            if not np.isfinite(value) or value != np.floor(value):
-                raise InputError(
-                    f"{where}:{row}:{column.name}: {value:g} is not a whole number; states are 0..r-1: round or cut "
-                    "the column into states first."
-                )
+    where = columns[0].where
+    plain: list[Mapped] = [({float(s): s for s in range(r)}, None) for r in states]
+    broken = [_not_whole(column) for column in columns]
+    if any(broken):
+        for text in filter(None, broken):
+            problems.add(text)
+        return plain, []
     pairs = list(zip(columns, states, strict=True))
     if all(0 <= value < r for column, r in pairs for value in _numbers(column)):
-        return [({float(s): s for s in range(r)}, None) for r in states], []
+        return plain, []
     if all(r == 2 for r in states) and all(value in (-1, 1) for column in columns for value in _numbers(column)):
         text = f"{where}: values -1 and +1 were read as states 0 and 1"
         return [({-1.0: 0, 1.0: 1}, (-1, 1)) for _ in columns], [text]
-    one_based = all(1 <= value <= r for column, r in pairs for value in _numbers(column))
-    if one_based:
+    if all(1 <= value <= r for column, r in pairs for value in _numbers(column)):
         top = max(states)
         text = f"{where}: values 1..{top} were read as states 0..{top - 1}"
         return [({float(s + 1): s for s in range(r)}, tuple(range(1, r + 1))) for r in states], [text]
     for column, r in pairs:
         if len(column.first) > r:
-            _refuse_many(column, r, where)
-    column, r, value = next((c, r, v) for c, r in pairs for v in _numbers(c) if not 0 <= v < r)
-    hint = f"recode the column to 0..{r - 1}, or set states= in the model"
+            problems.add(_too_many(column, r))
+        elif outside := [value for value in _numbers(column) if not 0 <= value < r]:
+            problems.add(_not_a_state(column, r, outside[0], columns))
+    return plain, []
+
+
+def _not_whole(column: Column) -> str:
+    for value, row in column.first.items():
+        assert not isinstance(value, str)
+        if not np.isfinite(value) or value != np.floor(value):
+            return (
+                f"{column.where}:{row}:{column.name}: {value:g} is not a whole number; states are 0..r-1: round or cut "
+                "the column into states first."
+            )
+    return ""
+
+
+def _not_a_state(column: Column, states: int, value: float, columns: Sequence[Column]) -> str:
+    hint = f"recode the column to 0..{states - 1}, or set states= in the model (on the command line --states)"
     if value in MISSING_NUMBERS:
         hint += " (is it a code for a missing value?)"
-    elif min(_numbers(column)) >= 1 and max(_numbers(column)) <= r:
+    elif min(_numbers(column)) >= 1 and max(_numbers(column)) <= states:
         other = next(c for c in columns if 0.0 in c.first or -1.0 in c.first)
         hint += f" (column {other.name!r} counts from {min(_numbers(other)):g}, this one seems to count from 1)"
-    raise InputError(
-        f"{where}:{column.first[value]}:{column.name}: value {value:g} is not among the states 0..{r - 1}; {hint}."
-    )
+    row = column.first[value]
+    return f"{column.where}:{row}:{column.name}: value {value:g} is not among the states 0..{states - 1}; {hint}."
 
 
 def _numbers(column: Column) -> list[float]:
     return [value for value in column.first if not isinstance(value, str)]
 
 
-def _code_texts(columns: Sequence[Column], states: Sequence[int], where: str) -> list[tuple[str, ...]]:
-    """Labels per column, sorted; columns that share labels share their coding, so that agreement means agreement."""
-    own: list[list[str]] = []
+def _code_labels(
+    columns: Sequence[Column], states: Sequence[int], matters: Callable[[Sequence[int]], bool], problems: Problems
+) -> tuple[list[Mapped], list[str]]:
+    """Labels in the order that types or known words give them, else sorted where the order does not matter."""
     for column, r in zip(columns, states, strict=True):
-        found = [str(value) for value in column.first]
-        if column.order is not None and set(found) <= {str(value) for value in column.order}:
-            labels = [str(value) for value in column.order]
-        else:
-            labels = sorted(found)
-        _refuse_near_duplicates(column, labels, where)
-        if len(labels) > r:
-            _refuse_many(column, r, where)
-        own.append(labels)
-    shared = [tuple(labels) for labels in own]
-    for group in _overlapping(columns, own, states):
-        union = sorted({label for k in group for label in own[k]})
-        if len(union) <= states[group[0]]:
-            for k in group:
-                shared[k] = tuple(union)
-    return shared
-
-
-def _overlapping(columns: Sequence[Column], own: Sequence[Sequence[str]], states: Sequence[int]) -> list[list[int]]:
-    """Groups of columns, with as many states and no order of their own, that are linked by common labels."""
-    parent = list(range(len(columns)))
-
-    def root(k: int) -> int:
-        while parent[k] != k:
-            parent[k] = parent[parent[k]]
-            k = parent[k]
-        return k
-
-    holder: dict[tuple[int, str], int] = {}
-    free = [k for k, column in enumerate(columns) if column.order is None]
-    for k in free:
-        for label in own[k]:
-            parent[root(k)] = root(holder.setdefault((states[k], label), k))
-    groups: dict[int, list[int]] = {}
-    for k in free:
-        groups.setdefault(root(k), []).append(k)
-    return list(groups.values())
-
-
-def _refuse_near_duplicates(column: Column, labels: Sequence[str], where: str) -> None:
-    seen: dict[str, str] = {}
-    for label in labels:
-        key = label.strip().casefold()
-        if key in seen:
-            row = max(column.first.get(seen[key], 0), column.first.get(label, 0))
-            raise InputError(
-                f"{where}:{row}:{column.name}: labels {seen[key]!r} and {label!r} differ only in case or blanks; trim "
-                "and unify the labels."
-            )
-        seen[key] = label
+        if len(column.first) > r:
+            problems.add(_too_many(column, r))
+    if problems:
+        return [({}, None)] * len(columns), []
+    texts, warnings = order_labels(columns, states, matters, problems)
+    return [({value: s for s, value in enumerate(label)}, _as_labels(label)) for label in texts], warnings

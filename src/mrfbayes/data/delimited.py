@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,10 +13,11 @@ from typing import BinaryIO
 
 import numpy as np
 
-from mrfbayes.base.errors import InputError
+from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.data.batch import Batch, Coded, check_columns
 
 BLOCK_BYTES = 1 << 22
+LINES_LOOKED_AT = 10  # after the first, for the delimiter
 TEXT_LINES = 8192  # lines turned into Python text at a time
 MOST_LABELS, LONGEST_LABEL = 16, 32  # per column, for the compiled parser; text beyond that goes line by line
 MAX_LINE = 1 << 28
@@ -38,19 +40,26 @@ class DelimitedFile:
     def __init__(self, path: Path, where: str, delimiter: str | None, nodes: Sequence[str], max_states: int) -> None:
         self.where = where
         self.path = path
-        suffixes = [suffix.lower() for suffix in path.suffixes]
-        self.delimiter = delimiter or ("\t" if {".tsv", ".tab"} & set(suffixes) else ",")
-        if len(self.delimiter) != 1 or not self.delimiter.isascii() or self.delimiter in '"\r\n':
-            raise InputError(f"delimiter = {delimiter!r}: give a single character, as ',' or ';' or '\\t'.")
+        if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
+            raise InputError(
+                f"delimiter = {delimiter!r}: give a single character, as ',' or ';' or '\\t' (--delimiter)."
+            )
         with self._open() as stream:
             head = stream.read(16)
             self._check_head(head)
             first_line, self._skip = self._first_line(head, stream)
-        cells = self._split([first_line], 1)[0]
+            stream.seek(self._skip)
+            following = [stream.readline(MAX_LINE) for _ in range(LINES_LOOKED_AT)]
+        is_tabs = {".tsv", ".tab"} & {suffix.lower() for suffix in path.suffixes}
+        self.delimiter = delimiter or ("\t" if is_tabs else recognise_delimiter([first_line, *following]))
+        problems = Problems()
+        cells = self._split([first_line], 1, problems)[0] or []
+        problems.refuse()
         self._check_delimiter(first_line, cells, len(nodes))
         cells = [cell.strip() for cell in cells]
         self.n_columns = len(cells)
-        self.has_header = not _all_numbers(cells) or (len(cells) > max_states + 1 and set(cells) == set(nodes))
+        first = list(map(_with_point, cells)) if self._has_decimal_commas else cells
+        self.has_header = not _all_numbers(first) or (len(cells) > max_states + 1 and set(cells) == set(nodes))
         self.names = tuple(cells) if self.has_header else None
         if self.names is not None:
             check_columns(self.names, f"{where}:1")
@@ -106,17 +115,21 @@ class DelimitedFile:
             if other != self.delimiter and line.strip().count(other.encode()):
                 raise InputError(
                     f"{self.where}:1: one column, but the line holds {name}; is the delimiter {other!r}? "
-                    f"Pass delimiter={other!r}."
+                    f"Pass delimiter={other!r} (on the command line --delimiter {other!r})."
                 )
 
-    def batches(self, columns: Sequence[int]) -> Iterator[Batch]:
-        """The chosen columns, in that order."""
+    def categories(self, j: int) -> tuple[tuple[object, ...] | None, bool]:
+        """A text file says nothing about the values it might hold."""
+        return None, False
+
+    def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
+        """The chosen columns, in that order; lines that cannot be read are left out and told to ``problems``."""
         from mrfbayes.kernels.data.delimited import parse_numbers
 
         place = np.full(self.n_columns, -1, dtype=np.int64)
         place[list(columns)] = np.arange(len(columns))
         mark = ord(self.delimiter)
-        book = _LabelBook(len(columns))
+        book = _LabelBook(len(columns), self._has_decimal_commas)
         line = 2 if self.has_header else 1
         for block in self._blocks():
             text = np.frombuffer(block, dtype=np.uint8)
@@ -133,7 +146,7 @@ class DelimitedFile:
                         yield Batch(labels, line + np.arange(n_parsed))
                     else:
                         lines, step = _some_lines(block, at)
-                        yield from self._text_batch(lines, line, columns)
+                        yield from self._text_batch(lines, line, columns, problems)
                         n_parsed = len(lines)
                 line += n_parsed
                 at += step
@@ -157,66 +170,113 @@ class DelimitedFile:
             if rest:
                 yield rest + b"\n"
 
-    def _text_batch(self, lines: list[bytes], first: int, columns: Sequence[int]) -> Iterator[Batch]:
+    @property
+    def _has_decimal_commas(self) -> bool:
+        """Whether 1,0 is a number: where the comma does not part columns it cannot be anything else."""
+        return self.delimiter != ","
+
+    def _text_batch(
+        self, lines: list[bytes], first: int, columns: Sequence[int], problems: Problems
+    ) -> Iterator[Batch]:
         records, rows = [], []
-        for k, cells in enumerate(self._split(lines, first)):
+        for k, cells in enumerate(self._split(lines, first, problems)):
             if not cells or (len(cells) == 1 and not cells[0].strip() and self.n_columns > 1):
                 continue  # a blank line is no observation
             if len(cells) != self.n_columns:
                 expected = "the header" if self.has_header else "the first line"
-                raise InputError(
+                problems.add(
                     f"{self.where}:{first + k}: {len(cells)} columns, {expected} has {self.n_columns}; check "
                     "delimiters and quotes in this line."
                 )
+                continue
             records.append(cells)
             rows.append(first + k)
         if records:
             values = np.empty((len(records), self.n_columns), dtype=object)
             values[:] = records
+            if self._has_decimal_commas:
+                values = np.array([[_with_point(cell) for cell in row] for row in records], dtype=object)
             yield Batch([values[:, j] for j in columns], np.array(rows))
 
-    def _split(self, lines: list[bytes], first: int) -> list[list[str]]:
-        """Cells of each line; a quote must close on its own line, so that a lost one cannot swallow the rest."""
+    def _split(self, lines: list[bytes], first: int, problems: Problems) -> list[list[str] | None]:
+        """Cells of each line, None where it cannot be read.
+
+        A quote must close on its own line, so that a lost one cannot swallow the rest.
+        """
         try:
-            texts = b"\n".join(lines).decode("utf-8").split("\n")
+            texts: list[str | None] = list(b"\n".join(lines).decode("utf-8").split("\n"))
         except UnicodeDecodeError:
-            texts = [self._decode(line, first + k) for k, line in enumerate(lines)]
-        joined = "\n".join(texts)
-        if "\0" in joined:
-            k = next(k for k, text in enumerate(texts) if "\0" in text)
-            raise InputError(
-                f"{self.where}:{first + k}: NUL byte at position {texts[k].index(chr(0)) + 1}; the file is damaged, or "
-                "UTF-16 without a mark: save it as UTF-8 text."
-            )
-        if '"' not in joined:
-            return [text.rstrip("\r").split(self.delimiter) for text in texts]
-        split = []
+            texts = [self._decode(line, first + k, problems) for k, line in enumerate(lines)]
+        split: list[list[str] | None] = []
         for k, text in enumerate(texts):
-            try:
-                row = next(csv.reader([text.rstrip("\r")], delimiter=self.delimiter, strict=True), [])
-            except csv.Error:
-                column = text[: text.rindex('"')].count(self.delimiter) + 1
-                raise InputError(
-                    f"{self.where}:{first + k}:{column}: a quote is not closed in this line, or is followed by text; "
-                    "close it or remove it."
-                ) from None
-            split.append(row)
+            if text is None:
+                split.append(None)
+            elif "\0" in text:
+                problems.add(
+                    f"{self.where}:{first + k}: NUL byte at position {text.index(chr(0)) + 1}; the file is damaged, or "
+                    "UTF-16 without a mark: save it as UTF-8 text."
+                )
+                split.append(None)
+            elif '"' not in text:
+                split.append(text.rstrip("\r").split(self.delimiter))
+            else:
+                split.append(self._split_quoted(text.rstrip("\r"), first + k, problems))
         return split
 
-    def _decode(self, line: bytes, row: int) -> str:
+    def _split_quoted(self, text: str, row: int, problems: Problems) -> list[str] | None:
+        try:
+            return next(csv.reader([text], delimiter=self.delimiter, strict=True), [])
+        except csv.Error:
+            column = text[: text.rindex('"')].count(self.delimiter) + 1
+            problems.add(
+                f"{self.where}:{row}:{column}: a quote is not closed in this line, or is followed by text; close it or "
+                "remove it."
+            )
+            return None
+
+    def _decode(self, line: bytes, row: int, problems: Problems) -> str | None:
         try:
             return line.decode("utf-8")
         except UnicodeDecodeError as problem:
-            raise InputError(
+            problems.add(
                 f"{self.where}:{row}: byte {problem.start + 1} of the line is {line[problem.start]:#04x}, which is not "
                 "UTF-8 (Latin-1?); save the file as UTF-8."
-            ) from None
+            )
+            return None
+
+
+def recognise_delimiter(lines: Sequence[bytes]) -> str:
+    """The delimiter of a table that begins with ``lines``: a comma, unless another one parts every line alike.
+
+    Semicolons go before commas where the commas are decimal ones: every cell between semicolons is then whole.
+    """
+    texts = [line.decode("utf-8", "replace").strip("\r\n") for line in lines if line.strip()]
+    whole = {
+        mark
+        for mark in ",;\t|"
+        if len({text.count(mark) for text in texts}) == 1 and texts[0].count(mark) and '"' not in "".join(texts)
+    }
+    for mark in (";", "\t", "|"):
+        cells = [cell for text in texts[1:] for cell in text.split(mark)]
+        if mark in whole and ("," not in texts[0] or all("," not in c or _DECIMAL_COMMA.fullmatch(c) for c in cells)):
+            return mark
+    if "," in texts[0]:
+        return ","
+    return next((mark for mark in (";", "\t", "|") if mark in texts[0]), ",")
+
+
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
+
+
+def _with_point(cell: str) -> str:
+    return cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell) else cell
 
 
 class _LabelBook:
     """The labels met so far in each column, as the compiled parser keeps them."""
 
-    def __init__(self, n_columns: int) -> None:
+    def __init__(self, n_columns: int, has_decimal_commas: bool) -> None:
+        self._has_decimal_commas = has_decimal_commas
         self._book = np.zeros((n_columns, MOST_LABELS, LONGEST_LABEL), dtype=np.uint8)
         self._lengths = np.zeros((n_columns, MOST_LABELS), dtype=np.int64)
         self._sizes = np.zeros(n_columns, dtype=np.int64)
@@ -231,6 +291,8 @@ class _LabelBook:
             tuple(bytes(self._book[j, k, : self._lengths[j, k]]).decode("ascii") for k in range(size))
             for j, size in enumerate(self._sizes.tolist())
         ]
+        if self._has_decimal_commas:
+            labels = [tuple(map(_with_point, found)) for found in labels]
         return [Coded(codes[:n_parsed, j], labels[j]) for j in range(len(labels))], n_parsed, step
 
 

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mrfbayes.base.errors import InputError
+from mrfbayes.base.errors import CostError, InputError, Problems
+from mrfbayes.base.memory import describe_bytes
 from mrfbayes.data.batch import Batch, check_columns
 
 FRAME_CELLS = 1 << 24
-BOMB_CELLS = 1 << 31  # a Parquet file with more cells than this ...
-BOMB_CELLS_PER_BYTE = 4096  # ... and more per byte than data that vary can reach is refused
+BOMB_CELLS = 1 << 26  # a Parquet file with more cells than this ...
+BOMB_CELLS_PER_BYTE = 100  # ... and more per byte than data that vary reach is refused (coins of odds 1:20 reach 28)
 
 
 class ArrayTable:
-    """A two-dimensional NumPy array; rows and columns are numbered from 0."""
+    """A two-dimensional NumPy array, its columns with names or without; rows and columns are numbered from 0."""
 
-    def __init__(self, x: np.ndarray, where: str) -> None:
+    def __init__(self, x: np.ndarray, where: str, names: Sequence[str] | None = None) -> None:
         self.where = where
-        self.names: tuple[str, ...] | None = None
+        self.names: tuple[str, ...] | None = None if names is None else tuple(names)
         self.x = x
         self.n_columns = x.shape[1]
+        check_columns(self.names or (), where)
 
-    def batches(self, columns: Sequence[int]) -> Iterator[Batch]:
+    def categories(self, j: int) -> tuple[tuple[object, ...] | None, bool]:
+        """An array says nothing about the values it might hold."""
+        return None, False
+
+    def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
         """The chosen columns, in that order."""
         everything = list(columns) == list(range(self.n_columns))
         size = max(1, FRAME_CELLS // max(1, len(columns)))
@@ -48,18 +54,47 @@ class FrameTable:
         self.n_columns = len(self.names)
         check_columns(self.names, where)
 
-    def order(self, j: int) -> tuple[object, ...] | None:
-        """Categories of a categorical column, in their order, with those that do not occur."""
+    def categories(self, j: int) -> tuple[tuple[object, ...] | None, bool]:
+        """Categories of a categorical column, with those that do not occur, and whether they are ordered."""
         return _categories(self.frame[:, j])
 
-    def batches(self, columns: Sequence[int]) -> Iterator[Batch]:
+    def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
         """The chosen columns, in that order."""
         names = self.names or ()
-        arrays = [column_values(self.frame[:, j], names[j], self.where) for j in columns]
+        _refuse_types({names[j]: self.frame[:, j].dtype for j in columns}, self.where)
+        arrays = [column_values(self.frame[:, j]) for j in columns]
         size = max(1, FRAME_CELLS // max(1, len(columns)))
         for start in range(0, len(self.frame), size):
             part = [array[start : start + size] for array in arrays]
             yield Batch(part, self.first_row + start + np.arange(len(part[0])))
+
+
+class ColumnsTable:
+    """One-dimensional arrays of one length, by name; rows are numbered from 0."""
+
+    def __init__(self, columns: Mapping[str, np.ndarray], where: str) -> None:
+        self.where = where
+        self.names: tuple[str, ...] | None = tuple(columns)
+        self.n_columns = len(columns)
+        self._columns = list(columns.values())
+        check_columns(self.names, where)
+        sizes = {name: column.shape for name, column in columns.items()}
+        if len(set(sizes.values())) > 1 or any(len(shape) != 1 for shape in sizes.values()):
+            shown = ", ".join(f"{name!r} {shape}" for name, shape in list(sizes.items())[:5])
+            raise InputError(f"{where}: its columns have the shapes {shown}; give one value per row in each.")
+
+    def categories(self, j: int) -> tuple[tuple[object, ...] | None, bool]:
+        """An array says nothing about the values it might hold."""
+        return None, False
+
+    def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
+        """The chosen columns, in that order."""
+        chosen = [self._columns[j] for j in columns]
+        n_rows = len(chosen[0]) if chosen else 0
+        size = max(1, FRAME_CELLS // max(1, len(columns)))
+        for start in range(0, n_rows, size):
+            part = [column[start : start + size] for column in chosen]
+            yield Batch(part, start + np.arange(len(part[0])))
 
 
 class LazyTable:
@@ -74,7 +109,12 @@ class LazyTable:
         self.n_columns = len(self.names or ())
         check_columns(self.names or (), where)
 
-    def batches(self, columns: Sequence[int]) -> Iterator[Batch]:
+    def categories(self, j: int) -> tuple[tuple[object, ...] | None, bool]:
+        """Categories of an Enum column, which orders them."""
+        dtype = self.frame.collect_schema().dtypes()[j]
+        return (tuple(dtype.categories), True) if type(dtype).__name__ == "Enum" else (None, False)
+
+    def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
         """The chosen columns, in that order."""
         import narwhals as nw
 
@@ -90,12 +130,14 @@ class LazyTable:
             if part is None:
                 return
             frame = nw.from_native(part, eager_only=True)
+            if start == self.first_row:
+                _refuse_types(dict(frame.schema), self.where)
             rows = start + np.arange(len(part))
             start += len(part)
             if all(_is_plain(dtype) for dtype in frame.schema.values()) and not _has_nulls(part):
                 yield Batch(part.to_numpy(), rows)
             else:
-                yield Batch([column_values(frame[:, j], names[j], self.where) for j in range(len(names))], rows)
+                yield Batch([column_values(frame[:, j]) for j in range(len(names))], rows)
 
 
 def parquet(path: Path, where: str) -> LazyTable:
@@ -122,8 +164,10 @@ def parquet(path: Path, where: str) -> LazyTable:
         n_rows = int(frame.select(pl.len()).collect().item())
     cells = n_rows * table.n_columns
     if cells > BOMB_CELLS and cells > BOMB_CELLS_PER_BYTE * size:
-        raise InputError(
-            f"{where}: {size:,} bytes hold {cells:,} values; refused as a compressed bomb: data that vary take more."
+        raise CostError(
+            f"{where}: {size:,} bytes hold {cells:,} values, {cells // size:,} times as many, {describe_bytes(cells)} "
+            "as states; refused as a compressed bomb: data that vary take more. Rows that repeat can be given once, "
+            "with a weights column."
         )
     return table
 
@@ -133,7 +177,7 @@ def _polars_errors(where: str) -> Iterator[None]:
     """Turns whatever polars says about a damaged file into one line of ours."""
     try:
         yield
-    except InputError:
+    except (InputError, CostError):
         raise
     except BaseException as problem:
         # A panic inside polars is a BaseException of its own; anything else that is no Exception passes through.
@@ -157,11 +201,26 @@ def _nw() -> Any:
     return narwhals
 
 
-def column_values(series: Any, name: str, where: str) -> np.ndarray:
-    """A narwhals series as numbers (NaN where missing) or as Python objects (None where missing)."""
+def _is_text(dtype: Any) -> bool:
     nw = _nw()
-    dtype = series.dtype
-    if _is_plain(dtype):
+    return dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Unknown)
+
+
+def _refuse_types(dtypes: Mapping[str, Any], where: str) -> None:
+    """Columns hold numbers, booleans or text; others are named, all of them."""
+    problems = Problems()
+    for name, dtype in dtypes.items():
+        if not (_is_plain(dtype) or _is_text(dtype) or str(dtype) == "Null"):
+            problems.add(
+                f"{where}:{name}: column of type {dtype}; expected whole numbers, booleans or text: convert or leave "
+                "it out."
+            )
+    problems.refuse()
+
+
+def column_values(series: Any) -> np.ndarray:
+    """A narwhals series as numbers (NaN where missing) or as Python objects (None where missing)."""
+    if _is_plain(series.dtype):
         absent = np.asarray(series.is_null().to_numpy(), dtype=bool)
         if not absent.any():
             values = np.asarray(series.to_numpy())
@@ -169,24 +228,26 @@ def column_values(series: Any, name: str, where: str) -> np.ndarray:
         filled = np.array(series.fill_null(0).to_numpy(), dtype=float)
         filled[absent] = np.nan
         return filled
-    if dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Unknown):
-        absent = np.asarray(series.is_null().to_numpy(), dtype=bool)
-        values = np.empty(len(series), dtype=object)
-        values[:] = series.to_list()
-        values[absent] = None
-        return values
-    if str(dtype) == "Null":
+    if not _is_text(series.dtype):  # of type Null
         return np.full(len(series), None, dtype=object)
-    raise InputError(
-        f"{where}:{name}: column of type {dtype}; expected whole numbers, booleans or text: convert or leave it out."
-    )
+    absent = np.asarray(series.is_null().to_numpy(), dtype=bool)
+    values = np.empty(len(series), dtype=object)
+    values[:] = series.to_list()
+    values[absent] = None
+    return values
 
 
-def _categories(series: Any) -> tuple[object, ...] | None:
+def _categories(series: Any) -> tuple[tuple[object, ...] | None, bool]:
     nw = _nw()
+    native = nw.to_native(series)
+    if series.implementation.is_pandas():
+        if series.dtype not in (nw.Enum, nw.Categorical):
+            return None, False
+        return tuple(native.cat.categories), bool(native.cat.ordered)
     if series.dtype == nw.Enum:
-        return tuple(series.dtype.categories)
+        return tuple(series.dtype.categories), True
+    if series.implementation.is_pyarrow() and series.dtype == nw.Categorical:
+        parts = [chunk.dictionary.to_pylist() for chunk in native.chunks]
+        return (tuple(dict.fromkeys(value for part in parts for value in part)), bool(native.type.ordered))
     # polars' plain Categorical shares its categories with unrelated columns: only those that occur count there.
-    if series.dtype == nw.Categorical and series.implementation.is_pandas():
-        return tuple(sorted(nw.to_native(series).cat.categories, key=str))
-    return None
+    return None, False

@@ -7,14 +7,16 @@ import warnings as python_warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError, MRFWarning
-from mrfbayes.data.coding import Labels
+from mrfbayes.data.levels import Labels, grouped, read_levels
 from mrfbayes.data.patterns import DenseCells, PatternChunk, PatternTable, pattern_table, patterns_of
-from mrfbayes.data.read import NotPlain, Observations, open_source
+from mrfbayes.data.read import NotPlain, Observations
+from mrfbayes.data.sources import open_source
 from mrfbayes.data.tally import Tally
 from mrfbayes.model.field import Model
 
@@ -112,6 +114,11 @@ class Statistics:
         flat.setflags(write=False)
         return flat
 
+    @property
+    def levels(self) -> list[dict[str, Any]]:
+        """Which label is which state: ``{"nodes": names or None for all, "labels": [of state 0, of state 1, ...]}``."""
+        return grouped(self.labels, self.model.nodes) if self.labels is not None else []
+
     @cached_property
     def patterns(self) -> PatternTable:
         """Distinct neighbourhood patterns of every node with their weights."""
@@ -153,12 +160,15 @@ def count(
     missing: str = "refuse",
     labels: Labels | Sequence[Any] | None = None,
     delimiter: str | None = None,
+    levels: Any = None,
 ) -> Statistics:
     """Count the outcomes of ``model`` in the observations ``x``.
 
     Columns of a table or file are matched to nodes by name where the model's nodes have names of their own, or where
     every node name is a column; otherwise by position. Values that are not states 0..r-1 are coded: -1/+1 and 1..r
-    with a warning, text labels in sorted order (columns that share labels share the coding), see ``labels``.
+    with a warning; text labels in the order of ``levels``, of an ordered categorical or Enum type, or of words whose
+    order is known (no < yes, low < high and the like). Labels without a known order are refused where the order
+    matters, else sorted with a warning. Columns that share labels share the coding; ``labels`` of the result tells it.
     Messages name the place as ``source:row:column``; lines of a text file are counted from 1, rows of an array or a
     data frame from 0.
 
@@ -169,7 +179,9 @@ def count(
     weights : (n,) weights >= 0 of the observations, or the name of a column; default 1 each
     missing : "refuse", or "drop" to leave out rows with a missing value (reported as a warning)
     labels : the ``labels`` of an earlier `Statistics`, to code new data the same way; unknown labels are refused
-    delimiter : of a text file; by default a comma, or a tab for .tsv
+    delimiter : of a text file; by default it is recognised
+    levels : labels in ascending order, as ``["never", "rarely", "often"]`` or ``"never<rarely<often"``, for all columns
+        that hold them; or a mapping from nodes to such lists
 
     Returns
     -------
@@ -180,7 +192,7 @@ def count(
     if missing not in MISSING:
         raise InputError(f"missing = {missing!r}: choose 'refuse' or 'drop'.")
     if isinstance(x, Statistics):
-        return _same(model, x, weights)
+        return _same(model, x, weights, levels)
     given = None if labels is None else tuple(None if label is None else tuple(label) for label in labels)
     data = Observations(
         model,
@@ -188,6 +200,7 @@ def count(
         weights if isinstance(weights, str) else _weights(weights),
         missing,
         given,
+        read_levels(levels, model),
     )
     try:
         tally = _tally(model, data.plain())
@@ -230,13 +243,14 @@ def _tally(model: Model, batches: Iterable[tuple[np.ndarray, np.ndarray | None]]
     return tally
 
 
-def _same(model: Model, stats: Statistics, weights: Any) -> Statistics:
+def _same(model: Model, stats: Statistics, weights: Any, levels: Any) -> Statistics:
     if stats.model is not model and stats.model.fingerprint != model.fingerprint:
         raise InputError(
             f"x is a Statistics of another model, {stats.model!r}: count the data again with this one, {model!r}."
         )
-    if weights is not None:
-        raise InputError("weights: x is a Statistics, whose weights are already counted; leave weights out.")
+    for name, value in (("weights", weights), ("levels", levels)):
+        if value is not None:
+            raise InputError(f"{name}: x is a Statistics, whose {name} are already counted; leave {name} out.")
     return stats
 
 
@@ -271,13 +285,16 @@ def _graph_doubts(model: Model) -> list[str]:
 def _doubts(model: Model, tally: Tally) -> list[str]:
     """What the counts themselves give reason to warn about."""
     texts = []
-    if tally.n_rows == 1:
+    is_tied = model.chart.n_blocks < sum(len(group.block) for group in model.groups)
+    if tally.n_rows == 1 and not is_tied:
         texts.append("only one observation (n = 1): parameters that are not tied can hardly be learned from it")
     offset = np.arange(0, 2 * model.n_nodes + 1, 2) if model.is_binary else model.lowering.node_offset
     if model.is_binary:
         cells = np.stack([tally.total - tally.node_part, tally.node_part], axis=1).ravel()
     else:
         cells = tally.node_part
+    if tally.n_rows == 1 and is_tied:
+        return texts + _doubts_of_one(model, cells, offset)
     used = np.add.reduceat((cells > 0).astype(np.int64), offset[:-1])
     constant = np.flatnonzero(used == 1)
     if constant.size == model.n_nodes:
@@ -285,6 +302,11 @@ def _doubts(model: Model, tally: Tally) -> list[str]:
     elif constant.size:
         what = _some(model, constant, "column is constant", "columns are constant")
         texts.append(f"{what}; parameters that touch them may have no finite MLE")
+    if (model.states > 2).all() and model.n_nodes > 1 and not cells[offset[:-1]].any():
+        r = int(model.states.max())
+        texts.append(
+            f"state 0 occurs in no column: if the values count from 1, say so by levels={list(range(1, r + 1))[:9]}"
+        )
     unused = np.flatnonzero((used > 1) & (used < model.states))
     if unused.size:
         i = int(unused[0])
@@ -292,6 +314,14 @@ def _doubts(model: Model, tally: Tally) -> list[str]:
         what = _some(model, unused, "column has an unused state", "columns have unused states")
         texts.append(f"{what} (state {state} of {model.nodes[i]!r} never occurs): kept, and left to the prior")
     return texts
+
+
+def _doubts_of_one(model: Model, cells: np.ndarray, offset: np.ndarray) -> list[str]:
+    """One observation of a tied field is as good as its many edges, unless all its nodes are in the same state."""
+    states = np.array([int(np.argmax(cells[a:b])) for a, b in pairwise(offset.tolist())])
+    if model.n_nodes > 1 and (states == states[0]).all():
+        return [f"all {model.n_nodes} nodes of the one observation are in state {states[0]}: no edge disagrees"]
+    return []
 
 
 def _some(model: Model, which: np.ndarray, one: str, many: str) -> str:

@@ -50,6 +50,7 @@ def estimate(
     on_boundary: str = "penalise",
     progress: bool = True,
     threads: int | None = None,
+    levels: Any = None,
     **options: Any,
 ) -> Estimate:
     """Estimate the parameters of ``model`` from the observations ``x``.
@@ -65,10 +66,11 @@ def estimate(
         the uniform prior, marked in the result) or "refuse"
     progress : whether to show a bar after two seconds
     threads : threads for the algorithms that sample; default as many as help. Results do not depend on it
+    levels : order of text labels; see `mrfbayes.count`
     **options : options of the algorithm; see ``run`` in its module
     """
     started = time.perf_counter()
-    stats = count(model, x)
+    stats = count(model, x, levels=levels)
     if on_boundary not in ON_BOUNDARY:
         raise InputError(f"on_boundary = {on_boundary!r}: choose 'penalise' or 'refuse'.")
     seed = seed_sequence(rng)

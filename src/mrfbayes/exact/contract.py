@@ -7,7 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
-from mrfbayes.exact.memory import TooLarge, memory_limit
+from mrfbayes.base.memory import memory_limit
+from mrfbayes.exact.memory import TooLarge
 
 OBJECTS = 2048  # bytes of the arrays' own objects: what a very small field takes
 BATCH_CELLS = 2**18  # table cells of the directions that one call follows

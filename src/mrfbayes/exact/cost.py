@@ -14,10 +14,11 @@ from functools import cache
 
 import numpy as np
 
+from mrfbayes.base.memory import describe_bytes, memory_limit
 from mrfbayes.exact.contract import Recursion
 from mrfbayes.exact.graph import GraphRecursion
 from mrfbayes.exact.grid import GridRecursion
-from mrfbayes.exact.memory import TooLarge, describe_bytes, memory_limit
+from mrfbayes.exact.memory import TooLarge
 from mrfbayes.exact.recursions import recursion
 from mrfbayes.kernels.exact.graph_plan import (
     ACCESS,

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.base.memory import memory_limit
 from mrfbayes.exact.contract import BATCH_CELLS, OBJECTS, check_memory
-from mrfbayes.exact.memory import TooLarge, memory_limit
+from mrfbayes.exact.memory import TooLarge
 
 if TYPE_CHECKING:
     from mrfbayes.exact.ordering import Order

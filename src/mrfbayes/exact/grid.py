@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.base.memory import memory_limit
 from mrfbayes.exact.contract import OBJECTS, check_memory
 from mrfbayes.exact.graph import GraphRecursion
-from mrfbayes.exact.memory import TooLarge, memory_limit
+from mrfbayes.exact.memory import TooLarge
 from mrfbayes.model.field import Model
 
 if TYPE_CHECKING:

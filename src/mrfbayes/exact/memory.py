@@ -1,13 +1,9 @@
-"""What exact inference may take: the memory of this machine, and the refusal of work that does not fit into it."""
+"""The refusal of exact work that does not fit into memory."""
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
-from functools import cache
-from pathlib import Path
-
 from mrfbayes.base.errors import CostError
+from mrfbayes.base.memory import describe_bytes, memory_limit
 
 WORKS = {  # key -> what an error calls it
     "log_z": "the exact partition function",
@@ -15,18 +11,6 @@ WORKS = {  # key -> what an error calls it
     "series": "exact covariances",
     "sample": "exact sampling",
 }
-
-
-@cache
-def memory_limit() -> int:
-    """Bytes that exact inference may take: half of what this machine, or the container, has."""
-    try:
-        limit = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # not every system says
-        limit = 8 * 2**30
-    with suppress(OSError, ValueError):  # no such group, or "max"
-        limit = min(limit, int(Path("/sys/fs/cgroup/memory.max").read_text()))
-    return limit // 2
 
 
 class TooLarge(CostError):
@@ -47,12 +31,3 @@ class TooLarge(CostError):
 
     def __reduce__(self) -> tuple[type[TooLarge], tuple[str, int, int, bool]]:
         return type(self), (self.work, self.width, self.n_bytes, self.complete)
-
-
-def describe_bytes(n_bytes: int) -> str:
-    """Bytes for people: "1.5 GiB", or as a power of two past any memory."""
-    if n_bytes >= 2**60:
-        return f"2^{n_bytes.bit_length() - 1} bytes"
-    power = max(0, (n_bytes.bit_length() - 1) // 10)
-    unit = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")[power]
-    return f"{n_bytes / 2 ** (10 * power):.1f} {unit}" if power else f"{n_bytes} bytes"

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mrfbayes.base.memory import require_memory
 from mrfbayes.base.random_streams import kernel_state
 from mrfbayes.exact.recursions import is_feasible, recursion
 from mrfbayes.model.field import Model
@@ -78,6 +79,7 @@ def cumulants_along(
 def covariance_w(model: Model, log_odds: np.ndarray) -> np.ndarray:
     """Cov[s] (p, p)."""
     p = model.n_parameters
+    require_memory(16 * p * p, f"a covariance of {p:,} parameters", "use expected_counts, or method='calibrated'")
     matrix = np.empty((p, p))
     units = (np.bincount([j], minlength=p).astype(float) for j in range(p))
     for j, column in enumerate(cumulants_along(model, log_odds, units, order=1)):

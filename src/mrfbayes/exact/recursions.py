@@ -7,13 +7,15 @@ anything is allocated.
 
 from __future__ import annotations
 
+import math
 from weakref import WeakKeyDictionary
 
 from mrfbayes.base.errors import CostError
+from mrfbayes.base.memory import memory_limit
 from mrfbayes.exact.contract import Recursion
 from mrfbayes.exact.graph import GraphRecursion
 from mrfbayes.exact.grid import GridRecursion
-from mrfbayes.exact.memory import TooLarge, memory_limit
+from mrfbayes.exact.memory import TooLarge
 from mrfbayes.model.field import Model
 
 _KNOWN: WeakKeyDictionary[Model, Recursion] = WeakKeyDictionary()
@@ -28,6 +30,7 @@ def recursion(model: Model) -> Recursion:
         else:
             if model.grid_shape is not None:
                 _refuse_wide_grid(model)
+            _refuse_many_edges(model)
             known = GraphRecursion(model.edges, model.states)
         _KNOWN[model] = known
     return known
@@ -39,6 +42,19 @@ def is_feasible(model: Model, work: str = "log_z") -> bool:
         return recursion(model).n_bytes(work) <= memory_limit()
     except CostError:
         return False
+
+
+def least_width(n_nodes: int, n_edges: int) -> int:
+    """A lower bound of the treewidth k: a graph of treewidth k on d nodes has at most k d - k (k + 1) / 2 edges."""
+    return math.ceil(n_nodes - 0.5 - math.sqrt(max((n_nodes - 0.5) ** 2 - 2 * n_edges, 0.0)) - 1e-6)
+
+
+def _refuse_many_edges(model: Model) -> None:
+    """So many edges may be too many for any order: then none need be looked for, which takes long on dense graphs."""
+    width = least_width(model.n_nodes, model.n_edges)
+    smallest = 8 * int(model.states.min()) ** min(width, 10_000)
+    if smallest > 2 * memory_limit():
+        raise TooLarge("log_z", width, smallest, complete=False)
 
 
 def _refuse_wide_grid(model: Model) -> None:

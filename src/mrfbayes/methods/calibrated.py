@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.base.memory import describe_bytes
 from mrfbayes.base.random_streams import child, kernel_state
 from mrfbayes.calibration import expansion as calibration
 from mrfbayes.calibration.copula import coin_quantiles, copula_view, theta_moments
@@ -39,6 +40,7 @@ LEAST_PARTICLES, MOST_PARTICLES, SWEEPS = 32_768, 131_072, 200
 DOUBTFUL_LOCATION = 0.1  # posterior sds
 DENSE_PARAMETERS = 2_000  # parameters up to which S is a full matrix
 MOST_NEIGHBOURS = 8  # of a node: blocks of denser graphs are too large
+DENSE_NEIGHBOURS = 24  # on average: one step away from an edge lie more nodes than a block's tables can hold
 PARTICLE_LIMIT = 600  # the same where it comes from particles, of which so many parameters need too many
 
 
@@ -248,6 +250,14 @@ def _prepare_locally(problem: Problem, variance: str, moments: str, particles: i
             f"{model.n_parameters} parameters (limit {DENSE_PARAMETERS} for a full covariance): only fields of untied "
             f"coins can be calibrated block by block, and this one has {has}: use method='mle' or 'pseudo', or fewer "
             "parameters."
+        )
+    degree = 2 * model.n_edges / model.n_nodes
+    if degree > DENSE_NEIGHBOURS:
+        raise CostError(
+            f"{model.n_parameters:,} parameters on a graph whose nodes have {degree:,.0f} neighbours on average: a "
+            f"full covariance would take {describe_bytes(8 * model.n_parameters**2)} (limit {DENSE_PARAMETERS:,} "
+            f"parameters), and blocks of neighbours are too large past {DENSE_NEIGHBOURS}: choose fewer columns, a "
+            "sparser graph, or tied=True."
         )
     seed = child(problem.seed, "calibrated")
     if moments == "exact" or (moments == "auto" and is_strip(model)):

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mrfbayes.base.errors import InputError
+
 if TYPE_CHECKING:
     from mrfbayes.data.statistics import Statistics
     from mrfbayes.methods.langevin.walk import Walk
@@ -26,6 +28,13 @@ class Problem:
     seed: np.random.SeedSequence
     given_estimate: Any = None
     progress: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.model.n_parameters:
+            raise InputError(
+                f"the field has no parameters ({self.model.n_nodes} nodes, no edges, no node factors), so there is "
+                "nothing to learn: add edges, or fields=True (on the command line --fields)."
+            )
 
     @cached_property
     def estimate(self) -> Any:

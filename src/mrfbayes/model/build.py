@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mrfbayes.base.errors import InputError
+from mrfbayes.base.errors import InputError, Problems
+from mrfbayes.base.memory import require_memory
 from mrfbayes.model.field import FactorGroup, Model, check_names, check_states
 
+NODE_BYTES, EDGE_BYTES = 200, 400  # that a field takes with its names and its lowered form, measured on grids
 COUPLINGS = ("agreement", "both-one", "score", "table")
-States = int | Sequence[int]
+States = int | Sequence[int] | Mapping[str, int]
 
 
 def grid(
@@ -37,6 +39,12 @@ def grid(
     for name, value in (("rows", rows), ("columns", columns)):
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
             raise InputError(f"{name} = {value!r}: a grid has a whole number of {name}, at least 1.")
+    rows, columns = int(rows), int(columns)
+    require_memory(
+        (NODE_BYTES + 2 * EDGE_BYTES) * rows * columns,
+        f"a grid of {rows:,} x {columns:,} nodes",
+        "use a smaller grid, or cut the image into pieces",
+    )
     node = np.arange(rows * columns).reshape(rows, columns)
     across = np.stack([node[:, :-1].ravel(), node[:, 1:].ravel()], axis=1)
     down = np.stack([node[:-1].ravel(), node[1:].ravel()], axis=1)
@@ -63,7 +71,7 @@ def graph(
     ----------
     edges : (m, 2) edge list of names or ints, a networkx graph, or the path of an edge list (CSV) or GraphML file
     nodes : names of all nodes in the order of the data's columns; adds isolated ones
-    states : number of states, one for all nodes or one per node (in the order of ``model.nodes``)
+    states : number of states, one for all nodes, or one per node: in the order of ``model.nodes``, or by name
     fields : whether each node has a factor of its own (a coin, or a die when it has more than two states)
     tied : one block for all edges (and one for all nodes)
     coupling :
@@ -73,11 +81,36 @@ def graph(
         "table": a die per edge with one outcome per configuration
     merge_edges : whether an edge given twice is taken once instead of being refused
     """
+    if not isinstance(merge_edges, (bool, np.bool_)):
+        raise InputError(f"merge_edges = {merge_edges!r}: choose True or False.")
     names, pairs, named = _read_edges(edges, nodes, merge_edges)
     pairs = _check_pairs(pairs, names, merge_edges)
-    if tied not in (False, True):
+    if not isinstance(tied, (bool, np.bool_)):
         raise InputError(f"tied = {tied!r}: a graph's edges are tied (True) or not (False).")
     return _assemble(Skeleton(names, len(names), pairs, named=named), states, fields, tied, coupling)
+
+
+def complete(
+    nodes: Iterable[Any],
+    *,
+    states: States = 2,
+    fields: bool = False,
+    tied: bool = False,
+    coupling: str = "agreement",
+) -> Model:
+    """A field in which every pair of ``nodes`` is an edge; the other parameters are those of `graph`."""
+    names = tuple(str(node) for node in _listed_nodes(nodes))
+    if not names:
+        raise InputError("nodes is empty: a field has at least one node.")
+    check_names(names)
+    n_edges = len(names) * (len(names) - 1) // 2
+    require_memory(
+        EDGE_BYTES * n_edges,
+        f"a complete graph of {len(names):,} nodes has {n_edges:,} edges and",
+        "choose fewer columns",
+    )
+    edges = np.stack(np.triu_indices(len(names), 1), axis=1).astype(np.int64)
+    return _assemble(Skeleton(names, len(names), edges, named=True), states, fields, bool(tied), coupling)
 
 
 def _read_edges(edges: Any, nodes: Iterable[Any] | None, merge_edges: bool) -> tuple[tuple[str, ...], np.ndarray, bool]:
@@ -94,14 +127,11 @@ def _read_edges(edges: Any, nodes: Iterable[Any] | None, merge_edges: bool) -> t
             raise InputError("edges is a multigraph: give each pair of nodes one edge, as in networkx.Graph(graph).")
         nodes = list(edges.nodes) if nodes is None else nodes
         edges = list(edges.edges)
-    listed = edges.tolist() if isinstance(edges, np.ndarray) else [tuple(edge) for edge in edges]
-    for row, edge in enumerate(listed):
-        if np.ndim(edge) == 0 or len(edge) != 2:
-            raise InputError(f"edges[{row}] = {edge!r}: an edge is a pair of nodes.")
+    listed = _listed_edges(edges)
     ends = [end for edge in listed for end in edge]
-    integral = all(isinstance(end, (int, np.integer)) and not isinstance(end, bool) for end in ends)
+    integral = all(isinstance(end, (int, np.integer)) for end in ends)
     if nodes is not None:
-        order = list(nodes)
+        order = _listed_nodes(nodes)
     elif integral:
         order = sorted({int(end) for end in ends})
     else:
@@ -111,34 +141,82 @@ def _read_edges(edges: Any, nodes: Iterable[Any] | None, merge_edges: bool) -> t
         raise InputError("edges is empty and no nodes are given: a field has at least one node.")
     check_names(names)
     index = {name: i for i, name in enumerate(names)}
-    for end in ends:
+    problems = Problems()
+    for end in dict.fromkeys(ends):
         if str(end) not in index:
             hint = " (are nodes counted from 0 here and from 1 there?)" if integral and str(end - 1) in index else ""
-            raise InputError(f"edges: node {end!r} is not among nodes=; add it or correct the edge{hint}.")
+            problems.add(f"edges: node {end!r} is not among nodes=; add it or correct the edge{hint}.")
+    problems.refuse()
     pairs = np.array([[index[str(u)], index[str(v)]] for u, v in listed], dtype=np.int64).reshape(-1, 2)
     return names, pairs, not (integral and all(isinstance(name, (int, np.integer)) for name in order))
+
+
+def _listed_edges(edges: Any) -> list[tuple[Any, Any]]:
+    """Edges as pairs of names or ints, every other thing refused with its place."""
+    if hasattr(edges, "columns") and hasattr(edges, "to_numpy"):
+        edges = edges.to_numpy()  # a data frame; iterating over it would give the names of its columns
+    if isinstance(edges, np.ndarray) and edges.dtype.kind == "f" and np.array_equal(edges, np.floor(edges)):
+        edges = edges.astype(np.int64) if np.abs(edges).max(initial=0) < 2**53 else edges
+    if not isinstance(edges, Iterable) or (isinstance(edges, np.ndarray) and not edges.ndim):
+        raise InputError(
+            f"edges = {edges!r}: expected pairs of nodes, a networkx graph, or the path of an edge list or a GraphML "
+            "file."
+        )
+    n_edges = len(edges) if isinstance(edges, np.ndarray) else 0
+    require_memory(EDGE_BYTES * n_edges, f"a graph of {n_edges:,} edges", "use fewer nodes or a sparser graph")
+    listed = []
+    for row, edge in enumerate(edges.tolist() if isinstance(edges, np.ndarray) else edges):
+        if isinstance(edge, (str, bytes)) or not isinstance(edge, Iterable) or len(ends := tuple(edge)) != 2:
+            raise InputError(f"edges[{row}] = {edge!r}: an edge is a pair of nodes.")
+        for end in ends:
+            _check_node(end, f"edges[{row}] = {edge!r}")
+        listed.append((ends[0], ends[1]))
+    return listed
+
+
+def _listed_nodes(nodes: Any) -> list[Any]:
+    if isinstance(nodes, (str, bytes)) or not isinstance(nodes, Iterable):
+        raise InputError(f"nodes = {nodes!r}: give a list of names.")
+    order = list(nodes)
+    for k, node in enumerate(order):
+        _check_node(node, f"nodes[{k}]")
+    return order
+
+
+def _check_node(node: Any, where: str) -> None:
+    """A node is called by a text, a whole number, or a tuple of those, as networkx names the nodes of a grid."""
+    if isinstance(node, tuple):
+        for part in node:
+            _check_node(part, where)
+    elif isinstance(node, (bool, np.bool_)) or not isinstance(node, (str, int, np.integer)):
+        raise InputError(f"{where}: {node!r} is a {type(node).__name__}; a node is a name or a whole number.")
 
 
 def _check_pairs(pairs: np.ndarray, names: tuple[str, ...], merge_edges: bool) -> np.ndarray:
     seen: dict[tuple[int, int], int] = {}
     keep = []
+    problems = Problems()
     for row, (u, v) in enumerate(pairs.tolist()):
         if u == v:
-            raise InputError(f"edges[{row}] joins {names[u]!r} to itself: remove the self-loop.")
+            problems.add(f"edges[{row}] joins {names[u]!r} to itself: remove the self-loop.")
+            continue
         key = (min(u, v), max(u, v))
         if key in seen and not merge_edges:
-            raise InputError(
+            problems.add(
                 f"edges[{row}] ({names[u]!r}, {names[v]!r}) repeats edges[{seen[key]}]: remove it, or pass "
-                "merge_edges=True."
+                "merge_edges=True (on the command line --merge-edges)."
             )
         if key not in seen:
             seen[key] = row
             keep.append(row)
+    problems.refuse()
     return pairs[keep] if len(pairs) else pairs
 
 
 def coupling_table(coupling: str, states_u: int, states_v: int) -> tuple[np.ndarray, bool]:
     """The table of a named coupling and whether it is a score coin."""
+    if not isinstance(coupling, str) or coupling not in COUPLINGS:
+        raise InputError(f"coupling = {coupling!r}: choose one of {', '.join(map(repr, COUPLINGS))}.")
     u, v = np.meshgrid(np.arange(states_u), np.arange(states_v), indexing="ij")
     if coupling == "agreement":
         return np.where(u == v, 0, 1), False
@@ -148,9 +226,8 @@ def coupling_table(coupling: str, states_u: int, states_v: int) -> tuple[np.ndar
         return np.where(u * v == 1, 0, 1), False
     if coupling == "score":
         return u * v, True
-    if coupling == "table":  # (0, 0) is the last outcome, so that w compares with it
-        return (u * states_v + v - 1) % (states_u * states_v), False
-    raise InputError(f"coupling = {coupling!r}: choose one of {', '.join(map(repr, COUPLINGS))}.")
+    # "table": (0, 0) is the last outcome, so that w compares with it
+    return (u * states_v + v - 1) % (states_u * states_v), False
 
 
 def node_table(states: int) -> np.ndarray:
@@ -181,14 +258,14 @@ class Skeleton(NamedTuple):
 
 def _assemble(skeleton: Skeleton, states: States, fields: bool, tied: bool | str, coupling: str) -> Model:
     names, n_nodes, edges, direction, grid_shape, named = skeleton
-    if tied not in (False, True, "direction"):
+    if not isinstance(tied, (bool, np.bool_)) and not (isinstance(tied, str) and tied == "direction"):
         raise InputError(f"tied = {tied!r}: choose False, True or 'direction'.")
-    if fields not in (False, True):
+    if not isinstance(fields, (bool, np.bool_)):
         raise InputError(f"fields = {fields!r}: choose True or False.")
-    counts = _states(states, n_nodes)
+    counts = _states(states, n_nodes, names)
     m = len(edges)
     block_names: list[str] | None = None
-    if tied is False:
+    if not tied:
         edge_block, node_block = np.arange(m), m + np.arange(n_nodes)
     else:
         if tied == "direction":
@@ -219,10 +296,26 @@ def _assemble(skeleton: Skeleton, states: States, fields: bool, tied: bool | str
     return Model._from_arrays(names, counts, edges, groups, block_names, grid_shape, named)
 
 
-def _states(states: States, n_nodes: int) -> np.ndarray:
-    if isinstance(states, (int, np.integer)):
+def _states(states: States, n_nodes: int, names: Sequence[str] | None) -> np.ndarray:
+    if isinstance(states, np.ndarray):
+        states = states.tolist()
+    if isinstance(states, (str, bytes)) or not isinstance(states, Iterable):
         return np.full(n_nodes, check_states(states, "states"), dtype=np.int64)
+    if isinstance(states, Mapping):
+        states = _states_by_name(states, names)
     given = list(states)
     if len(given) != n_nodes:
         raise InputError(f"states has {len(given)} entries, the field has {n_nodes} nodes: give one per node.")
     return np.array([check_states(r, f"states[{i}]") for i, r in enumerate(given)], dtype=np.int64)
+
+
+def _states_by_name(states: Mapping[str, int], names: Sequence[str] | None) -> list[int]:
+    if names is None:
+        raise InputError("states is a mapping, but the nodes of a grid are numbered: give a list, one per node.")
+    given = {str(name): r for name, r in states.items()}
+    unknown = [name for name in given if name not in set(names)]
+    absent = [name for name in names if name not in given]
+    if unknown or absent:
+        what = f"no node is called {unknown[0]!r}" if unknown else f"node {absent[0]!r} has none"
+        raise InputError(f"states: {what}; give one number per node.")
+    return [given[name] for name in names]

@@ -23,6 +23,7 @@ from mrfbayes.model.chart import Chart
 from mrfbayes.model.lowering import Lowering, lower
 
 MAX_STATES = 255  # data are stored as bytes
+MOST_OUTCOMES = MAX_STATES**2  # of a factor on two variables; also the largest score of a pair
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class Factor:
     table: np.ndarray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.scope, Iterable) and not isinstance(self.scope, int):
+            raise InputError(f"scope = {self.scope!r}: a factor has one or two variables, given by their names.")
         scope = (self.scope,) if isinstance(self.scope, (str, int)) else tuple(self.scope)
         object.__setattr__(self, "scope", tuple(str(name) for name in scope))
         if len(self.scope) not in (1, 2):
@@ -54,8 +57,19 @@ class Factor:
             raise InputError(f"scope = {self.scope!r} names a variable twice: a self-loop is not a factor.")
         if (self.outcomes is None) == (self.scores is None):
             raise InputError(f"factor on {self.scope!r}: give exactly one of outcomes= (a die) and scores= (a coin).")
-        given = np.asarray(self.outcomes if self.scores is None else self.scores)
-        table = given.astype(np.int64)
+        try:
+            given = np.asarray(self.outcomes if self.scores is None else self.scores)
+            with np.errstate(invalid="ignore"):
+                table = given.astype(np.int64)
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(
+                f"factor on {self.scope!r}: its table must be an array of whole numbers, one axis per variable."
+            ) from None
+        if not table.size or table.max() > MOST_OUTCOMES:
+            raise InputError(
+                f"factor on {self.scope!r}: its table has shape {given.shape}; give whole numbers up to "
+                f"{MOST_OUTCOMES}."
+            )
         if given.ndim != len(self.scope) or not np.array_equal(given, table) or table.min(initial=0) < 0:
             raise InputError(
                 f"factor on {self.scope!r}: its table must hold whole numbers >= 0 with one axis per variable, "
@@ -115,6 +129,8 @@ class Model:
     """
 
     def __init__(self, variables: Mapping[str, int] | Iterable[str], factors: Iterable[Factor]) -> None:
+        if not isinstance(factors, Iterable):
+            raise InputError(f"factors = {factors!r}: give a list of mrfbayes.Factor.")
         names, states = _variables(variables)
         index = {name: i for i, name in enumerate(names)}
         grouped: dict[tuple[bytes, tuple[int, ...], bool], list[tuple[Factor, list[int]]]] = {}
@@ -176,6 +192,27 @@ class Model:
         self.grid_shape = grid_shape
         self.named = named
         self.chart = Chart.of(self.groups)
+        self._refuse_ambiguous_names()
+
+    def _refuse_ambiguous_names(self) -> None:
+        """No node is called like an edge, and no two parameters alike: results are keyed by these names."""
+        if self._names is None or not any("--" in name or "[" in name for name in self._names):
+            return
+        known = set(self._names)
+        for u, v in self.edges.tolist():
+            for name in (f"{self._names[u]}--{self._names[v]}", f"{self._names[v]}--{self._names[u]}"):
+                if name in known:
+                    raise InputError(
+                        f"node {name!r} is called like the edge between {self._names[u]!r} and {self._names[v]!r}: "
+                        "rename the node (column)."
+                    )
+        seen: set[str] = set()
+        for name in self.parameters:
+            if name in seen:
+                raise InputError(
+                    f"two parameters would be called {name!r}: rename a node (column) that has '--' or '[' in its name."
+                )
+            seen.add(name)
 
     @property
     def n_nodes(self) -> int:
@@ -322,6 +359,8 @@ def check_states(states: object, where: str) -> int:
 
 
 def _variables(variables: Mapping[str, int] | Iterable[str]) -> tuple[tuple[str, ...], np.ndarray]:
+    if isinstance(variables, (str, bytes)) or not isinstance(variables, Iterable):
+        raise InputError(f"variables = {variables!r}: give a list of names, or a mapping from names to states.")
     if isinstance(variables, Mapping):
         pairs = [(str(name), check_states(r, f"variables[{name!r}]")) for name, r in variables.items()]
     else:

@@ -12,8 +12,12 @@ from typing import Any
 
 import numpy as np
 
+<<<<<<< HEAD
+from mrfbayes.base.errors import InputError, Problems
+=======
 from mrfbayes.base.atomic_files import write_bytes, write_text
 from mrfbayes.base.errors import InputError
+>>>>>>> main
 from mrfbayes.model.field import Factor, Model
 
 MOST_FILE_BYTES = 1 << 30  # no graph that fits a field is larger as text
@@ -83,29 +87,33 @@ def _parse_edge_list(text: str, name: str, merge_edges: bool) -> Edges:
                 rows.append((reader.line_num, cells))
     except csv.Error as problem:
         raise InputError(f"{name}:{reader.line_num}: {problem}; close the quote or remove it.") from None
+    problems = Problems()
+    pairs, lines = [], []
     for line, cells in rows:
         if len(cells) != 2:
-            hint = f"; is {delimiter!r} the delimiter?" if len(cells) == 1 else ""
-            raise InputError(f"{name}:{line}: {len(cells)} columns; an edge list has two, the ends of the edge{hint}")
-        for column, cell in enumerate(cells, start=1):
-            if not cell:
-                raise InputError(f"{name}:{line}:{column}: empty node name; give both ends of the edge.")
-    pairs = [(cells[0], cells[1]) for _, cells in rows]
-    lines = [line for line, _ in rows]
+            hint = f"; is {delimiter!r} the delimiter?" if len(cells) == 1 else "."
+            problems.add(f"{name}:{line}: {len(cells)} columns; an edge list has two, the ends of the edge{hint}")
+        elif not all(cells):
+            problems.add(f"{name}:{line}:{cells.index('') + 1}: empty node name; give both ends of the edge.")
+        else:
+            pairs.append((cells[0], cells[1]))
+            lines.append(line)
     if pairs and _is_header(pairs):
         pairs, lines = pairs[1:], lines[1:]
-    if not pairs:
+    if not pairs and not problems:
         raise InputError(f"{name}: no edges, only a header; expected one edge a line after it.")
     seen: dict[frozenset[str], int] = {}
     for line, (u, v) in zip(lines, pairs, strict=True):
         if u == v:
-            raise InputError(f"{name}:{line}: joins {u!r} to itself; remove the self-loop.")
+            problems.add(f"{name}:{line}: joins {u!r} to itself; remove the self-loop.")
+            continue
         before = seen.setdefault(frozenset((u, v)), line)
         if before != line and not merge_edges:
-            raise InputError(
+            problems.add(
                 f"{name}:{line}: edge {u!r}, {v!r} repeats line {before}; remove it, or merge edges "
                 "(merge_edges=True, --merge-edges)."
             )
+    problems.refuse()
     return whole_numbers(pairs) or pairs
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError, SamplingError
+from mrfbayes.base.memory import require_memory
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, seed_sequence
 from mrfbayes.model.field import Model
@@ -101,6 +102,9 @@ def simulate(
     """
     w = model.chart.log_odds(model.theta(theta))
     n = whole("n", n)
+    require_memory(
+        2 * n * model.n_nodes, f"{n:,} observations of {model.n_nodes:,} nodes", "simulate fewer, in several parts"
+    )
     if sweeps is not None:
         sweeps = whole("sweeps", sweeps)
     if sampler not in SAMPLERS:

@@ -83,6 +83,7 @@ def compare(
     rng: Seed | None = 0,
     workers: int = 1,
     progress: bool = True,
+    levels: Any = None,
     **settings: Any,
 ) -> Comparison:
     """Run several methods with the same settings and set them side by side.
@@ -92,9 +93,10 @@ def compare(
     methods : keys of the registry, or mappings with "method" and settings of its own (which win over ``settings``)
     reference : method that errors are measured against; left out where it is not feasible
     workers : processes over which the methods are spread
+    levels : order of text labels; see `mrfbayes.count`
     settings : passed on to `mrfbayes.sample`
     """
-    statistics = count(model, x)
+    statistics = count(model, x, levels=levels)
     seed = seed_sequence(rng)
     requests = [{"method": m} if isinstance(m, str) else dict(m) for m in methods]
     for request in requests:

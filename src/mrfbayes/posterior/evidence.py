@@ -51,7 +51,13 @@ class Evidence:
 
 
 def evidence(
-    model: Model, x: Any, *, prior: Any = "uniform", draws: int = EVIDENCE_DRAWS, rng: Seed | None = 0
+    model: Model,
+    x: Any,
+    *,
+    prior: Any = "uniform",
+    draws: int = EVIDENCE_DRAWS,
+    rng: Seed | None = 0,
+    levels: Any = None,
 ) -> Evidence:
     """Log evidence of ``model`` given ``x``, with its standard error.
 
@@ -62,9 +68,10 @@ def evidence(
     prior : see `mrfbayes.priors`; a custom one has no known normaliser and is refused
     draws : calibrated draws that are weighed
     rng : seed
+    levels : order of text labels; see `mrfbayes.count`
     """
     draws = whole("draws", draws, 100)
-    statistics = count(model, x)
+    statistics = count(model, x, levels=levels)
     problem = Problem(model, statistics, Prior(model, prior), seed_sequence(rng))
     constant = log_prior_constant(problem.prior)
     proposal = make_proposal(problem, method_row("exact").prepare(problem), int(draws))

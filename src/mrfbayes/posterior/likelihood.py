@@ -11,7 +11,7 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
 from mrfbayes.coins.coin import CoinMarginal
 from mrfbayes.coins.die import DieMarginal
-from mrfbayes.data.statistics import Statistics, count
+from mrfbayes.data.statistics import count
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.methods.registry import Row, check_options, method_row
 from mrfbayes.model.field import Model
@@ -138,7 +138,17 @@ class InducedLikelihood(Likelihood):
 
 
 def likelihood(
+<<<<<<< HEAD
+    method: str,
+    model: Model,
+    x: Any,
+    estimate: Any = None,
+    rng: Seed | None = 0,
+    levels: Any = None,
+    **options: Any,
+=======
     method: Any, model: Any, x: Any, estimate: Any = None, rng: Seed | None = 0, **options: Any
+>>>>>>> main
 ) -> Likelihood:
     """The likelihood of ``method`` for the observations ``x``.
 
@@ -150,6 +160,7 @@ def likelihood(
     x : (n, d) observations, a table or file of them, or a `Statistics`
     estimate : from `mrfbayes.estimate`, or theta (p,); made here where the method needs one and none is given
     rng : seed of what the preparation may have to simulate
+    levels : order of text labels; see `mrfbayes.count`
     options : those of the method; for "mle": ``rho`` (a number in (-1/(p-1), 1), or a correlation matrix) and
         ``marginal`` ("printed" or "gbd")
 
@@ -161,7 +172,7 @@ def likelihood(
         method, model, x = x, method, model
     row = method_row(method)
     check_options(row, options)
-    statistics = x if isinstance(x, Statistics) and x.model is model else count(model, x)
+    statistics = count(model, x, levels=levels)
     if estimate is not None and not hasattr(estimate, "theta"):
         model.theta(estimate, "estimate")
     problem = Problem(model, statistics, Prior(model, "uniform"), seed_sequence(rng), estimate, progress=False)

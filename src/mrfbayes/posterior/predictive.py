@@ -11,6 +11,7 @@ from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, generator, seed_sequence
+from mrfbayes.data.levels import ungrouped
 from mrfbayes.data.statistics import count
 from mrfbayes.model.field import Model
 from mrfbayes.particles.simulate import simulate
@@ -54,7 +55,7 @@ def predictive_check(
     """
     replicates = whole("replicates", replicates, 20)
     model, seed = posterior.model, seed_sequence(rng)
-    statistics = count(model, x)
+    statistics = count(model, x, labels=ungrouped(posterior.settings.get("levels", ()), model.nodes))
     if statistics.digest != posterior.data_digest:
         raise InputError("x is not the data that this posterior was learned from.")
     pairs = second_neighbours(model.edges, model.n_nodes)

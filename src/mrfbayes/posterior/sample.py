@@ -60,6 +60,7 @@ def sample(
     seconds: float | None = None,
     engine: str | None = None,
     estimate: Any = None,
+    levels: Any = None,
     **method_options: Any,
 ) -> Posterior:
     """Draw from the posterior of every parameter.
@@ -84,9 +85,10 @@ def sample(
     engine : "mh"; "direct" where the method can draw independently (then the default); "independence" for "exact":
         proposals from the calibrated posterior, corrected (the default, unless they fit badly)
     estimate : an estimate to use instead of making one
+    levels : order of text labels; see `mrfbayes.count`
     method_options : options of the method
     """
-    statistics = count(model, x)
+    statistics = count(model, x, levels=levels)
     chosen, reason = choose_method(model) if method == "auto" else (method, "")
     row = method_row(chosen)
     check_options(row, method_options)
@@ -120,6 +122,7 @@ def sample(
         "options": {**row.options, **method_options},
         "engine": engine,
         "prior": str(problem.prior),
+        "levels": statistics.levels,
         "seed": [str(seed.entropy), list(seed.spawn_key)],
         "chains": plan.chains,
         "warmup": plan.warmup,

@@ -1,0 +1,121 @@
+"""Runs every trial of this folder: inputs, files and calls, each with what must happen.
+
+    python benchmarks/trials/run.py            # all modules, prints violations, writes benchmarks/results/trials.md
+    python benchmarks/trials/run.py inputs     # one of them, prints only
+
+A trial module has a list ``TRIALS`` of `Trial`, or of pairs of a name and a function that raises AssertionError where
+the program does not keep its word. A `Trial` is refused (InputError or CostError whose text holds the words
+of ``says``) or accepted (``check`` of the answer holds, and the words of ``says`` are among its warnings). Any other
+exception, a traceback on the command line or a trial that takes too long is a violation.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+REPORT = HERE.parent / "results" / "trials.md"
+LONGEST = 60.0  # processor seconds of one trial
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One input and what must happen to it.
+
+    ``run`` gets an empty folder. ``error`` is the exception it must end in, None where it must succeed.
+    """
+
+    name: str
+    run: Callable[[Path], Any]
+    error: type[Exception] | tuple[type[Exception], ...] | None = None
+    says: str | tuple[str, ...] = ()
+    check: Callable[[Any], bool] | None = None
+
+
+def violation(trial: Trial) -> str:
+    """What went wrong with a trial; empty where nothing did."""
+    words = (trial.says,) if isinstance(trial.says, str) else trial.says
+    started = time.process_time()
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            answer = trial.run(Path(folder))
+        except Exception as problem:
+            if trial.error is None or not isinstance(problem, trial.error):
+                return f"{type(problem).__name__}: {str(problem)[:300]}"
+            text = str(problem)
+        else:
+            if trial.error is not None:
+                return f"accepted: {answer!r:.200}"
+            if trial.check is not None and not trial.check(answer):
+                return f"wrong answer: {answer!r:.300}"
+            text = "\n".join(str(one.message) for one in caught)
+    absent = [word for word in words if word not in text]
+    if absent:
+        return f"does not say {absent[0]!r}, but: {text[:300]!r}"
+    spent = time.process_time() - started
+    return f"took {spent:.0f} s" if spent > LONGEST else ""
+
+
+def modules(names: Iterable[str]) -> dict[str, list[Trial]]:
+    """Trials by module: those named, or all of the folder."""
+    found = {}
+    for path in sorted(HERE.glob("*.py")):
+        if path.stem != "run" and (not names or path.stem in names):
+            spec = importlib.util.spec_from_file_location(path.stem, path)
+            assert spec is not None
+            assert spec.loader is not None
+            module = importlib.util.module_from_spec(spec)
+            sys.modules[path.stem] = module
+            spec.loader.exec_module(module)
+            if hasattr(module, "TRIALS"):
+                found[path.stem] = [_as_trial(entry) for entry in module.TRIALS]
+    return found
+
+
+def _as_trial(entry: Any) -> Trial:
+    if isinstance(entry, tuple):
+        name, function = entry
+        return Trial(name, lambda folder: function())
+    trial: Trial = entry
+    return trial
+
+
+def main(names: list[str]) -> int:
+    """Run, print what is violated, and write the report where all were run."""
+    sys.path.insert(0, str(HERE))
+    lines = [
+        "# Trials of bad and odd inputs",
+        "",
+        "    python benchmarks/trials/run.py",
+        f"    Python {platform.python_version()}",
+        "",
+        "| module | trials | violations |",
+        "|---|---:|---:|",
+    ]
+    details = []
+    total = 0
+    for name, trials in modules(names).items():
+        bad = [(trial.name, text) for trial in trials if (text := violation(trial))]
+        total += len(bad)
+        lines.append(f"| {name} | {len(trials)} | {len(bad)} |")
+        details += [f"- {name}: {trial}: {text}" for trial, text in bad]
+        print(f"{name}: {len(trials)} trials, {len(bad)} violations", flush=True)
+    print("\n".join(details))
+    if not names:
+        REPORT.write_text("\n".join([*lines, "", *details]).rstrip() + "\n", encoding="utf-8")
+    return int(total > 0)
+
+
+if __name__ == "__main__":
+    sys.modules["run"] = sys.modules["__main__"]  # trial modules import Trial from here
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,114 @@
+"""Where observations come from: arrays, tables, named axes and files, each as a `Source`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mrfbayes.base.errors import InputError
+from mrfbayes.data.batch import Source, check_columns
+from mrfbayes.data.frames import ArrayTable, ColumnsTable, FrameTable, LazyTable, parquet
+from mrfbayes.model.field import Model
+
+PARQUET = {".parquet", ".pq", ".pqt"}
+
+
+def open_source(model: Model, x: Any, delimiter: str | None) -> Source:
+    """``x`` as a source: array, nested list, data frame, or the path of a CSV or Parquet file."""
+    if isinstance(x, (str, PathLike)):
+        return open_file(Path(fspath(x)), fspath(x), delimiter, model.nodes, int(model.states.max()))
+    if type(x).__module__.split(".")[0] == "xarray" and hasattr(x, "dims") and not hasattr(x, "data_vars"):
+        x, names = _named_axes(model, x)
+        if names is not None:
+            return ArrayTable(_checked(x), "x", names)
+    elif isinstance(x, np.ndarray) and x.dtype.names:
+        return ColumnsTable({name: _checked(np.asarray(x[name]).ravel()) for name in x.dtype.names}, "x")
+    elif isinstance(x, Mapping):
+        return ColumnsTable({str(name): _checked(np.asarray(column)) for name, column in x.items()}, "x")
+    elif not isinstance(x, (np.ndarray, list, tuple)):
+        frame = _as_frame(x)
+        if frame is not None:
+            return frame
+    if np.ma.isMaskedArray(x):
+        x = np.ma.filled(x.astype(float), np.nan)
+    try:
+        array = np.asarray(x)
+    except (TypeError, ValueError):
+        array = np.empty(0, dtype=object)
+    if array.ndim != 2:
+        _refuse_shape(model, x, array)
+    _checked(array)
+    if array.shape == model.grid_shape and model.n_nodes != array.shape[1]:
+        raise InputError(
+            f"x has the shape {array.shape} of the grid: it is one observation? Pass x.reshape(1, -1); several images "
+            "of shape (n, rows, columns) as x.reshape(len(x), -1)."
+        )
+    return ArrayTable(array, "x")
+
+
+def _checked(array: np.ndarray) -> np.ndarray:
+    """An array of numbers, booleans or text."""
+    if array.dtype.kind not in "buifOUS":
+        raise InputError(f"x holds {array.dtype}; expected whole numbers 0..r-1, booleans or text labels.")
+    return array
+
+
+def _named_axes(model: Model, x: Any) -> tuple[np.ndarray, list[str] | None]:
+    """An xarray array as values and names of its columns: whichever axis is labelled with the nodes is theirs."""
+    values = np.asarray(x.values)
+    if values.ndim != 2:
+        return values, None
+    rows, columns = ([str(name) for name in x[dim].values] if dim in x.coords else None for dim in x.dims)
+    nodes = set(model.nodes)
+    if rows is not None and nodes <= set(rows) and not (columns is not None and nodes <= set(columns)):
+        return values.T, rows
+    return values, columns
+
+
+def _refuse_shape(model: Model, x: Any, array: np.ndarray) -> None:
+    hint = f"expected (n, {model.n_nodes}), one row per observation and one column per node"
+    if isinstance(x, (list, tuple)) and x and len({np.shape(row) for row in _tried(x)}) > 1:
+        raise InputError(f"x: its rows differ in length; {hint}.")
+    if array.ndim == 0 or array.dtype == object:
+        raise InputError(
+            f"x is a {type(x).__name__}; expected an array, a data frame, or the path of a CSV or Parquet file."
+        )
+    if array.ndim == 3 and model.grid_shape == array.shape[1:]:
+        hint = f"pass x.reshape({len(array)}, -1), one row per observation"
+    elif array.ndim == 1 and array.size == model.n_nodes > 1:
+        hint = "pass x.reshape(1, -1) if it is one observation"
+    raise InputError(f"x has shape {array.shape}; {hint}.")
+
+
+def _tried(rows: Sequence[Any]) -> Iterator[np.ndarray]:
+    for row in rows:
+        yield np.array(row, dtype=object)
+
+
+def _as_frame(x: Any) -> Source | None:
+    """A data frame of any library that narwhals knows, or None."""
+    module = type(x).__module__.split(".")[0]
+    if module == "polars" and type(x).__name__ == "LazyFrame":
+        return LazyTable(x, "x")
+    import narwhals as nw
+
+    columns: Any = getattr(x, "column_names", None) or getattr(x, "columns", ())  # pyarrow; pandas and polars
+    check_columns([str(name) for name in columns], "x")  # before narwhals, which would refuse in its own words
+    frame = nw.from_native(x, eager_only=True, pass_through=True)
+    return FrameTable(frame, "x") if isinstance(frame, nw.DataFrame) else None
+
+
+def open_file(path: Path, where: str, delimiter: str | None, nodes: Sequence[str], max_states: int) -> Source:
+    if path.is_dir():
+        raise InputError(f"{where}: this is a folder; give a CSV or Parquet file.")
+    if not path.exists():
+        raise InputError(f"{where}: no such file; check the path.")
+    if path.suffix.lower() in PARQUET:
+        return parquet(path, where)
+    from mrfbayes.data.delimited import DelimitedFile
+
+    return DelimitedFile(path, where, delimiter, nodes, max_states)
