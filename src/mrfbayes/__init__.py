@@ -24,11 +24,16 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal t
     from mrfbayes.posterior.compare import compare
     from mrfbayes.posterior.evidence import evidence
     from mrfbayes.posterior.likelihood import likelihood
-    from mrfbayes.posterior.posterior import Posterior, load
+    from mrfbayes.posterior.posterior import Posterior
     from mrfbayes.posterior.predictive import predictive_check
     from mrfbayes.posterior.prior_sensitivity import prior_sensitivity
     from mrfbayes.posterior.sample import sample
     from mrfbayes.report.write import report
+    from mrfbayes.structure.compare_groups import compare_groups
+    from mrfbayes.structure.groups import GroupComparison
+    from mrfbayes.structure.select import select
+    from mrfbayes.structure.selection import Selection
+    from mrfbayes.structure.stored import load
 
 _PLACES = {
     "grid": "model.build",
@@ -48,8 +53,12 @@ _PLACES = {
     "Posterior": "posterior.posterior",
     "compare": "posterior.compare",
     "evidence": "posterior.evidence",
-    "load": "posterior.posterior",
+    "load": "structure.stored",
     "predictive_check": "posterior.predictive",
+    "select": "structure.select",
+    "Selection": "structure.selection",
+    "compare_groups": "structure.compare_groups",
+    "GroupComparison": "structure.groups",
     "prior_sensitivity": "posterior.prior_sensitivity",
     "report": "report.write",
     "InputError": "base.errors",
@@ -64,15 +73,18 @@ _PLACES = {
 __all__ = [
     "CostError",
     "Factor",
+    "GroupComparison",
     "InputError",
     "MRFWarning",
     "Model",
     "OutputError",
     "Posterior",
     "SamplingError",
+    "Selection",
     "Statistics",
     "__version__",
     "compare",
+    "compare_groups",
     "cost",
     "count",
     "datasets",
@@ -91,6 +103,7 @@ __all__ = [
     "priors",
     "report",
     "sample",
+    "select",
     "simulate",
 ]
 

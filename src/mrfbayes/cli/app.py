@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
+from mrfbayes.cli.loading import load_posterior
 from mrfbayes.cli.data_commands import compare, estimate, evidence, info
 from mrfbayes.cli.fit import fit
 from mrfbayes.cli.options import (
@@ -177,7 +178,7 @@ def summary(
     from mrfbayes.plots.saving import write_table
 
     check_files({"--csv": csv}, {"the result": result}, overwrite)
-    posterior = mb.load(result)
+    posterior = load_posterior(result)
     show_states(posterior.settings.get("levels", ()))
     scale = scale or natural_scale(posterior.model)
     show_posterior(posterior, scale, rows)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mrfbayes.cli.loading import load_posterior
 from mrfbayes.cli.options import Json, Overwrite, ResultFile, ScaleChoice, SeedChoice
 
 PLOTS = ("network", "panels", "forest", "nodes", "evidence", "field", "marginals", "chains", "ranks", "pairs", "prior")
@@ -22,14 +23,13 @@ def edges(
     json: Json = False,
 ) -> None:
     """Print the edges of a saved result with their verdicts, the best supported first."""
-    import mrfbayes as mb
     from mrfbayes.cli.outputs import check_files
     from mrfbayes.cli.show import quiet_warnings, show_edges
     from mrfbayes.model.wording import natural_scale
 
     check_files({"--csv": csv}, {"the result": result}, overwrite)
     with quiet_warnings():
-        posterior = mb.load(result)
+        posterior = load_posterior(result)
         table = posterior.edges(scale or natural_scale(posterior.model))
     if csv is not None:
         from mrfbayes.plots.saving import write_table
@@ -56,7 +56,7 @@ def report(
     from mrfbayes.report.findings import Findings
 
     with quiet_warnings():
-        posterior = mb.load(result)
+        posterior = load_posterior(result)
         path = mb.report(posterior, out, title=title, source=result.name, scale=scale, overwrite=overwrite)
         print_findings(Findings(posterior, scale or "", False), {"report": path}, json)
 
@@ -82,7 +82,7 @@ def plot(
     if kind not in PLOTS:
         raise InputError(f"{kind}: choose one of {', '.join(PLOTS)}.")
     with quiet_warnings():
-        posterior = mb.load(result)
+        posterior = load_posterior(result)
         chosen: Any = parameter
         if kind == "prior" and parameter is None:
             chosen = str(posterior.edges()["log_bf10"].idxmax())
@@ -112,12 +112,11 @@ def export(
     json: Json = False,
 ) -> None:
     """Write the posterior mean couplings of a saved result for other programs."""
-    import mrfbayes as mb
     from mrfbayes.base.atomic_files import check_targets, write_text
     from mrfbayes.model.exports import export_text
 
     check_targets({"--out": out}, inputs={"result": result}, overwrite=overwrite, permission="--overwrite")
-    posterior = mb.load(result)
+    posterior = load_posterior(result)
     write_text(out, export_text(posterior.model, posterior.log_odds.mean(axis=(0, 1)), form), overwrite)
     _say(json, {"written": str(out), "format": form})
 
@@ -133,7 +132,6 @@ def predict(
     json: Json = False,
 ) -> None:
     """Predict the other nodes of a saved result from the columns that are known."""
-    import mrfbayes as mb
     from mrfbayes.base.atomic_files import check_targets
     from mrfbayes.base.errors import InputError
     from mrfbayes.cli.columns import choose_columns
@@ -141,7 +139,7 @@ def predict(
     from mrfbayes.plots.saving import write_table
 
     check_targets({"--out": out}, inputs={"data": data}, overwrite=overwrite, permission="--overwrite")
-    posterior = mb.load(result)
+    posterior = load_posterior(result)
     frame = read_frame(data)
     if frame is None:
         raise InputError(f"{data}: cannot be read as a CSV or Parquet file.")

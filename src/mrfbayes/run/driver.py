@@ -5,18 +5,17 @@ All chains advance together, so whatever stops a run leaves them equally long.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from mrfbayes.base.errors import InputError, SamplingError
+from mrfbayes.base.errors import SamplingError
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
 from mrfbayes.run.store import Checkpoint
-from mrfbayes.run.workers import ChainTask, Chunk, State, make_workers
+from mrfbayes.run.workers import Chunk, State, Task, make_workers
 
 ROUND_SECONDS = 0.4  # a round of chunks over all chains: Ctrl-C answers within one
 CHECKPOINT_SECONDS = 2.0
@@ -43,8 +42,9 @@ class ChainRun:
 class _Collector:
     """Draws and states as they come in, on their way to memory and to the checkpoint."""
 
-    def __init__(self, states: list[State], checkpoint: Checkpoint | None) -> None:
+    def __init__(self, states: list[State], n_columns: int, checkpoint: Checkpoint | None) -> None:
         self.states = states
+        self._n_columns = n_columns
         self._checkpoint = checkpoint
         self._chunks: list[list[Chunk]] = []
         self._unwritten = 0
@@ -88,13 +88,12 @@ class _Collector:
     def result(self) -> tuple[np.ndarray, np.ndarray]:
         """All draws so far."""
         if not self._chunks:
-            p = self.states[0]["theta"].size
-            return np.empty((len(self.states), 0, p)), np.empty((len(self.states), 0))
+            return np.empty((len(self.states), 0, self._n_columns)), np.empty((len(self.states), 0))
         return self._stack(self._chunks)
 
 
 def run_chains(
-    task: ChainTask,
+    task: Task,
     states: list[State],
     n_steps: int,
     *,
@@ -106,10 +105,8 @@ def run_chains(
     explain_failure: Callable[[int, State], str] | None = None,
 ) -> ChainRun:
     """Advance all chains to ``n_steps`` steps in all (warm-up included), or as far as interrupt or budget allow."""
-    from mrfbayes.kernels.run import chain
-
-    collector = _Collector(states, checkpoint)
-    done = resumed = int(collector.states[0]["counters"][chain.STEP])
+    collector = _Collector(states, task.n_columns, checkpoint)
+    done = resumed = task.steps_done(collector.states[0])
     workers = make_workers(task, n_workers, len(states))
     started = time.perf_counter()
     stopped_by = ""
@@ -118,16 +115,17 @@ def run_chains(
             # No step at all: compiles (or loads what was compiled before) and evaluates the start.
             collector.states = [chunk.state for chunk in workers.advance(collector.states, 0)]
             compiled = time.perf_counter()
-            _check_start(collector.states)
+            for number, state in enumerate(collector.states):
+                task.check_start(number, state)
             chunk = FIRST_CHUNK
             while done < n_steps:
                 round_started = time.perf_counter()
                 size = min(chunk, n_steps - done)
                 chunks = workers.advance(collector.states, size)
-                _check(chunks, explain_failure)
+                _check(task, chunks, explain_failure)
                 collector.add(chunks)
                 done += size
-                bar.update(done, _acceptance_note(chunks, task))
+                bar.update(done, task.note(collector.states))
                 elapsed = time.perf_counter() - round_started
                 # Results do not depend on the chunk's size: the state says all.
                 chunk = max(1, int(chunk * min(4.0, 0.8 * ROUND_SECONDS / max(elapsed, 1e-9))))
@@ -153,36 +151,11 @@ def run_chains(
     )
 
 
-def _check_start(states: list[State]) -> None:
-    from mrfbayes.kernels.run import chain
-
-    for number, state in enumerate(states):
-        value = float(state["numbers"][chain.LOG_TARGET])
-        if not math.isfinite(value):
-            raise InputError(
-                f"chain {number}: the log of prior times likelihood is {value} at the start: choose another start=, "
-                "or a prior that is positive there."
-            )
-
-
-def _check(chunks: list[Chunk], explain: Callable[[int, State], str] | None) -> None:
-    from mrfbayes.kernels.run import chain
-
+def _check(task: Task, chunks: list[Chunk], explain: Callable[[int, State], str] | None) -> None:
     for number, chunk in enumerate(chunks):
-        if chunk.state["counters"][chain.FAILED] != chain.FINE:
-            step = int(chunk.state["counters"][chain.STEP])
+        if failure := task.failure(chunk.state):
             reason = f" {explain(number, chunk.state)}" if explain else ""
             raise SamplingError(
-                f"chain {number}, step {step}: the acceptance ratio is not a number.{reason} The draws before that "
+                f"chain {number}, step {task.steps_done(chunk.state)}: {failure}.{reason} The draws before that "
                 "step are in the checkpoint, if one was asked for."
             )
-
-
-def _acceptance_note(chunks: list[Chunk], task: ChainTask) -> str:
-    from mrfbayes.kernels.run import chain
-
-    counters = np.stack([chunk.state["counters"] for chunk in chunks]).sum(axis=0)
-    steps = int(counters[chain.STEP])
-    accepted = int(counters[chain.ACCEPTED] + counters[chain.WARM_ACCEPTED])
-    warm = "warm-up, " if int(chunks[0].state["counters"][chain.STEP]) < task.settings.n_warmup else ""
-    return f"{warm}accepting {accepted / max(steps, 1):.0%}"

@@ -5,15 +5,18 @@ A chunk is a pure function of the task and the state of a chain: it can run anyw
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+
+from mrfbayes.base.errors import InputError
 
 State = dict[str, np.ndarray]
 
@@ -26,9 +29,32 @@ class Chunk(NamedTuple):
     log_likelihood: np.ndarray
 
 
+class Task(Protocol):
+    """What advances a chain: everything about it that does not change, sent to each worker once."""
+
+    @property
+    def n_columns(self) -> int:
+        """Numbers in a draw."""
+
+    def advance(self, state: State, n_steps: int) -> Chunk:
+        """``n_steps`` more steps from ``state``, which is left as it was."""
+
+    def steps_done(self, state: State) -> int:
+        """Steps behind ``state``, warm-up included."""
+
+    def check_start(self, number: int, state: State) -> None:
+        """An `InputError` where chain ``number`` cannot start."""
+
+    def failure(self, state: State) -> str:
+        """Why the chain cannot go on; empty where it can."""
+
+    def note(self, states: Sequence[State]) -> str:
+        """A few words on how the chains are doing."""
+
+
 @dataclass(frozen=True)
 class ChainTask:
-    """Everything about a chain that does not change: sent to each worker once.
+    """A chain of Metropolis-Hastings steps by any method.
 
     ``carried`` names the arrays of ``view`` that change from step to step (particles); they travel with the state.
     """
@@ -40,35 +66,72 @@ class ChainTask:
     carried: tuple[str, ...]
     is_independent: bool = False  # proposals that do not depend on where the chain is
 
+    @property
+    def n_columns(self) -> int:
+        """Numbers in a draw."""
+        return int(self.prior.offset[-1])
 
-def advance(task: ChainTask, state: State, n_steps: int) -> Chunk:
-    """``n_steps`` more steps from ``state``, which is left as it was."""
-    from mrfbayes.kernels.run import chain
+    def advance(self, state: State, n_steps: int) -> Chunk:
+        """``n_steps`` more steps from ``state``, which is left as it was."""
+        from mrfbayes.kernels.run import chain
 
-    state = {name: array.copy() for name, array in state.items()}
-    view = task.view._replace(**{name: state[f"view.{name}"] for name in task.carried})
-    chain_state = chain.ChainState(**{name: state[name] for name in chain.ChainState._fields})
-    first = int(chain_state.counters[chain.KEPT])
-    rows = n_steps // task.settings.n_thin + 1
-    kept = chain.KeptDraws(np.empty((rows, chain_state.theta.size)), np.empty(rows), first)
-    run: Any = chain.run_ratio if task.is_ratio else chain.run_likelihood
-    if task.is_independent:
-        from mrfbayes.kernels.run.independence import run_independent as run
-    with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
-        run(view, task.prior, task.settings, chain_state, kept, n_steps)
-    count = int(chain_state.counters[chain.KEPT]) - first
-    return Chunk(state, kept.theta[:count], kept.log_likelihood[:count])
+        state = {name: array.copy() for name, array in state.items()}
+        view = self.view._replace(**{name: state[f"view.{name}"] for name in self.carried})
+        chain_state = chain.ChainState(**{name: state[name] for name in chain.ChainState._fields})
+        first = int(chain_state.counters[chain.KEPT])
+        rows = n_steps // self.settings.n_thin + 1
+        kept = chain.KeptDraws(np.empty((rows, chain_state.theta.size)), np.empty(rows), first)
+        run: Any = chain.run_ratio if self.is_ratio else chain.run_likelihood
+        if self.is_independent:
+            from mrfbayes.kernels.run.independence import run_independent as run
+        with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
+            run(view, self.prior, self.settings, chain_state, kept, n_steps)
+        count = int(chain_state.counters[chain.KEPT]) - first
+        return Chunk(state, kept.theta[:count], kept.log_likelihood[:count])
+
+    def steps_done(self, state: State) -> int:
+        """Steps behind ``state``, warm-up included."""
+        from mrfbayes.kernels.run import chain
+
+        return int(state["counters"][chain.STEP])
+
+    def check_start(self, number: int, state: State) -> None:
+        """An `InputError` where chain ``number`` cannot start."""
+        from mrfbayes.kernels.run import chain
+
+        value = float(state["numbers"][chain.LOG_TARGET])
+        if not math.isfinite(value):
+            raise InputError(
+                f"chain {number}: the log of prior times likelihood is {value} at the start: choose another start=, "
+                "or a prior that is positive there."
+            )
+
+    def failure(self, state: State) -> str:
+        """Why the chain cannot go on; empty where it can."""
+        from mrfbayes.kernels.run import chain
+
+        return "" if state["counters"][chain.FAILED] == chain.FINE else "the acceptance ratio is not a number"
+
+    def note(self, states: Sequence[State]) -> str:
+        """How many proposals were accepted."""
+        from mrfbayes.kernels.run import chain
+
+        counters = np.stack([state["counters"] for state in states]).sum(axis=0)
+        steps = int(counters[chain.STEP])
+        accepted = int(counters[chain.ACCEPTED] + counters[chain.WARM_ACCEPTED])
+        warm = "warm-up, " if self.steps_done(states[0]) < self.settings.n_warmup else ""
+        return f"{warm}accepting {accepted / max(steps, 1):.0%}"
 
 
 class SerialWorkers:
     """All chains in this process, one after the other."""
 
-    def __init__(self, task: ChainTask) -> None:
+    def __init__(self, task: Task) -> None:
         self._task = task
 
     def advance(self, states: Sequence[State], n_steps: int) -> list[Chunk]:
         """One chunk of every chain."""
-        return [advance(self._task, state, n_steps) for state in states]
+        return [self._task.advance(state, n_steps) for state in states]
 
     def close(self) -> None:
         """Nothing to release."""
@@ -88,10 +151,10 @@ def begin_worker() -> None:
         os.environ[name] = "1"
 
 
-_TASK: ChainTask | None = None
+_TASK: Task | None = None
 
 
-def _receive(task: ChainTask) -> None:
+def _receive(task: Task) -> None:
     global _TASK
     begin_worker()
     _TASK = task
@@ -99,13 +162,13 @@ def _receive(task: ChainTask) -> None:
 
 def _advance_here(state: State, n_steps: int) -> Chunk:
     assert _TASK is not None
-    return advance(_TASK, state, n_steps)
+    return _TASK.advance(state, n_steps)
 
 
 class ProcessWorkers:
     """Chains spread over a pool of processes; a chunk goes to whoever is free."""
 
-    def __init__(self, task: ChainTask, n_workers: int) -> None:
+    def __init__(self, task: Task, n_workers: int) -> None:
         self._pool = process_pool(n_workers, _receive, task)
 
     def advance(self, states: Sequence[State], n_steps: int) -> list[Chunk]:
@@ -117,7 +180,7 @@ class ProcessWorkers:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
-def make_workers(task: ChainTask, n_workers: int, n_chains: int) -> SerialWorkers | ProcessWorkers:
+def make_workers(task: Task, n_workers: int, n_chains: int) -> SerialWorkers | ProcessWorkers:
     """Processes only where there is more than one chain to spread."""
     n_workers = min(n_workers, n_chains)
     return SerialWorkers(task) if n_workers <= 1 else ProcessWorkers(task, n_workers)

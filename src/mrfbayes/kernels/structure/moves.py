@@ -1,0 +1,311 @@
+"""Gibbs moves of edges and node factors on the joint table of a few nodes, the same for all engines.
+
+An engine hands over the present probabilities of all configurations of a block of nodes, one table per group of data.
+Every edge and node that belongs to the block is then updated from its exact conditional (`line`), and the table
+follows.
+
+A move of an edge is centred: the factors of its two nodes move against it, so that their log-odds at the mean of the
+other node stay what they are. This is a shear of the parameters, which preserves volume, so any fixed centring is
+right.
+
+The log-odds are w = sum over coordinates c of rate[g, c] * w[c] in group g. A single data set has one group and one
+coordinate with rate 1. In a comparison of groups coordinate 0 is the baseline and the others are contrasts.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from mrfbayes.kernels.base.fastmath import exp
+from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.structure.line import (
+    ABSENT,
+    CENTRE,
+    KIND,
+    LOG_ODDS,
+    MEAN,
+    MOVE,
+    PROBABILITY,
+    SIZE,
+    SQUARE,
+    VALUES,
+    draw_along,
+)
+
+# Places in SearchState.counters
+SWEEP, N_PRESENT, KEPT, BATCH_ROW, BATCH_FILL, BATCH_LENGTH = range(6)
+N_COUNTERS = 6
+# Places in SearchState.numbers
+LOG_LIKELIHOOD = 0
+N_NUMBERS = 1
+
+
+# Columns of MoveView.layout
+FIRST_NODE, SECOND_NODE, FIRST, SECOND, BEFORE, BETWEEN, AFTER, STEP, STATISTIC, FIRST_SHIFT, SECOND_SHIFT = range(11)
+# Columns of MoveView.node
+OWN, N_OWN = range(2)
+
+
+class MoveView(NamedTuple):
+    """The field, the data and the priors, as the moves see them. The m edges are the first of the p parameters."""
+
+    n: np.ndarray  # (G,) numbers of observations
+    rate: np.ndarray  # (G, C) of each group along each coordinate
+    total: np.ndarray  # (C, p) sums over groups of rate * statistic; edges centred
+    raw_count: np.ndarray  # (G, p) sufficient statistics
+    # Nodes (the second is -1 where there is none), their numbers of states, how they lie in the table of the block, and
+    # where step, statistic and the shifts of the nodes' own parameters start in number.
+    layout: np.ndarray  # (p, 11)
+    node: np.ndarray  # (d, 2) first parameter of its own, and how many it has
+    number: np.ndarray  # steps and statistics (cells in the order of the nodes) and shifts, one after the other
+    slab: np.ndarray  # (C, p, 4) kind, two parameters, log of the constant; no kind for node parameters
+    node_prior: np.ndarray  # (C, d, 1 + R) kind and parameters
+    has_spike: np.ndarray  # (C,) whether the edges' coordinate may be absent
+    log_prior_odds: np.ndarray  # (m,) of presence; not used where edge_counts are positive
+    edge_counts: np.ndarray  # (2,) a and b of a beta-bernoulli prior, else zeros
+
+
+class BlockView(NamedTuple):
+    """Which parameters each block updates: ``parameter[offset[b]:offset[b + 1]]``."""
+
+    offset: np.ndarray  # (B + 1,)
+    parameter: np.ndarray
+
+
+class SearchState(NamedTuple):
+    """What changes from sweep to sweep."""
+
+    w: np.ndarray  # (C, p) log-odds
+    present: np.ndarray  # (m,) uint8
+    centre: np.ndarray  # (C, p) modes of the last conditionals: where the next search starts
+    batches: np.ndarray  # (N, m) sums of P(present | rest) over batches of sweeps
+    absent: np.ndarray  # (m,) sum of P(absent | rest)
+    moments: np.ndarray  # (2, C, p) sums of conditional means and mean squares, absence counted as zero
+    sizes: np.ndarray  # (m + 1,) sweeps that ended with so many edges
+    numbers: np.ndarray  # (N_NUMBERS,) float64
+    counters: np.ndarray  # (N_COUNTERS,) int64
+    random: np.ndarray  # (4,) uint64
+
+
+class KeptSweeps(NamedTuple):
+    """Where a chunk puts its draws; row 0 is the chain's draw number ``first``."""
+
+    w: np.ndarray  # (rows, C * p)
+    log_likelihood: np.ndarray  # (rows,)
+    first: int
+
+
+@kernel(fastmath={"reassoc", "contract"})
+def pair_marginal(table, before, first, between, second, after, out):
+    """Sum a table (before, first, between, second, after) to the (first, second) cells ``out``."""
+    for k in range(first * second):
+        out[k] = 0.0
+    if after == 1 and second == 2:
+        for h in range(before):
+            for a in range(first):
+                start = (h * first + a) * between * 2
+                zero, one = 0.0, 0.0
+                for m in range(between):
+                    zero += table[start + 2 * m]
+                    one += table[start + 2 * m + 1]
+                out[2 * a] += zero
+                out[2 * a + 1] += one
+        return
+    if after == 1:
+        for h in range(before):
+            for a in range(first):
+                row = out[a * second : (a + 1) * second]
+                for m in range(between):
+                    start = ((h * first + a) * between + m) * second
+                    part = table[start : start + second]
+                    for b in range(second):
+                        row[b] += part[b]
+        return
+    for h in range(before):
+        for a in range(first):
+            for m in range(between):
+                for b in range(second):
+                    start = (((h * first + a) * between + m) * second + b) * after
+                    part = table[start : start + after]
+                    total = 0.0
+                    for k in range(after):
+                        total += part[k]
+                    out[a * second + b] += total
+
+
+@kernel
+def multiply_pair(table, before, first, between, second, after, factor):
+    """Multiply the (first, second) cells of a table by ``factor``."""
+    if after == 1 and second == 2:
+        for h in range(before):
+            for a in range(first):
+                start = (h * first + a) * between * 2
+                zero, one = factor[2 * a], factor[2 * a + 1]
+                for m in range(between):
+                    table[start + 2 * m] *= zero
+                    table[start + 2 * m + 1] *= one
+        return
+    if after == 1:
+        for h in range(before):
+            for a in range(first):
+                row = factor[a * second : (a + 1) * second]
+                for m in range(between):
+                    start = ((h * first + a) * between + m) * second
+                    part = table[start : start + second]
+                    for b in range(second):
+                        part[b] *= row[b]
+        return
+    for h in range(before):
+        for a in range(first):
+            for m in range(between):
+                for b in range(second):
+                    start = (((h * first + a) * between + m) * second + b) * after
+                    part = table[start : start + after]
+                    amount = factor[a * second + b]
+                    for k in range(after):
+                        part[k] *= amount
+
+
+@kernel
+def _log_odds_of_presence(view, n_others):
+    """Prior log-odds of an edge under beta-bernoulli, given how many of the others are there."""
+    a, b = view.edge_counts[0], view.edge_counts[1]
+    n_absent = view.log_prior_odds.size - 1 - n_others
+    return math.log((a + n_others) / (b + n_absent))
+
+
+@kernel
+def _set_line(view, state, line, parameter, c):
+    """The line along coordinate c of a parameter: rates, its slab, and the node factors that move with it."""
+    for group in range(view.n.size):
+        line.rate[0, group] = view.rate[group, c]
+        line.rate[1, group] = view.n[group]
+    wide = (line.term.shape[1] - VALUES) // 3
+    line.term[0, KIND], line.term[0, SIZE] = view.slab[c, parameter, 0], 1.0
+    line.term[0, VALUES], line.term[0, VALUES + 1] = view.slab[c, parameter, 1], view.slab[c, parameter, 2]
+    line.term[0, VALUES + wide], line.term[0, VALUES + 2 * wide] = state.w[c, parameter], 1.0
+    for which in range(2):
+        node, start = view.layout[parameter, FIRST_NODE + which], view.layout[parameter, FIRST_SHIFT + which]
+        size = view.node[node, N_OWN] if node >= 0 else 0
+        line.term[1 + which, SIZE] = size
+        line.term[1 + which, KIND] = view.node_prior[c, node, 0] if size > 0 else ABSENT
+        for k in range(wide if size > 0 else 0):
+            line.term[1 + which, VALUES + k] = view.node_prior[c, node, 1 + k]
+        for k in range(size):
+            line.term[1 + which, VALUES + wide + k] = state.w[c, view.node[node, OWN] + k]
+            line.term[1 + which, VALUES + 2 * wide + k] = -view.number[start + k]
+
+
+@kernel
+def _follow(view, state, line, tables, parameter, c, x):
+    """Carry a move by x over to the node factors, to the cells of the line and to the tables."""
+    index, factor, wide = view.layout[parameter], line.step[1], (line.term.shape[1] - VALUES) // 3
+    n_cells = index[FIRST] * index[SECOND]
+    for which in range(2):
+        for k in range(int(line.term[1 + which, SIZE])):
+            own = view.node[index[FIRST_NODE + which], OWN] + k
+            state.w[c, own] += x * line.term[1 + which, VALUES + 2 * wide + k]
+    for group in range(tables.shape[0]):
+        rate = line.rate[0, group]
+        if rate == 0.0:
+            continue
+        total = 0.0
+        for k in range(n_cells):
+            factor[k] = exp(rate * x * line.step[0, k])
+            total += line.weight[group, k] * factor[k]
+        state.numbers[LOG_LIKELIHOOD] -= view.n[group] * math.log(total)
+        for k in range(n_cells):
+            factor[k] /= total
+            line.weight[group, k] *= factor[k]
+        table = tables[group]
+        multiply_pair(table, index[BEFORE], index[FIRST], index[BETWEEN], index[SECOND], index[AFTER], factor)
+
+
+@kernel
+def _record(state, line, parameter, c, is_edge):
+    """Add what the conditional says to the running sums."""
+    result = line.result
+    probability, log_odds = result[PROBABILITY], result[LOG_ODDS]
+    state.moments[0, c, parameter] += probability * result[MEAN]
+    state.moments[1, c, parameter] += probability * result[SQUARE]
+    if is_edge:
+        state.batches[state.counters[BATCH_ROW], parameter] += probability
+        state.absent[parameter] += probability * math.exp(-log_odds) if log_odds > 0.0 else 1.0 - probability
+
+
+@kernel
+def move_parameter(view, state, line, tables, parameter, keeps):
+    """Draw a parameter from its exact conditional, an edge with its presence, coordinate by coordinate.
+
+    ``tables`` (G, cells) hold the probabilities of the block's configurations, before and after.
+    """
+    index, is_edge = view.layout[parameter], parameter < view.log_prior_odds.size
+    n_cells = index[FIRST] * index[SECOND]
+    for k in range(n_cells):
+        line.step[0, k] = view.number[index[STEP] + k]
+    for group in range(tables.shape[0]):
+        table, cells = tables[group], line.weight[group]
+        pair_marginal(table, index[BEFORE], index[FIRST], index[BETWEEN], index[SECOND], index[AFTER], cells)
+    for c in range(view.rate.shape[1]):
+        _set_line(view, state, line, parameter, c)
+        has_spike, log_prior_odds = is_edge and view.has_spike[c] != 0, 0.0
+        if has_spike:
+            log_prior_odds = view.log_prior_odds[parameter]
+            if view.edge_counts[0] > 0.0:
+                log_prior_odds = _log_odds_of_presence(view, state.counters[N_PRESENT] - state.present[parameter])
+            log_prior_odds += view.slab[c, parameter, 3]
+        here, total = state.w[c, parameter], view.total[c, parameter]
+        start = state.centre[c, parameter] - here
+        is_there = draw_along(line, n_cells, total, start, has_spike, log_prior_odds, state.random)
+        x = line.result[MOVE]
+        state.centre[c, parameter] = line.result[CENTRE]
+        if keeps:
+            _record(state, line, parameter, c, has_spike)
+        if x != 0.0:
+            state.numbers[LOG_LIKELIHOOD] += x * total
+            _follow(view, state, line, tables, parameter, c, x)
+        if is_edge:
+            state.w[c, parameter] = here + x if is_there else 0.0
+        if has_spike:
+            state.counters[N_PRESENT] += np.int64(is_there) - np.int64(state.present[parameter])
+            state.present[parameter] = np.uint8(is_there)
+
+
+@kernel
+def finish_sweep(state, keeps, n_thin, kept):
+    """Count the sweep, close its batch, keep its draw."""
+    counters = state.counters
+    counters[SWEEP] += 1
+    if not keeps:
+        return
+    state.sizes[counters[N_PRESENT]] += 1
+    counters[BATCH_FILL] += 1
+    if counters[BATCH_FILL] == counters[BATCH_LENGTH]:
+        counters[BATCH_FILL] = 0
+        counters[BATCH_ROW] += 1
+        n_rows = state.batches.shape[0]
+        if counters[BATCH_ROW] == n_rows:  # full: join neighbours, so that the batches grow with the run
+            half = n_rows // 2
+            for row in range(half):
+                for j in range(state.batches.shape[1]):
+                    state.batches[row, j] = state.batches[2 * row, j] + state.batches[2 * row + 1, j]
+            for row in range(half, n_rows):
+                for j in range(state.batches.shape[1]):
+                    state.batches[row, j] = 0.0
+            counters[BATCH_ROW] = half
+            counters[BATCH_LENGTH] *= 2
+    done = 0
+    for size in range(state.sizes.size):
+        done += state.sizes[size]
+    if done % n_thin == 0:
+        row = counters[KEPT] - kept.first
+        j = 0
+        for coordinate in range(state.w.shape[0]):
+            for parameter in range(state.w.shape[1]):
+                kept.w[row, j] = state.w[coordinate, parameter]
+                j += 1
+        kept.log_likelihood[row] = state.numbers[LOG_LIKELIHOOD]
+        counters[KEPT] += 1

@@ -1,0 +1,1 @@
+"""Which edges are there, and which differ between groups: posteriors over graphs and parameters together."""

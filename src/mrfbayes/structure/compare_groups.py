@@ -1,0 +1,240 @@
+r"""`mrfbayes.compare_groups`: which edges differ between groups of observations.
+
+The log-odds of group g are :math:`w_g = \beta + \sum_k c_{gk}\delta_k`: a baseline and contrasts. The rates c are the
+corners of a simplex with edges of length one, so that the difference between any two groups has the slab as its prior
+(for two groups :math:`c = \pm\frac12` and :math:`\delta` is the difference). An edge differs between all groups or
+between none; its baseline and the node factors are always there.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings as python_warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mrfbayes.base.errors import InputError, MRFWarning
+from mrfbayes.base.random_streams import Seed, seed_sequence
+from mrfbayes.data.statistics import Statistics, count
+from mrfbayes.model.field import Model
+from mrfbayes.priors import Cauchy, Logistic, Normal, Prior
+from mrfbayes.structure.anchors import PARTICLES
+from mrfbayes.structure.engines import choose_engine
+from mrfbayes.structure.factors import EdgeFactors, edge_factors
+from mrfbayes.structure.graph_priors import graph_prior
+from mrfbayes.structure.groups import GroupComparison
+from mrfbayes.structure.moves import Coordinates, node_prior, slab_distribution
+from mrfbayes.structure.running import between_sets, run_doubts, run_options, run_search, search_parts, versions
+from mrfbayes.structure.search import SearchTask, initial_states, summarise
+
+NAMED = 5  # thresholds that a warning lists
+
+
+def compare_groups(
+    model: Model,
+    x: Any,
+    *,
+    group: Any = None,
+    slab: Any = "normal(0, 1)",
+    differences: Any = "bernoulli(0.5)",
+    prior: Any = None,
+    engine: str | None = None,
+    particles: int = PARTICLES,
+    steps: int | None = None,
+    warmup: int | None = None,
+    chains: int = 4,
+    thin: int | None = None,
+    rng: Seed | None = 0,
+    workers: int = 1,
+    progress: bool = True,
+    checkpoint: str | os.PathLike[str] | None = None,
+    seconds: float | None = None,
+) -> GroupComparison:
+    """Which edges differ between groups: the posterior of baseline and differences, from the true likelihood.
+
+    Parameters
+    ----------
+    model : the field of all groups; every edge has one parameter of its own
+    x : mapping from the groups' names to their data, each as in `sample`; or one table with the groups in a column
+    group : name of that column, or one label per row of an array ``x``
+    slab : prior of a difference that is there, and of the differences of node factors, which are always there
+    differences : prior of which edges differ: "bernoulli(0.5)", "beta-bernoulli(1, 1)", or one probability per edge
+    prior : prior of the baseline, as {"edges": ..., "nodes": ...}; uniform on theta by default
+    engine, particles, steps, warmup, chains, thin, rng, workers, progress, checkpoint, seconds : as in `select`
+    """
+    factors = edge_factors(model)
+    data = split_groups(model, x, group)
+    coordinates = group_coordinates(model, len(data), slab, prior)
+    graphs = graph_prior(model, differences, "differences")
+    rest = {"chains": chains, "workers": workers, "progress": progress, "checkpoint": checkpoint, "seconds": seconds}
+    options = run_options(coordinates.rate.shape[1] * model.n_parameters, steps, warmup, thin, **rest)
+    seed = seed_sequence(rng)
+    started = time.perf_counter()
+    name, groups = choose_engine(model, engine), tuple(data.values())
+    parts, blocks, details = search_parts(factors, groups, coordinates, graphs, name, particles, seed, progress)
+    task = SearchTask(parts, blocks.view(factors.first, factors.size), options.warmup, options.thin)
+    counts, n = sum(s.counts for s in groups), sum(s.n for s in groups)
+    states = initial_states(factors, np.asarray(counts), float(n), coordinates, len(parts), options.chains, seed)
+    settings = {
+        "groups": list(data),
+        "slab": str(coordinates.slabs[1]),
+        "differences": str(graphs),
+        "difference_probabilities": graphs.probability.tolist(),
+        "prior": f"edges {coordinates.slabs[0]}, nodes {coordinates.nodes[0]}",
+        "engine": name,
+        "particles": particles if name == "particles" else None,
+        "seed": [str(seed.entropy), list(seed.spawn_key)],
+        "chains": options.chains,
+        "warmup": options.warmup,
+        "thin": options.thin,
+    }
+    digest = " ".join(statistics.digest for statistics in groups)
+    preparation = time.perf_counter() - started
+    run = run_search(task, states, options, {"model": model.fingerprint, "data": digest}, settings)
+    summary = summarise(run.states)
+    details |= between_sets(run.states, summary) if len(parts) > 1 else {}
+    doubts = (*_resting_on_the_prior(factors, data), *run_doubts(model.blocks, summary, run, options, details))
+    for text in doubts:
+        python_warnings.warn(text, MRFWarning, stacklevel=2)
+    n_chains, n_draws, _ = run.draws.shape
+    return GroupComparison(
+        model=model,
+        groups=tuple(data),
+        coordinates=run.draws.reshape(n_chains, n_draws, -1, model.n_parameters),
+        log_likelihood=run.log_likelihood,
+        rate=coordinates.rate,
+        inclusion=summary.inclusion,
+        absence=summary.absence,
+        inclusion_error=summary.inclusion_error,
+        prior_inclusion=graphs.probability,
+        coordinate_mean=summary.mean,
+        coordinate_sd=summary.sd,
+        target="approximate" if name == "particles" else "exact",
+        engine=name,
+        steps=summary.sweeps,
+        warmup=options.warmup,
+        thin=options.thin,
+        seconds={"preparation": preparation, "compilation": run.compile_seconds, "chains": run.chain_seconds},
+        settings=settings,
+        versions=versions(),
+        data_digest=digest,
+        n=tuple(statistics.n for statistics in groups),
+        warnings=doubts,
+        partial=bool(run.stopped_by),
+        details=details,
+    )
+
+
+def simplex(n_groups: int) -> np.ndarray:
+    """(G, G - 1) corners of a simplex whose edges have length one and whose centre is the origin."""
+    if n_groups == 2:
+        return np.array([[-0.5], [0.5]])
+    centred = np.eye(n_groups) - 1.0 / n_groups
+    basis = np.linalg.svd(centred)[0][:, : n_groups - 1]
+    return np.asarray(centred @ basis / np.sqrt(2))
+
+
+def group_coordinates(model: Model, n_groups: int, slab: Any, prior: Any) -> Coordinates:
+    """Baseline and contrasts with their priors."""
+    difference = slab_distribution(slab)
+    if not isinstance(difference, (Normal, Cauchy, Logistic)) or difference.location != 0:
+        raise InputError(
+            f"slab = {slab!r}: the prior of a difference is centred at zero, whichever group comes first: "
+            "'normal(0, 1)', 'cauchy(0, 1)' or 'logistic(0, 1)'."
+        )
+    given = dict(prior) if isinstance(prior, Mapping) else {} if prior is None else {"edges": prior, "nodes": prior}
+    baseline = slab_distribution(given.pop("edges", "uniform"), "prior['edges']")
+    nodes = node_prior(model, given)
+    contrasts = Prior(model, {"nodes": difference})
+    rate = np.concatenate([np.ones((n_groups, 1)), simplex(n_groups)], axis=1)
+    k = n_groups - 1
+    return Coordinates(rate, (baseline, *[difference] * k), (nodes, *[contrasts] * k), (False, *[True] * k))
+
+
+def split_groups(model: Model, x: Any, group: Any) -> dict[str, Statistics]:
+    """The counted data of each group, all coded alike."""
+    parts = {str(name): part for name, part in x.items()} if _is_groups(x, group) else _by_label(x, group)
+    if len(parts) != 2:
+        raise InputError(
+            f"x has {len(parts)} group{'s' if len(parts) != 1 else ''} ({', '.join(map(repr, parts))}): give two."
+        )
+    with python_warnings.catch_warnings():
+        python_warnings.simplefilter("ignore", MRFWarning)  # a category that one group lacks is named below
+        pooled = count(model, _pooled(list(parts.values()))) if _are_tables(parts.values()) else None
+        labels = None if pooled is None else pooled.labels
+        return {
+            name: count(model, part, labels=None if isinstance(part, Statistics) else labels)
+            for name, part in parts.items()
+        }
+
+
+def _is_groups(x: Any, group: Any) -> bool:
+    if isinstance(x, Mapping):
+        if group is not None:
+            raise InputError("group: x is a mapping from groups to data already; leave group out.")
+        return True
+    if group is None:
+        raise InputError("group is missing: give x as {'a': data, 'b': data}, or name the column with the groups.")
+    return False
+
+
+def _by_label(x: Any, group: Any) -> dict[str, Any]:
+    """One table taken apart by a column, or an array by labels."""
+    if isinstance(group, str):
+        import narwhals as nw
+        import polars as pl
+
+        if isinstance(x, (str, os.PathLike)):
+            path = Path(x)
+            x = pl.read_parquet(path) if path.suffix == ".parquet" else pl.read_csv(path)
+        try:
+            frame = nw.from_native(x, eager_only=True)
+        except TypeError:
+            raise InputError(
+                f"group = {group!r} names a column, and x is a {type(x).__name__}: give a table."
+            ) from None
+        if group not in frame.columns:
+            raise InputError(f"group = {group!r}: no column is called so; there are {', '.join(frame.columns[:8])}.")
+        names = frame[group].unique().drop_nulls().sort().to_list()
+        if frame[group].null_count():
+            raise InputError(f"group = {group!r}: {frame[group].null_count()} rows belong to no group; remove them.")
+        rest = [column for column in frame.columns if column != group]
+        return {str(name): nw.to_native(frame.filter(nw.col(group) == name).select(rest)) for name in names}
+    labels, rows = np.asarray(group), np.asarray(x)
+    if labels.shape != rows.shape[:1]:
+        raise InputError(f"group has shape {labels.shape}, x has {len(rows)} rows: give one label per row.")
+    return {str(name): rows[labels == name] for name in np.unique(labels)}
+
+
+def _are_tables(parts: Any) -> bool:
+    return not any(isinstance(part, (Statistics, str, os.PathLike)) for part in parts)
+
+
+def _pooled(parts: Sequence[Any]) -> Any:
+    """All groups as one table: what is in any of them counts when values become states."""
+    if hasattr(parts[0], "columns"):
+        import narwhals as nw
+
+        return nw.to_native(nw.concat([nw.from_native(part, eager_only=True) for part in parts], how="vertical"))
+    return np.concatenate([np.asarray(part) for part in parts])
+
+
+def _resting_on_the_prior(factors: EdgeFactors, data: Mapping[str, Statistics]) -> tuple[str, ...]:
+    """Thresholds of categories that a group never shows."""
+    model, found = factors.model, []
+    for name, statistics in data.items():
+        for node, rows in enumerate(factors.nodes):
+            first = int(factors.first[node])
+            seen = statistics.counts[first : first + len(rows)]
+            empty = [model.parameters[first + k] for k in np.flatnonzero(seen == 0)]
+            if len(rows) and seen.sum() >= statistics.n:
+                empty.append(f"{model.nodes[node]} (its first state)")
+            found += [f"{parameter} in {name}" for parameter in empty]
+    if not found:
+        return ()
+    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+    return (f"never seen, so that the prior alone speaks: {', '.join(found[:NAMED])}{more}.",)

@@ -1,0 +1,187 @@
+"""A chain over graphs and parameters as the driver takes it: its task, its states, and what they say at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mrfbayes.base.random_streams import child, generator, kernel_state
+from mrfbayes.run.workers import Chunk, State
+from mrfbayes.structure.engines import Engine
+from mrfbayes.structure.factors import EdgeFactors
+from mrfbayes.structure.moves import Coordinates
+
+if TYPE_CHECKING:
+    from mrfbayes.kernels.structure.moves import BlockView, MoveView
+
+N_BATCHES = 64  # at most, of each chain
+
+
+@dataclass(frozen=True, eq=False)
+class SearchTask:
+    """Gibbs sweeps over all edges and nodes; ``parts``: the moves and the engine, chosen by a state's "part"."""
+
+    parts: tuple[tuple[MoveView, Engine], ...]
+    blocks: BlockView
+    n_warmup: int
+    n_thin: int
+
+    @property
+    def n_columns(self) -> int:
+        """Numbers in a draw: all coordinates of all parameters."""
+        return int(self.parts[0][0].total.size)
+
+    def advance(self, state: State, n_steps: int) -> Chunk:
+        """``n_steps`` more sweeps from ``state``, which is left as it was."""
+        from mrfbayes.kernels.structure.line import line_view
+        from mrfbayes.kernels.structure.moves import FIRST, KEPT, SECOND, KeptSweeps, SearchState
+
+        state = {name: array.copy() for name, array in state.items()}
+        moves, engine = self.parts[int(state["part"][0])]
+        search = SearchState(**{name: state[name] for name in SearchState._fields})
+        first = int(search.counters[KEPT])
+        rows = n_steps // self.n_thin + 1
+        kept = KeptSweeps(np.empty((rows, search.w.size)), np.empty(rows), first)
+        n_cells = int((moves.layout[:, FIRST] * moves.layout[:, SECOND]).max())
+        line = line_view(moves.n.size, n_cells, moves.node_prior.shape[2] - 1)
+        with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
+            plan = np.array([n_steps, self.n_warmup, self.n_thin], dtype=np.int64)
+            engine.run(moves, self.blocks, line, search, plan, kept)
+        count = int(search.counters[KEPT]) - first
+        return Chunk(state, kept.w[:count], kept.log_likelihood[:count])
+
+    def steps_done(self, state: State) -> int:
+        """Sweeps behind ``state``, warm-up included."""
+        from mrfbayes.kernels.structure.moves import SWEEP
+
+        return int(state["counters"][SWEEP])
+
+    def check_start(self, number: int, state: State) -> None:
+        """Every start is possible: all priors are positive everywhere."""
+
+    def failure(self, state: State) -> str:
+        """Why the chain cannot go on; empty where it can."""
+        return "" if np.isfinite(state["w"]).all() else "a log-odds is not a number"
+
+    def note(self, states: Sequence[State]) -> str:
+        """How many edges there are."""
+        from mrfbayes.kernels.structure.moves import N_PRESENT
+
+        warm = "warm-up, " if self.steps_done(states[0]) < self.n_warmup else ""
+        return f"{warm}{np.mean([state['counters'][N_PRESENT] for state in states]):.0f} edges"
+
+
+def initial_states(
+    factors: EdgeFactors,
+    counts: np.ndarray,
+    n: float,
+    coordinates: Coordinates,
+    n_parts: int,
+    chains: int,
+    seed: np.random.SeedSequence,
+) -> list[State]:
+    """A state per chain: node factors at the frequencies, a random half of the edges there with small log-odds."""
+    from mrfbayes.kernels.structure import moves
+
+    m, p = factors.n_edges, factors.model.n_parameters
+    n_coordinates, spikes = coordinates.rate.shape[1], list(coordinates.has_spike)
+    frequency = factors.frequencies(counts, n)
+    base = np.zeros(p)
+    for node, rows in enumerate(factors.nodes):
+        last = rows.sum(axis=0) == 0
+        if len(rows) and last.any():
+            first = factors.first[node]
+            weight = rows @ frequency[node]
+            base[first : first + len(rows)] = np.log(weight) - np.log(frequency[node][last].sum())
+    states: list[State] = []
+    for number in range(chains):
+        own = child(seed, "chain", number)
+        rng = generator(own, "start")
+        w = np.zeros((n_coordinates, p))
+        w[0] = base
+        present = rng.random(m) < 0.5
+        w[spikes, :m] = np.where(present, rng.normal(0.0, 0.1, (sum(spikes), m)), 0.0)
+        counters = np.zeros(moves.N_COUNTERS, dtype=np.int64)
+        counters[moves.N_PRESENT] = present.sum()
+        counters[moves.BATCH_LENGTH] = 1
+        states.append(
+            {
+                "w": w,
+                "present": present.astype(np.uint8),
+                "centre": np.zeros((n_coordinates, p)),
+                "batches": np.zeros((N_BATCHES, m)),
+                "absent": np.zeros(m),
+                "moments": np.zeros((2, n_coordinates, p)),
+                "sizes": np.zeros(m + 1, dtype=np.int64),
+                "numbers": np.zeros(moves.N_NUMBERS),
+                "counters": counters,
+                "random": kernel_state(own, "moves"),
+                "part": np.array([number % n_parts], dtype=np.int64),
+            }
+        )
+    return states
+
+
+@dataclass(frozen=True)
+class SearchSummary:
+    """What all sweeps after warm-up say, Rao-Blackwellised.
+
+    Attributes
+    ----------
+    inclusion, absence : (m,) probability that an edge is there, and that it is not
+    inclusion_error : (m,) Monte-Carlo standard error of both
+    chain_inclusion : (chains, m) the same per chain
+    mean, sd : (C, p) of the coordinates, absence counted as zero
+    sizes : (m + 1,) probabilities of the numbers of edges
+    sweeps : sweeps per chain that they rest on
+    """
+
+    inclusion: np.ndarray
+    absence: np.ndarray
+    inclusion_error: np.ndarray
+    chain_inclusion: np.ndarray
+    mean: np.ndarray
+    sd: np.ndarray
+    sizes: np.ndarray
+    sweeps: int
+
+
+def summarise(states: Sequence[State]) -> SearchSummary:
+    """The chains' running sums as probabilities and moments."""
+    sizes = np.sum([state["sizes"] for state in states], axis=0)
+    sweeps = int(states[0]["sizes"].sum())
+    total = max(sweeps, 1)
+    by_chain = np.stack([state["batches"].sum(axis=0) for state in states]) / total
+    moments = np.mean([state["moments"] for state in states], axis=0) / total
+    return SearchSummary(
+        by_chain.mean(axis=0),
+        np.mean([state["absent"] for state in states], axis=0) / total,
+        monte_carlo_error(states, by_chain),
+        by_chain,
+        moments[0],
+        np.sqrt(np.maximum(moments[1] - moments[0] ** 2, 0.0)),
+        sizes / max(sizes.sum(), 1),
+        sweeps,
+    )
+
+
+def monte_carlo_error(states: Sequence[State], by_chain: np.ndarray) -> np.ndarray:
+    """Standard errors (m,) of the mean over chains of P(present | rest).
+
+    The larger of two: from the batches of all chains about their common mean, and from the chains' own means. The first
+    is too small where a chain moves more slowly than its batches are long, the second is noisy with few chains.
+    """
+    from mrfbayes.kernels.structure import moves
+
+    length = int(states[0]["counters"][moves.BATCH_LENGTH])
+    full = [state["batches"][: int(state["counters"][moves.BATCH_ROW])] / length for state in states]
+    batches = np.concatenate(full)
+    if len(batches) < 2:
+        return np.full(by_chain.shape[1], np.nan)
+    error = batches.std(axis=0, ddof=1) / np.sqrt(len(batches))
+    if len(states) > 1:
+        error = np.maximum(error, by_chain.std(axis=0, ddof=1) / np.sqrt(len(states)))
+    return np.asarray(error)

@@ -1,0 +1,128 @@
+"""`mrfbayes.select`: the joint posterior of graph and parameters."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings as python_warnings
+from typing import Any
+
+import numpy as np
+
+from mrfbayes.base.errors import MRFWarning
+from mrfbayes.base.random_streams import Seed, seed_sequence
+from mrfbayes.data.statistics import count
+from mrfbayes.model.field import Model
+from mrfbayes.structure.anchors import PARTICLES
+from mrfbayes.structure.engines import choose_engine
+from mrfbayes.structure.factors import edge_factors
+from mrfbayes.structure.graph_priors import graph_prior
+from mrfbayes.structure.moves import Coordinates, named_nodes, node_prior, slab_distribution
+from mrfbayes.structure.running import between_sets, run_doubts, run_options, run_search, search_parts, versions
+from mrfbayes.structure.search import SearchTask, initial_states, summarise
+from mrfbayes.structure.selection import Selection
+
+
+def select(
+    model: Model,
+    x: Any,
+    *,
+    slab: Any = "normal(0, 1)",
+    edges: Any = "bernoulli(0.5)",
+    prior: Any = None,
+    engine: str | None = None,
+    particles: int = PARTICLES,
+    steps: int | None = None,
+    warmup: int | None = None,
+    chains: int = 4,
+    thin: int | None = None,
+    rng: Seed | None = 0,
+    workers: int = 1,
+    progress: bool = True,
+    checkpoint: str | os.PathLike[str] | None = None,
+    seconds: float | None = None,
+) -> Selection:
+    """Which edges are there: the posterior over graphs and parameters together, from the true likelihood.
+
+    Every sweep draws presence and log-odds of each edge from their exact joint conditional, without a proposal, and
+    then the node factors, which are always there.
+
+    Parameters
+    ----------
+    model : the field with all edges that may be there, each with one parameter of its own: couplings "agreement",
+        "both-one" and "score", with or without fields
+    x : (n, d) data, a table, a path, or `Statistics`
+    slab : prior of an edge's log-odds if it is there: "normal(0, 1)", "cauchy(0, 2.5)", "logistic(0, 1)", ...
+    edges : prior over graphs: "bernoulli(0.5)", "beta-bernoulli(1, 1)", or one probability per edge
+    prior : prior of the node factors, as {"nodes": "normal(0, 1)"}; uniform on theta by default
+    engine : "states" (all configurations), "recursion" (strips and narrow grids), "particles"; by default the cheapest
+        that is exact, and particles where none is
+    particles : samples in each of the two sets that engine "particles" uses; more make it more accurate
+    steps : sweeps per chain after warm-up
+    warmup : sweeps before, not kept
+    chains : independent chains
+    thin : keep every ``thin``-th draw; probabilities and means use all sweeps
+    rng : seed; the same seed gives the same result for any number of workers
+    workers : processes over which the chains are spread
+    checkpoint : file from which a killed run goes on; a finished one is continued by asking for more steps
+    seconds : time budget; what is drawn by then is the result, marked partial
+    """
+    factors = edge_factors(model)
+    slabs, nodes, graphs = slab_distribution(slab), node_prior(model, prior), graph_prior(model, edges)
+    statistics = count(model, x)
+    rest = {"chains": chains, "workers": workers, "progress": progress, "checkpoint": checkpoint, "seconds": seconds}
+    options = run_options(model.n_parameters, steps, warmup, thin, **rest)
+    seed = seed_sequence(rng)
+    started = time.perf_counter()
+    coordinates = Coordinates(np.ones((1, 1)), (slabs,), (nodes,), (True,))
+    name = choose_engine(model, engine)
+    parts, blocks, details = search_parts(factors, (statistics,), coordinates, graphs, name, particles, seed, progress)
+    task = SearchTask(parts, blocks.view(factors.first, factors.size), options.warmup, options.thin)
+    start = (factors, statistics.counts, statistics.n, coordinates)
+    states = initial_states(*start, len(parts), options.chains, seed)
+    settings = {
+        "slab": str(slabs),
+        "edges": str(graphs),
+        "edge_probabilities": graphs.probability.tolist(),
+        "prior": named_nodes(model, nodes),
+        "engine": name,
+        "particles": particles if name == "particles" else None,
+        "seed": [str(seed.entropy), list(seed.spawn_key)],
+        "chains": options.chains,
+        "warmup": options.warmup,
+        "thin": options.thin,
+    }
+    identity = {"model": model.fingerprint, "data": statistics.digest}
+    preparation = time.perf_counter() - started
+    run = run_search(task, states, options, identity, settings)
+    summary = summarise(run.states)
+    details |= between_sets(run.states, summary) if len(parts) > 1 else {}
+    doubts = run_doubts(model.blocks, summary, run, options, details)
+    for text in doubts:
+        python_warnings.warn(text, MRFWarning, stacklevel=2)
+    return Selection(
+        model=model,
+        log_odds=run.draws,
+        log_likelihood=run.log_likelihood,
+        inclusion=summary.inclusion,
+        absence=summary.absence,
+        inclusion_error=summary.inclusion_error,
+        prior_inclusion=graphs.probability,
+        mean=summary.mean[0],
+        sd=summary.sd[0],
+        size_probability=summary.sizes,
+        target="approximate" if name == "particles" else "exact",
+        engine=name,
+        steps=summary.sweeps,
+        warmup=options.warmup,
+        thin=options.thin,
+        seconds={"preparation": preparation, "compilation": run.compile_seconds, "chains": run.chain_seconds},
+        settings=settings,
+        versions=versions(),
+        data_digest=statistics.digest,
+        n=statistics.n,
+        counts=statistics.counts,
+        warnings=(*statistics.warnings, *doubts),
+        partial=bool(run.stopped_by),
+        details=details,
+    )

@@ -1,0 +1,100 @@
+"""Posteriors over graphs as files, and the one function that loads any result.
+
+The files are netCDF like those of `mrfbayes.posterior.netcdf`: sealed with a checksum, written whole or not at all, and
+nothing in them is ever executed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mrfbayes.base.atomic_files import check_targets, replacing
+from mrfbayes.base.errors import InputError, OutputError
+from mrfbayes.base.sealed_files import is_sealed, seal
+from mrfbayes.posterior.hdf5_groups import Group, read_groups
+from mrfbayes.posterior.posterior import Posterior
+from mrfbayes.posterior.posterior import load as load_posterior
+from mrfbayes.posterior.saved_problem import model_to_dataset, read_model
+from mrfbayes.structure.groups import GroupComparison
+from mrfbayes.structure.selection import Selection
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+FORMATS: dict[str, type[Selection] | type[GroupComparison]] = {
+    "mrfbayes selection 1": Selection,
+    "mrfbayes group comparison 1": GroupComparison,
+}
+_WHOLE = ("steps", "warmup", "thin")
+
+
+def to_datatree(result: Selection | GroupComparison) -> xr.DataTree:
+    """Groups "arrays" (every array of the result, by the name of its attribute) and "model"; the rest as attributes."""
+    import xarray as xr
+
+    values = {field.name: getattr(result, field.name) for field in fields(result) if field.name != "model"}
+    arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    dataset = xr.Dataset(
+        {name: (tuple(f"{name}_axis{k}" for k in range(array.ndim)), array) for name, array in arrays.items()}
+    )
+    tree = xr.DataTree.from_dict({"arrays": dataset, "model": model_to_dataset(result.model)})
+    tree.attrs["format"] = next(name for name, kind in FORMATS.items() if isinstance(result, kind))
+    tree.attrs["said"] = json.dumps({name: value for name, value in values.items() if name not in arrays}, default=str)
+    return tree
+
+
+def save(result: Selection | GroupComparison, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+    """Write ``result`` to ``path``, whole or not at all."""
+    check_targets({"path": path}, overwrite=overwrite)
+    tree = to_datatree(result)
+    tree.attrs["sealed"] = 1
+    content = tree.to_netcdf(None, engine="h5netcdf")  # in memory first: HDF5 does not survive a full disk
+    try:
+        with replacing(path, overwrite) as file:
+            file.write(content)
+            file.write(seal(content))
+    except OutputError as error:
+        raise OutputError(f"{error} The result is still in memory: save() it to another place.") from error
+
+
+def load(path: str | os.PathLike[str]) -> Posterior | Selection | GroupComparison:
+    """The result that ``save`` wrote to ``path``: a `Posterior`, a `Selection` or a `GroupComparison`."""
+    if not Path(path).is_file():
+        raise InputError(f"{path}: no such file.")
+    sealed = is_sealed(path)
+    try:
+        groups = read_groups(path)
+        kind = FORMATS.get(str(groups["/"].attributes.get("format")))
+    except Exception:  # a file from anywhere makes HDF5 say anything; the posterior's own reader says what
+        kind = None
+    if kind is None:
+        return load_posterior(path)
+    if not sealed:
+        raise InputError(
+            f"{path} is damaged: the checksum at its end is missing or broken; it was cut short, or changed by another "
+            "program: restore it from a copy, or make it again."
+        )
+    try:
+        return _build(kind, groups)
+    except Exception as error:
+        raise InputError(f"{path}: not a result file of mrfbayes, or a damaged one ({type(error).__name__}).") from None
+
+
+def _build(kind: type[Selection] | type[GroupComparison], groups: dict[str, Group]) -> Selection | GroupComparison:
+    said: dict[str, Any] = json.loads(groups["/"].attributes["said"])
+    arrays = groups["arrays"].arrays  # and the lengths of their axes, which netCDF stores as arrays too
+    values: dict[str, Any] = {"model": read_model(groups["model"])}
+    for field in fields(kind):
+        if field.name in arrays:
+            values[field.name] = arrays[field.name]
+        elif field.name in said:
+            value = said[field.name]
+            values[field.name] = tuple(value) if isinstance(value, list) else value
+    values |= {name: int(values[name]) for name in _WHOLE}
+    return kind(**values)

@@ -1,0 +1,204 @@
+"""Differences between groups against enumeration of which edges differ, and what is refused."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import mrfbayes as mb
+import oracles_structure as truth
+from structure.graph_cases import case, complete, draw_data, statistics_of
+
+FAST = {"steps": 3000, "chains": 2, "progress": False}
+SHORT_RUNS = pytest.mark.filterwarnings("ignore:the inclusion probability")
+
+
+def two_groups(d=4, n=(150, 250), seed=3):
+    model = complete(d, fields=True, coupling="both-one")
+    statistics = statistics_of(model, "both-one", True)
+    rng = np.random.default_rng(seed)
+    first = rng.normal(0.2, 0.7, statistics.shape[1])
+    second = first + rng.normal(0, 1.2, first.size) * (rng.random(first.size) < 0.4)
+    data = {
+        name: draw_data(statistics, model.states, w, size, seed + k)
+        for k, (name, w, size) in enumerate(zip(("a", "b"), (first, second), n, strict=True))
+    }
+    return model, statistics, data
+
+
+def exact_differences(model, statistics, data, draws=2000):
+    """Inclusion and errors by enumeration: all subsets of edges that differ, each by importance sampling.
+
+    The two groups are one field on pairs of configurations, whose statistics are those of baseline and differences.
+    """
+    m, p = model.n_edges, statistics.shape[1]
+    counts = [mb.count(model, x).counts for x in data.values()]
+    sizes = [len(x) for x in data.values()]
+    evidences, errors, graphs = [], [], truth.all_graphs(m)
+    rng = np.random.default_rng(5)
+    for present in graphs:
+        moved = np.concatenate([np.flatnonzero(present), np.arange(m, p)])
+        evidence, error = group_evidence(statistics, counts, sizes, moved, m, rng, draws)
+        evidences.append(evidence)
+        errors.append(error)
+    log_p = np.array(evidences)
+    weight = np.exp(log_p - log_p.max())
+    weight /= weight.sum()
+    inclusion = weight @ graphs
+    error = np.sqrt((((graphs - inclusion) * (weight * np.array(errors))[:, None]) ** 2).sum(axis=0))
+    return inclusion, error
+
+
+def group_evidence(statistics, counts, sizes, moved, m, rng, draws, df=8):
+    """Log evidence of two groups whose parameters ``moved`` differ; baseline logistic, differences standard normal."""
+    p = statistics.shape[1]
+    rates = [np.hstack([np.eye(p), c * np.eye(p)[:, moved]]) for c in (-0.5, 0.5)]
+    base, spread = truth.logistic(0, 1), truth.normal(0, 1)
+
+    def log_z(w):
+        energy = w @ statistics.T
+        top = energy.max(axis=-1, keepdims=True)
+        weight = np.exp(energy - top)
+        return (top + np.log(weight.sum(axis=-1, keepdims=True)))[..., 0], weight / weight.sum(axis=-1, keepdims=True)
+
+    def target(v):
+        value = base(v[..., :p])[0].sum(axis=-1) + spread(v[..., p:])[0].sum(axis=-1)
+        for rate, s, n in zip(rates, counts, sizes, strict=True):
+            w = v @ rate.T
+            value = value + w @ s - n * log_z(w)[0]
+        return value
+
+    v = np.zeros(p + moved.size)
+    for _ in range(100):
+        gradient = np.concatenate([base(v[:p])[1], spread(v[p:])[1]])
+        information = -np.diag(np.concatenate([base(v[:p])[2], spread(v[p:])[2]]))
+        for rate, s, n in zip(rates, counts, sizes, strict=True):
+            probability = log_z(rate @ v)[1]
+            mean = probability @ statistics
+            covariance = (statistics * probability[:, None]).T @ statistics - np.outer(mean, mean)
+            gradient += rate.T @ (s - n * mean)
+            information += n * rate.T @ covariance @ rate
+        step = np.linalg.solve(information, gradient)
+        v = v + step
+        if np.abs(step).max() < 1e-9:
+            break
+    factor = np.linalg.cholesky(np.linalg.inv(information))
+    z, chi = rng.standard_normal((draws // 2, v.size)), rng.chisquare(df, draws // 2)
+    z, chi = np.concatenate([z, -z]), np.concatenate([chi, chi])
+    sample = v + (z / np.sqrt(chi / df)[:, None]) @ factor.T
+    from scipy.special import gammaln
+
+    log_q = gammaln((df + v.size) / 2) - gammaln(df / 2) - v.size / 2 * np.log(df * np.pi)
+    log_q = log_q - np.log(np.diag(factor)).sum() - (df + v.size) / 2 * np.log1p((z**2).sum(axis=1) / chi)
+    log_weight = target(sample) - log_q
+    weight = np.exp(log_weight - log_weight.max())
+    return log_weight.max() + np.log(weight.mean()), weight.std() / weight.mean() / np.sqrt(draws)
+
+
+def test_differences_are_those_of_all_subsets():
+    model, statistics, data = two_groups()
+    inclusion, error = exact_differences(model, statistics, data)
+    found = mb.compare_groups(model, data, **FAST)
+    z = np.abs(found.inclusion - inclusion) / np.hypot(np.maximum(found.inclusion_error, 1e-4), error)
+    assert z.max() < 5, z
+    wrong = np.abs(np.clip(inclusion + 0.03, 0, 1) - found.inclusion) / np.hypot(found.inclusion_error, error)
+    assert wrong.max() > 5
+    table = found.differences()
+    assert list(table.index) == list(model.parameters)
+    assert list(table.columns[:5]) == ["inclusion", "inclusion_error", "log_bf10", "verdict", "fragile"]
+    assert list(table.columns[5:]) == ["mean", "sd", "q5", "q95"]
+    assert np.isnan(table.inclusion.iloc[model.n_edges :]).all()
+    log_odds = found.log_odds
+    np.testing.assert_allclose(log_odds[..., 1, :] - log_odds[..., 0, :], found.coordinates[..., 1, :])
+    swapped = mb.compare_groups(model, dict(reversed(data.items())), rng=1, **FAST)
+    np.testing.assert_allclose(swapped.differences()["mean"], -table["mean"], atol=0.06)
+    np.testing.assert_allclose(swapped.inclusion, found.inclusion, atol=0.03)
+    assert list(found.parameters().columns) == ["a", "b"]
+    assert "expected to differ" in repr(found)
+
+
+@SHORT_RUNS
+def test_a_column_an_array_and_a_mapping_say_the_same():
+    import pandas as pd
+
+    model, _, data = two_groups(d=3)
+    rows, labels = np.concatenate(list(data.values())), np.repeat(["a", "b"], [150, 250])
+    short = {"steps": 50, "chains": 1, "progress": False}
+    one = mb.compare_groups(model, data, **short)
+    two = mb.compare_groups(model, rows, group=labels, **short)
+    table = pd.DataFrame(rows, columns=model.nodes)
+    table.insert(1, "who", labels)
+    three = mb.compare_groups(model, table, group="who", **short)
+    assert one.groups == two.groups == three.groups == ("a", "b")
+    np.testing.assert_array_equal(one.coordinates, two.coordinates)
+    np.testing.assert_array_equal(one.coordinates, three.coordinates)
+
+
+@SHORT_RUNS
+def test_results_come_back_from_files(tmp_path):
+    model, _, data = two_groups(d=3)
+    short = {"steps": 50, "chains": 2, "progress": False}
+    compared = mb.compare_groups(model, data, **short)
+    compared.save(tmp_path / "groups.nc")
+    selected = mb.select(model, data["a"], **short)
+    selected.save(tmp_path / "graphs.nc")
+    for path, result in (("groups.nc", compared), ("graphs.nc", selected)):
+        back = mb.load(tmp_path / path)
+        assert type(back) is type(result)
+        assert back.model.fingerprint == model.fingerprint
+        assert (back.settings, back.warnings, back.steps) == (dict(result.settings), result.warnings, 50)
+        with pytest.raises(mb.InputError, match="exists"):
+            result.save(tmp_path / path)
+    assert mb.load(tmp_path / "groups.nc").differences().equals(compared.differences())
+    assert mb.load(tmp_path / "graphs.nc").edges().equals(selected.edges())
+    torn = tmp_path / "torn.nc"
+    torn.write_bytes((tmp_path / "graphs.nc").read_bytes()[:-40])
+    with pytest.raises(mb.InputError, match=r"damaged|not a result"):
+        mb.load(torn)
+
+
+@SHORT_RUNS
+def test_categories_that_a_group_lacks_are_kept_and_named():
+    model, _, x = case(3, "score", True, 3, n=60)
+    lacking = x.copy()
+    lacking[lacking == 2] = 1
+    with pytest.warns(mb.MRFWarning, match=r"never seen.*0\[2\] in b"):
+        found = mb.compare_groups(model, {"a": x, "b": lacking}, steps=20, chains=1, progress=False)
+    assert np.isfinite(found.coordinate_mean).all()
+
+
+@pytest.mark.parametrize(
+    ("x", "options", "message"),
+    [
+        ({"a": np.zeros((5, 3), int)}, {}, "x has 1 group"),
+        (np.zeros((5, 3), int), {}, "group is missing"),
+        ({"a": np.zeros((5, 3), int)}, {"group": "g"}, "leave group out"),
+        (np.zeros((5, 3), int), {"group": [1, 2]}, "one label per row"),
+        (np.zeros((5, 3), int), {"group": "who"}, "names a column"),
+        ({"a": np.eye(3, dtype=int), "b": np.eye(3, dtype=int)}, {"slab": "normal(1, 1)"}, "centred at zero"),
+        ({"a": np.eye(3, dtype=int), "b": np.eye(3, dtype=int)}, {"differences": "often"}, "differences = 'often'"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_with_a_reason(x, options, message):
+    with pytest.raises(mb.InputError, match=message):
+        mb.compare_groups(complete(3, fields=True, coupling="both-one"), x, progress=False, **options)
+
+
+def test_pairwise_differences_have_the_slab_as_their_prior():
+    from mrfbayes.structure.compare_groups import simplex
+
+    for n_groups in (2, 3, 5):
+        corners = simplex(n_groups)
+        np.testing.assert_allclose(corners.sum(axis=0), 0, atol=1e-12)
+        for g, h in itertools.combinations(range(n_groups), 2):
+            assert np.linalg.norm(corners[g] - corners[h]) == pytest.approx(1.0)
+
+
+@SHORT_RUNS
+def test_the_commands_say_that_a_file_holds_graphs(tmp_path):
+    from mrfbayes.cli.loading import load_posterior
+
+    model, _, data = two_groups(d=3)
+    mb.select(model, data["a"], steps=20, chains=1, progress=False).save(tmp_path / "graphs.nc")
+    with pytest.raises(mb.InputError, match=r"holds a Selection.*mrfbayes\.load"):
+        load_posterior(tmp_path / "graphs.nc")

@@ -1,0 +1,177 @@
+"""The posterior over graphs against enumeration of all graphs, engines against each other, and what is refused."""
+
+import numpy as np
+import pytest
+
+import mrfbayes as mb
+from structure.graph_cases import case, complete, exact_posterior
+
+FAST = {"steps": 3000, "chains": 2, "progress": False}
+KINDS = {
+    "both-one with fields": (4, "both-one", True),
+    "agreement": (4, "agreement", False),
+    "agreement with fields": (4, "agreement", True),
+    "score with dice": (3, "score", True, (3, 2, 3)),
+    "agreement of three states": (3, "agreement", True, 3),
+}
+
+
+def assert_agrees(found, errors, truth, truth_errors, most=5.0):
+    """Within five Monte-Carlo errors, which exclude all but one in a million; errors are not below 1e-4."""
+    z = np.abs(found - truth) / np.sqrt(np.maximum(errors, 1e-4) ** 2 + truth_errors**2)
+    assert z.max() < most, z
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("edges", ["bernoulli(0.5)", "beta-bernoulli(1, 1)"])
+def test_inclusion_probabilities_are_those_of_all_graphs(kind, edges):
+    model, statistics, x = case(*KINDS[kind])
+    # Node dice have a Dirichlet prior, which the oracle does not know: independent normals are the same for both.
+    node, prior = None, None
+    if max(model.states) > 2:
+        import oracles_structure as truth
+
+        node, prior = truth.normal(0, 1), {"nodes": "normal(0, 1)"}
+    p, inclusion, error, mean, sd = exact_posterior(model, statistics, x, "normal(0, 1)", edges, node)
+    sel = mb.select(model, x, edges=edges, prior=prior, **FAST)
+    assert sel.engine == "states"
+    assert sel.target == "exact"
+    assert_agrees(sel.inclusion, sel.inclusion_error, inclusion, error)
+    draws = sel.log_odds.shape[0] * sel.log_odds.shape[1]
+    assert_agrees(sel.mean, sel.sd / np.sqrt(draws / 10), mean, sd / np.sqrt(2000))
+    sizes = np.bincount(np.array([bin(k).count("1") for k in range(len(p))]), weights=p)
+    np.testing.assert_allclose(sel.size_probability, sizes, atol=0.05)
+    assert sel.graphs(1).probability[1] == pytest.approx(p.max(), abs=0.05)
+    wrong = np.clip(inclusion + np.where(inclusion > 0.5, -0.03, 0.03), 0, 1)
+    with pytest.raises(AssertionError):
+        assert_agrees(sel.inclusion, sel.inclusion_error, wrong, error)
+
+
+def test_slabs_and_probabilities_per_edge():
+    model, statistics, x = case(4, "both-one", True, n=100)
+    for slab in ("cauchy(0, 2.5)", "logistic(0, 1)"):
+        _, inclusion, error, _, _ = exact_posterior(model, statistics, x, slab, "bernoulli(0.5)")
+        sel = mb.select(model, x, slab=slab, **FAST)
+        assert_agrees(sel.inclusion, sel.inclusion_error, inclusion, error)
+    uniform = mb.select(model, x, slab="beta(1, 1)", **FAST)  # of theta: the logistic distribution of the log-odds
+    assert_agrees(uniform.inclusion, uniform.inclusion_error, inclusion, error)
+    each = mb.select(model, x, edges=[0.5] * 5 + [1.0], **FAST)
+    assert each.inclusion[-1] == 1.0
+    assert np.isnan(each.log_bf10[-1])
+    assert each.edges().verdict.iloc[-1] == "unknown"
+
+
+@pytest.mark.parametrize("fields", [True, False])
+def test_recursion_and_all_states_agree(fields):
+    model = mb.grid(3, 4, fields=fields, coupling="both-one" if fields else "agreement")
+    rng = np.random.default_rng(5)
+    w = rng.normal(0, 0.8, model.n_parameters) * (rng.random(model.n_parameters) < 0.6)
+    x = mb.simulate(model, model.chart.theta(w), 300, rng=6)
+    by_states = mb.select(model, x, engine="states", **FAST)  # 4,096 configurations: three groups of nodes
+    by_recursion = mb.select(model, x, engine="recursion", rng=1, **FAST)
+    assert by_recursion.engine == "recursion"
+    assert by_recursion.target == "exact"
+    assert_agrees(by_states.inclusion, by_states.inclusion_error, by_recursion.inclusion, by_recursion.inclusion_error)
+    for sel in (by_states, by_recursion):  # both say the likelihood of their draws, which is known
+        w = sel.log_odds[0, -1]
+        log_z = mb.log_partition(model, model.chart.theta(w)) - model.chart.log_last_weight(w).sum()
+        assert sel.log_likelihood[0, -1] == pytest.approx(w @ mb.count(model, x).counts - 300 * log_z, abs=1e-6)
+
+
+def test_the_table_has_the_promised_columns_in_the_order_of_the_parameters():
+    model = complete(4, fields=True, coupling="both-one")
+    x = np.random.default_rng(0).integers(0, 2, (100, 4))
+    sel = mb.select(model, x, steps=200, **{k: v for k, v in FAST.items() if k != "steps"})
+    table = sel.edges()
+    columns = ["inclusion", "inclusion_error", "log_bf10", "verdict", "fragile", "mean", "sd", "q5", "q95"]
+    assert list(table.columns) == columns
+    assert list(table.index) == list(model.parameters[: model.n_edges])
+    np.testing.assert_allclose(table["log_bf10"], np.log(sel.inclusion / sel.absence))
+    np.testing.assert_allclose(sel.inclusion + sel.absence, 1.0)
+    assert sel.included.shape == (2, 200, 6)
+    assert ((sel.log_odds[..., :6] == 0) == ~sel.included).all()
+    assert (sel.draws[..., :6][~sel.included] == 0.5).all()
+    np.testing.assert_allclose(sel.edges(scale="ising")["q95"], table["q95"] / 4)
+    assert sel.edges(scale="theta")["q95"].between(0, 1).all()
+    assert set(sel.median_graph) == set(table.index[table.inclusion > 0.5])
+    assert sel.to_networkx(0.0).number_of_edges() == 6
+    assert sel.to_networkx(1.0).number_of_nodes() == 4
+    assert sel.number_of_edges().sum() == pytest.approx(1.0)
+    graphs = sel.graphs(3)
+    assert len(graphs) == 3
+    assert graphs.probability.is_monotonic_decreasing
+    assert "edges expected" in repr(sel)
+
+
+def test_one_result_for_any_number_of_workers_and_any_interruption(tmp_path):
+    model, _, x = case(4, "both-one", True)
+    options = {"steps": 400, "warmup": 50, "chains": 2, "progress": False, "rng": 3}
+    whole = mb.select(model, x, **options)
+    spread = mb.select(model, x, workers=2, **options)
+    np.testing.assert_array_equal(whole.log_odds, spread.log_odds)
+    np.testing.assert_array_equal(whole.inclusion, spread.inclusion)
+    path = tmp_path / "run.checkpoint"
+    mb.select(model, x, checkpoint=path, **{**options, "steps": 150, "thin": 1})
+    resumed = mb.select(model, x, checkpoint=path, thin=1, **options)
+    np.testing.assert_array_equal(whole.log_odds, resumed.log_odds)
+    np.testing.assert_array_equal(whole.inclusion_error, resumed.inclusion_error)
+    with pytest.raises(mb.InputError, match="belongs to another run"):
+        mb.select(model, x, checkpoint=path, thin=1, slab="normal(0, 2)", **options)
+
+
+def test_a_time_budget_leaves_a_partial_result():
+    model, _, x = case(4, "both-one", True)
+    with pytest.warns(mb.MRFWarning, match="time budget"):
+        sel = mb.select(model, x, steps=10**7, warmup=50, seconds=0.5, thin=10**5, progress=False)
+    assert sel.partial
+    assert 0 < sel.steps < 10**7
+    assert np.isfinite(sel.inclusion).all()
+
+
+PLAIN = np.random.default_rng(0).integers(0, 2, (30, 4))
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        (complete(4, tied=True), {}, "ties several factors .* tied=False"),
+        (complete(4, coupling="table"), {}, "3 free parameters.*coupling='agreement'"),
+        (mb.graph([], nodes=range(4), fields=True), {}, "no edges"),
+        (complete(4), {"slab": "dirichlet(1)"}, "slab = .*normal\\(0, 1\\)"),
+        (complete(4), {"edges": "poisson(3)"}, "edges = 'poisson\\(3\\)': give 'bernoulli\\(0.5\\)'"),
+        (complete(4), {"edges": "bernoulli(0)"}, "0 for '0--1' is not a prior probability in \\(0, 1\\]"),
+        (complete(4), {"edges": "beta-bernoulli(1, -1)"}, "both numbers of a beta distribution are positive"),
+        (complete(4), {"edges": [0.5, 0.5]}, "edges has shape \\(2,\\), the model has 6 edges"),
+        (complete(4), {"edges": {"0--1": 0.5}}, "edge '0--2' has no probability"),
+        (complete(4), {"edges": {"7--8": 0.5}}, "no edge is called '7--8'"),
+        (complete(4, fields=True), {"prior": {"edges": "normal(0, 1)"}}, "entry for 'edges'.*slab="),
+        (complete(4), {"engine": "magic"}, "engine = 'magic': choose one of 'states'"),
+        (complete(4), {"seconds": -1}, "seconds = -1: a time budget is a positive number"),
+        (complete(4), {"steps": 0}, "steps = 0: give a whole number, at least 1"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused_with_a_reason(model, options, message):
+    with pytest.raises(mb.InputError, match=message):
+        mb.select(model, PLAIN, progress=False, **options)
+
+
+def test_tables_that_are_too_large_name_another_engine():
+    x = np.random.default_rng(0).integers(0, 2, (50, 25))
+    with pytest.raises(mb.CostError, match="engine='particles'"):
+        mb.select(complete(25), x, engine="states", progress=False)
+    with pytest.raises(mb.CostError, match="too wide"):
+        mb.select(complete(25), x, engine="recursion", progress=False)
+
+
+def test_top_graphs_are_scored_by_their_evidence_to_one_loop():
+    model, statistics, x = case(4, "both-one", True, n=150)
+    p, _, _, _, _ = exact_posterior(model, statistics, x, "logistic(0, 1)", "beta-bernoulli(1, 1)", draws=8000)
+    sel = mb.select(model, x, slab="logistic(0, 1)", edges="beta-bernoulli(1, 1)", **FAST)
+    table = sel.graphs(6)
+    present = np.array([[name in row for name in model.blocks[: model.n_edges]] for row in table.edges])
+    exact = p[present @ (2 ** np.arange(model.n_edges)[::-1])]
+    # Their ratios are far closer than the shares of the draws, which have Monte-Carlo errors of some per cent.
+    np.testing.assert_allclose(table.probability / table.probability.sum(), exact / exact.sum(), rtol=0.01)
+    assert table.share.sum() == pytest.approx(table.probability.sum())
+    each = mb.select(model, x, edges=[0.3] * 6, prior={"nodes": "normal(0, 2)"}, **FAST).graphs(3)
+    np.testing.assert_allclose(each.probability, each.share, atol=0.03)
