@@ -64,7 +64,7 @@ class ExactCumulants:
 
 
 class ParticleCumulants:
-    """The same from Gibbs particles, where exact recursion is out of reach.
+    """Sufficient statistics at one w from Gibbs particles, where exact recursion is out of reach.
 
     Parameters
     ----------

@@ -25,14 +25,6 @@ def main() -> None:
         _complain(str(error), INPUT_STATUS)
     except CostError as error:
         _complain(str(error), COST_STATUS)
-<<<<<<< HEAD
-    except MemoryError:
-        _complain("the memory of this machine was not enough: use a smaller field or fewer draws.", COST_STATUS)
-    except SamplingError as error:
-        _complain(str(error), 1)
-    except KeyboardInterrupt:
-        _complain("stopped by Ctrl-C before there was anything to keep.", INTERRUPT_STATUS)
-=======
     except MemoryError as error:
         _complain(f"there is not enough memory ({error}): see mrfbayes cost.", COST_STATUS)
     except (SamplingError, OutputError) as error:
@@ -43,7 +35,6 @@ def main() -> None:
         _usage(error)
         raise
     raise SystemExit(status if isinstance(status, int) else 0)
->>>>>>> main
 
 
 def _usage(error: Any) -> None:

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from mrfbayes.cli.loading import load_posterior
 from mrfbayes.cli.data_commands import compare, estimate, evidence, info
 from mrfbayes.cli.fit import fit
+from mrfbayes.cli.loading import load_posterior
 from mrfbayes.cli.options import (
     Complete,
     Coupling,
@@ -96,13 +96,9 @@ def sample(
     """Draw from the posterior of every parameter and print a summary."""
     import mrfbayes as mb
     from mrfbayes.base.errors import InputError
-<<<<<<< HEAD
-    from mrfbayes.cli.show import quiet_warnings, show_posterior, show_states
-=======
     from mrfbayes.base.interrupts import InterruptFlag
     from mrfbayes.cli.outputs import check_files, keep
-    from mrfbayes.cli.show import quiet_warnings, show_posterior
->>>>>>> main
+    from mrfbayes.cli.show import quiet_warnings, show_posterior, show_states
     from mrfbayes.data.read import columns_but
 
     inputs = {"the data": data, "--graph": graph}
@@ -114,24 +110,8 @@ def sample(
     columns = columns_but(data, left_out, reading.delimiter) if complete else None
     model = build_model(grid, graph, complete, fields, tied, states, coupling, columns, merge_edges)
     with quiet_warnings():  # they are in the result and printed with it
-<<<<<<< HEAD
         statistics = reading.count(model, data)
         show_states(statistics.levels)
-        posterior = mb.sample(
-            model,
-            statistics,
-            method,
-            steps=steps,
-            warmup=warmup,
-            chains=chains,
-            prior=prior,
-            workers=workers,
-            checkpoint=checkpoint,
-            seconds=seconds,
-            rng=rng,
-        )
-=======
-        statistics = mb.count(model, data, missing="drop" if missing_drop else "refuse")
         with InterruptFlag() as interrupt:  # once there are draws, Ctrl-C waits until they are saved
             with interrupt.allowed():
                 posterior = mb.sample(
@@ -148,7 +128,6 @@ def sample(
                     rng=rng,
                 )
             kept = keep(posterior, out, overwrite)
->>>>>>> main
     show_posterior(posterior)
     if kept.text:
         typer.echo(kept.text, err=bool(kept.status))
@@ -167,13 +146,8 @@ def summary(
     overwrite: Annotated[bool, typer.Option(help="Replace the CSV file.")] = False,
 ) -> None:
     """Print the summary of a saved result: edges by how sure they are, then nodes."""
-    import mrfbayes as mb
-<<<<<<< HEAD
-    from mrfbayes.cli.show import show_posterior, show_states, write_csv
-=======
     from mrfbayes.cli.outputs import check_files
-    from mrfbayes.cli.show import show_posterior
->>>>>>> main
+    from mrfbayes.cli.show import show_posterior, show_states
     from mrfbayes.model.wording import natural_scale
     from mrfbayes.plots.saving import write_table
 
@@ -223,16 +197,9 @@ def simulate(
     import mrfbayes as mb
     from mrfbayes.cli.outputs import check_files, write_rows
 
-<<<<<<< HEAD
-    if out.exists() and not overwrite:
-        raise InputError(f"{out} exists: choose another name, or pass --overwrite.")
-    model = build_model(grid, graph, False, fields, tied, states, coupling, None, merge_edges)
-    write_rows(model.nodes, mb.simulate(model, theta, n, sampler=sampler, rng=rng), out)
-=======
     check_files({"--out": out}, {"--graph": graph}, overwrite)
-    model = build_model(grid, graph, False, fields, tied, states, coupling)
+    model = build_model(grid, graph, False, fields, tied, states, coupling, None, merge_edges)
     write_rows(model.nodes, mb.simulate(model, theta, n, sampler=sampler, rng=rng).tolist(), out, overwrite)
->>>>>>> main
     typer.echo(f"{n} observations of {model.n_nodes} nodes written to {out}")
 
 

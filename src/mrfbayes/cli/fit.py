@@ -93,23 +93,8 @@ def fit(
     for line in lines:
         screen.print(safe(line), markup=False)
     with quiet_warnings():  # they are in the result, and printed with it
-<<<<<<< HEAD
         statistics = reading.count(model, x)
         show_states(statistics.levels, json)
-        posterior: Posterior = mb.sample(
-            model,
-            statistics,
-            method,
-            steps=steps,
-            warmup=warmup,
-            chains=chains,
-            prior=prior,
-            workers=workers,
-            seconds=seconds,
-            rng=rng,
-        )
-=======
-        statistics = mb.count(model, x, missing="drop" if missing_drop else "refuse")
         with InterruptFlag() as interrupt:  # once there are draws, Ctrl-C waits until they are saved
             with interrupt.allowed():
                 posterior: Posterior = mb.sample(
@@ -128,7 +113,6 @@ def fit(
             kept = keep(posterior, out / "posterior.nc", True)
         if kept.status:
             raise OutputError(kept.text)
->>>>>>> main
         findings: Findings = Findings(posterior, scale or "")
         paths = write_results(findings, out, title or data.stem, data.name, repeat)
     print_findings(findings, paths, json)

@@ -191,7 +191,7 @@ def start_log_odds(problem: Problem) -> np.ndarray:
     """Where Newton's method starts: at the estimate where there is one, else at shrunken frequencies."""
     chart, statistics = problem.model.chart, problem.statistics
     if problem.has_estimate:
-        return np.clip(np.asarray(problem.estimate.log_odds, dtype=float), -8.0, 8.0)
+        return np.asarray(np.clip(np.asarray(problem.estimate.log_odds, dtype=float), -8.0, 8.0))
     tosses = statistics.n * chart.tosses[chart.block_of]
     frequency = (statistics.counts + 1.0) / (tosses + chart.sides[chart.block_of])
     return 0.5 * chart.log_odds(frequency)

@@ -73,10 +73,16 @@ REGISTRY: dict[str, Row] = {
             "ratios by way of a fixed estimate, both ends sampled",
         ),
         Row("exchange", "Exch", "approximate", "ratio.exchange", "ratios averaged over particles of the proposal"),
-        Row("persistent", "PersistMC", "approximate", "ratio.persistent", "the same with particles that persist"),
+        Row(
+            "persistent",
+            "PersistMC",
+            "approximate",
+            "ratio.persistent",
+            "ratios averaged over persisting particles",
+        ),
         Row("exchange-exact", "Murray et al.", "exact", "ratio.exchange_exact", "one auxiliary data set a proposal"),
         Row("moller", "Moller et al.", "exact", "ratio.moller", "a chain augmented by one auxiliary data set"),
-        Row("mavm", "MAVM", "exact", "ratio.mavm", "the same with annealing between proposal and estimate"),
+        Row("mavm", "MAVM", "exact", "ratio.mavm", "auxiliary data sets annealed between proposal and estimate"),
     )
 }
 

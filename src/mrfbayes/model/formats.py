@@ -12,12 +12,8 @@ from typing import Any
 
 import numpy as np
 
-<<<<<<< HEAD
-from mrfbayes.base.errors import InputError, Problems
-=======
 from mrfbayes.base.atomic_files import write_bytes, write_text
-from mrfbayes.base.errors import InputError
->>>>>>> main
+from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.model.field import Factor, Model
 
 MOST_FILE_BYTES = 1 << 30  # no graph that fits a field is larger as text

@@ -95,7 +95,7 @@ def log_prior_constant(prior: Prior) -> float:
 
 
 def block_constants(prior: Prior) -> np.ndarray:
-    """The same for every block (B,)."""
+    """What `log_prior_constant` sums: one log constant for every block, (B,)."""
     from scipy.special import gammaln
 
     prior._refuse_custom()

@@ -138,17 +138,13 @@ class InducedLikelihood(Likelihood):
 
 
 def likelihood(
-<<<<<<< HEAD
-    method: str,
-    model: Model,
+    method: Any,
+    model: Any,
     x: Any,
     estimate: Any = None,
     rng: Seed | None = 0,
     levels: Any = None,
     **options: Any,
-=======
-    method: Any, model: Any, x: Any, estimate: Any = None, rng: Seed | None = 0, **options: Any
->>>>>>> main
 ) -> Likelihood:
     """The likelihood of ``method`` for the observations ``x``.
 

@@ -76,7 +76,7 @@ def coin_cumulants(a, b, mean, variance, third):
 
 @kernel
 def coin_four_cumulants(a, b, mean, variance, third, fourth):
-    """As `coin_cumulants`, with the fourth."""
+    """The first four cumulants of a coin's log-odds."""
     for j in range(a.size):
         a0, a1, a2, a3 = polygammas(a[j])
         b0, b1, b2, b3 = polygammas(b[j])

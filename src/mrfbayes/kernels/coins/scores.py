@@ -246,7 +246,7 @@ def fill_exchangeable(rho, state, out):
 
 @kernel
 def fill_correlated(factor, state, out):
-    """The same for R = factor factor', ``factor`` lower triangular."""
+    """Fill out (draws, p) with rows z ~ N(0, factor factor'), ``factor`` lower triangular."""
     draws, p = out.shape
     fill_normal(state, out.reshape(out.size))
     for i in range(draws):

@@ -51,7 +51,7 @@ def pseudo_binary(patterns, lists, field, coupling, node_part, edge_part, node_c
 
 @kernel
 def pseudo_tables(patterns, lists, tables, node_table, edge_table, node_part, edge_part, node_curve, edge_curve):
-    """The same for a categorical field; ``tables`` is a `TableLayout`, parts and curves are per cell."""
+    """Normalisers of a categorical field and their derivatives; ``tables`` is a `TableLayout`, parts are per cell."""
     total = 0.0
     potential = np.empty(tables.states.max())
     for i in range(tables.states.size):

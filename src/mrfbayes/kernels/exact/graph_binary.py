@@ -82,7 +82,7 @@ def binary_means(mean, node_mean, agreement):
 
 @kernel
 def _needs_logs(plan, field, coupling, scratch):
-    """As `elimination.needs_logs`."""
+    """Whether potentials are so strong that the scaled pass could underflow (`graph.needs_logs` for binary fields)."""
     reach, own = scratch[: field.size], scratch[field.size : 2 * field.size]
     for i in range(field.size):
         reach[i] = 0.0

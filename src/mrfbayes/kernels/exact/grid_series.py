@@ -108,7 +108,7 @@ def _normalise(s, src, width, n):
 
 @kernel
 def _forward_block(layout, coin, direction, s, base, block):
-    """As `transfer_moments.forward_block`, for series."""
+    """A block of the forward pass (`grid_moments.forward_block`) on truncated series."""
     width = layout.width
     slot = 3 * 2**width
     first = block * layout.lines_per_block * width
@@ -264,7 +264,7 @@ def transfer_taylor(layout, field, coupling, field_direction, coupling_direction
         Filled with E[x_i] and its first and second derivatives in t: row 1 is Cov[x_i, v.T], row 2 the third
         cumulant of (x_i, v.T, v.T), where v is the direction and T all statistics.
     agree_series : (3, m) float array
-        The same for the agreement of each edge.
+        Series of the expected agreement of each edge.
     """
     width = layout.width
     size = 2**width

@@ -16,6 +16,6 @@ def log_likelihoods(view, thetas, out):
 
 @kernel
 def log_priors(prior, thetas, out):
-    """The same for the log prior density."""
+    """The log prior density of many parameter vectors at once."""
     for i in range(thetas.shape[0]):
         out[i] = log_prior(prior, thetas[i])

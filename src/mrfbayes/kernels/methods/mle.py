@@ -54,7 +54,7 @@ def coin_terms(numbers, theta):
 
 @kernel(fastmath={"reassoc"})
 def coin_terms_and_log_odds(numbers, theta, log_odds):
-    """The same, with logit theta from the same logarithms."""
+    """What `coin_terms` sums; fills ``log_odds`` with logit theta from the same logarithms."""
     total = 0.0
     for j in range(theta.size):
         other = 1.0 - theta[j]

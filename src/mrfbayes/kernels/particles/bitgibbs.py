@@ -114,7 +114,7 @@ def _site_probabilities(view, node, out):
 
 @kernel
 def _extreme_probabilities(view, node, out):
-    """The same where products of odds might overflow."""
+    """Thresholds of a node's patterns from sums of log-odds, where products of odds might overflow."""
     first, last = view.offset[node], view.offset[node + 1]
     base = view.field[node]
     if view.symmetric and last > first:

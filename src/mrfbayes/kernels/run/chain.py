@@ -237,7 +237,7 @@ def run_likelihood(view, prior, settings, state, kept_draws, n_steps):
 
 @kernel
 def run_ratio(view, prior, settings, state, kept_draws, n_steps):
-    """The same for a method that estimates likelihood ratios and may carry particles in its view."""
+    """``n_steps`` steps of a method that estimates likelihood ratios and may carry particles in its view."""
     view, prior, settings, state, kept_draws = borrow((view, prior, settings, state, kept_draws))
     counters = state.counters
     if math.isnan(state.numbers[LOG_TARGET]):

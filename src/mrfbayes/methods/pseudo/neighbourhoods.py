@@ -97,9 +97,5 @@ def table_patterns(problem: Problem, table: PatternTable) -> TablePatterns:
         table.node_offset,
         table.states_offset,
     )
-    return TablePatterns(
-        *(writable(part, np.int64) for part in integers),
-        writable(table.states, np.uint8),
-        writable(table.weight),
-        np.zeros(int(model.states.max())),
-    )
+    parts = [*(writable(part, np.int64) for part in integers), writable(table.states, np.uint8), writable(table.weight)]
+    return TablePatterns._make([*parts, np.zeros(int(model.states.max()))])
