@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mrfbayes.base.errors import SamplingError
+from mrfbayes.base.errors import InputError, OutputError, SamplingError
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
 from mrfbayes.run.store import Checkpoint
@@ -39,6 +39,11 @@ class ChainRun:
         return np.stack([state[name] for state in self.states])
 
 
+def _kinds(state: State) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Shapes and types of a state's arrays."""
+    return {name: (array.shape, array.dtype.str) for name, array in state.items()}
+
+
 class _Collector:
     """Draws and states as they come in, on their way to memory and to the checkpoint."""
 
@@ -49,17 +54,27 @@ class _Collector:
         self._chunks: list[list[Chunk]] = []
         self._unwritten = 0
         self._written_at = time.monotonic()
+        self.problem = ""  # why the checkpoint lacks the last steps, where it does
         if checkpoint is not None:
             for _, arrays in checkpoint.segments:
                 self._take(arrays)
 
     def _take(self, arrays: dict[str, np.ndarray]) -> None:
         n_chains = len(self.states)
-        self.states = [
+        found = [
             {name.partition("/")[2]: a for name, a in arrays.items() if name.startswith(f"{c}/")}
             for c in range(n_chains)
         ]
-        theta, log_likelihood = arrays["draws"], arrays["log_likelihood"]
+        theta, log_likelihood = arrays.get("draws", np.empty(0)), arrays.get("log_likelihood", np.empty(0))
+        kept = (n_chains, theta.shape[1] if theta.ndim == 3 else -1)
+        fits = theta.shape == (*kept, self._n_columns) and log_likelihood.shape == kept
+        if not fits or [_kinds(state) for state in found] != [_kinds(state) for state in self.states]:
+            assert self._checkpoint is not None
+            raise InputError(
+                f"checkpoint {self._checkpoint.path}: its draws or states are not those of such a run: choose another "
+                "file."
+            )
+        self.states = found
         self._chunks.append([Chunk(self.states[c], theta[c], log_likelihood[c]) for c in range(n_chains)])
         self._unwritten = len(self._chunks)
 
@@ -76,9 +91,14 @@ class _Collector:
             return
         draws, log_likelihood = self._stack(self._chunks[self._unwritten :])
         arrays = {f"{c}/{name}": array for c, state in enumerate(self.states) for name, array in state.items()}
-        self._checkpoint.append({}, {**arrays, "draws": draws, "log_likelihood": log_likelihood})
-        self._unwritten = len(self._chunks)
         self._written_at = time.monotonic()
+        try:
+            self._checkpoint.append({}, {**arrays, "draws": draws, "log_likelihood": log_likelihood})
+        except OutputError as error:  # the draws are in memory: go on, and try again later
+            self.problem = str(error)
+            return
+        self.problem = ""
+        self._unwritten = len(self._chunks)
 
     def _stack(self, rounds: list[list[Chunk]]) -> tuple[np.ndarray, np.ndarray]:
         chains = list(zip(*rounds, strict=True))
