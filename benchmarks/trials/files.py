@@ -496,7 +496,7 @@ FOREIGN = {
 
 TRIALS: list[tuple[str, Callable[[], None]]] = [
     *((f"result damaged: {way}", partial(damage_result, way, 400 if way == "flip" else 60)) for way in WAYS),
-    *((f"old result damaged: {way}", partial(damage_old_result, way, 100 if way == "flip" else 30)) for way in WAYS),
+    *((f"old result damaged: {way}", partial(damage_old_result, way, 40 if way == "flip" else 12)) for way in WAYS),
     *((f"checkpoint damaged: {way}", partial(damage_checkpoint, way, 400 if way == "flip" else 60)) for way in WAYS),
     *((f"checkpoint forged: {header[:30]!r}", partial(forged_checkpoint, header)) for header in HEADERS),
     *((f"foreign file: {name}", partial(foreign, name, content)) for name, content in FOREIGN.items()),
