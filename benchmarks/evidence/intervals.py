@@ -62,7 +62,7 @@ def intervals(problem):
     yield "calibrated", lambda q: model.chart.theta(coin_quantiles(coins, ndtri(q))[0].T)
     likelihood = mb.likelihood("mle", model, problem.statistics, estimate=problem.estimate)
     yield "mle", lambda q: np.array([likelihood.marginal(j).ppf(q) for j in range(model.n_parameters)]).T
-    mode = proposal.calibration.mode
+    mode = proposal.calibration.joint.mode
     for label in ("laplace (exact)", "pseudo"):
         if label == "pseudo":
             target, centre, metric = pseudo_target(problem), mode.w, Factor.dense(mode.covariance)

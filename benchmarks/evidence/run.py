@@ -27,10 +27,10 @@ from strip import strip_rows
 import mrfbayes as mb
 from mrfbayes.base.random_streams import child, generator
 from mrfbayes.calibration.copula import theta_moments
+from mrfbayes.calibration.dense import calibrate, exact_mode
 from mrfbayes.calibration.matching import match
 from mrfbayes.estimation.pseudolikelihood import PseudoObjective
 from mrfbayes.exact.quantities import moments_w, sample_exact
-from mrfbayes.methods.calibrated import calibrate, exact_mode
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import method_row
 from mrfbayes.priors import Prior
@@ -136,7 +136,9 @@ def run_cell(cell: Cell):
     own = theta_moments(found.coins)
     note = "; ".join(f"{key} {found.details[key]:g}" for key in ("clipped", "loops_kept") if found.details.get(key))
     yield compare(base, "calibrated", *own, reference, time.process_time() - started, note)
-    coins = match(found.mode.w, np.diag(found.mode.covariance), found.order.third, found.order.shift)
+    coins = match(
+        found.joint.mode.w, np.diag(found.joint.mode.covariance), found.joint.order.third, found.joint.order.shift
+    )
     note = f"clipped {coins.clipped}" if coins.clipped else ""
     yield compare(base, "calibrated (order)", *theta_moments(coins), reference, 0.0, note)
 

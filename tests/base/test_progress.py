@@ -2,6 +2,7 @@
 
 import io
 import sys
+import time
 
 from mrfbayes.base import progress
 from mrfbayes.base.progress import Progress
@@ -34,3 +35,43 @@ def test_what_is_over_in_two_seconds_shows_nothing(monkeypatch):
     with Progress("work", 100) as bar:
         bar.update(50)
     assert stream.getvalue() == ""
+
+
+def test_piped_output_says_what_is_being_done(monkeypatch):
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(progress, "SHOW_AFTER_SECONDS", 0.0)
+    with Progress("estimate", 100) as bar:
+        bar.update(10, "residual 3 sd")
+        bar.update(20, "too soon for another line")
+    assert stream.getvalue() == "estimate: 10/100, residual 3 sd (0 s)\n"
+    with Progress("estimate", 100, enabled=False) as bar:
+        bar.update(10, "residual 3 sd")
+    assert stream.getvalue().count("\n") == 1
+
+
+def test_a_step_that_takes_long_is_spoken_of_while_it_lasts(monkeypatch):
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(progress, "SHOW_AFTER_SECONDS", 0.01)
+    monkeypatch.setattr(progress, "TICK_SECONDS", 0.01)
+    with Progress("calibrate", 5) as bar:
+        bar.update(2, "third cumulants")
+        deadline = time.monotonic() + 20
+        while "third cumulants" not in stream.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert "calibrate: 2/5, third cumulants" in stream.getvalue()
+
+
+def test_of_two_that_are_nested_the_inner_one_is_shown(monkeypatch):
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(progress, "SHOW_AFTER_SECONDS", 0.0)
+    with Progress("outer", 2) as outer:
+        with Progress("inner", 2) as inner:
+            outer.update(1)
+            inner.update(1)
+        assert stream.getvalue().startswith("inner: 1/2")
+        outer.update(2)
+    assert "outer: 2/2" in stream.getvalue()
+    assert not progress._NESTED

@@ -7,6 +7,7 @@ import mrfbayes as mb
 from mrfbayes.base.random_streams import seed_sequence
 from mrfbayes.calibration.blocks import LocalInformation, row_planes
 from mrfbayes.calibration.copula import coin_quantiles, theta_moments
+from mrfbayes.calibration.dense import calibrate
 from mrfbayes.calibration.local import Expansion, calibrate_locally, choose_distance
 from mrfbayes.calibration.matching import Coins
 from mrfbayes.exact.quantities import moments_w, sample_exact
@@ -27,7 +28,7 @@ def statistics():
 @pytest.fixture(scope="module")
 def full(statistics):
     problem = Problem(MODEL, statistics, Prior(MODEL, "uniform"), seed_sequence(1), progress=False)
-    return calibrated.calibrate(problem)
+    return calibrate(problem)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,7 @@ def local(statistics):
 
 def test_means_and_sds_are_those_of_the_full_matrices(local, full):
     mean, sd = theta_moments(full.coins)
-    own_mean, own_sd = local.expansion.theta_moments()
+    own_mean, own_sd = local.joint.moments()
     assert np.abs((own_mean - mean) / sd).mean() < 0.03
     assert np.abs(own_sd / sd - 1).mean() < 0.01
     assert local.details["cut_regressions"] == 0
@@ -45,15 +46,15 @@ def test_means_and_sds_are_those_of_the_full_matrices(local, full):
 
 
 def test_draws_have_the_moments_and_correlations(local, full):
-    draws = local.draw(20_000, seed_sequence(5))
-    mean, sd = local.expansion.theta_moments()
+    draws = local.joint.draw(20_000, seed_sequence(5))
+    mean, sd = local.joint.moments()
     assert np.abs((draws.mean(axis=0) - mean) / sd).max() * np.sqrt(len(draws)) < 5.5
     assert np.abs(draws.std(axis=0) / sd - 1).max() < 0.03
     correlation = np.corrcoef(MODEL.chart.log_odds(draws), rowvar=False)
-    strong = (np.abs(full.correlation) > 0.1) & (full.correlation < 1)
+    strong = (np.abs(full.joint.correlation) > 0.1) & (full.joint.correlation < 1)
     assert strong.sum() > 20
-    assert np.abs(correlation - full.correlation)[strong].mean() < 0.03
-    assert np.abs(full.correlation)[strong].mean() > 0.1
+    assert np.abs(correlation - full.joint.correlation)[strong].mean() < 0.03
+    assert np.abs(full.joint.correlation)[strong].mean() > 0.1
 
 
 def test_expansion_has_the_quantiles_of_the_coin():

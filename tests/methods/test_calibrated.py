@@ -8,8 +8,8 @@ from scipy.stats import beta, kstest
 import mrfbayes as mb
 from mrfbayes.base.random_streams import seed_sequence
 from mrfbayes.calibration.copula import coin_quantiles
+from mrfbayes.calibration.dense import calibrate
 from mrfbayes.calibration.one_loop import usable
-from mrfbayes.methods.calibrated import calibrate
 from mrfbayes.methods.problem import Problem
 from mrfbayes.priors import Prior
 
@@ -64,8 +64,8 @@ def test_draws_have_the_coins_distribution_and_the_copula(posterior):
     assert min(kstest(column, "uniform").pvalue for column in uniforms.T) > 1e-6
     assert kstest(uniforms[:, 0] ** 1.03, "uniform").pvalue < 1e-6  # the test sees a coin that is a little off
     correlation = np.corrcoef(ndtri(uniforms), rowvar=False)
-    assert np.abs(correlation - found.correlation).max() < 5 / np.sqrt(len(w))
-    assert np.abs(found.correlation - np.eye(4)).max() > 10 / np.sqrt(len(w))
+    assert np.abs(correlation - found.joint.correlation).max() < 5 / np.sqrt(len(w))
+    assert np.abs(found.joint.correlation - np.eye(4)).max() > 10 / np.sqrt(len(w))
 
 
 def test_quantiles_invert_the_distribution_function():

@@ -20,10 +20,10 @@ from small_fields import FIELDS
 N = 200.0
 
 
-def problem(model, theta, penalised=False, n=N):
+def problem(model, theta, prior=None, n=N):
     """Data whose maximum likelihood estimate is ``theta`` (exactly: counts need not be whole)."""
     mean, _ = small_fields.moments(model, theta)
-    given = SimpleNamespace(theta=theta, log_odds=model.chart.log_odds(theta), penalised=penalised, warnings=())
+    given = SimpleNamespace(theta=theta, log_odds=model.chart.log_odds(theta), prior=prior, warnings=())
     statistics = Statistics.from_counts(model, n * mean, n)
     return Problem(model, statistics, Prior(model, "uniform"), np.random.SeedSequence(1), given)
 
@@ -65,13 +65,21 @@ def test_exact_information_is_the_curvature_of_the_likelihood():
     assert log_likelihood(view, model.chart.theta(w + h * direction)) == pytest.approx(0.5 * curvature * h**2, rel=1e-4)
 
 
-def test_a_penalised_estimate_is_not_the_maximum():
+PENALTIES = {  # gradients of the log prior in log-odds at theta
+    "uniform": lambda theta: 1 - 2 * theta,
+    "beta(3, 5)": lambda theta: 3 - 8 * theta,
+    "normal(1, 0.5)": lambda theta: -(np.log(theta / (1 - theta)) - 1) / 0.25,
+}
+
+
+@pytest.mark.parametrize("name", PENALTIES)
+def test_a_penalised_estimate_is_not_the_maximum(name):
     """The gradient that the penalty balances stays: the quadratic has the likelihood's slope there."""
     model = mb.grid(2, 2)
     centre = small_fields.random_theta(model, 4)
     mean, _ = small_fields.moments(model, centre)
-    given = problem(model, centre, penalised=True)
-    penalty = (1 - 2 * centre) / N  # gradient of log theta (1 - theta) in log-odds, per observation
+    given = problem(model, centre, prior=Prior(model, name))
+    penalty = PENALTIES[name](centre) / N
     # Data for which the penalised estimate is ``centre``: s - n E[s] + penalty = 0.
     data = Statistics.from_counts(model, N * (mean - penalty), N)
     view = method_row("laplace").prepare(Problem(model, data, given.prior, given.seed, given.given_estimate)).view
@@ -83,6 +91,32 @@ def test_a_penalised_estimate_is_not_the_maximum():
         ) / (2 * h)
         assert slope == pytest.approx(data.counts[j] - N * mean[j], abs=1e-6)
         assert abs(slope) > 0.1
+
+
+def test_the_estimate_says_by_which_prior_it_was_penalised():
+    """End to end: with the prior it was penalised by, Laplace-L's own mode under that prior is the estimate."""
+    model = mb.grid(2, 2)
+    x = mb.simulate(model, np.full(4, 0.7), 40, rng=1)
+    estimate = mb.estimate(model, x, prior="normal(0, 0.3)", progress=False)
+    statistics = mb.count(model, x)
+    prior = Prior(model, "normal(0, 0.3)")
+    view = (
+        method_row("laplace")
+        .prepare(Problem(model, statistics, prior, np.random.SeedSequence(1), estimate), fisher="exact")
+        .view
+    )
+    np.testing.assert_allclose(view.slope + prior.gradient_w(estimate.log_odds), 0.0, atol=1e-9)
+    np.testing.assert_allclose(
+        view.slope, statistics.counts - 40 * mb.expected_counts(model, estimate.theta), atol=1e-4
+    )
+    assert np.abs(view.slope + Prior(model, "uniform").gradient_w(estimate.log_odds)).max() > 1
+
+
+def test_a_penalised_object_without_a_prior_is_refused():
+    model = mb.grid(2, 2)
+    given = SimpleNamespace(theta=np.full(4, 0.6), penalised=True)
+    with pytest.raises(mb.InputError, match="penalised, but has no prior"):
+        mb.sample(model, mb.simulate(model, 0.6, 50), "laplace", estimate=given, steps=100)
 
 
 def test_centre_of_the_bethe_likelihood():

@@ -137,7 +137,8 @@ def test_without_a_finite_mle():
         assert np.isfinite([marginal.mean, marginal.sd]).all()
         assert marginal.sd < 0.2  # not flat: a uniform one has 0.29
         assert abs(marginal.mean - estimate.theta[j]) < 2 * marginal.sd
-    posterior = mb.sample(model, x, "mle", estimate=estimate, steps=2000, rng=0, progress=False)
+    with pytest.warns(mb.MRFWarning, match="MLE-L uses the penalised estimate"):
+        posterior = mb.sample(model, x, "mle", estimate=estimate, steps=2000, rng=0, progress=False)
     assert any("no finite" in text for text in posterior.warnings)
     assert np.isfinite(posterior.draws).all()
 
@@ -148,13 +149,17 @@ def test_mode_equation_gives_the_expected_counts(monkeypatch):
     statistics = mb.count(model, x)
     with pytest.warns(mb.MRFWarning):
         estimate = mb.estimate(model, x, progress=False)
-    exact = external_effects(statistics, estimate).log_odds_eta
+    other = mb.estimate(model, x, prior="normal(0.5, 0.5)", progress=False)
+    exact = [external_effects(statistics, found).log_odds_eta for found in (estimate, other)]
 
     def refuse(*arguments):
         raise mb.CostError("too wide")
 
-    monkeypatch.setattr("mrfbayes.exact.quantities.moments_w", refuse)
-    np.testing.assert_allclose(external_effects(statistics, estimate).log_odds_eta, exact, atol=1e-5)
+    monkeypatch.setattr("mrfbayes.exact.moments_w", refuse)
+    for found, known in zip((estimate, other), exact, strict=True):
+        np.testing.assert_allclose(external_effects(statistics, found).log_odds_eta, known, atol=1e-5)
+    with pytest.raises(mb.InputError, match="whose prior is known"):
+        external_effects(statistics, estimate.theta)
 
 
 def test_at_a_finite_mle_both_readings_agree():

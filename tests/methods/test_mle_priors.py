@@ -55,10 +55,11 @@ def test_weighted_draws_follow_the_posterior(prior, rho):
 
 
 def test_a_prior_far_from_the_likelihood_goes_to_the_chain():
-    posterior = mb.sample(
-        MODEL, STATISTICS, "mle", estimate=Estimate(), prior="normal(-8, 0.2)", steps=20_000, warmup=10_000, rng=2,
-        progress=False, chains=2,
-    )  # fmt: skip
+    with pytest.warns(mb.MRFWarning, match="too far for importance weights"):
+        posterior = mb.sample(
+            MODEL, STATISTICS, "mle", estimate=Estimate(), prior="normal(-8, 0.2)", steps=20_000, warmup=10_000, rng=2,
+            progress=False, chains=2,
+        )  # fmt: skip
     assert posterior.engine == "mh"
     assert posterior.details["pareto_k"] > 0.7
     assert any("importance weights" in text for text in posterior.warnings)

@@ -145,7 +145,72 @@ def test_bad_proposals_are_replaced_by_a_random_walk(monkeypatch):
     from mrfbayes.posterior import corrected as independence
 
     monkeypatch.setattr(independence.Proposal, "pareto_k", property(lambda self: 1.3))
-    posterior = mb.sample(MODEL, DATA, "exact", steps=40_000, warmup=10_000, chains=2, progress=False)
+    with pytest.warns(mb.MRFWarning, match="fit badly .*: adaptive MH ran instead"):
+        posterior = mb.sample(MODEL, DATA, "exact", steps=40_000, warmup=10_000, chains=2, progress=False)
     assert posterior.engine == "mh"
     assert any("Pareto k = 1.30" in text for text in posterior.warnings)
     assert 0.05 < posterior.acceptance.mean() < 0.9
+
+
+def test_marginals_come_from_weights(tmp_path):
+    """Quantiles and densities of a corrected posterior: weighted proposals, those that the chain saw."""
+    posterior = mb.sample(MODEL, DATA, "exact", steps=4_000, thin=1, progress=False)
+    weighted = posterior.weighted
+    assert weighted.theta.shape == (16_000, MODEL.n_parameters)
+    assert weighted.weights.sum() == pytest.approx(1.0)
+    moved = np.unique(posterior.draws[0], axis=0)
+    assert np.isin(moved[:, 0], weighted.theta[:4_001, 0]).mean() > 0.999  # the same proposals (and the start)
+    np.testing.assert_allclose(weighted.weights @ weighted.theta, posterior.mean, atol=0.02 * posterior.sd.max())
+    plain = np.quantile(posterior.draws, 0.05, axis=(0, 1))
+    np.testing.assert_allclose(posterior.summary()["q5"], plain, atol=0.1 * posterior.sd.max())
+    posterior.save(tmp_path / "result.nc")
+    loaded = mb.load(tmp_path / "result.nc")
+    np.testing.assert_array_equal(loaded.weighted.theta, weighted.theta)
+    for interval in (0.9, 0.37):
+        assert loaded.summary(interval).equals(posterior.summary(interval))
+
+
+def test_a_heavy_weight_makes_no_lump():
+    """One of 2,000 draws has a third of all weight: its density stays near that of the others."""
+    from mrfbayes.coins.importance_weights import truncated_weights
+    from mrfbayes.plots.marginals import draw_density
+
+    rng = np.random.default_rng(1)
+    w = rng.normal(0.0, 0.5, 2_000)
+    logs = np.zeros(2_000)
+    heavy = int(np.argmin(np.abs(w - 0.6)))
+    logs[heavy] = np.log(1_000.0)
+    theta = 1 / (1 + np.exp(-w))
+    grid, density = draw_density(theta, truncated_weights(logs))
+    expected = np.exp(-0.5 * (np.log(grid / (1 - grid)) / 0.5) ** 2) / (0.5 * np.sqrt(2 * np.pi) * grid * (1 - grid))
+    assert np.abs(density - expected).max() < 0.12 * expected.max()
+    _, lumps = draw_density(theta, np.exp(logs) / np.exp(logs).sum())  # the negative control
+    assert np.abs(lumps - expected).max() > 0.3 * expected.max()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_weight_that_is_no_number_stops_the_chain_where_it_stands(value):
+    from mrfbayes.kernels.run import chain
+    from mrfbayes.kernels.run import independence as kernel
+
+    p, n = 2, 3
+    state = chain.ChainState(
+        *(np.zeros(p) for _ in range(3)), np.zeros((1, p)), np.zeros(p), np.zeros((1, p)), np.zeros(p), np.zeros(p),
+        np.zeros(chain.N_NUMBERS), np.zeros(chain.N_COUNTERS, dtype=np.int64), np.zeros(4, dtype=np.uint64),
+    )  # fmt: skip
+    own = kernel.SumsView(
+        np.zeros(n), np.array([-np.inf, 0, 0, 0]), np.zeros(p), np.zeros(p), np.arange(1, 5, dtype=np.uint64)
+    )
+    kept = chain.KeptDraws(np.empty((n, p)), np.empty(n), 0)
+    with np.errstate(over="ignore"):
+        kernel.decide(
+            own,
+            chain.ChainSettings(0, 1, 0, 0),
+            state,
+            np.full((n, p), 0.5),
+            np.zeros(n),
+            np.array([0.0, value, 0.0]),
+            kept,
+        )
+    assert state.counters[chain.FAILED] == chain.NOT_A_NUMBER
+    assert state.counters[chain.STEP] == 1

@@ -70,11 +70,14 @@ def test_warmup_adapts_to_a_reasonable_acceptance(reference):
 def test_a_time_budget_leaves_a_partial_result_that_resumes(reference, tmp_path, monkeypatch):
     path = tmp_path / "run.checkpoint"
     monkeypatch.setattr(driver, "FIRST_CHUNK", 700)
-    part = draw(checkpoint=path, seconds=1e-9)
+    with pytest.raises(mb.CostError, match=r"ended before the first draw was kept.*checkpoint .*run\.checkpoint"):
+        draw(checkpoint=path, seconds=1e-9)
+    part = draw(checkpoint=path, seconds=1e-9)  # from 700 of 1,000 steps of warm-up on
     assert part.partial
+    assert part.draws.shape[1] == 133
     assert "time budget" in " ".join(part.warnings)
     whole = draw(checkpoint=path)
-    assert whole.details["resumed_steps"] == 700
+    assert whole.details["resumed_steps"] == 1_400
     assert same(whole, reference)
 
 
@@ -85,6 +88,51 @@ def test_a_finished_run_is_continued(reference, tmp_path):
     again = draw(checkpoint=path)  # nothing left to do
     assert again.details["resumed_steps"] == 4_000
     assert same(again, reference)
+
+
+def test_more_steps_go_on_although_defaults_would_change(tmp_path):
+    path = tmp_path / "run.checkpoint"
+    left_open = {"thin": None, "warmup": None}
+    first = draw(checkpoint=path, steps=2_000, **left_open)
+    more = draw(checkpoint=path, steps=9_000, **left_open)  # alone it would have thin 5 and 4,500 steps of warm-up
+    assert (more.warmup, more.thin) == (first.warmup, first.thin) == (1_000, 1)
+    assert more.details["resumed_steps"] == 3_000
+    assert same(more, draw(steps=9_000, thin=1, warmup=1_000))
+
+
+def test_a_checkpoint_that_cannot_be_written_costs_no_draws(reference, tmp_path, monkeypatch):
+    import errno
+
+    monkeypatch.setattr(driver, "CHECKPOINT_SECONDS", 0.0)
+    real, calls = os.fsync, []
+
+    def full(descriptor):
+        calls.append(descriptor)
+        if len(calls) > 4:  # the trial beside it, its beginning, the folder, and the first segment
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(descriptor)
+
+    monkeypatch.setattr("mrfbayes.run.store.os.fsync", full)
+    posterior = draw(checkpoint=tmp_path / "run.checkpoint")
+    assert same(posterior, reference)
+    assert "the checkpoint lacks the last steps, which are in this result" in " ".join(posterior.warnings)
+    monkeypatch.undo()
+    assert same(draw(checkpoint=tmp_path / "run.checkpoint"), reference)
+
+
+def test_ctrl_c_while_the_result_is_assembled_keeps_it(reference, monkeypatch):
+    from mrfbayes.posterior import diagnostics
+
+    real = diagnostics.convergence
+
+    def pressed(draws):
+        os.kill(os.getpid(), signal.SIGINT)
+        return real(draws)
+
+    monkeypatch.setattr("mrfbayes.posterior.diagnostics.convergence", pressed)
+    posterior = draw()
+    assert same(posterior, reference)
+    assert not posterior.partial
 
 
 def test_a_checkpoint_of_other_settings_is_refused(tmp_path):

@@ -19,6 +19,10 @@ class SamplingError(RuntimeError):
     """A chain that cannot go on: it says where it stopped. What was drawn before is in the checkpoint."""
 
 
+class CalibrationError(SamplingError):
+    """A posterior to which no coins can be calibrated. The message says what failed and what to use instead."""
+
+
 class OutputError(OSError):
     """A file that could not be written. What was to be written is still in memory; the message says what to do."""
 

@@ -1,17 +1,25 @@
-"""One progress bar for everything that may take more than two seconds."""
+"""What is being done, said by everything that may take more than two seconds: a bar, or lines where output is piped."""
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from types import TracebackType
 from typing import Any
 
 SHOW_AFTER_SECONDS = 2.0
+LINE_SECONDS = 10.0  # between the first two lines of piped output; each pause is half as long again, up to a minute
+LONGEST_PAUSE = 60.0
+_NESTED: list[Progress] = []  # those under way, the innermost last: only that one is shown
+TICK_SECONDS = 1.0
 
 
 class Progress:
     """A bar on standard error that appears only when the work is still going after two seconds.
+
+    Where standard error is no terminal, a line now and then says the same. A thread sees to it that this happens during
+    long steps too.
 
     Parameters
     ----------
@@ -22,23 +30,47 @@ class Progress:
 
     def __init__(self, label: str, total: float, enabled: bool = True) -> None:
         self._label = label
-        self._total = total
+        self.total = total
         self._done = 0.0
+        self._note = ""
         self._enabled = enabled
         self._started = time.monotonic()
         self._bar: Any = None
         self._task: Any = None
+        self._is_piped = False
+        self._pause = LINE_SECONDS
+        self._next_line = 0.0
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+        self._ticker: threading.Thread | None = None
 
     def update(self, done: float, note: str = "") -> None:
         """Say that ``done`` of the total is done; a bar does not go back where the total turns out larger."""
-        self._done = max(self._done, done)
-        if not self._enabled:
+        self._done, self._note = max(self._done, done), note
+        self._show()
+
+    def _show(self) -> None:
+        if not self._enabled or time.monotonic() - self._started < SHOW_AFTER_SECONDS:
             return
-        if self._bar is None:
-            if time.monotonic() - self._started < SHOW_AFTER_SECONDS:
+        with self._lock:
+            if self._over.is_set() or (_NESTED and _NESTED[-1] is not self):
                 return
-            self._open()
-        self._bar.update(self._task, completed=self._done, note=note)
+            if self._bar is None and not self._is_piped:
+                self._open()
+            if self._is_piped:
+                self._line()
+            else:
+                self._bar.update(self._task, completed=self._done, total=self.total, note=self._note)
+
+    def _line(self) -> None:
+        now = time.monotonic()
+        if now < self._next_line:
+            return
+        self._next_line = now + self._pause
+        self._pause = min(1.5 * self._pause, LONGEST_PAUSE)
+        note = f", {self._note}" if self._note else ""
+        seconds = now - self._started
+        print(f"{self._label}: {self._done:.0f}/{self.total:.0f}{note} ({seconds:.0f} s)", file=sys.stderr, flush=True)
 
     def _open(self) -> None:
         from rich.console import Console
@@ -46,6 +78,9 @@ class Progress:
         from rich.progress import Progress as RichProgress
 
         console = Console(file=sys.stderr)
+        if not (console.is_terminal or console.is_jupyter):
+            self._is_piped = True
+            return
         self._bar = RichProgress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -54,17 +89,33 @@ class Progress:
             TextColumn("{task.fields[note]}"),
             console=console,
             transient=True,
-            disable=not (console.is_terminal or console.is_jupyter),  # a log file would get blank lines
         )
         self._bar.start()
-        self._task = self._bar.add_task(self._label, total=self._total, note="")
+        self._task = self._bar.add_task(self._label, total=self.total, note="")
+
+    def _tick(self) -> None:
+        while not self._over.wait(TICK_SECONDS):
+            self._show()
+
+    def _hide(self) -> None:
+        with self._lock:
+            if self._bar is not None:
+                self._bar.stop()
+                self._bar = None
 
     def __enter__(self) -> Progress:
+        if self._enabled:
+            if _NESTED:
+                _NESTED[-1]._hide()
+            _NESTED.append(self)
+            self._ticker = threading.Thread(target=self._tick, name="mrfbayes progress", daemon=True)
+            self._ticker.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
+        self._over.set()
+        self._hide()
+        if self in _NESTED:
+            _NESTED.remove(self)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.calibration.failures import calibrating
+
 if TYPE_CHECKING:
     from mrfbayes.calibration.matching import Coins
     from mrfbayes.kernels.calibration.copula import CopulaView
@@ -57,7 +59,8 @@ def hold(
     """The distribution of the others given that the parameters ``held`` have these normal scores and log-odds."""
     p, k = len(correlation), held.size
     order = np.concatenate([held, np.delete(np.arange(p), held)])
-    factor = np.linalg.cholesky(correlation[np.ix_(order, order)])
+    with calibrating("the correlation of the log-odds is not positive definite"):
+        factor = np.linalg.cholesky(correlation[np.ix_(order, order)])
     return view._replace(
         factor=np.ascontiguousarray(factor.T),
         order=order,

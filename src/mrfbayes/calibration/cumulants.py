@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.exact import quantities as exact
@@ -87,6 +88,7 @@ class ParticleCumulants:
                 chains.start_at_data(statistics, generator(seed, start))
             else:
                 chains.start_at_random(generator(seed, start))
+            budget().check("particles")
             chains.sweep(w, sweeps)
             values = row_statistics(model, chains.rows())
             halves.append(values.astype(np.uint8) if values.max(initial=0) < 256 else values)
@@ -108,6 +110,7 @@ class ParticleCumulants:
         """kappa[s, v.s, v.s] (k, p) for every row v of ``directions`` (k, p)."""
         out = np.zeros(directions.shape)
         for first in range(0, self.n, _BATCH):
+            budget().check("third cumulants")
             d = self._batch(first)
             out += ((d @ directions.T) ** 2).T @ d
         return out / self.n

@@ -18,11 +18,13 @@ from typing import Protocol
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
+from mrfbayes.base.errors import CalibrationError
+from mrfbayes.calibration.failures import calibrating
+from mrfbayes.estimation.mode import newton
 from mrfbayes.priors import Prior
 
-_NEWTON_STEPS = 100
 _TOLERANCE = 1e-9  # posterior sds
-_HALVINGS = 40
 _DIFFERENCE = 1e-4  # log-odds, for derivatives of the Hessian of a die's prior
 
 
@@ -70,10 +72,57 @@ class Mode:
     steps: int
 
 
+@dataclass(frozen=True)
+class Accuracy:
+    """What is known of the error of a calibration whose moments come from particles.
+
+    Attributes
+    ----------
+    w : (p,) the mode that was found
+    mode : how far it is off, in posterior sds (root mean square)
+    spread : relative Monte-Carlo error of the sds, on average
+    disagreement : of particles from the data and from random starts, in standard errors; 1 is what chance makes
+    """
+
+    w: np.ndarray
+    mode: float
+    spread: float
+    disagreement: float = 1.0
+
+
 def prior_information(prior: Prior, w: np.ndarray) -> np.ndarray:
     """Minus the prior's Hessian in w, (p, p)."""
     hessian = prior.hessian_w(w)
     return np.asarray(-(np.diag(hessian) if hessian.ndim == 1 else hessian))
+
+
+class _LogPosterior:
+    """The log posterior in w; keeps the point whose curvature was asked for last, and the field's statistics there."""
+
+    def __init__(
+        self,
+        value_at: Callable[[np.ndarray], tuple[float, np.ndarray]],
+        cumulants_at: Callable[[np.ndarray], Cumulants],
+        counts: np.ndarray,
+        n: float,
+        prior: Prior,
+    ) -> None:
+        self._value_at, self._cumulants_at = value_at, cumulants_at
+        self._counts, self._n, self._prior = counts, n, prior
+        self.w, self.information = np.zeros(0), np.zeros((0, 0))
+        self.cumulants: Cumulants
+
+    def value_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """Value and gradient (p,)."""
+        log_z, mean = self._value_at(w)
+        value = float(self._counts @ w - self._n * log_z + self._prior.log_density_w(w))
+        return value, self._counts - self._n * mean + self._prior.gradient_w(w)
+
+    def curvature(self, w: np.ndarray) -> np.ndarray:
+        """Minus the Hessian, (p, p)."""
+        self.w, self.cumulants = w, self._cumulants_at(w)
+        self.information = self._n * self.cumulants.covariance + prior_information(self._prior, w)
+        return self.information
 
 
 def find_mode(
@@ -84,7 +133,7 @@ def find_mode(
     prior: Prior,
     start: np.ndarray,
 ) -> Mode:
-    """Damped Newton ascent of the log posterior in w; the mode exists under every proper prior.
+    """The mode of the posterior in w, which exists under every proper prior, and the curvature there.
 
     Parameters
     ----------
@@ -92,47 +141,20 @@ def find_mode(
     cumulants_at : w -> the field's statistics there
     counts : (p,) sufficient statistics of the data
     """
-
-    def posterior(w: np.ndarray) -> tuple[float, np.ndarray]:
-        log_z, mean = value_at(w)
-        return float(counts @ w - n * log_z + prior.log_density_w(w)), counts - n * mean + prior.gradient_w(w)
-
-    w = start
-    value, gradient = posterior(w)
-    for step in range(_NEWTON_STEPS):
-        cumulants = cumulants_at(w)
-        information = n * cumulants.covariance + prior_information(prior, w)
-        factor = _factor(information)
-        direction = _solve(factor, gradient)
-        length = float(np.sqrt(gradient @ direction))
-        if length < _TOLERANCE:
-            inverse = _solve(factor, np.eye(w.size))
-            inverse = (inverse + inverse.T) / 2
-            return Mode(w, inverse, np.linalg.cholesky(inverse), cumulants, step)
-        for halving in range(_HALVINGS):
-            following = w + direction / 2.0**halving
-            new_value, new_gradient = posterior(following)
-            # Near the mode values are equal to rounding: there the gradient decides.
-            if new_value >= value or (length < 1e-3 and abs(new_value - value) < 1e-9 * max(1.0, abs(value))):
-                break
-        w, value, gradient = following, new_value, new_gradient
-    raise ArithmeticError(f"no mode after {_NEWTON_STEPS} Newton steps: the last was {length:.2g} posterior sds long.")
-
-
-def _factor(information: np.ndarray) -> np.ndarray:
-    """Lower Cholesky factor; a prior that is not log-concave may need the diagonal raised on the way."""
-    raised = 0.0
-    while True:
-        try:
-            return np.linalg.cholesky(information + raised * np.eye(len(information)))
-        except np.linalg.LinAlgError:
-            raised = 2 * raised or 1e-10 * float(np.abs(np.diag(information)).max())
-
-
-def _solve(factor: np.ndarray, right: np.ndarray) -> np.ndarray:
     from scipy.linalg import cho_solve
 
-    return np.asarray(cho_solve((factor, True), right))
+    posterior = _LogPosterior(value_at, cumulants_at, counts, n, prior)
+    ascent = newton(posterior, start, tolerance=_TOLERANCE)
+    budget().check("the posterior mode")
+    if not ascent.converged:
+        raise CalibrationError(
+            f"no posterior mode after {ascent.iterations} Newton steps: the last was {ascent.step:.2g} posterior sds "
+            "long; use method='exact' with engine='mh', or a prior that is less flat."
+        )
+    with calibrating("the curvature at the posterior mode is not positive definite"):
+        inverse = cho_solve((np.linalg.cholesky(posterior.information), True), np.eye(start.size))
+        inverse = (inverse + inverse.T) / 2
+        return Mode(posterior.w, inverse, np.linalg.cholesky(inverse), posterior.cumulants, ascent.iterations - 1)
 
 
 @dataclass(frozen=True)

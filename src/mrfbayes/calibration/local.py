@@ -9,16 +9,18 @@ more is taken where it changes the spreads of some parameters by more than `WORT
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import CostError
 from mrfbayes.base.random_streams import child, kernel_state
 from mrfbayes.calibration.blocks import Blocks, LocalInformation, in_threads, local_blocks, local_moments, planes_of
+from mrfbayes.calibration.expansion import Accuracy
 from mrfbayes.calibration.matching import Coins, match
+from mrfbayes.calibration.result import Calibration
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.estimate import estimate
 from mrfbayes.model.field import Model
@@ -72,43 +74,6 @@ class Expansion:
 
 
 @dataclass(frozen=True)
-class LocalCalibration:
-    """Coins of all parameters and the regressions that join them."""
-
-    coins: Coins
-    expansion: Expansion
-    sd_error: np.ndarray | None  # None where moments are exact
-    joint: Regressions
-    details: dict[str, Any]
-    warnings: tuple[str, ...]
-
-    def stream(self, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
-        """Joint draws (p,) of theta, one at a time."""
-        from mrfbayes.kernels.calibration.local import draw_scores
-
-        state = kernel_state(seed, "local")
-        scores = np.empty(self.joint.residual.size)
-        for _ in range(n):
-            with np.errstate(over="ignore"):
-                draw_scores(*self.joint.arrays, state, scores)
-                theta = 1.0 / (1.0 + np.exp(-self.expansion.quantiles(scores)))
-            yield theta
-
-    def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
-        """(n, p) joint draws of theta."""
-        theta = np.empty((n, self.joint.residual.size))
-        for row, drawn in zip(theta, self.stream(n, seed), strict=True):
-            row[:] = drawn
-        return theta
-
-    def quantile(self, probability: float) -> np.ndarray:
-        """Quantiles (p,) of theta."""
-        from scipy.special import ndtri
-
-        return np.asarray(1.0 / (1.0 + np.exp(-self.expansion.quantiles(float(ndtri(probability))))))
-
-
-@dataclass(frozen=True)
 class Regressions:
     """Each normal score given some before it: a sparse factor of their precision.
 
@@ -150,6 +115,37 @@ class Regressions:
         return cls(offset, source, weight, residual, sum(in_threads(run, p, threads)))
 
 
+@dataclass(frozen=True)
+class LocalJoint:
+    """Coins joined by regressions of each on some before it; their quantiles by expansion."""
+
+    expansion: Expansion
+    regressions: Regressions
+
+    def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
+        """(n, p) independent draws of theta."""
+        from mrfbayes.kernels.calibration.local import draw_scores
+
+        state = kernel_state(seed, "local")
+        scores = np.empty(self.regressions.residual.size)
+        theta = np.empty((n, scores.size))
+        for row in theta:
+            with np.errstate(over="ignore"):
+                draw_scores(*self.regressions.arrays, state, scores)
+                row[:] = 1.0 / (1.0 + np.exp(-self.expansion.quantiles(scores)))
+        return theta
+
+    def moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and sd (p,) of theta."""
+        return self.expansion.theta_moments()
+
+    def quantile(self, probability: float) -> np.ndarray:
+        """Quantiles (p,) of theta."""
+        from scipy.special import ndtri
+
+        return np.asarray(1.0 / (1.0 + np.exp(-self.expansion.quantiles(float(ndtri(probability))))))
+
+
 def calibrate_locally(
     model: Model,
     statistics: Statistics,
@@ -158,23 +154,27 @@ def calibrate_locally(
     particles: int | None = None,
     progress: bool = True,
     threads: int = 2,
-) -> LocalCalibration:
+) -> Calibration[LocalJoint]:
     """Calibrate a field of coins (no ties, no scores) of any size."""
-    found = estimate(model, statistics, "pcd", rng=child(seed, "mode"), prior=prior, progress=progress)
+    with budget().share(0.5):
+        found = estimate(model, statistics, "pcd", rng=child(seed, "mode"), prior=prior, progress=progress)
     w, n = np.asarray(found.log_odds, dtype=float), statistics.n
     count = particles or min(max(int(PLANE_BITS / w.size) // 64 * 64, LEAST_PARTICLES), MOST_PARTICLES)
     planes = planes_of(model, particles_at(model, w, count, SWEEPS, child(seed, "particles"), statistics))
     gradient = prior.gradient_w(w)
     expected = np.clip((statistics.counts + gradient) / n, 1e-9, 1 - 1e-9)  # at the mode
     known, curvature = expected * (1 - expected), -prior.hessian_w(w)
+    budget().check("how far blocks reach")
     distance, gain = choose_distance(model, LocalInformation(planes, n, known, curvature))
     blocks = local_blocks(model, distance)
+    budget().check("moments of the blocks")
     moments = local_moments(planes, blocks, n, known, curvature, threads)
     cube, shift = prior_part(prior, w, moments.spread, moments.variance, blocks.offset, blocks.member)
     third = -n * moments.third.cube + cube
     coins = match(w, moments.variance, third, 0.5 * (-n * moments.third.mixed + shift))
-    joint = Regressions.of(blocks, moments.spread, threads)
+    regressions = Regressions.of(blocks, moments.spread, threads)
     sd_error = moments.variance_error / 2
+    accuracy = Accuracy(w, _mode_error(found, moments.variance), float(np.sqrt(np.mean(sd_error**2))))
     details = {
         "calibration": "order",
         "moments": "local",
@@ -183,16 +183,17 @@ def calibrate_locally(
         "distance": distance,
         "distance_gain": gain,
         "clipped": coins.clipped,
-        "sd_noise": float(np.sqrt(np.mean(sd_error**2))),
+        "sd_noise": accuracy.spread,
         "mode_seconds": found.seconds,
-        "mode_error": _mode_error(found, moments.variance),
+        "mode_error": accuracy.mode,
         "indefinite_blocks": moments.indefinite,
-        "cut_regressions": joint.dropped,
+        "cut_regressions": regressions.dropped,
     }
     warnings = list(found.warnings)
     if coins.clipped:
         warnings.append(f"{coins.clipped} of {w.size} coins are less skewed than the posterior to third order.")
-    return LocalCalibration(coins, Expansion.of(coins), sd_error, joint, details, tuple(warnings))
+    joint = LocalJoint(Expansion.of(coins), regressions)
+    return Calibration(coins, joint, sd_error, accuracy, details, tuple(warnings))
 
 
 def choose_distance(model: Model, information: LocalInformation) -> tuple[int, float]:

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.base.random_streams import child
 from mrfbayes.calibration.expansion import Mode, PriorTensors, ThirdOrder
 
@@ -104,6 +105,7 @@ def _sampled_loops(
         d, probability = states[0] - cumulants.mean, states[1]
         half = d, d @ s * probability[:, None]
         return _squared(d, probability, s, expected, known), _pair_products(half, half, s, known)
+    samples, pairs, most_noise = effort
     polarised = _polarised_products(mode, order.trace_terms, known)
     if polarised is not None:
         pairs = 0
@@ -111,6 +113,7 @@ def _sampled_loops(
     kept: list[np.ndarray] = []
     done = 0
     while done < samples:
+        budget().check("loops")
         d = cumulants.draw(_BATCH, child(seed, done // _BATCH)) - cumulants.mean
         squared.append(_squared(d, np.full(_BATCH, 1 / _BATCH), s, expected, known))
         if done < pairs:
@@ -166,6 +169,7 @@ def _pair_products(
     products = np.zeros_like(s)
     explained = known * second[0] ** 2
     for start in range(0, len(first[0]), 1024):
+        budget().check("loops")
         d, weighted = (part[start : start + 1024] for part in first)
         kernel = (d @ s) @ second[0].T
         kernel *= kernel

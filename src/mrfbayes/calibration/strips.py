@@ -16,8 +16,10 @@ import numpy as np
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import child
 from mrfbayes.calibration.blocks import local_blocks
-from mrfbayes.calibration.local import WORTHWHILE, Expansion, LocalCalibration, Regressions, prior_part
+from mrfbayes.calibration.failures import calibrating
+from mrfbayes.calibration.local import WORTHWHILE, Expansion, LocalJoint, Regressions, prior_part
 from mrfbayes.calibration.matching import Coins, Targets, coin_moments, match, match_loop
+from mrfbayes.calibration.result import Calibration
 from mrfbayes.calibration.windows import MIDDLE, loop_ratios
 from mrfbayes.estimation.estimate import estimate
 from mrfbayes.exact.banded import Bands, covariance_band_w, parameter_levels, third_order_band_w
@@ -26,7 +28,7 @@ from mrfbayes.exact.recursions import recursion
 from mrfbayes.model.field import Model
 
 if TYPE_CHECKING:
-    from mrfbayes.methods.problem import Problem
+    from mrfbayes.estimation.problem import Problem
 
 BAND_TOLERANCE = 1e-6  # of a variance: covariances below it at a distance are left out
 DISTANCE = 2  # steps that the regressions reach
@@ -118,11 +120,12 @@ def strip_mode(problem: Problem, tolerance: float = BAND_TOLERANCE) -> StripMode
     band = np.zeros((int(depth.max(initial=0)) + 1, order.size))
     band[depth, column[below]] = statistics.n * entries.data[below]
     band[0] -= prior.hessian_w(w)[order]
-    return StripMode(w, bands, BandedInverse(order, cholesky_banded(band, lower=True)))
+    with calibrating("the banded information is not positive definite at the mode"):
+        return StripMode(w, bands, BandedInverse(order, cholesky_banded(band, lower=True)))
 
 
-def calibrate_strip(problem: Problem, variance: str = "relative") -> LocalCalibration:
-    """Calibrate thousands of coins to exact moments; ``variance`` as in `mrfbayes.methods.calibrated.calibrate`."""
+def calibrate_strip(problem: Problem, variance: str = "relative") -> Calibration[LocalJoint]:
+    """Calibrate thousands of coins to exact moments; ``variance`` as in `mrfbayes.calibration.dense.calibrate`."""
     model, n, prior = problem.model, problem.statistics.n, problem.prior
     mode = strip_mode(problem)
     bands = Bands(mode.bands.level, min(2 * mode.bands.reach, int(mode.bands.level.max(initial=0))))
@@ -139,19 +142,20 @@ def calibrate_strip(problem: Problem, variance: str = "relative") -> LocalCalibr
         coins, gain = match(*targets), 0.0
     else:
         coins, gain = _with_loops(problem, bands.level, targets, variance == "relative")
-    joint = Regressions.of(blocks, spread, 1)
+    regressions = Regressions.of(blocks, spread, 1)
     details = {
         "calibration": variance if gain > WORTHWHILE else "order",
         "moments": "exact",
         "loop_gain": gain,
         "reach": mode.bands.reach,
         "clipped": coins.clipped,
-        "cut_regressions": joint.dropped,
+        "cut_regressions": regressions.dropped,
     }
     warnings = []
     if coins.clipped:
         warnings.append(f"{coins.clipped} of {mode.w.size} coins are less skewed than the posterior to third order.")
-    return LocalCalibration(coins, Expansion.of(coins), None, joint, details, tuple(warnings))
+    joint = LocalJoint(Expansion.of(coins), regressions)
+    return Calibration(coins, joint, None, None, details, tuple(warnings))
 
 
 def _with_loops(problem: Problem, level: np.ndarray, targets: Targets, relative: bool) -> tuple[Coins, float]:

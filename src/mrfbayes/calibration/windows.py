@@ -16,10 +16,11 @@ import numpy as np
 from mrfbayes.base.random_streams import child
 from mrfbayes.calibration.cumulants import ExactCumulants
 from mrfbayes.calibration.expansion import Mode, coin_tensors, third_order
+from mrfbayes.calibration.failures import calibrating
 from mrfbayes.calibration.one_loop import Effort, one_loop, usable
 from mrfbayes.exact.banded import node_levels
 from mrfbayes.model.field import Model
-from mrfbayes.model.subfields import sub_field
+from mrfbayes.model.subfields import sub_field, whole_blocks
 from mrfbayes.priors import Prior
 
 MIDDLE, MARGIN = 4, 4  # levels of a window that count, and on either side that do not
@@ -45,10 +46,6 @@ class Window:
 
 def windows(model: Model, level: np.ndarray, every: int = 1) -> Iterator[Window]:
     """Windows whose middles cover the field (or every so many of them); ``level`` is that of the parameters."""
-    place = {}
-    for group in model.groups:
-        for scope, block in zip(group.scope.tolist(), group.block.tolist(), strict=True):
-            place[group.table.tobytes(), tuple(scope)] = model.chart.offset[block]
     of_node = node_levels(model)
     for number, first in enumerate(range(0, int(level.max(initial=0)) + 1, MIDDLE)):
         if number % every != every // 2:
@@ -57,10 +54,7 @@ def windows(model: Model, level: np.ndarray, every: int = 1) -> Iterator[Window]
         piece = sub_field(model, nodes)
         if piece is None:
             continue
-        parameter = np.empty(piece.n_parameters, dtype=np.int64)
-        for group in piece.groups:
-            for scope, block in zip(nodes[group.scope].tolist(), group.block.tolist(), strict=True):
-                parameter[piece.chart.offset[block]] = place[group.table.tobytes(), tuple(scope)]
+        parameter = model.chart.offset[whole_blocks(model, piece, nodes)]
         own = level[parameter]
         yield Window(piece, parameter, (own >= first) & (own < first + MIDDLE))
 
@@ -74,9 +68,10 @@ def loop_ratios(
     for window in windows(model, level, every):
         j = window.parameter
         cumulants = ExactCumulants(window.model, w[j])
-        spread = np.linalg.inv(n * cumulants.covariance + np.diag(curvature[j]))
-        spread = (spread + spread.T) / 2
-        mode = Mode(w[j], spread, np.linalg.cholesky(spread), cumulants, 0)
+        with calibrating("the information of a window is not positive definite"):
+            spread = np.linalg.inv(n * cumulants.covariance + np.diag(curvature[j]))
+            spread = (spread + spread.T) / 2
+            mode = Mode(w[j], spread, np.linalg.cholesky(spread), cumulants, 0)
         order = third_order(mode, n, coin_tensors(third[j], fourth[j], spread))
         loops = one_loop(mode, n, order, child(seed, "window", int(j.min())), Effort(SAMPLES, PAIRS, NOISE))
         covariance, _ = usable(loops, spread)

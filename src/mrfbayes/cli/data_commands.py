@@ -74,7 +74,7 @@ def info(
 
 def recommended(model: Any) -> tuple[str, str]:
     """The method that "auto" stands for here, and why."""
-    from mrfbayes.posterior.sample import choose_method
+    from mrfbayes.posterior.auto import choose_method
 
     method, why = choose_method(model)
     return method, why.partition(": ")[2] or why

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 SHOWN = 10
 ITEMS = 9  # the items on inattention: a complete graph on them is exactly solvable
 COMPARISON_SEED = 20
+BEGUN_STEPS = 1_000
 COMPARISON_STEPS = 100_000
 COMPARISON_N = 100
 REPORT = Path("mrfbayes-demo") / "report.html"
@@ -43,8 +44,9 @@ def questionnaire() -> Questionnaire:
     pairs = [(u, v) for i, u in enumerate(names) for v in names[i + 1 :]]
     model = mb.graph(pairs, nodes=names, fields=True, coupling="both-one")
     with tempfile.TemporaryDirectory() as folder, quiet_warnings():
-        settings: dict[str, Any] = {"prior": "normal(0, 1.5)", "checkpoint": Path(folder) / "run.checkpoint"}
-        mb.sample(model, data.x[:, :ITEMS], seconds=0.05, **settings)
+        place = Path(folder) / "run.checkpoint"
+        settings: dict[str, Any] = {"prior": "normal(0, 1.5)", "checkpoint": place, "thin": 2}
+        mb.sample(model, data.x[:, :ITEMS], steps=BEGUN_STEPS, **settings)
         posterior = mb.sample(model, data.x[:, :ITEMS], **settings)
     return Questionnaire(posterior, posterior.edges())
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.data.statistics import Statistics
-from mrfbayes.model.field import Model
+from mrfbayes.model.point import PointEstimate, as_estimate
 
 CLOSEST = 1e-9  # an estimate nearer than this to 0 or 1 has not been found, it has run away
 
@@ -41,12 +41,10 @@ def external_effects(statistics: Statistics, estimate: Any) -> ExternalEffects:
     """
     model = statistics.model
     chart = model.chart
-    theta = model.theta(getattr(estimate, "theta", estimate), "estimate")
-    log_odds = np.asarray(getattr(estimate, "log_odds", chart.log_odds(theta)), dtype=float)
-    boundary = tuple(getattr(estimate, "boundary", ()))
-    penalised = bool(getattr(estimate, "penalised", bool(boundary)))
+    found = as_estimate(model, estimate)
+    theta, log_odds, boundary = found.theta, found.log_odds, found.boundary
     empty = _blocks_with_empty_outcomes(statistics)
-    if not penalised and not empty.size:
+    if not found.penalised and not boundary and not empty.size:
         runaway = np.flatnonzero(np.minimum(theta, 1.0 - theta) < CLOSEST)
         if runaway.size:
             j = int(runaway[0])
@@ -65,7 +63,7 @@ def external_effects(statistics: Statistics, estimate: Any) -> ExternalEffects:
         if names
         else "the estimate is penalised: MLE-L uses expected instead of observed frequencies in Eq. (5)"
     )
-    frequency = _expected(model, statistics, theta, log_odds) / chart.tosses[chart.block_of]
+    frequency = _expected(statistics, found) / chart.tosses[chart.block_of]
     return ExternalEffects(chart.log_odds(frequency) - log_odds, theta, log_odds, True, names, (text,))
 
 
@@ -75,13 +73,17 @@ def _blocks_with_empty_outcomes(statistics: Statistics) -> np.ndarray:
     return np.unique(block[statistics.outcome_counts <= 0.0])
 
 
-def _expected(model: Model, statistics: Statistics, theta: np.ndarray, log_odds: np.ndarray) -> np.ndarray:
-    """E[s] per observation at theta: exactly where feasible, else by the equation that the posterior mode solves."""
+def _expected(statistics: Statistics, estimate: PointEstimate) -> np.ndarray:
+    """E[s] per observation at the estimate: exactly where feasible, else by the equation that a mode solves."""
     from mrfbayes.exact.quantities import moments_w
 
     try:
-        return np.asarray(moments_w(model, log_odds)[1])
+        return np.asarray(moments_w(statistics.model, estimate.log_odds)[1])
     except CostError:
-        # At the mode in log-odds under the uniform prior: s - n E[s] + 1 - K theta = 0.
-        sides = model.chart.sides[model.chart.block_of]
-        return np.asarray((statistics.counts + 1.0 - sides * theta) / statistics.n)
+        if estimate.prior is None:
+            raise InputError(
+                "estimate: some outcome never occurs, and what is expected at the theta given is out of reach here: "
+                "give what mrfbayes.estimate returns, whose prior is known."
+            ) from None
+        # At the mode in log-odds: s - n E[s] + the gradient of the log prior = 0.
+        return np.asarray((statistics.counts + estimate.prior.gradient_w(estimate.log_odds)) / statistics.n)

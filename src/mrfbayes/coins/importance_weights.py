@@ -40,6 +40,21 @@ def effective_size(log_weights: np.ndarray) -> float:
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 
+def truncated_weights(log_weights: np.ndarray) -> np.ndarray:
+    """Weights that add to one, none above sqrt(n) times their mean (Ionides 2008): a huge one would make a lump."""
+    weights = np.exp(log_weights - log_weights.max())
+    weights = np.minimum(weights, weights.mean() * math.sqrt(weights.size))
+    return np.asarray(weights / weights.sum())
+
+
+def weighted_quantile(values: np.ndarray, weights: np.ndarray, probability: float) -> np.ndarray:
+    """Quantiles (p,) of the columns of ``values`` (n, p) under ``weights`` (n,) that add to one, between points."""
+    order = np.argsort(values, axis=0)
+    middle = np.cumsum(weights[order], axis=0) - weights[order] / 2
+    ordered = np.take_along_axis(values, order, axis=0)
+    return np.array([np.interp(probability, middle[:, j], ordered[:, j]) for j in range(values.shape[1])])
+
+
 def resample(log_weights: np.ndarray, count: int, source: np.random.Generator) -> np.ndarray:
     """Indices of ``count`` draws in proportion to the weights, by one comb of even spacing, in random order."""
     weights = np.exp(log_weights - log_weights.max())

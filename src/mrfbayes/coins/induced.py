@@ -18,7 +18,7 @@ from mrfbayes.coins.die import DieMarginal
 from mrfbayes.coins.external_effects import ExternalEffects, external_effects
 from mrfbayes.coins.importance_weights import TRUSTED_K, effective_size, pareto_k, resample
 from mrfbayes.data.statistics import Statistics
-from mrfbayes.model.field import Model
+from mrfbayes.model.field import Model, factors_per_block
 from mrfbayes.priors import Prior
 
 DRAWS_AT_A_TIME = 2**22  # numbers; between blocks Ctrl-C is heard
@@ -35,11 +35,15 @@ class Induced:
     correlation: Correlation
     form: str
 
+    @staticmethod
+    def check(model: Model, rho: Any, marginal: Any) -> tuple[Correlation, str]:
+        """The copula and the form of the marginals that the user gives, or an `InputError`."""
+        return Correlation.of(rho, model.n_parameters), check_form(marginal, "marginal")
+
     @classmethod
     def make(cls, statistics: Statistics, estimate: Any, rho: Any, marginal: Any) -> Induced:
         """Checked and made from what the user gives."""
-        form = check_form(marginal, "marginal")
-        correlation = Correlation.of(rho, statistics.model.n_parameters)
+        correlation, form = cls.check(statistics.model, rho, marginal)
         return cls(statistics, external_effects(statistics, estimate), correlation, form)
 
     @property
@@ -51,9 +55,7 @@ class Induced:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the reader of a result has to know."""
-        shared = np.zeros(self.model.chart.n_blocks, dtype=np.int64)
-        for group in self.model.groups:
-            shared += np.bincount(group.block, minlength=shared.size)
+        shared = factors_per_block(self.model)
         if not (shared > 1).any():
             return self.effects.warnings
         text = (

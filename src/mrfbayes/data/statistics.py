@@ -18,7 +18,7 @@ from mrfbayes.data.patterns import DenseCells, PatternChunk, PatternTable, patte
 from mrfbayes.data.read import NotPlain, Observations
 from mrfbayes.data.sources import open_source
 from mrfbayes.data.tally import Tally
-from mrfbayes.model.field import Model
+from mrfbayes.model.field import Model, factors_per_block
 
 MISSING = ("refuse", "drop")
 
@@ -285,7 +285,7 @@ def _graph_doubts(model: Model) -> list[str]:
 def _doubts(model: Model, tally: Tally) -> list[str]:
     """What the counts themselves give reason to warn about."""
     texts = []
-    is_tied = model.chart.n_blocks < sum(len(group.block) for group in model.groups)
+    is_tied = bool((factors_per_block(model) > 1).all())  # then one observation has many tosses of every coin
     if tally.n_rows == 1 and not is_tied:
         texts.append("only one observation (n = 1): parameters that are not tied can hardly be learned from it")
     offset = np.arange(0, 2 * model.n_nodes + 1, 2) if model.is_binary else model.lowering.node_offset
@@ -297,7 +297,9 @@ def _doubts(model: Model, tally: Tally) -> list[str]:
         return texts + _doubts_of_one(model, cells, offset)
     used = np.add.reduceat((cells > 0).astype(np.int64), offset[:-1])
     constant = np.flatnonzero(used == 1)
-    if constant.size == model.n_nodes:
+    if is_tied:
+        pass  # neighbours tell about the interactions even where every column is constant, as it is in one image
+    elif constant.size == model.n_nodes:
         texts.append("every column is constant: the data say nothing about the interactions")
     elif constant.size:
         what = _some(model, constant, "column is constant", "columns are constant")

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.estimation.result import Task
 from mrfbayes.particles.ensembles import Chains
@@ -90,7 +91,7 @@ def check(
     noise: float,
     room: Room,
     round_: int = 0,
-    budget: float = MIN_UPDATES,
+    most_updates: float = MIN_UPDATES,
 ) -> Check:
     """Check w (p,) with fresh particles.
 
@@ -101,7 +102,7 @@ def check(
     noise : the estimate's own Monte-Carlo error in that unit
     room : where particles may be moved
     round_ : number of earlier checks: fresh streams each time
-    budget : spin updates that the check may take, in units of the bit-sliced ones
+    most_updates : spin updates that the check may take, in units of the bit-sliced ones
     """
     model, n, bases = task.model, task.stats.n, room.bases
     if model.n_parameters == 0:
@@ -129,7 +130,7 @@ def check(
         error = float(errors.max())
         done = agree and float(own.max()) <= ENOUGH
         last, burn, sweeps = burn + sweeps, 2 * burn, 2 * sweeps
-        if done or spent + (burn + sweeps) * per_sweep > budget:
+        if done or spent + (burn + sweeps) * per_sweep > most_updates or budget().is_out:
             break
     largest = float(np.abs(residual).max())
     # Many residuals that are all a little too large show in their rms long before they do in the largest.

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError, MRFWarning
 from mrfbayes.base.progress import Progress
@@ -89,6 +90,8 @@ def estimate(
             task = _penalised(task)
         if outcome is None:
             outcome = _module(key).run(task, **options)
+        if budget().is_out and not outcome.converged:
+            budget().cut(f"the estimate stopped after {outcome.iterations} iterations, before it had converged")
         runaway = float(np.abs(outcome.w).max(initial=0.0))
         if task.prior is None and verdict.verdict != "exists" and (not np.isfinite(runaway) or runaway > RUNAWAY):
             notes.append(f"log-odds ran away to {runaway:.0f}: estimated with the uniform prior instead (penalised)")
@@ -105,12 +108,12 @@ def estimate(
     return Estimate(
         theta=theta,
         log_odds=outcome.w,
+        prior=task.prior,
         converged=outcome.converged,
         residual=outcome.residual,
         monte_carlo_error=outcome.monte_carlo_error,
         standard_error=outcome.standard_error,
         boundary=verdict.factors,
-        penalised=task.prior is not None,
         algorithm=key,
         iterations=outcome.iterations,
         seconds=time.perf_counter() - started,
@@ -181,6 +184,8 @@ def _existence_first(task: Task, key: str, options: Mapping[str, Any]) -> tuple[
         outcome: Outcome = _module(key).run(task, **options)
         if outcome.converged and is_interior(task.model, task.stats, outcome.w):
             return Existence("exists", (), "a finite maximum was found, with information in every direction"), outcome
+        if budget().is_out:
+            return quick, outcome
     return existence(task.model, task.stats), None
 
 

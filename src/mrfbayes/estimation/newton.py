@@ -10,7 +10,8 @@ import numpy as np
 from mrfbayes.base.errors import InputError
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.existence import flat_directions
-from mrfbayes.estimation.optimise import TYPICAL_ITERATIONS, Ascent, lbfgs, newton
+from mrfbayes.estimation.mode import newton
+from mrfbayes.estimation.optimise import TYPICAL_ITERATIONS, Ascent, lbfgs
 from mrfbayes.estimation.pseudolikelihood import prior_diagonal
 from mrfbayes.estimation.result import Outcome, Recorder, Task
 from mrfbayes.exact import quantities as exact

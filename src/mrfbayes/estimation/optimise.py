@@ -1,7 +1,7 @@
-"""Newton and limited-memory quasi-Newton ascent of a smooth log posterior, in units of posterior sds.
+"""Limited-memory quasi-Newton ascent of a smooth log posterior, in units of posterior sds.
 
-The stopping rule is the same for both: with g the gradient and I the information, the Newton step has length
-sqrt(g' I^-1 g) in posterior sds, and that is what has to be small.
+The stopping rule is that of Newton's method (`mrfbayes.estimation.mode`): with g the gradient and I the information,
+the Newton step has length sqrt(g' I^-1 g) in posterior sds, and that is what has to be small.
 """
 
 from __future__ import annotations
@@ -13,28 +13,26 @@ from typing import Protocol
 
 import numpy as np
 
-TOLERANCE = 1e-7  # posterior sds
+from mrfbayes.base.budget import budget
+
 TYPICAL_ITERATIONS = 50  # for progress bars
 FAR = 40.0  # log-odds: weights of 4e-18 are zero for every purpose
 _ARMIJO = 1e-4
 _MEMORY = 10
 
 
-class Objective(Protocol):
+class Valued(Protocol):
     """A log posterior (or likelihood) in log-odds w."""
 
     def value_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient (p,)."""
 
+
+class Objective(Valued, Protocol):
+    """One with a rough idea of its curvature."""
+
     def diagonal(self, w: np.ndarray) -> np.ndarray:
         """Positive (p,), near the diagonal of minus the Hessian."""
-
-
-class CurvedObjective(Objective, Protocol):
-    """One whose second derivatives are known."""
-
-    def curvature(self, w: np.ndarray) -> np.ndarray:
-        """Minus the Hessian, (p, p)."""
 
 
 @dataclass
@@ -53,41 +51,6 @@ Report = Callable[[int, float, np.ndarray], None]
 
 def silent(iteration: int, step: float, w: np.ndarray) -> None:
     """No report."""
-
-
-def newton(objective: CurvedObjective, w: np.ndarray, max_iterations: int = 100, report: Report = silent) -> Ascent:
-    """Damped Newton ascent from ``w``; stops early where w runs away to infinity."""
-    value, gradient = objective.value_gradient(w)
-    trace: list[float] = []
-    size = np.inf
-    for iteration in range(max_iterations):
-        direction = _solve(objective.curvature(w), gradient)
-        slope = float(gradient @ direction)
-        size = float(np.sqrt(max(slope, 0.0)))
-        trace.append(size)
-        report(iteration, size, w)
-        if size < TOLERANCE:
-            return Ascent(w + direction, True, iteration + 1, size, trace)
-        if np.abs(w).max(initial=0.0) > FAR:
-            break
-        w, value, gradient, moved = _line_search(objective, w, value, gradient, direction, slope)
-        if not moved:  # rounding: no better value can be told from this one
-            return Ascent(w, size < 1e-3, iteration + 1, size, trace)
-    return Ascent(w, False, len(trace), size, trace)
-
-
-def _solve(curvature: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-    """Newton direction; directions without curvature (general tables have them) get next to no step."""
-    scale = float(np.abs(np.diag(curvature)).max(initial=0.0)) or 1.0
-    damping = 1e-13 * scale
-    while True:
-        damped = curvature.copy()
-        damped[np.diag_indices_from(damped)] += damping
-        try:
-            np.linalg.cholesky(damped)  # only to see whether it is positive definite
-            return np.asarray(np.linalg.solve(damped, gradient))
-        except np.linalg.LinAlgError:
-            damping *= 100.0
 
 
 def lbfgs(
@@ -110,7 +73,7 @@ def lbfgs(
         report(iteration, size, w)
         if size < tolerance:
             return Ascent(w, True, iteration + 1, size, trace)
-        if np.abs(w).max(initial=0.0) > FAR:
+        if np.abs(w).max(initial=0.0) > FAR or budget().is_out:
             break
         direction = _two_loop(memory, gradient, inverse)
         slope = float(gradient @ direction)
@@ -119,7 +82,7 @@ def lbfgs(
             direction = inverse * gradient
             slope = float(gradient @ direction)
         old_w, old_gradient = w, gradient
-        w, value, gradient, moved = _line_search(objective, w, value, gradient, direction, slope)
+        w, value, gradient, moved = line_search(objective, w, value, gradient, direction, slope)
         if not moved:
             if not memory:
                 return Ascent(w, size < 1e-3, iteration + 1, size, trace)
@@ -156,8 +119,8 @@ def _two_loop(
     return q
 
 
-def _line_search(
-    objective: Objective, w: np.ndarray, value: float, gradient: np.ndarray, direction: np.ndarray, slope: float
+def line_search(
+    objective: Valued, w: np.ndarray, value: float, gradient: np.ndarray, direction: np.ndarray, slope: float
 ) -> tuple[np.ndarray, float, np.ndarray, bool]:
     """Backtracking from the full step; also accepts a step whose value ties within rounding but whose slope fell."""
     longest = float(np.abs(direction).max(initial=0.0))

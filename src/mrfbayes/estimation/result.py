@@ -12,6 +12,7 @@ from mrfbayes.base.progress import Progress
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.existence import Existence
 from mrfbayes.model.field import Model
+from mrfbayes.model.point import PointEstimate
 from mrfbayes.priors import Prior
 
 TRACKED = 8  # parameters whose course is kept for plots
@@ -39,41 +40,32 @@ class Trace:
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """A maximum likelihood estimate, or a posterior mode in log-odds where ``penalised``.
+class Estimate(PointEstimate):
+    """A maximum likelihood estimate, or a posterior mode in log-odds where ``penalised``; how it was found.
 
     Attributes
     ----------
-    theta, log_odds : (p,)
     converged : whether that was checked and found true
     residual : the largest moment residual |E[s] - mean s|: in units of its Monte-Carlo error for algorithms that
         sample, in posterior sds for those that do not
     monte_carlo_error : Monte-Carlo error of that residual in posterior sds, at its largest; 0 without sampling
     standard_error : (p,) Monte-Carlo standard error of ``log_odds``; None without sampling
-    boundary : names of the factors that have no finite, unique maximum likelihood estimate
-    penalised : whether a prior was included, by wish or because the maximum likelihood estimate is not finite
     algorithm, iterations, seconds : what was done
     existence : verdict on the maximum likelihood estimate, with its reason
     trace : for plots
-    warnings : what the reader of the result has to know
     details : figures of the algorithm itself
     reason : why this algorithm
     """
 
-    theta: np.ndarray
-    log_odds: np.ndarray
     converged: bool
     residual: float
     monte_carlo_error: float
     standard_error: np.ndarray | None
-    boundary: tuple[str, ...]
-    penalised: bool
     algorithm: str
     iterations: int
     seconds: float
     existence: Existence
     trace: Trace
-    warnings: tuple[str, ...]
     details: Mapping[str, Any] = field(default_factory=dict)
     reason: str = "asked for"
 

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import generator, kernel_state
-from mrfbayes.estimation.check import CHECK_SHARE, MIN_UPDATES, Room, check
+from mrfbayes.estimation.check import CHECK_SHARE, MIN_UPDATES, Check, Room, check
 from mrfbayes.estimation.optimise import FAR
 from mrfbayes.estimation.pseudolikelihood import prior_diagonal, pseudo_estimate
 from mrfbayes.estimation.result import Outcome, Recorder, Task
@@ -175,9 +176,12 @@ def ascend(
         for attempt in range(CHECKS):
             noise = rounds.until(tolerance, limit)
             w = (rounds.tails[0] + rounds.tails[1]) / 2
+            if budget().is_out:
+                found = Check(False, np.inf, np.inf, warnings=["not checked whether it converged: the time was up"])
+                break
             own = own_error(task, precondition, rounds.tails, noise)
-            budget = max(MIN_UPDATES, per_step * runner.step)  # the check may take as long as what it checks
-            found = check(task, w, precondition.variance, own, Room(bases, spread), attempt, budget)
+            most_updates = max(MIN_UPDATES, per_step * runner.step)  # the check may take as long as what it checks
+            found = check(task, w, precondition.variance, own, Room(bases, spread), attempt, most_updates)
             if found.passed or not found.helped_by_steps or runner.step >= limit:
                 break
             tolerance = noise / 2**0.5  # one more round, about: it doubles the steps
@@ -223,7 +227,7 @@ class Rounds:
                 self.tails = [half.state.w.copy() for half in self._runner.halves]
                 noise = max(noise_of(batches[:, :, :0], self.tails, sd), self._runner.last_point_noise())
             far = np.abs(self.tails[0]).max(initial=0.0) > FAR
-            if noise < tolerance or far or self._runner.step >= limit:
+            if noise < tolerance or far or self._runner.step >= limit or budget().is_out:
                 return noise
             self._runner.expected = self._expected(noise / tolerance, limit)
 
@@ -300,7 +304,7 @@ class _Runner:
         for half in self.halves:
             half.state.total[:] = 0.0
         left = n_steps
-        while left:
+        while left and not (self.step and budget().is_out):
             part = min(left, ASCENT_PART, max(1, self.step))  # the way from the start is short: 1, 1, 2, 4 ... steps
             if self.pool is None:
                 for half in self.halves:
@@ -310,7 +314,8 @@ class _Runner:
             self.step += part
             left -= part
             self._look()
-        return [half.state.total / n_steps for half in self.halves]
+        done = n_steps - left
+        return [half.state.total / done if done else half.state.w.copy() for half in self.halves]
 
     def _move(self, half: HalfRun, n_steps: int) -> None:
         """``n_steps`` steps, in calls of less than a second, so that Ctrl-C is heard."""

@@ -12,6 +12,7 @@ from mrfbayes.exact.memory import TooLarge
 
 OBJECTS = 2048  # bytes of the arrays' own objects: what a very small field takes
 BATCH_CELLS = 2**18  # table cells of the directions that one call follows
+CALL_CELLS = 2**28  # cells that one call goes through, about a second: then Ctrl-C and the clock are heard
 
 
 class Recursion(Protocol):

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.base.memory import memory_limit
-from mrfbayes.exact.contract import BATCH_CELLS, OBJECTS, check_memory
+from mrfbayes.exact.contract import BATCH_CELLS, CALL_CELLS, OBJECTS, check_memory
 from mrfbayes.exact.memory import TooLarge
 
 if TYPE_CHECKING:
@@ -109,8 +110,9 @@ class GraphRecursion:
         joint = self._conditionals("series", nodes, edges)
         slope, scratch = np.empty((order, self.plan.n_joint)), np.empty(taylor_scratch(self.plan))
         n_nodes, n_cells = node_part.size, nodes.size + edges.size
-        batch = max(1, BATCH_CELLS // n_cells)
+        batch = max(1, min(BATCH_CELLS // n_cells, CALL_CELLS // self.plan.n_joint))
         while taken := list(islice(directions, batch)):
+            budget().check("exact covariances")
             along = np.stack([np.concatenate(self._tables(v[:n_nodes], v[n_nodes:])) for v in taken])
             results = np.empty((len(taken), order + 1, n_cells))
             elimination_taylor(self.plan, joint, along, slope, results, scratch)

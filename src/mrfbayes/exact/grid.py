@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.base.memory import memory_limit
 from mrfbayes.exact.contract import OBJECTS, check_memory
 from mrfbayes.exact.graph import GraphRecursion
@@ -111,6 +112,7 @@ class GridRecursion:
         scratch = self._scratch("series")
         nodes, edges = np.empty((3, node_part.size)), np.empty((3, edge_part.size))
         for direction in directions:
+            budget().check("exact covariances")
             along_nodes = np.ascontiguousarray(direction[: node_part.size])
             along_edges = np.ascontiguousarray(direction[node_part.size :])
             transfer_taylor(self.layout, node_part, edge_part, along_nodes, along_edges, scratch, nodes, edges)

@@ -1,55 +1,18 @@
-"""What a method is given, and what it gives back."""
+"""What a method is given (`Problem`), and what it gives back (`Prepared`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mrfbayes.base.errors import InputError
+from mrfbayes.estimation.problem import Problem as Problem
 
 if TYPE_CHECKING:
-    from mrfbayes.data.statistics import Statistics
+    from mrfbayes.calibration.expansion import Accuracy
     from mrfbayes.methods.langevin.walk import Walk
-    from mrfbayes.model.field import Model
-    from mrfbayes.priors import Prior
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Model, data, prior and seed of a run; the estimate is made when a method first asks for it."""
-
-    model: Model
-    statistics: Statistics
-    prior: Prior
-    seed: np.random.SeedSequence
-    given_estimate: Any = None
-    progress: bool = True
-
-    def __post_init__(self) -> None:
-        if not self.model.n_parameters:
-            raise InputError(
-                f"the field has no parameters ({self.model.n_nodes} nodes, no edges, no node factors), so there is "
-                "nothing to learn: add edges, or fields=True (on the command line --fields)."
-            )
-
-    @cached_property
-    def estimate(self) -> Any:
-        """The maximum likelihood estimate (`mrfbayes.estimation.result.Estimate`), given or made here."""
-        if self.given_estimate is not None:
-            return self.given_estimate
-        from mrfbayes.base.random_streams import child
-        from mrfbayes.estimation.estimate import estimate
-
-        return estimate(self.model, self.statistics, rng=child(self.seed, "estimate"), progress=self.progress)
-
-    @property
-    def has_estimate(self) -> bool:
-        """Whether an estimate is at hand without further work."""
-        return self.given_estimate is not None or "estimate" in self.__dict__
 
 
 @dataclass(frozen=True)
@@ -68,6 +31,8 @@ class Prepared:
     moments : mean and sd (p,) of theta where they are known without draws, or None
     quantile : makes the quantiles (p,) of theta at a probability where they are known without draws, or None
     sd_error : relative Monte-Carlo standard error (p,) of the sds where they come from particles, or None
+    accuracy : what bounds the error of a calibration from particles, or None
+    unused : options of the method that play no part here, each with the reason
     details : facts for the result (settings as used, figures found on the way)
     warnings : what the reader of the result has to know
     """
@@ -81,6 +46,8 @@ class Prepared:
     moments: tuple[np.ndarray, np.ndarray] | None = None
     quantile: Callable[[float], np.ndarray] | None = None
     sd_error: np.ndarray | None = None
+    accuracy: Accuracy | None = None
+    unused: Mapping[str, str] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 

@@ -15,7 +15,9 @@ from mrfbayes.base.errors import InputError
 class Row:
     """A method: its key, the paper's label, whether its target is the exact posterior, and where its code is.
 
-    The module has ``prepare(problem, **options) -> mrfbayes.methods.problem.Prepared``.
+    The module has ``prepare(problem, **options) -> mrfbayes.methods.problem.Prepared``. ``engines`` are the ways in
+    which draws can be made of it, the usual one last: "mh" (a random walk), "direct" (independent draws),
+    "independence" (calibrated proposals, corrected), "langevin" (replicas that walk by noisy gradients).
     """
 
     key: str
@@ -23,6 +25,7 @@ class Row:
     target: str
     module: str
     summary: str
+    engines: tuple[str, ...] = ("mh",)
 
     @property
     def prepare(self) -> Callable[..., Any]:
@@ -40,16 +43,31 @@ class Row:
 REGISTRY: dict[str, Row] = {
     row.key: row
     for row in (
-        Row("exact", "Exact-L", "exact", "exact", "the likelihood itself, log Z by recursion"),
-        Row("calibrated", "Calibrated", "approximate", "calibrated", "calibrated coins: location, spread and skewness"),
+        Row("exact", "Exact-L", "exact", "exact", "the likelihood itself, log Z by recursion", ("mh", "independence")),
+        Row(
+            "calibrated",
+            "Calibrated",
+            "approximate",
+            "calibrated",
+            "calibrated coins: location, spread and skewness",
+            ("direct",),
+        ),
         Row(
             "langevin",
             "Langevin",
             "approximate",
             "langevin.langevin",
             "the true likelihood of dense fields, gradients from persistent Gibbs chains",
+            ("langevin",),
         ),
-        Row("mle", "MLE-L", "approximate", "mle.mle", "MLE-induced likelihood: a coin per factor, joined by a copula"),
+        Row(
+            "mle",
+            "MLE-L",
+            "approximate",
+            "mle.mle",
+            "MLE-induced likelihood: a coin per factor, joined by a copula",
+            ("mh", "direct"),
+        ),
         Row(
             "pseudo",
             "Pseudo-L",

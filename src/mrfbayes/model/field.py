@@ -343,6 +343,14 @@ class Model:
         return f"<Model: {shape}{self.n_nodes} nodes ({states}), {self.n_edges} edges, {self.n_parameters} parameters>"
 
 
+def factors_per_block(model: Model) -> np.ndarray:
+    """(B,) how many factors share each parameter block: more than one where parameters are tied."""
+    shared = np.zeros(model.chart.n_blocks, dtype=np.int64)
+    for group in model.groups:
+        shared += np.bincount(group.block, minlength=shared.size)
+    return shared
+
+
 def _frozen(array: np.ndarray) -> np.ndarray:
     array = np.ascontiguousarray(array)
     array.setflags(write=False)

@@ -116,18 +116,19 @@ def _posterior(cell: Cell) -> CellOutcome:
         **setting.options,
         "engine": method.engine,
         "estimate": estimate,
-        "proposal": setting.proposal,
-        "start": starts[setting.start],
         "prior": settings.PRIOR,
         "chains": 1,
         "progress": False,
         "rng": seed_of(*(getattr(cell, name) for name in ("grid", "n", "setting", "method", "replication", "steps"))),
     }
+    is_walk = method.engine == "mh"  # the other engines have neither start nor warm-up
+    if is_walk:
+        request |= {"proposal": setting.proposal, "start": starts[setting.start]}
     key = (cell.grid, cell.method, cell.setting)
     if key not in _prepared:
         mb.sample(model, statistics, steps=10, warmup=0, thin=1, **request)
         _prepared.add(key)
-    warmup = 0 if setting.proposal == "printed" else round(settings.WARMUP_SHARE * cell.steps)
+    warmup = 0 if setting.proposal == "printed" or not is_walk else round(settings.WARMUP_SHARE * cell.steps)
     thin = max(1, cell.steps // settings.KEPT)
     wall, processor = time.perf_counter(), time.process_time()
     posterior = mb.sample(model, statistics, steps=cell.steps, warmup=warmup, thin=thin, **request)

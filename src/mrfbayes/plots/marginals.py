@@ -10,6 +10,7 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.coins.coin import CoinMarginal
+from mrfbayes.coins.importance_weights import weighted_quantile
 from mrfbayes.coins.printed_vs_gbd import form_gaps
 from mrfbayes.model.scales import n_edge_blocks
 from mrfbayes.plots.style import COLOURS, axes_or_new, keep_table, label
@@ -166,7 +167,7 @@ def _panel(
     from matplotlib.ticker import MaxNLocator
 
     if reference is not None:
-        theta, density = draw_density(reference.draws[..., j].ravel())
+        theta, density = _curve(reference, j)
         ax.fill_between(theta, density, color="0.82", lw=0, label="exact")
         ax.plot(theta, density, color="0.55", lw=0.8)
     for k, (result, name) in enumerate(zip(results, names, strict=True)):
@@ -186,6 +187,8 @@ def _panel(
 
 def _curve(result: InducedLikelihood | Posterior, j: int) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(result, Posterior):
+        if result.weighted is not None:  # a chain of independent proposals stays where a weight is large: a lump
+            return draw_density(result.weighted.theta[:, j], result.weighted.weights)
         return draw_density(result.draws[..., j].ravel())
     marginal = result.marginal(j)
     if isinstance(marginal, CoinMarginal):
@@ -196,20 +199,22 @@ def _curve(result: InducedLikelihood | Posterior, j: int) -> tuple[np.ndarray, n
     return draw_density(marginal.rvs(20_000, rng=0)[:, j - first])
 
 
-def draw_density(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Density of draws in (0, 1), smoothed in log-odds so that nothing leaks over the ends."""
+def draw_density(draws: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Density of draws in (0, 1), smoothed in log-odds so that nothing leaks over the ends; ``weights`` add to one."""
     from scipy.stats import gaussian_kde
 
     inside = np.clip(draws, 1e-12, 1 - 1e-12)
     w = np.log(inside) - np.log1p(-inside)
     if np.ptp(w) < 1e-12:
         raise InputError("a density needs draws that differ: the chain did not move.")
-    thinned = w[:: max(1, w.size // 20_000)]
-    low, high = (float(np.quantile(thinned, q)) for q in (0.0005, 0.9995))
-    margin = 0.25 * float(thinned.std())
+    some = slice(None, None, max(1, w.size // 20_000))
+    thinned = w[some]
+    shares = np.full(thinned.size, 1.0 / thinned.size) if weights is None else weights[some] / weights[some].sum()
+    low, high = (float(weighted_quantile(thinned[:, None], shares, q)[0]) for q in (0.0005, 0.9995))
+    margin = 0.25 * math.sqrt(float(shares @ (thinned - shares @ thinned) ** 2))
     grid = np.linspace(low - margin, high + margin, POINTS)
     theta = 1 / (1 + np.exp(-grid))
-    return theta, gaussian_kde(thinned)(grid) / (theta * (1 - theta))
+    return theta, gaussian_kde(thinned, weights=shares)(grid) / (theta * (1 - theta))
 
 
 def forms(

@@ -6,7 +6,6 @@ import math
 import platform
 import time
 import warnings as python_warnings
-from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
@@ -14,32 +13,81 @@ from typing import Any
 import numpy as np
 
 from mrfbayes import __version__
-from mrfbayes.base.errors import MRFWarning
+from mrfbayes.base.budget import budget
+from mrfbayes.base.errors import CostError, MRFWarning, SamplingError
 from mrfbayes.base.random_streams import child
-from mrfbayes.methods.problem import Prepared, Problem
-from mrfbayes.methods.registry import Row
-from mrfbayes.posterior.corrected import TRUSTED_K, pool, summary_details
+from mrfbayes.methods.problem import Problem
+from mrfbayes.posterior import diagnostics
+from mrfbayes.posterior.corrected import TRUSTED_K, pool, summary_details, weighted_proposals
+from mrfbayes.posterior.engines import Engine
 from mrfbayes.posterior.posterior import Posterior
-from mrfbayes.posterior.settings import Plan
+from mrfbayes.posterior.settings import Settings
 from mrfbayes.run.driver import ChainRun
 
 NOISE_LIMIT = 1.0  # nats of noise in a log ratio, above which the target is visibly another one
 
 
-def chain_posterior(
-    row: Row,
-    problem: Problem,
-    prepared: Prepared,
-    plan: Plan,
-    settings: Mapping[str, Any],
-    run: ChainRun,
-    preparation: float,
-) -> Posterior:
+def record(settings: Settings, how: Engine) -> dict[str, Any]:
+    """Every setting that plays a part in the draws, as the result and the checkpoint keep it."""
+    plan = how.plan
+    options = {**settings.row.options, **settings.options}
+    kept = {
+        "method": settings.row.key,
+        "options": {name: value for name, value in options.items() if name not in how.prepared.unused},
+        "engine": how.name,
+        "prior": str(settings.prior),
+        "seed": [str(settings.seed.entropy), list(settings.seed.spawn_key)],
+        "chains": plan.chains,
+    }
+    if how.name != "direct":
+        kept |= {"warmup": plan.warmup, "thin": plan.thin, "proposal": plan.proposal}
+    if how.name in ("mh", "langevin"):
+        kept["start"] = plan.start if isinstance(plan.start, str) else "given"
+    return kept
+
+
+def unused_settings(settings: Settings, how: Engine) -> list[str]:
+    """A sentence for every setting that was given and plays no part."""
+    row = settings.row
+    texts = [
+        f"{name}= is not used: {reason}."
+        for name, reason in how.prepared.unused.items()
+        if name in settings.options and settings.options[name] is not None
+    ]
+    alone = {"direct": f"{row.label} draws independently, without a chain", "independence": "proposals are independent"}
+    if how.name in alone and settings.warmup:
+        texts.append(f"warmup= is not used: {alone[how.name]}.")
+    if how.name == "direct":
+        given = {"checkpoint": settings.checkpoint is not None, "workers": settings.workers > 1}
+        texts += [f"{name}= is not used: {alone['direct']}." for name, is_given in given.items() if is_given]
+    elif settings.workers > 1 and how.name == "langevin":
+        texts.append("workers= is not used: all replicas walk in one process.")
+    elif settings.workers > 1 and settings.chains == 1:
+        texts.append("workers= is not used: there is only one chain to run.")
+    return texts
+
+
+def collect_warnings(problem: Problem, settings: Settings, how: Engine) -> tuple[list[str], list[str]]:
+    """Warnings that were said when they arose (of the data, of the estimate), and those that still have to be."""
+    said = list(problem.statistics.warnings)
+    if problem.has_estimate:
+        said += problem.estimate.warnings
+    texts = [*how.prepared.warnings, *unused_settings(settings, how)]
+    if budget().cuts:
+        texts.append(f"the time budget of {budget().seconds:g} s was short: {'; '.join(dict.fromkeys(budget().cuts))}.")
+    return said, [text for text in dict.fromkeys(texts) if text not in said]
+
+
+def chain_posterior(problem: Problem, settings: Settings, how: Engine, run: ChainRun, preparation: float) -> Posterior:
+    """The result of chains; an error where they were stopped before their first draw."""
     from mrfbayes.kernels.run import chain
 
+    row, prepared, plan = settings.row, how.prepared, how.plan
     counters, means, squares = run.gather("counters"), run.gather("mean"), run.gather("square")
-    kept_steps = np.maximum(counters[:, chain.STEP] - plan.warmup, 0)
-    steps = int(kept_steps[0])
+    kept_steps = np.maximum(counters[:, chain.STEP] - run.n_warmup, 0)
+    steps, planned = int(kept_steps[0]), run.n_steps - run.n_warmup
+    if not run.draws.shape[1]:
+        refuse_nothing(run.stopped_by, settings)
     for theta, count, done, chain_mean, square in zip(
         run.gather("theta"), counters[:, chain.STAYED], kept_steps, means, squares, strict=True
     ):
@@ -47,78 +95,94 @@ def chain_posterior(
     mean = means.mean(axis=0)
     total = squares.sum(axis=0) + steps * ((means - mean) ** 2).sum(axis=0)
     sd = np.sqrt(total / max(len(means) * steps - 1, 1))
-    acceptance = counters[:, chain.ACCEPTED] / np.maximum(kept_steps, 1)
-    found = [*problem.statistics.warnings, *prepared.warnings]
-    if problem.has_estimate:
-        found += list(getattr(problem.estimate, "warnings", ()))
+    if run.n_warmup < plan.warmup:
+        budget().cut(f"warm-up ended after {run.n_warmup} of {plan.warmup} steps")
+    said, texts = collect_warnings(problem, settings, how)
     if run.stopped_by:
-        found.append(f"stopped by {run.stopped_by} after {steps} of {plan.steps} steps: the result is partial.")
-    draws_made = run.draws.shape[1] > 0
+        texts.append(f"stopped by {run.stopped_by} after {steps} of {planned} steps: the result is partial.")
+    if run.checkpoint_problem:
+        texts.append(f"the checkpoint lacks the last steps, which are in this result: {run.checkpoint_problem}")
     posterior = Posterior(
         model=problem.model,
         draws=run.draws,
         log_likelihood=run.log_likelihood,
-        mean=mean if draws_made else np.full(mean.size, np.nan),
-        sd=sd if draws_made else np.full(mean.size, np.nan),
+        mean=mean,
+        sd=sd,
         method=row.key,
         label=row.label,
         target=row.target,
-        engine=str(settings["engine"]),
+        engine=how.name,
         steps=steps,
-        warmup=plan.warmup,
+        warmup=run.n_warmup,
         thin=plan.thin,
-        acceptance=acceptance,
+        acceptance=counters[:, chain.ACCEPTED] / np.maximum(kept_steps, 1),
         seconds={"prepare": preparation, "compile": run.compile_seconds, "chain": run.chain_seconds},
-        settings=settings,
+        settings=record(settings, how),
         versions=versions(),
         data_digest=problem.statistics.digest,
         n=problem.statistics.n,
-        warnings=tuple(dict.fromkeys(found)),
-        partial=bool(run.stopped_by),
+        warnings=tuple(dict.fromkeys(said)),
+        partial=bool(run.stopped_by or budget().cuts),
         details={
             **prepared.details,
             "outside": (counters[:, chain.OUTSIDE] / np.maximum(counters[:, chain.STEP], 1)).tolist(),
             "resumed_steps": run.resumed_steps,
             "stopped_by": run.stopped_by,
-            **_noise(run),
+            **({"noise": noise} if (noise := _noise(run)) else {}),
         },
         problem=problem,
     )
-    if plan.proposal == "independent" and steps:
-        weighted = pool(run.states)
-        details = {**posterior.details, **summary_details(weighted)}
-        posterior = replace(posterior, mean=weighted.mean, sd=weighted.sd, details=details)
-    return _with_doubts(posterior)
+    pareto_k = 0.0
+    if plan.proposal == "independent":
+        pooled = pool(run.states)
+        pareto_k = pooled.pareto_k
+        details = {**posterior.details, **summary_details(pooled)}
+        weighted = weighted_proposals(problem, prepared.view, run.states)
+        posterior = replace(
+            posterior,
+            mean=pooled.mean,
+            sd=pooled.sd,
+            details=details,
+            weighted=weighted,
+            quantile=weighted.quantile,
+        )
+    doubts = [*_ratio_doubts(_noise(run)), *_weight_doubts(pareto_k), *_doubts(posterior, steps > plan.steps)]
+    return speak(posterior, [*texts, *doubts])
 
 
-def _noise(run: ChainRun) -> dict[str, float]:
-    """Root mean square of sd(n log r), as the particles of each step showed it; nothing where ratios are exact."""
+def refuse_nothing(stopped_by: str, settings: Settings) -> None:
+    """Where nothing was drawn: a partial result would have nothing in it."""
+    kept = "" if settings.checkpoint is None else f" The steps so far are in the checkpoint {settings.checkpoint}."
+    if stopped_by == "Ctrl-C":
+        raise KeyboardInterrupt(f"stopped before the first draw was kept.{kept}")
+    raise CostError(
+        f"the time budget of {settings.seconds:g} s ended before the first draw was kept: allow more seconds=, or use "
+        f"method='mle', 'pseudo' or 'calibrated'.{kept}"
+    )
+
+
+def _noise(run: ChainRun) -> float:
+    """Root mean square of sd(n log r), as the particles of each step showed it; 0 where ratios are exact."""
     from mrfbayes.kernels.run import chain
 
     total = float(run.gather("numbers")[:, chain.NOISE_SUM].sum())
     count = int(run.gather("counters")[:, chain.NOISE_COUNT].sum())
-    return {"noise": math.sqrt(total / count)} if total > 0 else {}
+    return math.sqrt(total / count) if total > 0 else 0.0
 
 
-def direct_posterior(
-    row: Row,
-    problem: Problem,
-    prepared: Prepared,
-    plan: Plan,
-    settings: Mapping[str, Any],
-    preparation: float,
-) -> Posterior:
+def direct_posterior(problem: Problem, settings: Settings, how: Engine, preparation: float) -> Posterior:
     """Independent draws: no chain, no warm-up, and nothing to thin."""
+    row, prepared, plan = settings.row, how.prepared, how.plan
     assert prepared.draw is not None
     started = time.perf_counter()
     size = max(plan.steps // plan.thin, 1)
     drawn = prepared.draw(plan.chains * size, child(problem.seed, "direct"))
+    if not np.isfinite(drawn).all():
+        raise SamplingError(f"{row.label}: some of the independent draws are not numbers; use engine='mh'.")
     draws = drawn.reshape(plan.chains, size, -1)
     mean, sd = prepared.moments or (draws.mean(axis=(0, 1)), draws.std(axis=(0, 1), ddof=1))
-    found = [*problem.statistics.warnings, *prepared.warnings]
-    if problem.has_estimate:
-        found += list(getattr(problem.estimate, "warnings", ()))
-    return Posterior(
+    said, texts = collect_warnings(problem, settings, how)
+    posterior = Posterior(
         model=problem.model,
         draws=draws,
         log_likelihood=np.zeros(draws.shape[:2]),
@@ -133,28 +197,51 @@ def direct_posterior(
         thin=1,
         acceptance=None,
         seconds={"prepare": preparation, "compile": 0.0, "chain": time.perf_counter() - started},
-        settings=settings,
+        settings=record(settings, how),
         versions=versions(),
         data_digest=problem.statistics.digest,
         n=problem.statistics.n,
-        warnings=tuple(dict.fromkeys(found)),
+        warnings=tuple(dict.fromkeys(said)),
+        partial=bool(budget().cuts),
         details=dict(prepared.details),
         sd_error=prepared.sd_error,
         problem=problem,
         draw=prepared.draw,
         quantile=prepared.quantile,
     )
+    return speak(posterior, texts)
 
 
-def _with_doubts(posterior: Posterior) -> Posterior:
-    """The same posterior with what its diagnostics say added to its warnings, and said aloud."""
+def speak(posterior: Posterior, texts: list[str]) -> Posterior:
+    """The posterior with ``texts`` among its warnings, each of them said aloud."""
+    for text in texts:
+        python_warnings.warn(text, MRFWarning, stacklevel=4)
+    return replace(posterior, warnings=tuple(dict.fromkeys((*posterior.warnings, *texts))))
+
+
+def _ratio_doubts(noise: float) -> list[str]:
+    """Whether ratios are so noisy that the target is another one."""
+    if noise <= NOISE_LIMIT:
+        return []
+    return [
+        f"the estimated likelihood ratios are noisy, sd(n log r) = {noise:.2g}: the chain sticks and its target is "
+        "wider than the posterior; use more particles=, or method='exact', 'exchange-exact' or 'calibrated'."
+    ]
+
+
+def _weight_doubts(pareto_k: float) -> list[str]:
+    """Whether weights are so uneven that moments from them may be off."""
+    if pareto_k <= TRUSTED_K:
+        return []
+    return [
+        f"Pareto k of the importance weights is {pareto_k:.2f}, above {TRUSTED_K}: mean and sd may be off; use "
+        "engine='mh'."
+    ]
+
+
+def _doubts(posterior: Posterior, was_lengthened: bool) -> list[str]:
+    """What the diagnostics of chains give reason to doubt."""
     doubts = []
-    noise = float(posterior.details.get("noise", 0.0))
-    if noise > NOISE_LIMIT:
-        doubts.append(
-            f"the estimated likelihood ratios are noisy, sd(n log r) = {noise:.2g}: the chain sticks and its target is "
-            "wider than the posterior; use more particles=, or method='exact', 'exchange-exact' or 'calibrated'."
-        )
     if posterior.acceptance is not None and posterior.steps:
         rate = float(posterior.acceptance.mean())
         if rate < 0.01 or (rate > 0.99 and posterior.engine != "independence"):
@@ -162,24 +249,17 @@ def _with_doubts(posterior: Posterior) -> Posterior:
                 f"{rate:.2%} of the proposals were accepted: below 1 % the chain hardly moves, above 99 % its steps "
                 "are too small; use proposal='adapted' or a longer warm-up."
             )
-    k = float(posterior.details.get("pareto_k", 0.0))
-    if k > TRUSTED_K and posterior.engine != "mh":  # the chain does not use the weights
-        doubts.append(
-            f"Pareto k of the importance weights is {k:.2f}, above {TRUSTED_K}: mean and sd may be off; use "
-            "engine='mh'."
-        )
     if posterior.draws.shape[1] >= 8 and posterior.model.n_parameters:
         worst = float(np.nanmax(posterior.r_hat)) if np.isfinite(posterior.r_hat).any() else math.inf
         smallest = float(np.nanmin(posterior.ess)) if np.isfinite(posterior.ess).any() else 0.0
         kept = posterior.draws.shape[0] * posterior.draws.shape[1]
-        if worst > 1.01 or smallest < 100 * len(posterior.draws):
+        if worst > diagnostics.MOST_R_HAT or smallest < 100 * len(posterior.draws):
+            grown = f", though the chains were lengthened to {posterior.steps} steps each" if was_lengthened else ""
             doubts.append(
-                f"largest R-hat {worst:.3f}, smallest effective sample size {smallest:.0f} of {kept} draws: run longer "
-                "(steps=) before quoting quantiles."
+                f"largest R-hat {worst:.3f}, smallest effective sample size {smallest:.0f} of {kept} draws{grown}: run "
+                "longer (steps=) before quoting quantiles."
             )
-    for text in doubts:
-        python_warnings.warn(text, MRFWarning, stacklevel=4)
-    return replace(posterior, warnings=(*posterior.warnings, *doubts))
+    return doubts
 
 
 def versions() -> dict[str, str]:

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mrfbayes.base.errors import CostError, InputError, MRFWarning
+from mrfbayes.base.errors import CalibrationError, CostError, InputError, MRFWarning
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import kernel_state
 from mrfbayes.calibration.copula import hold
+from mrfbayes.calibration.dense import MOMENT_CELLS, moments_cost
 from mrfbayes.exact.quantities import is_feasible
-from mrfbayes.methods.calibrated import MOMENT_CELLS, moments_cost
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import method_row
 from mrfbayes.model.field import Model
@@ -105,7 +105,7 @@ def edge_evidence(posterior: Any, problem: Problem | None, draws: int = FACTOR_D
     if posterior.model.n_parameters <= CORRECTED_LIMIT and problem.prior.custom is None:
         try:
             proposal = make_proposal(problem, method_row("exact").prepare(problem), BASE_DRAWS)
-        except (CostError, InputError, ArithmeticError, np.linalg.LinAlgError):
+        except (CostError, InputError, CalibrationError):
             pass
         else:
             found = EdgeEvidence(*_corrected(proposal, problem, blocks, draws), "importance weights")
@@ -143,7 +143,7 @@ def _corrected(
     proposal: Proposal, problem: Problem, blocks: np.ndarray, draws: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Log BF10, standard error and Pareto k of every block."""
-    coins, correlation = proposal.calibration.coins, proposal.calibration.correlation
+    coins, correlation = proposal.calibration.coins, proposal.calibration.joint.correlation
     offset, p = problem.model.chart.offset, len(correlation)
     log_evidence, evidence_error = log_mean_weight(proposal.log_weights)
     prior_density = log_prior_at_no_interaction(problem.prior)

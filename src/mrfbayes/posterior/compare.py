@@ -21,7 +21,7 @@ from mrfbayes.model.field import Model
 from mrfbayes.posterior import diagnostics
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.sample import sample
-from mrfbayes.run.workers import begin_worker, process_pool
+from mrfbayes.run.workers import begin_worker, explained, process_pool
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,12 +96,13 @@ def compare(
     levels : order of text labels; see `mrfbayes.count`
     settings : passed on to `mrfbayes.sample`
     """
-    statistics = count(model, x, levels=levels)
-    seed = seed_sequence(rng)
+    whole("workers", workers)
     requests = [{"method": m} if isinstance(m, str) else dict(m) for m in methods]
     for request in requests:
         if "method" not in request:
             raise InputError(f"methods: {request!r} does not say which; add 'method'.")
+    statistics = count(model, x, levels=levels)
+    seed = seed_sequence(rng)
     estimate = settings.pop("estimate", None)
     if estimate is None:
         estimate = make_estimate(model, statistics, rng=child(seed, "estimate"), progress=progress)
@@ -112,10 +113,11 @@ def compare(
         if name in jobs:
             raise InputError(f"methods: {name!r} stands there twice; give each a 'name' of its own.")
         jobs[name] = options
-    if whole("workers", workers, 1) == 1:
+    if workers == 1:
         found = {name: _run(model, statistics, {**job, "progress": progress}) for name, job in jobs.items()}
     else:
         found = _run_apart(model, statistics, jobs, workers, progress)
+    _speak(found, (*statistics.warnings, *getattr(estimate, "warnings", ())))
     posteriors: dict[str, Posterior] = {}
     for name, result in found.items():
         if isinstance(result, Posterior):
@@ -127,21 +129,37 @@ def compare(
 
 
 def _run(model: Model, statistics: Statistics, job: Mapping[str, Any]) -> Posterior | CostError:
-    """One method's posterior, or its refusal."""
+    """One method's posterior, or its refusal; its warnings are in it, and are said when all methods have run."""
     try:
-        return sample(model, statistics, **job)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MRFWarning)
+            return sample(model, statistics, **job)
     except CostError as refusal:
         return refusal
+
+
+def _speak(found: Mapping[str, Posterior | CostError], said: Sequence[str]) -> None:
+    """Say the warnings of all results, each once and with the name of the first that has it."""
+    known = set(said)
+    for name, result in found.items():
+        for text in result.warnings if isinstance(result, Posterior) else ():
+            if text not in known:
+                known.add(text)
+                warnings.warn(f"{name}: {text}", MRFWarning, stacklevel=3)
 
 
 def _run_apart(
     model: Model, statistics: Statistics, jobs: Mapping[str, dict[str, Any]], workers: int, progress: bool
 ) -> dict[str, Posterior | CostError]:
-    """`_run` of every job in processes of their own; warnings come from here, as they would from one process."""
+    """`_run` of every job in processes of their own."""
     names = list(jobs)
     names = names[-1:] + names[:-1]  # lists go from cheap to dear: the dearest must not run alone at the end
-    with process_pool(min(workers, len(jobs)), begin_worker) as pool, Progress("comparing", len(jobs), progress) as bar:
-        futures = {pool.submit(_run_quietly, model, statistics, jobs[name]): name for name in names}
+    with (
+        explained(workers),
+        process_pool(min(workers, len(jobs)), begin_worker) as pool,
+        Progress("comparing", len(jobs), progress) as bar,
+    ):
+        futures = {pool.submit(_run, model, statistics, {**jobs[name], "progress": False}): name for name in names}
         try:
             found = {}
             for done in as_completed(futures):
@@ -150,16 +168,7 @@ def _run_apart(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    for name in jobs:
-        for text in getattr(found[name], "warnings", ()):
-            warnings.warn(text, MRFWarning, stacklevel=3)
     return {name: found[name] for name in jobs}
-
-
-def _run_quietly(model: Model, statistics: Statistics, job: Mapping[str, Any]) -> Posterior | CostError:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MRFWarning)
-        return _run(model, statistics, {**job, "progress": False})
 
 
 def _name(request: Mapping[str, Any]) -> str:

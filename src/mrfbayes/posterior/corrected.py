@@ -9,17 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mrfbayes.base.random_streams import kernel_state
-from mrfbayes.calibration.copula import copula_view
+from mrfbayes.base.budget import budget
+from mrfbayes.base.random_streams import child, kernel_state
+from mrfbayes.calibration.dense import DenseJoint, calibrate
+from mrfbayes.calibration.failures import calibrating
+from mrfbayes.calibration.result import Calibration
 from mrfbayes.coins.importance_weights import TRUSTED_K as TRUSTED_K
 from mrfbayes.coins.importance_weights import pareto_k as pareto_k
-from mrfbayes.methods.calibrated import Calibration, calibrate
+from mrfbayes.coins.importance_weights import truncated_weights, weighted_quantile
 from mrfbayes.methods.problem import Prepared, Problem
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.run.independence import IndependenceView
 
 PILOT_DRAWS = 2_000
+WEIGHED_AT_ONCE = 100  # draws between two looks at the clock
+WEIGHTED_BYTES = 2**25  # of proposals that a result keeps with their weights
 KEPT_WEIGHTS = 25_000  # log weights that a chain remembers, for Pareto k
 
 
@@ -35,7 +40,7 @@ class Proposal:
     """
 
     view: IndependenceView
-    calibration: Calibration
+    calibration: Calibration[DenseJoint]
     theta: np.ndarray
     log_weights: np.ndarray
 
@@ -71,8 +76,9 @@ class Proposal:
         theta = self.theta
         covariance = np.cov(theta, rowvar=False).reshape(theta.shape[1], theta.shape[1])
         sd = np.sqrt(np.diag(covariance))
-        correlation = self.calibration.correlation
-        return np.linalg.cholesky(correlation * np.outer(sd, sd))
+        correlation = self.calibration.joint.correlation
+        with calibrating("the covariance of the pilot draws is not positive definite"):
+            return np.linalg.cholesky(correlation * np.outer(sd, sd))
 
 
 def make_proposal(problem: Problem, prepared: Prepared, draws: int = PILOT_DRAWS) -> Proposal:
@@ -80,10 +86,8 @@ def make_proposal(problem: Problem, prepared: Prepared, draws: int = PILOT_DRAWS
     from mrfbayes.kernels.run.independence import IndependenceView
 
     found = calibrate(problem)
-    chart = problem.model.chart
-    nothing = np.zeros(0)
-    copula = copula_view(found.coins, found.correlation, chart.offset)
-    view = IndependenceView(prepared.view, copula, nothing, nothing, nothing, nothing, np.zeros(4, dtype=np.uint64))
+    nothing, decisions = np.zeros(0), np.zeros(4, dtype=np.uint64)
+    view = IndependenceView(prepared.view, found.joint.view, nothing, nothing, nothing, nothing, decisions)
     theta, log_weights = weigh(view, problem, draws, kernel_state(problem.seed, "pilot"))
     return Proposal(view, found, theta, log_weights)
 
@@ -94,8 +98,53 @@ def weigh(view: IndependenceView, problem: Problem, draws: int, state: np.ndarra
 
     theta, log_values, log_weights = np.empty((draws, problem.model.n_parameters)), np.empty(draws), np.empty(draws)
     with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
-        weighted_draws(view.target, view.copula, problem.prior.view, state, theta, log_values, log_weights)
+        for first in range(0, draws, WEIGHED_AT_ONCE):
+            budget().check("importance weights")
+            part = slice(first, first + WEIGHED_AT_ONCE)
+            given = (view.target, view.copula, problem.prior.view, state)
+            weighted_draws(*given, theta[part], log_values[part], log_weights[part])
     return theta, log_weights
+
+
+@dataclass(frozen=True)
+class WeightedProposals:
+    """Independent draws with weights: what marginals are made of, without the repeats of a chain that stays.
+
+    Attributes
+    ----------
+    theta : (m, p)
+    weights : (m,) that add to one, the largest cut
+    """
+
+    theta: np.ndarray
+    weights: np.ndarray
+
+    def quantile(self, probability: float) -> np.ndarray:
+        """Quantiles (p,) of theta."""
+        return weighted_quantile(self.theta, self.weights, probability)
+
+
+def weighted_proposals(
+    problem: Problem, view: IndependenceView, states: Sequence[dict[str, np.ndarray]]
+) -> WeightedProposals:
+    """The first proposals of every chain, with the weights that it kept.
+
+    They are drawn again from the chain's random stream, which takes no likelihood.
+    """
+    from mrfbayes.kernels.calibration.copula import draw_theta
+    from mrfbayes.kernels.run.independence import N_WEIGHTS
+
+    p = problem.model.n_parameters
+    made = min(int(state["view.sums"][N_WEIGHTS]) for state in states)
+    size = min(made, KEPT_WEIGHTS, max(1, WEIGHTED_BYTES // (8 * p * len(states))))
+    parts = []
+    for number in range(len(states)):
+        theta = np.empty((size + 1, p))  # the first one is the chain's start
+        with np.errstate(over="ignore"):
+            draw_theta(view.copula, kernel_state(child(problem.seed, "chain", number), "moves"), theta)
+        parts.append(theta[1:])
+    logs = np.concatenate([state["view.log_weights"][:size] for state in states])
+    return WeightedProposals(np.concatenate(parts), truncated_weights(logs))
 
 
 def corrected(prepared: Prepared, proposal: Proposal) -> Prepared:

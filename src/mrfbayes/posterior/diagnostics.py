@@ -13,10 +13,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+MOST_R_HAT = 1.01  # Vehtari et al. (2021)
+LEAST_ESS = 400  # of each parameter, over all chains: as they advise for four of them
 DIRECT_LAGS = 12  # autocovariances summed one by one before the Fourier transform takes over
 COPIED = 8  # parameters that are taken out of the draws together: a cache line of them
 LOOKED_AT = 2**16  # numbers that are worked on together, few enough for the processor's cache
 TAILS = (0.05, 0.95)
+
+
+def is_enough(draws: np.ndarray) -> bool:
+    """Whether chains (chains, draws, p) are long enough to be quoted: R-hat and effective size of every parameter."""
+    if not draws.shape[2]:
+        return True
+    found = convergence(draws)
+    return bool(found.r_hat.max() <= MOST_R_HAT and found.ess_bulk.min() >= LEAST_ESS)
 
 
 class Convergence(NamedTuple):

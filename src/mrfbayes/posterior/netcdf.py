@@ -21,6 +21,7 @@ from mrfbayes.base.errors import InputError, MRFWarning, OutputError
 from mrfbayes.base.sealed_files import is_sealed, seal
 from mrfbayes.model.field import Model
 from mrfbayes.posterior.bayes_factors import EdgeEvidence, edge_blocks
+from mrfbayes.posterior.corrected import WeightedProposals
 from mrfbayes.posterior.hdf5_groups import Group, probe, read_groups
 from mrfbayes.posterior.saved_problem import model_to_dataset, problem_to_dataset, read_model, read_problem
 
@@ -40,8 +41,8 @@ _JSON: dict[str, type] = {"seconds": dict, "settings": dict, "versions": dict, "
 def to_datatree(posterior: Posterior) -> xr.DataTree:
     """Groups "posterior" (theta), "sample_stats" (log-likelihood, acceptance), "moments", "model", and what is known.
 
-    Known may be: "data" (counts and prior), "edges" (Bayes factors, where they were asked for) and "quantiles" (in
-    closed form).
+    Known may be: "data" (counts and prior), "edges" (Bayes factors, where they were asked for), "weighted" (independent
+    draws and their weights) and "quantiles" (in closed form).
     """
     import xarray as xr
 
@@ -74,7 +75,10 @@ def to_datatree(posterior: Posterior) -> xr.DataTree:
         found = posterior.edge_evidence
         columns = {name: (("edge",), getattr(found, name)) for name in ("log_bf10", "error", "pareto_k")}
         groups["edges"] = xr.Dataset(columns, attrs={"source": found.source})
-    if posterior.quantile is not None:
+    if posterior.weighted is not None:
+        theta_columns = {"theta": (("proposal", "parameter"), posterior.weighted.theta)}
+        groups["weighted"] = xr.Dataset({**theta_columns, "weight": (("proposal",), posterior.weighted.weights)})
+    elif posterior.quantile is not None:
         groups["quantiles"] = _quantiles_to_dataset(posterior.quantile, posterior.model.n_parameters)
     tree = xr.DataTree.from_dict(groups)
     tree.attrs["format"] = FORMAT
@@ -210,6 +214,12 @@ def _known_fields(groups: Mapping[str, Group], model: Model, values: Mapping[str
         shape = (edge_blocks(model).size,)
         columns = {name: _numbers(groups["edges"], name, shape) for name in ("log_bf10", "error", "pareto_k")}
         known["edge_evidence"] = EdgeEvidence(**columns, source=str(groups["edges"].attributes["source"]))
+    if "weighted" in groups:
+        weights = _numbers(groups["weighted"], "weight", (None,))
+        theta = _numbers(groups["weighted"], "theta", (weights.size, model.n_parameters))
+        _require(bool((weights >= 0).all() and ((theta >= 0) & (theta <= 1)).all()), "weighted draws")
+        known["weighted"] = WeightedProposals(theta, weights)
+        known["quantile"] = known["weighted"].quantile
     if "quantiles" in groups:
         at = _numbers(groups["quantiles"], "probability", (None,))
         table = _numbers(groups["quantiles"], "theta", (at.size, model.n_parameters))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from mrfbayes.posterior.bayes_factors import EdgeEvidence
+    from mrfbayes.posterior.corrected import WeightedProposals
 
 MANY = 500  # parameters past which independent draws are not examined for convergence
 SHOWN = 12  # rows of the table in a notebook
@@ -42,6 +43,7 @@ class Posterior:
     settings : every setting of the run, the seed among them
     warnings : what the reader has to know
     partial : whether the run was stopped before its end
+    weighted : independent draws with weights, of which quantiles and densities are made, where the engine has them
     sd_error : (p,) relative Monte-Carlo standard error of the sds where they come from particles, else None
     """
 
@@ -67,6 +69,7 @@ class Posterior:
     partial: bool = False
     details: Mapping[str, Any] = field(default_factory=dict)
     sd_error: np.ndarray | None = None
+    weighted: WeightedProposals | None = field(default=None, repr=False)
     # Not saved, for what is computed later: model, data and prior; (n, seed) -> draws (n, p); probability -> (p,)
     problem: Any = field(default=None, repr=False)
     draw: Callable[[int, np.random.SeedSequence], np.ndarray] | None = field(default=None, repr=False)

@@ -7,42 +7,28 @@ from __future__ import annotations
 
 import time
 import warnings as python_warnings
-from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mrfbayes.base.errors import MRFWarning
+from mrfbayes.base.budget import budget
+from mrfbayes.base.errors import MRFWarning, OutputError
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
-from mrfbayes.methods.langevin.langevin import STEPS, WARMUP
 from mrfbayes.methods.langevin.moments import WalkMoments, walk_moments
 from mrfbayes.methods.langevin.walk import RECORDED, SETTLING, Walk
-from mrfbayes.methods.problem import Prepared, Problem
-from mrfbayes.methods.registry import Row
+from mrfbayes.methods.problem import Problem
+from mrfbayes.posterior.assemble import collect_warnings, record, refuse_nothing, speak, versions
+from mrfbayes.posterior.chains import checkpoint_of
+from mrfbayes.posterior.engines import Engine
 from mrfbayes.posterior.posterior import Posterior
-from mrfbayes.posterior.settings import DEFAULT_DRAW_BYTES, Plan
+from mrfbayes.posterior.settings import Settings
 from mrfbayes.run.driver import CHECKPOINT_SECONDS, ROUND_SECONDS
 from mrfbayes.run.store import Checkpoint
 
 DOUBTFUL = 0.05  # Monte-Carlo error of means (in sds) and sds (relative), root mean square
 MARGIN = 2.0  # a bound is twice the standard error
 STEP_ERROR = 0.01  # of means and sds: what steps of usual size leave, measured where the posterior is known
-
-
-def walking_plan(plan: Plan, steps: int | None, warmup: int | None, thin: int | None, draw_bytes: int) -> Plan:
-    """``plan`` with the numbers that suit a walk where none were asked for; ``draw_bytes`` is the size of a draw."""
-    count = STEPS if steps is None else plan.steps
-    fitting = max(1, DEFAULT_DRAW_BYTES // max(draw_bytes, 1))
-    return replace(
-        plan,
-        steps=count,
-        warmup=WARMUP if warmup is None else plan.warmup,
-        thin=max(2 if count > 1 else 1, -(-count // fitting)) if thin is None else plan.thin,
-        proposal="langevin",
-        start="mode",
-    )
 
 
 class _Stored:
@@ -71,8 +57,13 @@ class _Stored:
             return
         shape = (0, *self._walk.state["y"].shape)
         new = np.stack(self._draws[self._unwritten :]) if len(self._draws) > self._unwritten else np.zeros(shape)
-        self._checkpoint.append({}, {**self._walk.arrays(), "draws": new})
-        self._unwritten, self._written_at = len(self._draws), time.monotonic()
+        self._written_at = time.monotonic()
+        try:
+            self._checkpoint.append({}, {**self._walk.arrays(), "draws": new})
+        except OutputError as error:  # the draws are in memory: go on, and try again later
+            python_warnings.warn(f"the checkpoint lacks the last steps: {error}", MRFWarning, stacklevel=2)
+            return
+        self._unwritten = len(self._draws)
 
     def result(self) -> np.ndarray:
         """(replicas, draws, p) log-odds."""
@@ -107,49 +98,32 @@ def run_walk(
     return stored.result(), stopped_by if walk.steps < n_steps else ""
 
 
-def replica_posterior(
-    row: Row,
-    problem: Problem,
-    prepared: Prepared,
-    plan: Plan,
-    settings: Mapping[str, Any],
-    preparation: float,
-    run: tuple[Checkpoint | None, float | None],
-) -> Posterior:
-    """Walk, and make the posterior of it; ``run`` is the checkpoint and the time budget."""
+def replica_posterior(problem: Problem, settings: Settings, how: Engine, preparation: float) -> Posterior:
+    """Walk, and make the posterior of it; an error where it was stopped before its first draw."""
+    row, prepared, plan = settings.row, how.prepared, how.plan
     assert prepared.walk is not None
     walk = prepared.walk(plan.chains, plan.warmup, plan.thin)
     started = time.perf_counter()
-    resumed = 0 if run[0] is None or not run[0].segments else 1
-    w, stopped_by = run_walk(walk, plan.warmup + plan.steps, *run, problem.progress)
+    seconds = None if settings.seconds is None else budget().left
+    with checkpoint_of(problem, settings, how) as store:
+        resumed = 0 if store is None or not store.segments else 1
+        w, stopped_by = run_walk(walk, plan.warmup + plan.steps, store, seconds, problem.progress)
     steps = max(walk.steps - plan.warmup, 0)
-    found = [*problem.statistics.warnings, *prepared.warnings]
+    if not (walk.state["counters"][RECORDED] and w.shape[1]):
+        refuse_nothing(stopped_by, settings)
+    said, texts = collect_warnings(problem, settings, how)
     if stopped_by:
-        found.append(f"stopped by {stopped_by} after {steps} of {plan.steps} steps: the result is partial.")
-    p = problem.model.n_parameters
-    mean, sd, sd_error = np.full(p, np.nan), np.full(p, np.nan), None
-    details: dict[str, Any] = {**prepared.details, "replicas": walk.settings.replicas, "resumed": resumed}
-    draws = np.empty(w.shape)
-    if walk.state["counters"][RECORDED] and w.shape[1]:
-        moments = walk_moments(walk)
-        # Stored draws agree with the moments that are reported.
-        draws = problem.model.chart.theta(moments.mean + (w - moments.raw_mean) * (moments.sd / moments.raw_sd))
-        mean, sd, sd_error = draws.mean(axis=(0, 1)), draws.std(axis=(0, 1)), moments.sd_error
-        said, doubts = _statement(walk, moments)
-        details |= said
-        found += doubts
-        for text in doubts:
-            python_warnings.warn(text, MRFWarning, stacklevel=4)
-    for text in prepared.warnings:
-        python_warnings.warn(text, MRFWarning, stacklevel=4)
-    from mrfbayes.posterior.assemble import versions
-
-    return Posterior(
+        texts.append(f"stopped by {stopped_by} after {steps} of {plan.steps} steps: the result is partial.")
+    moments = walk_moments(walk)
+    # Stored draws agree with the moments that are reported.
+    draws = problem.model.chart.theta(moments.mean + (w - moments.raw_mean) * (moments.sd / moments.raw_sd))
+    statement, doubts = _statement(walk, moments)
+    posterior = Posterior(
         model=problem.model,
         draws=draws,
         log_likelihood=np.zeros(draws.shape[:2]),
-        mean=mean,
-        sd=sd,
+        mean=draws.mean(axis=(0, 1)),
+        sd=draws.std(axis=(0, 1)),
         method=row.key,
         label=row.label,
         target=row.target,
@@ -159,16 +133,23 @@ def replica_posterior(
         thin=plan.thin,
         acceptance=None,
         seconds={"prepare": preparation, "compile": 0.0, "chain": time.perf_counter() - started},
-        settings=settings,
+        settings=record(settings, how),
         versions=versions(),
         data_digest=problem.statistics.digest,
         n=problem.statistics.n,
-        warnings=tuple(dict.fromkeys(found)),
-        partial=bool(stopped_by),
-        details=details,
-        sd_error=sd_error,
+        warnings=tuple(dict.fromkeys(said)),
+        partial=bool(stopped_by or budget().cuts),
+        details={
+            **prepared.details,
+            "replicas": walk.settings.replicas,
+            "resumed": resumed,
+            "stopped_by": stopped_by,
+            **statement,
+        },
+        sd_error=moments.sd_error,
         problem=problem,
     )
+    return speak(posterior, [*texts, *doubts])
 
 
 def _statement(walk: Walk, moments: WalkMoments) -> tuple[dict[str, Any], list[str]]:

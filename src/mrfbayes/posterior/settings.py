@@ -1,59 +1,193 @@
-"""The settings of a run, checked."""
+"""The settings of a call, all checked before anything is computed, and the plan of a run that follows from them."""
 
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from mrfbayes.base.atomic_files import check_targets
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
-from mrfbayes.data.statistics import Statistics
+from mrfbayes.base.random_streams import seed_sequence
+from mrfbayes.methods.registry import Row, check_options, method_row
 from mrfbayes.model.field import Model
+from mrfbayes.model.point import PointEstimate, as_estimate
+from mrfbayes.posterior.auto import choose_engine, choose_method
+from mrfbayes.priors import Prior
+from mrfbayes.run.store import recorded
 
 KEPT_DRAWS = 2_000  # draws a chain that thinning leaves by default
 MAX_STEPS = 10**11  # months on any machine
 MAX_DRAW_BYTES = 8 * 2**30
 DEFAULT_DRAW_BYTES = 2**28  # of all draws that thinning leaves by default
 PROPOSALS = ("adapted", "printed")
+STARTS = ("dispersed", "mle", "half")
+INDEPENDENT_STEPS = 5_000  # proposals a chain by default, where nearly all are accepted
+LENGTHENED = 16  # times the default number of steps that a chain may grow to
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user asked for, as it was given; see `mrfbayes.sample`."""
+
+    method: Any
+    steps: Any
+    warmup: Any
+    chains: Any
+    thin: Any
+    proposal: Any
+    start: Any
+    prior: Any
+    rng: Any
+    workers: Any
+    progress: bool
+    checkpoint: Any
+    seconds: Any
+    engine: Any
+    estimate: Any
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user asked for, checked; None stands for "choose".
+
+    Attributes
+    ----------
+    row, reason : the method, and why it was chosen where the user left that open
+    options : options of the method, as given
+    start : theta (p,), a name, or None
+    chosen : numbers that were chosen for the run that the checkpoint is of
+    engine : how draws are made; see `mrfbayes.methods.Row`
+    is_engine_asked : whether the user named it
+    """
+
+    row: Row
+    reason: str
+    options: Mapping[str, Any]
+    steps: int | None
+    warmup: int | None
+    chains: int
+    thin: int | None
+    proposal: str
+    start: str | np.ndarray | None
+    prior: Prior
+    seed: np.random.SeedSequence
+    workers: int
+    progress: bool
+    checkpoint: str | os.PathLike[str] | None
+    chosen: Mapping[str, int]
+    seconds: float | None
+    engine: str
+    is_engine_asked: bool
+    estimate: PointEstimate | None
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The settings of a run, checked."""
+    """The numbers of a run; ``longest`` is how many steps it may grow to where the user left their number open."""
 
     steps: int
     warmup: int
     chains: int
     thin: int
     proposal: str
-    start: Any
-    is_default_start: bool
+    start: str | np.ndarray
+    longest: int
 
 
-def make_plan(
-    model: Model,
-    statistics: Statistics,
-    steps: int | None,
-    warmup: int | None,
-    chains: int,
-    thin: int | None,
-    proposal: str,
-    start: Any,
-    seconds: float | None,
-) -> Plan:
-    p = model.n_parameters
-    if proposal not in PROPOSALS:
-        raise InputError(f"proposal = {proposal!r}: choose one of {', '.join(map(repr, PROPOSALS))}.")
-    steps = max(20_000, 1_000 * p) if steps is None else whole("steps", steps, 1)
-    if warmup is None:
-        warmup = 0 if proposal == "printed" else max(steps // 2, 1_000)
-    warmup, chains = whole("warmup", warmup, 0), whole("chains", chains, 1)
-    fitting = max(1, DEFAULT_DRAW_BYTES // (8 * max(p, 1) * chains))
-    thin = max(1, -(-steps // min(KEPT_DRAWS, fitting))) if thin is None else whole("thin", thin, 1)
-    if seconds is not None and not (isinstance(seconds, (int, float)) and seconds > 0):
+def check_settings(model: Model, asked: Asked) -> Settings:
+    """Everything that can be refused without looking at the data."""
+    chosen, reason = choose_method(model) if asked.method == "auto" else (asked.method, "")
+    row = method_row(chosen)
+    check_options(row, asked.options)
+    if asked.proposal not in PROPOSALS:
+        raise InputError(f"proposal = {asked.proposal!r}: choose one of {', '.join(map(repr, PROPOSALS))}.")
+    if asked.checkpoint == "":
+        raise InputError("checkpoint = '': give the path of a file, or leave it out.")
+    check_targets(continued={"checkpoint": asked.checkpoint})
+    prior = Prior(model, asked.prior)
+    start = _start(model, asked.start)
+    settings = Settings(
+        row=row,
+        reason=reason,
+        options=asked.options,
+        steps=None if asked.steps is None else whole("steps", asked.steps),
+        warmup=None if asked.warmup is None else whole("warmup", asked.warmup, 0),
+        chains=whole("chains", asked.chains),
+        thin=None if asked.thin is None else whole("thin", asked.thin),
+        proposal=asked.proposal,
+        start=start,
+        prior=prior,
+        seed=seed_sequence(asked.rng),
+        workers=whole("workers", asked.workers),
+        progress=bool(asked.progress),
+        checkpoint=asked.checkpoint,
+        chosen=recorded(asked.checkpoint),
+        seconds=_seconds(asked.seconds),
+        engine=choose_engine(model, row, prior, asked.engine, _walk(asked)),
+        is_engine_asked=asked.engine is not None,
+        estimate=None if asked.estimate is None else as_estimate(model, asked.estimate),
+    )
+    make_plan(model, settings, settings.engine)
+    return settings
+
+
+def _walk(asked: Asked) -> str:
+    """The setting that only a random walk has, where one was given."""
+    if asked.proposal == "printed":
+        return "proposal='printed'"
+    return "" if asked.start is None else "start="
+
+
+def _start(model: Model, start: Any) -> str | np.ndarray | None:
+    if start is None:
+        return None
+    if isinstance(start, str):
+        if start not in STARTS:
+            raise InputError(f"start = {start!r}: choose 'dispersed', 'mle', 'half', or give theta.")
+        return start
+    return model.theta(start, "start")
+
+
+def _seconds(seconds: Any) -> float | None:
+    if seconds is None:
+        return None
+    is_number = isinstance(seconds, (int, float, np.number)) and not isinstance(seconds, (bool, np.bool_))
+    if not (is_number and seconds > 0):
         raise InputError(f"seconds = {seconds!r}: a time budget is a positive number.")
-    if steps + warmup > MAX_STEPS and seconds is None:
+    return float(seconds)
+
+
+def make_plan(model: Model, settings: Settings, engine: str) -> Plan:
+    """The numbers of a run by ``engine``."""
+    p, chains = model.n_parameters, settings.chains
+    default = INDEPENDENT_STEPS if engine == "independence" else max(20_000, 1_000 * p)
+    steps = default if settings.steps is None else settings.steps
+    warmup, begun = settings.warmup, settings.chosen.get("warmup")
+    if warmup is None and isinstance(begun, int) and begun >= 0:
+        warmup = begun  # a run that is continued goes on as it began
+    elif warmup is None:
+        warmup = 0 if settings.proposal == "printed" else max(steps // 2, 1_000)
+    if engine == "independence":
+        warmup = 0
+    fitting = max(1, DEFAULT_DRAW_BYTES // (8 * max(p, 1) * chains))
+    thin = settings.thin
+    before = settings.chosen.get("thin")
+    if thin is None and isinstance(before, int) and before > 0:
+        thin = min(before, steps)  # a run that is continued goes on as it began
+    elif thin is None and engine == "independence":
+        thin = max(1, steps // KEPT_DRAWS)
+    elif thin is None:
+        thin = max(1, -(-steps // min(KEPT_DRAWS, fitting)))
+    if thin > steps:
+        raise InputError(f"thin = {thin} is more than steps = {steps}: no draw would be kept; lower thin=.")
+    if steps + warmup > MAX_STEPS and settings.seconds is None:
         raise CostError(
             f"{steps + warmup:.3g} steps would take months: ask for fewer, or give a time budget (seconds=)."
         )
@@ -63,12 +197,9 @@ def make_plan(
             f"{chains} chains of {steps // thin} draws of {p} parameters need {kept / 2**30:.1f} GiB: raise thin= to "
             f"at least {math.ceil(thin * kept / MAX_DRAW_BYTES)}; means and sds use all steps anyway."
         )
-    is_default_start = start is None
+    start = settings.start
     if start is None:
-        start = "half" if proposal == "printed" else "dispersed"
-    if isinstance(start, str):
-        if start not in ("dispersed", "mle", "half"):
-            raise InputError(f"start = {start!r}: choose 'dispersed', 'mle', 'half', or give theta.")
-    else:
-        start = model.theta(start, "start")
-    return Plan(steps, warmup, chains, thin, proposal, start, is_default_start)
+        start = "half" if settings.proposal == "printed" else "dispersed"
+    proposal = "independent" if engine == "independence" else settings.proposal
+    longest = steps if settings.steps is not None else max(steps, min(LENGTHENED * steps, fitting * thin))
+    return Plan(steps, warmup, chains, thin, proposal, start, longest)

@@ -5,9 +5,10 @@ All chains advance together, so whatever stops a run leaves them equally long.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from mrfbayes.base.errors import InputError, OutputError, SamplingError
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
 from mrfbayes.run.store import Checkpoint
-from mrfbayes.run.workers import Chunk, State, Task, make_workers
+from mrfbayes.run.workers import ChainTask, Chunk, State, Task, make_workers
 
 ROUND_SECONDS = 0.4  # a round of chunks over all chains: Ctrl-C answers within one
 CHECKPOINT_SECONDS = 2.0
@@ -30,9 +31,12 @@ class ChainRun:
     log_likelihood: np.ndarray  # (chains, kept)
     states: list[State]
     stopped_by: str  # "", "Ctrl-C" or "time budget"
+    n_warmup: int
+    n_steps: int  # that were to be done in the end, warm-up included
     compile_seconds: float
     chain_seconds: float
     resumed_steps: int
+    checkpoint_problem: str = ""  # why the checkpoint lacks the last steps, where it does
 
     def gather(self, name: str) -> np.ndarray:
         """One array of all chains' states, stacked."""
@@ -112,63 +116,104 @@ class _Collector:
         return self._stack(self._chunks)
 
 
-def run_chains(
-    task: Task,
-    states: list[State],
-    n_steps: int,
-    *,
-    n_workers: int = 1,
-    checkpoint: Checkpoint | None = None,
-    seconds: float | None = None,
-    progress: bool = True,
-    label: str = "sampling",
-    explain_failure: Callable[[int, State], str] | None = None,
-) -> ChainRun:
-    """Advance all chains to ``n_steps`` steps in all (warm-up included), or as far as interrupt or budget allow."""
-    collector = _Collector(states, task.n_columns, checkpoint)
+@dataclass(frozen=True)
+class RunSettings:
+    """How far chains go, and on what terms.
+
+    Attributes
+    ----------
+    n_steps : of each chain, warm-up included
+    longest : steps to which the run may grow, doubling, as long as ``is_enough`` says no of the draws so far
+    n_workers : processes
+    checkpoint : where draws and states are kept, or None
+    seconds : time budget, or None
+    may_cut_warmup : whether warm-up may end early so that half of a time budget is left for draws
+    progress, label : what the progress bar shows
+    explain_failure : words for a chain that cannot go on, from its number and its state
+    """
+
+    n_steps: int
+    longest: int = 0
+    is_enough: Callable[[np.ndarray], bool] = lambda draws: True
+    n_workers: int = 1
+    checkpoint: Checkpoint | None = None
+    seconds: float | None = None
+    may_cut_warmup: bool = False
+    progress: bool = True
+    label: str = "sampling"
+    explain_failure: Callable[[int, State], str] | None = None
+
+
+def run_chains(task: Task, states: list[State], settings: RunSettings) -> ChainRun:
+    """Advance all chains to their number of steps (warm-up included), or as far as interrupt or budget allow."""
+    collector = _Collector(states, task.n_columns, settings.checkpoint)
     done = resumed = task.steps_done(collector.states[0])
-    workers = make_workers(task, n_workers, len(states))
+    goal, seconds = settings.n_steps, math.inf if settings.seconds is None else settings.seconds
+    workers = make_workers(task, settings.n_workers, len(states))
     started = time.perf_counter()
     stopped_by = ""
-    try:
-        with InterruptFlag() as interrupt, Progress(label, n_steps, progress) as bar:
-            # No step at all: compiles (or loads what was compiled before) and evaluates the start.
-            collector.states = [chunk.state for chunk in workers.advance(collector.states, 0)]
-            compiled = time.perf_counter()
-            for number, state in enumerate(collector.states):
-                task.check_start(number, state)
-            chunk = FIRST_CHUNK
-            while done < n_steps:
-                round_started = time.perf_counter()
-                size = min(chunk, n_steps - done)
-                chunks = workers.advance(collector.states, size)
-                _check(task, chunks, explain_failure)
-                collector.add(chunks)
-                done += size
-                bar.update(done, task.note(collector.states))
-                elapsed = time.perf_counter() - round_started
-                # Results do not depend on the chunk's size: the state says all.
-                chunk = max(1, int(chunk * min(4.0, 0.8 * ROUND_SECONDS / max(elapsed, 1e-9))))
-                if interrupt.raised:
-                    stopped_by = "Ctrl-C"
-                    break
-                if seconds is not None and time.perf_counter() - started > seconds:
-                    stopped_by = "time budget"
-                    break
-    finally:
-        collector.write()
-        workers.close()
-    draws, log_likelihood = collector.result()
-    finished = time.perf_counter()
+    with InterruptFlag() as interrupt:  # until all that was drawn is in the checkpoint and stacked
+        try:
+            with Progress(settings.label, goal, settings.progress) as bar:
+                # No step at all: compiles (or loads what was compiled before) and evaluates the start.
+                collector.states = [chunk.state for chunk in workers.advance(collector.states, 0)]
+                compiled = time.perf_counter()
+                for number, state in enumerate(collector.states):
+                    task.check_start(number, state)
+                chunk = FIRST_CHUNK
+                while (goal := _goal(goal, done, task, settings, collector)) > done:
+                    bar.total = goal
+                    round_started = time.perf_counter()
+                    size = min(chunk, goal - done)
+                    chunks = workers.advance(collector.states, size)
+                    _check(task, chunks, settings.explain_failure)
+                    collector.add(chunks)
+                    done += size
+                    bar.update(done, task.note(collector.states))
+                    now = time.perf_counter()
+                    # Results do not depend on the chunk's size: the state says all.
+                    chunk = max(1, int(chunk * min(4.0, 0.8 * ROUND_SECONDS / max(now - round_started, 1e-9))))
+                    if interrupt.raised:
+                        stopped_by = "Ctrl-C"
+                        break
+                    if now - started > seconds:
+                        stopped_by = "time budget"
+                        break
+                    is_late = now - started > seconds / 2
+                    if settings.may_cut_warmup and is_late and isinstance(task, ChainTask) and done < task.n_warmup:
+                        goal -= task.n_warmup - done
+                        task = replace(task, settings=task.settings._replace(n_warmup=done))
+                        workers.close()
+                        workers = make_workers(task, settings.n_workers, len(states))
+        finally:
+            collector.write()
+            workers.close()
+        draws, log_likelihood = collector.result()
     return ChainRun(
-        draws,
-        log_likelihood,
-        collector.states,
-        stopped_by if done < n_steps else "",
-        compiled - started,
-        finished - compiled,
-        resumed,
+        draws=draws,
+        log_likelihood=log_likelihood,
+        states=collector.states,
+        stopped_by=stopped_by if done < goal else "",
+        n_warmup=task.n_warmup,
+        n_steps=goal,
+        compile_seconds=compiled - started,
+        chain_seconds=time.perf_counter() - compiled,
+        resumed_steps=resumed,
+        checkpoint_problem=collector.problem,
     )
+
+
+def _goal(goal: int, done: int, task: Task, settings: RunSettings, collector: _Collector) -> int:
+    """The steps to go to: twice as many after warm-up where those up to ``goal`` are done and not enough.
+
+    Only draws up to the goal decide, so that a run that is resumed beyond it goes the same way.
+    """
+    while done >= goal and goal < settings.longest:
+        kept = (goal - task.n_warmup) // task.n_thin
+        if settings.is_enough(collector.result()[0][:, :kept]):
+            break
+        goal = min(settings.longest, 2 * goal - task.n_warmup)
+    return goal
 
 
 def _check(task: Task, chunks: list[Chunk], explain: Callable[[int, State], str] | None) -> None:

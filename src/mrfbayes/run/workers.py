@@ -8,10 +8,12 @@ from __future__ import annotations
 import math
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import current_process, get_context
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -35,6 +37,14 @@ class Task(Protocol):
     @property
     def n_columns(self) -> int:
         """Numbers in a draw."""
+
+    @property
+    def n_warmup(self) -> int:
+        """Steps of warm-up."""
+
+    @property
+    def n_thin(self) -> int:
+        """Steps between two draws that are kept."""
 
     def advance(self, state: State, n_steps: int) -> Chunk:
         """``n_steps`` more steps from ``state``, which is left as it was."""
@@ -70,6 +80,16 @@ class ChainTask:
     def n_columns(self) -> int:
         """Numbers in a draw."""
         return int(self.prior.offset[-1])
+
+    @property
+    def n_warmup(self) -> int:
+        """Steps of warm-up."""
+        return int(self.settings.n_warmup)
+
+    @property
+    def n_thin(self) -> int:
+        """Steps between two draws that are kept."""
+        return int(self.settings.n_thin)
 
     def advance(self, state: State, n_steps: int) -> Chunk:
         """``n_steps`` more steps from ``state``, which is left as it was."""
@@ -110,7 +130,7 @@ class ChainTask:
         """Why the chain cannot go on; empty where it can."""
         from mrfbayes.kernels.run import chain
 
-        return "" if state["counters"][chain.FAILED] == chain.FINE else "the acceptance ratio is not a number"
+        return "" if state["counters"][chain.FAILED] == chain.FINE else "the acceptance ratio is not a finite number"
 
     def note(self, states: Sequence[State]) -> str:
         """How many proposals were accepted."""
@@ -137,8 +157,27 @@ class SerialWorkers:
         """Nothing to release."""
 
 
+NO_WORKERS = (
+    "workers = {n}: the worker processes ended before they had done anything. Each of them imports the script that is "
+    'running: a script that asks for workers= has to do its work under `if __name__ == "__main__":`, or ask for '
+    "workers=1. (They also end like this where there is not enough memory for {n} processes.)"
+)
+
+
+@contextmanager
+def explained(n_workers: int) -> Iterator[None]:
+    """Say what to do where the processes of a pool cannot start."""
+    try:
+        yield
+    except BrokenProcessPool:
+        raise InputError(NO_WORKERS.format(n=n_workers)) from None
+
+
 def process_pool(n_workers: int, initializer: Callable[..., None], *arguments: Any) -> ProcessPoolExecutor:
     """Processes that share nothing with this one; each calls ``initializer(*arguments)`` first."""
+    if getattr(current_process(), "_inheriting", False):
+        # A worker that imports a script without a main guard: it ends here in silence, and its parent says why.
+        raise SystemExit(1)
     return ProcessPoolExecutor(
         n_workers, mp_context=get_context("forkserver"), initializer=initializer, initargs=arguments
     )
@@ -169,10 +208,22 @@ class ProcessWorkers:
     """Chains spread over a pool of processes; a chunk goes to whoever is free."""
 
     def __init__(self, task: Task, n_workers: int) -> None:
+        self._task, self._n_workers, self._has_worked = task, n_workers, False
         self._pool = process_pool(n_workers, _receive, task)
 
     def advance(self, states: Sequence[State], n_steps: int) -> list[Chunk]:
-        """One chunk of every chain."""
+        """One chunk of every chain; a process that died costs time, not results: the chunk is computed again."""
+        try:
+            chunks = self._advance(states, n_steps)
+        except BrokenProcessPool:
+            if not self._has_worked:
+                raise InputError(NO_WORKERS.format(n=self._n_workers)) from None
+            self._pool = process_pool(self._n_workers, _receive, self._task)
+            chunks = self._advance(states, n_steps)
+        self._has_worked = True
+        return chunks
+
+    def _advance(self, states: Sequence[State], n_steps: int) -> list[Chunk]:
         return [f.result() for f in [self._pool.submit(_advance_here, state, n_steps) for state in states]]
 
     def close(self) -> None:

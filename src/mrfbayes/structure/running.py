@@ -18,7 +18,7 @@ from mrfbayes import __version__
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.data.statistics import Statistics
-from mrfbayes.run.driver import ChainRun, run_chains
+from mrfbayes.run.driver import ChainRun, RunSettings, run_chains
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import State
 from mrfbayes.structure.anchors import Problem, weighted_parts
@@ -139,9 +139,7 @@ def run_search(
     complete = {**identity, "settings": hashlib.sha256(text.encode()).hexdigest(), "version": __version__}
     store = None if options.checkpoint is None else Checkpoint(options.checkpoint, complete)
     try:
-        return run_chains(
-            task,
-            states,
+        terms = RunSettings(
             options.warmup + options.steps,
             n_workers=options.workers,
             checkpoint=store,
@@ -149,6 +147,7 @@ def run_search(
             progress=options.progress,
             label="graphs",
         )
+        return run_chains(task, states, terms)
     finally:
         if store is not None:
             store.close()

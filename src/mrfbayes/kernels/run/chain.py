@@ -222,7 +222,7 @@ def run_likelihood(view, prior, settings, state, kept_draws, n_steps):
             log_value = log_likelihood(view, state.proposal)
             log_target = log_value + log_prior(prior, state.proposal)
             log_alpha = log_target - numbers[LOG_TARGET]  # Eq. (10); the proposal is symmetric, Q cancels
-            if math.isnan(log_alpha):
+            if math.isnan(log_alpha) or log_alpha == math.inf:
                 counters[FAILED] = NOT_A_NUMBER
                 return
             acceptance = math.exp(min(0.0, log_alpha))
@@ -251,7 +251,7 @@ def run_ratio(view, prior, settings, state, kept_draws, n_steps):
                 state.numbers[NOISE_SUM] += variance
                 counters[NOISE_COUNT] += 1
             log_alpha += log_prior(prior, state.proposal) - log_prior(prior, state.theta)  # Eq. (11), Eq. (10) again
-            if math.isnan(log_alpha):
+            if math.isnan(log_alpha) or log_alpha == math.inf:
                 counters[FAILED] = NOT_A_NUMBER
                 return
             acceptance = math.exp(min(0.0, log_alpha))

@@ -92,7 +92,7 @@ def decide(view, settings, state, theta, log_values, log_weights, kept_draws):
     counters, numbers = state.counters, state.numbers
     for i in range(log_weights.size):
         log_weight = log_weights[i]
-        if math.isnan(log_weight):
+        if math.isnan(log_weight) or log_weight == math.inf:
             counters[FAILED] = NOT_A_NUMBER
             return
         if log_weight == -math.inf:
@@ -123,3 +123,5 @@ def run_independent(view, prior, settings, state, kept_draws, n_steps):
         theta, values, weights = np.empty((size, p)), np.empty(size), np.empty(size)
         weighted_draws(view.target, view.copula, prior, state.random, theta, values, weights)
         decide(own, settings, state, theta, values, weights, kept_draws)
+        if state.counters[FAILED] == NOT_A_NUMBER:
+            return

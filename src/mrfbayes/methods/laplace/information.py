@@ -34,8 +34,6 @@ def covariance(problem: Problem, log_odds: np.ndarray, source: str, particles: i
         from mrfbayes.exact.quantities import fisher_information
 
         return fisher_information(model, theta)
-    if isinstance(particles, bool) or not isinstance(particles, (int, np.integer)) or particles < 2:
-        raise InputError(f"particles = {particles!r}: a covariance needs a whole number of draws, at least 2.")
     from mrfbayes.particles.moments import row_statistics
     from mrfbayes.particles.simulate import simulate
 

@@ -24,7 +24,6 @@ from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.methods.laplace.bethe import bethe_mode
 from mrfbayes.methods.laplace.information import check_positive, covariance, half_matrix, log_odds_jacobian
 from mrfbayes.methods.problem import Prepared, Problem, writable
-from mrfbayes.priors import Prior
 
 CHOICES = {
     "fisher": ("bethe", "exact", "particles"),
@@ -82,6 +81,8 @@ def prepare(
     for name, value in (("fisher", fisher), ("coordinate", coordinate), ("centre", centre)):
         if value not in CHOICES[name]:
             raise InputError(f"{name} = {value!r}: choose one of {', '.join(map(repr, CHOICES[name]))}.")
+    if isinstance(particles, bool) or not isinstance(particles, (int, np.integer)) or particles < 2:
+        raise InputError(f"particles = {particles!r}: a covariance needs a whole number of draws, at least 2.")
     model, statistics = problem.model, problem.statistics
     details: dict[str, Any] = {"fisher": fisher}
     slope = np.zeros(model.n_parameters)
@@ -89,8 +90,8 @@ def prepare(
         log_odds = bethe_mode(model, statistics.mean)
     else:
         log_odds = np.asarray(problem.estimate.log_odds)
-        if getattr(problem.estimate, "penalised", False):
-            slope = -Prior(model, "uniform").gradient_w(log_odds)  # there gradient and penalty's gradient add to zero
+        if problem.estimate.prior is not None:
+            slope = -problem.estimate.prior.gradient_w(log_odds)  # at the mode both gradients add to zero
     information = statistics.n * covariance(problem, log_odds, fisher, particles, details)
     check_positive(information, fisher)
     at = log_odds
@@ -110,4 +111,5 @@ def prepare(
         np.zeros(p),
         np.zeros(p),
     )
-    return Prepared(view, details=details)
+    unused = {} if fisher == "particles" else {"particles": f"fisher={fisher!r} needs none"}
+    return Prepared(view, unused=unused, details=details)

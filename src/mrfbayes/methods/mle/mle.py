@@ -135,6 +135,7 @@ def make_coins(induced: Induced) -> CopulaCoins:
 
 def prepare(problem: Problem, *, rho: Any = 0.0, marginal: str = "printed") -> Prepared:
     """Coins from the estimate, joined as ``rho`` says: a number, or a correlation matrix (p, p)."""
+    Induced.check(problem.model, rho, marginal)  # before the estimate is made
     induced = Induced.make(problem.statistics, problem.estimate, rho, marginal)
     if problem.prior.is_uniform:
         return Prepared(make_view(induced), draw=induced.draw, details=induced.details, warnings=induced.warnings)

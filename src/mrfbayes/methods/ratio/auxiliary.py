@@ -44,4 +44,4 @@ def prepare(problem: Problem, *, particles: int = 1000, source: str = "auto", sw
     """``particles`` fresh ones at both ends of every step, each set against the fixed estimate."""
     made = make_particles(problem.model, whole("particles", particles, 2), source, whole("sweeps", sweeps))
     view = ratio_view(problem, made, AUXILIARY, log_odds=problem.estimate.log_odds)
-    return Prepared(view, is_ratio=True, keeps_noise=True, details=made.details)
+    return Prepared(view, is_ratio=True, keeps_noise=True, unused=made.unused, details=made.details)

@@ -59,4 +59,4 @@ def prepare(
         raise InputError(f"alpha = {alpha!r}: choose one of {', '.join(map(repr, ALPHAS))}.")
     made = make_particles(problem.model, whole("particles", particles, 2), source, whole("sweeps", sweeps))
     view = ratio_view(problem, made, IMPORTANCE, variant=ALPHAS.index(alpha))
-    return Prepared(view, is_ratio=True, details=made.details)
+    return Prepared(view, is_ratio=True, unused=made.unused, details=made.details)

@@ -71,9 +71,9 @@ def annealed(problem: Problem, method: str, levels: int, k: int) -> Prepared:
     def carry(seed: np.random.SeedSequence, theta: np.ndarray) -> dict[str, np.ndarray]:
         return {"log_weight": np.full(2, np.nan)}
 
-    return Prepared(
-        view, is_ratio=True, keeps_noise=True, carry=carry, details={**made.details, "levels": levels, "k": k}
-    )
+    details = {**made.details, "levels": levels, "k": k}
+    unused = {} if levels else {"k": "there are no levels between proposal and estimate"}
+    return Prepared(view, is_ratio=True, keeps_noise=True, carry=carry, unused=unused, details=details)
 
 
 def prepare(problem: Problem, *, levels: int = 10, k: int = 1) -> Prepared:

@@ -76,4 +76,5 @@ def prepare(
     def carry(seed: np.random.SeedSequence, theta: np.ndarray) -> dict[str, np.ndarray]:
         return {"particles": np.zeros_like(made.array), "log_weight": np.full(2, np.nan)}
 
-    return Prepared(view, is_ratio=True, carry=carry, details={**made.details, "k": k, "restore": bool(restore)})
+    details = {**made.details, "k": k, "restore": bool(restore)}
+    return Prepared(view, is_ratio=True, carry=carry, unused=made.unused, details=details)

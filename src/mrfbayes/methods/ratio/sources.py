@@ -39,6 +39,11 @@ class Particles:
     details: dict[str, Any]
 
     @property
+    def unused(self) -> dict[str, str]:
+        """Options that play no part."""
+        return {} if "sweeps" in self.details else {"sweeps": "particles are drawn exactly here"}
+
+    @property
     def room(self) -> int:
         """Entries of an array of log weights."""
         return int(self.array.shape[1]) * (64 if self.array.dtype == np.uint64 else 1)

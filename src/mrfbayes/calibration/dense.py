@@ -1,0 +1,250 @@
+"""Calibration with a full covariance: exact moments by recursion, or moments of particles at the estimated mode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mrfbayes.base.budget import OutOfTime, budget
+from mrfbayes.base.checks import whole
+from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.base.progress import Progress
+from mrfbayes.base.random_streams import child, kernel_state
+from mrfbayes.calibration import expansion as calibration
+from mrfbayes.calibration.copula import coin_quantiles, copula_view, theta_moments
+from mrfbayes.calibration.cumulants import ExactCumulants, ParticleCumulants
+from mrfbayes.calibration.failures import calibrating
+from mrfbayes.calibration.matching import Coins, match, match_loop
+from mrfbayes.calibration.one_loop import Effort, one_loop, usable
+from mrfbayes.calibration.result import Calibration
+from mrfbayes.estimation.estimate import estimate as make_estimate
+from mrfbayes.estimation.problem import Problem
+from mrfbayes.exact import quantities as exact
+from mrfbayes.exact.recursions import recursion
+from mrfbayes.model.chart import Chart
+from mrfbayes.model.field import Model
+
+if TYPE_CHECKING:
+    from mrfbayes.kernels.calibration.copula import CopulaView
+
+VARIANCES = ("relative", "loop", "order")
+MOMENTS = ("auto", "exact", "particles")
+MOMENT_CELLS = 1.2e10  # table cells of exact calibration, about two minutes
+LEAST_PARTICLES, MOST_PARTICLES, SWEEPS = 32_768, 131_072, 200
+DOUBTFUL_LOCATION = 0.1  # posterior sds
+DENSE_PARAMETERS = 2_000  # parameters up to which S is a full matrix
+
+
+@dataclass(frozen=True)
+class DenseJoint:
+    """Coins joined by a Gaussian copula with a full correlation matrix.
+
+    Attributes
+    ----------
+    coins : the three numbers of every log-odds
+    correlation : (p, p) R of the copula
+    mode, order : what it was calibrated to (`mrfbayes.calibration.expansion`)
+    """
+
+    chart: Chart
+    coins: Coins
+    correlation: np.ndarray
+    mode: calibration.Mode
+    order: calibration.ThirdOrder
+
+    @cached_property
+    def view(self) -> CopulaView:
+        """As the kernels take it."""
+        return copula_view(self.coins, self.correlation, self.chart.offset)
+
+    def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
+        """(n, p) independent draws of theta."""
+        from mrfbayes.kernels.calibration.copula import draw_theta
+
+        theta = np.empty((n, self.chart.n_parameters))
+        draw_theta(self.view, kernel_state(seed, "calibrated"), theta)
+        return theta
+
+    def moments(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Mean and sd (p,) of theta; None where some block is a die."""
+        return theta_moments(self.coins) if self.chart.all_coins else None
+
+    def quantile(self, probability: float) -> np.ndarray:
+        """Quantiles (p,) of theta, where all blocks are coins."""
+        from scipy.special import ndtri
+
+        w, _ = coin_quantiles(self.coins, np.array([float(ndtri(probability))]))
+        return np.asarray(self.chart.theta(w[:, 0]))
+
+
+def calibrate(
+    problem: Problem, variance: str = "relative", moments: str = "auto", particles: int | None = None
+) -> Calibration[DenseJoint]:
+    """Calibrate all coins to the posterior.
+
+    Parameters
+    ----------
+    variance : how spreads are matched. "order": leading order to leading order; "loop": the coin's variance is the
+        posterior's to one loop; "relative": what the loops add beyond those of the coin alone, which is the most
+        accurate and keeps single coins and trees exact
+    moments : "exact" (by recursion), "particles" (by Gibbs sampling at the estimated mode), or "auto": exact where that
+        takes a minute or two at most
+    particles : how many, for moments="particles"
+    """
+    # Half of the particles in each start; the inverse of their covariance has a mean from p + 3 of them on.
+    check_options(variance, moments, particles, least=problem.model.n_parameters + 4)
+    with Progress("calibrate", 3, problem.progress) as bar:
+        return _calibrate(problem, variance, moments, particles, bar)
+
+
+def _calibrate(
+    problem: Problem, variance: str, moments: str, particles: int | None, bar: Progress
+) -> Calibration[DenseJoint]:
+    if problem.model.n_parameters > DENSE_PARAMETERS:
+        raise CostError(
+            f"'calibrated' keeps a full covariance of the {problem.model.n_parameters} parameters (limit "
+            f"{DENSE_PARAMETERS}): use method='mle', or tie parameters."
+        )
+    if moments == "auto":
+        moments = "exact" if moments_cost(problem.model) < MOMENT_CELLS else "particles"
+    bar.update(0, "mode")
+    accuracy = None
+    if moments == "exact":
+        mode, details, warnings = exact_mode(problem)
+    else:
+        mode, accuracy, details, warnings = particle_mode(problem, particles)
+    n = problem.statistics.n
+    bar.update(1, "third cumulants")
+    order = calibration.third_order(mode, n, calibration.prior_tensors(problem.prior, mode.w, mode.covariance))
+    spread = np.diag(mode.covariance)
+    numbers = (mode.w, spread, order.third, order.shift)
+    covariance = mode.covariance
+    loops = None
+    if variance != "order":
+        bar.update(2, "loops")
+        effort = Effort(mode.cumulants.n) if isinstance(mode.cumulants, ParticleCumulants) else Effort()
+        try:
+            loops = one_loop(mode, n, order, child(problem.seed, "loops"), effort)
+        except OutOfTime:
+            variance = "order"
+            budget().cut("spreads are those of leading order: there was no time for loops")
+    if loops is None:
+        coins = match(*numbers)
+    else:
+        covariance, left_out = usable(loops, mode.covariance)
+        coins = match_loop(*numbers, np.diag(covariance), variance == "relative")
+        if left_out:
+            details["loops_kept"] = 1.0 - left_out
+            warnings.append(
+                "the one-loop covariance is not positive definite here (few data for so many parameters): "
+                f"{left_out:.0%} of the loop correction was left out."
+            )
+    details |= {
+        "calibration": variance,
+        "moments": moments,
+        "clipped": coins.clipped,
+        "largest_skewness": float(np.abs(order.third / spread**1.5).max(initial=0.0)),
+    }
+    if coins.clipped:
+        warnings.append(
+            f"{coins.clipped} of {spread.size} coins are less skewed than the posterior to third order (no coin of "
+            "that spread is skewed enough): their tails are approximate; method='exact' corrects them."
+        )
+    sd = np.sqrt(np.diag(covariance))
+    joint = DenseJoint(problem.model.chart, coins, covariance / np.outer(sd, sd), mode, order)
+    sd_error = None
+    if isinstance(mode.cumulants, ParticleCumulants):
+        sd_error = mode.cumulants.spread_noise(mode.covariance, n)
+    return Calibration(coins, joint, sd_error, accuracy, details, tuple(warnings))
+
+
+def check_options(variance: str, moments: str, particles: int | None, least: int) -> None:
+    for name, value, allowed in (("variance", variance, VARIANCES), ("moments", moments, MOMENTS)):
+        if value not in allowed:
+            raise InputError(f"{name} = {value!r}: choose one of {', '.join(map(repr, allowed))}.")
+    if particles is not None and whole("particles", particles) < least:
+        raise InputError(
+            f"particles = {particles}: at least {least} are needed here for a covariance that can be inverted; leave "
+            "particles= out for as many as keep errors small."
+        )
+
+
+def moments_cost(model: Model) -> float:
+    """Table cells that exact calibration goes through: some eight directional derivatives a parameter."""
+    if not exact.is_feasible(model):
+        return np.inf
+    return 8.0 * model.n_parameters * recursion(model).n_bytes("series") / 8
+
+
+def exact_mode(problem: Problem) -> tuple[calibration.Mode, dict[str, Any], list[str]]:
+    """The mode by Newton's method on the exact posterior."""
+    model, statistics = problem.model, problem.statistics
+    mode = calibration.find_mode(
+        lambda w: exact.moments_w(model, w),
+        lambda w: ExactCumulants(model, w),
+        statistics.counts,
+        statistics.n,
+        problem.prior,
+        start_log_odds(problem),
+    )
+    return mode, {"newton_steps": mode.steps}, []
+
+
+def particle_mode(
+    problem: Problem, particles: int | None = None
+) -> tuple[calibration.Mode, calibration.Accuracy, dict[str, Any], list[str]]:
+    """The estimated mode, curvature from particles there, and how far both can be trusted."""
+    model, statistics, prior = problem.model, problem.statistics, problem.prior
+    p, n = model.n_parameters, statistics.n
+    count = particles if particles is not None else min(max(LEAST_PARTICLES, 64 * p), MOST_PARTICLES)
+    seed = child(problem.seed, "calibrated")
+    with budget().share(0.4):
+        mode_seed, progress = child(seed, "mode"), problem.progress
+        estimate = make_estimate(model, statistics, "pcd", rng=mode_seed, prior=prior, progress=progress)
+    w = np.asarray(estimate.log_odds, dtype=float)
+    cumulants = ParticleCumulants(model, w, count, SWEEPS, statistics, seed)
+    information = n * cumulants.covariance + calibration.prior_information(prior, w)
+    # The mean of an inverse is not the inverse of the mean: undo it.
+    with calibrating("the covariance of the particles is not positive definite"):
+        inverse = np.linalg.inv(information) * (cumulants.n - p - 2) / cumulants.n
+        inverse = (inverse + inverse.T) / 2
+        mode = calibration.Mode(w, inverse, np.linalg.cholesky(inverse), cumulants, estimate.iterations)
+    sd = np.sqrt(np.diag(inverse))
+    # How far the mode is off, in sds: the Newton step that the particles ask for, less what their noise explains.
+    step = inverse @ (statistics.counts - n * cumulants.mean + prior.gradient_w(w)) / sd
+    noise = n * np.sqrt(np.einsum("ij,jk,ik->i", inverse, cumulants.covariance, inverse) / cumulants.n) / sd
+    location = float(np.sqrt(max(np.mean(step**2) - np.mean(noise**2), 0.0)))
+    spread_noise = float(np.mean(cumulants.spread_noise(inverse, n)))
+    accuracy = calibration.Accuracy(w, location, spread_noise, cumulants.disagreement)
+    details = {
+        "particles": cumulants.n,
+        "sweeps": SWEEPS,
+        "mode_error": accuracy.mode,
+        "sd_noise": accuracy.spread,
+        "start_disagreement": accuracy.disagreement,
+    }
+    warnings = list(estimate.warnings)
+    if location > DOUBTFUL_LOCATION:
+        warnings.append(
+            f"the mode is off by about {location:.2f} posterior sds (root mean square): do not trust means."
+        )
+    limit = 1 + 6 / np.sqrt(p)
+    if cumulants.disagreement > limit:
+        warnings.append(
+            f"particles from the data and from random starts still disagree after {SWEEPS} sweeps (their means differ "
+            f"by {cumulants.disagreement:.1f} standard errors): spreads cannot be trusted in so ordered a field."
+        )
+    return mode, accuracy, details, warnings
+
+
+def start_log_odds(problem: Problem) -> np.ndarray:
+    """Where Newton's method starts: at the estimate where there is one, else at shrunken frequencies."""
+    chart, statistics = problem.model.chart, problem.statistics
+    if problem.has_estimate:
+        return np.asarray(np.clip(np.asarray(problem.estimate.log_odds, dtype=float), -8.0, 8.0))
+    tosses = statistics.n * chart.tosses[chart.block_of]
+    frequency = (statistics.counts + 1.0) / (tosses + chart.sides[chart.block_of])
+    return np.asarray(0.5 * chart.log_odds(frequency))

@@ -1,0 +1,49 @@
+"""What is chosen where the user leaves it open: the method, and how draws are made of it."""
+
+from __future__ import annotations
+
+from mrfbayes.base.errors import InputError
+from mrfbayes.exact.quantities import is_feasible
+from mrfbayes.exact.recursions import recursion
+from mrfbayes.methods.registry import Row
+from mrfbayes.model.field import Model
+from mrfbayes.priors import Prior
+
+DENSE_LIMIT = 600  # parameters up to which proposals have a full covariance
+CELL_SECONDS = 1e-9  # one cell of a table in one evaluation of log Z
+AUTO_PROPOSALS, AUTO_SECONDS = 25_000, 60.0  # "auto" is exact where that many evaluations take no longer
+
+
+def choose_method(model: Model) -> tuple[str, str]:
+    """The method that "auto" stands for, and why."""
+    if not is_feasible(model):
+        return "calibrated", "calibrated: the partition function is out of reach (its tables would not fit)"
+    width = recursion(model).width
+    seconds = recursion(model).n_bytes("moments") / 8 * CELL_SECONDS * AUTO_PROPOSALS
+    if seconds > AUTO_SECONDS:
+        return "calibrated", f"calibrated: exact would take about {seconds:.0f} s (treewidth {width})"
+    return "exact", f"exact: the partition function is cheap here (treewidth {width})"
+
+
+def choose_engine(model: Model, row: Row, prior: Prior, asked: str | None, walk: str) -> str:
+    """How draws are made of the method; ``walk`` names a setting that only a random walk has."""
+    possible = [
+        name
+        for name in row.engines
+        if name != "independence" or (prior.custom is None and 0 < model.n_parameters <= DENSE_LIMIT)
+    ]
+    chosen = possible[-1] if asked is None else asked
+    if chosen not in possible:
+        raise InputError(
+            f"engine = {asked!r} is not available for method {row.key!r} with prior {prior}: choose one of "
+            f"{', '.join(map(repr, possible))}."
+        )
+    if not walk or chosen == "mh":
+        return chosen
+    if asked is None and "mh" in possible:
+        return "mh"
+    way = "engine='mh'" if "mh" in possible else "another method"
+    raise InputError(
+        f"{walk} is for a random walk, and method {row.key!r} by engine {chosen!r} has none: leave it out, or use "
+        f"{way}."
+    )

@@ -1,0 +1,83 @@
+"""How draws are made of a method that is ready: a random walk, corrected calibrated proposals, or directly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from mrfbayes.base.budget import OutOfTime, budget
+from mrfbayes.base.errors import CalibrationError, InputError
+from mrfbayes.methods.problem import Prepared, Problem
+from mrfbayes.posterior.corrected import TRUSTED_K, Proposal, corrected, make_proposal
+from mrfbayes.posterior.settings import DEFAULT_DRAW_BYTES, Plan, Settings, make_plan
+from mrfbayes.posterior.starts import initial_states
+from mrfbayes.run.workers import State
+
+
+@dataclass(frozen=True)
+class Engine:
+    """How draws are made (see `mrfbayes.methods.registry.Row`); the method; the numbers; where each chain starts."""
+
+    name: str
+    prepared: Prepared
+    plan: Plan
+    states: list[State]
+
+
+def make_engine(problem: Problem, prepared: Prepared, settings: Settings) -> Engine:
+    """How draws are made, with everything that needs: proposals, starts, numbers of steps."""
+    name, shape = settings.engine, None
+    if name == "direct" and prepared.draw is None:
+        if settings.is_engine_asked:
+            raise InputError(
+                f"engine = 'direct' is not available for method {settings.row.key!r} with prior {problem.prior}: "
+                "choose 'mh'."
+            )
+        name = "mh"
+    if name == "independence":
+        candidate, doubt = _candidate(problem, prepared, is_kept=settings.checkpoint is not None)
+        if candidate is not None and not doubt:
+            prepared = corrected(prepared, candidate)
+        else:
+            name, shape = "mh", None if candidate is None else candidate.theta_factor()
+            prepared = replace(prepared, warnings=(*prepared.warnings, f"{doubt}: adaptive MH ran instead."))
+    plan = make_plan(problem.model, settings, name)
+    if name == "langevin":
+        plan = walking_plan(plan, settings, 64 * problem.model.n_parameters * plan.chains)
+    states = [] if name in ("direct", "langevin") else initial_states(problem, prepared, plan, shape)
+    return Engine(name, prepared, plan, states)
+
+
+def walking_plan(plan: Plan, settings: Settings, draw_bytes: int) -> Plan:
+    """``plan`` with the numbers that suit a walk where none were asked for; ``draw_bytes`` is the size of a draw."""
+    from mrfbayes.methods.langevin.langevin import STEPS, WARMUP
+
+    count = STEPS if settings.steps is None else plan.steps
+    fitting = max(1, DEFAULT_DRAW_BYTES // max(draw_bytes, 1))
+    return replace(
+        plan,
+        steps=count,
+        warmup=WARMUP if settings.warmup is None else plan.warmup,
+        thin=max(2 if count > 1 else 1, -(-count // fitting)) if settings.thin is None else plan.thin,
+        proposal="langevin",
+        start="mode",
+    )
+
+
+def _candidate(problem: Problem, prepared: Prepared, is_kept: bool) -> tuple[Proposal | None, str]:
+    """Calibrated proposals, and what speaks against using them.
+
+    A run that is kept in a checkpoint is not turned into a random walk for want of time: it could not be continued.
+    """
+    try:
+        with budget().share(1.0 if is_kept else 0.5):  # the rest is for the chains, of whatever kind
+            candidate = make_proposal(problem, prepared)
+    except CalibrationError as failure:
+        return None, f"the posterior could not be calibrated ({failure})"
+    except OutOfTime as out:
+        if is_kept:
+            raise
+        budget().cut(f"proposals were not calibrated: there was no time for it ({out})")
+        return None, "there was no time to calibrate proposals"
+    if candidate.is_trusted:
+        return candidate, ""
+    return candidate, f"the calibrated proposals fit badly (Pareto k = {candidate.pareto_k:.2f} > {TRUSTED_K})"

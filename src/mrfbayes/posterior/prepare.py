@@ -1,0 +1,52 @@
+"""From settings and data to a method that is ready to run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from mrfbayes.base.budget import OutOfTime, budget
+from mrfbayes.base.errors import CostError
+from mrfbayes.data.statistics import count
+from mrfbayes.methods.problem import Prepared, Problem
+from mrfbayes.model.field import Model
+from mrfbayes.posterior.self_check import assess
+from mrfbayes.posterior.settings import Settings
+
+DRAW_SHARES = {"direct": 0.15}  # of a time budget that preparation leaves for the draws; chains get half
+
+
+def make_problem(model: Model, x: Any, settings: Settings, levels: Any = None) -> Problem:
+    """Model, data, prior and seed; ``levels`` is the order of text labels."""
+    return Problem(
+        model, count(model, x, levels=levels), settings.prior, settings.seed, settings.estimate, settings.progress
+    )
+
+
+def prepare(problem: Problem, settings: Settings) -> Prepared:
+    """The method's own preparation; where moments come from particles, with a statement of how far to trust them."""
+    with budget().share(1.0 - DRAW_SHARES.get(settings.engine, 0.5)):
+        prepared: Prepared = settings.row.prepare(problem, **settings.options)
+        details, doubts = dict(prepared.details), list(prepared.warnings)
+        if settings.reason:
+            details["auto"] = settings.reason
+        if prepared.accuracy is not None:
+            trust = assess(problem, prepared.accuracy)
+            details |= {"trust": str(trust), "trust_mean": trust.mean_error, "trust_sd": trust.sd_error}
+            if trust.is_doubtful:
+                doubts.append(f"the calibrated posterior is doubtful here: {trust}.")
+    return replace(prepared, details=details, warnings=tuple(doubts))
+
+
+@contextmanager
+def in_time(settings: Settings) -> Iterator[None]:
+    """Say what to do where the time budget ends before there is anything to draw with."""
+    try:
+        yield
+    except OutOfTime as out:
+        raise CostError(
+            f"the time budget of {settings.seconds:g} s ended in the preparation of method {settings.row.key!r} "
+            f"({out}), before anything could be drawn: allow more seconds=, or use method='mle' or 'pseudo'."
+        ) from None

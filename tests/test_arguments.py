@@ -1,0 +1,44 @@
+"""No function has more than seven arguments, apart from public functions and commands: more means a missing object."""
+
+import ast
+from pathlib import Path
+
+import mrfbayes as mb
+
+SOURCE = Path(mb.__file__).parent
+MOST = 7
+# Kernels hand bare arrays to each other: a view would be taken apart and put together at every call.
+APART = "kernels"
+# What the commands share, and the one builder behind `grid` and `graph`: both take what the user gives, as it is.
+ALLOWED = {("cli/options.py", "build_model"), ("model/build.py", "_assemble")}
+
+
+def arguments(function):
+    found = function.args
+    names = [a.arg for a in (*found.posonlyargs, *found.args, *found.kwonlyargs)]
+    return [name for name in names if name not in ("self", "cls")]
+
+
+def too_many(text, place, public):
+    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
+    return {
+        (place, node.name): len(arguments(node))
+        for node in functions
+        if len(arguments(node)) > MOST and node.name not in public and not place.startswith("cli/")
+    }
+
+
+def test_functions_take_few_arguments():
+    found = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        place = path.relative_to(SOURCE).as_posix()
+        if not place.startswith(APART):
+            found |= too_many(path.read_text(), place, set(mb.__all__))
+    assert set(found) <= ALLOWED, found
+
+
+def test_the_check_sees_one_too_many():
+    text = "def f(a, b, c, d, *, e, f, g, h): ..."
+    assert too_many(text, "posterior/x.py", set()) == {("posterior/x.py", "f"): 8}
+    assert not too_many(text, "posterior/x.py", {"f"})
+    assert not too_many(text.replace(", h", ""), "posterior/x.py", set())
