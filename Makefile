@@ -48,18 +48,19 @@ evidence: .venv/.test
 	$(BIN)/python benchmarks/evidence/run.py $(REINIS)
 	$(BIN)/python benchmarks/evidence/intervals.py
 	$(BIN)/python benchmarks/evidence/summary.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/evidence/dense.py
 
 # The report in headless Chromium (apt-get install chromium npm): no console error, no request, axe-core, sorting, print.
 browser: .venv/.core
-	cd tests/browser && npm install --no-audit --no-fund --silent
-	$(BIN)/python tests/browser/pages.py build/browser
-	node tests/browser/check.mjs build/browser
+	cd tests/report/browser && npm install --no-audit --no-fund --silent
+	$(BIN)/python tests/report/browser/pages.py build/browser
+	node tests/report/browser/check.mjs build/browser
 
 gallery: .venv/.core
 	$(BIN)/python docs/make_gallery.py
 
 screenshots: .venv/.core
-	cd tests/browser && npm install --no-audit --no-fund --silent
+	cd tests/report/browser && npm install --no-audit --no-fund --silent
 	$(BIN)/python docs/make_screenshots.py
 
 slow: .venv/.test

@@ -28,7 +28,7 @@ b {{ color: #7cc0ee; font-weight: 600; }}</style><pre id="screen"><b>$ mrfbayes 
 
 def photograph(page: Path, out: Path, *options: str) -> None:
     """A picture of a page."""
-    subprocess.run(["node", ROOT / "tests" / "browser" / "screenshot.mjs", page, out, *options], check=True)
+    subprocess.run(["node", ROOT / "tests" / "report" / "browser" / "screenshot.mjs", page, out, *options], check=True)
 
 
 def main() -> None:

@@ -107,3 +107,16 @@ def test_a_custom_prior_is_called():
 def test_errors_say_what_to_do(given, message):
     with pytest.raises(InputError, match=message.replace("(", r"\(")):
         Prior(COINS, given)
+
+
+def test_gradients_of_many_points_at_once_are_those_of_each():
+    """Also on dice with more outcomes than a normal prior has parameters."""
+    model = graph([(0, 1), (1, 2)], states=5, fields=True, coupling="score")
+    w = np.random.default_rng(3).normal(size=(4, model.n_parameters))
+    for given in ("uniform", "normal(0, 1.5)", {"edges": "cauchy(0, 1)", "nodes": "logistic(0, 2)"}):
+        prior = Prior(model, given)
+        np.testing.assert_allclose(prior.gradient_w(w), [prior.gradient_w(row) for row in w])
+        step = np.zeros(model.n_parameters)
+        step[5] = 1e-6
+        slope = (prior.log_density_w(w[0] + step) - prior.log_density_w(w[0] - step)) / 2e-6
+        assert abs(slope - prior.gradient_w(w[0])[5]) < 1e-5

@@ -215,6 +215,7 @@ class Prior:
 
         return float(log_prior(self.view, np.array(theta, dtype=float)))
 
+    @cached_property
     def _counts(self) -> tuple[np.ndarray, np.ndarray]:
         """Pseudo-counts of the Dirichlet kinds: (p,) of the free outcomes, (B,) of the whole block; 0 elsewhere."""
         chart = self.chart
@@ -227,21 +228,23 @@ class Prior:
     def log_density_w(self, log_odds: np.ndarray) -> float:
         """Log density of w, up to a constant."""
         self._refuse_custom()
-        free, total = self._counts()
+        free, total = self._counts
         value = free @ log_odds + total @ self.chart.log_last_weight(log_odds)
         return float(value + self._on_log_odds(log_odds)[0].sum())
 
     def gradient_w(self, log_odds: np.ndarray) -> np.ndarray:
         """First derivatives (..., p) at w (..., p)."""
         self._refuse_custom()
-        free, total = self._counts()
-        theta = self.chart.theta(log_odds)
-        return np.asarray(free - total[self.chart.block_of] * theta + self._on_log_odds(log_odds)[1])
+        free, total = self._counts
+        slope = self._on_log_odds(log_odds, 1)[1]
+        if total.any():
+            slope += free - total[self.chart.block_of] * self.chart.theta(log_odds)
+        return np.asarray(slope)
 
     def hessian_w(self, log_odds: np.ndarray) -> np.ndarray:
         """Diagonal (p,) of second derivatives where all blocks are coins, else the full (p, p) matrix."""
         self._refuse_custom()
-        _, total = self._counts()
+        _, total = self._counts
         theta, chart = self.chart.theta(log_odds), self.chart
         weight = total[chart.block_of]
         diagonal = -weight * theta * (1 - theta) + self._on_log_odds(log_odds)[2]
@@ -255,7 +258,7 @@ class Prior:
     def third_w(self, log_odds: np.ndarray) -> np.ndarray:
         """Third derivatives (p,) along each coordinate (all of them where all blocks are coins)."""
         self._refuse_custom()
-        _, total = self._counts()
+        _, total = self._counts
         theta = self.chart.theta(log_odds)
         pure = -total[self.chart.block_of] * theta * (1 - theta) * (1 - 2 * theta)
         return np.asarray(pure + self._on_log_odds(log_odds)[3])
@@ -263,21 +266,22 @@ class Prior:
     def fourth_w(self, log_odds: np.ndarray) -> np.ndarray:
         """Fourth derivatives (p,) along each coordinate."""
         self._refuse_custom()
-        _, total = self._counts()
+        _, total = self._counts
         v = self.chart.theta(log_odds)
         v = v * (1 - v)
         return np.asarray(-total[self.chart.block_of] * v * (1 - 6 * v) + self._on_log_odds(log_odds)[4])
 
-    def _on_log_odds(self, w: np.ndarray) -> np.ndarray:
-        """Value and four derivatives (5, ..., p) of the kinds that live on log-odds, at w (..., p)."""
-        out = np.zeros((5, *w.shape))
+    def _on_log_odds(self, w: np.ndarray, most: int = 4) -> np.ndarray:
+        """Value and derivatives (most + 1, ..., p) of the kinds that live on log-odds, at w (..., p)."""
+        out = np.zeros((most + 1, *w.shape))
         block = self.chart.block_of
         for code, derivatives in ((_NORMAL, _normal), (_CAUCHY, _cauchy), (_LOGISTIC, _logistic)):
             own = self.kind[block] == code
             if not own.any():
                 continue
             location, scale = self.values[block, 0], np.where(own, self.values[block, 1], 1.0)
-            for order, values in enumerate(derivatives(np.where(own, (w - location) / scale, 0.0))):
+            found = derivatives(np.where(own, (w - location) / scale, 0.0))
+            for order, values in enumerate(found[: most + 1]):
                 out[order] += np.where(own, values / scale**order, 0.0)
         return out
 

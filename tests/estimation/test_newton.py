@@ -123,7 +123,7 @@ def test_errors_say_what_to_do(arguments, error, text):
 
 
 def test_exact_is_refused_where_it_does_not_fit():
-    model = grid(60, 60)
+    model = grid(60, 60, fields=True)
     x = np.random.default_rng(1).integers(0, 2, (50, 3600))
     with pytest.raises(CostError, match=r"algorithm = 'exact' needs log Z.*use 'pcd' or 'auto'"):
         estimate(model, x, "exact")

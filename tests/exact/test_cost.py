@@ -56,7 +56,7 @@ def test_predicted_bytes_are_within_a_factor_of_two(name):
 
 REFUSED = {
     "complete graph on 60 nodes": (lambda: mb.graph(list(nx.complete_graph(60).edges)), 59),
-    "wide grid": (lambda: mb.grid(1000, 1000), 1000),
+    "wide grid": (lambda: mb.grid(1000, 1000, fields=True), 1000),
     "wide Potts grid": (lambda: mb.grid(200, 200, states=3), 200),
     "wide graph": (lambda: mb.graph(list(nx.random_regular_graph(4, 400, seed=1).edges)), 40),
 }

@@ -96,7 +96,7 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(mb.CostError, match=r"width 59 or more in every order tried.*: use method='calibrated'"):
         mb.log_partition(complete, 0.6)
     with pytest.raises(mb.CostError, match=r"needs 2\^1004 bytes here \(treewidth 1000"):
-        mb.log_partition(mb.grid(1000, 1000), 0.6)
+        mb.log_partition(mb.grid(1000, 1000, fields=True), 0.6)
 
 
 @pytest.mark.parametrize("strength", [30.0, 300.0])

@@ -7,7 +7,8 @@ import pytest
 
 import mrfbayes as mb
 from mrfbayes.base.budget import Budget
-from mrfbayes.methods.langevin.walk import noisy_directions, turn
+from mrfbayes.methods.langevin.metric import Metric
+from mrfbayes.methods.langevin.walk import noisy_directions
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
 
@@ -77,15 +78,25 @@ def test_a_short_warm_up_is_told():
     assert any("a warm-up of 4 steps is too short" in text for text in found.warnings)
 
 
-def test_turned_coordinates_are_orthogonal_and_begin_with_the_noise():
+@pytest.mark.parametrize("block", [7, 512])
+def test_turned_coordinates_are_orthogonal_and_begin_with_the_noise(monkeypatch, block):
+    monkeypatch.setattr("mrfbayes.methods.langevin.metric.BLOCK", block)
     rng = np.random.default_rng(6)
     true = np.linalg.qr(rng.normal(size=(30, 3)))[0]
     for n in (20, 400):  # fewer samples than parameters, and more
         noise = rng.normal(size=(n, 3)) * [3.0, 2.0, 1.0] @ true.T + 0.01 * rng.normal(size=(n, 30))
         directions = noisy_directions(noise)
         assert directions.shape == (30, 3)
-        matrix = turn(np.eye(30), directions)
+        factor = np.triu(rng.normal(size=(30, 30)))
+        metric = Metric(factor, directions)
+        matrix = metric.turn(np.eye(30))
         np.testing.assert_allclose(matrix.T @ matrix, np.eye(30), atol=1e-10)
         np.testing.assert_allclose(matrix[:, :3], directions, atol=1e-12)
+        np.testing.assert_allclose(metric.turn_back(np.eye(30)), matrix.T, atol=1e-10)
+        whole, y = factor @ matrix, rng.normal(size=(4, 30))
+        np.testing.assert_allclose(metric.forward(y), y @ whole.T, atol=1e-4)
+        np.testing.assert_allclose(metric.back(y), y @ whole, atol=1e-4)
+        np.testing.assert_allclose(metric.back_first(y), (y @ whole)[:, :3], atol=1e-4)
+        np.testing.assert_allclose(metric.variances(np.arange(30.0)), whole**2 @ np.arange(30.0), rtol=1e-4)
         np.testing.assert_allclose(np.abs(np.linalg.svd(true.T @ directions)[1]), 1.0, atol=1e-3)
     assert noisy_directions(1e-3 * rng.normal(size=(50, 30))).shape == (30, 0)

@@ -82,10 +82,13 @@ def test_auto_says_which_and_why():
     assert (result.sampler, result.is_exact, result.sweeps) == ("exact", True, 0)
     assert "feasible" in result.reason
     wide = mb.grid(40, 40)
-    result = mb.simulate(wide, 0.6, 10, full_output=True)
-    assert (result.sampler, result.is_exact) == ("cftp", True)
-    assert "(degree - 1)(2 theta - 1) <= 0.60 < 1" in result.reason
-    assert result.sweeps >= 8
+    result = mb.simulate(wide, 0.6, 3, full_output=True)
+    assert (result.sampler, result.is_exact, result.sweeps) == ("exact", True, 0)
+    assert "planar" in result.reason
+    sampler, reason = choose_sampler(wide, np.full(wide.n_parameters, np.log(1.5)), 20_000)
+    assert sampler == "cftp"
+    assert "(degree - 1)(2 theta - 1) <= 0.60 < 1" in reason
+    assert mb.simulate(wide, 0.6, 10, "cftp", full_output=True).sweeps >= 8
 
 
 @pytest.mark.parametrize(
@@ -100,7 +103,7 @@ def test_auto_says_which_and_why():
 def test_auto_where_exact_sampling_is_not_feasible(make, theta, sampler, reason):
     model = make()
     theta = unequal(model, 0.3, 0.7) if theta is None else np.full(model.n_parameters, theta)
-    chosen, why = choose_sampler(model, model.chart.log_odds(theta), 100)
+    chosen, why = choose_sampler(model, model.chart.log_odds(theta), 10**7)
     assert chosen == sampler
     assert reason in why
 

@@ -12,7 +12,7 @@ import mrfbayes as mb
 from mrfbayes.base.budget import Budget, OutOfTime
 from mrfbayes.posterior import diagnostics, engines, prepare, settings
 from mrfbayes.run import driver
-from mrfbayes.run.workers import ChainTask
+from mrfbayes.run.hmc import HmcTask
 
 MODEL = mb.grid(2, 3)
 DATA = mb.simulate(MODEL, np.full(7, 0.6), 60, rng=3)
@@ -198,7 +198,7 @@ def test_a_budget_that_ends_in_the_preparation_says_so():
 
 def test_a_budget_that_ends_in_warm_up_says_so():
     with pytest.raises(mb.CostError, match="ended before the first draw was kept"):
-        mb.sample(MODEL, DATA, "pseudo", warmup=5_000, seconds=1e-9, progress=False)
+        mb.sample(MODEL, DATA, "pseudo", engine="mh", warmup=5_000, seconds=1e-9, progress=False)
 
 
 def test_without_time_for_proposals_a_random_walk_is_the_result(monkeypatch):
@@ -244,7 +244,7 @@ def test_warm_up_is_cut_so_that_half_of_the_budget_is_left(monkeypatch):
     monkeypatch.setattr(driver, "ROUND_SECONDS", 1e9)
     monkeypatch.setattr(driver.time, "perf_counter", lambda: float(next(ticks)))
     with pytest.warns(mb.MRFWarning):
-        posterior = mb.sample(MODEL, DATA, "pseudo", steps=40_000, thin=1, seconds=20.0, progress=False)
+        posterior = mb.sample(MODEL, DATA, "pseudo", engine="mh", steps=40_000, thin=1, seconds=20.0, progress=False)
     assert posterior.partial
     assert 0 < posterior.warmup < 20_000
     assert posterior.draws.shape[1] > 0
@@ -347,7 +347,7 @@ def test_a_worker_that_dies_costs_time_and_no_results():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(driver, "make_workers", remember)
-        patch.setattr(ChainTask, "note", kill)
+        patch.setattr(HmcTask, "note", kill)
         patch.setattr(driver, "FIRST_CHUNK", 20)
         found = quick("pseudo", workers=2)
     assert task_workers["killed"]

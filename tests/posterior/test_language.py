@@ -1,5 +1,7 @@
 """Tables in the scale that the reader quotes, with verdicts: against the draws themselves."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -95,3 +97,23 @@ def test_notebooks_show_tables_and_obey_no_name():
     shown = Comparison(named, "exact", comparison_table(named, "exact"))._repr_html_()
     assert "&lt;b&gt;other" in shown
     assert "mean error sd" in shown
+
+
+def test_dear_likelihoods_leave_the_bayes_factors_to_coins(monkeypatch):
+    from mrfbayes.posterior.bayes_factors import is_correctable
+
+    assert is_correctable(MODEL)
+    seven_levels = mb.graph([(u, v) for u in range(8) for v in range(u)], states=7, fields=True, coupling="score")
+    assert not is_correctable(seven_levels)
+    monkeypatch.setattr("mrfbayes.posterior.bayes_factors.EDGE_SECONDS", 0.0)
+    assert not is_correctable(MODEL)
+
+
+def test_a_result_without_bayes_factors_still_has_findings():
+    from mrfbayes.report.findings import Findings
+    from mrfbayes.report.sentences import brief
+
+    found = Findings(replace(make_posterior(), problem=None), check=False)
+    assert set(found.edges["verdict"]) == {"unknown"}
+    assert "Bayes factors" in found.missing
+    assert any(sentence.startswith("Posterior mean of the log odds ratio") for sentence in brief(found))

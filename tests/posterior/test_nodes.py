@@ -1,6 +1,7 @@
 """Predictability, centrality and prediction against sums over all configurations."""
 
 import itertools
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -102,6 +103,17 @@ def test_predictability_counts_what_the_conditionals_get_right(model):
         assert table.loc[name, "log_score_gain"] == pytest.approx(np.mean(score) - entropy)
 
 
+def test_labels_are_those_of_the_data():
+    levels = [{"nodes": ["a"], "labels": ["no", "yes"]}, {"nodes": ["d"], "labels": ["low", "high"]}]
+    plain = make_posterior(BINARY, draws=3)
+    named = replace(plain, settings={**plain.settings, "levels": levels})
+    table = named.predict({"a": "yes", "b": 1.0}, ["a", "b"], progress=False)
+    np.testing.assert_array_equal(table, plain.predict({"a": 1, "b": True}, ["a", "b"], progress=False))
+    assert list(table.columns) == [("c", 0), ("c", 1), ("d", "low"), ("d", "high")]
+    with pytest.raises(mb.InputError, match="row 0, 'a' = maybe is not one of no, yes"):
+        named.predict({"a": "maybe"}, ["a"], progress=False)
+
+
 def test_centrality_adds_couplings():
     post = make_posterior(BINARY, draws=30)
     w = np.log(post.draws / (1 - post.draws)).reshape(-1, BINARY.n_parameters)
@@ -118,9 +130,9 @@ def test_what_is_wrong_is_named():
         (lambda: post.predict([[0]], ["e"]), "no node is called 'e'"),
         (lambda: post.predict([[0] * 4], list("abcd")), "given names every node"),
         (lambda: post.predict([[0, 1, 1]], ["a"]), "x has 3 columns: give one per known node (1)"),
-        (lambda: post.predict({"a": 2}, ["a"]), "row 0, 'a' = 2 is not one of the states 0..1"),
+        (lambda: post.predict({"a": 2}, ["a"]), "row 0, 'a' = 2 is not one of 0, 1"),
         (lambda: post.predict(pd.DataFrame({"b": [1]}), ["a"]), "x has no column 'a'"),
-        (lambda: post.predict({"a": "yes"}, ["a"]), "states are whole numbers from 0"),
+        (lambda: post.predict({"a": "yes"}, ["a"]), "row 0, 'a' = yes is not one of 0, 1"),
         (lambda: post.predictability(), "pass them as x="),
         (lambda: post.centrality("theta"), "choose 'log-odds' or 'ising'"),
         (lambda: mb.prior_sensitivity(BINARY, np.zeros((4, 4), int), [0.0]), "give standard deviations above 0"),

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 
 import mrfbayes as mb
@@ -117,7 +118,7 @@ def test_large_fields_are_pages_too(tmp_path):
     rng = np.random.default_rng(2)
     counts = rng.binomial(200, 0.6, model.n_parameters).astype(float)
     statistics = mb.Statistics.from_counts(model, counts, 200)
-    post = mb.sample(model, statistics, "mle", estimate=counts / 200, steps=20, thin=1, chains=2, progress=False)
+    post = mb.sample(model, statistics, "mle", estimate=counts / 200, steps=60, thin=1, chains=2, progress=False)
     path = mb.report(post, tmp_path / "large.html")
     page = Page(path.read_text(encoding="utf-8"))
     assert len(page.data[0]["rows"]) == model.n_edges == 19_999
@@ -140,12 +141,14 @@ def test_extra_sections_appear_when_given(posterior, tmp_path):
             return posterior.edges()[["mean", "verdict"]]
 
         def graphs(self):
-            return posterior.edges()[["mean"]]
+            return pd.DataFrame({"number": [2, 1], "edges": [("a--b", "b--c"), ("a--b",)]}, index=[1, 2])
 
     path = mb.report(
         posterior, tmp_path / "a.html", comparison=comparison, groups=Groups(), selection=Selection(), check=False
     )
-    headings = Page(path.read_text(encoding="utf-8")).headings
+    page = Page(path.read_text(encoding="utf-8"))
+    headings = page.headings
+    assert page.data[-2]["rows"][0] == ["1", ["2", 2.0], "a \u2013 b, b \u2013 c"]
     assert headings[6:] == ["Comparison of methods", "Structure", "Differences between groups", "Methods, to paste"]
 
 

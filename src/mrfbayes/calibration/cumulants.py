@@ -10,18 +10,29 @@ from mrfbayes.base.budget import budget
 from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.exact import quantities as exact
+from mrfbayes.exact.choice import planar_size, takes_planar
 from mrfbayes.exact.recursions import recursion
 from mrfbayes.model.field import Model
 from mrfbayes.particles.ensembles import make_chains
 from mrfbayes.particles.moments import row_statistics
 
 _BATCH = 4_096
+DIRECTION_CELL_SECONDS = 1e-8  # about what a table cell takes in a directional derivative
 MAX_LOG2_STATES = 12  # configurations that are summed over rather than sampled
 
 
 def indicators(model: Model) -> np.ndarray:
     """(p,) whether each statistic is always 0 or 1."""
     return np.asarray((model.chart.tosses == 1)[model.chart.block_of])
+
+
+def direction_cells(model: Model) -> float:
+    """Table cells that one directional derivative goes through, or as many as would take as long."""
+    if takes_planar(model, "series"):
+        size = planar_size(model)
+        assert size is not None
+        return size.seconds("second") / DIRECTION_CELL_SECONDS
+    return recursion(model).n_bytes("series") / 8
 
 
 class ExactCumulants:
@@ -31,7 +42,7 @@ class ExactCumulants:
         self._model = model
         self._w = w
         self.is_indicator = indicators(model)
-        self.direction_cells = recursion(model).n_bytes("series") / 8
+        self.direction_cells = direction_cells(model)
 
     @cached_property
     def mean(self) -> np.ndarray:

@@ -15,7 +15,7 @@ from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import child, kernel_state
 from mrfbayes.calibration import expansion as calibration
 from mrfbayes.calibration.copula import coin_quantiles, copula_view, theta_moments
-from mrfbayes.calibration.cumulants import ExactCumulants, ParticleCumulants
+from mrfbayes.calibration.cumulants import ExactCumulants, ParticleCumulants, direction_cells
 from mrfbayes.calibration.failures import calibrating
 from mrfbayes.calibration.matching import Coins, match, match_loop
 from mrfbayes.calibration.one_loop import Effort, one_loop, usable
@@ -23,7 +23,6 @@ from mrfbayes.calibration.result import Calibration
 from mrfbayes.estimation.estimate import estimate as make_estimate
 from mrfbayes.estimation.problem import Problem
 from mrfbayes.exact import quantities as exact
-from mrfbayes.exact.recursions import recursion
 from mrfbayes.model.chart import Chart
 from mrfbayes.model.field import Model
 
@@ -91,7 +90,7 @@ def calibrate(
         posterior's to one loop; "relative": what the loops add beyond those of the coin alone, which is the most
         accurate and keeps single coins and trees exact
     moments : "exact" (by recursion), "particles" (by Gibbs sampling at the estimated mode), or "auto": exact where that
-        takes a minute or two at most
+        takes a minute or two at most, else by the replicas of `langevin` on dense fields and by particles on others
     particles : how many, for moments="particles"
     """
     # Half of the particles in each start; the inverse of their covariance has a mean from p + 3 of them on.
@@ -175,8 +174,8 @@ def check_options(variance: str, moments: str, particles: int | None, least: int
 def moments_cost(model: Model) -> float:
     """Table cells that exact calibration goes through: some eight directional derivatives a parameter."""
     if not exact.is_feasible(model):
-        return np.inf
-    return 8.0 * model.n_parameters * recursion(model).n_bytes("series") / 8
+        return np.inf  # loops are summed over samples, and those come from tables
+    return 8.0 * model.n_parameters * direction_cells(model)
 
 
 def exact_mode(problem: Problem) -> tuple[calibration.Mode, dict[str, Any], list[str]]:

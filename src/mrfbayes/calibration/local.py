@@ -23,6 +23,7 @@ from mrfbayes.calibration.matching import Coins, match
 from mrfbayes.calibration.result import Calibration
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.estimate import estimate
+from mrfbayes.estimation.newton import predicted_seconds
 from mrfbayes.model.field import Model
 from mrfbayes.particles.moments import particles_at
 from mrfbayes.priors import Prior
@@ -31,6 +32,7 @@ LEAST_PARTICLES, MOST_PARTICLES, SWEEPS = 1_024, 16_384, 60
 NEAR, FAR = 2, 3  # steps that a block reaches
 WORTHWHILE = 0.002  # of an sd, on average: what a step further must add to be taken
 PROBES = 400  # parameters on which that is measured
+MODE_SECONDS = 120.0  # that an exact mode may be expected to take
 PLANE_BITS = 2**31  # of the particles' statistics, 256 MiB
 _POINTS = 16
 
@@ -156,8 +158,10 @@ def calibrate_locally(
     threads: int = 2,
 ) -> Calibration[LocalJoint]:
     """Calibrate a field of coins (no ties, no scores) of any size."""
+    # Planar fields have an exact mode at any size; it is worth a while.
+    algorithm = "exact" if predicted_seconds(model) < MODE_SECONDS else "pcd"
     with budget().share(0.5):
-        found = estimate(model, statistics, "pcd", rng=child(seed, "mode"), prior=prior, progress=progress)
+        found = estimate(model, statistics, algorithm, rng=child(seed, "mode"), prior=prior, progress=progress)
     w, n = np.asarray(found.log_odds, dtype=float), statistics.n
     count = particles or min(max(int(PLANE_BITS / w.size) // 64 * 64, LEAST_PARTICLES), MOST_PARTICLES)
     planes = planes_of(model, particles_at(model, w, count, SWEEPS, child(seed, "particles"), statistics))
@@ -184,6 +188,7 @@ def calibrate_locally(
         "distance_gain": gain,
         "clipped": coins.clipped,
         "sd_noise": accuracy.spread,
+        "mode": algorithm,
         "mode_seconds": found.seconds,
         "mode_error": accuracy.mode,
         "indefinite_blocks": moments.indefinite,

@@ -60,6 +60,9 @@ def fit(
     chains: Annotated[int, typer.Option(help="Chains.", rich_help_panel=RUN)] = 4,
     workers: Annotated[int, typer.Option(help="Processes.", rich_help_panel=RUN)] = 1,
     seconds: Annotated[float | None, typer.Option(help="Time budget of the sampling.", rich_help_panel=RUN)] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="File from which a killed run goes on.", rich_help_panel=RUN)
+    ] = None,
     levels: Levels = None,
     delimiter: Delimiter = None,
     missing: MissingChoice = "refuse",
@@ -107,6 +110,7 @@ def fit(
                     prior=prior,
                     workers=workers,
                     seconds=seconds,
+                    checkpoint=checkpoint,
                     rng=rng,
                 )
             out.mkdir(parents=True, exist_ok=True)
@@ -122,7 +126,7 @@ def fit(
 
 _PARAMETERS = (
     *("data", "out", "complete", "graph", "grid", "columns", "without", "coupling", "fields", "tied", "states"),
-    *("prior", "scale", "method", "steps", "warmup", "chains", "workers", "seconds", "rng", "title"),
+    *("prior", "scale", "method", "steps", "warmup", "chains", "workers", "seconds", "checkpoint", "rng", "title"),
     *("levels", "delimiter", "missing", "missing_drop", "weights"),
 )
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     import polars as pl
 
-MOST_LEVELS = 12  # whole numbers up to which a column counts as ordered levels
+ORDERED_LEVELS = 12  # whole numbers up to which a column counts as ordered levels
 RARE = 0.02  # share of rows below which a state of a yes/no column is called rare
 UNPACKED = 100  # times its size that a file may take in memory
 GAPS = ("", "NA", "N/A", "NaN", "nan", "null", "?")
@@ -51,7 +51,7 @@ class Understood:
         if not levels or any(isinstance(value, str) or value != int(value) for value in levels):
             return 0
         low, high = int(min(levels)), int(max(levels))
-        return high - low + 1 if low in (0, 1) and high - low < MOST_LEVELS else 0
+        return high - low + 1 if low in (0, 1) and high - low < ORDERED_LEVELS else 0
 
     def lines(self) -> list[str]:
         """What there is to say about the file, a sentence each."""
@@ -64,8 +64,8 @@ class Understood:
             said.append(f"Left out: {listed(self.left_out, 8)}.")
         levels = self.levels
         if levels:
-            shown = ", ".join(str(value) for value in levels[:MOST_LEVELS])
-            said.append(f"Values found: {shown}{', ...' if len(levels) > MOST_LEVELS else ''}.")
+            shown = ", ".join(str(value) for value in levels[:ORDERED_LEVELS])
+            said.append(f"Values found: {shown}{', ...' if len(levels) > ORDERED_LEVELS else ''}.")
         gaps = {name: count for name, count in self.missing.items() if count}
         if gaps:
             worst = sorted(gaps, key=lambda name: -gaps[name])

@@ -105,7 +105,8 @@ class DensePosterior:
             information[np.diag_indices_from(information)] += np.maximum(-hessian, 0.0)
         else:
             information -= hessian
-        lower = cholesky(information, lower=True, overwrite_a=True, check_finite=False)
+        # Symmetric, so its transpose is itself in the order that LAPACK overwrites instead of copying.
+        lower = cholesky(information.T, lower=True, overwrite_a=True, check_finite=False)
         inverse, failed = dtrtri(lower, lower=1, overwrite_c=1)
         if failed:
             raise ArithmeticError("the information at the mode is singular: give the parameters a narrower prior")

@@ -15,6 +15,7 @@ from mrfbayes.estimation.optimise import TYPICAL_ITERATIONS, Ascent, lbfgs
 from mrfbayes.estimation.pseudolikelihood import prior_diagonal
 from mrfbayes.estimation.result import Outcome, Recorder, Task
 from mrfbayes.exact import quantities as exact
+from mrfbayes.exact.choice import planar_size, takes_planar
 from mrfbayes.exact.recursions import recursion
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
@@ -27,6 +28,10 @@ MAX_CERTIFICATE = 500  # parameters, for the proof by the information matrix
 
 def predicted_seconds(model: Model) -> float:
     """About how long an exact estimate takes; infinite where its tables would not fit into memory."""
+    if takes_planar(model, "moments"):
+        size = planar_size(model)
+        assert size is not None
+        return EVALUATIONS * size.seconds("moments")
     if not exact.is_feasible(model):
         return float("inf")
     known = recursion(model)
@@ -81,14 +86,14 @@ def run(task: Task, *, start: np.ndarray | None = None, optimiser: str = "lbfgs"
 
     Parameters
     ----------
-    start : (p,) theta to start from; default no interaction
+    start : (p,) theta to start from; default no interaction, or each coin's own frequency on wide planar fields
     optimiser : "lbfgs", or "newton", which needs the covariance of s at every step: p passes instead of one
     """
     if optimiser not in OPTIMISERS:
         raise InputError(f"optimiser = {optimiser!r}: choose 'lbfgs' or 'newton'.")
     model = task.model
     objective = ExactObjective(model, task.stats, task.prior)
-    w = np.zeros(model.n_parameters) if start is None else model.chart.log_odds(model.theta(start, "start"))
+    w = _start(task) if start is None else model.chart.log_odds(model.theta(start, "start"))
     recorder = Recorder(model.n_parameters, time.perf_counter)
 
     def report(iteration: int, size: float, at: np.ndarray) -> None:
@@ -101,6 +106,15 @@ def run(task: Task, *, start: np.ndarray | None = None, optimiser: str = "lbfgs"
     if not ascent.converged:
         outcome.warnings.append(f"the ascent stopped after {ascent.iterations} iterations without converging")
     return outcome
+
+
+def _start(task: Task) -> np.ndarray:
+    """No interaction; on planar fields the log-odds of each coin seen alone, which is near where loops are weak."""
+    model, stats = task.model, task.stats
+    if not (takes_planar(model, "moments") and model.chart.all_coins):
+        return np.zeros(model.n_parameters)
+    tosses = stats.n * model.chart.tosses[model.chart.block_of]
+    return np.asarray(np.log(stats.counts + 0.5) - np.log(tosses - stats.counts + 0.5))
 
 
 def is_interior(model: Model, stats: Statistics, w: np.ndarray) -> bool:

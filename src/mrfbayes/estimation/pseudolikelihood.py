@@ -9,25 +9,16 @@ algorithms that sample, then always with the uniform prior's pseudo-counts, so t
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
 
 import numpy as np
 
 from mrfbayes.data.statistics import Statistics
+from mrfbayes.estimation.full_conditionals import Conditionals
+from mrfbayes.estimation.godambe import information
 from mrfbayes.estimation.optimise import TYPICAL_ITERATIONS, Ascent, Report, lbfgs, silent
 from mrfbayes.estimation.result import Outcome, Recorder, Task
-from mrfbayes.kernels.estimation.pseudolikelihood import pseudo_binary, pseudo_tables
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
-
-
-class TableLayout(NamedTuple):
-    """Where the cells of a categorical field are; see `mrfbayes.model.lowering`."""
-
-    states: np.ndarray
-    pairs: np.ndarray
-    node_offset: np.ndarray
-    edge_offset: np.ndarray
 
 
 class PseudoObjective:
@@ -35,27 +26,11 @@ class PseudoObjective:
 
     def __init__(self, model: Model, stats: Statistics, prior: Prior | None) -> None:
         self.model, self.stats, self.prior = model, stats, prior
-        self.patterns = stats.patterns
-        assert stats.node_part is not None  # known wherever patterns are
-        assert stats.edge_part is not None
-        self.linear = model.lowering.statistics_direction(stats.node_part, 2.0 * stats.edge_part)
-        lowering = model.lowering
-        self.layout = TableLayout(lowering.states, lowering.pairs, lowering.node_offset, lowering.edge_offset)
-
-    def _normalisers(self, w: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        node, edge = self.model.lowering.potentials(w)
-        parts = [np.zeros_like(node), np.zeros_like(edge), np.zeros_like(node), np.zeros_like(edge)]
-        if self.model.lowering.binary:
-            total = pseudo_binary(self.patterns, self.model.adjacency, node, edge, *parts)
-        else:
-            total = pseudo_tables(self.patterns, self.model.adjacency, self.layout, node, edge, *parts)
-        return total, parts[0], parts[1], parts[2], parts[3]
+        self.conditionals = Conditionals.of(model, stats)
 
     def value_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient (p,)."""
-        total, node, edge, _, _ = self._normalisers(w)
-        value = float(self.linear @ w - total)
-        gradient = self.linear - self.model.lowering.statistics_direction(node, edge)
+        value, gradient = self.conditionals.value_gradient(w)
         if self.prior is not None:
             value += self.prior.log_density_w(w)
             gradient = gradient + self.prior.gradient_w(w)
@@ -63,13 +38,18 @@ class PseudoObjective:
 
     def diagonal(self, w: np.ndarray) -> np.ndarray:
         """Positive (p,): the sum of the conditional variances of each parameter's cells."""
-        _, _, _, node, edge = self._normalisers(w)
-        row, column, value = self.model.lowering.forward
-        cells = np.concatenate([node, edge])
-        diagonal = np.bincount(column, weights=value**2 * cells[row], minlength=self.model.n_parameters)
+        diagonal = self.conditionals.diagonal(w)
         if self.prior is not None:
             diagonal += np.abs(prior_diagonal(self.prior, w))
         return np.asarray(np.maximum(diagonal, 1e-3))
+
+    def curvature(self, w: np.ndarray) -> np.ndarray:
+        """Minus the Hessian, (p, p)."""
+        matrix = information(self.model, self.stats, w)
+        if self.prior is None:
+            return matrix
+        hessian = self.prior.hessian_w(w)
+        return np.asarray(matrix - (np.diag(hessian) if hessian.ndim == 1 else hessian))
 
 
 def prior_diagonal(prior: Prior, w: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
@@ -19,6 +20,7 @@ from mrfbayes.exact.contract import Recursion
 from mrfbayes.exact.graph import GraphRecursion
 from mrfbayes.exact.grid import GridRecursion
 from mrfbayes.exact.memory import TooLarge
+from mrfbayes.exact.planar_information import COLUMN_BATCH_BYTES
 from mrfbayes.exact.recursions import recursion
 from mrfbayes.kernels.exact.graph_plan import (
     ACCESS,
@@ -55,6 +57,7 @@ NANOSECONDS: dict[str, tuple[float, ...]] = {
     "graph second": (3.3e4, 1010, 0, 83.9, 7.42, 5.47, 2.3, 3.43, 2.24, 15.1),
     "graph sample": (93.2, 0, 0, 0, 22, 0, 1.03, 0, 0.993, 0.0305, 8.46, 0),
 }
+COLUMN_BYTES, FACTOR_BYTES = 130, 2_000  # per edge and column that is solved for, and per edge: a planar covariance
 REFERENCE_PROBE = 2.52e-5  # seconds that `_probe` took there
 
 
@@ -73,7 +76,7 @@ class Cost:
 
     Attributes
     ----------
-    recursion : "grid" or "elimination"
+    recursion : "grid", "elimination" or "planar determinant": what log Z is computed by
     treewidth : width of the best elimination order found, an upper bound of the treewidth; for grids the shorter side
     is_complete : False where the search for an order stopped at a table past hope; the width is then where it stopped
     work : by name ("log_partition": one evaluation inside a chain; "expected_counts", "fisher_information",
@@ -126,18 +129,48 @@ def cost(model: Model) -> Cost:
         "sample": ("sample", QUOTED_DRAWS),
     }
     limit = memory_limit()
+    kind = "grid" if model.is_binary and model.grid_shape is not None else "elimination"
     try:
         found = recursion(model)
     except TooLarge as error:
-        kind = "grid" if model.is_binary and model.grid_shape is not None else "elimination"
+        width, is_complete = error.width, error.complete
         work = {name: Work(float("inf"), error.n_bytes, False) for name in calls}
-        return Cost(kind, error.width, error.complete, work, _methods(model, error.width, work), limit)
-    kind = "grid" if isinstance(found, GridRecursion) else "elimination"
-    work = {}
+    else:
+        width, is_complete, work = found.width, True, {}
+        for name, (key, count) in calls.items():
+            n_bytes = predicted_bytes(found, key, count, p)
+            work[name] = Work(predicted_seconds(found, key, count) * machine_factor(), n_bytes, n_bytes <= limit)
+    methods = _methods(model, width, work)  # which run on tables
+    by_planar = _planar_work(model, calls)
+    if "log_partition" in by_planar:
+        kind = "planar determinant"
+    return Cost(kind, width, is_complete, {**work, **by_planar}, methods, limit)
+
+
+def _planar_work(model: Model, calls: Mapping[str, tuple[str, int]]) -> dict[str, Work]:
+    """What the planar recursion does in place of tables."""
+    from mrfbayes.exact.choice import covariance_by_columns, planar_size, takes_planar
+
+    found: dict[str, Work] = {}
+    p, limit = model.n_parameters, memory_limit()
     for name, (key, count) in calls.items():
-        n_bytes = predicted_bytes(found, key, count, p)
-        work[name] = Work(predicted_seconds(found, key, count) * machine_factor(), n_bytes, n_bytes <= limit)
-    return Cost(kind, found.width, True, work, _methods(model, found.width, work), limit)
+        is_series = key in ("first", "second")
+        if not takes_planar(model, "series" if is_series else key):
+            continue
+        size = planar_size(model)
+        assert size is not None
+        seconds, n_bytes = count * size.seconds(key), size.n_bytes("series" if is_series else key, count)
+        if is_series:
+            n_bytes += 8 * (2 if key == "first" else 3) * p * p
+        found[name] = Work(seconds * machine_factor(), n_bytes, n_bytes <= limit)
+    with suppress(TooLarge):
+        by_columns = covariance_by_columns(model)
+        if by_columns is not None:
+            size = by_columns.size
+            batch = max(1, min(size.n_edges, COLUMN_BATCH_BYTES // (64 * size.n_edges)))
+            n_bytes = 24 * p * p + size.n_edges * (COLUMN_BYTES * batch + FACTOR_BYTES)
+            found["fisher_information"] = Work(size.covariance_seconds * machine_factor(), n_bytes, n_bytes <= limit)
+    return found
 
 
 def predicted_bytes(found: Recursion, key: str, count: int, n_parameters: int) -> int:

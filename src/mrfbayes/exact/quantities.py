@@ -13,7 +13,9 @@ import numpy as np
 
 from mrfbayes.base.memory import require_memory
 from mrfbayes.base.random_streams import kernel_state
-from mrfbayes.exact.recursions import is_feasible, recursion
+from mrfbayes.exact.choice import chosen, covariance_by_columns
+from mrfbayes.exact.planar import PlanarRecursion, TooStiff
+from mrfbayes.exact.recursions import is_feasible
 from mrfbayes.model.field import Model
 
 __all__ = [
@@ -54,13 +56,13 @@ def fisher_information(model: Model, theta: Any) -> np.ndarray:
 def log_partition_w(model: Model, log_odds: np.ndarray) -> float:
     """A(w) = log of the sum over x of exp(sum w * s(x))."""
     lowering = model.lowering
-    return recursion(model).log_z(*lowering.potentials(log_odds)) + float(lowering.constant @ log_odds)
+    return chosen(model, "log_z").log_z(*lowering.potentials(log_odds)) + float(lowering.constant @ log_odds)
 
 
 def moments_w(model: Model, log_odds: np.ndarray) -> tuple[float, np.ndarray]:
     """A(w) and E[s] (p,)."""
     lowering = model.lowering
-    log_z, nodes, edges = recursion(model).moments(*lowering.potentials(log_odds))
+    log_z, nodes, edges = chosen(model, "moments").moments(*lowering.potentials(log_odds))
     return log_z + float(lowering.constant @ log_odds), lowering.statistics(nodes, edges)
 
 
@@ -72,18 +74,41 @@ def cumulants_along(
     row, column, value = lowering.forward
     n_nodes = lowering.n_node_rows
     lowered = (np.bincount(row, weights=value * v[column], minlength=lowering.n_rows) for v in directions)
-    for series in recursion(model).series(*lowering.potentials(log_odds), lowered, order):
+    for series in chosen(model, "series").series(*lowering.potentials(log_odds), lowered, order):
         yield np.stack([lowering.statistics_direction(part[:n_nodes], part[n_nodes:]) for part in series])
 
 
 def covariance_w(model: Model, log_odds: np.ndarray) -> np.ndarray:
     """Cov[s] (p, p)."""
+    found = covariance_by_columns(model)
+    if found is not None:
+        try:
+            return _covariance_by_columns(model, found, log_odds)
+        except TooStiff:
+            if found.other is None:
+                raise
     p = model.n_parameters
     require_memory(16 * p * p, f"a covariance of {p:,} parameters", "use expected_counts, or method='calibrated'")
     matrix = np.empty((p, p))
     units = (np.bincount([j], minlength=p).astype(float) for j in range(p))
     for j, column in enumerate(cumulants_along(model, log_odds, units, order=1)):
         matrix[j] = column[0]
+    return np.asarray((matrix + matrix.T) / 2)
+
+
+def _covariance_by_columns(model: Model, found: PlanarRecursion, log_odds: np.ndarray) -> np.ndarray:
+    """Cov[s] = M^T Cov[T] M from the columns of the lowered statistics' covariance."""
+    from scipy.sparse import csr_array
+
+    lowering, p = model.lowering, model.n_parameters
+    row, column, value = lowering.forward
+    forward = csr_array((value, (row, column)), shape=(lowering.n_rows, p))
+    matrix = np.zeros((p, p))
+    for which, columns in found.covariance_columns(*lowering.potentials(log_odds)):
+        if lowering.is_plain:
+            matrix[:, which - lowering.n_node_rows] = columns[lowering.n_node_rows :]
+        else:
+            matrix += (forward.T @ columns) @ forward[which]
     return np.asarray((matrix + matrix.T) / 2)
 
 
@@ -103,4 +128,4 @@ def third_order_w(model: Model, log_odds: np.ndarray, spread: np.ndarray) -> tup
 
 def sample_exact(model: Model, log_odds: np.ndarray, n: int, seed: np.random.SeedSequence) -> np.ndarray:
     """(n, d) independent draws of the field."""
-    return recursion(model).sample(*model.lowering.potentials(log_odds), n, kernel_state(seed, "exact"))
+    return chosen(model, "sample").sample(*model.lowering.potentials(log_odds), n, kernel_state(seed, "exact"))

@@ -109,3 +109,41 @@ def log_prior(prior, theta):
             else:
                 total -= abs(z) + 2.0 * math.log1p(math.exp(-abs(z)))
     return total
+
+
+@kernel
+def log_prior_gradient(prior, log_odds, gradient):
+    """Log density of the log-odds w (Jacobian included), up to a constant; adds its derivatives to ``gradient`` (p,).
+
+    For the kinds that are coded here: a function of the user's own has no derivatives.
+    """
+    total = 0.0
+    for block in range(prior.kind.size):
+        kind = prior.kind[block]
+        first, stop = prior.offset[block], prior.offset[block + 1]
+        if kind <= DIRICHLET:
+            top = 0.0
+            for j in range(first, stop):
+                top = max(top, log_odds[j])
+            norm, weight = math.exp(-top), prior.parameters[block, stop - first]
+            for j in range(first, stop):
+                norm += math.exp(log_odds[j] - top)
+                weight += prior.parameters[block, j - first]
+                total += prior.parameters[block, j - first] * log_odds[j]
+            total -= weight * (top + math.log(norm))
+            for j in range(first, stop):
+                gradient[j] += prior.parameters[block, j - first] - weight * math.exp(log_odds[j] - top) / norm
+            continue
+        location, scale = prior.parameters[block, 0], prior.parameters[block, 1]
+        for j in range(first, stop):
+            z = (log_odds[j] - location) / scale
+            if kind == NORMAL:
+                total -= 0.5 * z * z
+                gradient[j] -= z / scale
+            elif kind == CAUCHY:
+                total -= math.log1p(z * z)
+                gradient[j] -= 2.0 * z / (1.0 + z * z) / scale
+            else:
+                total -= abs(z) + 2.0 * math.log1p(math.exp(-abs(z)))
+                gradient[j] -= math.tanh(0.5 * z) / scale
+    return total

@@ -20,17 +20,23 @@ import numpy as np
 
 from mrfbayes.base.errors import CostError
 from mrfbayes.base.memory import describe_bytes
+from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import child
 from mrfbayes.calibration.dense import DENSE_PARAMETERS, MOMENT_CELLS, calibrate, check_options, moments_cost
 from mrfbayes.calibration.local import LocalJoint, calibrate_locally
 from mrfbayes.calibration.result import Calibration
 from mrfbayes.calibration.strips import calibrate_strip, is_strip
+from mrfbayes.methods.langevin.coins import WalkJoint, walk_coins
+from mrfbayes.methods.langevin.langevin import STEPS, WARMUP, is_dense
+from mrfbayes.methods.langevin.langevin import prepare as prepare_walk
+from mrfbayes.methods.langevin.moments import walk_moments
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model
 
 LEAST_LOCAL_PARTICLES = 128  # two words of bits: blocks have fewer parameters than that
 MOST_NEIGHBOURS = 8  # of a node: blocks of denser graphs are too large
 DENSE_NEIGHBOURS = 24  # on average: one step away from an edge lie more nodes than a block's tables can hold
+WALKING_CHAINS = 4  # groups of replicas where moments come from a walk
 PARTICLE_LIMIT = 600  # the same where it comes from particles, of which so many parameters need too many
 
 
@@ -39,11 +45,15 @@ def prepare(
 ) -> Prepared:
     """Independent draws of the calibrated posterior; there is no chain to run. Options: see `calibrate`."""
     found: Calibration[Any]
-    if is_local(problem.model, moments):
+    if moments == "auto" and is_dense(problem.model) and moments_cost(problem.model) >= MOMENT_CELLS:
+        found = calibrate_by_walking(problem, variance, particles)
+    elif is_local(problem.model, moments):
         found = calibrate_many(problem, variance, moments, particles)
     else:
         found = calibrate(problem, variance, moments, particles)
     unused = {} if found.accuracy else {"particles": "moments are exact here"}
+    if isinstance(found.joint, WalkJoint):
+        unused = {"variance": "coins have the moments that replicas found"}
     if found.accuracy and isinstance(found.joint, LocalJoint):
         unused = {"variance": "coins are matched to leading order, block by block"}
     known = found.joint.moments()
@@ -58,6 +68,36 @@ def prepare(
         details=found.details,
         warnings=found.warnings,
     )
+
+
+def calibrate_by_walking(problem: Problem, variance: str, particles: int | None) -> Calibration[WalkJoint]:
+    """Dense fields: location, spread and skewness as the replicas of `langevin` find them, not from particles.
+
+    Third-order sums over particles drown in noise there: with 8,192 particles on 40 variables the shift of the mean
+    differs between seeds by 0.17 of an sd.
+    """
+    check_options(variance, "auto", particles, least=LEAST_LOCAL_PARTICLES)
+    prepared = prepare_walk(problem, particles=particles)
+    assert prepared.walk is not None
+    walk = prepared.walk(WALKING_CHAINS, WARMUP, 2)
+    with Progress("calibrated", WARMUP + STEPS, problem.progress) as bar:
+        while walk.steps < WARMUP + STEPS:
+            walk.advance(5)
+            walk.drawn.clear()
+            bar.update(walk.steps)
+    found = walk_moments(walk)
+    coins = walk_coins(found)
+    mean_error, sd_error = (2 * float(np.sqrt(np.mean(e**2))) for e in (found.mean_error, found.sd_error))
+    details = {
+        **prepared.details,
+        "moments": "langevin",
+        "clipped": coins.clipped,
+        "trust_mean": mean_error,
+        "trust_sd": sd_error,
+        "trust": f"means within {mean_error:.1%} of an sd and sds within {sd_error:.1%} on average (replicas)",
+    }
+    joint = WalkJoint(problem.model.chart, coins, walk.metric.factor)
+    return Calibration(coins, joint, found.sd_error, None, details, prepared.warnings)
 
 
 def is_local(model: Model, moments: str) -> bool:

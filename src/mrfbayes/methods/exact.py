@@ -10,10 +10,16 @@ weights are theta and 1 - theta.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
+from mrfbayes.estimation.newton import ExactObjective
+from mrfbayes.estimation.optimise import lbfgs
+from mrfbayes.exact import quantities as exact
+from mrfbayes.exact.choice import is_planar_alone
 from mrfbayes.exact.graph import GraphRecursion
 from mrfbayes.exact.grid import GridRecursion
 from mrfbayes.exact.recursions import recursion
@@ -25,8 +31,12 @@ from mrfbayes.kernels.exact.graph import elimination_log_z
 from mrfbayes.kernels.exact.graph_binary import elimination_log_z_binary
 from mrfbayes.kernels.exact.graph_plan import EliminationPlan, log_z_scratch
 from mrfbayes.kernels.exact.grid import GridLayout, transfer_log_z, transfer_log_z_theta, transfer_scratch
-from mrfbayes.methods.problem import Prepared, Problem, writable
+from mrfbayes.methods.problem import Prepared, Problem, Smooth, writable
+from mrfbayes.model.field import Model
 from mrfbayes.model.lowering import LinearMap
+
+DENSE_METRIC = 3_000  # parameters up to which the information is a full matrix: it takes a pass of the recursion each
+METRIC_MODE_TOLERANCE = 1e-3  # posterior sds: a metric needs no more
 
 
 class CoinGridView(NamedTuple):
@@ -138,6 +148,9 @@ def lowered_data(problem: Problem) -> Lowered:
 def prepare(problem: Problem) -> Prepared:
     """The exact likelihood of any field whose partition function is feasible."""
     model, statistics = problem.model, problem.statistics
+    has_derivatives = problem.prior.custom is None and model.n_parameters > 0
+    if is_planar_alone(model) and has_derivatives:
+        return Prepared(None, smooth=lambda: _smooth(problem), details={"recursion": "PlanarRecursion"})
     found = recursion(model)
     view: Any
     if isinstance(found, GridRecursion):
@@ -156,7 +169,32 @@ def prepare(problem: Problem) -> Prepared:
         scratch = np.zeros(log_z_scratch(found.plan))
         kind = FieldGraphView if model.is_binary else TableGraphView
         view = kind(writable_plan(found.plan), lowered_data(problem), scratch)
-    return Prepared(view, details={"recursion": type(found).__name__, "width": found.width})
+    details = {"recursion": type(found).__name__, "width": found.width}
+    return Prepared(view, smooth=(lambda: _smooth(problem)) if has_derivatives else None, details=details)
+
+
+@dataclass(frozen=True)
+class ExactGradient:
+    """The log-likelihood w.s - n A(w) and its gradient s - n E[s], by the recursion."""
+
+    model: Model
+    counts: np.ndarray
+    n: float
+
+    def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        log_z, mean = exact.moments_w(self.model, w)
+        return float(self.counts @ w - self.n * log_z), self.counts - self.n * mean
+
+
+def _smooth(problem: Problem) -> Smooth:
+    """The mode by quasi-Newton ascent, and the information there."""
+    model, statistics = problem.model, problem.statistics
+    objective = ExactObjective(model, statistics, problem.prior)
+    mode = lbfgs(objective, np.zeros(model.n_parameters), tolerance=METRIC_MODE_TOLERANCE).w
+    budget().check("the posterior mode")  # one that was cut short would be another when the run goes on
+    dense = model.n_parameters <= DENSE_METRIC
+    information = objective.curvature(mode) if dense else objective.diagonal(mode)
+    return Smooth(ExactGradient(model, statistics.counts, statistics.n), mode, information)
 
 
 def writable_plan(plan: EliminationPlan) -> EliminationPlan:

@@ -16,6 +16,24 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Smooth:
+    """A log-likelihood with derivatives in the log-odds w, and the Gaussian that the posterior resembles.
+
+    Attributes
+    ----------
+    gradient : a view whose kernel fulfils ``log_likelihood_gradient``, or a function from w (p,) to the log-likelihood
+        there, up to a constant, and its gradient (p,); such a function travels to worker processes. It may raise an
+        `ArithmeticError` where it cannot tell: such points are not visited
+    mode : (p,) the w at which the posterior density of w is largest, or nearly
+    information : (p, p) minus the second derivatives of the log posterior there, or (p,) their diagonal
+    """
+
+    gradient: Any
+    mode: np.ndarray
+    information: np.ndarray
+
+
+@dataclass(frozen=True)
 class Prepared:
     """A method ready to run.
 
@@ -25,6 +43,7 @@ class Prepared:
     is_ratio : whether it fulfils ``log_ratio`` rather than ``log_likelihood``
     carry : makes the view's changing arrays for one chain from its seed and its start, or None
     draw : makes independent draws ``(n, seed) -> (n, p)`` of theta, where the method can do without a chain
+    smooth : makes what Hamiltonian Monte Carlo needs, where the likelihood has derivatives, or None
     keeps_noise : whether ratios stay noisy however small the step, so that no scale reaches a wanted acceptance: then
         only the proposal's shape is learned, and its scale is that which suits a normal target
     walk : makes the replicas of a method that walks by itself ``(chains, warmup, thin) -> Walk``, or None
@@ -34,13 +53,15 @@ class Prepared:
     accuracy : what bounds the error of a calibration from particles, or None
     unused : options of the method that play no part here, each with the reason
     details : facts for the result (settings as used, figures found on the way)
-    warnings : what the reader of the result has to know
+    warnings : what the reader of the result has to know, said aloud
+    notes : the same where it is known of the method, and only written down
     """
 
     view: Any
     is_ratio: bool = False
     carry: Callable[[np.random.SeedSequence, np.ndarray], dict[str, np.ndarray]] | None = None
     draw: Callable[[int, np.random.SeedSequence], np.ndarray] | None = None
+    smooth: Callable[[], Smooth] | None = None
     keeps_noise: bool = False
     walk: Callable[[int, int, int], Walk] | None = None
     moments: tuple[np.ndarray, np.ndarray] | None = None
@@ -50,6 +71,7 @@ class Prepared:
     unused: Mapping[str, str] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def writable(array: Any, dtype: Any = np.float64) -> np.ndarray:

@@ -43,7 +43,14 @@ class Row:
 REGISTRY: dict[str, Row] = {
     row.key: row
     for row in (
-        Row("exact", "Exact-L", "exact", "exact", "the likelihood itself, log Z by recursion", ("mh", "independence")),
+        Row(
+            "exact",
+            "Exact-L",
+            "exact",
+            "exact",
+            "the likelihood itself, log Z by recursion",
+            ("mh", "hmc", "independence"),
+        ),
         Row(
             "calibrated",
             "Calibrated",
@@ -74,6 +81,7 @@ REGISTRY: dict[str, Row] = {
             "approximate",
             "pseudo.pseudo",
             "pseudolikelihood: the product of all full conditionals",
+            ("mh", "hmc"),
         ),
         Row("laplace", "Laplace-L", "approximate", "laplace.laplace", "a quadratic log-likelihood at the estimate"),
         Row(

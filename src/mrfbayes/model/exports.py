@@ -15,7 +15,7 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.model.field import Model
 from mrfbayes.model.lowering import EdgeFinder
 
-FORMATS = ("graphml", "uai", "dimod", "edges")
+EXPORT_FORMATS = ("graphml", "uai", "dimod", "edges")
 
 
 def edge_couplings(model: Model, log_odds: np.ndarray) -> np.ndarray:
@@ -29,10 +29,10 @@ def edge_couplings(model: Model, log_odds: np.ndarray) -> np.ndarray:
 
 
 def export_text(model: Model, log_odds: np.ndarray, form: str) -> str:
-    """The field at ``log_odds`` (p,) as text in one of `FORMATS`."""
+    """The field at ``log_odds`` (p,) as text in one of `EXPORT_FORMATS`."""
     makers = {"graphml": _graphml, "uai": _uai, "dimod": _dimod, "edges": _edge_list}
     if form not in makers:
-        raise InputError(f"format {form!r}: choose one of {', '.join(FORMATS)}.")
+        raise InputError(f"format {form!r}: choose one of {', '.join(EXPORT_FORMATS)}.")
     return makers[form](model, np.asarray(log_odds, dtype=float))
 
 

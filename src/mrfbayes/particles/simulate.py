@@ -20,6 +20,7 @@ GIBBS_SWEEPS = 1000  # the paper's, Sec. 3.3
 CLUSTER_SWEEPS = 200
 CFTP_SWEEPS = 2**15  # cap of the window
 FIRST_COUPLING_WINDOW = 8
+PLANAR_SECONDS = 60.0  # expected cost beyond which `auto` does not draw exactly from a wide planar field
 CFTP_SECONDS = 60.0  # expected cost beyond which `auto` does not choose it
 SIMULATED_UPDATES_PER_CALL = 2**25  # site updates between two chances to stop: well under a second
 BIT_UPDATES_PER_CALL = 2**30  # the same for the bit-sliced kernel
@@ -88,9 +89,9 @@ def simulate(
     model : the field
     theta : (p,) weights, in the order of ``model.parameters``; one number stands for all
     n : number of observations
-    sampler : "exact" (backward sampling; graphs of feasible treewidth), "cftp" (monotone coupling from the past:
-        exact; binary fields without frustration), "gibbs" and "swendsen-wang" (each observation is a chain of its own
-        from a random start: approximate), or "auto"
+    sampler : "exact" (backward sampling on graphs of feasible treewidth; at any size on planar binary fields without
+        node factors), "cftp" (monotone coupling from the past: exact; binary fields without frustration), "gibbs" and
+        "swendsen-wang" (each observation is a chain of its own from a random start: approximate), or "auto"
     rng : seed
     sweeps : length of the chains (default 1,000, or 200 for "swendsen-wang"); for "cftp" the cap on the window
     progress : show a bar when it takes more than two seconds
@@ -133,9 +134,14 @@ def simulate(
 
 def choose_sampler(model: Model, log_odds: np.ndarray, n: int) -> tuple[str, str]:
     """The sampler that ``auto`` uses, and why."""
+    from mrfbayes.exact.choice import planar_size, takes_planar
     from mrfbayes.exact.recursions import is_feasible
 
-    if is_feasible(model):
+    if takes_planar(model, "sample"):
+        size = planar_size(model)
+        if size is not None and n * size.seconds("sample") < PLANAR_SECONDS:
+            return "exact", "the field is planar and has no node factors: exact draws at any size"
+    elif is_feasible(model):
         return "exact", "backward sampling is feasible on this graph"
     if not model.is_binary:
         return "gibbs", "exact sampling is not feasible, and coupling from the past is for binary fields"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mrfbayes.model.field import Model
     from mrfbayes.posterior.posterior import Posterior
 
-PANELS = {"supported": "present", "ruled out": "absent", "undecided": "undecided"}
+VERDICT_PANELS = {"supported": "present", "ruled out": "absent", "undecided": "undecided"}
 MOST_EDGES = 400  # drawn at once: more are a smear
 MANY_EDGES, SURE = 60, 0.9  # past so many edges only those whose sign is that sure are drawn by default
 MOST_NAMES = 60
@@ -65,7 +65,7 @@ def network(
     """
     model = posterior.model
     scale = scale or natural_scale(model)
-    table = edge_rows(posterior, scale, edges, need_verdicts=show in PANELS)
+    table = edge_rows(posterior, scale, edges, need_verdicts=show in VERDICT_PANELS)
     places = positions(model, layout, _pull(table))
     ax = axes_or_new(ax, figsize=(FULL_WIDTH, 5.6))
     if show == "auto":
@@ -93,7 +93,7 @@ def network_panels(posterior: Posterior, *, layout: Any = "auto", scale: str | N
     places = positions(model, layout, _pull(table))
     figure, panels = pyplot.subplots(1, 3, figsize=(11.5, 4.5), layout="constrained")
     widest = float(table["size"].max() or 1.0)
-    for ax, (name, verdict) in zip(panels, PANELS.items(), strict=True):
+    for ax, (name, verdict) in zip(panels, VERDICT_PANELS.items(), strict=True):
         chosen = (table["verdict"] == verdict).to_numpy()
         draw_edges(ax, model, places, table, chosen, widest, plain=name != "supported")
         draw_nodes(ax, model, places)
@@ -160,9 +160,9 @@ def _chosen(table: pd.DataFrame, show: str) -> np.ndarray:
         return np.ones(len(table), dtype=bool)
     if show == "sure":
         return np.asarray(table["sign_probability"] >= SURE)
-    if show in PANELS:
-        return np.asarray(table["verdict"] == PANELS[show])
-    raise InputError(f"show = {show!r}: choose 'auto', 'all', 'sure', {', '.join(map(repr, PANELS))}.")
+    if show in VERDICT_PANELS:
+        return np.asarray(table["verdict"] == VERDICT_PANELS[show])
+    raise InputError(f"show = {show!r}: choose 'auto', 'all', 'sure', {', '.join(map(repr, VERDICT_PANELS))}.")
 
 
 def draw_edges(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from mrfbayes.posterior.posterior import Posterior
 
-POINTS = 401
+CURVE_POINTS = 401
 
 
 def prior_posterior(posterior: Posterior, parameter: int | str, *, ax: Axes | None = None) -> Axes:
@@ -41,7 +41,7 @@ def prior_posterior(posterior: Posterior, parameter: int | str, *, ax: Axes | No
         raise InputError(f"parameter = {parameter!r}: its draws do not differ; the chain did not move.")
     w = w[:: max(1, w.size // 20_000)]
     reach = max(3.0, float(np.abs(w).max()) + float(w.std()))
-    grid = np.linspace(-reach, reach, POINTS)
+    grid = np.linspace(-reach, reach, CURVE_POINTS)
     density = gaussian_kde(w)(grid)
     prior = prior_density(posterior, j, grid)
     ax = axes_or_new(ax, figsize=(5.6, 3.2))
@@ -51,7 +51,7 @@ def prior_posterior(posterior: Posterior, parameter: int | str, *, ax: Axes | No
         grid, prior, color=MUTED, lw=1.6, ls=(0, (5, 2)), label=f"prior: {posterior.settings.get('prior', 'uniform')}"
     )
     ax.axvline(0, color=INK, lw=0.7)
-    at = POINTS // 2
+    at = CURVE_POINTS // 2
     ax.plot([0, 0], [prior[at], density[at]], "o", ms=5.5, mfc="white", mec=INK, zorder=4)
     ax.set_ylim(bottom=0)
     ax.set_yticks([])

@@ -13,7 +13,7 @@ from mrfbayes.plots.style import table_of
 if TYPE_CHECKING:
     import pandas as pd
 
-FORMATS = (".svg", ".pdf", ".png")
+PICTURE_FORMATS = (".svg", ".pdf", ".png")
 
 
 def data(picture: Any) -> pd.DataFrame:
@@ -35,8 +35,8 @@ def save(picture: Any, path: str | PathLike[str], overwrite: bool = False) -> tu
     both paths
     """
     target = Path(path)
-    if target.suffix not in FORMATS:
-        raise InputError(f"{target}: a picture's file ends in one of {', '.join(FORMATS)}.")
+    if target.suffix not in PICTURE_FORMATS:
+        raise InputError(f"{target}: a picture's file ends in one of {', '.join(PICTURE_FORMATS)}.")
     numbers = target.with_suffix(".csv")
     check_targets({"path": target, "its numbers": numbers}, overwrite=overwrite)
     frame = table_of(picture)

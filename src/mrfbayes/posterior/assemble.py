@@ -41,7 +41,7 @@ def record(settings: Settings, how: Engine) -> dict[str, Any]:
     }
     if how.name != "direct":
         kept |= {"warmup": plan.warmup, "thin": plan.thin, "proposal": plan.proposal}
-    if how.name in ("mh", "langevin"):
+    if how.name in ("mh", "hmc", "langevin"):
         kept["start"] = plan.start if isinstance(plan.start, str) else "given"
     return kept
 
@@ -68,8 +68,8 @@ def unused_settings(settings: Settings, how: Engine) -> list[str]:
 
 
 def collect_warnings(problem: Problem, settings: Settings, how: Engine) -> tuple[list[str], list[str]]:
-    """Warnings that were said when they arose (of the data, of the estimate), and those that still have to be."""
-    said = list(problem.statistics.warnings)
+    """Warnings that were said when they arose, or are only written down; and those that still have to be said."""
+    said = [*problem.statistics.warnings, *how.prepared.notes]
     if problem.has_estimate:
         said += problem.estimate.warnings
     texts = [*how.prepared.warnings, *unused_settings(settings, how)]
@@ -129,6 +129,7 @@ def chain_posterior(problem: Problem, settings: Settings, how: Engine, run: Chai
             "resumed_steps": run.resumed_steps,
             "stopped_by": run.stopped_by,
             **({"noise": noise} if (noise := _noise(run)) else {}),
+            **_trajectories(run),
         },
         problem=problem,
     )
@@ -168,6 +169,18 @@ def _noise(run: ChainRun) -> float:
     total = float(run.gather("numbers")[:, chain.NOISE_SUM].sum())
     count = int(run.gather("counters")[:, chain.NOISE_COUNT].sum())
     return math.sqrt(total / count) if total > 0 else 0.0
+
+
+def _trajectories(run: ChainRun) -> dict[str, float]:
+    """How many gradients a trajectory of Hamiltonian Monte Carlo took on average; nothing for other engines."""
+    from mrfbayes.kernels.run import chain
+
+    counters = run.gather("counters")
+    if counters.shape[1] == chain.N_COUNTERS:
+        return {}
+    from mrfbayes.kernels.run.hmc import GRADIENTS
+
+    return {"gradients_per_step": float(counters[:, GRADIENTS].sum() / max(counters[:, chain.STEP].sum(), 1))}
 
 
 def direct_posterior(problem: Problem, settings: Settings, how: Engine, preparation: float) -> Posterior:
@@ -244,7 +257,7 @@ def _doubts(posterior: Posterior, was_lengthened: bool) -> list[str]:
     doubts = []
     if posterior.acceptance is not None and posterior.steps:
         rate = float(posterior.acceptance.mean())
-        if rate < 0.01 or (rate > 0.99 and posterior.engine != "independence"):
+        if rate < 0.01 or (rate > 0.99 and posterior.engine == "mh"):
             doubts.append(
                 f"{rate:.2%} of the proposals were accepted: below 1 % the chain hardly moves, above 99 % its steps "
                 "are too small; use proposal='adapted' or a longer warm-up."

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.exact.choice import is_planar_alone
 from mrfbayes.exact.quantities import is_feasible
 from mrfbayes.exact.recursions import recursion
+from mrfbayes.methods.langevin.langevin import is_dense
 from mrfbayes.methods.registry import Row
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
@@ -16,12 +18,15 @@ AUTO_PROPOSALS, AUTO_SECONDS = 25_000, 60.0  # "auto" is exact where that many e
 
 def choose_method(model: Model) -> tuple[str, str]:
     """The method that "auto" stands for, and why."""
+    other = "langevin" if is_dense(model) else "calibrated"
     if not is_feasible(model):
-        return "calibrated", "calibrated: the partition function is out of reach (its tables would not fit)"
+        if is_planar_alone(model):
+            return "calibrated", "calibrated: the field is large; method='exact' is possible, for it is planar"
+        return other, f"{other}: the partition function is out of reach (its tables would not fit)"
     width = recursion(model).width
     seconds = recursion(model).n_bytes("moments") / 8 * CELL_SECONDS * AUTO_PROPOSALS
     if seconds > AUTO_SECONDS:
-        return "calibrated", f"calibrated: exact would take about {seconds:.0f} s (treewidth {width})"
+        return other, f"{other}: exact would take about {seconds:.0f} s (treewidth {width})"
     return "exact", f"exact: the partition function is cheap here (treewidth {width})"
 
 
@@ -30,15 +35,18 @@ def choose_engine(model: Model, row: Row, prior: Prior, asked: str | None, walk:
     possible = [
         name
         for name in row.engines
-        if name != "independence" or (prior.custom is None and 0 < model.n_parameters <= DENSE_LIMIT)
+        if (name != "independence" or (prior.custom is None and 0 < model.n_parameters <= DENSE_LIMIT))
+        and (name != "hmc" or (prior.custom is None and model.n_parameters > 0))  # it needs derivatives
     ]
+    if row.key == "exact" and "hmc" in possible and is_planar_alone(model):
+        possible = ["hmc"]  # the others evaluate the likelihood inside kernels, on tables
     chosen = possible[-1] if asked is None else asked
     if chosen not in possible:
         raise InputError(
             f"engine = {asked!r} is not available for method {row.key!r} with prior {prior}: choose one of "
             f"{', '.join(map(repr, possible))}."
         )
-    if not walk or chosen == "mh":
+    if not walk or chosen == "mh" or (chosen == "hmc" and walk == "start="):
         return chosen
     if asked is None and "mh" in possible:
         return "mh"

@@ -20,7 +20,9 @@ from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import kernel_state
 from mrfbayes.calibration.copula import hold
 from mrfbayes.calibration.dense import MOMENT_CELLS, moments_cost
+from mrfbayes.exact.cost import predicted_seconds
 from mrfbayes.exact.quantities import is_feasible
+from mrfbayes.exact.recursions import recursion
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import method_row
 from mrfbayes.model.field import Model
@@ -37,6 +39,7 @@ CORRECTED_LIMIT = 300  # parameters up to which every edge gets draws of its own
 FACTOR_DRAWS = 1_000  # an edge
 BASE_DRAWS = 10_000
 LEAST_DRAWS = 100  # that a coin is fitted to
+EDGE_SECONDS = 120.0  # on the reference machine, past which coins give the Bayes factors
 LOG_TEN = math.log(10)  # the Bayes factor at which an edge is called present, its inverse absent
 
 
@@ -49,7 +52,7 @@ class EdgeEvidence(NamedTuple):
     source: str
 
 
-def edges_table(posterior: Any, scale: str = "theta") -> pd.DataFrame:
+def edges_table(posterior: Any, scale: str = "theta", evidence: EdgeEvidence | None = None) -> pd.DataFrame:
     """A row per edge block: see `Posterior.edges`."""
     import pandas as pd
 
@@ -65,7 +68,8 @@ def edges_table(posterior: Any, scale: str = "theta") -> pd.DataFrame:
         index=pd.Index([model.blocks[b] for b in blocks], name="edge"),
     )
     table["positive"] = (posterior.log_odds[..., first] > 0).mean(axis=(0, 1))
-    evidence: EdgeEvidence = posterior.edge_evidence
+    evidence = posterior.edge_evidence if evidence is None else evidence
+    assert evidence is not None
     table["log_bf10"], table["log_bf10_error"], table["pareto_k"] = evidence[:3]
     table["verdict"], table["fragile"] = verdicts(evidence.log_bf10, evidence.error)
     table.attrs |= {"source": evidence.source, "scale": scale}
@@ -102,7 +106,7 @@ def edge_evidence(posterior: Any, problem: Problem | None, draws: int = FACTOR_D
     problem = replace(problem, given_estimate=None)
     blocks = edge_blocks(posterior.model)
     found = None
-    if posterior.model.n_parameters <= CORRECTED_LIMIT and problem.prior.custom is None:
+    if is_correctable(posterior.model) and problem.prior.custom is None:
         try:
             proposal = make_proposal(problem, method_row("exact").prepare(problem), BASE_DRAWS)
         except (CostError, InputError, CalibrationError):
@@ -117,7 +121,21 @@ def edge_evidence(posterior: Any, problem: Problem | None, draws: int = FACTOR_D
 
 def needs_rows(model: Model) -> bool:
     """Whether `edge_evidence` looks at more of the data than their counts (particles start from observations)."""
-    return model.n_parameters <= CORRECTED_LIMIT and is_feasible(model) and moments_cost(model) >= MOMENT_CELLS
+    return is_correctable(model) and moments_cost(model) >= MOMENT_CELLS
+
+
+def is_correctable(model: Model) -> bool:
+    """Whether the exact likelihood can be asked often enough, by what that takes on the reference machine."""
+    if model.n_parameters > CORRECTED_LIMIT or not is_feasible(model):
+        return False
+    evaluations = BASE_DRAWS + FACTOR_DRAWS * edge_blocks(model).size
+    return predicted_seconds(recursion(model), "log_z", evaluations) <= EDGE_SECONDS
+
+
+def no_evidence(model: Model) -> EdgeEvidence:
+    """For results whose Bayes factors cannot be computed: all unknown."""
+    lacking = np.full(edge_blocks(model).size, np.nan)
+    return EdgeEvidence(lacking, lacking, lacking, "not computed")
 
 
 def _speak_of_unknown(found: EdgeEvidence, problem: Problem, blocks: np.ndarray) -> None:

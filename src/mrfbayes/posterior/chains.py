@@ -44,8 +44,8 @@ def checkpoint_of(problem: Problem, settings: Settings, how: Engine) -> Iterator
         yield store
 
 
-def run(problem: Problem, settings: Settings, how: Engine) -> ChainRun:
-    """All chains, to their end or as far as Ctrl-C and the time budget let them."""
+def _metropolis_task(problem: Problem, how: Engine) -> ChainTask:
+    """What the chains of a Metropolis-Hastings run share."""
     from mrfbayes.kernels.run.chain import ALL, NOTHING, SHAPE, ChainSettings
 
     prepared, plan, states = how.prepared, how.plan, how.states
@@ -54,7 +54,13 @@ def run(problem: Problem, settings: Settings, how: Engine) -> ChainRun:
     chain_settings = ChainSettings(plan.warmup, plan.thin, adapts, int(is_dense))
     carried = tuple(name.removeprefix("view.") for name in states[0] if name.startswith("view."))
     is_independent = plan.proposal == "independent"
-    task = ChainTask(prepared.view, problem.prior.view, chain_settings, prepared.is_ratio, carried, is_independent)
+    return ChainTask(prepared.view, problem.prior.view, chain_settings, prepared.is_ratio, carried, is_independent)
+
+
+def run(problem: Problem, settings: Settings, how: Engine) -> ChainRun:
+    """All chains, to their end or as far as Ctrl-C and the time budget let them."""
+    prepared, plan, states = how.prepared, how.plan, how.states
+    task = how.task or _metropolis_task(problem, how)
 
     def explain(number: int, state: State) -> str:
         j = int(np.argmin(np.minimum(state["proposal"], 1 - state["proposal"])))

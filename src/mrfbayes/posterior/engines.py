@@ -1,4 +1,4 @@
-"""How draws are made of a method that is ready: a random walk, corrected calibrated proposals, or directly."""
+"""How draws are made of a method that is ready: by a walk, by trajectories, from corrected proposals, or directly."""
 
 from __future__ import annotations
 
@@ -8,19 +8,26 @@ from mrfbayes.base.budget import OutOfTime, budget
 from mrfbayes.base.errors import CalibrationError, InputError
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.posterior.corrected import TRUSTED_K, Proposal, corrected, make_proposal
+from mrfbayes.posterior.hamiltonian import hmc_chains
 from mrfbayes.posterior.settings import DEFAULT_DRAW_BYTES, Plan, Settings, make_plan
 from mrfbayes.posterior.starts import initial_states
-from mrfbayes.run.workers import State
+from mrfbayes.run.workers import State, Task
+
+NO_TIME = "there was no time to calibrate proposals"
 
 
 @dataclass(frozen=True)
 class Engine:
-    """How draws are made (see `mrfbayes.methods.registry.Row`); the method; the numbers; where each chain starts."""
+    """How draws are made (see `mrfbayes.methods.registry.Row`); the method; the numbers; where each chain starts.
+
+    ``task`` is what the chains share, where that is not the random walk's.
+    """
 
     name: str
     prepared: Prepared
     plan: Plan
     states: list[State]
+    task: Task | None = None
 
 
 def make_engine(problem: Problem, prepared: Prepared, settings: Settings) -> Engine:
@@ -37,12 +44,21 @@ def make_engine(problem: Problem, prepared: Prepared, settings: Settings) -> Eng
         candidate, doubt = _candidate(problem, prepared, is_kept=settings.checkpoint is not None)
         if candidate is not None and not doubt:
             prepared = corrected(prepared, candidate)
+        elif prepared.smooth is not None and doubt != NO_TIME:
+            name = "hmc"
+            prepared = replace(
+                prepared, warnings=(*prepared.warnings, f"{doubt}: Hamiltonian Monte Carlo ran instead.")
+            )
         else:
             name, shape = "mh", None if candidate is None else candidate.theta_factor()
             prepared = replace(prepared, warnings=(*prepared.warnings, f"{doubt}: adaptive MH ran instead."))
     plan = make_plan(problem.model, settings, name)
     if name == "langevin":
         plan = walking_plan(plan, settings, 64 * problem.model.n_parameters * plan.chains)
+    if name == "hmc":
+        assert prepared.smooth is not None
+        task, hmc_states = hmc_chains(problem, prepared.smooth(), plan)
+        return Engine(name, prepared, plan, hmc_states, task)
     states = [] if name in ("direct", "langevin") else initial_states(problem, prepared, plan, shape)
     return Engine(name, prepared, plan, states)
 
@@ -77,7 +93,7 @@ def _candidate(problem: Problem, prepared: Prepared, is_kept: bool) -> tuple[Pro
         if is_kept:
             raise
         budget().cut(f"proposals were not calibrated: there was no time for it ({out})")
-        return None, "there was no time to calibrate proposals"
+        return None, NO_TIME
     if candidate.is_trusted:
         return candidate, ""
     return candidate, f"the calibrated proposals fit badly (Pareto k = {candidate.pareto_k:.2f} > {TRUSTED_K})"

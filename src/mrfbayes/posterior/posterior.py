@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mrfbayes.posterior.corrected import WeightedProposals
 
 MANY = 500  # parameters past which independent draws are not examined for convergence
-SHOWN = 12  # rows of the table in a notebook
+NOTEBOOK_ROWS = 12  # rows of the table in a notebook
 STREAM_BYTES = 2**24  # of draws that are made at once
 
 
@@ -268,7 +268,7 @@ class Posterior:
         rows = scaled(self.model, scale)
         spread = self.spread(rows)
         sure = np.abs(spread["mean"] - rows.neutral) / np.maximum(spread["sd"], 1e-300)
-        shown = np.argsort(-sure[: rows.n_edge_rows or p], kind="stable")[:SHOWN]
+        shown = np.argsort(-sure[: rows.n_edge_rows or p], kind="stable")[:NOTEBOOK_ROWS]
         cells = [
             [rows.names[j], *(f"{spread[name][j]:.3f}" for name in ("mean", "sd", "q5", "q95"))] for j in shown.tolist()
         ]

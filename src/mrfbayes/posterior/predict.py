@@ -17,6 +17,7 @@ from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
+from mrfbayes.data.levels import ungrouped
 from mrfbayes.exact.quantities import expected_counts, is_feasible
 from mrfbayes.model.build import graph
 from mrfbayes.model.field import Model
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from mrfbayes.posterior.posterior import Posterior
 
 ENUMERATED = 1_024  # configurations of A up to which all of them are listed
-GIBBS_SAMPLES = 1_000
-GIBBS_SWEEPS = 200
+PREDICTION_SAMPLES = 1_000
+PREDICTION_SWEEPS = 200
 
 
 def predict_table(
@@ -41,12 +42,17 @@ def predict_table(
 
     model = posterior.model
     known, unknown = _parts(model, given)
-    values, index = _known_values(model, x, [model.nodes[i] for i in known])
+    labels = ungrouped(posterior.settings.get("levels", ()), model.nodes) or (None,) * model.n_nodes
+    values, index = _known_values(model, x, [model.nodes[i] for i in known], [labels[i] for i in known])
     patterns, which = np.unique(values, axis=0, return_inverse=True)
     log_odds = evenly(posterior.log_odds.reshape(-1, model.n_parameters), whole("draws", draws))
     potentials = [model.lowering.potentials(w) for w in log_odds]
     rest = Rest(model, known, unknown)
-    columns = [(model.nodes[i], state) for i in unknown for state in range(int(model.states[i]))]
+    columns = [
+        (model.nodes[i], state)
+        for i in unknown
+        for state in (labels[i] if labels[i] is not None else range(int(model.states[i]))) or ()
+    ]
     out = np.zeros((len(patterns), len(columns)))
     seed = seed_sequence(rng)
     with Progress("predicting", len(patterns) * len(log_odds), progress) as bar:
@@ -102,7 +108,9 @@ class Rest:
         theta = np.clip(self.field.chart.theta(log_odds), 1e-300, 1 - 1e-16)
         if self.way == "recursion":
             return self._from_counts(expected_counts(self.field, theta))
-        x = simulate(self.field, theta, GIBBS_SAMPLES, sampler="gibbs", sweeps=GIBBS_SWEEPS, rng=seed, progress=False)
+        x = simulate(
+            self.field, theta, PREDICTION_SAMPLES, sampler="gibbs", sweeps=PREDICTION_SWEEPS, rng=seed, progress=False
+        )
         return np.concatenate([np.bincount(x[:, a], minlength=r) / len(x) for a, r in enumerate(self.states)])
 
     def _tables(
@@ -167,7 +175,7 @@ def _parts(model: Model, given: Iterable[str] | str) -> tuple[list[int], list[in
     return known, unknown
 
 
-def _known_values(model: Model, x: Any, names: list[str]) -> tuple[np.ndarray, Any]:
+def _known_values(model: Model, x: Any, names: list[str], labels: Sequence[Any]) -> tuple[np.ndarray, Any]:
     """(n, |B|) states of the known nodes, and the index of the rows."""
     import pandas as pd
 
@@ -177,8 +185,7 @@ def _known_values(model: Model, x: Any, names: list[str]) -> tuple[np.ndarray, A
         missing = [name for name in names if name not in list(x.columns)]
         if missing:
             raise InputError(f"x has no column {missing[0]!r}, which given names.")
-        columns = [np.asarray(x[name]) for name in names]
-        values = np.stack(columns, axis=1) if columns else np.zeros((len(x), 0))
+        given = [np.asarray(x[name]) for name in names]
         index = x.index if isinstance(x, pd.DataFrame) else pd.RangeIndex(len(x))
     else:
         array = np.atleast_2d(np.asarray(x))
@@ -187,20 +194,27 @@ def _known_values(model: Model, x: Any, names: list[str]) -> tuple[np.ndarray, A
                 f"x has {array.shape[1]} columns: give one per known node ({len(names)}) or one per node "
                 f"({model.n_nodes}), in the order of model.nodes, or a table with names."
             )
-        places = [model.nodes.index(name) for name in names]
-        values = array if array.shape[1] == len(names) else array[:, places]
+        places = range(len(names)) if array.shape[1] == len(names) else [model.nodes.index(name) for name in names]
+        given = [array[:, place] for place in places]
         index = pd.RangeIndex(len(array))
-    try:
-        states = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(
-            "x: states are whole numbers from 0; code labels as the posterior's data were coded."
-        ) from None
-    most = np.array([model.states[model.nodes.index(name)] for name in names])
-    bad = np.argwhere(~((states >= 0) & (states < most) & (states == np.floor(states))))
+    states = [int(model.states[model.nodes.index(name)]) for name in names]
+    coded = [_coded(*column) for column in zip(given, names, states, labels, strict=True)]
+    return np.stack(coded, axis=1) if coded else np.zeros((len(index), 0), dtype=np.int64), index
+
+
+def _coded(values: np.ndarray, name: str, states: int, labels: Sequence[Any] | None) -> np.ndarray:
+    """A column as states: by the labels that the posterior's data had, or as whole numbers from 0."""
+    known = {str(label): state for state, label in enumerate(range(states) if labels is None else labels)}
+    found = np.array([known.get(_plain(value), -1) for value in values.tolist()], dtype=np.int64)
+    bad = np.flatnonzero(found < 0)
     if bad.size:
-        row, column = bad[0]
-        raise InputError(
-            f"x: row {row}, {names[column]!r} = {values[row, column]} is not one of the states 0..{most[column] - 1}."
-        )
-    return states.astype(np.int64), index
+        row = int(bad[0])
+        raise InputError(f"x: row {row}, {name!r} = {values[row]} is not one of {', '.join(known)}.")
+    return found
+
+
+def _plain(value: Any) -> str:
+    """A value as its label is written: 1.0 is 1, True is 1."""
+    if isinstance(value, bool):
+        return str(int(value))
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -18,13 +18,13 @@ from mrfbayes.posterior.sample import sample
 if TYPE_CHECKING:
     import pandas as pd
 
-SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
+PRIOR_SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 
 def prior_sensitivity(
     model: Model,
     x: Any,
-    scales: Sequence[float] = SCALES,
+    scales: Sequence[float] = PRIOR_SCALES,
     *,
     nodes: str = "uniform",
     rng: Seed | None = 0,

@@ -15,6 +15,7 @@ from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import MRFWarning, OutputError
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
+from mrfbayes.methods.langevin.coins import WalkJoint, walk_coins
 from mrfbayes.methods.langevin.moments import WalkMoments, walk_moments
 from mrfbayes.methods.langevin.walk import RECORDED, SETTLING, Walk
 from mrfbayes.methods.problem import Problem
@@ -148,6 +149,7 @@ def replica_posterior(problem: Problem, settings: Settings, how: Engine, prepara
         },
         sd_error=moments.sd_error,
         problem=problem,
+        draw=WalkJoint(problem.model.chart, walk_coins(moments), walk.metric.factor).draw,
     )
     return speak(posterior, [*texts, *doubts])
 

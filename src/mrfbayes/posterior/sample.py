@@ -65,9 +65,10 @@ def sample(
     checkpoint : file from which a killed run goes on; a finished one is continued by asking for more steps
     seconds : time budget of the whole call, the preparation included; what there is by then is the result, marked
         partial, and an error where there is nothing. The first call compiles, which a budget cannot cut short
-    engine : "mh"; "direct" where the method can draw independently (then the default); "independence" for "exact":
-        proposals from the calibrated posterior, corrected (the default, unless they fit badly); "langevin" for the
-        method of that name
+    engine : "mh"; "direct" where the method can draw independently (then the default); "hmc" (Hamiltonian Monte Carlo
+        around the mode) for "pseudo", where it is the default, and for "exact"; "independence" for "exact": proposals
+        from the calibrated posterior, corrected (the default; where they fit badly, "hmc" runs instead); "langevin" for
+        the method of that name
     estimate : an estimate to use instead of making one, from `mrfbayes.estimate`, or theta (p,) itself
     levels : order of text labels; see `mrfbayes.count`
     method_options : options of the method

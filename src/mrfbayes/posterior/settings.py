@@ -28,6 +28,7 @@ DEFAULT_DRAW_BYTES = 2**28  # of all draws that thinning leaves by default
 PROPOSALS = ("adapted", "printed")
 STARTS = ("dispersed", "mle", "half")
 INDEPENDENT_STEPS = 5_000  # proposals a chain by default, where nearly all are accepted
+HMC_STEPS, HMC_WARMUP = 1_000, 200  # trajectories a chain by default: each is nearly independent of the one before
 LENGTHENED = 16  # times the default number of steps that a chain may grow to
 
 
@@ -167,13 +168,15 @@ def _seconds(seconds: Any) -> float | None:
 def make_plan(model: Model, settings: Settings, engine: str) -> Plan:
     """The numbers of a run by ``engine``."""
     p, chains = model.n_parameters, settings.chains
-    default = INDEPENDENT_STEPS if engine == "independence" else max(20_000, 1_000 * p)
+    default = {"independence": INDEPENDENT_STEPS, "hmc": HMC_STEPS}.get(engine, max(20_000, 1_000 * p))
     steps = default if settings.steps is None else settings.steps
     warmup, begun = settings.warmup, settings.chosen.get("warmup")
     if warmup is None and isinstance(begun, int) and begun >= 0:
         warmup = begun  # a run that is continued goes on as it began
     elif warmup is None:
         warmup = 0 if settings.proposal == "printed" else max(steps // 2, 1_000)
+        if engine == "hmc":
+            warmup = HMC_WARMUP
     if engine == "independence":
         warmup = 0
     fitting = max(1, DEFAULT_DRAW_BYTES // (8 * max(p, 1) * chains))
@@ -181,7 +184,7 @@ def make_plan(model: Model, settings: Settings, engine: str) -> Plan:
     before = settings.chosen.get("thin")
     if thin is None and isinstance(before, int) and before > 0:
         thin = min(before, steps)  # a run that is continued goes on as it began
-    elif thin is None and engine == "independence":
+    elif thin is None and engine in ("independence", "hmc"):
         thin = max(1, steps // KEPT_DRAWS)
     elif thin is None:
         thin = max(1, -(-steps // min(KEPT_DRAWS, fitting)))
@@ -200,6 +203,6 @@ def make_plan(model: Model, settings: Settings, engine: str) -> Plan:
     start = settings.start
     if start is None:
         start = "half" if settings.proposal == "printed" else "dispersed"
-    proposal = "independent" if engine == "independence" else settings.proposal
+    proposal = {"independence": "independent", "hmc": "hamiltonian"}.get(engine, settings.proposal)
     longest = steps if settings.steps is not None else max(steps, min(LENGTHENED * steps, fitting * thin))
     return Plan(steps, warmup, chains, thin, proposal, start, longest)

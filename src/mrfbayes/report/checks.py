@@ -10,7 +10,7 @@ GOOD, CARE, BAD, INFO = "good", "care", "bad", "info"
 SURPRISING = 0.01
 
 
-class Check(NamedTuple):
+class TrustCheck(NamedTuple):
     """``state`` is good, care, bad or info."""
 
     name: str
@@ -19,12 +19,12 @@ class Check(NamedTuple):
     text: str
 
 
-def checks(findings: Findings) -> list[Check]:
+def checks(findings: Findings) -> list[TrustCheck]:
     """All checks that this result has."""
     posterior, found = findings.posterior, findings.diagnostics
     exact = posterior.target == "exact"
     out = [
-        Check(
+        TrustCheck(
             "Target",
             GOOD if exact else INFO,
             posterior.target,
@@ -37,41 +37,43 @@ def checks(findings: Findings) -> list[Check]:
         worst = max(float(posterior.details.get("trust_mean", 0)), float(posterior.details.get("trust_sd", 0)))
         state = GOOD if worst < 0.1 else CARE if worst < 0.2 else BAD
         out.append(
-            Check("Approximation", state, f"{worst:.1%}", f"Measured in this run: {posterior.details['trust']}.")
+            TrustCheck("Approximation", state, f"{worst:.1%}", f"Measured in this run: {posterior.details['trust']}.")
         )
     if "r_hat" in found:
         worst = found["r_hat"]
         state = GOOD if worst <= 1.01 else CARE if worst <= 1.05 else BAD
         out.append(
-            Check("R-hat", state, f"{worst:.3f}", "Chains agree where this is at most 1.01 for every parameter.")
+            TrustCheck("R-hat", state, f"{worst:.3f}", "Chains agree where this is at most 1.01 for every parameter.")
         )
     if "ess" in found:
         least, wanted = found["ess"], 100 * len(posterior.draws)
         state = GOOD if least >= wanted else CARE if least >= wanted / 4 else BAD
         text = f"Independent draws that the worst parameter's draws are worth; {wanted:,} or more are wanted."
-        out.append(Check("Effective sample size", state, f"{least:,.0f}", text))
+        out.append(TrustCheck("Effective sample size", state, f"{least:,.0f}", text))
     if posterior.engine == "direct":
         text = "Draws are independent: there is no chain that could have failed to converge."
-        out.append(Check("Draws", GOOD, f"{found['draws']:,.0f}", text))
+        out.append(TrustCheck("Draws", GOOD, f"{found['draws']:,.0f}", text))
     if "pareto_k" in found:
         k = found["pareto_k"]
         state = GOOD if k < 0.5 else CARE if k < 0.7 else BAD
         text = "Tail of the importance weights: below 0.7 means that weighted means can be trusted."
-        out.append(Check("Pareto k", state, f"{k:.2f}", text))
+        out.append(TrustCheck("Pareto k", state, f"{k:.2f}", text))
     if "noise" in found:
         state = GOOD if found["noise"] < 1 else BAD
         text = "Noise of the estimated log-likelihood ratios in nats; above 1 the draws are visibly too wide."
-        out.append(Check("Noise", state, f"{found['noise']:.2g}", text))
+        out.append(TrustCheck("Noise", state, f"{found['noise']:.2g}", text))
     out.append(_predictive(findings))
     if posterior.partial:
-        out.append(Check("Run", CARE, "partial", f"The run was stopped after {posterior.steps:,} steps per chain."))
+        out.append(
+            TrustCheck("Run", CARE, "partial", f"The run was stopped after {posterior.steps:,} steps per chain.")
+        )
     return out
 
 
-def _predictive(findings: Findings) -> Check:
+def _predictive(findings: Findings) -> TrustCheck:
     check = findings.predictive
     if check is None:
-        return Check("Predictive check", INFO, "not made", f"Left out: {findings.missing['predictive check']}.")
+        return TrustCheck("Predictive check", INFO, "not made", f"Left out: {findings.missing['predictive check']}.")
     table = check.table
     found, expected = int((table["p_value"] < SURPRISING).sum()), SURPRISING * len(table)
     state = GOOD if found <= max(1.0, 3 * expected) else CARE
@@ -79,4 +81,4 @@ def _predictive(findings: Findings) -> Check:
         f"Statistics of data simulated from the posterior that miss the observed one (p < {SURPRISING:g}); about "
         f"{expected:.1f} are expected by chance."
     )
-    return Check("Predictive check", state, f"{found} of {len(table)}", text)
+    return TrustCheck("Predictive check", state, f"{found} of {len(table)}", text)

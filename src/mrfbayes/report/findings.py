@@ -13,6 +13,7 @@ import numpy as np
 from mrfbayes.base.errors import CostError, InputError, MRFWarning
 from mrfbayes.model.scales import n_edge_blocks, scaled
 from mrfbayes.model.wording import natural_scale
+from mrfbayes.posterior.bayes_factors import edges_table, no_evidence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +48,11 @@ class Findings:
     @cached_property
     def edges(self) -> pd.DataFrame:
         """A row per edge with its verdict, in the order of the model's parameters."""
-        return self.posterior.edges(self.scale)
+        try:
+            return self.posterior.edges(self.scale)
+        except InputError as reason:
+            self.missing["Bayes factors"] = str(reason)
+            return edges_table(self.posterior, self.scale, no_evidence(self.posterior.model))
 
     @property
     def is_tied(self) -> bool:

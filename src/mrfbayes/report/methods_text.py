@@ -6,7 +6,7 @@ from mrfbayes.model.wording import coupling_of
 from mrfbayes.report.findings import Findings
 from mrfbayes.report.wording import plural
 
-SOURCES = {
+REFERENCES = {
     "field": "Liu, Y., & Zheng, Z. MLE-induced Likelihood for Markov Random Fields.",
     "r_hat": (
         "Vehtari, A., Gelman, A., Simpson, D., Carpenter, B., & B\u00fcrkner, P.-C. (2021). Rank-normalization, "
@@ -103,4 +103,4 @@ def citations(findings: Findings) -> list[str]:
         keys.append("exchange")
     if len(findings.edges):
         keys.append("savage_dickey")
-    return [SOURCES[key] for key in keys]
+    return [REFERENCES[key] for key in keys]

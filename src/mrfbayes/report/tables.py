@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
@@ -15,10 +15,10 @@ from mrfbayes.report.wording import bayes_factor, interval, number
 if TYPE_CHECKING:
     from mrfbayes.report.findings import Findings
 
-SHOWN = 50  # rows that stand in the page itself; the rest come from the data when asked for
+PAGE_ROWS = 50  # rows that stand in the page itself; the rest come from the data when asked for
 
 
-class Column(NamedTuple):
+class Heading(NamedTuple):
     """``kind`` is text, number, interval or verdict; ``hint`` explains the heading."""
 
     title: str
@@ -26,19 +26,19 @@ class Column(NamedTuple):
     hint: str = ""
 
 
-class Table(NamedTuple):
+class PageTable(NamedTuple):
     """``rows`` hold (what is shown, what is sorted by) per cell; ``bar`` is the range of the interval column."""
 
     name: str
     caption: str
-    columns: list[Column]
+    columns: list[Heading]
     rows: list[list[tuple[str, Any]]]
     bar: tuple[float, float, float] | None = None  # low, high, no interaction
 
     @property
     def shown(self) -> list[list[tuple[str, Any]]]:
         """The rows that stand in the page without any script."""
-        return self.rows[:SHOWN]
+        return self.rows[:PAGE_ROWS]
 
     @property
     def data(self) -> Markup:
@@ -47,7 +47,7 @@ class Table(NamedTuple):
             "columns": [{"title": c.title, "kind": c.kind} for c in self.columns],
             "rows": [[list(cell) if cell[0] != cell[1] else cell[0] for cell in row] for row in self.rows],
             "bar": self.bar,
-            "page": SHOWN,
+            "page": PAGE_ROWS,
         }
         return script_safe(table)
 
@@ -60,23 +60,23 @@ def script_safe(value: Any) -> Markup:
     return Markup(text)
 
 
-def edge_table(findings: Findings) -> Table:
+def edge_table(findings: Findings) -> PageTable:
     """Edges, the best supported first."""
     edges = findings.edges
     neutral = 0.5 if findings.scale == "theta" else 0.0
     key = edges["log_bf10"].where(edges["log_bf10"].notna(), (edges["mean"] - neutral).abs())
     ordered = edges.loc[key.sort_values(ascending=False, kind="stable").index]
     columns = [
-        Column("Edge", "text"),
-        Column(
+        Heading("Edge", "text"),
+        Heading(
             "Verdict",
             "verdict",
             "present above a Bayes factor of 10, absent below 1/10; fragile: more draws could change it",
         ),
-        Column(scale_name(findings.posterior.model, findings.scale).split(" (0.5")[0], "number", "posterior mean"),
-        Column("90 % interval", "interval", "the coupling lies here with a probability of 90 %"),
-        Column("P(sign)", "number", "posterior probability that the coupling has the sign of its mean"),
-        Column("Bayes factor", "number", "for the edge against its absence, given the rest"),
+        Heading(scale_name(findings.posterior.model, findings.scale).split(" (0.5")[0], "number", "posterior mean"),
+        Heading("90 % interval", "interval", "the coupling lies here with a probability of 90 %"),
+        Heading("P(sign)", "number", "posterior probability that the coupling has the sign of its mean"),
+        Heading("Bayes factor", "number", "for the edge against its absence, given the rest"),
     ]
     rows = []
     for name, row in ordered.iterrows():
@@ -93,30 +93,30 @@ def edge_table(findings: Findings) -> Table:
             ]
         )
     low, high = float(edges["q5"].min()), float(edges["q95"].max())
-    return Table("edges", f"{len(rows):,} edges", columns, rows, (min(low, neutral), max(high, neutral), neutral))
+    return PageTable("edges", f"{len(rows):,} edges", columns, rows, (min(low, neutral), max(high, neutral), neutral))
 
 
-def node_table(findings: Findings) -> Table:
+def node_table(findings: Findings) -> PageTable:
     """Nodes, those that the others predict best first."""
     nodes = findings.nodes
     scale = "h" if findings.scale == "ising" else findings.scale
-    columns, makers = [Column("Node", "text")], []
+    columns, makers = [Heading("Node", "text")], []
     if "threshold_mean" in nodes:
         columns.append(
-            Column(f"Threshold ({scale})", "number", "the node's own factor: its log-odds where all else is zero")
+            Heading(f"Threshold ({scale})", "number", "the node's own factor: its log-odds where all else is zero")
         )
         makers.append(("threshold_mean", 2))
     if "accuracy" in nodes:
         columns += [
-            Column("Predicted", "number", "share of rows whose state the other nodes name"),
-            Column("Alone", "number", "share that naming the commonest state reaches"),
-            Column("Log-score gain", "number", "nats per row that the other nodes add"),
+            Heading("Predicted", "number", "share of rows whose state the other nodes name"),
+            Heading("Alone", "number", "share that naming the commonest state reaches"),
+            Heading("Log-score gain", "number", "nats per row that the other nodes add"),
         ]
         makers += [("accuracy", -1), ("accuracy_alone", -1), ("log_score_gain", 3)]
     if "strength" in nodes:
         columns += [
-            Column("Strength", "number", "sum of the sizes of its couplings"),
-            Column("Expected influence", "number", "sum of its couplings"),
+            Heading("Strength", "number", "sum of the sizes of its couplings"),
+            Heading("Expected influence", "number", "sum of its couplings"),
         ]
         makers += [("strength", 2), ("expected_influence", 2)]
     by = "log_score_gain" if "log_score_gain" in nodes else "strength" if "strength" in nodes else None
@@ -128,23 +128,28 @@ def node_table(findings: Findings) -> Table:
             value = float(row[column])
             cells.append((f"{value:.0%}", _digits(value)) if digits < 0 else _number(value, digits))
         rows.append(cells)
-    return Table("nodes", f"{len(rows):,} nodes", columns, rows)
+    return PageTable("nodes", f"{len(rows):,} nodes", columns, rows)
 
 
-def frame_table(name: str, caption: str, frame: Any) -> Table:
-    """Any table, as it is: text columns as text, numbers with four digits."""
-    columns = [Column(str(frame.index.name or "name"), "text")]
-    columns += [
-        Column(str(c).replace("_", " "), "text" if frame[c].dtype == object else "number") for c in frame.columns
-    ]
+def frame_table(name: str, caption: str, frame: Any) -> PageTable:
+    """Any table, as it is: verdicts as verdicts, lists as lists, numbers with four digits."""
+    columns = [Heading(str(frame.index.name or "name"), "text")]
+    for column in frame.columns:
+        is_number = frame[column].dtype.kind in "iuf"
+        kind = "verdict" if column == "verdict" else "number" if is_number else "text"
+        columns.append(Heading(str(column).replace("_", " "), kind))
     rows = []
     for key, row in zip(frame.index, frame.itertuples(index=False), strict=True):
-        cells = [_text(str(key))]
+        cells = [_text(str(key).replace("--", " \u2013 "))]
         for value in row:
-            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            cells.append((f"{value:.4g}", _digits(float(value))) if is_number else _text(str(value)))
+            if isinstance(value, Real) and not isinstance(value, bool):
+                cells.append((f"{value:.4g}".replace("nan", "\u2013"), _digits(float(value))))
+            elif isinstance(value, (tuple, list)):
+                cells.append(_text(", ".join(str(part).replace("--", " \u2013 ") for part in value)))
+            else:
+                cells.append(_text(str(value)))
         rows.append(cells)
-    return Table(name, caption, columns, rows)
+    return PageTable(name, caption, columns, rows)
 
 
 def _text(text: str) -> tuple[str, Any]:
@@ -158,8 +163,3 @@ def _number(value: float, digits: int) -> tuple[str, Any]:
 def _digits(value: float) -> float | None:
     """Few enough digits that 20,000 rows stay small; JSON knows no NaN."""
     return float(f"{value:.5g}") if math.isfinite(value) else None
-
-
-def as_rows(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Settings as they are shown."""
-    return [(name, value) for name, value in pairs if value]

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from mrfbayes import __version__
 from mrfbayes.base.atomic_files import check_targets, write_text
 from mrfbayes.base.errors import InputError
+from mrfbayes.data.levels import mapping_lines
 from mrfbayes.model.wording import meaning
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.report.checks import checks
@@ -20,13 +21,13 @@ from mrfbayes.report.figures import Picture, inline, pictures
 from mrfbayes.report.findings import Findings
 from mrfbayes.report.methods_text import citations, methods_paragraph
 from mrfbayes.report.sentences import brief
-from mrfbayes.report.tables import Table, edge_table, frame_table, node_table
+from mrfbayes.report.tables import PageTable, edge_table, frame_table, node_table
 from mrfbayes.report.wording import plural
 
 if TYPE_CHECKING:
     from mrfbayes.posterior.compare import Comparison
 
-Section = tuple[str, str, str, list[Table], list[Picture]]
+Section = tuple[str, str, str, list[PageTable], list[Picture]]
 
 
 def report(
@@ -155,12 +156,8 @@ def _data_facts(findings: Findings) -> list[tuple[str, str]]:
     facts.append(("variables", ", ".join(model.nodes[:40]) + (", ..." if model.n_nodes > 40 else "")))
     states = sorted(set(model.states.tolist()))
     facts.append(("states", ", ".join(map(str, states))))
-    if statistics.labels is not None:
-        coded = [
-            f"{node}: {', '.join(f'{label} = {k}' for k, label in enumerate(labels))}"
-            for node, labels in zip(model.nodes, statistics.labels, strict=True)
-            if labels is not None
-        ]
+    coded = mapping_lines(findings.posterior.settings.get("levels", ()))
+    if coded:
         facts.append(("coding", "; ".join(coded[:12]) + ("; ..." if len(coded) > 12 else "")))
     facts.append(("SHA-256 begins", statistics.digest[:16]))
     return facts

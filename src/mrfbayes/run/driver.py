@@ -15,12 +15,13 @@ import numpy as np
 from mrfbayes.base.errors import InputError, OutputError, SamplingError
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
+from mrfbayes.run.hmc import HmcTask
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import ChainTask, Chunk, State, Task, make_workers
 
 ROUND_SECONDS = 0.4  # a round of chunks over all chains: Ctrl-C answers within one
 CHECKPOINT_SECONDS = 2.0
-FIRST_CHUNK = 64
+FIRST_CHUNK = 4  # steps, which may take seconds each on very large fields; chunks then grow fourfold
 
 
 @dataclass(frozen=True)
@@ -180,7 +181,8 @@ def run_chains(task: Task, states: list[State], settings: RunSettings) -> ChainR
                         stopped_by = "time budget"
                         break
                     is_late = now - started > seconds / 2
-                    if settings.may_cut_warmup and is_late and isinstance(task, ChainTask) and done < task.n_warmup:
+                    may_cut = settings.may_cut_warmup and is_late and done < task.n_warmup
+                    if may_cut and isinstance(task, (ChainTask, HmcTask)):
                         goal -= task.n_warmup - done
                         task = replace(task, settings=task.settings._replace(n_warmup=done))
                         workers.close()

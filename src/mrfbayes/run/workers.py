@@ -62,19 +62,11 @@ class Task(Protocol):
         """A few words on how the chains are doing."""
 
 
-@dataclass(frozen=True)
-class ChainTask:
-    """A chain of Metropolis-Hastings steps by any method.
+class Metropolis:
+    """How a chain that accepts or rejects is doing, from its state; for the tasks of such chains."""
 
-    ``carried`` names the arrays of ``view`` that change from step to step (particles); they travel with the state.
-    """
-
-    view: Any
     prior: Any
     settings: Any
-    is_ratio: bool
-    carried: tuple[str, ...]
-    is_independent: bool = False  # proposals that do not depend on where the chain is
 
     @property
     def n_columns(self) -> int:
@@ -90,24 +82,6 @@ class ChainTask:
     def n_thin(self) -> int:
         """Steps between two draws that are kept."""
         return int(self.settings.n_thin)
-
-    def advance(self, state: State, n_steps: int) -> Chunk:
-        """``n_steps`` more steps from ``state``, which is left as it was."""
-        from mrfbayes.kernels.run import chain
-
-        state = {name: array.copy() for name, array in state.items()}
-        view = self.view._replace(**{name: state[f"view.{name}"] for name in self.carried})
-        chain_state = chain.ChainState(**{name: state[name] for name in chain.ChainState._fields})
-        first = int(chain_state.counters[chain.KEPT])
-        rows = n_steps // self.settings.n_thin + 1
-        kept = chain.KeptDraws(np.empty((rows, chain_state.theta.size)), np.empty(rows), first)
-        run: Any = chain.run_ratio if self.is_ratio else chain.run_likelihood
-        if self.is_independent:
-            from mrfbayes.kernels.run.independence import run_independent as run
-        with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
-            run(view, self.prior, self.settings, chain_state, kept, n_steps)
-        count = int(chain_state.counters[chain.KEPT]) - first
-        return Chunk(state, kept.theta[:count], kept.log_likelihood[:count])
 
     def steps_done(self, state: State) -> int:
         """Steps behind ``state``, warm-up included."""
@@ -141,6 +115,39 @@ class ChainTask:
         accepted = int(counters[chain.ACCEPTED] + counters[chain.WARM_ACCEPTED])
         warm = "warm-up, " if self.steps_done(states[0]) < self.settings.n_warmup else ""
         return f"{warm}accepting {accepted / max(steps, 1):.0%}"
+
+
+@dataclass(frozen=True)
+class ChainTask(Metropolis):
+    """A chain of Metropolis-Hastings steps by any method.
+
+    ``carried`` names the arrays of ``view`` that change from step to step (particles); they travel with the state.
+    """
+
+    view: Any
+    prior: Any
+    settings: Any
+    is_ratio: bool
+    carried: tuple[str, ...]
+    is_independent: bool = False  # proposals that do not depend on where the chain is
+
+    def advance(self, state: State, n_steps: int) -> Chunk:
+        """``n_steps`` more steps from ``state``, which is left as it was."""
+        from mrfbayes.kernels.run import chain
+
+        state = {name: array.copy() for name, array in state.items()}
+        view = self.view._replace(**{name: state[f"view.{name}"] for name in self.carried})
+        chain_state = chain.ChainState(**{name: state[name] for name in chain.ChainState._fields})
+        first = int(chain_state.counters[chain.KEPT])
+        rows = n_steps // self.settings.n_thin + 1
+        kept = chain.KeptDraws(np.empty((rows, chain_state.theta.size)), np.empty(rows), first)
+        run: Any = chain.run_ratio if self.is_ratio else chain.run_likelihood
+        if self.is_independent:
+            from mrfbayes.kernels.run.independence import run_independent as run
+        with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
+            run(view, self.prior, self.settings, chain_state, kept, n_steps)
+        count = int(chain_state.counters[chain.KEPT]) - first
+        return Chunk(state, kept.theta[:count], kept.log_likelihood[:count])
 
 
 class SerialWorkers:

@@ -5,7 +5,10 @@ import pytest
 
 from estimation.fields import FIELDS, Enumerated, weak
 from mrfbayes.data.statistics import count
+from mrfbayes.estimation.full_conditionals import Conditionals, has_score_couplings
 from mrfbayes.estimation.pseudolikelihood import PseudoObjective
+from mrfbayes.kernels.estimation.full_conditional_scores import ScorePatterns
+from mrfbayes.model.build import graph
 from mrfbayes.priors import Prior
 
 
@@ -51,3 +54,29 @@ def test_the_prior_is_added_and_the_diagonal_is_a_curvature():
         -(plain.value_gradient(w + h)[1] - plain.value_gradient(w - h)[1])[j] / 2e-5 for j, h in enumerate(step)
     ]
     np.testing.assert_allclose(plain.diagonal(w), curvature, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["ordinal", "both-one", "Potts", "2x3 grid"])
+def test_strong_couplings_neither_overflow_nor_lose_digits(name):
+    field = Enumerated.of(FIELDS[name])
+    w = weak(field.model, 8)
+    x = field.draw(w, 20, 9)
+    stats = count(field.model, x)
+    w = 400 * w
+    value, gradient = by_enumeration(field, x, w)
+    objective = PseudoObjective(field.model, stats, None)
+    found = objective.value_gradient(w)
+    at_zero = objective.value_gradient(np.zeros(w.size))[0] - by_enumeration(field, x, np.zeros(w.size))[0]
+    assert found[0] - at_zero == pytest.approx(value, rel=1e-11)
+    np.testing.assert_allclose(found[1], gradient, atol=1e-8)
+
+
+def test_products_of_levels_are_recognised():
+    edges = [(0, 1), (2, 1), (2, 0)]
+    products = graph(edges, states=[3, 2, 4], fields=True, coupling="score")
+    tied = graph(edges, states=3, tied=True, coupling="score")
+    assert has_score_couplings(products)
+    assert has_score_couplings(tied)
+    assert not has_score_couplings(graph(edges, states=3))
+    assert not has_score_couplings(graph(edges, states=[2, 3, 2], coupling="table"))
+    assert isinstance(Conditionals.of(tied, count(tied, [[0, 1, 2], [1, 2, 0], [2, 0, 1]])).patterns[0], ScorePatterns)

@@ -29,6 +29,11 @@ def log_likelihood(view, theta):
     return _kernel_of("log_likelihood", view)(view, theta)
 
 
+def log_likelihood_gradient(view, log_odds, gradient):
+    """Log-likelihood at the log-odds w (p,), up to a constant; its derivatives are written to ``gradient`` (p,)."""
+    return _kernel_of("log_likelihood_gradient", view)(view, log_odds, gradient)
+
+
 def log_ratio(view, theta, proposal, random_state):
     """Log of the likelihood ratio L(proposal) / L(theta) for all n observations, and the variance of its noise.
 
@@ -82,6 +87,11 @@ def _body(contract: str, view: Any) -> Callable[..., Any] | None:
 @overload(log_likelihood)
 def _choose_log_likelihood(view, theta):
     return _body("log_likelihood", view)
+
+
+@overload(log_likelihood_gradient)
+def _choose_log_likelihood_gradient(view, log_odds, gradient):
+    return _body("log_likelihood_gradient", view)
 
 
 @overload(log_ratio)

@@ -184,17 +184,21 @@ def add_stay(theta, stayed, done, mean, square):
 
 
 @kernel(inline="always")
-def finish_step(settings, state, accepted, acceptance, kept_draws):
-    """Book-keeping after the decision: position, counters, adaptation, moments, and the draw where one is due."""
-    counters = state.counters
+def move_to_proposal(settings, state, accepted):
+    """Where the proposal was accepted, the chain moves there."""
     if accepted:
+        counters = state.counters
         add_stay(state.theta, counters[STAYED], counters[STEP] - settings.n_warmup, state.mean, state.square)
         counters[STAYED] = 0
         copy_into(state.theta, state.proposal)
+
+
+@kernel(inline="always")
+def book_step(settings, state, accepted, kept_draws):
+    """Count the step, and keep the draw where one is due."""
+    counters = state.counters
     if counters[STEP] < settings.n_warmup:
         counters[WARM_ACCEPTED] += accepted
-        if settings.is_adaptive:
-            _adapt(settings, state, acceptance)
     else:
         counters[ACCEPTED] += accepted
         done = counters[STEP] - settings.n_warmup + 1
@@ -205,6 +209,15 @@ def finish_step(settings, state, accepted, acceptance, kept_draws):
             kept_draws.log_likelihood[row] = state.numbers[LOG_LIKELIHOOD]
             counters[KEPT] += 1
     counters[STEP] += 1
+
+
+@kernel(inline="always")
+def finish_step(settings, state, accepted, acceptance, kept_draws):
+    """Book-keeping after the decision: position, adaptation, counters, moments, and the draw where one is due."""
+    move_to_proposal(settings, state, accepted)
+    if state.counters[STEP] < settings.n_warmup and settings.is_adaptive:
+        _adapt(settings, state, acceptance)
+    book_step(settings, state, accepted, kept_draws)
 
 
 @kernel

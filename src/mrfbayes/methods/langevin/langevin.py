@@ -34,13 +34,16 @@ STEPS, WARMUP = 300, 90
 MOST_PARAMETERS = 12_000  # a full covariance: 1.2 GB in double precision, three of them at a time
 LEAST_CHAINS, ROWS_PER_CHAIN = 128, 4  # of a replica: the gradient's noise grows with n
 MOST_CHAINS = 4_096
+FEW_NEIGHBOURS = 8  # coins of sparser fields are calibrated block by block
 DISAGREEMENT = 5.0  # standard errors between particles from two starts
 DOUBTFUL_MODE = 0.1  # posterior sds
 
 
-def supports(model: Model) -> bool:
-    """Whether the field is one that `langevin` can sample."""
-    if model.n_parameters == 0 or model.n_parameters > MOST_PARAMETERS:
+def is_dense(model: Model) -> bool:
+    """Whether `langevin` can sample the field and no cheaper way is known: some variable has many neighbours."""
+    if not 0 < model.n_parameters <= MOST_PARAMETERS:
+        return False
+    if np.diff(model.adjacency.offset).max(initial=0) <= FEW_NEIGHBOURS:
         return False
     layout = dense_layout(model)
     return layout is not None and (layout.coupling != PRODUCT or int(layout.states.max()) <= MOST_LEVELS)

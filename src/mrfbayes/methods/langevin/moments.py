@@ -4,7 +4,8 @@ A control is exactly Gaussian with known moments and walks at the same random nu
 the replica: with :math:`\delta = w - c` and :math:`\delta^0 = L s y^0`,
 
 .. math:: E[\delta] \approx \overline{\delta} - \overline{\delta^0}, \qquad
-          E[\delta_j^2] \approx \overline{\delta_j^2} - \overline{(\delta_j^0)^2} + \sum_k L_{jk}^2 s_k^2 .
+          E[\delta_j^2] \approx \overline{\delta_j^2} - \overline{(\delta_j^0)^2} + \sum_k L_{jk}^2 s_k^2, \qquad
+          E[\delta_j^3] \approx \overline{\delta_j^3} - \overline{(\delta_j^0)^3} .
 
 Each replica gives an estimate of its own, and their scatter is the Monte-Carlo error.
 """
@@ -25,12 +26,14 @@ class WalkMoments:
     Attributes
     ----------
     mean, sd : (p,)
+    third : (p,) third cumulants
     mean_error, sd_error : (p,) Monte-Carlo standard errors, in posterior sds and relative
     raw_mean, raw_sd : (p,) what the replicas show without their controls
     """
 
     mean: np.ndarray
     sd: np.ndarray
+    third: np.ndarray
     mean_error: np.ndarray
     sd_error: np.ndarray
     raw_mean: np.ndarray
@@ -44,14 +47,14 @@ def _surplus(walk: Walk) -> np.ndarray | float:
     if not watched or not state["noise_count"][0]:
         return 0.0
     found = state["noise_sum"][:watched] / state["noise_count"]
-    return np.asarray(walk.metric[:, :watched].astype(float) ** 2 @ (found - (1 - state["spread"][:watched] ** 2)))
+    return np.asarray(walk.metric.first.astype(float) ** 2 @ (found - (1 - state["spread"][:watched] ** 2)))
 
 
 def walk_moments(walk: Walk) -> WalkMoments:
     """The moments after at least one step was recorded."""
     state, centre = walk.state, walk.mode.w
-    first, second, control, control_square = state["sums"] / state["counters"][RECORDED]
-    known = np.einsum("jk,jk,k->j", walk.metric, walk.metric, state["spread"] ** 2)
+    first, second, cube, control, control_square, control_cube = state["sums"] / state["counters"][RECORDED]
+    known = walk.metric.variances(state["spread"] ** 2)
     means = first - control
     mean = means.mean(axis=0)
     squares = second - control_square + known - _surplus(walk)
@@ -61,7 +64,8 @@ def walk_moments(walk: Walk) -> WalkMoments:
     # Few steps: a variance that the control takes below a quarter of what was seen is noise.
     variance = np.maximum(variance, 0.25 * raw)
     sd = np.sqrt(variance)
+    third = (cube - control_cube).mean(axis=0) - 3 * mean * squares.mean(axis=0) + 2 * mean**3
     k = len(means)
     mean_error = means.std(axis=0, ddof=1) / np.sqrt(k) / sd
     sd_error = (squares - 2 * mean * means).std(axis=0, ddof=1) / np.sqrt(k) / (2 * variance)
-    return WalkMoments(centre + mean, sd, mean_error, sd_error, centre + raw_mean, np.sqrt(raw))
+    return WalkMoments(centre + mean, sd, third, mean_error, sd_error, centre + raw_mean, np.sqrt(raw))

@@ -24,6 +24,7 @@ import numpy as np
 from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.estimation.dense import DenseMode, DensePosterior
 from mrfbayes.kernels.base.random import fill_normal
+from mrfbayes.methods.langevin.metric import Metric
 from mrfbayes.particles.dense import DenseEnsemble
 
 SKIPPED = 1  # sweep of a step that is not counted: without it means are off by a hundredth of an sd
@@ -55,7 +56,7 @@ class Walk:
     ) -> None:
         self.posterior, self.mode, self.settings = posterior, mode, settings
         k, p = settings.replicas, mode.w.size
-        self._unturned = mode.factor.astype(np.float32)
+        self.metric = Metric(mode.factor, np.zeros((p, 0)))
         self._ensemble = DenseEnsemble(posterior.layout, mode.means, k, settings.chains, kernel_state(seed, "chains"))
         chosen = generator(seed, "start").integers(len(mode.rows), size=self._ensemble.n_chains)
         self._ensemble.start(mode.rows[chosen])
@@ -72,11 +73,10 @@ class Walk:
             "noise_count": np.zeros(1),
             "directions": np.zeros((p, 0)),
             "history": np.zeros((0, p)),
-            "sums": np.zeros((4, k, p)),
+            "sums": np.zeros((6, k, p)),
             "random": kernel_state(seed, "walk"),
         }
         fill_normal(self.state["random"], self.state["last_noise"].reshape(-1))
-        self.metric = self._unturned
         self.drawn: list[np.ndarray] = []
 
     @property
@@ -98,7 +98,7 @@ class Walk:
         self.state = {name: arrays[name].copy() for name in self.state}
         self._ensemble.start(arrays["rows"])
         self._ensemble.chains.stream[:] = arrays["streams"]
-        self.metric = turn(self._unturned, self.state["directions"])
+        self.metric = Metric(self.metric.factor, self.state["directions"])
 
     def _step(self) -> None:
         s, settings = self.state, self.settings
@@ -106,12 +106,13 @@ class Walk:
         warm = number < settings.warmup
         kept = number - settings.warmup + 1
         recording = not warm and kept % (2 - settings.thin % 2) == 0  # neighbours tell nearly the same
-        w = self._at(s["y"])
+        moved = self.metric.forward(np.concatenate([s["y"], s["spread"] * s["control"]]) if recording else s["y"])
+        w = self.mode.w + moved[:k]
         self._ensemble.set_parameters(self.posterior.natural(w))
         skipped = min(SKIPPED, settings.sweeps - 1)
         moments = self._ensemble.moments(skipped, settings.sweeps - skipped)
         if recording:
-            self._record(w)
+            self._record(moved.astype(float))
             if kept % settings.thin == 0:
                 self.drawn.append(w)
         halves = self.posterior.likelihood_gradient(moments)
@@ -122,12 +123,10 @@ class Walk:
         h = s["step"]
         kick = np.sqrt(h / 2) * (noise + s["last_noise"])
         if warm:
-            both = np.concatenate([gradient, difference]).astype(np.float32) @ self.metric
+            both = self.metric.back(np.concatenate([gradient, difference]))
             drift, shown = both[:k], both[k:]
         else:  # the noise of the directions that matter is still watched
-            watched = s["directions"].shape[1]
-            drift = gradient.astype(np.float32) @ self.metric
-            shown = difference.astype(np.float32) @ self.metric[:, :watched]
+            drift, shown = self.metric.back(gradient), self.metric.back_first(difference)
         s["y"] += h * drift + s["spread"] * kick
         s["control"] = (1 - h) * s["control"] + kick
         size = shown.shape[1]
@@ -136,15 +135,16 @@ class Walk:
         s["counters"][STEP] += 1
         self._tune(number + 1)
 
-    def _at(self, y: np.ndarray) -> np.ndarray:
-        return np.asarray(self.mode.w + y.astype(np.float32) @ self.metric.T)
-
-    def _record(self, w: np.ndarray) -> None:
+    def _record(self, moved: np.ndarray) -> None:
+        """Add replicas and controls (2 k, p), as offsets from the mode, to the sums of powers."""
         s = self.state
-        control = (s["spread"] * s["control"]).astype(np.float32) @ self.metric.T
-        offset = w - self.mode.w
-        for total, values in zip(s["sums"], (offset, offset**2, control, control**2), strict=True):
-            total += values
+        offset, control = np.split(moved, 2)
+        sums = s["sums"]
+        for first, values in ((0, offset), (3, control)):
+            square = values * values
+            sums[first] += values
+            sums[first + 1] += square
+            sums[first + 2] += square * values
         s["counters"][RECORDED] += 1
 
     def _tune(self, done: int) -> None:
@@ -168,10 +168,10 @@ class Walk:
         directions = noisy_directions(history)
         s["history"] = history[:0]
         s["directions"] = directions
+        self.metric = Metric(self.metric.factor, directions)
         for name in ("y", "control", "last_noise", "filtered"):
-            s[name] = turn(s[name], directions)
-        s["noise_sum"][:], s["noise_count"][:] = (turn(history, directions) ** 2).mean(axis=0), 1.0
-        self.metric = turn(self._unturned, directions)
+            s[name] = self.metric.turn(s[name])
+        s["noise_sum"][:], s["noise_count"][:] = (self.metric.turn(history) ** 2).mean(axis=0), 1.0
 
     def _settle(self) -> None:
         """Steps and spreads that make up for the noise that was measured."""
@@ -196,23 +196,3 @@ def noisy_directions(filtered: np.ndarray) -> np.ndarray:
     if n > p:
         return vectors[:, strong]
     return np.asarray(filtered.T @ (vectors[:, strong] / np.sqrt(n * values[strong])))
-
-
-def turn(rows: np.ndarray, directions: np.ndarray) -> np.ndarray:
-    r"""``rows`` (k, p) times an orthogonal matrix whose first columns are ``directions`` (p, m).
-
-    With U the directions, rotated within their span so that the upper square of U is symmetric and not negative, and E
-    the first m unit vectors, B (I + E^T U)^{-1} B^T - I with B = U + E is orthogonal and sends E to U.
-    """
-    m = directions.shape[1]
-    if not m:
-        return rows
-    left, _, right = np.linalg.svd(directions[:m])
-    own = directions @ (right.T @ left.T)
-    b = own.copy()
-    b[:m] += np.eye(m)
-    inner = np.linalg.inv(np.eye(m) + (own[:m] + own[:m].T) / 2)
-    dtype = rows.dtype
-    out = (rows @ b.astype(dtype)) @ (inner @ b.T).astype(dtype) - rows
-    out[:, :m] = rows @ directions.astype(dtype)
-    return np.asarray(out)

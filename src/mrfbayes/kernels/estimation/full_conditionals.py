@@ -2,12 +2,11 @@
 
 A binary node with log-odds h given its neighbours contributes log(1 + exp h). Where most of the 2^degree neighbour
 states occur, their odds are made by doubling (one product each); where few do, each is coded in bytes, eight neighbours
-to the byte, and h is a sum of table entries.
+to the byte, and h is a sum of table entries. Their derivatives go the same ways backwards (`conditional_gradients`).
 """
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +37,7 @@ class DensePatterns(NamedTuple):
     start: np.ndarray  # (k+1,) into weight
     weight: np.ndarray
     work: np.ndarray  # like weight, scratch
+    share: np.ndarray  # like weight: weight times the probability of a one, at the last gradient
     edge_odds: np.ndarray  # (m,) scratch
     largest_degree: int
 
@@ -50,6 +50,8 @@ class ListedPatterns(NamedTuple):
     code_start: np.ndarray  # (k,)
     code: np.ndarray  # uint8
     weight: np.ndarray
+    work: np.ndarray  # (largest number of patterns of a node,) scratch
+    share: np.ndarray  # like weight: weight times the probability of a one, at the last gradient
     table: np.ndarray  # (256 * bytes of the largest degree,) scratch
 
 
@@ -58,6 +60,7 @@ class TablePatterns(NamedTuple):
 
     states: np.ndarray  # (d,)
     node_offset: np.ndarray  # (d+1,) into the node table
+    neighbour_states: np.ndarray  # (2m,)
     start: np.ndarray  # (2m,)
     across: np.ndarray  # (2m,)
     along: np.ndarray  # (2m,)
@@ -65,7 +68,9 @@ class TablePatterns(NamedTuple):
     code_start: np.ndarray  # (d+1,)
     code: np.ndarray  # uint8, one a neighbour
     weight: np.ndarray
-    potential: np.ndarray  # (largest number of states,) scratch
+    width: int  # of a row of potentials: the largest number of states, rounded up to whole vectors of four
+    share: np.ndarray  # (patterns, width) weight times the probability of each state, at the last evaluation
+    table: np.ndarray  # (largest number of states of a node's neighbours in all, width) scratch
 
 
 @kernel
@@ -98,8 +103,8 @@ def total(values):
 
 
 @kernel
-def _dense_odds(neighbours, patterns, field, coupling):
-    """Odds of every pattern, by products: one exponential an edge."""
+def dense_odds(neighbours, patterns, field, coupling):
+    """``patterns.work`` = odds of every pattern, by products: one exponential an edge."""
     odds = patterns.edge_odds
     for e in range(coupling.size):
         odds[e] = exp(coupling[e])
@@ -125,7 +130,7 @@ def _dense_odds(neighbours, patterns, field, coupling):
 
 
 @kernel
-def _dense_log_odds(neighbours, patterns, field, coupling):
+def dense_log_odds(neighbours, patterns, field, coupling):
     """The same in logarithms."""
     for k in range(patterns.node.size):
         i = patterns.node[k]
@@ -143,11 +148,11 @@ def dense_normalisers(neighbours, patterns, field, coupling):
     weight, work = patterns.weight, patterns.work
     # Not running sums: without a dependence between the terms these loops are SIMD code, in strict arithmetic.
     if max(largest_size(field), largest_size(coupling)) * (patterns.largest_degree + 1) < SAFE_CONDITIONAL_LOG_ODDS:
-        _dense_odds(neighbours, patterns, field, coupling)
+        dense_odds(neighbours, patterns, field, coupling)
         for k in range(weight.size):
             work[k] = weight[k] * log(1.0 + work[k])
     else:
-        _dense_log_odds(neighbours, patterns, field, coupling)
+        dense_log_odds(neighbours, patterns, field, coupling)
         for k in range(weight.size):
             work[k] = weight[k] * log1p_exp(work[k])
     return total(work)
@@ -169,33 +174,7 @@ def listed_normalisers(neighbours, patterns, field, coupling):
         for c in range(patterns.start[k], patterns.start[k + 1]):
             log_odds = 0.0
             for b in range(n_bytes):
-                log_odds += table[256 * b + patterns.code[at + b]]
+                log_odds += table[256 * b + np.int64(patterns.code[at + b])]
             at += n_bytes
             result += patterns.weight[c] * log1p_exp(log_odds)
-    return result
-
-
-@kernel
-def table_normalisers(neighbours, patterns, node_table, edge_table):
-    """Sum over `TablePatterns` of weight times log sum_a exp(potential of a)."""
-    result = 0.0
-    potential = patterns.potential
-    for i in range(patterns.states.size):
-        r, base = patterns.states[i], patterns.node_offset[i]
-        at = patterns.code_start[i]
-        for c in range(patterns.pattern_offset[i], patterns.pattern_offset[i + 1]):
-            for a in range(r):
-                potential[a] = node_table[base + a]
-            for slot in range(neighbours.offset[i], neighbours.offset[i + 1]):
-                cell = patterns.start[slot] + np.int64(patterns.code[at]) * patterns.across[slot]
-                at += 1
-                for a in range(r):
-                    potential[a] += edge_table[cell + a * patterns.along[slot]]
-            top = potential[0]
-            for a in range(1, r):
-                top = max(top, potential[a])
-            norm = 0.0
-            for a in range(r):
-                norm += math.exp(potential[a] - top)
-            result += patterns.weight[c] * (top + math.log(norm))
     return result

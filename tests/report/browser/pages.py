@@ -1,6 +1,6 @@
 """Writes the pages that the browser tests open: a small network with hostile names, a grid, and 20,000 parameters.
 
-python tests/browser/pages.py FOLDER
+python tests/report/browser/pages.py FOLDER
 """
 
 import sys

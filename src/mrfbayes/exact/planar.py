@@ -1,0 +1,196 @@
+"""Exact sums over the configurations of a planar binary field of agreements, at any size.
+
+Without node factors (or with them on the nodes of one face) log Z is a determinant (Kac & Ward 1952), found by nested
+dissection; see `mrfbayes.kernels.exact.planar_merge` for the merge. The formula is exact whatever the couplings' signs;
+in doubles, frustrated cycles of very strong couplings lose digits, and every result comes with an estimate of how many.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from mrfbayes.base.errors import CostError
+from mrfbayes.exact.contract import Recursion
+from mrfbayes.exact.memory import WORKS
+from mrfbayes.exact.planar_drawing import Drawing
+from mrfbayes.exact.planar_information import covariance_columns
+from mrfbayes.exact.planar_passes import Dissection
+
+MOST_LOG_Z_ERROR = 1e-8, 1e-12  # allowed, at all and per vertex
+MOST_MEAN_ERROR = 1e-8  # of expected counts
+QUICK_MEAN_ERROR = 1e-9  # of the adjoint's counts, past which exteriors are tried as well
+TREE_BYTES = 340  # per vertex, with the stack of an upward pass
+# Of a call, per vertex, and per product of the merges upwards.
+PLANAR_NANOSECONDS = {
+    "log_z": (2e4, 500, 0.2),
+    "moments": (4e4, 1700, 0.8),
+    "first": (1.8e5, 7000, 3.2),
+    "second": (3e5, 12000, 5.6),
+    "sample": (6e4, 5000, 1.6),
+}
+# By the highest order: where means are taken, the step, and their weights for the first and the second derivative.
+STENCILS = {
+    1: ((-2, -1, 1, 2), 2e-3, np.array([[1, -8, 8, -1]]) / 12),
+    2: (
+        (-3, -2, -1, 0, 1, 2, 3),
+        2e-2,
+        np.array([[-3, 27, -135, 0, 135, -27, 3], [2, -27, 270, -490, 270, -27, 2]]) / 180,
+    ),
+}
+
+
+class PlanarSize(NamedTuple):
+    """What the cost of a planar field is a sum of."""
+
+    n_vertices: int
+    n_edges: int
+    width: int  # the longest list of dangling half-edges of a region
+    n_products: float  # multiplications of the merges upwards
+    n_kept: float  # entries of the matrices of all regions
+
+    @classmethod
+    def of_grid(cls, rows: int, columns: int) -> PlanarSize:
+        """About that of a grid, in closed form."""
+        n, short = rows * columns, min(rows, columns)
+        n_edges = 2 * n - rows - columns
+        return cls(n, n_edges, 4 * short, 25.0 * n * short, 23.0 * n * math.log2(short + 1))
+
+    def seconds(self, key: str) -> float:
+        """Seconds on the reference machine of one evaluation: "log_z", "moments", "first", "second" or "sample"."""
+        calls, vertex, product = PLANAR_NANOSECONDS[key]
+        return 1e-9 * (calls + vertex * self.n_vertices + product * self.n_products)
+
+    @property
+    def covariance_seconds(self) -> float:
+        """Seconds on the reference machine of the whole covariance."""
+        return 1.5e-3 + 2e-7 * self.n_edges**2
+
+    def n_bytes(self, work: str, n: int = 0) -> int:
+        """Bytes of the tree, the buffers and the results."""
+        results = n * self.n_vertices if work == "sample" else 0
+        entries = 0.0 if work == "log_z" else (9.0 if work == "sample" else 8.0) * self.n_kept
+        return int(TREE_BYTES * self.n_vertices + entries + results)
+
+
+class PlanarRecursion:
+    """Planar binary fields; ``other`` is the recursion to fall back on where digits are lost, if there is one."""
+
+    def __init__(self, drawing: Drawing, other: Recursion | None = None) -> None:
+        self.drawing, self.other = drawing, other
+        self.dissection = Dissection(drawing)
+        self.width = self.dissection.width
+        kept = self.dissection.n_kept
+        self.size = PlanarSize(drawing.n_vertices, drawing.sign.size, self.width, self.dissection.n_products, kept)
+
+    def n_bytes(self, work: str, n: int = 0) -> int:
+        """Bytes of the tree, the buffers and the results."""
+        return self.size.n_bytes(work, n)
+
+    def _couplings(self, node_part: np.ndarray, edge_part: np.ndarray) -> np.ndarray:
+        return np.concatenate([edge_part, node_part[self.drawing.fielded]])
+
+    def _log_z(self, coupling: np.ndarray, series: float) -> float:
+        free = self.drawing.n_vertices - bool(self.drawing.fielded.size)  # the state 1 is given
+        return float(series + (np.logaddexp(0.0, coupling) - np.log(2.0)).sum() + free * np.log(2.0))
+
+    def _parts(self, agreements: np.ndarray, others: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes' and edges' part; ``others`` is what stands for nodes without a factor."""
+        n_edges = agreements.shape[-1] - self.drawing.fielded.size
+        nodes = np.full((*agreements.shape[:-1], self.drawing.n_nodes), others)
+        nodes[..., self.drawing.fielded] = agreements[..., n_edges:]
+        return nodes, agreements[..., :n_edges]
+
+    def log_z(self, node_part: np.ndarray, edge_part: np.ndarray) -> float:
+        """Log of the sum of all weights."""
+        coupling = self._couplings(node_part, edge_part)
+        series, error = self.dissection.log_z(np.tanh(coupling / 2))
+        if not error <= MOST_LOG_Z_ERROR[0] + MOST_LOG_Z_ERROR[1] * self.drawing.n_vertices:
+            return self._other("log_z", error).log_z(node_part, edge_part)
+        return self._log_z(coupling, series)
+
+    def moments(self, node_part: np.ndarray, edge_part: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Log Z and the expected statistics of nodes and edges."""
+        coupling = self._couplings(node_part, edge_part)
+        t = np.tanh(coupling / 2)
+        series, slope, error = self.dissection.gradient(t)
+        if not error <= QUICK_MEAN_ERROR:
+            second = self.dissection.gradient_at_ends(t)
+            if not error <= second[2]:
+                series, slope, error = second
+        if not error <= MOST_MEAN_ERROR:
+            return self._other("moments", error).moments(node_part, edge_part)
+        # A node without a factor of its own is in both states as often, unless others' factors reach it.
+        nodes, edges = self._parts((1 + t) / 2 + (1 - t * t) / 2 * slope, np.nan if self.drawing.fielded.size else 0.5)
+        return self._log_z(coupling, series), nodes, edges
+
+    def series(
+        self, node_part: np.ndarray, edge_part: np.ndarray, directions: Iterator[np.ndarray], order: int
+    ) -> Iterator[np.ndarray]:
+        """Derivatives of the expected statistics along each direction, by differences of six means (of four for one).
+
+        The field is analytic along a direction, so the truncation, of order h^6 (h^4), and the rounding both stay
+        below 1e-11 for steps of h = 0.02 (0.002) of the direction's length.
+        """
+        coupling = self._couplings(node_part, edge_part)
+        error = self.dissection.gradient(np.tanh(coupling / 2))[2]
+        if not error <= MOST_MEAN_ERROR:
+            yield from self._other("series", error).series(node_part, edge_part, directions, order)
+            return
+        at, length, weights = STENCILS[order]
+        for direction in directions:
+            along = self._couplings(direction[: node_part.size], direction[node_part.size :])
+            size = float(np.sqrt(along @ along))
+            step = length / size if size else 1.0
+            means = np.stack([self._mean(coupling + shift * step * along) for shift in at])
+            found = weights @ means / step ** np.arange(1, order + 1)[:, None]
+            yield np.concatenate(self._parts(found), axis=1)
+
+    def _mean(self, coupling: np.ndarray) -> np.ndarray:
+        t = np.tanh(coupling / 2)
+        return np.asarray((1 + t) / 2 + (1 - t * t) / 2 * self.dissection.gradient(t)[1])
+
+    def sample(self, node_part: np.ndarray, edge_part: np.ndarray, n: int, state: np.ndarray) -> np.ndarray:
+        """(n, d) independent draws."""
+        return self.sample_with_probability(node_part, edge_part, n, state)[0]
+
+    def sample_with_probability(
+        self, node_part: np.ndarray, edge_part: np.ndarray, n: int, state: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(n, d) independent draws and their log-probabilities (n,)."""
+        x, log_probability = self.dissection.sample(np.tanh(self._couplings(node_part, edge_part) / 2), n, state)
+        if self.drawing.fielded.size:
+            x = x[:, :-1] ^ (1 - x[:, -1:])
+            log_probability = log_probability + np.log(2.0)
+        return x, log_probability
+
+    def covariance_columns(
+        self, node_part: np.ndarray, edge_part: np.ndarray
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """The covariance of all statistics, nodes, then edges: which columns, and these columns (rows, batch)."""
+        n_nodes, n_edges, fielded = node_part.size, edge_part.size, self.drawing.fielded
+        row = np.concatenate([n_nodes + np.arange(n_edges), fielded])
+        for which, block, error in covariance_columns(self.drawing, np.tanh(self._couplings(node_part, edge_part) / 2)):
+            if not error <= MOST_MEAN_ERROR:
+                raise TooStiff(WORKS["series"], error)
+            columns = np.zeros((n_nodes + n_edges, block.shape[1]))
+            columns[row] = block
+            yield row[which], columns
+
+    def _other(self, work: str, error: float) -> Recursion:
+        if self.other is None:
+            raise TooStiff(WORKS[work], error)
+        return self.other
+
+
+class TooStiff(CostError, ArithmeticError):
+    """Planar work that lost too many digits."""
+
+    def __init__(self, work: str, error: float) -> None:
+        super().__init__(
+            f"{work} of this planar field would be off by about {error:.1g} (limit {MOST_MEAN_ERROR:g}): terms of "
+            "frustrated couplings this strong cancel; use method='calibrated' or 'persistent', and sampler='gibbs'."
+        )

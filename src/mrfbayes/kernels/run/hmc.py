@@ -1,0 +1,273 @@
+r"""Split Hamiltonian Monte Carlo in whitened log-odds, compiled and resumable after any step.
+
+With H = L L' minus the second derivatives of the log posterior at its mode m, the chain lives in y = L'(w - m), where
+the posterior is nearly N(0, I). Its potential is |y|^2 / 2 + R(y). Under the first part the motion is a rotation,
+y cos e + v sin e and v cos e - y sin e, which is made exactly; R, what is not Gaussian about the posterior, only kicks
+the velocity v by -grad R = L^{-1} grad log p(w) + y before and after. So a leap may be as long as R allows, not as the
+posterior's narrowest direction does; a quarter turn in all makes the draws of a Gaussian posterior independent. The
+decision at the end of a trajectory makes the draws those of the posterior, whatever m, H and the gradient are: bad ones
+are only slow.
+
+A trajectory is `begin`, then `leap` and `pull` around every gradient, then `decide`. The compiled chain puts a method's
+own kernel between; a gradient that is a Python function is put there by `mrfbayes.run.hmc`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from mrfbayes.kernels.base.borrowed import borrow
+from mrfbayes.kernels.base.chart import theta_into
+from mrfbayes.kernels.base.contracts import log_likelihood_gradient
+from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.linear import copy_into
+from mrfbayes.kernels.base.random import fill_normal, uniform
+from mrfbayes.kernels.priors import is_inside, log_prior_gradient
+from mrfbayes.kernels.run.chain import (
+    LOG_LIKELIHOOD,
+    LOG_SCALE,
+    LOG_TARGET,
+    N_COUNTERS,
+    N_NUMBERS,
+    OUTSIDE,
+    STEP,
+    book_step,
+    move_to_proposal,
+)
+
+# Places in HmcState.numbers, after those of every chain; LOG_SCALE is the logarithm of the leaps a trajectory
+KINETIC, NEW_TARGET, NEW_LIKELIHOOD, ANGLE = range(N_NUMBERS, N_NUMBERS + 4)
+N_HMC_NUMBERS = N_NUMBERS + 4
+# Places in HmcState.counters, after those of every chain
+GRADIENTS = N_COUNTERS
+N_HMC_COUNTERS = N_COUNTERS + 1
+
+TURN = 0.6 * math.pi  # of a trajectory: a quarter turn, and a fifth more, for posteriors are wider than at their mode
+TURN_JITTER = 0.1  # share by which a trajectory's length varies, so that no direction keeps returning to where it was
+HMC_ACCEPTANCE = 0.9  # measured to give the most effective draws a gradient, or nearly, on all fields tried
+MOST_LOG_LEAPS = math.log(128.0)
+
+
+class HmcSettings(NamedTuple):
+    """What does not change during a run."""
+
+    n_warmup: int
+    n_thin: int
+
+
+class Metric(NamedTuple):
+    """The Gaussian at the mode.
+
+    ``factor`` holds the rows of L one after another, each up to its diagonal, in single precision: whatever L is, the
+    posterior is exact, and half the bytes are twice the speed where L does not fit into the cache. A diagonal L is
+    given by its p diagonal entries alone.
+    """
+
+    mode: np.ndarray  # (p,) m
+    factor: np.ndarray  # (p (p + 1) / 2,) or (p,) float32
+
+
+class HmcState(NamedTuple):
+    """What does."""
+
+    theta: np.ndarray  # (p,) where the chain is
+    proposal: np.ndarray  # (p,) theta at the end of the trajectory
+    position: np.ndarray  # (p,) y where the chain is
+    residual: np.ndarray  # (p,) -grad R there
+    moved: np.ndarray  # (p,) y on the trajectory
+    push: np.ndarray  # (p,) -grad R there
+    velocity: np.ndarray  # (p,)
+    log_odds: np.ndarray  # (p,) w on the trajectory
+    gradient: np.ndarray  # (p,) of the log posterior in w there
+    mean: np.ndarray  # (p,) as in ChainState
+    square: np.ndarray  # (p,)
+    numbers: np.ndarray  # (N_HMC_NUMBERS,) float64
+    counters: np.ndarray  # (N_HMC_COUNTERS,) int64
+    random: np.ndarray  # (4,) uint64
+
+
+@kernel
+def _square(vector):
+    """|v|^2."""
+    total = 0.0
+    for value in vector:
+        total += value * value
+    return total
+
+
+@kernel(fastmath={"contract"})
+def _subtract_rows(vector, scales, a, b, c, d):
+    """``vector`` -= the four rows a, b, c, d of its size, each times its scale."""
+    s, t, u, v = scales
+    for k in range(vector.size):
+        vector[k] -= (s * a[k] + t * b[k]) + (u * c[k] + v * d[k])
+
+
+@kernel(fastmath={"reassoc", "contract"})
+def _dot_rows(vector, a, b, c, d):
+    """Inner products of a vector with four rows of its size."""
+    s, t, u, v = 0.0, 0.0, 0.0, 0.0
+    for k in range(vector.size):
+        s += vector[k] * a[k]
+        t += vector[k] * b[k]
+        u += vector[k] * c[k]
+        v += vector[k] * d[k]
+    return s, t, u, v
+
+
+@kernel
+def to_log_odds(metric, position, out):
+    """``out`` = w = m + L'^{-1} y, by back substitution, four rows of L at a time."""
+    p, L = position.size, metric.factor
+    if L.size == p:
+        for k in range(p):
+            out[k] = metric.mode[k] + position[k] / L[k]
+        return
+    copy_into(out, position)
+    i = p
+    while i >= 4:
+        i -= 4
+        a = i * (i + 1) // 2  # where row i starts
+        b, c, d = a + i + 1, a + 2 * i + 3, a + 3 * i + 6
+        z = out[i + 3] / L[d + i + 3]
+        y = (out[i + 2] - z * L[d + i + 2]) / L[c + i + 2]
+        x = (out[i + 1] - z * L[d + i + 1] - y * L[c + i + 1]) / L[b + i + 1]
+        w = (out[i] - z * L[d + i] - y * L[c + i] - x * L[b + i]) / L[a + i]
+        out[i], out[i + 1], out[i + 2], out[i + 3] = w, x, y, z
+        _subtract_rows(out[:i], (w, x, y, z), L[a : a + i], L[b : b + i], L[c : c + i], L[d : d + i])
+    while i > 0:
+        i -= 1
+        a = i * (i + 1) // 2
+        out[i] /= L[a + i]
+        for k in range(i):
+            out[k] -= out[i] * L[a + k]
+    for k in range(p):
+        out[k] += metric.mode[k]
+
+
+@kernel
+def whiten(metric, gradient, out):
+    """``out`` = L^{-1} g, the derivatives in y, by forward substitution, four rows of L at a time."""
+    p, L = gradient.size, metric.factor
+    if L.size == p:
+        for k in range(p):
+            out[k] = gradient[k] / L[k]
+        return
+    whole = p - p % 4
+    for i in range(0, whole, 4):
+        a = i * (i + 1) // 2
+        b, c, d = a + i + 1, a + 2 * i + 3, a + 3 * i + 6
+        w, x, y, z = _dot_rows(out[:i], L[a : a + i], L[b : b + i], L[c : c + i], L[d : d + i])
+        w = (gradient[i] - w) / L[a + i]
+        x = (gradient[i + 1] - x - L[b + i] * w) / L[b + i + 1]
+        y = (gradient[i + 2] - y - L[c + i] * w - L[c + i + 1] * x) / L[c + i + 2]
+        z = (gradient[i + 3] - z - L[d + i] * w - L[d + i + 1] * x - L[d + i + 2] * y) / L[d + i + 3]
+        out[i], out[i + 1], out[i + 2], out[i + 3] = w, x, y, z
+    for i in range(whole, p):
+        a = i * (i + 1) // 2
+        out[i] = gradient[i]
+        for k in range(i):
+            out[i] -= L[a + k] * out[k]
+        out[i] /= L[a + i]
+
+
+@kernel
+def begin(state):
+    """A new velocity; returns how many leaps the trajectory takes."""
+    numbers = state.numbers
+    fill_normal(state.random, state.velocity)
+    numbers[KINETIC] = 0.5 * _square(state.velocity)
+    # A whole number whose mean is the number of leaps that warm-up found; not depending on where the chain is.
+    n_leaps = max(1, int(math.exp(numbers[LOG_SCALE]) + uniform(state.random)))
+    turn = TURN * (1.0 + TURN_JITTER * (2.0 * uniform(state.random) - 1.0))
+    numbers[ANGLE] = turn / n_leaps
+    copy_into(state.moved, state.position)
+    copy_into(state.push, state.residual)
+    return n_leaps
+
+
+@kernel
+def leap(metric, state):
+    """Half a kick and the rotation; leaves the log-odds to take the gradient at in ``state.log_odds``."""
+    angle = state.numbers[ANGLE]
+    cosine, sine = math.cos(angle), math.sin(angle)
+    position, velocity, push = state.moved, state.velocity, state.push
+    for k in range(position.size):
+        kicked = velocity[k] + 0.5 * angle * push[k]
+        velocity[k] = cosine * kicked - sine * position[k]
+        position[k] = cosine * position[k] + sine * kicked
+    to_log_odds(metric, position, state.log_odds)
+
+
+@kernel
+def pull(metric, prior, state, log_likelihood):
+    """Take in a value and a gradient (in ``state.gradient``) of the log-likelihood: the second half of the kick."""
+    numbers, push, angle = state.numbers, state.push, state.numbers[ANGLE]
+    numbers[NEW_LIKELIHOOD] = log_likelihood
+    numbers[NEW_TARGET] = log_likelihood + log_prior_gradient(prior, state.log_odds, state.gradient)
+    whiten(metric, state.gradient, push)
+    for k in range(push.size):
+        push[k] += state.moved[k]
+        state.velocity[k] += 0.5 * angle * push[k]
+    state.counters[GRADIENTS] += 1
+
+
+@kernel
+def decide(settings, prior, state, kept_draws):
+    """Accept or reject the end of the trajectory, adapt, and book the step."""
+    numbers, counters = state.numbers, state.counters
+    kinetic = 0.5 * _square(state.velocity)
+    log_alpha = (numbers[NEW_TARGET] - kinetic) - (numbers[LOG_TARGET] - numbers[KINETIC])
+    theta_into(prior.offset, state.log_odds, state.proposal)
+    # Where theta is 0 or 1 to the last digit, or the value not a number, there is nothing to accept.
+    inside = is_inside(prior.offset, state.proposal) and not math.isnan(log_alpha)
+    acceptance = math.exp(min(0.0, log_alpha)) if inside else 0.0
+    accepted = uniform(state.random) < acceptance
+    counters[OUTSIDE] += not inside
+    if accepted:
+        numbers[LOG_TARGET] = numbers[NEW_TARGET]
+        numbers[LOG_LIKELIHOOD] = numbers[NEW_LIKELIHOOD]
+        copy_into(state.position, state.moved)
+        copy_into(state.residual, state.push)
+    move_to_proposal(settings, state, accepted)
+    if counters[STEP] < settings.n_warmup:
+        gain = 1.0 / math.sqrt(1.0 + 0.2 * counters[STEP])
+        moved = numbers[LOG_SCALE] + gain * (HMC_ACCEPTANCE - acceptance)
+        numbers[LOG_SCALE] = min(max(moved, 0.0), MOST_LOG_LEAPS)
+    book_step(settings, state, accepted, kept_draws)
+
+
+@kernel
+def settle(metric, prior, state, log_likelihood):
+    """Take in the value and gradient at the chain's own position, which ``state.log_odds`` holds: a start."""
+    numbers = state.numbers
+    numbers[LOG_LIKELIHOOD] = log_likelihood
+    numbers[LOG_TARGET] = log_likelihood + log_prior_gradient(prior, state.log_odds, state.gradient)
+    whiten(metric, state.gradient, state.residual)
+    for k in range(state.residual.size):
+        state.residual[k] += state.position[k]
+    theta_into(prior.offset, state.log_odds, state.theta)
+
+
+@kernel
+def start_hmc(target, prior, state):
+    """Evaluate the chain's position for a ``target`` (view, metric) whose view has a gradient."""
+    target, prior, state = borrow((target, prior, state))
+    view, metric = target
+    to_log_odds(metric, state.position, state.log_odds)
+    settle(metric, prior, state, log_likelihood_gradient(view, state.log_odds, state.gradient))
+
+
+@kernel
+def run_hmc(target, prior, settings, state, kept_draws, n_steps):
+    """``n_steps`` trajectories from where `start_hmc`, or the chunk before, left the chain."""
+    target, prior, settings, state, kept_draws = borrow((target, prior, settings, state, kept_draws))
+    view, metric = target
+    for _ in range(n_steps):
+        for _ in range(begin(state)):
+            leap(metric, state)
+            pull(metric, prior, state, log_likelihood_gradient(view, state.log_odds, state.gradient))
+        decide(settings, prior, state, kept_draws)

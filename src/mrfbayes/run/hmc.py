@@ -1,0 +1,161 @@
+"""Chains of split Hamiltonian Monte Carlo: what they share, where they start, and how they advance.
+
+The likelihood's gradient is a kernel chosen by the type of its view, and then the whole chain is compiled; or a Python
+function, and then the compiled parts of a trajectory are called around it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mrfbayes.base.random_streams import generator, kernel_state
+from mrfbayes.run.workers import Chunk, Metropolis, State
+
+if TYPE_CHECKING:
+    from mrfbayes.kernels.run.hmc import HmcSettings, HmcState, Metric
+
+Gradient = Callable[[np.ndarray], tuple[float, np.ndarray]]
+FIRST_LEAPS = 2.0  # a trajectory, before warm-up has learned how many it takes
+NEARER, MOST_START_TRIALS = 0.7, 40  # a start that is none comes nearer to the mode by this factor, so often at most
+
+
+def make_metric(mode: np.ndarray, information: np.ndarray) -> Metric:
+    """The Gaussian at the mode in the form that kernels take.
+
+    Parameters
+    ----------
+    mode : (p,) log-odds
+    information : (p, p) minus the second derivatives of the log posterior, or (p,) their diagonal
+    """
+    from mrfbayes.kernels.run.hmc import Metric
+
+    if information.ndim == 1:
+        largest = float(information.max(initial=1.0))
+        factor = np.sqrt(np.maximum(information, 1e-12 * largest))
+    else:
+        lower = _cholesky(information)
+        factor = np.concatenate([np.zeros(0), *(row[: i + 1] for i, row in enumerate(lower))])
+    return Metric(np.array(mode, dtype=float), np.ascontiguousarray(factor, dtype=np.float32))
+
+
+def _cholesky(information: np.ndarray) -> np.ndarray:
+    """Lower factor; a prior that is not log-concave may need the diagonal raised."""
+    raised = 0.0
+    while True:
+        try:
+            return np.linalg.cholesky(information + raised * np.eye(len(information)) if raised else information)
+        except np.linalg.LinAlgError:
+            raised = 4.0 * raised or 1e-10 * float(np.abs(np.diag(information)).max())
+
+
+def initial_state(metric: Metric, seed: np.random.SeedSequence, log_odds: np.ndarray | None = None) -> State:
+    """The state of one chain before its first step, at ``log_odds`` or at a draw of the Gaussian."""
+    from mrfbayes.kernels.run import chain, hmc
+
+    p = metric.mode.size
+    if log_odds is None:
+        position = generator(seed, "start").standard_normal(p)
+    else:
+        position = _to_position(metric, log_odds)
+    numbers = np.zeros(hmc.N_HMC_NUMBERS)
+    numbers[chain.LOG_TARGET] = np.nan  # not evaluated yet
+    numbers[chain.LOG_SCALE] = math.log(FIRST_LEAPS)
+    state: State = {name: np.zeros(p) for name in hmc.HmcState._fields}
+    counters = np.zeros(hmc.N_HMC_COUNTERS, dtype=np.int64)
+    random = kernel_state(seed, "trajectories")
+    return state | {"position": position, "numbers": numbers, "counters": counters, "random": random}
+
+
+def _to_position(metric: Metric, log_odds: np.ndarray) -> np.ndarray:
+    """y = L'(w - m)."""
+    away = log_odds - metric.mode
+    if metric.factor.size == away.size:
+        return np.asarray(metric.factor * away)
+    position, start = np.zeros(away.size), 0
+    for i, step in enumerate(away):
+        position[: i + 1] += step * metric.factor[start : start + i + 1]
+        start += i + 1
+    return position
+
+
+@dataclass(frozen=True)
+class HmcTask(Metropolis):
+    """Everything about the chains that does not change.
+
+    Attributes
+    ----------
+    gradient : a view whose kernel fulfils ``log_likelihood_gradient``, or a function that gives value and gradient of
+        the log-likelihood at log-odds w
+    metric, prior, settings : as the kernels take them
+    is_start_given : whether the chains start where they were told to; otherwise a start that is far less probable than
+        the Gaussian has it (beyond a wall that the curvature at the mode does not show) is moved towards the mode
+    """
+
+    gradient: Any
+    metric: Metric
+    prior: Any
+    settings: HmcSettings
+    is_start_given: bool = False
+
+    def advance(self, state: State, n_steps: int) -> Chunk:
+        """``n_steps`` more trajectories from ``state``, which is left as it was; none at all evaluates the start."""
+        from mrfbayes.kernels.run import hmc
+        from mrfbayes.kernels.run.chain import KEPT, LOG_TARGET, KeptDraws
+
+        state = {name: array.copy() for name, array in state.items()}
+        chain = hmc.HmcState(**state)
+        first = int(chain.counters[KEPT])
+        rows = n_steps // self.settings.n_thin + 1
+        kept = KeptDraws(np.empty((rows, chain.theta.size)), np.empty(rows), first)
+        if math.isnan(chain.numbers[LOG_TARGET]):
+            self._settle(chain)
+        if not callable(self.gradient):
+            hmc.run_hmc((self.gradient, self.metric), self.prior, self.settings, chain, kept, n_steps)
+        else:
+            for _ in range(n_steps):
+                for _ in range(hmc.begin(chain)):
+                    hmc.leap(self.metric, chain)
+                    hmc.pull(self.metric, self.prior, chain, _evaluate(self.gradient, chain))
+                hmc.decide(self.settings, self.prior, chain, kept)
+        count = int(chain.counters[KEPT]) - first
+        return Chunk(state, kept.theta[:count], kept.log_likelihood[:count])
+
+    def _settle(self, chain: HmcState) -> None:
+        """Evaluate the start, after moving it where it is no start."""
+        p, position = chain.position.size, chain.position.copy()
+        least = -math.inf
+        if not self.is_start_given:
+            chain.position[:] = 0.0
+            # Draws of a Gaussian are p/2 nats below its mode, with a standard deviation of sqrt(p/2).
+            least = self._log_target(chain) - 0.5 * p - 6.0 * math.sqrt(0.5 * p) - 10.0
+            chain.position[:] = position
+        for _ in range(MOST_START_TRIALS):
+            if self._log_target(chain) >= least:
+                return
+            chain.position[:] *= NEARER
+
+    def _log_target(self, chain: HmcState) -> float:
+        from mrfbayes.kernels.run import hmc
+        from mrfbayes.kernels.run.chain import LOG_TARGET
+
+        if callable(self.gradient):
+            hmc.to_log_odds(self.metric, chain.position, chain.log_odds)
+            hmc.settle(self.metric, self.prior, chain, _evaluate(self.gradient, chain))
+        else:
+            hmc.start_hmc((self.gradient, self.metric), self.prior, chain)
+        return float(chain.numbers[LOG_TARGET])
+
+
+def _evaluate(gradient: Gradient, chain: HmcState) -> float:
+    """The log-likelihood where the trajectory is, not a number where it cannot be told; its gradient into the state."""
+    try:
+        value, chain.gradient[:] = gradient(chain.log_odds)
+    except ArithmeticError:
+        chain.gradient[:] = 0.0
+        return math.nan
+    return float(value)

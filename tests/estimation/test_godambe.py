@@ -1,0 +1,51 @@
+"""Information and scores of the pseudolikelihood by differences, and how far its spreads can be trusted."""
+
+import numpy as np
+import pytest
+
+import mrfbayes as mb
+from estimation.fields import FIELDS, Enumerated, weak
+from mrfbayes.estimation import godambe
+from mrfbayes.estimation.full_conditionals import Conditionals
+from mrfbayes.priors import Prior
+from small_fields import count
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_information_and_scores(name):
+    field = Enumerated.of(FIELDS[name])
+    w = weak(field.model, 8)
+    x = field.draw(w, 40, 9)
+    statistics = count(field.model, x)
+    conditionals = Conditionals.of(field.model, statistics)
+    step = 1e-5 * np.eye(w.size)
+    by_differences = [
+        (conditionals.value_gradient(w - h)[1] - conditionals.value_gradient(w + h)[1]) / 2e-5 for h in step
+    ]
+    np.testing.assert_allclose(godambe.information(field.model, statistics, w), by_differences, atol=1e-6)
+    each = godambe.scores(field.model, x, w)
+    np.testing.assert_allclose(each.sum(axis=0), conditionals.value_gradient(w)[1], atol=1e-9)
+    first = Conditionals.of(field.model, count(field.model, x[:1]))
+    np.testing.assert_allclose(each[0], first.value_gradient(w)[1], atol=1e-10)
+
+
+def test_a_single_edge_is_counted_twice():
+    """Two variables and an agreement coin: the pseudolikelihood is the square of the likelihood."""
+    model = mb.graph([(0, 1)])
+    x = np.zeros((2_000, 2), dtype=np.uint8)
+    x[:500, 1] = 1
+    x[::2] = 1 - x[::2]
+    statistics, prior = mb.count(model, x), Prior(model)
+    w = np.log([3.0])
+    information = godambe.information(model, statistics, w) - np.diag(prior.hessian_w(w))
+    np.testing.assert_allclose(godambe.spread_ratio(model, statistics, prior, w, information), np.sqrt(0.5), rtol=1e-3)
+    assert godambe.spread_ratio(model, count(model, x[:1]), prior, w, information) is None
+
+
+def test_the_result_says_so():
+    model = mb.graph([(0, 1), (1, 2), (0, 2), (2, 3)], fields=True, coupling="both-one")
+    x = np.random.default_rng(1).integers(0, 2, (200, 4)).astype(np.uint8)
+    posterior = mb.sample(model, x, "pseudo", chains=2, progress=False)
+    said = [text for text in posterior.warnings if "so its spreads are too small: here about 0." in text]
+    assert len(said) == 1
+    assert 0.6 < posterior.details["spread_ratio"] < 0.95

@@ -1,0 +1,59 @@
+"""Dense fields past exact sums: what "auto" chooses, and `calibrated` by the replicas of `langevin`."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import mrfbayes as mb
+from mrfbayes.methods import calibrated
+from mrfbayes.methods.langevin.langevin import is_dense
+from mrfbayes.posterior.auto import choose_method
+
+pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
+
+
+def complete(d, **given):
+    return mb.graph(list(itertools.combinations(range(d), 2)), fields=True, **given)
+
+
+def test_auto_is_langevin_on_dense_fields_and_says_why():
+    key, reason = choose_method(complete(40, coupling="both-one"))
+    assert key == "langevin"
+    assert reason.startswith("langevin: the partition function is out of reach")
+    assert choose_method(complete(30, states=5, coupling="score"))[0] == "langevin"
+    assert choose_method(complete(8, coupling="both-one"))[0] == "exact"
+    assert choose_method(mb.grid(40, 40))[0] == "calibrated"
+    assert not is_dense(complete(12, states=9, coupling="score"))
+    assert not is_dense(complete(12, states=3, coupling="table"))
+
+
+def test_calibrated_rests_on_the_walk_where_exact_moments_are_out_of_reach(monkeypatch):
+    """With the limit lowered, so that the exact posterior is at hand for comparison."""
+    model = complete(10, coupling="both-one")
+    rng = np.random.default_rng(4)
+    x = mb.simulate(model, model.chart.theta(0.4 * rng.normal(size=model.n_parameters) - 0.2), 300, rng=2)
+    exact = mb.sample(model, x, "exact", prior="normal(0, 1)", steps=10_000, thin=1, progress=False)
+    monkeypatch.setattr(calibrated, "MOMENT_CELLS", 0.0)
+    found = mb.sample(model, x, "calibrated", prior="normal(0, 1)", steps=4_000, progress=False)
+    assert found.details["moments"] == "langevin"
+    assert "means within" in found.details["trust"]
+    assert np.sqrt(np.mean(((found.mean - exact.mean) / exact.sd) ** 2)) < 0.04
+    assert np.sqrt(np.mean((found.sd / exact.sd - 1) ** 2)) < 0.04
+    assert (
+        np.abs(np.corrcoef(found.log_odds.reshape(-1, 55).T) - np.corrcoef(exact.log_odds.reshape(-1, 55).T)).max()
+        < 0.15
+    )
+
+
+def test_a_walk_streams_further_draws_and_has_bayes_factors():
+    model = complete(9, coupling="both-one")
+    x = np.random.default_rng(1).integers(0, 2, size=(150, 9))
+    x[:, 1] = np.where(np.random.default_rng(2).random(150) < 0.8, x[:, 0], x[:, 1])
+    found = mb.sample(model, x, "langevin", prior="normal(0, 1)", progress=False)
+    streamed = np.array(list(found.stream(4_000)))
+    assert np.abs((streamed.mean(axis=0) - found.mean) / found.sd).max() < 0.12
+    assert np.abs(streamed.std(axis=0) / found.sd - 1).max() < 0.1
+    table = found.edges()
+    assert table["log_bf10"].idxmax() == "0--1"
+    assert np.isfinite(table["log_bf10"]).all()
