@@ -27,6 +27,7 @@ SCORE = mb.graph([("a", "b"), ("b", "c")], states=5, fields=True, coupling="scor
 OFTEN = ("never", "rarely", "sometimes", "often", "always")
 X = np.random.default_rng(1).integers(0, 2, size=(80, 3))
 FIVE = np.random.default_rng(2).integers(0, 5, size=(200, 3))
+IMAGES = np.random.default_rng(3).integers(0, 2, size=(9, 3, 4))
 ROWS = "\n".join(",".join(map(str, row)) for row in X.tolist()) + "\n"
 BAD, COST = mb.InputError, mb.CostError
 
@@ -172,7 +173,9 @@ DATA = [
     Trial("one dimension", count(X[0]), BAD, "pass x.reshape(1, -1)"),
     Trial("three dimensions", count(np.zeros((2, 2, 3))), BAD, "expected (n, 3)"),
     Trial("image of the grid's shape", count(np.zeros((3, 4)), mb.grid(3, 4)), BAD, "x.reshape(1, -1)"),
-    Trial("images of the grid's shape", count(np.zeros((5, 3, 4)), mb.grid(3, 4)), BAD, "x.reshape(5, -1)"),
+    Trial("images", count(IMAGES, mb.grid(3, 4)), check=counts_as(IMAGES.reshape(9, -1))),
+    Trial("images of another shape", count(IMAGES, mb.grid(4, 3)), BAD, "images of 3 x 4 pixels, the grid has 4 x 3"),
+    Trial("images, no pixels", count(IMAGES), BAD, "expected (n, 3)"),
     Trial("ragged list", count([[0, 1, 0], [0, 1]]), BAD, "its rows differ in length"),
     Trial("a number", count(7), BAD, "x is a int"),
     Trial("nothing", count(None), BAD, "x is a NoneType"),

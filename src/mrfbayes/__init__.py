@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal t
     from mrfbayes.exact.quantities import expected_counts, fisher_information, log_partition
     from mrfbayes.model.build import graph, grid
     from mrfbayes.model.field import Factor, Model
+    from mrfbayes.model.ising import Ising
     from mrfbayes.particles.simulate import simulate
     from mrfbayes.posterior.compare import compare
     from mrfbayes.posterior.evidence import evidence
@@ -40,6 +41,7 @@ _PLACES = {
     "graph": "model.build",
     "Model": "model.field",
     "Factor": "model.field",
+    "Ising": "model.ising",
     "log_partition": "exact.quantities",
     "expected_counts": "exact.quantities",
     "fisher_information": "exact.quantities",
@@ -75,6 +77,7 @@ __all__ = [
     "Factor",
     "GroupComparison",
     "InputError",
+    "Ising",
     "MRFWarning",
     "Model",
     "OutputError",

@@ -16,7 +16,8 @@ from mrfbayes.exact import contract, recursions
 from mrfbayes.exact.cost import describe_seconds, machine_factor
 from mrfbayes.exact.memory import TooLarge
 from mrfbayes.exact.quantities import covariance_w, moments_w, sample_exact, third_order_w
-from mrfbayes.exact.recursions import is_feasible, recursion
+from mrfbayes.exact.recursions import is_feasible, least_width, recursion
+from mrfbayes.model.build import complete
 
 MODELS = {
     "grid": lambda: mb.grid(9, 9),
@@ -119,3 +120,51 @@ def test_sizes_for_people():
     assert describe_bytes(12) == "12 bytes"
     assert describe_bytes(2**1004) == "2^1004 bytes"
     assert [describe_seconds(s) for s in (3e-6, 4e-3, 5.0, 600.0, 36000.0)] == ["3 us", "4 ms", "5 s", "10 min", "10 h"]
+
+
+def test_calibrated_and_what_auto_may_choose_are_covered():
+    small, wide = mb.cost(mb.grid(4, 4)), mb.cost(mb.grid(200, 200, fields=True))
+    for found, best in ((small, "exact"), (wide, "calibrated")):
+        assert np.isfinite(found.methods[best])
+        assert "calibrated" in str(found)
+    assert np.isinf(wide.methods["exact"])
+    assert 60 < wide.methods["calibrated"] / machine_factor() < 180  # 119,600 parameters, between 32,512 and 130,560
+    assert mb.cost(mb.grid(8, 8)).methods["calibrated"] > small.methods["calibrated"]
+    dense = mb.cost(complete(range(200)))
+    assert np.isinf(dense.methods["calibrated"])
+    assert np.isfinite(mb.cost(complete(range(40))).methods["calibrated"])
+
+
+def test_dense_graphs_are_refused_without_a_search():
+    """A graph of treewidth k has at most k d - k (k + 1) / 2 edges, and k-trees have as many."""
+    for d, k in ((5, 2), (9, 3), (40, 39), (2000, 1999)):
+        edges = k * d - k * (k + 1) // 2
+        assert least_width(d, edges) == k
+        assert least_width(d, edges + 1) == k + 1 or k == d - 1
+    assert least_width(10, 9) == 1
+    assert least_width(10, 0) == 0
+    model = complete(range(2000))
+    start = time.thread_time()
+    assert not mb.cost(model).feasible
+    with pytest.raises(mb.CostError, match=r"width 1999 or more in every order tried, limit"):
+        recursion(model)
+    assert time.thread_time() - start < 2.0
+
+
+def test_what_is_large_is_refused_before_it_is_made():
+    with pytest.raises(mb.CostError, match=r"a covariance of \d[\d,]* parameters would take"):
+        mb.fisher_information(mb.grid(2, 10**5), 0.6)
+    with pytest.raises(mb.CostError, match=r"1,000,000,000,000 observations of 4 nodes would take 7\.3 TiB of memory"):
+        mb.simulate(mb.grid(2, 2), 0.6, 10**12, sampler="gibbs")
+
+
+def test_calibrating_a_dense_graph_of_many_parameters_is_refused():
+    from mrfbayes.methods.calibrated import prepare
+    from mrfbayes.methods.problem import Problem
+    from mrfbayes.priors import Prior
+
+    model = complete(range(80))
+    x = np.random.default_rng(1).integers(0, 2, size=(30, 80))
+    problem = Problem(model, mb.count(model, x), Prior(model, "uniform"), np.random.SeedSequence(1))
+    with pytest.raises(mb.CostError, match=r"3,160 parameters on a graph whose nodes have 79 neighbours on average"):
+        prepare(problem, moments="particles")

@@ -42,3 +42,18 @@ def test_other_data_are_refused(data):
         predictive_check(posterior, data[:50])
     with pytest.raises(mb.InputError, match="replicates = 3"):
         predictive_check(posterior, data, replicates=3)
+
+
+@pytest.mark.filterwarnings("ignore::mrfbayes.base.errors.MRFWarning")
+def test_labels_are_kept_with_the_result_and_used_again(data, tmp_path):
+    words = np.array(["small", "tall"], dtype=object)[data]
+    settings = {"engine": "mh", "steps": 2_000, "warmup": 1_000, "chains": 2, "progress": False}
+    posterior = mb.sample(GRID, words, "exact", levels="small<tall", **settings)
+    assert posterior.settings["levels"] == [{"nodes": None, "labels": ["small", "tall"]}]
+    np.testing.assert_array_equal(posterior.draws, mb.sample(GRID, data, "exact", **settings).draws)
+    posterior.save(tmp_path / "words.nc")
+    loaded = mb.load(tmp_path / "words.nc")
+    assert loaded.settings["levels"] == posterior.settings["levels"]
+    assert len(predictive_check(loaded, words, replicates=20, progress=False).replicates) == 20
+    with pytest.raises(mb.InputError, match="unknown label 0; the model was fitted to 'small', 'tall'"):
+        predictive_check(posterior, data, replicates=20)

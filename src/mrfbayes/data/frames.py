@@ -21,8 +21,11 @@ BOMB_CELLS_PER_BYTE = 100  # ... and more per byte than data that vary reach is 
 class ArrayTable:
     """A two-dimensional NumPy array, its columns with names or without; rows and columns are numbered from 0."""
 
-    def __init__(self, x: np.ndarray, where: str, names: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, x: np.ndarray, where: str, names: Sequence[str] | None = None, notes: tuple[str, ...] = ()
+    ) -> None:
         self.where = where
+        self.notes = notes  # what has to be said about how it was read
         self.names: tuple[str, ...] | None = None if names is None else tuple(names)
         self.x = x
         self.n_columns = x.shape[1]

@@ -12,13 +12,22 @@ import numpy as np
 from mrfbayes.base.errors import InputError
 from mrfbayes.data.batch import Source, check_columns
 from mrfbayes.data.frames import ArrayTable, ColumnsTable, FrameTable, LazyTable, parquet
+from mrfbayes.data.images import flatten, is_image, read_images
 from mrfbayes.model.field import Model
+from mrfbayes.model.lattice import pixels_of
 
 PARQUET = {".parquet", ".pq", ".pqt"}
 
 
 def open_source(model: Model, x: Any, delimiter: str | None) -> Source:
     """``x`` as a source: array, nested list, data frame, or the path of a CSV or Parquet file."""
+    if isinstance(x, (list, tuple)) and x and all(isinstance(one, (str, PathLike)) for one in x):
+        files = [fspath(one) for one in x]
+        if not all(map(is_image, files)):
+            raise InputError("x is a list of files: of several files only images (PNG, NPY) are one data set.")
+        return ArrayTable(*_images(model, files))
+    if isinstance(x, (str, PathLike)) and is_image(fspath(x)):
+        return ArrayTable(*_images(model, [fspath(x)]))
     if isinstance(x, (str, PathLike)):
         return open_file(Path(fspath(x)), fspath(x), delimiter, model.nodes, int(model.states.max()))
     if type(x).__module__.split(".")[0] == "xarray" and hasattr(x, "dims") and not hasattr(x, "data_vars"):
@@ -39,6 +48,8 @@ def open_source(model: Model, x: Any, delimiter: str | None) -> Source:
         array = np.asarray(x)
     except (TypeError, ValueError):
         array = np.empty(0, dtype=object)
+    if array.ndim == 3 and pixels_of(model.nodes) is not None:
+        array = flatten(model, array, "x")
     if array.ndim != 2:
         _refuse_shape(model, x, array)
     _checked(array)
@@ -48,6 +59,11 @@ def open_source(model: Model, x: Any, delimiter: str | None) -> Source:
             "of shape (n, rows, columns) as x.reshape(len(x), -1)."
         )
     return ArrayTable(array, "x")
+
+
+def _images(model: Model, names: Sequence[str]) -> tuple[np.ndarray, str, None, tuple[str, ...]]:
+    array, notes = read_images(model, names)
+    return array, names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more", None, notes
 
 
 def _checked(array: np.ndarray) -> np.ndarray:
@@ -77,9 +93,7 @@ def _refuse_shape(model: Model, x: Any, array: np.ndarray) -> None:
         raise InputError(
             f"x is a {type(x).__name__}; expected an array, a data frame, or the path of a CSV or Parquet file."
         )
-    if array.ndim == 3 and model.grid_shape == array.shape[1:]:
-        hint = f"pass x.reshape({len(array)}, -1), one row per observation"
-    elif array.ndim == 1 and array.size == model.n_nodes > 1:
+    if array.ndim == 1 and array.size == model.n_nodes > 1:
         hint = "pass x.reshape(1, -1) if it is one observation"
     raise InputError(f"x has shape {array.shape}; {hint}.")
 

@@ -174,7 +174,8 @@ def count(
 
     Parameters
     ----------
-    x : (n, d) array of states, pandas, polars or Arrow table, path of a CSV, TSV (also gzipped) or Parquet file, or a
+    x : (n, d) array of states, pandas, polars or Arrow table, path of a CSV, TSV (also gzipped) or Parquet file; for
+        grids also images, as an array (n, rows, columns), a PNG or NPY file, or a list of such files; or a
         `Statistics` of the same model, which is returned as it is
     weights : (n,) weights >= 0 of the observations, or the name of a column; default 1 each
     missing : "refuse", or "drop" to leave out rows with a missing value (reported as a warning)
@@ -214,7 +215,7 @@ def count(
     counts = tally.total * lowering.constant + np.bincount(
         column, weights=value * sums[row], minlength=model.n_parameters
     )
-    texts = (*data.warnings, *_graph_doubts(model), *_doubts(model, tally))
+    texts = (*getattr(data.source, "notes", ()), *data.warnings, *_graph_doubts(model), *_doubts(model, tally))
     for array in (counts, tally.node_part, tally.edge_part, rows_kept := tally.rows):
         array.setflags(write=False)
     result = Statistics(

@@ -57,6 +57,10 @@ NANOSECONDS: dict[str, tuple[float, ...]] = {
     "graph second": (3.3e4, 1010, 0, 83.9, 7.42, 5.47, 2.3, 3.43, 2.24, 15.1),
     "graph sample": (93.2, 0, 0, 0, 22, 0, 1.03, 0, 0.993, 0.0305, 8.46, 0),
 }
+# Parameters and processor seconds of calibration block by block (`benchmarks/results/scale.md`).
+BLOCKWISE = np.array([[1_984, 8_064, 32_512, 130_560, 523_264, 1_998_000], [6, 12, 41, 172, 391, 633]], dtype=float)
+FULL_COVARIANCE = 2_000  # parameters up to which `calibrated` keeps a full covariance
+MOST_EXACT_SECONDS = 120.0  # of exact moments, past which it takes particles
 COLUMN_BYTES, FACTOR_BYTES = 130, 2_000  # per edge and column that is solved for, and per edge: a planar covariance
 REFERENCE_PROBE = 2.52e-5  # seconds that `_probe` took there
 
@@ -81,7 +85,8 @@ class Cost:
     is_complete : False where the search for an order stopped at a table past hope; the width is then where it stopped
     work : by name ("log_partition": one evaluation inside a chain; "expected_counts", "fisher_information",
         "third_order", "sample": one call)
-    methods : seconds of 1,000 steps of each method, once prepared; infinite where it cannot run
+    methods : seconds of 1,000 steps of each method, once prepared; infinite where it cannot run. "calibrated" has no
+        chain: there it is the preparation and 1,000 independent draws
     limit : bytes that may be used
     """
 
@@ -252,10 +257,25 @@ def _methods(model: Model, width: int, work: Mapping[str, Work]) -> dict[str, fl
         "importance": 2 * draws + ratio,
         "auxiliary": 2 * draws + ratio,
     }
-    return {
-        name: QUOTED_STEPS * seconds * (1.0 if np.isinf(seconds) else machine_factor())
-        for name, seconds in each.items()
-    }
+    seconds = {name: QUOTED_STEPS * one for name, one in each.items()} | {"calibrated": _calibrated(model, work)}
+    return {name: one if np.isinf(one) else one * machine_factor() for name, one in seconds.items()}
+
+
+def _calibrated(model: Model, work: Mapping[str, Work]) -> float:
+    """Seconds to calibrate all coins and to draw from them, roughly.
+
+    Measured: exact moments on 6x6, 8x8, 10x10 grids and on complete graphs of 8 and 12 nodes took 0.32, 0.79, 2.2,
+    0.05 and 0.47 processor seconds, moments from particles 2.6 at 150 and 6.7 at 300 parameters; block by block it
+    takes what `benchmarks/results/scale.md` says.
+    """
+    p = model.n_parameters
+    exactly = 4e-3 * p + 4 * (work["fisher_information"].seconds + work["third_order"].seconds)
+    if work["third_order"].feasible and exactly < MOST_EXACT_SECONDS and p <= FULL_COVARIANCE:
+        return exactly
+    if p <= FULL_COVARIANCE:
+        return 0.02 * p
+    is_local = model.chart.all_coins and not (model.chart.tosses > 1).any() and 2 * model.n_edges <= 24 * model.n_nodes
+    return float(np.exp(np.interp(np.log(p), *np.log(BLOCKWISE)))) if is_local else float("inf")
 
 
 @cache

@@ -11,6 +11,7 @@ import numpy as np
 from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.base.memory import require_memory
 from mrfbayes.model.field import FactorGroup, Model, check_names, check_states
+from mrfbayes.model.lattice import DIRECTIONS, check_mask, lattice_edges, pixel_names
 
 NODE_BYTES, EDGE_BYTES = 200, 400  # that a field takes with its names and its lowered form, measured on grids
 COUPLINGS = ("agreement", "both-one", "score", "table")
@@ -25,6 +26,9 @@ def grid(
     fields: bool = False,
     tied: bool | str = False,
     coupling: str = "agreement",
+    neighbours: int = 4,
+    periodic: bool = False,
+    mask: Any = None,
 ) -> Model:
     """A rectangular grid with one coupling per pair of neighbours; by default the field of the paper.
 
@@ -35,6 +39,9 @@ def grid(
     fields : whether each node has a factor of its own
     tied : False, True (one block for all edges, one for all nodes) or "direction" (one block per edge direction)
     coupling : "agreement", "both-one", "score" or "table"; see `graph`
+    neighbours : 4, or 8 with the diagonals
+    periodic : whether the last row and column are neighbours of the first
+    mask : (rows, columns) zeros and ones; only pixels with a one are nodes
     """
     for name, value in (("rows", rows), ("columns", columns)):
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
@@ -45,6 +52,15 @@ def grid(
         f"a grid of {rows:,} x {columns:,} nodes",
         "use a smaller grid, or cut the image into pieces",
     )
+    inside = check_mask(mask, rows, columns)
+    if isinstance(neighbours, (bool, float)) or neighbours not in (4, 8):
+        raise InputError(f"neighbours = {neighbours!r}: choose 4 or 8.")
+    if not isinstance(periodic, (bool, np.bool_)):
+        raise InputError(f"periodic = {periodic!r}: choose True or False.")
+    if neighbours == 8 or periodic or inside is not None:
+        pixels, edges, direction = lattice_edges(rows, columns, neighbours, bool(periodic), inside)
+        names = pixel_names(pixels, columns)
+        return _assemble(Skeleton(names, len(names), edges, direction), states, fields, tied, coupling)
     node = np.arange(rows * columns).reshape(rows, columns)
     across = np.stack([node[:, :-1].ravel(), node[:, 1:].ravel()], axis=1)
     down = np.stack([node[:-1].ravel(), node[1:].ravel()], axis=1)
@@ -272,7 +288,7 @@ def _assemble(skeleton: Skeleton, states: States, fields: bool, tied: bool | str
             assert direction is not None
             present = np.unique(direction)
             edge_block = np.searchsorted(present, direction)
-            block_names = [("horizontal", "vertical")[k] for k in present]
+            block_names = [DIRECTIONS[k] for k in present]
         else:
             edge_block = np.zeros(m, dtype=np.int64)
             block_names = ["edges"] if m else []

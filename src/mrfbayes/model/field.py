@@ -20,6 +20,7 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.base.html import facts
 from mrfbayes.model.adjacency import Adjacency, adjacency
 from mrfbayes.model.chart import Chart
+from mrfbayes.model.ising import Ising
 from mrfbayes.model.lowering import Lowering, lower
 
 MAX_STATES = 255  # data are stored as bytes
@@ -301,8 +302,8 @@ class Model:
         return digest.hexdigest()
 
     def theta(self, theta: object, name: str = "theta") -> np.ndarray:
-        """``theta`` as a (p,) float array, checked to lie inside the parameter space."""
-        return self.chart.check(theta, self, name)
+        """``theta`` (or `mrfbayes.Ising`) as a (p,) float array, checked to lie inside the parameter space."""
+        return self.chart.check(theta.as_theta(self) if isinstance(theta, Ising) else theta, self, name)
 
     def _repr_html_(self) -> str:
         shape = f"{self.grid_shape[0]} x {self.grid_shape[1]} grid" if self.grid_shape else "graph"

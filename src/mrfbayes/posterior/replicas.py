@@ -134,7 +134,7 @@ def replica_posterior(problem: Problem, settings: Settings, how: Engine, prepara
         thin=plan.thin,
         acceptance=None,
         seconds={"prepare": preparation, "compile": 0.0, "chain": time.perf_counter() - started},
-        settings=record(settings, how),
+        settings={**record(settings, how), "levels": problem.statistics.levels},
         versions=versions(),
         data_digest=problem.statistics.digest,
         n=problem.statistics.n,

@@ -70,9 +70,11 @@ def sample(
         from the calibrated posterior, corrected (the default; where they fit badly, "hmc" runs instead); "langevin" for
         the method of that name
     estimate : an estimate to use instead of making one, from `mrfbayes.estimate`, or theta (p,) itself
-    levels : order of text labels; see `mrfbayes.count`
+    levels : order of text labels; see `mrfbayes.count`. With method "mavm" a number is that method's option
     method_options : options of the method
     """
+    if method == "mavm" and isinstance(levels, (int, float)):  # its own option of that name; no order is a number
+        method_options["levels"], levels = levels, None
     asked = Asked(
         method, steps, warmup, chains, thin, proposal, start, prior, rng, workers, progress, checkpoint, seconds,
         engine, estimate, method_options,

@@ -19,7 +19,7 @@ ENGINES = ("states", "recursion", "particles")
 MOST_STATES = 2**20  # configurations of the whole field: 8 MB, and 20 ms per sweep
 MOST_FRONTIER = 2**17  # configurations of a frontier and the node that enters
 MOST_BYTES = 2**30  # of all backward messages
-RECURSION_PASSES = 8  # over each of its tables, in one sweep
+PASSES, PASSES_PER_EDGE = 6, 3  # of the recursion over each of its tables, in one sweep
 
 
 class Engine(Protocol):
@@ -150,23 +150,24 @@ def _orders(model: Model) -> list[list[int]]:
     return orders
 
 
-def _best_order(model: Model) -> tuple[list[int], float, float]:
-    """The order with the smallest tables; their sum and the largest of them."""
-    best: tuple[list[int], float, float] | None = None
+def _best_order(model: Model) -> tuple[list[int], list[float], float]:
+    """The order with the smallest tables, their sizes, and the table cells that one sweep goes through."""
+    found: list[tuple[list[int], list[float], float]] = []
     logs = np.log2(model.states)
     for order in _orders(model):
+        place = np.argsort(order)
+        closed = np.bincount(place[model.edges].max(axis=1), minlength=model.n_nodes)  # edges that each node closes
         pairs = zip(order, _frontiers(model, order), strict=True)
         sizes = [float(2 ** (logs[frontier].sum() + logs[node])) for node, frontier in pairs]
-        if best is None or sum(sizes) < best[1]:
-            best = order, sum(sizes), max(sizes)
-    assert best is not None
-    return best
+        found.append((order, sizes, float((PASSES + PASSES_PER_EDGE * closed) @ np.array(sizes))))
+    return min(found, key=lambda entry: entry[2])
 
 
 def recursion_engine(model: Model) -> tuple[RecursionEngine, Blocks]:
     """The engine that lets the nodes enter one after the other."""
-    order, total, largest = _best_order(model)
-    if largest > MOST_FRONTIER * 1.001 or 8 * total > MOST_BYTES:
+    order, sizes, _ = _best_order(model)
+    largest = max(sizes)
+    if largest > MOST_FRONTIER * 1.001 or 8 * sum(sizes) > MOST_BYTES:
         raise CostError(
             f"engine = 'recursion' needs tables of {largest:.3g} configurations (limit {MOST_FRONTIER}): the graph is "
             "too wide; use engine='particles', or 'states' for a few nodes."
@@ -206,13 +207,13 @@ def choose_engine(model: Model, engine: str | None) -> str:
         if engine not in ENGINES:
             raise InputError(f"engine = {engine!r}: choose one of {', '.join(map(repr, ENGINES))}.")
         return engine
-    _, total, largest = _best_order(model)
-    fits_recursion = largest <= MOST_FRONTIER and 8 * total <= MOST_BYTES
+    _, sizes, recursion_cost = _best_order(model)
+    fits_recursion = max(sizes) <= MOST_FRONTIER and 8 * sum(sizes) <= MOST_BYTES
     if n_configurations(model) > MOST_STATES * 1.001:
         return "recursion" if fits_recursion else "particles"
     groups = len(node_groups(model))
     states_cost = n_configurations(model) * (1 + 3 * groups * (groups - 1) / 2)
-    return "recursion" if fits_recursion and RECURSION_PASSES * total < states_cost else "states"
+    return "recursion" if fits_recursion and recursion_cost < states_cost else "states"
 
 
 def exact_engine(model: Model, name: str) -> tuple[Engine, Blocks]:

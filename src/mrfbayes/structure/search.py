@@ -46,7 +46,7 @@ class SearchTask:
         rows = n_steps // self.n_thin + 1
         kept = KeptSweeps(np.empty((rows, search.w.size)), np.empty(rows), first)
         n_cells = int((moves.layout[:, FIRST] * moves.layout[:, SECOND]).max())
-        line = line_view(moves.n.size, n_cells, moves.node_prior.shape[2] - 1)
+        line = line_view(moves.n.size, n_cells, moves.node_prior.shape[2] - 1, moves.rate.shape[1] - 1)
         with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
             plan = np.array([n_steps, self.n_warmup, self.n_thin], dtype=np.int64)
             engine.run(moves, self.blocks, line, search, plan, kept)

@@ -1,0 +1,110 @@
+"""Grids with eight neighbours, periodic borders and masks, and images as their observations."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from matplotlib.image import imsave
+
+import mrfbayes as mb
+
+IMAGES = np.random.default_rng(4).integers(0, 2, size=(7, 3, 4))
+
+
+def named(graph):
+    return {frozenset(f"{r},{c}" for r, c in edge) for edge in graph.edges}
+
+
+def edges(model):
+    return {frozenset(model.nodes[i] for i in pair) for pair in model.edges.tolist()}
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(3, 4), (2, 5), (2, 2), (1, 4), (3, 3)])
+def test_neighbours_are_those_of_the_lattice(rows, columns):
+    eight = nx.grid_2d_graph(rows, columns)
+    eight.add_edges_from(((r, c), (r + 1, c + 1)) for r in range(rows - 1) for c in range(columns - 1))
+    eight.add_edges_from(((r, c + 1), (r + 1, c)) for r in range(rows - 1) for c in range(columns - 1))
+    assert edges(mb.grid(rows, columns, neighbours=8)) == named(eight)
+    torus = {
+        frozenset((f"{r},{c}", f"{(r + dr) % rows},{(c + dc) % columns}"))
+        for r in range(rows)
+        for c in range(columns)
+        for dr, dc in ((0, 1), (1, 0))
+    }
+    assert edges(mb.grid(rows, columns, periodic=True)) == {edge for edge in torus if len(edge) == 2}
+
+
+def test_directions_and_masks():
+    model = mb.grid(3, 4, neighbours=8, tied="direction")
+    assert model.parameters == ("horizontal", "vertical", "diagonal", "antidiagonal")
+    mask = np.ones((3, 4), dtype=int)
+    mask[1, 1] = mask[0, 3] = 0
+    model = mb.grid(3, 4, mask=mask)
+    assert len(model.nodes) == 10
+    whole = mb.grid(3, 4)
+    kept = {edge for edge in edges(whole) if not {"1,1", "0,3"} & edge}
+    assert edges(model) == kept
+    stats = mb.count(model, IMAGES)
+    np.testing.assert_array_equal(stats.rows, IMAGES.reshape(7, -1)[:, mask.ravel() == 1])
+
+
+def test_images_in_every_form(tmp_path):
+    model = mb.grid(3, 4)
+    expected = mb.count(model, IMAGES.reshape(7, -1)).digest
+    assert mb.count(model, IMAGES).digest == expected
+    np.save(tmp_path / "all.npy", IMAGES)
+    np.save(tmp_path / "table.npy", IMAGES.reshape(7, -1))
+    assert mb.count(model, tmp_path / "all.npy").digest == expected
+    assert mb.count(model, tmp_path / "table.npy").digest == expected
+    paths = []
+    for k, image in enumerate(IMAGES):
+        paths.append(tmp_path / f"{k}.png")
+        imsave(paths[-1], image, cmap="gray", vmin=0, vmax=1)
+    assert mb.count(model, paths).digest == expected
+    np.save(tmp_path / "grey.npy", np.array([17, 200])[IMAGES])
+    with pytest.warns(mb.MRFWarning, match="greys were read as states in their order: 17 = 0, 200 = 1"):
+        assert mb.count(model, tmp_path / "grey.npy").digest == expected
+    tied = mb.grid(3, 4, tied=True)
+    assert not mb.count(tied, paths[:1]).warnings
+
+
+def test_images_that_are_refused(tmp_path):
+    model = mb.grid(3, 4)
+    np.save(tmp_path / "levels.npy", np.arange(12).reshape(3, 4))
+    np.save(tmp_path / "wide.npy", np.zeros((9, 9)))
+    imsave(tmp_path / "colour.png", np.random.default_rng(1).random((3, 4, 3)))
+    (tmp_path / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(30))
+    np.save(tmp_path / "object.npy", np.array([[{}]], dtype=object), allow_pickle=True)
+    for name, message in {
+        "levels.npy": "12 levels of grey for 2 states; cut the images into states first",
+        "wide.npy": "images of 9 x 9 pixels, the grid has 3 x 4: crop the images",
+        "colour.png": "a picture in colours",
+        "broken.png": "cannot be read as an image",
+        "object.npy": "cannot be read as an image",
+        "nowhere.png": "no such file",
+    }.items():
+        with pytest.raises(mb.InputError) as caught:
+            mb.count(model, tmp_path / name)
+        assert message in str(caught.value)
+    with pytest.raises(mb.InputError, match="but the nodes are no pixels"):
+        mb.count(mb.graph([("a", "b")]), tmp_path / "wide.npy")
+    with pytest.raises(mb.InputError, match="only images"):
+        mb.count(model, [tmp_path / "a.csv", tmp_path / "b.csv"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"neighbours": 6}, "neighbours = 6: choose 4 or 8"),
+        ({"neighbours": None}, "neighbours = None: choose 4 or 8"),
+        ({"periodic": "yes"}, "periodic = 'yes': choose True or False"),
+        ({"mask": np.ones((2, 2))}, "mask has shape (2, 2): give 3 x 4 zeros and ones"),
+        ({"mask": np.full((3, 4), 0.5)}, "give 3 x 4 zeros and ones"),
+        ({"mask": np.zeros((3, 4))}, "mask is zero everywhere"),
+    ],
+)
+def test_bad_lattices(options, message):
+    with pytest.raises(mb.InputError) as caught:
+        mb.grid(3, 4, **options)
+    assert message in str(caught.value)
