@@ -125,7 +125,7 @@ def strip_mode(problem: Problem, tolerance: float = BAND_TOLERANCE) -> StripMode
 
 
 def calibrate_strip(problem: Problem, variance: str = "relative") -> Calibration[LocalJoint]:
-    """Calibrate thousands of coins to exact moments; ``variance`` as in `mrfbayes.calibration.dense.calibrate`."""
+    """Calibrate thousands of coins to exact moments; ``variance`` as in `mrfbayes.calibration.full.calibrate`."""
     model, n, prior = problem.model, problem.statistics.n, problem.prior
     mode = strip_mode(problem)
     bands = Bands(mode.bands.level, min(2 * mode.bands.reach, int(mode.bands.level.max(initial=0))))

@@ -22,7 +22,7 @@ from mrfbayes.base.sealed_files import is_sealed, seal
 from mrfbayes.model.field import Model
 from mrfbayes.posterior.bayes_factors import EdgeEvidence, edge_blocks
 from mrfbayes.posterior.corrected import WeightedProposals
-from mrfbayes.posterior.hdf5_groups import Group, read_groups
+from mrfbayes.posterior.hdf5_groups import Group, probe, read_groups
 from mrfbayes.posterior.saved_problem import model_to_dataset, problem_to_dataset, read_model, read_problem
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 FORMAT, OLD_FORMAT = "mrfbayes posterior 2", "mrfbayes posterior 1"
 INTERVALS = (0.5, 0.8, 0.9, 0.95, 0.99)  # whose ends are saved where quantiles are in closed form
-MANY = 100_000  # parameters past which only those of the default interval are
+MANY_NAMES = 100_000  # parameters past which only those of the default interval are
 _TEXT = ("method", "label", "target", "engine", "data_digest")
 _NUMBERS = ("steps", "warmup", "thin", "n", "partial")
 _JSON: dict[str, type] = {"seconds": dict, "settings": dict, "versions": dict, "warnings": list, "details": dict}
@@ -100,7 +100,7 @@ def _plain(value: Any) -> Any:
 def _quantiles_to_dataset(quantile: Callable[[float], np.ndarray], p: int) -> xr.Dataset:
     import xarray as xr
 
-    intervals = INTERVALS if p <= MANY else (0.9,)
+    intervals = INTERVALS if p <= MANY_NAMES else (0.9,)
     at = [level for interval in intervals for level in ((1 - interval) / 2, (1 + interval) / 2)]
     values = np.stack([quantile(level) for level in at])
     return xr.Dataset({"probability": (("level",), np.array(at)), "theta": (("level", "parameter"), values)})
@@ -150,6 +150,8 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise InputError(f"{path}: no such file.")
     sealed = is_sealed(path)
     try:
+        if not sealed:
+            probe(path)
         groups = read_groups(path)
         values = _fields(groups)
     except Exception as error:  # a file from anywhere makes HDF5 and JSON say anything

@@ -6,11 +6,13 @@ Like every run it goes in short chunks; between them come progress, checkpoint, 
 from __future__ import annotations
 
 import time
+import warnings as python_warnings
 from typing import Any
 
 import numpy as np
 
 from mrfbayes.base.budget import budget
+from mrfbayes.base.errors import MRFWarning, OutputError
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
 from mrfbayes.methods.langevin.coins import WalkJoint, walk_coins
@@ -25,7 +27,7 @@ from mrfbayes.posterior.settings import Settings
 from mrfbayes.run.driver import CHECKPOINT_SECONDS, ROUND_SECONDS
 from mrfbayes.run.store import Checkpoint
 
-DOUBTFUL = 0.05  # Monte-Carlo error of means (in sds) and sds (relative), root mean square
+DOUBTFUL_STARTS = 0.05  # Monte-Carlo error of means (in sds) and sds (relative), root mean square
 MARGIN = 2.0  # a bound is twice the standard error
 STEP_ERROR = 0.01  # of means and sds: what steps of usual size leave, measured where the posterior is known
 
@@ -56,8 +58,13 @@ class _Stored:
             return
         shape = (0, *self._walk.state["y"].shape)
         new = np.stack(self._draws[self._unwritten :]) if len(self._draws) > self._unwritten else np.zeros(shape)
-        self._checkpoint.append({}, {**self._walk.arrays(), "draws": new})
-        self._unwritten, self._written_at = len(self._draws), time.monotonic()
+        self._written_at = time.monotonic()
+        try:
+            self._checkpoint.append({}, {**self._walk.arrays(), "draws": new})
+        except OutputError as error:  # the draws are in memory: go on, and try again later
+            python_warnings.warn(f"the checkpoint lacks the last steps: {error}", MRFWarning, stacklevel=2)
+            return
+        self._unwritten = len(self._draws)
 
     def result(self) -> np.ndarray:
         """(replicas, draws, p) log-odds."""
@@ -133,7 +140,13 @@ def replica_posterior(problem: Problem, settings: Settings, how: Engine, prepara
         n=problem.statistics.n,
         warnings=tuple(dict.fromkeys(said)),
         partial=bool(stopped_by or budget().cuts),
-        details={**prepared.details, "replicas": walk.settings.replicas, "resumed": resumed, **statement},
+        details={
+            **prepared.details,
+            "replicas": walk.settings.replicas,
+            "resumed": resumed,
+            "stopped_by": stopped_by,
+            **statement,
+        },
         sd_error=moments.sd_error,
         problem=problem,
         draw=WalkJoint(problem.model.chart, walk_coins(moments), walk.metric.factor).draw,
@@ -161,7 +174,7 @@ def _statement(walk: Walk, moments: WalkMoments) -> tuple[dict[str, Any], list[s
         ),
     }
     doubts = []
-    if mean_error > DOUBTFUL or sd_error > DOUBTFUL:
+    if mean_error > DOUBTFUL_STARTS or sd_error > DOUBTFUL_STARTS:
         doubts.append(
             f"Monte-Carlo errors are {mean_error:.1%} of an sd in means and {sd_error:.1%} in sds: run longer (steps=)."
         )

@@ -23,7 +23,7 @@ from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import child
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.model.field import Model
-from mrfbayes.structure.blocks import Blocks
+from mrfbayes.structure.edge_blocks import EdgeBlocks
 from mrfbayes.structure.factors import EdgeFactors
 from mrfbayes.structure.graph_priors import GraphPrior
 from mrfbayes.structure.moves import Coordinates, make_moves
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from mrfbayes.kernels.structure.line import LineView
     from mrfbayes.kernels.structure.moves import BlockView, MoveView, SearchState
 
-PARTICLES = 16_384  # samples of each final set
+ANCHOR_PARTICLES = 16_384  # samples of each final set
 TRIAL_PARTICLES = 4_096  # of those that only serve to find the anchor
 ROUNDS = 2  # short runs that move the anchor
 BURN_IN, AVERAGED = 60, 120  # sweeps of the samples before they are used, and over which their mean is taken
 TRIAL_SWEEPS, TRIAL_WARMUP = 150, 50  # of the short runs over graphs
-FAR = 4.0  # log-odds of an edge beyond which a first guess is not believed
+FAR_ANCHOR = 4.0  # log-odds of an edge beyond which a first guess is not believed
 ROWS_AT_ONCE = 2_048
 
 
@@ -70,7 +70,7 @@ class WeightedEngine:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class SearchProblem:
     """What is known before any sample is drawn; ``data`` has one entry per group."""
 
     factors: EdgeFactors
@@ -93,14 +93,14 @@ class Problem:
         """(G,) numbers of observations."""
         return np.array([statistics.n for statistics in self.data], dtype=float)
 
-    def moves(self, blocks: Blocks, counts: np.ndarray | None = None) -> MoveView:
+    def moves(self, blocks: EdgeBlocks, counts: np.ndarray | None = None) -> MoveView:
         """The moves, with other statistics than the data's where ``counts`` are given."""
         counts = self.counts if counts is None else counts
         return make_moves(self.factors, counts, self.n, self.coordinates, self.graphs, blocks)
 
 
 def weighted_parts(
-    problem: Problem, blocks: Blocks, n_particles: int, seed: np.random.SeedSequence, progress: bool
+    problem: SearchProblem, blocks: EdgeBlocks, n_particles: int, seed: np.random.SeedSequence, progress: bool
 ) -> tuple[tuple[tuple[MoveView, WeightedEngine], ...], np.ndarray]:
     """Two independent sets of samples at the same anchor, with the statistics that go with them; and the anchor."""
     with Progress("samples for the search", ROUNDS + 2, progress) as bar:
@@ -118,7 +118,7 @@ def weighted_parts(
     return tuple(parts), anchor
 
 
-def _first_guess(problem: Problem, statistics: Statistics, seed: np.random.SeedSequence) -> np.ndarray:
+def _first_guess(problem: SearchProblem, statistics: Statistics, seed: np.random.SeedSequence) -> np.ndarray:
     """The pseudolikelihood's mode under the slab, where rows are at hand; else the mode by sampling."""
     import warnings
 
@@ -133,7 +133,7 @@ def _first_guess(problem: Problem, statistics: Statistics, seed: np.random.SeedS
         warnings.simplefilter("ignore", MRFWarning)  # it is only a start
         found = estimate(model, statistics, algorithm, child(seed, "guess"), prior=prior, progress=False)
     w = np.array(found.log_odds)
-    w[:m] = np.clip(w[:m], -FAR, FAR)
+    w[:m] = np.clip(w[:m], -FAR_ANCHOR, FAR_ANCHOR)
     return w
 
 
@@ -146,7 +146,7 @@ class Sampling(NamedTuple):
 
 
 def _part(
-    problem: Problem, blocks: Blocks, anchor: np.ndarray, sampling: Sampling, seed: np.random.SeedSequence
+    problem: SearchProblem, blocks: EdgeBlocks, anchor: np.ndarray, sampling: Sampling, seed: np.random.SeedSequence
 ) -> tuple[MoveView, WeightedEngine]:
     """Samples of all groups at the anchor, and the moves with the statistics corrected for their noise."""
     counts, codes = problem.counts.astype(float), []
@@ -173,7 +173,7 @@ def _samples(
     return rows, own / len(rows) - mean
 
 
-def _codes(blocks: Blocks, rows: np.ndarray) -> np.ndarray:
+def _codes(blocks: EdgeBlocks, rows: np.ndarray) -> np.ndarray:
     """(B, M) which cell of each block's table every sample lies in."""
     found = np.zeros((len(blocks.nodes), len(rows)), dtype=np.uint16)
     for block, nodes in enumerate(blocks.nodes):
@@ -183,7 +183,7 @@ def _codes(blocks: Blocks, rows: np.ndarray) -> np.ndarray:
 
 
 def _trial_mean(
-    problem: Problem, blocks: Blocks, part: tuple[MoveView, WeightedEngine], seed: np.random.SeedSequence
+    problem: SearchProblem, blocks: EdgeBlocks, part: tuple[MoveView, WeightedEngine], seed: np.random.SeedSequence
 ) -> np.ndarray:
     """Model-averaged means (C, p) of a short run."""
     factors = problem.factors

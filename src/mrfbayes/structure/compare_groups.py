@@ -22,7 +22,7 @@ from mrfbayes.base.random_streams import Seed, seed_sequence
 from mrfbayes.data.statistics import Statistics, count
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Cauchy, Logistic, Normal, Prior
-from mrfbayes.structure.anchors import PARTICLES, Problem
+from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem
 from mrfbayes.structure.engines import choose_engine
 from mrfbayes.structure.factors import EdgeFactors, edge_factors
 from mrfbayes.structure.graph_priors import graph_prior
@@ -43,7 +43,7 @@ def compare_groups(
     differences: Any = "bernoulli(0.5)",
     prior: Any = None,
     engine: str | None = None,
-    particles: int = PARTICLES,
+    particles: int = ANCHOR_PARTICLES,
     steps: int | None = None,
     warmup: int | None = None,
     chains: int = 4,
@@ -75,7 +75,7 @@ def compare_groups(
     seed = seed_sequence(rng)
     started = time.perf_counter()
     name, groups = choose_engine(model, engine), tuple(data.values())
-    problem = Problem(factors, groups, coordinates, graphs)
+    problem = SearchProblem(factors, groups, coordinates, graphs)
     parts, blocks, details = search_parts(problem, name, particles, seed, progress)
     task = SearchTask(parts, blocks.view(factors.first, factors.size), options.warmup, options.thin)
     counts, n = sum(s.counts for s in groups), sum(s.n for s in groups)

@@ -9,7 +9,7 @@ import numpy as np
 
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.model.field import Model
-from mrfbayes.structure.blocks import Blocks, node_groups, pair_blocks
+from mrfbayes.structure.edge_blocks import EdgeBlocks, node_groups, pair_blocks
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.structure.line import LineView
@@ -22,7 +22,7 @@ MOST_BYTES = 2**30  # of all backward messages
 PASSES, PASSES_PER_EDGE = 6, 3  # of the recursion over each of its tables, in one sweep
 
 
-class Engine(Protocol):
+class SearchEngine(Protocol):
     """Runs sweeps over all blocks. Plain arrays only, so that it can be sent to a worker."""
 
     @property
@@ -50,7 +50,7 @@ class StatesEngine:
     name: str = "states"
 
     def run(self, moves: MoveView, blocks: BlockView, line: LineView, state: SearchState, plan: Any, kept: Any) -> None:
-        """See `Engine`."""
+        """See `SearchEngine`."""
         from mrfbayes.kernels.structure.states import StatesView, run_states
 
         groups, p = moves.raw_count.shape
@@ -70,7 +70,7 @@ def n_configurations(model: Model) -> float:
     return float(np.exp(np.log(model.states).sum()))
 
 
-def states_engine(model: Model) -> tuple[StatesEngine, Blocks]:
+def states_engine(model: Model) -> tuple[StatesEngine, EdgeBlocks]:
     """The engine on all configurations."""
     if n_configurations(model) > MOST_STATES * 1.001:
         raise CostError(
@@ -100,7 +100,7 @@ class RecursionEngine:
     name: str = "recursion"
 
     def run(self, moves: MoveView, blocks: BlockView, line: LineView, state: SearchState, plan: Any, kept: Any) -> None:
-        """See `Engine`."""
+        """See `SearchEngine`."""
         from mrfbayes.kernels.structure.frontier import FrontierView, run_frontier
 
         groups, p = moves.raw_count.shape
@@ -163,7 +163,7 @@ def _best_order(model: Model) -> tuple[list[int], list[float], float]:
     return min(found, key=lambda entry: entry[2])
 
 
-def recursion_engine(model: Model) -> tuple[RecursionEngine, Blocks]:
+def recursion_engine(model: Model) -> tuple[RecursionEngine, EdgeBlocks]:
     """The engine that lets the nodes enter one after the other."""
     order, sizes, _ = _best_order(model)
     largest = max(sizes)
@@ -190,7 +190,7 @@ def recursion_engine(model: Model) -> tuple[RecursionEngine, Blocks]:
     for edge, (u, v) in enumerate(model.edges.tolist()):
         edges[max(place[u], place[v])].append(edge)
     nodes = tuple((node, *frontiers[step]) for step, node in enumerate(order))
-    blocks = Blocks(nodes, tuple(map(tuple, edges)), tuple((node,) for node in order), model)
+    blocks = EdgeBlocks(nodes, tuple(map(tuple, edges)), tuple((node,) for node in order), model)
     engine = RecursionEngine(
         np.array(size, dtype=np.int64),
         np.array(states[order], dtype=np.int64),
@@ -216,6 +216,6 @@ def choose_engine(model: Model, engine: str | None) -> str:
     return "recursion" if fits_recursion and recursion_cost < states_cost else "states"
 
 
-def exact_engine(model: Model, name: str) -> tuple[Engine, Blocks]:
+def exact_engine(model: Model, name: str) -> tuple[SearchEngine, EdgeBlocks]:
     """The engine called "states" or "recursion"."""
     return states_engine(model) if name == "states" else recursion_engine(model)

@@ -20,9 +20,9 @@ from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.run.driver import ChainRun, RunSettings, run_chains
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import State
-from mrfbayes.structure.anchors import Problem, weighted_parts
-from mrfbayes.structure.blocks import Blocks, pair_blocks
-from mrfbayes.structure.engines import Engine, exact_engine
+from mrfbayes.structure.anchors import SearchProblem, weighted_parts
+from mrfbayes.structure.edge_blocks import EdgeBlocks, pair_blocks
+from mrfbayes.structure.engines import SearchEngine, exact_engine
 from mrfbayes.structure.search import SearchSummary, SearchTask
 
 if TYPE_CHECKING:
@@ -69,8 +69,8 @@ def run_options(n_columns: int, steps: int | None, warmup: int | None, thin: int
 
 
 def search_parts(
-    problem: Problem, engine: str, particles: int, seed: np.random.SeedSequence, progress: bool
-) -> tuple[tuple[tuple[MoveView, Engine], ...], Blocks, dict[str, Any]]:
+    problem: SearchProblem, engine: str, particles: int, seed: np.random.SeedSequence, progress: bool
+) -> tuple[tuple[tuple[MoveView, SearchEngine], ...], EdgeBlocks, dict[str, Any]]:
     """The moves and the engine, once or for each of two sets of samples; the blocks; and what to say of it."""
     if engine != "particles":
         made, blocks = exact_engine(problem.model, engine)

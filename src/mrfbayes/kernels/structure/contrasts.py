@@ -37,9 +37,9 @@ from mrfbayes.kernels.structure.moves import (
     set_line,
 )
 
-POINTS = 40  # proposals, of which about half are at "no difference"
+CONTRAST_POINTS = 40  # proposals, of which about half are at "no difference"
 FREEDOM = 5  # of the t distribution
-NEWTON_STEPS = 6
+CONTRAST_NEWTON_STEPS = 6
 
 
 @kernel
@@ -131,7 +131,7 @@ def move_contrasts(view, state, line, tables, parameter, keeps):
     for a in range(k):
         mode[a] = state.centre[1 + a, parameter] - state.w[1 + a, parameter]
     half = 0.0
-    for _ in range(NEWTON_STEPS):
+    for _ in range(CONTRAST_NEWTON_STEPS):
         _slopes(view, state, line, parameter, n_cells, mode, gradient, factor)
         half = _cholesky(factor)
         _solve(factor, gradient, False)
@@ -150,7 +150,7 @@ def move_contrasts(view, state, line, tables, parameter, keeps):
         for a in range(k):
             moves[1, a] = 0.0
         count = 2
-    for _ in range(POINTS):
+    for _ in range(CONTRAST_POINTS):
         if uniform(state.random) < 0.5:
             n_atoms += 1
             continue

@@ -34,10 +34,10 @@ from mrfbayes.kernels.structure.line import (
 
 # Places in SearchState.counters
 SWEEP, N_PRESENT, KEPT, BATCH_ROW, BATCH_FILL, BATCH_LENGTH = range(6)
-N_COUNTERS = 6
+N_MOVE_COUNTERS = 6
 # Places in SearchState.numbers
 LOG_LIKELIHOOD = 0
-N_NUMBERS = 1
+N_MOVE_NUMBERS = 1
 
 
 # Columns of MoveView.layout
@@ -82,8 +82,8 @@ class SearchState(NamedTuple):
     absent: np.ndarray  # (m,) sum of P(absent | rest)
     moments: np.ndarray  # (2, C, p) sums of conditional means and mean squares, absence counted as zero
     sizes: np.ndarray  # (m + 1,) sweeps that ended with so many edges
-    numbers: np.ndarray  # (N_NUMBERS,) float64
-    counters: np.ndarray  # (N_COUNTERS,) int64
+    numbers: np.ndarray  # (N_MOVE_NUMBERS,) float64
+    counters: np.ndarray  # (N_MOVE_COUNTERS,) int64
     random: np.ndarray  # (4,) uint64
 
 

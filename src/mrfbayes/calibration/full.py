@@ -240,6 +240,4 @@ def start_log_odds(problem: Problem) -> np.ndarray:
     chart, statistics = problem.model.chart, problem.statistics
     if problem.has_estimate:
         return np.asarray(np.clip(np.asarray(problem.estimate.log_odds, dtype=float), -8.0, 8.0))
-    tosses = statistics.n * chart.tosses[chart.block_of]
-    frequency = (statistics.counts + 1.0) / (tosses + chart.sides[chart.block_of])
-    return np.asarray(0.5 * chart.log_odds(frequency))
+    return np.asarray(0.5 * chart.log_odds(statistics.shrunken_frequency))
