@@ -19,8 +19,8 @@ import numpy as np
 
 import mrfbayes as mb
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
-from mrfbayes.estimation.dense import DensePosterior, dense_mode
-from mrfbayes.model.dense import dense_layout
+from mrfbayes.estimation.dense_mode import DensePosterior, dense_mode
+from mrfbayes.model.natural_form import dense_layout
 from mrfbayes.particles.dense import DenseEnsemble
 from mrfbayes.priors import Prior
 

@@ -25,7 +25,7 @@ import numpy as np
 
 import mrfbayes as mb
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
-from mrfbayes.model.dense import dense_layout
+from mrfbayes.model.natural_form import dense_layout
 from mrfbayes.particles.dense import DenseEnsemble
 
 RESULTS = Path(__file__).parent / "results"

@@ -27,7 +27,7 @@ from strip import strip_rows
 import mrfbayes as mb
 from mrfbayes.base.random_streams import child, generator
 from mrfbayes.calibration.copula import theta_moments
-from mrfbayes.calibration.dense import calibrate, exact_mode
+from mrfbayes.calibration.full import calibrate, exact_mode
 from mrfbayes.calibration.matching import match
 from mrfbayes.estimation.pseudolikelihood import PseudoObjective
 from mrfbayes.exact.quantities import moments_w, sample_exact

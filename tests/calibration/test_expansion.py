@@ -10,7 +10,7 @@ import mrfbayes as mb
 from mrfbayes.calibration import expansion as calibration
 from mrfbayes.calibration import one_loop as loops
 from mrfbayes.calibration.cumulants import ExactCumulants
-from mrfbayes.calibration.matching import Coins, coin_moments, match, match_loop
+from mrfbayes.calibration.matching import Coins, coin_moments, match, match_loop, skewness_doubts
 from mrfbayes.calibration.one_loop import Effort, one_loop
 from mrfbayes.exact import quantities as exact
 from mrfbayes.kernels.base.polygamma import inverse_trigamma, polygammas
@@ -52,6 +52,14 @@ def test_what_no_coin_can_do_is_clipped_and_counted():
     np.testing.assert_allclose(1 / a + 1 / b, spread)
     assert match_cumulants(spread, third, a, b) == 2
     np.testing.assert_allclose([polygammas(x)[1] + polygammas(y)[1] for x, y in zip(a, b, strict=True)], spread)
+
+
+def test_missed_skewness_is_spoken_of_where_it_shows():
+    """A coin of spread S has |kappa| below S^2: beyond it by 0.05 S^1.5 nobody sees it, by 0.5 S^1.5 one does."""
+    spread = np.array([0.01, 0.04])
+    assert not skewness_doubts(spread, spread**2 + 0.05 * spread**1.5)
+    (text,) = skewness_doubts(spread, np.array([-1, 1]) * (spread**2 + np.array([0.5, 0.05]) * spread**1.5))
+    assert "1 of 2 coins are less skewed than the posterior" in text
 
 
 def calibrated_numbers(model, counts, n, prior="uniform"):

@@ -7,7 +7,7 @@ import mrfbayes as mb
 from mrfbayes.base.random_streams import seed_sequence
 from mrfbayes.calibration.blocks import LocalInformation, row_planes
 from mrfbayes.calibration.copula import coin_quantiles, theta_moments
-from mrfbayes.calibration.dense import calibrate
+from mrfbayes.calibration.full import calibrate
 from mrfbayes.calibration.local import Expansion, calibrate_locally, choose_distance
 from mrfbayes.calibration.matching import Coins
 from mrfbayes.exact.quantities import moments_w, sample_exact

@@ -8,7 +8,7 @@ import pytest
 import mrfbayes as mb
 from mrfbayes.base.random_streams import seed_sequence
 from mrfbayes.calibration.copula import theta_moments
-from mrfbayes.calibration.dense import calibrate
+from mrfbayes.calibration.full import calibrate
 from mrfbayes.calibration.strips import calibrate_strip, is_strip, strip_mode
 from mrfbayes.exact.quantities import sample_exact
 from mrfbayes.methods import calibrated

@@ -8,7 +8,7 @@ from mrfbayes.base.errors import CostError, InputError, MRFWarning
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
 from mrfbayes.data.statistics import Statistics, count
-from mrfbayes.estimation.check import check, threshold
+from mrfbayes.estimation.check import Room, check, threshold
 from mrfbayes.estimation.estimate import estimate
 from mrfbayes.estimation.result import Task
 from mrfbayes.model.build import grid
@@ -116,7 +116,7 @@ def frozen_check(model, x, w, **options):
     task = Task(model, stats, None, seed_sequence(5), 1, Progress("", 1.0, False))
     mean = stats.mean
     base = make_chains(model, 64, kernel_state(task.seed, "base"))
-    return check(task, w, np.maximum(mean * (1 - mean), 1e-3), 0.0, [base], None, **options)
+    return check(task, w, np.maximum(mean * (1 - mean), 1e-3), 0.0, Room([base]), **options)
 
 
 def test_the_check_passes_the_maximum_and_fails_half_an_sd_off():
@@ -135,7 +135,7 @@ def test_a_field_that_does_not_mix_is_not_called_converged():
     model = grid(16, 16)
     theta = np.full(model.n_parameters, 0.9)
     x = simulate(model, theta, 64, "exact", rng=1)
-    found = frozen_check(model, x, model.chart.log_odds(theta), budget=3e8)
+    found = frozen_check(model, x, model.chart.log_odds(theta), most_updates=3e8)
     assert not found.passed
     assert "started at the data and at random still differ" in found.warnings[0]
 

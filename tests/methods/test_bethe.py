@@ -104,7 +104,7 @@ def test_mode_of_the_bethe_likelihood():
 def test_refusals(monkeypatch):
     model = mb.graph(small_fields.SQUARE, fields=True)
     w = model.chart.log_odds(small_fields.random_theta(model, 5))
-    monkeypatch.setattr(module, "MOST_MATRIX_BYTES", 100)
+    monkeypatch.setattr(module, "MOST_MESSAGE_BYTES", 100)
     with pytest.raises(CostError, match="use method='mle'"):
         bethe(model, w)
     monkeypatch.setattr(module, "N_SWEEPS", 2)

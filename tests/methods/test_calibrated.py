@@ -8,7 +8,7 @@ from scipy.stats import beta, kstest
 import mrfbayes as mb
 from mrfbayes.base.random_streams import seed_sequence
 from mrfbayes.calibration.copula import coin_quantiles
-from mrfbayes.calibration.dense import calibrate
+from mrfbayes.calibration.full import calibrate
 from mrfbayes.calibration.one_loop import usable
 from mrfbayes.methods.problem import Problem
 from mrfbayes.priors import Prior

@@ -7,7 +7,7 @@ import pytest
 
 import mrfbayes as mb
 from mrfbayes.base.budget import Budget
-from mrfbayes.methods.langevin.metric import Metric
+from mrfbayes.methods.langevin.metric import Whitening
 from mrfbayes.methods.langevin.walk import noisy_directions
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
@@ -80,7 +80,7 @@ def test_a_short_warm_up_is_told():
 
 @pytest.mark.parametrize("block", [7, 512])
 def test_turned_coordinates_are_orthogonal_and_begin_with_the_noise(monkeypatch, block):
-    monkeypatch.setattr("mrfbayes.methods.langevin.metric.BLOCK", block)
+    monkeypatch.setattr("mrfbayes.methods.langevin.metric.PRODUCT_BLOCK", block)
     rng = np.random.default_rng(6)
     true = np.linalg.qr(rng.normal(size=(30, 3)))[0]
     for n in (20, 400):  # fewer samples than parameters, and more
@@ -88,7 +88,7 @@ def test_turned_coordinates_are_orthogonal_and_begin_with_the_noise(monkeypatch,
         directions = noisy_directions(noise)
         assert directions.shape == (30, 3)
         factor = np.triu(rng.normal(size=(30, 30)))
-        metric = Metric(factor, directions)
+        metric = Whitening(factor, directions)
         matrix = metric.turn(np.eye(30))
         np.testing.assert_allclose(matrix.T @ matrix, np.eye(30), atol=1e-10)
         np.testing.assert_allclose(matrix[:, :3], directions, atol=1e-12)

@@ -155,7 +155,7 @@ def test_mode_equation_gives_the_expected_counts(monkeypatch):
     def refuse(*arguments):
         raise mb.CostError("too wide")
 
-    monkeypatch.setattr("mrfbayes.exact.moments_w", refuse)
+    monkeypatch.setattr("mrfbayes.exact.quantities.moments_w", refuse)
     for found, known in zip((estimate, other), exact, strict=True):
         np.testing.assert_allclose(external_effects(statistics, found).log_odds_eta, known, atol=1e-5)
     with pytest.raises(mb.InputError, match="whose prior is known"):

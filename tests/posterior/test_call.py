@@ -219,7 +219,7 @@ def test_without_time_for_loops_spreads_are_of_leading_order(monkeypatch):
         raise OutOfTime("loops")
 
     plain = mb.sample(MODEL, DATA, "calibrated", variance="order", steps=100, progress=False)
-    monkeypatch.setattr("mrfbayes.calibration.dense.one_loop", late)
+    monkeypatch.setattr("mrfbayes.calibration.full.one_loop", late)
     with pytest.warns(mb.MRFWarning, match="spreads are those of leading order"):
         posterior = mb.sample(MODEL, DATA, "calibrated", steps=100, seconds=600, progress=False)
     assert posterior.partial

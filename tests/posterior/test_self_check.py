@@ -5,7 +5,7 @@ import pytest
 
 import mrfbayes as mb
 from mrfbayes.base.random_streams import seed_sequence
-from mrfbayes.calibration import dense
+from mrfbayes.calibration import full as dense
 from mrfbayes.calibration.copula import theta_moments
 from mrfbayes.exact.quantities import sample_exact
 from mrfbayes.methods.problem import Problem

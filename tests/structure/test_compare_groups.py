@@ -13,24 +13,28 @@ FAST = {"steps": 3000, "chains": 2, "progress": False}
 SHORT_RUNS = pytest.mark.filterwarnings("ignore:the inclusion probability")
 
 
-def two_groups(d=4, n=(150, 250), seed=3):
+def some_groups(d=4, n=(150, 250), seed=3):
     model = complete(d, fields=True, coupling="both-one")
     statistics = statistics_of(model, "both-one", True)
     rng = np.random.default_rng(seed)
-    first = rng.normal(0.2, 0.7, statistics.shape[1])
-    second = first + rng.normal(0, 1.2, first.size) * (rng.random(first.size) < 0.4)
-    data = {
-        name: draw_data(statistics, model.states, w, size, seed + k)
-        for k, (name, w, size) in enumerate(zip(("a", "b"), (first, second), n, strict=True))
-    }
+    base = rng.normal(0.2, 0.7, statistics.shape[1])
+    differs = rng.random(base.size) < 0.4
+    data = {}
+    for k, size in enumerate(n):
+        w = base + (rng.normal(0, 1.2, base.size) * differs if k else 0.0)
+        data["abc"[k]] = draw_data(statistics, model.states, w, size, seed + k)
     return model, statistics, data
 
 
 def exact_differences(model, statistics, data, draws=2000):
     """Inclusion and errors by enumeration: all subsets of edges that differ, each by importance sampling.
 
-    The two groups are one field on pairs of configurations, whose statistics are those of baseline and differences.
+    The difference between any two groups is standard normal: rates are corners of a simplex with edges of length one.
     """
+    corners = {
+        2: np.array([[-0.5], [0.5]]),
+        3: np.array([[-0.5, -0.5 / 3**0.5], [0.5, -0.5 / 3**0.5], [0, 1 / 3**0.5]]),
+    }
     m, p = model.n_edges, statistics.shape[1]
     counts = [mb.count(model, x).counts for x in data.values()]
     sizes = [len(x) for x in data.values()]
@@ -38,7 +42,7 @@ def exact_differences(model, statistics, data, draws=2000):
     rng = np.random.default_rng(5)
     for present in graphs:
         moved = np.concatenate([np.flatnonzero(present), np.arange(m, p)])
-        evidence, error = group_evidence(statistics, counts, sizes, moved, m, rng, draws)
+        evidence, error = group_evidence(statistics, counts, sizes, moved, corners[len(data)], rng, draws)
         evidences.append(evidence)
         errors.append(error)
     log_p = np.array(evidences)
@@ -49,10 +53,10 @@ def exact_differences(model, statistics, data, draws=2000):
     return inclusion, error
 
 
-def group_evidence(statistics, counts, sizes, moved, m, rng, draws, df=8):
-    """Log evidence of two groups whose parameters ``moved`` differ; baseline logistic, differences standard normal."""
+def group_evidence(statistics, counts, sizes, moved, corners, rng, draws, df=8):
+    """Log evidence of groups whose parameters ``moved`` differ; baseline logistic, differences standard normal."""
     p = statistics.shape[1]
-    rates = [np.hstack([np.eye(p), c * np.eye(p)[:, moved]]) for c in (-0.5, 0.5)]
+    rates = [np.hstack([np.eye(p), *(c * np.eye(p)[:, moved] for c in corner)]) for corner in corners]
     base, spread = truth.logistic(0, 1), truth.normal(0, 1)
 
     def log_z(w):
@@ -68,7 +72,7 @@ def group_evidence(statistics, counts, sizes, moved, m, rng, draws, df=8):
             value = value + w @ s - n * log_z(w)[0]
         return value
 
-    v = np.zeros(p + moved.size)
+    v = np.zeros(rates[0].shape[1])
     for _ in range(100):
         gradient = np.concatenate([base(v[:p])[1], spread(v[p:])[1]])
         information = -np.diag(np.concatenate([base(v[:p])[2], spread(v[p:])[2]]))
@@ -79,7 +83,7 @@ def group_evidence(statistics, counts, sizes, moved, m, rng, draws, df=8):
             gradient += rate.T @ (s - n * mean)
             information += n * rate.T @ covariance @ rate
         step = np.linalg.solve(information, gradient)
-        v = v + step
+        v = v + step * min(1.0, 1.0 / np.abs(step).max())
         if np.abs(step).max() < 1e-9:
             break
     factor = np.linalg.cholesky(np.linalg.inv(information))
@@ -96,7 +100,7 @@ def group_evidence(statistics, counts, sizes, moved, m, rng, draws, df=8):
 
 
 def test_differences_are_those_of_all_subsets():
-    model, statistics, data = two_groups()
+    model, statistics, data = some_groups()
     inclusion, error = exact_differences(model, statistics, data)
     found = mb.compare_groups(model, data, **FAST)
     z = np.abs(found.inclusion - inclusion) / np.hypot(np.maximum(found.inclusion_error, 1e-4), error)
@@ -117,11 +121,27 @@ def test_differences_are_those_of_all_subsets():
     assert "expected to differ" in repr(found)
 
 
+def test_three_groups_have_one_indicator_and_an_interval_for_every_pair():
+    model, statistics, data = some_groups(d=3, n=(100, 150, 200), seed=6)
+    inclusion, error = exact_differences(model, statistics, data)
+    found = mb.compare_groups(model, data, **FAST)
+    z = np.abs(found.inclusion - inclusion) / np.hypot(np.maximum(found.inclusion_error, 1e-4), error)
+    assert z.max() < 5, z
+    assert (np.abs(np.where(inclusion > 0.5, -0.05, 0.05)) / np.hypot(found.inclusion_error, error)).max() > 5
+    table = found.differences()
+    assert [name for name in table.columns if name.startswith("mean")] == ["mean[b - a]", "mean[c - a]", "mean[c - b]"]
+    np.testing.assert_allclose(table["mean[c - a]"] - table["mean[b - a]"], table["mean[c - b]"], atol=1e-9)
+    is_there = (found.coordinates[..., 1:, : model.n_edges] != 0).all(axis=2)
+    np.testing.assert_allclose(is_there.mean(axis=(0, 1)), found.inclusion, atol=0.05)
+    with pytest.raises(mb.InputError, match="with 3 groups only a normal slab"):
+        mb.compare_groups(model, data, slab="cauchy(0, 1)", progress=False)
+
+
 @SHORT_RUNS
 def test_a_column_an_array_and_a_mapping_say_the_same():
     import pandas as pd
 
-    model, _, data = two_groups(d=3)
+    model, _, data = some_groups(d=3)
     rows, labels = np.concatenate(list(data.values())), np.repeat(["a", "b"], [150, 250])
     short = {"steps": 50, "chains": 1, "progress": False}
     one = mb.compare_groups(model, data, **short)
@@ -136,7 +156,7 @@ def test_a_column_an_array_and_a_mapping_say_the_same():
 
 @SHORT_RUNS
 def test_results_come_back_from_files(tmp_path):
-    model, _, data = two_groups(d=3)
+    model, _, data = some_groups(d=3)
     short = {"steps": 50, "chains": 2, "progress": False}
     compared = mb.compare_groups(model, data, **short)
     compared.save(tmp_path / "groups.nc")
@@ -198,7 +218,7 @@ def test_pairwise_differences_have_the_slab_as_their_prior():
 def test_the_commands_say_that_a_file_holds_graphs(tmp_path):
     from mrfbayes.cli.loading import load_posterior
 
-    model, _, data = two_groups(d=3)
+    model, _, data = some_groups(d=3)
     mb.select(model, data["a"], steps=20, chains=1, progress=False).save(tmp_path / "graphs.nc")
     with pytest.raises(mb.InputError, match=r"holds a Selection.*mrfbayes\.load"):
         load_posterior(tmp_path / "graphs.nc")

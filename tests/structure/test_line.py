@@ -19,7 +19,7 @@ LOG_DENSITY = {
 
 def filled(weight, step, n, slab, here, blocks):
     """A line with one group, a slab (kind, a, b) and blocks (kind, values, place, direction)."""
-    line = kernel_line.line_view(1, len(step), 4)
+    line = kernel_line.line_view(1, len(step), 4, 0)
     line.weight[0, : len(step)] = weight
     line.step[0, : len(step)] = step
     line.rate[:, 0] = 1.0, n

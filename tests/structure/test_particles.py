@@ -43,6 +43,7 @@ def test_a_dense_field_of_many_nodes_takes_particles():
     from mrfbayes.structure.engines import choose_engine
 
     assert choose_engine(complete(30), None) == "particles"
+    assert choose_engine(complete(16), None) == "states"
     assert choose_engine(complete(18), None) == "states"
     assert choose_engine(mb.grid(8, 8), None) == "recursion"
     assert choose_engine(mb.grid(12, 40), None) == "recursion"

@@ -19,7 +19,7 @@ from mrfbayes.base.errors import CostError
 from mrfbayes.base.random_streams import child, kernel_state
 from mrfbayes.calibration.blocks import Blocks, LocalInformation, in_threads, local_blocks, local_moments, planes_of
 from mrfbayes.calibration.expansion import Accuracy
-from mrfbayes.calibration.matching import Coins, match
+from mrfbayes.calibration.matching import Coins, match, skewness_doubts
 from mrfbayes.calibration.result import Calibration
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.estimate import estimate
@@ -194,9 +194,7 @@ def calibrate_locally(
         "indefinite_blocks": moments.indefinite,
         "cut_regressions": regressions.dropped,
     }
-    warnings = list(found.warnings)
-    if coins.clipped:
-        warnings.append(f"{coins.clipped} of {w.size} coins are less skewed than the posterior to third order.")
+    warnings = [*found.warnings, *skewness_doubts(moments.variance, third)]
     joint = LocalJoint(Expansion.of(coins), regressions)
     return Calibration(coins, joint, sd_error, accuracy, details, tuple(warnings))
 

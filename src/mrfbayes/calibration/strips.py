@@ -18,7 +18,7 @@ from mrfbayes.base.random_streams import child
 from mrfbayes.calibration.blocks import local_blocks
 from mrfbayes.calibration.failures import calibrating
 from mrfbayes.calibration.local import WORTHWHILE, Expansion, LocalJoint, Regressions, prior_part
-from mrfbayes.calibration.matching import Coins, Targets, coin_moments, match, match_loop
+from mrfbayes.calibration.matching import Coins, Targets, coin_moments, match, match_loop, skewness_doubts
 from mrfbayes.calibration.result import Calibration
 from mrfbayes.calibration.windows import MIDDLE, loop_ratios
 from mrfbayes.estimation.estimate import estimate
@@ -125,7 +125,7 @@ def strip_mode(problem: Problem, tolerance: float = BAND_TOLERANCE) -> StripMode
 
 
 def calibrate_strip(problem: Problem, variance: str = "relative") -> Calibration[LocalJoint]:
-    """Calibrate thousands of coins to exact moments; ``variance`` as in `mrfbayes.calibration.dense.calibrate`."""
+    """Calibrate thousands of coins to exact moments; ``variance`` as in `mrfbayes.calibration.full.calibrate`."""
     model, n, prior = problem.model, problem.statistics.n, problem.prior
     mode = strip_mode(problem)
     bands = Bands(mode.bands.level, min(2 * mode.bands.reach, int(mode.bands.level.max(initial=0))))
@@ -151,9 +151,7 @@ def calibrate_strip(problem: Problem, variance: str = "relative") -> Calibration
         "clipped": coins.clipped,
         "cut_regressions": regressions.dropped,
     }
-    warnings = []
-    if coins.clipped:
-        warnings.append(f"{coins.clipped} of {mode.w.size} coins are less skewed than the posterior to third order.")
+    warnings = skewness_doubts(targets.spread, targets.third)
     joint = LocalJoint(Expansion.of(coins), regressions)
     return Calibration(coins, joint, None, None, details, tuple(warnings))
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mrfbayes.posterior.compare import Comparison
     from mrfbayes.posterior.posterior import Posterior
 
-SHOWN = 10
+DEMO_ROWS = 10
 ITEMS = 9  # the items on inattention: a complete graph on them is exactly solvable
 COMPARISON_SEED = 20
 BEGUN_STEPS = 1_000
@@ -88,7 +88,7 @@ def show_questionnaire(found: Questionnaire) -> None:
     """The couplings that are surest, and what the run says of itself."""
     posterior, edges = found.posterior, found.edges
     log_odds = posterior.log_odds.reshape(-1, len(posterior.parameters))
-    order = np.argsort(-edges["log_bf10"].to_numpy())[:SHOWN]
+    order = np.argsort(-edges["log_bf10"].to_numpy())[:DEMO_ROWS]
     rows = [
         [
             str(edges.index[j]),

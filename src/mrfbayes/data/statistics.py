@@ -97,6 +97,13 @@ class Statistics:
         return np.asarray(self.counts / self.n)
 
     @property
+    def shrunken_frequency(self) -> np.ndarray:
+        """(p,) frequencies of the first K-1 outcomes with one pseudo-count for every outcome: inside (0, 1) always."""
+        chart = self.model.chart
+        tosses = self.n * chart.tosses[chart.block_of]
+        return np.asarray((self.counts + 1.0) / (tosses + chart.sides[chart.block_of]))
+
+    @property
     def outcome_offset(self) -> np.ndarray:
         """(B+1,) where each block starts in `outcome_counts`."""
         chart = self.model.chart

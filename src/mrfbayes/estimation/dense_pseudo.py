@@ -6,10 +6,10 @@ import numpy as np
 
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.optimise import lbfgs
-from mrfbayes.model.dense import PRODUCT, DenseLayout
+from mrfbayes.model.natural_form import PRODUCT, DenseLayout
 from mrfbayes.priors import Prior
 
-TOLERANCE = 0.05  # posterior sds: it is a start
+PSEUDO_TOLERANCE = 0.05  # posterior sds: it is a start
 
 
 class DensePseudo:
@@ -92,4 +92,4 @@ def dense_start(layout: DenseLayout, statistics: Statistics, prior: Prior) -> np
     start = np.zeros(layout.constant.size)
     if not len(statistics.rows):
         return start
-    return lbfgs(DensePseudo(layout, statistics, prior), start, tolerance=TOLERANCE).w
+    return lbfgs(DensePseudo(layout, statistics, prior), start, tolerance=PSEUDO_TOLERANCE).w

@@ -22,7 +22,7 @@ from mrfbayes.base.errors import CostError
 from mrfbayes.base.memory import describe_bytes
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import child
-from mrfbayes.calibration.dense import DENSE_PARAMETERS, MOMENT_CELLS, calibrate, check_options, moments_cost
+from mrfbayes.calibration.full import DENSE_PARAMETERS, MOMENT_CELLS, calibrate, check_options, moments_cost
 from mrfbayes.calibration.local import LocalJoint, calibrate_locally
 from mrfbayes.calibration.result import Calibration
 from mrfbayes.calibration.strips import calibrate_strip, is_strip

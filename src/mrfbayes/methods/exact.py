@@ -23,17 +23,15 @@ from mrfbayes.exact.choice import is_planar_alone
 from mrfbayes.exact.graph import GraphRecursion
 from mrfbayes.exact.grid import GridRecursion
 from mrfbayes.exact.recursions import recursion
-from mrfbayes.kernels.base.chart import log_odds_into
 from mrfbayes.kernels.base.contracts import implements, log_likelihood
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.base.linear import apply_map
 from mrfbayes.kernels.exact.graph import elimination_log_z
 from mrfbayes.kernels.exact.graph_binary import elimination_log_z_binary
 from mrfbayes.kernels.exact.graph_plan import EliminationPlan, log_z_scratch
 from mrfbayes.kernels.exact.grid import GridLayout, transfer_log_z, transfer_log_z_theta, transfer_scratch
+from mrfbayes.methods.lowered import Lowered, lower_theta, lowered_data, writable_layout, writable_plan
 from mrfbayes.methods.problem import Prepared, Problem, Smooth, writable
 from mrfbayes.model.field import Model
-from mrfbayes.model.lowering import LinearMap
 
 DENSE_METRIC = 3_000  # parameters up to which the information is a full matrix: it takes a pass of the recursion each
 METRIC_MODE_TOLERANCE = 1e-3  # posterior sds: a metric needs no more
@@ -46,18 +44,6 @@ class CoinGridView(NamedTuple):
     agreements: np.ndarray  # (p,) alpha_j
     n: float
     scratch: np.ndarray
-
-
-class Lowered(NamedTuple):
-    """How theta becomes potentials, and the data's side of the log-likelihood."""
-
-    offset: np.ndarray  # (B+1,) of the chart
-    forward: LinearMap
-    slope: np.ndarray  # (p,) s - n * constant
-    n: float
-    log_odds: np.ndarray  # (p,) scratch
-    potentials: np.ndarray  # (rows of M,) scratch
-    n_node_rows: int
 
 
 class FieldGridView(NamedTuple):
@@ -93,17 +79,6 @@ def coin_grid_log_likelihood(view, theta):
     return total - view.n * transfer_log_z_theta(view.layout, theta, view.scratch)
 
 
-@kernel
-def lower_theta(lowered, theta):
-    """Fill the potentials at theta; returns the part of the log-likelihood that is linear in w."""
-    log_odds_into(lowered.offset, theta, lowered.log_odds)
-    apply_map(lowered.forward, lowered.log_odds, lowered.potentials)
-    total = 0.0
-    for j in range(theta.size):
-        total += lowered.slope[j] * lowered.log_odds[j]
-    return total
-
-
 @implements(log_likelihood, FieldGridView)
 @kernel
 def field_grid_log_likelihood(view, theta):
@@ -131,20 +106,6 @@ def table_graph_log_likelihood(view, theta):
     return linear - view.lowered.n * elimination_log_z(view.plan, node_table, edge_table, view.scratch)
 
 
-def lowered_data(problem: Problem) -> Lowered:
-    """The parts of a view that every exact kernel shares."""
-    lowering, statistics = problem.model.lowering, problem.statistics
-    return Lowered(
-        writable(problem.model.chart.offset, np.int64),
-        LinearMap(*(writable(part, part.dtype) for part in lowering.forward)),
-        writable(statistics.counts - statistics.n * lowering.constant),
-        float(statistics.n),
-        np.zeros(problem.model.n_parameters),
-        np.zeros(lowering.n_rows),
-        lowering.n_node_rows,
-    )
-
-
 def prepare(problem: Problem) -> Prepared:
     """The exact likelihood of any field whose partition function is feasible."""
     model, statistics = problem.model, problem.statistics
@@ -154,11 +115,7 @@ def prepare(problem: Problem) -> Prepared:
     found = recursion(model)
     view: Any
     if isinstance(found, GridRecursion):
-        layout = found.layout._replace(
-            node=writable(found.layout.node, np.int64),
-            along=writable(found.layout.along, np.int64),
-            across=writable(found.layout.across, np.int64),
-        )
+        layout = writable_layout(found.layout)
         scratch = np.zeros(transfer_scratch(layout, "log_z"))
         if model.lowering.is_plain:
             view = CoinGridView(layout, writable(statistics.counts), float(statistics.n), scratch)
@@ -195,9 +152,3 @@ def _smooth(problem: Problem) -> Smooth:
     dense = model.n_parameters <= DENSE_METRIC
     information = objective.curvature(mode) if dense else objective.diagonal(mode)
     return Smooth(ExactGradient(model, statistics.counts, statistics.n), mode, information)
-
-
-def writable_plan(plan: EliminationPlan) -> EliminationPlan:
-    """The plan with arrays of the one kind that kernels are compiled for."""
-    parts: list[Any] = [writable(part, part.dtype) if isinstance(part, np.ndarray) else part for part in plan]
-    return EliminationPlan(*parts)

@@ -21,7 +21,7 @@ from mrfbayes.base.errors import InputError
 if TYPE_CHECKING:
     from mrfbayes.model.field import Model
 
-TOLERANCE = 1e-9  # of J and h that a model gives back
+ISING_TOLERANCE = 1e-9  # of J and h that a model gives back
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def _solve(model: Model, target: np.ndarray) -> np.ndarray:
                     "coupling='agreement' or 'both-one' with fields=True, or give theta."
                 ) from None
     gap = np.abs(matrix @ w - target)
-    if gap.size and gap.max() > TOLERANCE * max(1.0, np.abs(target).max()):
+    if gap.size and gap.max() > ISING_TOLERANCE * max(1.0, np.abs(target).max()):
         k = int(np.argmax(gap))
         name = f"h of {model.nodes[k]!r}" if k < model.n_nodes else "J of an edge"
         raise InputError(

@@ -10,7 +10,7 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 
-STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))  # rows, columns; the first two are those of four neighbours
+NEIGHBOUR_STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))  # rows, columns; the first two are those of four neighbours
 DIRECTIONS = ("horizontal", "vertical", "diagonal", "antidiagonal")
 _PIXEL = re.compile(r"(\d+),(\d+)")
 
@@ -25,7 +25,7 @@ def lattice_edges(
     number[pixels] = np.arange(pixels.size)
     row, column = np.divmod(np.arange(rows * columns), columns)
     edges, directions = [], []
-    for direction, (down, right) in enumerate(STEPS[: neighbours // 2]):
+    for direction, (down, right) in enumerate(NEIGHBOUR_STEPS[: neighbours // 2]):
         other_row, other_column = row + down, column + right
         if periodic:
             other_row, other_column = other_row % rows, other_column % columns

@@ -19,7 +19,7 @@ import numpy as np
 from mrfbayes.base.errors import InputError
 from mrfbayes.model.field import Model
 
-SCALES = ("theta", "log-odds", "ising")
+TABLE_SCALES = ("theta", "log-odds", "ising")
 NO_INTERACTION = {"theta": 0.5, "log-odds": 0.0, "ising": 0.0}  # of a coin
 
 
@@ -65,8 +65,8 @@ class Scaled:
 
 def scaled(model: Model, scale: str) -> Scaled:
     """The rows of ``model`` in ``scale``."""
-    if scale not in SCALES:
-        raise InputError(f"scale = {scale!r}: choose one of {', '.join(map(repr, SCALES))}.")
+    if scale not in TABLE_SCALES:
+        raise InputError(f"scale = {scale!r}: choose one of {', '.join(map(repr, TABLE_SCALES))}.")
     if scale == "ising":
         return _ising(model)
     chart = model.chart

@@ -14,7 +14,7 @@ from mrfbayes.paper import constants as settings
 from mrfbayes.paper import printed
 from mrfbayes.paper import results as measures
 from mrfbayes.paper.constants import FRESH_SAMPLERS, METHODS, SETTINGS, TABLE_SIZES, TEN
-from mrfbayes.paper.profiles import CLOSED_FORM, LAPLACE_VARIANTS, STARTS, cells_of
+from mrfbayes.paper.profiles import CLOSED_FORM, LAPLACE_VARIANTS, PRINTED_STARTS, cells_of
 from mrfbayes.paper.results import MISSING_RESULT, Results
 
 TEX = {
@@ -183,14 +183,14 @@ def _percent(value: float) -> str:
 def acceptance(results: Results) -> Table:
     """What the printed proposal accepts, from three starts."""
     names = {"printed-half": "½", "printed-mle": "MLE", "printed-truth": "truth"}
-    header = ["", *(f"n={n:,} from {names[start]}" for n in TABLE_SIZES for start in STARTS)]
+    header = ["", *(f"n={n:,} from {names[start]}" for n in TABLE_SIZES for start in PRINTED_STARTS)]
     rows: list[list[str]] = []
     for grid in settings.GRIDS:
         rows.append([f"{grid} grid"])
         for method in TEN:
             row = [METHODS[method].label]
             for n in TABLE_SIZES:
-                for start in STARTS:
+                for start in PRINTED_STARTS:
                     accepted = results.number("acceptance", grid, n, method, start).value
                     ess = results.number("ess", grid, n, method, start).value
                     row.append(_percent(accepted) + ("" if math.isnan(ess) else f" ({_significant(ess)})"))

@@ -23,7 +23,7 @@ PARTS: Mapping[str, str] = {
 LARGE_FIELDS = ("6x6", "8x8")
 LAPLACE_VARIANTS = ("laplace-theta", "laplace-exact", "laplace-particles", "laplace-centre")
 CLOSED_FORM = tuple(name for name, setting in settings.SETTINGS.items() if setting.engine == "closed form")
-STARTS = ("printed-half", "printed-mle", "printed-truth")
+PRINTED_STARTS = ("printed-half", "printed-mle", "printed-truth")
 # Microseconds a step, measured; only the time left is computed from them.
 STEP_COST = {"importance": 35, "auxiliary": 40, "exchange": 20, "persistent": 18}
 GRID_COST = {"4x4": 1.0, "6x6": 2.5, "8x8": 6.0}
@@ -154,7 +154,7 @@ def _table2(profile: Profile) -> Iterator[Cell]:
 
 
 def _acceptance(profile: Profile) -> Iterator[Cell]:
-    for setting in STARTS:
+    for setting in PRINTED_STARTS:
         yield from _cells(profile, profile.grids, settings.TABLE_SIZES, LIKELIHOODS, profile.printed, setting)
     yield from _cells(profile, ("4x4",), settings.TABLE_SIZES, PAPER_SAMPLERS, profile.printed, "printed-half")
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from mrfbayes.base.errors import CostError
 from mrfbayes.kernels.particles.dense import (
-    GROUP,
+    CHAIN_GROUP,
     HALVES,
     STRIP,
     DenseChains,
@@ -20,9 +20,9 @@ from mrfbayes.kernels.particles.dense import (
 from mrfbayes.kernels.particles.dense_draws import AGREEMENT, BINARY, MOST_LEVELS, ORDERED, SCRATCH_ROWS
 from mrfbayes.kernels.particles.dense_moments import add_products
 from mrfbayes.kernels.particles.dense_random import LANES, STREAM_WORDS, start_streams
-from mrfbayes.model.dense import PRODUCT, DenseLayout
+from mrfbayes.model.natural_form import PRODUCT, DenseLayout
 
-BATCH = 4_096  # particles whose statistics are written out at a time
+DENSE_BATCH = 4_096  # particles whose statistics are written out at a time
 
 
 class DenseEnsemble:
@@ -70,7 +70,7 @@ class DenseEnsemble:
             np.zeros((replicas, HALVES, d, d), np.float32), np.zeros((replicas, HALVES, d, most), np.float32)
         )
         self._scratch = DenseScratch(
-            np.empty((GROUP, width), np.float32),
+            np.empty((CHAIN_GROUP, width), np.float32),
             np.empty(width, np.float32),
             np.empty((SCRATCH_ROWS + most, LANES), np.float32),
             np.empty((d, width), np.float32),
@@ -177,8 +177,8 @@ class DenseEnsemble:
         for _ in range(samples):
             self.sweep(skipped + 1)
             x = self.rows()
-            for first in range(0, len(x), BATCH):
-                values = self.statistics(x[first : first + BATCH])
+            for first in range(0, len(x), DENSE_BATCH):
+                values = self.statistics(x[first : first + DENSE_BATCH])
                 # Near its mean, so that single precision loses nothing in the products.
                 centre = values.mean(axis=0) if centre is None else centre
                 values -= centre

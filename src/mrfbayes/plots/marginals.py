@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from mrfbayes.model.field import Model
 
-PANELS = 12  # by default: more would be too small to read
+MARGINAL_PANELS = 12  # by default: more would be too small to read
 POINTS = 241
 EXACT_STEPS = 20_000
 
@@ -65,7 +65,7 @@ def marginals(
     model: Model = results[0].model
     if any(result.model.fingerprint != model.fingerprint for result in results):
         raise InputError("plots.marginals: the results are of different models.")
-    places = _places(model, parameters, 1 if ax is not None else PANELS, results)
+    places = _places(model, parameters, 1 if ax is not None else MARGINAL_PANELS, results)
     if ax is not None and len(places) != 1:
         raise InputError(f"plots.marginals: ax= takes one parameter, got {len(places)}; leave ax out for a figure.")
     names = _labels(results, labels)

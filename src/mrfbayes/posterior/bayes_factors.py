@@ -19,7 +19,7 @@ from mrfbayes.base.errors import CalibrationError, CostError, InputError, MRFWar
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import kernel_state
 from mrfbayes.calibration.copula import hold
-from mrfbayes.calibration.dense import MOMENT_CELLS, moments_cost
+from mrfbayes.calibration.full import MOMENT_CELLS, moments_cost
 from mrfbayes.exact.cost import predicted_seconds
 from mrfbayes.exact.quantities import is_feasible
 from mrfbayes.exact.recursions import recursion

@@ -11,8 +11,8 @@ import numpy as np
 
 from mrfbayes.base.budget import budget
 from mrfbayes.base.random_streams import child, kernel_state
-from mrfbayes.calibration.dense import DenseJoint, calibrate
 from mrfbayes.calibration.failures import calibrating
+from mrfbayes.calibration.full import DenseJoint, calibrate
 from mrfbayes.calibration.result import Calibration
 from mrfbayes.coins.importance_weights import TRUSTED_K as TRUSTED_K
 from mrfbayes.coins.importance_weights import pareto_k as pareto_k

@@ -11,7 +11,7 @@ from mrfbayes.posterior.corrected import TRUSTED_K, Proposal, corrected, make_pr
 from mrfbayes.posterior.hamiltonian import hmc_chains
 from mrfbayes.posterior.settings import DEFAULT_DRAW_BYTES, Plan, Settings, make_plan
 from mrfbayes.posterior.starts import initial_states
-from mrfbayes.run.workers import State, Task
+from mrfbayes.run.workers import State, WorkerTask
 
 NO_TIME = "there was no time to calibrate proposals"
 
@@ -27,7 +27,7 @@ class Engine:
     prepared: Prepared
     plan: Plan
     states: list[State]
-    task: Task | None = None
+    task: WorkerTask | None = None
 
 
 def make_engine(problem: Problem, prepared: Prepared, settings: Settings) -> Engine:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 FORMAT, OLD_FORMAT = "mrfbayes posterior 2", "mrfbayes posterior 1"
 INTERVALS = (0.5, 0.8, 0.9, 0.95, 0.99)  # whose ends are saved where quantiles are in closed form
-MANY = 100_000  # parameters past which only those of the default interval are
+MANY_NAMES = 100_000  # parameters past which only those of the default interval are
 _TEXT = ("method", "label", "target", "engine", "data_digest")
 _NUMBERS = ("steps", "warmup", "thin", "n", "partial")
 _JSON: dict[str, type] = {"seconds": dict, "settings": dict, "versions": dict, "warnings": list, "details": dict}
@@ -100,7 +100,7 @@ def _plain(value: Any) -> Any:
 def _quantiles_to_dataset(quantile: Callable[[float], np.ndarray], p: int) -> xr.Dataset:
     import xarray as xr
 
-    intervals = INTERVALS if p <= MANY else (0.9,)
+    intervals = INTERVALS if p <= MANY_NAMES else (0.9,)
     at = [level for interval in intervals for level in ((1 - interval) / 2, (1 + interval) / 2)]
     values = np.stack([quantile(level) for level in at])
     return xr.Dataset({"probability": (("level",), np.array(at)), "theta": (("level", "parameter"), values)})

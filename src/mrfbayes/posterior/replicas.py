@@ -25,7 +25,7 @@ from mrfbayes.posterior.settings import Settings
 from mrfbayes.run.driver import CHECKPOINT_SECONDS, ROUND_SECONDS
 from mrfbayes.run.store import Checkpoint
 
-DOUBTFUL = 0.05  # Monte-Carlo error of means (in sds) and sds (relative), root mean square
+DOUBTFUL_STARTS = 0.05  # Monte-Carlo error of means (in sds) and sds (relative), root mean square
 MARGIN = 2.0  # a bound is twice the standard error
 STEP_ERROR = 0.01  # of means and sds: what steps of usual size leave, measured where the posterior is known
 
@@ -161,7 +161,7 @@ def _statement(walk: Walk, moments: WalkMoments) -> tuple[dict[str, Any], list[s
         ),
     }
     doubts = []
-    if mean_error > DOUBTFUL or sd_error > DOUBTFUL:
+    if mean_error > DOUBTFUL_STARTS or sd_error > DOUBTFUL_STARTS:
         doubts.append(
             f"Monte-Carlo errors are {mean_error:.1%} of an sd in means and {sd_error:.1%} in sds: run longer (steps=)."
         )

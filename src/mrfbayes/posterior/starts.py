@@ -21,10 +21,9 @@ def typical_spread(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     Outcome frequencies with one pseudo-count an outcome; at an estimate where one is at hand.
     """
     chart, statistics = problem.model.chart, problem.statistics
-    sides = chart.sides[chart.block_of]
-    tosses = statistics.n * chart.tosses[chart.block_of]
-    frequency = (statistics.counts + 1.0) / (tosses + sides)
-    information = (tosses + sides) * frequency * (1 - frequency)
+    frequency = statistics.shrunken_frequency
+    counted = statistics.n * chart.tosses[chart.block_of] + chart.sides[chart.block_of]
+    information = counted * frequency * (1 - frequency)
     centre = problem.estimate.log_odds if problem.has_estimate else chart.log_odds(frequency)
     return np.asarray(centre), 1.0 / np.sqrt(information)
 

@@ -17,7 +17,7 @@ from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
 from mrfbayes.run.hmc import HmcTask
 from mrfbayes.run.store import Checkpoint
-from mrfbayes.run.workers import ChainTask, Chunk, State, Task, make_workers
+from mrfbayes.run.workers import ChainTask, Chunk, State, WorkerTask, make_workers
 
 ROUND_SECONDS = 0.4  # a round of chunks over all chains: Ctrl-C answers within one
 CHECKPOINT_SECONDS = 2.0
@@ -124,7 +124,7 @@ class RunSettings:
     explain_failure: Callable[[int, State], str] | None = None
 
 
-def run_chains(task: Task, states: list[State], settings: RunSettings) -> ChainRun:
+def run_chains(task: WorkerTask, states: list[State], settings: RunSettings) -> ChainRun:
     """Advance all chains to their number of steps (warm-up included), or as far as interrupt or budget allow."""
     collector = _Collector(states, task.n_columns, settings.checkpoint)
     done = resumed = task.steps_done(collector.states[0])
@@ -186,7 +186,7 @@ def run_chains(task: Task, states: list[State], settings: RunSettings) -> ChainR
     )
 
 
-def _goal(goal: int, done: int, task: Task, settings: RunSettings, collector: _Collector) -> int:
+def _goal(goal: int, done: int, task: WorkerTask, settings: RunSettings, collector: _Collector) -> int:
     """The steps to go to: twice as many after warm-up where those up to ``goal`` are done and not enough.
 
     Only draws up to the goal decide, so that a run that is resumed beyond it goes the same way.
@@ -199,7 +199,7 @@ def _goal(goal: int, done: int, task: Task, settings: RunSettings, collector: _C
     return goal
 
 
-def _check(task: Task, chunks: list[Chunk], explain: Callable[[int, State], str] | None) -> None:
+def _check(task: WorkerTask, chunks: list[Chunk], explain: Callable[[int, State], str] | None) -> None:
     for number, chunk in enumerate(chunks):
         if failure := task.failure(chunk.state):
             reason = f" {explain(number, chunk.state)}" if explain else ""

@@ -31,7 +31,7 @@ class Chunk(NamedTuple):
     log_likelihood: np.ndarray
 
 
-class Task(Protocol):
+class WorkerTask(Protocol):
     """What advances a chain: everything about it that does not change, sent to each worker once."""
 
     @property
@@ -153,7 +153,7 @@ class ChainTask(Metropolis):
 class SerialWorkers:
     """All chains in this process, one after the other."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: WorkerTask) -> None:
         self._task = task
 
     def advance(self, states: Sequence[State], n_steps: int) -> list[Chunk]:
@@ -197,10 +197,10 @@ def begin_worker() -> None:
         os.environ[name] = "1"
 
 
-_TASK: Task | None = None
+_TASK: WorkerTask | None = None
 
 
-def _receive(task: Task) -> None:
+def _receive(task: WorkerTask) -> None:
     global _TASK
     begin_worker()
     _TASK = task
@@ -214,7 +214,7 @@ def _advance_here(state: State, n_steps: int) -> Chunk:
 class ProcessWorkers:
     """Chains spread over a pool of processes; a chunk goes to whoever is free."""
 
-    def __init__(self, task: Task, n_workers: int) -> None:
+    def __init__(self, task: WorkerTask, n_workers: int) -> None:
         self._task, self._n_workers, self._has_worked = task, n_workers, False
         self._pool = process_pool(n_workers, _receive, task)
 
@@ -238,7 +238,7 @@ class ProcessWorkers:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
-def make_workers(task: Task, n_workers: int, n_chains: int) -> SerialWorkers | ProcessWorkers:
+def make_workers(task: WorkerTask, n_workers: int, n_chains: int) -> SerialWorkers | ProcessWorkers:
     """Processes only where there is more than one chain to spread."""
     n_workers = min(n_workers, n_chains)
     return SerialWorkers(task) if n_workers <= 1 else ProcessWorkers(task, n_workers)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import child
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.model.field import Model
-from mrfbayes.structure.blocks import Blocks
+from mrfbayes.structure.blocks import EdgeBlocks
 from mrfbayes.structure.factors import EdgeFactors
 from mrfbayes.structure.graph_priors import GraphPrior
 from mrfbayes.structure.moves import Coordinates, make_moves
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from mrfbayes.kernels.structure.line import LineView
     from mrfbayes.kernels.structure.moves import BlockView, MoveView, SearchState
 
-PARTICLES = 16_384  # samples of each final set
+ANCHOR_PARTICLES = 16_384  # samples of each final set
 TRIAL_PARTICLES = 4_096  # of those that only serve to find the anchor
 ROUNDS = 2  # short runs that move the anchor
 BURN_IN, AVERAGED = 60, 120  # sweeps of the samples before they are used, and over which their mean is taken
 TRIAL_SWEEPS, TRIAL_WARMUP = 150, 50  # of the short runs over graphs
-FAR = 4.0  # log-odds of an edge beyond which a first guess is not believed
+FAR_ANCHOR = 4.0  # log-odds of an edge beyond which a first guess is not believed
 ROWS_AT_ONCE = 2_048
 
 
@@ -70,14 +70,13 @@ class WeightedEngine:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class SearchProblem:
     """What is known before any sample is drawn; ``data`` has one entry per group."""
 
     factors: EdgeFactors
     data: Sequence[Statistics]
     coordinates: Coordinates
     graphs: GraphPrior
-    blocks: Blocks
 
     @property
     def model(self) -> Model:
@@ -94,30 +93,32 @@ class Problem:
         """(G,) numbers of observations."""
         return np.array([statistics.n for statistics in self.data], dtype=float)
 
-    def moves(self, counts: np.ndarray) -> MoveView:
-        """The moves with these statistics instead of the data's."""
-        return make_moves(self.factors, counts, self.n, self.coordinates, self.graphs, self.blocks)
+    def moves(self, blocks: EdgeBlocks, counts: np.ndarray | None = None) -> MoveView:
+        """The moves, with other statistics than the data's where ``counts`` are given."""
+        counts = self.counts if counts is None else counts
+        return make_moves(self.factors, counts, self.n, self.coordinates, self.graphs, blocks)
 
 
 def weighted_parts(
-    problem: Problem, n_particles: int, seed: np.random.SeedSequence, progress: bool
+    problem: SearchProblem, blocks: EdgeBlocks, n_particles: int, seed: np.random.SeedSequence, progress: bool
 ) -> tuple[tuple[tuple[MoveView, WeightedEngine], ...], np.ndarray]:
     """Two independent sets of samples at the same anchor, with the statistics that go with them; and the anchor."""
     with Progress("samples for the search", ROUNDS + 2, progress) as bar:
         anchor = np.stack([_first_guess(problem, statistics, seed) for statistics in problem.data])
         for number in range(ROUNDS):
             bar.update(number, "moving the anchor")
-            part = _part(problem, anchor, TRIAL_PARTICLES, BURN_IN // 2, AVERAGED // 3, child(seed, "trial", number))
-            anchor = problem.coordinates.rate @ _trial_mean(problem, part, child(seed, "trial run", number))
+            sampling = Sampling(TRIAL_PARTICLES, BURN_IN // 2, AVERAGED // 3)
+            part = _part(problem, blocks, anchor, sampling, child(seed, "trial", number))
+            anchor = problem.coordinates.rate @ _trial_mean(problem, blocks, part, child(seed, "trial run", number))
         parts = []
         for number in range(2):
             bar.update(ROUNDS + number, "final samples")
             own = child(seed, "samples", number)
-            parts.append(_part(problem, anchor, n_particles, BURN_IN, AVERAGED, own))
+            parts.append(_part(problem, blocks, anchor, Sampling(n_particles, BURN_IN, AVERAGED), own))
     return tuple(parts), anchor
 
 
-def _first_guess(problem: Problem, statistics: Statistics, seed: np.random.SeedSequence) -> np.ndarray:
+def _first_guess(problem: SearchProblem, statistics: Statistics, seed: np.random.SeedSequence) -> np.ndarray:
     """The pseudolikelihood's mode under the slab, where rows are at hand; else the mode by sampling."""
     import warnings
 
@@ -132,38 +133,39 @@ def _first_guess(problem: Problem, statistics: Statistics, seed: np.random.SeedS
         warnings.simplefilter("ignore", MRFWarning)  # it is only a start
         found = estimate(model, statistics, algorithm, child(seed, "guess"), prior=prior, progress=False)
     w = np.array(found.log_odds)
-    w[:m] = np.clip(w[:m], -FAR, FAR)
+    w[:m] = np.clip(w[:m], -FAR_ANCHOR, FAR_ANCHOR)
     return w
 
 
+class Sampling(NamedTuple):
+    """How many samples, sweeps before they are used, and sweeps over which their mean is taken."""
+
+    n_particles: int
+    burn_in: int
+    averaged: int
+
+
 def _part(
-    problem: Problem, anchor: np.ndarray, n_particles: int, burn_in: int, averaged: int, seed: np.random.SeedSequence
+    problem: SearchProblem, blocks: EdgeBlocks, anchor: np.ndarray, sampling: Sampling, seed: np.random.SeedSequence
 ) -> tuple[MoveView, WeightedEngine]:
     """Samples of all groups at the anchor, and the moves with the statistics corrected for their noise."""
     counts, codes = problem.counts.astype(float), []
     for group, statistics in enumerate(problem.data):
-        own = child(seed, group)
-        rows, noise = _samples(problem.model, anchor[group], n_particles, burn_in, averaged, statistics, own)
+        rows, noise = _samples(problem.model, anchor[group], sampling, statistics, child(seed, group))
         counts[group] += statistics.n * noise
-        codes.append(_codes(problem.blocks, rows))
-    engine = WeightedEngine(np.stack(codes), np.array(problem.blocks.n_cells, dtype=np.int64), anchor)
-    return problem.moves(counts), engine
+        codes.append(_codes(blocks, rows))
+    engine = WeightedEngine(np.stack(codes), np.array(blocks.n_cells, dtype=np.int64), anchor)
+    return problem.moves(blocks, counts), engine
 
 
 def _samples(
-    model: Model,
-    w: np.ndarray,
-    n_particles: int,
-    burn_in: int,
-    averaged: int,
-    statistics: Statistics,
-    seed: np.random.SeedSequence,
+    model: Model, w: np.ndarray, sampling: Sampling, statistics: Statistics, seed: np.random.SeedSequence
 ) -> tuple[np.ndarray, np.ndarray]:
     """Samples (M, d) at w, and by how much their mean of s is off."""
     from mrfbayes.particles.moments import particles_at, row_statistics
 
-    chains = particles_at(model, w, n_particles, burn_in, seed, statistics)
-    mean = chains.advance(w, averaged)
+    chains = particles_at(model, w, sampling.n_particles, sampling.burn_in, seed, statistics)
+    mean = chains.advance(w, sampling.averaged)
     rows = chains.rows()
     own = np.zeros(model.n_parameters)
     for first in range(0, len(rows), ROWS_AT_ONCE):
@@ -171,7 +173,7 @@ def _samples(
     return rows, own / len(rows) - mean
 
 
-def _codes(blocks: Blocks, rows: np.ndarray) -> np.ndarray:
+def _codes(blocks: EdgeBlocks, rows: np.ndarray) -> np.ndarray:
     """(B, M) which cell of each block's table every sample lies in."""
     found = np.zeros((len(blocks.nodes), len(rows)), dtype=np.uint16)
     for block, nodes in enumerate(blocks.nodes):
@@ -180,10 +182,12 @@ def _codes(blocks: Blocks, rows: np.ndarray) -> np.ndarray:
     return found
 
 
-def _trial_mean(problem: Problem, part: tuple[MoveView, WeightedEngine], seed: np.random.SeedSequence) -> np.ndarray:
+def _trial_mean(
+    problem: SearchProblem, blocks: EdgeBlocks, part: tuple[MoveView, WeightedEngine], seed: np.random.SeedSequence
+) -> np.ndarray:
     """Model-averaged means (C, p) of a short run."""
     factors = problem.factors
-    task = SearchTask((part,), problem.blocks.view(factors.first, factors.size), TRIAL_WARMUP, TRIAL_SWEEPS)
+    task = SearchTask((part,), blocks.view(factors.first, factors.size), TRIAL_WARMUP, TRIAL_SWEEPS)
     start = initial_states(factors, problem.counts.sum(axis=0), float(problem.n.sum()), problem.coordinates, 1, 1, seed)
     state = task.advance(start[0], TRIAL_WARMUP + TRIAL_SWEEPS).state
     return summarise([state]).mean

@@ -19,7 +19,7 @@ GROUP_CELLS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks:
+class EdgeBlocks:
     """Blocks, each a sequence of nodes (the first one is the slowest digit of its table) with what it updates."""
 
     nodes: tuple[tuple[int, ...], ...]
@@ -89,7 +89,7 @@ def node_groups(model: Model, limit: int = GROUP_CELLS) -> list[list[int]]:
         count += 1
 
 
-def pair_blocks(model: Model) -> tuple[Blocks, list[list[int]], list[tuple[int, int]]]:
+def pair_blocks(model: Model) -> tuple[EdgeBlocks, list[list[int]], list[tuple[int, int]]]:
     """Blocks that are pairs of groups: every edge lies in one. Also the groups, and which two each block joins."""
     groups = node_groups(model)
     pairs = [(0, 0)] if len(groups) == 1 else [(g, h) for g in range(len(groups)) for h in range(g + 1, len(groups))]
@@ -106,4 +106,4 @@ def pair_blocks(model: Model) -> tuple[Blocks, list[list[int]], list[tuple[int, 
     for node in range(model.n_nodes):
         updated[home[int(place[node])]].append(node)
     nodes = [tuple(groups[g]) + (tuple(groups[h]) if h != g else ()) for g, h in pairs]
-    return Blocks(tuple(nodes), tuple(map(tuple, edges)), tuple(map(tuple, updated)), model), groups, pairs
+    return EdgeBlocks(tuple(nodes), tuple(map(tuple, edges)), tuple(map(tuple, updated)), model), groups, pairs

@@ -22,7 +22,7 @@ from mrfbayes.base.random_streams import Seed, seed_sequence
 from mrfbayes.data.statistics import Statistics, count
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Cauchy, Logistic, Normal, Prior
-from mrfbayes.structure.anchors import PARTICLES
+from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem
 from mrfbayes.structure.engines import choose_engine
 from mrfbayes.structure.factors import EdgeFactors, edge_factors
 from mrfbayes.structure.graph_priors import graph_prior
@@ -43,7 +43,7 @@ def compare_groups(
     differences: Any = "bernoulli(0.5)",
     prior: Any = None,
     engine: str | None = None,
-    particles: int = PARTICLES,
+    particles: int = ANCHOR_PARTICLES,
     steps: int | None = None,
     warmup: int | None = None,
     chains: int = 4,
@@ -75,7 +75,8 @@ def compare_groups(
     seed = seed_sequence(rng)
     started = time.perf_counter()
     name, groups = choose_engine(model, engine), tuple(data.values())
-    parts, blocks, details = search_parts(factors, groups, coordinates, graphs, name, particles, seed, progress)
+    problem = SearchProblem(factors, groups, coordinates, graphs)
+    parts, blocks, details = search_parts(problem, name, particles, seed, progress)
     task = SearchTask(parts, blocks.view(factors.first, factors.size), options.warmup, options.thin)
     counts, n = sum(s.counts for s in groups), sum(s.n for s in groups)
     states = initial_states(factors, np.asarray(counts), float(n), coordinates, len(parts), options.chains, seed)
@@ -146,6 +147,11 @@ def group_coordinates(model: Model, n_groups: int, slab: Any, prior: Any) -> Coo
             f"slab = {slab!r}: the prior of a difference is centred at zero, whichever group comes first: "
             "'normal(0, 1)', 'cauchy(0, 1)' or 'logistic(0, 1)'."
         )
+    if n_groups > 2 and not isinstance(difference, Normal):
+        raise InputError(
+            f"slab = {slab!r}: with {n_groups} groups only a normal slab is the prior of the difference between any "
+            "two of them: use 'normal(0, 1)', or compare two groups."
+        )
     given = dict(prior) if isinstance(prior, Mapping) else {} if prior is None else {"edges": prior, "nodes": prior}
     baseline = slab_distribution(given.pop("edges", "uniform"), "prior['edges']")
     nodes = node_prior(model, given)
@@ -158,10 +164,8 @@ def group_coordinates(model: Model, n_groups: int, slab: Any, prior: Any) -> Coo
 def split_groups(model: Model, x: Any, group: Any) -> dict[str, Statistics]:
     """The counted data of each group, all coded alike."""
     parts = {str(name): part for name, part in x.items()} if _is_groups(x, group) else _by_label(x, group)
-    if len(parts) != 2:
-        raise InputError(
-            f"x has {len(parts)} group{'s' if len(parts) != 1 else ''} ({', '.join(map(repr, parts))}): give two."
-        )
+    if len(parts) < 2:
+        raise InputError(f"x has {len(parts)} group ({', '.join(map(repr, parts))}): give at least two.")
     with python_warnings.catch_warnings():
         python_warnings.simplefilter("ignore", MRFWarning)  # a category that one group lacks is named below
         pooled = count(model, _pooled(list(parts.values()))) if _are_tables(parts.values()) else None

@@ -9,7 +9,7 @@ import numpy as np
 
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.model.field import Model
-from mrfbayes.structure.blocks import Blocks, node_groups, pair_blocks
+from mrfbayes.structure.blocks import EdgeBlocks, node_groups, pair_blocks
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.structure.line import LineView
@@ -19,10 +19,10 @@ ENGINES = ("states", "recursion", "particles")
 MOST_STATES = 2**20  # configurations of the whole field: 8 MB, and 20 ms per sweep
 MOST_FRONTIER = 2**17  # configurations of a frontier and the node that enters
 MOST_BYTES = 2**30  # of all backward messages
-RECURSION_PASSES = 8  # over each of its tables, in one sweep
+PASSES, PASSES_PER_EDGE = 6, 3  # of the recursion over each of its tables, in one sweep
 
 
-class Engine(Protocol):
+class SearchEngine(Protocol):
     """Runs sweeps over all blocks. Plain arrays only, so that it can be sent to a worker."""
 
     @property
@@ -50,7 +50,7 @@ class StatesEngine:
     name: str = "states"
 
     def run(self, moves: MoveView, blocks: BlockView, line: LineView, state: SearchState, plan: Any, kept: Any) -> None:
-        """See `Engine`."""
+        """See `SearchEngine`."""
         from mrfbayes.kernels.structure.states import StatesView, run_states
 
         groups, p = moves.raw_count.shape
@@ -70,7 +70,7 @@ def n_configurations(model: Model) -> float:
     return float(np.exp(np.log(model.states).sum()))
 
 
-def states_engine(model: Model) -> tuple[StatesEngine, Blocks]:
+def states_engine(model: Model) -> tuple[StatesEngine, EdgeBlocks]:
     """The engine on all configurations."""
     if n_configurations(model) > MOST_STATES * 1.001:
         raise CostError(
@@ -100,7 +100,7 @@ class RecursionEngine:
     name: str = "recursion"
 
     def run(self, moves: MoveView, blocks: BlockView, line: LineView, state: SearchState, plan: Any, kept: Any) -> None:
-        """See `Engine`."""
+        """See `SearchEngine`."""
         from mrfbayes.kernels.structure.frontier import FrontierView, run_frontier
 
         groups, p = moves.raw_count.shape
@@ -150,23 +150,24 @@ def _orders(model: Model) -> list[list[int]]:
     return orders
 
 
-def _best_order(model: Model) -> tuple[list[int], float, float]:
-    """The order with the smallest tables; their sum and the largest of them."""
-    best: tuple[list[int], float, float] | None = None
+def _best_order(model: Model) -> tuple[list[int], list[float], float]:
+    """The order with the smallest tables, their sizes, and the table cells that one sweep goes through."""
+    found: list[tuple[list[int], list[float], float]] = []
     logs = np.log2(model.states)
     for order in _orders(model):
+        place = np.argsort(order)
+        closed = np.bincount(place[model.edges].max(axis=1), minlength=model.n_nodes)  # edges that each node closes
         pairs = zip(order, _frontiers(model, order), strict=True)
         sizes = [float(2 ** (logs[frontier].sum() + logs[node])) for node, frontier in pairs]
-        if best is None or sum(sizes) < best[1]:
-            best = order, sum(sizes), max(sizes)
-    assert best is not None
-    return best
+        found.append((order, sizes, float((PASSES + PASSES_PER_EDGE * closed) @ np.array(sizes))))
+    return min(found, key=lambda entry: entry[2])
 
 
-def recursion_engine(model: Model) -> tuple[RecursionEngine, Blocks]:
+def recursion_engine(model: Model) -> tuple[RecursionEngine, EdgeBlocks]:
     """The engine that lets the nodes enter one after the other."""
-    order, total, largest = _best_order(model)
-    if largest > MOST_FRONTIER * 1.001 or 8 * total > MOST_BYTES:
+    order, sizes, _ = _best_order(model)
+    largest = max(sizes)
+    if largest > MOST_FRONTIER * 1.001 or 8 * sum(sizes) > MOST_BYTES:
         raise CostError(
             f"engine = 'recursion' needs tables of {largest:.3g} configurations (limit {MOST_FRONTIER}): the graph is "
             "too wide; use engine='particles', or 'states' for a few nodes."
@@ -189,7 +190,7 @@ def recursion_engine(model: Model) -> tuple[RecursionEngine, Blocks]:
     for edge, (u, v) in enumerate(model.edges.tolist()):
         edges[max(place[u], place[v])].append(edge)
     nodes = tuple((node, *frontiers[step]) for step, node in enumerate(order))
-    blocks = Blocks(nodes, tuple(map(tuple, edges)), tuple((node,) for node in order), model)
+    blocks = EdgeBlocks(nodes, tuple(map(tuple, edges)), tuple((node,) for node in order), model)
     engine = RecursionEngine(
         np.array(size, dtype=np.int64),
         np.array(states[order], dtype=np.int64),
@@ -206,15 +207,15 @@ def choose_engine(model: Model, engine: str | None) -> str:
         if engine not in ENGINES:
             raise InputError(f"engine = {engine!r}: choose one of {', '.join(map(repr, ENGINES))}.")
         return engine
-    _, total, largest = _best_order(model)
-    fits_recursion = largest <= MOST_FRONTIER and 8 * total <= MOST_BYTES
+    _, sizes, recursion_cost = _best_order(model)
+    fits_recursion = max(sizes) <= MOST_FRONTIER and 8 * sum(sizes) <= MOST_BYTES
     if n_configurations(model) > MOST_STATES * 1.001:
         return "recursion" if fits_recursion else "particles"
     groups = len(node_groups(model))
     states_cost = n_configurations(model) * (1 + 3 * groups * (groups - 1) / 2)
-    return "recursion" if fits_recursion and RECURSION_PASSES * total < states_cost else "states"
+    return "recursion" if fits_recursion and recursion_cost < states_cost else "states"
 
 
-def exact_engine(model: Model, name: str) -> tuple[Engine, Blocks]:
+def exact_engine(model: Model, name: str) -> tuple[SearchEngine, EdgeBlocks]:
     """The engine called "states" or "recursion"."""
     return states_engine(model) if name == "states" else recursion_engine(model)

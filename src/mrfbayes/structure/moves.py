@@ -12,7 +12,7 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.model.field import Model
 from mrfbayes.model.scales import n_edge_blocks
 from mrfbayes.priors import Beta, Cauchy, Distribution, Logistic, Normal, Prior, Uniform, parse
-from mrfbayes.structure.blocks import Blocks
+from mrfbayes.structure.blocks import EdgeBlocks
 from mrfbayes.structure.factors import EdgeFactors, is_saturated
 from mrfbayes.structure.graph_priors import GraphPrior
 
@@ -112,7 +112,7 @@ def make_moves(
     n: np.ndarray,
     coordinates: Coordinates,
     graphs: GraphPrior,
-    blocks: Blocks,
+    blocks: EdgeBlocks,
 ) -> MoveView:
     """Everything that the compiled moves need; ``counts`` (G, p) and ``n`` (G,) are those of each group of data."""
     from mrfbayes.kernels.structure.moves import MoveView

@@ -17,16 +17,12 @@ import numpy as np
 from mrfbayes import __version__
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
-from mrfbayes.data.statistics import Statistics
 from mrfbayes.run.driver import ChainRun, RunSettings, run_chains
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import State
-from mrfbayes.structure.anchors import Problem, weighted_parts
-from mrfbayes.structure.blocks import Blocks, pair_blocks
-from mrfbayes.structure.engines import Engine, exact_engine
-from mrfbayes.structure.factors import EdgeFactors
-from mrfbayes.structure.graph_priors import GraphPrior
-from mrfbayes.structure.moves import Coordinates
+from mrfbayes.structure.anchors import SearchProblem, weighted_parts
+from mrfbayes.structure.blocks import EdgeBlocks, pair_blocks
+from mrfbayes.structure.engines import SearchEngine, exact_engine
 from mrfbayes.structure.search import SearchSummary, SearchTask
 
 if TYPE_CHECKING:
@@ -73,24 +69,15 @@ def run_options(n_columns: int, steps: int | None, warmup: int | None, thin: int
 
 
 def search_parts(
-    factors: EdgeFactors,
-    data: Sequence[Statistics],
-    coordinates: Coordinates,
-    graphs: GraphPrior,
-    engine: str,
-    particles: int,
-    seed: np.random.SeedSequence,
-    progress: bool,
-) -> tuple[tuple[tuple[MoveView, Engine], ...], Blocks, dict[str, Any]]:
+    problem: SearchProblem, engine: str, particles: int, seed: np.random.SeedSequence, progress: bool
+) -> tuple[tuple[tuple[MoveView, SearchEngine], ...], EdgeBlocks, dict[str, Any]]:
     """The moves and the engine, once or for each of two sets of samples; the blocks; and what to say of it."""
     if engine != "particles":
-        made, blocks = exact_engine(factors.model, engine)
-        problem = Problem(factors, data, coordinates, graphs, blocks)
-        return ((problem.moves(problem.counts), made),), blocks, {}
-    blocks = pair_blocks(factors.model)[0]
-    problem = Problem(factors, data, coordinates, graphs, blocks)
+        made, blocks = exact_engine(problem.model, engine)
+        return ((problem.moves(blocks), made),), blocks, {}
+    blocks = pair_blocks(problem.model)[0]
     n_particles = whole("particles", particles, 100)
-    parts, anchor = weighted_parts(problem, n_particles, seed, progress)
+    parts, anchor = weighted_parts(problem, blocks, n_particles, seed, progress)
     return parts, blocks, {"particles": n_particles, "anchor": anchor.tolist()}
 
 

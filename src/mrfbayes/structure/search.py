@@ -10,7 +10,7 @@ import numpy as np
 
 from mrfbayes.base.random_streams import child, generator, kernel_state
 from mrfbayes.run.workers import Chunk, State
-from mrfbayes.structure.engines import Engine
+from mrfbayes.structure.engines import SearchEngine
 from mrfbayes.structure.factors import EdgeFactors
 from mrfbayes.structure.moves import Coordinates
 
@@ -24,7 +24,7 @@ N_BATCHES = 64  # at most, of each chain
 class SearchTask:
     """Gibbs sweeps over all edges and nodes; ``parts``: the moves and the engine, chosen by a state's "part"."""
 
-    parts: tuple[tuple[MoveView, Engine], ...]
+    parts: tuple[tuple[MoveView, SearchEngine], ...]
     blocks: BlockView
     n_warmup: int
     n_thin: int
@@ -46,7 +46,7 @@ class SearchTask:
         rows = n_steps // self.n_thin + 1
         kept = KeptSweeps(np.empty((rows, search.w.size)), np.empty(rows), first)
         n_cells = int((moves.layout[:, FIRST] * moves.layout[:, SECOND]).max())
-        line = line_view(moves.n.size, n_cells, moves.node_prior.shape[2] - 1)
+        line = line_view(moves.n.size, n_cells, moves.node_prior.shape[2] - 1, moves.rate.shape[1] - 1)
         with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
             plan = np.array([n_steps, self.n_warmup, self.n_thin], dtype=np.int64)
             engine.run(moves, self.blocks, line, search, plan, kept)
@@ -104,7 +104,7 @@ def initial_states(
         w[0] = base
         present = rng.random(m) < 0.5
         w[spikes, :m] = np.where(present, rng.normal(0.0, 0.1, (sum(spikes), m)), 0.0)
-        counters = np.zeros(moves.N_COUNTERS, dtype=np.int64)
+        counters = np.zeros(moves.N_MOVE_COUNTERS, dtype=np.int64)
         counters[moves.N_PRESENT] = present.sum()
         counters[moves.BATCH_LENGTH] = 1
         states.append(
@@ -116,7 +116,7 @@ def initial_states(
                 "absent": np.zeros(m),
                 "moments": np.zeros((2, n_coordinates, p)),
                 "sizes": np.zeros(m + 1, dtype=np.int64),
-                "numbers": np.zeros(moves.N_NUMBERS),
+                "numbers": np.zeros(moves.N_MOVE_NUMBERS),
                 "counters": counters,
                 "random": kernel_state(own, "moves"),
                 "part": np.array([number % n_parts], dtype=np.int64),

@@ -13,7 +13,7 @@ from mrfbayes.base.errors import MRFWarning
 from mrfbayes.base.random_streams import Seed, seed_sequence
 from mrfbayes.data.statistics import count
 from mrfbayes.model.field import Model
-from mrfbayes.structure.anchors import PARTICLES
+from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem
 from mrfbayes.structure.engines import choose_engine
 from mrfbayes.structure.factors import edge_factors
 from mrfbayes.structure.graph_priors import graph_prior
@@ -31,7 +31,7 @@ def select(
     edges: Any = "bernoulli(0.5)",
     prior: Any = None,
     engine: str | None = None,
-    particles: int = PARTICLES,
+    particles: int = ANCHOR_PARTICLES,
     steps: int | None = None,
     warmup: int | None = None,
     chains: int = 4,
@@ -76,7 +76,8 @@ def select(
     started = time.perf_counter()
     coordinates = Coordinates(np.ones((1, 1)), (slabs,), (nodes,), (True,))
     name = choose_engine(model, engine)
-    parts, blocks, details = search_parts(factors, (statistics,), coordinates, graphs, name, particles, seed, progress)
+    problem = SearchProblem(factors, (statistics,), coordinates, graphs)
+    parts, blocks, details = search_parts(problem, name, particles, seed, progress)
     task = SearchTask(parts, blocks.view(factors.first, factors.size), options.warmup, options.thin)
     start = (factors, statistics.counts, statistics.n, coordinates)
     states = initial_states(*start, len(parts), options.chains, seed)

@@ -27,7 +27,7 @@ from mrfbayes.structure.selection import Selection
 if TYPE_CHECKING:
     import xarray as xr
 
-FORMATS: dict[str, type[Selection] | type[GroupComparison]] = {
+STORED_FORMATS: dict[str, type[Selection] | type[GroupComparison]] = {
     "mrfbayes selection 1": Selection,
     "mrfbayes group comparison 1": GroupComparison,
 }
@@ -44,7 +44,7 @@ def to_datatree(result: Selection | GroupComparison) -> xr.DataTree:
         {name: (tuple(f"{name}_axis{k}" for k in range(array.ndim)), array) for name, array in arrays.items()}
     )
     tree = xr.DataTree.from_dict({"arrays": dataset, "model": model_to_dataset(result.model)})
-    tree.attrs["format"] = next(name for name, kind in FORMATS.items() if isinstance(result, kind))
+    tree.attrs["format"] = next(name for name, kind in STORED_FORMATS.items() if isinstance(result, kind))
     tree.attrs["said"] = json.dumps({name: value for name, value in values.items() if name not in arrays}, default=str)
     return tree
 
@@ -70,7 +70,7 @@ def load(path: str | os.PathLike[str]) -> Posterior | Selection | GroupCompariso
     sealed = is_sealed(path)
     try:
         groups = read_groups(path)
-        kind = FORMATS.get(str(groups["/"].attributes.get("format")))
+        kind = STORED_FORMATS.get(str(groups["/"].attributes.get("format")))
     except Exception:  # a file from anywhere makes HDF5 say anything; the posterior's own reader says what
         kind = None
     if kind is None:

@@ -129,6 +129,6 @@ def some_particles():
 
 def test_the_same_particles_without_the_jit():
     assert (
-        without_jit("from kernels.test_cluster import some_particles; print(some_particles())").strip()
+        without_jit("from kernels.particles.test_cluster import some_particles; print(some_particles())").strip()
         == some_particles()
     )

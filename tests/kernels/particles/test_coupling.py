@@ -124,4 +124,7 @@ def two_blocks():
 
 
 def test_the_same_draws_without_the_jit():
-    assert without_jit("from kernels.test_coupling import two_blocks; print(two_blocks())").strip() == two_blocks()
+    assert (
+        without_jit("from kernels.particles.test_coupling import two_blocks; print(two_blocks())").strip()
+        == two_blocks()
+    )

@@ -8,7 +8,7 @@ from scipy.stats import chi2
 
 from frequencies import ALPHA, chi_square_p, without_jit
 from mrfbayes.kernels.particles.dense import (
-    GROUP,
+    CHAIN_GROUP,
     HALVES,
     STRIP,
     DenseChains,
@@ -91,7 +91,7 @@ class Setup:
         self.sums = DenseSums(np.zeros((1, HALVES, d, d), np.float32), np.zeros((1, HALVES, d, most), np.float32))
         room = (d, planes * width)
         self.scratch = DenseScratch(
-            np.empty((GROUP, room[1]), np.float32),
+            np.empty((CHAIN_GROUP, room[1]), np.float32),
             np.empty(room[1], np.float32),
             np.empty((SCRATCH_ROWS + most, LANES), np.float32),
             np.empty(room, np.float32),

@@ -203,5 +203,5 @@ def particles_of_both_kernels():
 
 
 def test_the_same_particles_without_the_jit():
-    code = "from kernels.test_gibbs import particles_of_both_kernels as run; print(run())"
+    code = "from kernels.particles.test_gibbs import particles_of_both_kernels as run; print(run())"
     assert without_jit(code).strip() == particles_of_both_kernels()

@@ -6,7 +6,7 @@ import numpy as np
 import mrfbayes as mb
 from mrfbayes.base.random_streams import seed_sequence
 from mrfbayes.calibration.copula import theta_moments
-from mrfbayes.calibration.dense import calibrate
+from mrfbayes.calibration.full import calibrate
 from mrfbayes.exact.quantities import sample_exact
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import method_row

@@ -8,9 +8,9 @@ side by side, node by node. Variables are held centred, z = x - m with constants
 (i < j, e_i at the update of i) has a small variance only for centred variables: whitened, a tenth and less of that of
 plain counting. Where states have no order a variable is q indicators, one per state, and z z' is their inner product.
 
-Nodes are swept in groups of `GROUP`. The fields of a group come from one matrix product with all variables as they are
-before the group, and each update corrects the fields of those that follow it in the group: the same chain as node by
-node, at the speed of matrix products. How one node is drawn is in `mrfbayes.kernels.particles.dense_draws`.
+Nodes are swept in groups of `CHAIN_GROUP`. The fields of a group come from one matrix product with all variables as
+they are before the group, and each update corrects the fields of those that follow it in the group: the same chain as
+node by node, at the speed of matrix products. How one node is drawn is in `mrfbayes.kernels.particles.dense_draws`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mrfbayes.kernels.particles.dense_draws import AGREEMENT, BINARY, DenseNode,
 from mrfbayes.kernels.particles.dense_random import LANES, fill_uniform32
 
 HALVES = 2  # of a replica's chains: the difference of their sums shows the noise
-GROUP = 8  # nodes whose fields are made together
+CHAIN_GROUP = 8  # nodes whose fields are made together
 STRIP = 32  # rows of pair sums made together: what stands below the diagonal is left out in strips
 
 
@@ -57,7 +57,7 @@ class DenseSums(NamedTuple):
 class DenseScratch(NamedTuple):
     """Room for one half of one replica."""
 
-    fields: np.ndarray  # (GROUP, q * W) float32
+    fields: np.ndarray  # (CHAIN_GROUP, q * W) float32
     delta: np.ndarray  # (q * W,) float32
     lanes: np.ndarray  # (SCRATCH_ROWS + R, LANES) float32
     before: np.ndarray  # (d, q * W) float32: z at the begin of a counted sweep
@@ -79,8 +79,8 @@ def _sweep(field, replica, z, stream, scratch, expected, level_sums):
     chains = width // field.centre.shape[1]
     coupling, level = field.coupling[replica], field.level[replica]
     nothing = scratch.delta[:0]
-    for first in range(0, d, GROUP):
-        count = min(GROUP, d - first)
+    for first in range(0, d, CHAIN_GROUP):
+        count = min(CHAIN_GROUP, d - first)
         fields = scratch.fields[:count]
         np.dot(coupling[first : first + count], z, fields)
         for t in range(count):

@@ -25,10 +25,10 @@ from mrfbayes.kernels.structure.moves import (
     STATISTIC,
     SWEEP,
     finish_sweep,
-    move_parameter,
     multiply_pair,
 )
 from mrfbayes.kernels.structure.states import group_log_odds, ratio_to, scale, total_of
+from mrfbayes.kernels.structure.updates import move_parameter
 
 
 class FrontierView(NamedTuple):

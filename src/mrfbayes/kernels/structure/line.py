@@ -52,12 +52,13 @@ class LineView(NamedTuple):
         np.ndarray
     )  # (3, 2 + 3 R) log priors along the line: of its own parameter, and of two blocks that move with it
     grid: np.ndarray  # (4, MOST_POINTS) points, heights, Jacobian, scratch
+    contrast: np.ndarray  # (k + 44, k) scratch of `mrfbayes.kernels.structure.contrasts`, for k contrasts
     result: (
         np.ndarray
     )  # (6,) P(present), its log-odds, mean and mean square if present, chosen move, centre of the grid
 
 
-def line_view(n_groups: int, n_cells: int, most_sides: int) -> LineView:
+def line_view(n_groups: int, n_cells: int, most_sides: int, n_contrasts: int) -> LineView:
     """A line for at most ``n_cells`` cells and node blocks with at most ``most_sides`` outcomes."""
     return LineView(
         np.zeros((n_groups, n_cells)),
@@ -65,6 +66,7 @@ def line_view(n_groups: int, n_cells: int, most_sides: int) -> LineView:
         np.zeros((2, n_groups)),
         np.zeros((3, 2 + 3 * most_sides)),
         np.zeros((4, MOST_POINTS)),
+        np.zeros((n_contrasts + 44, max(n_contrasts, 1))),
         np.zeros(6),
     )
 
@@ -110,7 +112,7 @@ def _add_die(term, size, wide, x, out, mass):
 
 
 @kernel
-def _add_prior(term, x, out, mass):
+def add_prior(term, x, out, mass):
     """Add one of the line's log priors at the points x."""
     if term[KIND] == ABSENT:
         return
@@ -124,7 +126,7 @@ def _add_prior(term, x, out, mass):
 
 
 @kernel
-def _add_log_growth(weight, step, n_cells, rate, n, x, out, mass):
+def add_log_growth(weight, step, n_cells, rate, n, x, out, mass):
     """Subtract n times the log of the sum of a group's cells after moves by x."""
     low, high = step[0], step[0]
     for k in range(1, n_cells):
@@ -157,7 +159,7 @@ def _coin_slopes(kind, a, b, x):
 
 
 @kernel
-def _prior_slopes(term, x):
+def prior_slopes(term, x):
     """Derivative along the line and a curvature >= 0 of one of its log priors."""
     size, wide = int(term[SIZE]), (term.size - VALUES) // 3
     slope, curvature = 0.0, 0.0
@@ -183,7 +185,7 @@ def _prior_slopes(term, x):
 
 
 @kernel
-def _likelihood_slopes(weight, step, n_cells, scaled):
+def likelihood_slopes(weight, step, n_cells, scaled):
     """Mean and variance of u under the group's cells, tilted by ``scaled``."""
     top = scaled * step[0]
     for k in range(1, n_cells):
@@ -210,12 +212,12 @@ def _find_centre(line, n_cells, total_count, x):
         for group in range(line.weight.shape[0]):
             rate, n = line.rate[0, group], line.rate[1, group]
             if rate != 0.0:
-                mean, variance = _likelihood_slopes(line.weight[group], line.step[0], n_cells, rate * x)
+                mean, variance = likelihood_slopes(line.weight[group], line.step[0], n_cells, rate * x)
                 slope -= n * rate * mean
                 curvature += n * rate * rate * variance
         for k in range(3):
             if line.term[k, KIND] != ABSENT:
-                first, second = _prior_slopes(line.term[k], x)
+                first, second = prior_slopes(line.term[k], x)
                 slope += first
                 curvature += second
         x += min(max(slope / curvature, -LARGEST_MOVE / largest), LARGEST_MOVE / largest)
@@ -233,9 +235,9 @@ def _fill(line, n_cells, total_count, first_term, begin, end):
     for group in range(line.weight.shape[0]):
         rate, n = line.rate[0, group], line.rate[1, group]
         if rate != 0.0:
-            _add_log_growth(line.weight[group], line.step[0], n_cells, rate, n, x, out, mass)
+            add_log_growth(line.weight[group], line.step[0], n_cells, rate, n, x, out, mass)
     for k in range(first_term, 3):
-        _add_prior(line.term[k], x, out, mass)
+        add_prior(line.term[k], x, out, mass)
 
 
 @kernel

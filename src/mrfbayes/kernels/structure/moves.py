@@ -23,24 +23,21 @@ from mrfbayes.kernels.base.fastmath import exp
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.structure.line import (
     ABSENT,
-    CENTRE,
     KIND,
     LOG_ODDS,
     MEAN,
-    MOVE,
     PROBABILITY,
     SIZE,
     SQUARE,
     VALUES,
-    draw_along,
 )
 
 # Places in SearchState.counters
 SWEEP, N_PRESENT, KEPT, BATCH_ROW, BATCH_FILL, BATCH_LENGTH = range(6)
-N_COUNTERS = 6
+N_MOVE_COUNTERS = 6
 # Places in SearchState.numbers
 LOG_LIKELIHOOD = 0
-N_NUMBERS = 1
+N_MOVE_NUMBERS = 1
 
 
 # Columns of MoveView.layout
@@ -85,8 +82,8 @@ class SearchState(NamedTuple):
     absent: np.ndarray  # (m,) sum of P(absent | rest)
     moments: np.ndarray  # (2, C, p) sums of conditional means and mean squares, absence counted as zero
     sizes: np.ndarray  # (m + 1,) sweeps that ended with so many edges
-    numbers: np.ndarray  # (N_NUMBERS,) float64
-    counters: np.ndarray  # (N_COUNTERS,) int64
+    numbers: np.ndarray  # (N_MOVE_NUMBERS,) float64
+    counters: np.ndarray  # (N_MOVE_COUNTERS,) int64
     random: np.ndarray  # (4,) uint64
 
 
@@ -170,7 +167,7 @@ def multiply_pair(table, before, first, between, second, after, factor):
 
 
 @kernel
-def _log_odds_of_presence(view, n_others):
+def log_odds_of_presence(view, n_others):
     """Prior log-odds of an edge under beta-bernoulli, given how many of the others are there."""
     a, b = view.edge_counts[0], view.edge_counts[1]
     n_absent = view.log_prior_odds.size - 1 - n_others
@@ -178,7 +175,7 @@ def _log_odds_of_presence(view, n_others):
 
 
 @kernel
-def _set_line(view, state, line, parameter, c):
+def set_line(view, state, line, parameter, c):
     """The line along coordinate c of a parameter: rates, its slab, and the node factors that move with it."""
     for group in range(view.n.size):
         line.rate[0, group] = view.rate[group, c]
@@ -200,7 +197,7 @@ def _set_line(view, state, line, parameter, c):
 
 
 @kernel
-def _follow(view, state, line, tables, parameter, c, x):
+def follow(view, state, line, tables, parameter, c, x):
     """Carry a move by x over to the node factors, to the cells of the line and to the tables."""
     index, factor, wide = view.layout[parameter], line.step[1], (line.term.shape[1] - VALUES) // 3
     n_cells = index[FIRST] * index[SECOND]
@@ -225,7 +222,7 @@ def _follow(view, state, line, tables, parameter, c, x):
 
 
 @kernel
-def _record(state, line, parameter, c, is_edge):
+def record(state, line, parameter, c, is_edge):
     """Add what the conditional says to the running sums."""
     result = line.result
     probability, log_odds = result[PROBABILITY], result[LOG_ODDS]
@@ -234,44 +231,6 @@ def _record(state, line, parameter, c, is_edge):
     if is_edge:
         state.batches[state.counters[BATCH_ROW], parameter] += probability
         state.absent[parameter] += probability * math.exp(-log_odds) if log_odds > 0.0 else 1.0 - probability
-
-
-@kernel
-def move_parameter(view, state, line, tables, parameter, keeps):
-    """Draw a parameter from its exact conditional, an edge with its presence, coordinate by coordinate.
-
-    ``tables`` (G, cells) hold the probabilities of the block's configurations, before and after.
-    """
-    index, is_edge = view.layout[parameter], parameter < view.log_prior_odds.size
-    n_cells = index[FIRST] * index[SECOND]
-    for k in range(n_cells):
-        line.step[0, k] = view.number[index[STEP] + k]
-    for group in range(tables.shape[0]):
-        table, cells = tables[group], line.weight[group]
-        pair_marginal(table, index[BEFORE], index[FIRST], index[BETWEEN], index[SECOND], index[AFTER], cells)
-    for c in range(view.rate.shape[1]):
-        _set_line(view, state, line, parameter, c)
-        has_spike, log_prior_odds = is_edge and view.has_spike[c] != 0, 0.0
-        if has_spike:
-            log_prior_odds = view.log_prior_odds[parameter]
-            if view.edge_counts[0] > 0.0:
-                log_prior_odds = _log_odds_of_presence(view, state.counters[N_PRESENT] - state.present[parameter])
-            log_prior_odds += view.slab[c, parameter, 3]
-        here, total = state.w[c, parameter], view.total[c, parameter]
-        start = state.centre[c, parameter] - here
-        is_there = draw_along(line, n_cells, total, start, has_spike, log_prior_odds, state.random)
-        x = line.result[MOVE]
-        state.centre[c, parameter] = line.result[CENTRE]
-        if keeps:
-            _record(state, line, parameter, c, has_spike)
-        if x != 0.0:
-            state.numbers[LOG_LIKELIHOOD] += x * total
-            _follow(view, state, line, tables, parameter, c, x)
-        if is_edge:
-            state.w[c, parameter] = here + x if is_there else 0.0
-        if has_spike:
-            state.counters[N_PRESENT] += np.int64(is_there) - np.int64(state.present[parameter])
-            state.present[parameter] = np.uint8(is_there)
 
 
 @kernel

@@ -26,10 +26,10 @@ from mrfbayes.kernels.structure.moves import (
     STATISTIC,
     SWEEP,
     finish_sweep,
-    move_parameter,
     multiply_pair,
     pair_marginal,
 )
+from mrfbayes.kernels.structure.updates import move_parameter
 
 
 class StatesView(NamedTuple):

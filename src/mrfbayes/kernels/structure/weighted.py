@@ -15,8 +15,9 @@ import numpy as np
 from mrfbayes.kernels.base.borrowed import borrow
 from mrfbayes.kernels.base.fastmath import log
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.structure.moves import LOG_LIKELIHOOD, SWEEP, finish_sweep, move_parameter
+from mrfbayes.kernels.structure.moves import LOG_LIKELIHOOD, SWEEP, finish_sweep
 from mrfbayes.kernels.structure.states import block_weights, group_log_odds, ratio_to, scale, total_of
+from mrfbayes.kernels.structure.updates import move_parameter
 
 
 class WeightedView(NamedTuple):

@@ -3,7 +3,7 @@ r"""`langevin`: the true likelihood of dense fields, by replicas whose gradients
 .. math:: y \leftarrow y + h L^T \hat g(c + L y) + s \sqrt{h/2}\,(z_t + z_{t-1}), \qquad
           \hat g(w) = s_{obs} - n \hat E_w[s] + \nabla \log \text{prior}(w)
 
-Preconditioned by the covariance L L^T at the mode c (`mrfbayes.estimation.dense`), with two noises per step (Leimkuhler
+Preconditioned by the covariance L L^T at the mode c (`estimation.dense_mode`), with two noises per step (Leimkuhler
 and Matthews 2013), each replica with chains of its own, its spread corrected for the gradient's noise direction by
 direction (`mrfbayes.methods.langevin.walk`), and moments from the difference to a Gaussian control at the same random
 numbers (`mrfbayes.methods.langevin.moments`). Binary variables of any kind, ordered ones with score couplings, and
@@ -23,12 +23,12 @@ import numpy as np
 
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import child
-from mrfbayes.estimation.dense import CHAINS, DensePosterior, dense_mode
+from mrfbayes.estimation.dense_mode import CHAINS, DensePosterior, dense_mode
 from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
 from mrfbayes.methods.langevin.walk import Walk, WalkSettings
 from mrfbayes.methods.problem import Prepared, Problem
-from mrfbayes.model.dense import PRODUCT, DenseLayout, dense_layout
 from mrfbayes.model.field import Model
+from mrfbayes.model.natural_form import PRODUCT, DenseLayout, dense_layout
 
 STEPS, WARMUP = 300, 90
 MOST_PARAMETERS = 12_000  # a full covariance: 1.2 GB in double precision, three of them at a time

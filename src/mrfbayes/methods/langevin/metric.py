@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-BLOCK = 512  # rows or columns of the factor that are multiplied at a time
+PANEL = 512  # rows or columns of the factor that are multiplied at a time
 
 
-class Metric:
+class Whitening:
     """``factor`` (p, p) upper triangular and ``directions`` (p, m) orthonormal, m may be 0."""
 
     def __init__(self, factor: np.ndarray, directions: np.ndarray) -> None:
@@ -29,7 +29,7 @@ class Metric:
         self._b[:m] += np.eye(m)
         self._inner = np.linalg.inv(np.eye(m) + (own[:m] + own[:m].T) / 2) @ self._b.T
         self.first = np.concatenate(
-            [self.factor[k : k + BLOCK, k:] @ directions[k:].astype(np.float32) for k in range(0, len(factor), BLOCK)]
+            [self.factor[k : k + PANEL, k:] @ directions[k:].astype(np.float32) for k in range(0, len(factor), PANEL)]
         )  # (p, m): the first columns of L Q
 
     def turn(self, rows: np.ndarray) -> np.ndarray:
@@ -53,14 +53,14 @@ class Metric:
     def forward(self, y: np.ndarray) -> np.ndarray:
         """L Q y for rows y (k, p), in single precision."""
         z = self.turn_back(y).astype(np.float32)
-        blocks = range(0, z.shape[1], BLOCK)
-        return np.concatenate([z[:, k:] @ self.factor[k : k + BLOCK, k:].T for k in blocks], axis=1)
+        blocks = range(0, z.shape[1], PANEL)
+        return np.concatenate([z[:, k:] @ self.factor[k : k + PANEL, k:].T for k in blocks], axis=1)
 
     def back(self, gradient: np.ndarray) -> np.ndarray:
         """Q^T L^T g for rows g (k, p)."""
         g = gradient.astype(np.float32)
-        ends = [min(k + BLOCK, g.shape[1]) for k in range(0, g.shape[1], BLOCK)]
-        parts = [g[:, :end] @ self.factor[:end, end - ((end - 1) % BLOCK + 1) : end] for end in ends]
+        ends = [min(k + PANEL, g.shape[1]) for k in range(0, g.shape[1], PANEL)]
+        parts = [g[:, :end] @ self.factor[:end, end - ((end - 1) % PANEL + 1) : end] for end in ends]
         return self.turn(np.concatenate(parts, axis=1).astype(float))
 
     def back_first(self, gradient: np.ndarray) -> np.ndarray:
@@ -70,6 +70,6 @@ class Metric:
     def variances(self, spread: np.ndarray) -> np.ndarray:
         """(p,) diagonal of (L Q) diag(spread) (L Q)^T."""
         found = [
-            self.turn(self.factor[k : k + BLOCK].astype(float)) ** 2 @ spread for k in range(0, len(self.factor), BLOCK)
+            self.turn(self.factor[k : k + PANEL].astype(float)) ** 2 @ spread for k in range(0, len(self.factor), PANEL)
         ]
         return np.concatenate(found)

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mrfbayes.base.random_streams import generator, kernel_state
-from mrfbayes.estimation.dense import DenseMode, DensePosterior
+from mrfbayes.estimation.dense_mode import DenseMode, DensePosterior
 from mrfbayes.kernels.base.random import fill_normal
-from mrfbayes.methods.langevin.metric import Metric
+from mrfbayes.methods.langevin.metric import Whitening
 from mrfbayes.particles.dense import DenseEnsemble
 
 SKIPPED = 1  # sweep of a step that is not counted: without it means are off by a hundredth of an sd
@@ -56,7 +56,7 @@ class Walk:
     ) -> None:
         self.posterior, self.mode, self.settings = posterior, mode, settings
         k, p = settings.replicas, mode.w.size
-        self.metric = Metric(mode.factor, np.zeros((p, 0)))
+        self.metric = Whitening(mode.factor, np.zeros((p, 0)))
         self._ensemble = DenseEnsemble(posterior.layout, mode.means, k, settings.chains, kernel_state(seed, "chains"))
         chosen = generator(seed, "start").integers(len(mode.rows), size=self._ensemble.n_chains)
         self._ensemble.start(mode.rows[chosen])
@@ -98,7 +98,7 @@ class Walk:
         self.state = {name: arrays[name].copy() for name in self.state}
         self._ensemble.start(arrays["rows"])
         self._ensemble.chains.stream[:] = arrays["streams"]
-        self.metric = Metric(self.metric.factor, self.state["directions"])
+        self.metric = Whitening(self.metric.factor, self.state["directions"])
 
     def _step(self) -> None:
         s, settings = self.state, self.settings
@@ -168,7 +168,7 @@ class Walk:
         directions = noisy_directions(history)
         s["history"] = history[:0]
         s["directions"] = directions
-        self.metric = Metric(self.metric.factor, directions)
+        self.metric = Whitening(self.metric.factor, directions)
         for name in ("y", "control", "last_noise", "filtered"):
             s[name] = self.metric.turn(s[name])
         s["noise_sum"][:], s["noise_count"][:] = (self.metric.turn(history) ** 2).mean(axis=0), 1.0

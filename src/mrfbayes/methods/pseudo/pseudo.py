@@ -37,7 +37,7 @@ from mrfbayes.kernels.estimation.full_conditionals import (
     dense_normalisers,
     listed_normalisers,
 )
-from mrfbayes.methods.exact import Lowered, lower_theta, lowered_data
+from mrfbayes.methods.lowered import Lowered, lower_theta, lowered_data
 from mrfbayes.methods.problem import Prepared, Problem, Smooth, writable
 
 PSEUDO_DENSE_METRIC = 12_000  # parameters up to which the information is a full matrix

@@ -16,7 +16,7 @@ from mrfbayes.kernels.exact.grid import transfer_scratch
 from mrfbayes.kernels.methods.ratio import ColumnWeigher, RatioData, WordWeigher
 from mrfbayes.kernels.methods.ratio_sources import GraphSource, GridSource, HubSource, TableSource
 from mrfbayes.kernels.particles.bitgibbs import MAX_DEGREE
-from mrfbayes.methods.exact import writable_plan
+from mrfbayes.methods.lowered import writable_layout, writable_plan
 from mrfbayes.methods.problem import Problem, writable
 from mrfbayes.model.build import graph, grid
 from mrfbayes.model.field import Model
@@ -179,11 +179,7 @@ def _source(model: Model, array: np.ndarray, is_exact: bool, sweeps: int) -> Any
     if model.is_binary and model.grid_shape is not None:
         found = recursion(model if is_exact else grid(1, 1))
         assert isinstance(found, GridRecursion)
-        layout = found.layout._replace(
-            node=writable(found.layout.node, np.int64),
-            along=writable(found.layout.along, np.int64),
-            across=writable(found.layout.across, np.int64),
-        )
+        layout = writable_layout(found.layout)
         scratch = np.zeros(transfer_scratch(layout, "sample", room))
         return GridSource(layout, scratch, bit_view(lists, field, coupling, symmetric), is_exact, sweeps)
     found = recursion(model if is_exact else graph([], nodes=["alone"]))

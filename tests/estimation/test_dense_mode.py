@@ -8,9 +8,9 @@ import pytest
 import mrfbayes as mb
 from mrfbayes.base.random_streams import seed_sequence
 from mrfbayes.data.statistics import Statistics
-from mrfbayes.estimation.dense import DensePosterior, dense_mode
+from mrfbayes.estimation.dense_mode import DensePosterior, dense_mode
 from mrfbayes.estimation.dense_pseudo import DensePseudo
-from mrfbayes.model.dense import dense_layout
+from mrfbayes.model.natural_form import dense_layout
 from mrfbayes.priors import Prior
 
 KINDS = {

@@ -18,7 +18,7 @@ import numpy as np
 from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.dense_pseudo import dense_start
-from mrfbayes.model.dense import DenseLayout
+from mrfbayes.model.natural_form import DenseLayout
 from mrfbayes.particles.dense import DenseEnsemble
 from mrfbayes.priors import Prior
 
@@ -31,7 +31,7 @@ RENEW = 0.4  # S is made anew where the Newton decrement has not fallen below th
 MOST_STEPS = 25
 WANTED = 0.015  # posterior sds: noise of the mode (root mean square)
 MOST_POOLED = 64  # gradients of one step
-FAR = 0.2  # posterior sds: what the mode may move before S is made anew
+FAR_DENSE = 0.2  # posterior sds: what the mode may move before S is made anew
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def dense_mode(posterior: DensePosterior, seed: np.random.SeedSequence, chains: 
             break
         if signal < 3.0 * noise:  # as many gradients as bring the noise of the next step below what is wanted
             pooled = int(np.clip(np.ceil(pooled * (noise / (0.95 * WANTED)) ** 2), 1, MOST_POOLED))
-    if moved > FAR:
+    if moved > FAR_DENSE:
         factor = metric(w, posterior.effective(factor, w))
     mean = ensemble.moments(SKIPPED, COUNTED * pooled)
     _, error, fresh = _step(posterior, factor, w, mean)

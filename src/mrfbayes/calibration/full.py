@@ -17,7 +17,7 @@ from mrfbayes.calibration import expansion as calibration
 from mrfbayes.calibration.copula import coin_quantiles, copula_view, theta_moments
 from mrfbayes.calibration.cumulants import ExactCumulants, ParticleCumulants, direction_cells
 from mrfbayes.calibration.failures import calibrating
-from mrfbayes.calibration.matching import Coins, match, match_loop
+from mrfbayes.calibration.matching import Coins, match, match_loop, skewness_doubts
 from mrfbayes.calibration.one_loop import Effort, one_loop, usable
 from mrfbayes.calibration.result import Calibration
 from mrfbayes.estimation.estimate import estimate as make_estimate
@@ -147,11 +147,7 @@ def _calibrate(
         "clipped": coins.clipped,
         "largest_skewness": float(np.abs(order.third / spread**1.5).max(initial=0.0)),
     }
-    if coins.clipped:
-        warnings.append(
-            f"{coins.clipped} of {spread.size} coins are less skewed than the posterior to third order (no coin of "
-            "that spread is skewed enough): their tails are approximate; method='exact' corrects them."
-        )
+    warnings += skewness_doubts(spread, order.third)
     sd = np.sqrt(np.diag(covariance))
     joint = DenseJoint(problem.model.chart, coins, covariance / np.outer(sd, sd), mode, order)
     sd_error = None
@@ -244,6 +240,4 @@ def start_log_odds(problem: Problem) -> np.ndarray:
     chart, statistics = problem.model.chart, problem.statistics
     if problem.has_estimate:
         return np.asarray(np.clip(np.asarray(problem.estimate.log_odds, dtype=float), -8.0, 8.0))
-    tosses = statistics.n * chart.tosses[chart.block_of]
-    frequency = (statistics.counts + 1.0) / (tosses + chart.sides[chart.block_of])
-    return np.asarray(0.5 * chart.log_odds(frequency))
+    return np.asarray(0.5 * chart.log_odds(statistics.shrunken_frequency))

@@ -1,0 +1,67 @@
+"""What the views of several methods hold: theta lowered to potentials, and recursions as kernels take them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mrfbayes.kernels.base.chart import log_odds_into
+from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.linear import apply_map
+from mrfbayes.kernels.exact.graph_plan import EliminationPlan
+from mrfbayes.kernels.exact.grid import GridLayout
+from mrfbayes.methods.problem import Problem, writable
+from mrfbayes.model.lowering import LinearMap
+
+
+class Lowered(NamedTuple):
+    """How theta becomes potentials, and the data's side of the log-likelihood."""
+
+    offset: np.ndarray  # (B+1,) of the chart
+    forward: LinearMap
+    slope: np.ndarray  # (p,) s - n * constant
+    n: float
+    log_odds: np.ndarray  # (p,) scratch
+    potentials: np.ndarray  # (rows of M,) scratch
+    n_node_rows: int
+
+
+@kernel
+def lower_theta(lowered, theta):
+    """Fill the potentials at theta; returns the part of the log-likelihood that is linear in w."""
+    log_odds_into(lowered.offset, theta, lowered.log_odds)
+    apply_map(lowered.forward, lowered.log_odds, lowered.potentials)
+    total = 0.0
+    for j in range(theta.size):
+        total += lowered.slope[j] * lowered.log_odds[j]
+    return total
+
+
+def lowered_data(problem: Problem) -> Lowered:
+    """The parts of a view that every exact kernel shares."""
+    lowering, statistics = problem.model.lowering, problem.statistics
+    return Lowered(
+        writable(problem.model.chart.offset, np.int64),
+        LinearMap(*(writable(part, part.dtype) for part in lowering.forward)),
+        writable(statistics.counts - statistics.n * lowering.constant),
+        float(statistics.n),
+        np.zeros(problem.model.n_parameters),
+        np.zeros(lowering.n_rows),
+        lowering.n_node_rows,
+    )
+
+
+def writable_plan(plan: EliminationPlan) -> EliminationPlan:
+    """The plan with arrays of the one kind that kernels are compiled for."""
+    parts: list[Any] = [writable(part, part.dtype) if isinstance(part, np.ndarray) else part for part in plan]
+    return EliminationPlan(*parts)
+
+
+def writable_layout(layout: GridLayout) -> GridLayout:
+    """The layout of a grid with arrays of the one kind that kernels are compiled for."""
+    return layout._replace(
+        node=writable(layout.node, np.int64),
+        along=writable(layout.along, np.int64),
+        across=writable(layout.across, np.int64),
+    )

@@ -1,0 +1,149 @@
+"""The house: what stands where, one meaning per name, and the numbers and equations that the pages about it give."""
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+import mrfbayes
+
+PACKAGE = Path(mrfbayes.__file__).parent
+ROOT = Path(__file__).resolve().parents[1]
+FILES = sorted(PACKAGE.rglob("*.py"))
+LONGEST = 450  # lines of a file
+
+
+def place(file):
+    return file.relative_to(PACKAGE).as_posix()
+
+
+def modules(folder):
+    return [file for file in folder.rglob("*.py") if file.name != "__init__.py"]
+
+
+def test_the_hall_is_small():
+    files = {path.name for path in PACKAGE.iterdir() if path.is_file()}
+    assert files <= {"__init__.py", "__main__.py", "priors.py", "datasets.py", "py.typed"}
+    assert all((path / "__init__.py").is_file() for path in PACKAGE.iterdir() if path.is_dir() and path.name[0] != "_")
+
+
+def imported(file):
+    """Modules of the package that a file imports anywhere, as paths without suffix."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mrfbayes."):
+            base = node.module.removeprefix("mrfbayes.").replace(".", "/")
+            found |= {base, *(f"{base}/{alias.name}" for alias in node.names)}
+    return found
+
+
+def test_a_kernel_with_the_name_of_a_module_is_its_twin():
+    """A kernel file that shares its name with a file elsewhere is in the folder of that file's room, which calls it."""
+    kernels = {file: place(file).removeprefix("kernels/") for file in modules(PACKAGE / "kernels")}
+    others = [file for file in FILES if not place(file).startswith("kernels/") and file.name != "__init__.py"]
+    twins = 0
+    for kernel, name in kernels.items():
+        if name.startswith("base/"):
+            continue
+        for other in others:
+            if other.name != kernel.name or place(other).split("/")[0] in ("plots", "cli", "report", "paper"):
+                continue
+            room = place(other).split("/")[0].removesuffix(".py")
+            assert room == name.split("/")[0].removesuffix(".py"), f"{place(kernel)} is no twin of {place(other)}"
+            callers = [file for file in others if place(file).split("/")[0].removesuffix(".py") == room]
+            assert any(f"kernels/{name.removesuffix('.py')}" in imported(file) for file in callers), place(kernel)
+            twins += 1
+    assert twins > 5  # the check finds something
+
+
+def test_every_kernel_folder_mirrors_a_room():
+    rooms = {path.name for path in PACKAGE.iterdir()}
+    for path in (PACKAGE / "kernels").iterdir():
+        if path.name[0] != "_":
+            assert path.name in rooms, path
+
+
+def definitions():
+    """Classes and public constants: name -> the text of each definition, with its place."""
+    found = defaultdict(dict)
+    for file in FILES:
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                found[node.name][place(file)] = ast.dump(node)
+            elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+                for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                    if isinstance(target, ast.Name) and target.id.isupper() and target.id[0] != "_":
+                        found[target.id][place(file)] = ast.dump(node.value) if node.value else ""
+    return found
+
+
+def test_no_class_or_constant_means_two_things():
+    several = {name: sorted(texts) for name, texts in definitions().items() if len(set(texts.values())) > 1}
+    assert several == {}
+
+
+def test_files_stay_short():
+    long = {place(file): n for file in FILES if (n := len(file.read_text(encoding="utf-8").splitlines())) > LONGEST}
+    assert long == {}
+
+
+def test_tests_mirror_the_package():
+    rooms = {path.name for path in PACKAGE.iterdir() if path.is_dir()} | {"slow"}
+    for path in (ROOT / "tests").iterdir():
+        if path.is_dir() and path.name[0] not in "_.":
+            assert path.name in rooms, path
+
+
+def table(page, heading):
+    """Rows of the table under a heading."""
+    text = (ROOT / page).read_text(encoding="utf-8").split(heading, 1)[1].split("\n## ", 1)[0]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"][2:]
+
+
+EQUATION = re.compile(r"# .*?Eq\. \((\d+)\)")
+
+
+def marked(file, function):
+    """Numbers of the equations in comments of a function's lines."""
+    source = file.read_text(encoding="utf-8")
+    (node,) = (n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.FunctionDef) and n.name == function)
+    lines = source.splitlines()[node.lineno - 1 : node.end_lineno]
+    return {
+        int(number) for line in lines if "#" in line for number in re.findall(r"Eq\. \((\d+)\)", line.split("#", 1)[1])
+    }
+
+
+def test_every_equation_is_found_and_back():
+    rows = table("CONTRIBUTING.md", "## Where the paper's equations are")
+    listed = defaultdict(set)
+    for number, where, _ in rows:
+        name, function = where.strip("`").split(":")
+        assert int(number) in marked(PACKAGE / name, function), f"Eq. ({number}) is not marked in {where}"
+        listed[int(number)].add(name)
+    assert sorted(listed) == list(range(1, 16))
+    for file in FILES:
+        for line in file.read_text(encoding="utf-8").splitlines():
+            if EQUATION.search(line):
+                for number in re.findall(r"Eq\. \((\d+)\)", line.split("#", 1)[1]):
+                    assert place(file) in listed[int(number)], f"Eq. ({number}) in {place(file)} is not in the table"
+
+
+def test_the_numbers_of_the_architecture_page_are_true():
+    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    layers = (ROOT / ".importlinter").read_text().split("layers =", 1)[1].split("exhaustive", 1)[0].split()
+    said = {what: int(n.replace(",", "")) for n, what in re.findall(r"\*\*([\d,]+)\*\* (\w+)", text)}
+    lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in FILES)
+    assert said["files"] == len(FILES)
+    assert said["thousand"] == round(lines / 1000)
+    assert said["layers"] == len([layer for layer in layers if layer != "|"]) - layers.count("|")
+    rooms = {row[0].strip("`/") for row in table("docs/architecture.md", "## The rooms")}
+    assert rooms == {p.stem for p in PACKAGE.iterdir() if p.name[0] != "_" and p.name != "py.typed"}
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_pages_name_files_that_exist(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for name in re.findall(r"`((?:src|tests|docs|benchmarks)/[\w/.]+\.(?:py|md))`", text):
+        assert (ROOT / name).exists(), name
