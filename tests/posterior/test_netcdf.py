@@ -41,6 +41,13 @@ def posterior():
     return draw()
 
 
+@pytest.fixture(autouse=True)
+def no_probe(request, monkeypatch):
+    """Another process for every damaged file would take long, and these files do not need one."""
+    if "probed" not in request.node.name:
+        monkeypatch.setattr("mrfbayes.posterior.netcdf.probe", lambda path: None)
+
+
 @pytest.fixture(scope="module")
 def content(posterior, tmp_path_factory):
     path = tmp_path_factory.mktemp("saved") / "result.nc"
@@ -200,6 +207,22 @@ def test_a_damaged_old_file_gives_an_answer_or_one_line(tmp_path):
                 messages.append(str(error))
     assert len(messages) > 20
     assert all(len(message.splitlines()) == 1 for message in messages)
+
+
+def test_files_that_hdf5_does_not_survive_are_probed_first(tmp_path, monkeypatch):
+    """A process of its own reads them: one that crashes or comes to no end is not this one."""
+    path = tmp_path / "old.nc"
+    path.write_bytes(OLD.read_bytes())
+    with pytest.warns(mb.MRFWarning, match="no checksum"):
+        assert mb.load(path).draws.shape == (2, 50, 5)
+    monkeypatch.setattr("mrfbayes.posterior.hdf5_groups.PROBE_SECONDS", 0.001)
+    with pytest.raises(mb.InputError, match="HDF5 comes to no end in it"):
+        mb.load(path)
+    monkeypatch.setattr("mrfbayes.posterior.hdf5_groups.PROBE_SECONDS", 60.0)
+    dead = subprocess.CompletedProcess([], -11)
+    monkeypatch.setattr("mrfbayes.posterior.hdf5_groups.subprocess.run", lambda *words, **settings: dead)
+    with pytest.raises(mb.InputError, match="HDF5 crashes in it"):
+        mb.load(path)
 
 
 def tampered(tmp_path, change):

@@ -90,6 +90,51 @@ def test_a_finished_run_is_continued(reference, tmp_path):
     assert same(again, reference)
 
 
+def test_more_steps_go_on_although_defaults_would_change(tmp_path):
+    path = tmp_path / "run.checkpoint"
+    left_open = {"thin": None, "warmup": None}
+    first = draw(checkpoint=path, steps=2_000, **left_open)
+    more = draw(checkpoint=path, steps=9_000, **left_open)  # alone it would have thin 5 and 4,500 steps of warm-up
+    assert (more.warmup, more.thin) == (first.warmup, first.thin) == (1_000, 1)
+    assert more.details["resumed_steps"] == 3_000
+    assert same(more, draw(steps=9_000, thin=1, warmup=1_000))
+
+
+def test_a_checkpoint_that_cannot_be_written_costs_no_draws(reference, tmp_path, monkeypatch):
+    import errno
+
+    monkeypatch.setattr(driver, "CHECKPOINT_SECONDS", 0.0)
+    real, calls = os.fsync, []
+
+    def full(descriptor):
+        calls.append(descriptor)
+        if len(calls) > 4:  # the trial beside it, its beginning, the folder, and the first segment
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(descriptor)
+
+    monkeypatch.setattr("mrfbayes.run.store.os.fsync", full)
+    posterior = draw(checkpoint=tmp_path / "run.checkpoint")
+    assert same(posterior, reference)
+    assert "the checkpoint lacks the last steps, which are in this result" in " ".join(posterior.warnings)
+    monkeypatch.undo()
+    assert same(draw(checkpoint=tmp_path / "run.checkpoint"), reference)
+
+
+def test_ctrl_c_while_the_result_is_assembled_keeps_it(reference, monkeypatch):
+    from mrfbayes.posterior import diagnostics
+
+    real = diagnostics.convergence
+
+    def pressed(draws):
+        os.kill(os.getpid(), signal.SIGINT)
+        return real(draws)
+
+    monkeypatch.setattr("mrfbayes.posterior.diagnostics.convergence", pressed)
+    posterior = draw()
+    assert same(posterior, reference)
+    assert not posterior.partial
+
+
 def test_a_checkpoint_of_other_settings_is_refused(tmp_path):
     path = tmp_path / "run.checkpoint"
     draw(checkpoint=path, steps=500)

@@ -100,6 +100,8 @@ def chain_posterior(problem: Problem, settings: Settings, how: Engine, run: Chai
     said, texts = collect_warnings(problem, settings, how)
     if run.stopped_by:
         texts.append(f"stopped by {run.stopped_by} after {steps} of {planned} steps: the result is partial.")
+    if run.checkpoint_problem:
+        texts.append(f"the checkpoint lacks the last steps, which are in this result: {run.checkpoint_problem}")
     posterior = Posterior(
         model=problem.model,
         draws=run.draws,

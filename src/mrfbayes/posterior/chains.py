@@ -40,7 +40,7 @@ def checkpoint_of(problem: Problem, settings: Settings, how: Engine) -> Iterator
         yield None
         return
     identity = _identity(problem, record(settings, how))
-    with Checkpoint(settings.checkpoint, identity, {"thin": how.plan.thin}) as store:
+    with Checkpoint(settings.checkpoint, identity, {"thin": how.plan.thin, "warmup": how.plan.warmup}) as store:
         yield store
 
 

@@ -1,12 +1,15 @@
 """Arrays and attributes of an HDF5 file, read with suspicion: the file may come from anywhere.
 
 Nothing outside the file is opened (links to other files and virtual arrays are refused), only numbers and text are
-taken, and the size is looked at before anything is unpacked.
+taken, and the size is looked at before anything is unpacked. HDF5 itself does not survive every damaged file, so one
+without a checksum is read by another process first.
 """
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +18,7 @@ from mrfbayes.base.errors import InputError
 
 UNPACKED = 100  # times its own size that a file may take in memory
 LEAST_UNPACKED = 2**26
+PROBE_SECONDS = 60.0
 
 
 class Group(NamedTuple):
@@ -22,6 +26,29 @@ class Group(NamedTuple):
 
     arrays: dict[str, np.ndarray]
     attributes: dict[str, Any]
+
+
+def root_attribute(path: str | os.PathLike[str], name: str) -> Any:
+    """One attribute of the whole file, without reading anything else."""
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        return file.attrs.get(name)
+
+
+def probe(path: str | os.PathLike[str]) -> None:
+    """Let another process read a file that has no checksum first: damaged, it can make HDF5 crash or never end."""
+    if not sys.executable:
+        return
+    code = "import sys; from mrfbayes.posterior.hdf5_groups import read_groups; read_groups(sys.argv[1])"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    command = [sys.executable, "-c", code, os.path.abspath(path)]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=PROBE_SECONDS, env=environment)
+    except subprocess.TimeoutExpired:
+        raise InputError("HDF5 comes to no end in it") from None
+    if done.returncode < 0:
+        raise InputError("HDF5 crashes in it")
 
 
 def read_groups(path: str | os.PathLike[str]) -> dict[str, Group]:

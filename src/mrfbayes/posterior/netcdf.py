@@ -22,7 +22,7 @@ from mrfbayes.base.sealed_files import is_sealed, seal
 from mrfbayes.model.field import Model
 from mrfbayes.posterior.bayes_factors import EdgeEvidence, edge_blocks
 from mrfbayes.posterior.corrected import WeightedProposals
-from mrfbayes.posterior.hdf5_groups import Group, read_groups
+from mrfbayes.posterior.hdf5_groups import Group, probe, read_groups
 from mrfbayes.posterior.saved_problem import model_to_dataset, problem_to_dataset, read_model, read_problem
 
 if TYPE_CHECKING:
@@ -150,6 +150,8 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise InputError(f"{path}: no such file.")
     sealed = is_sealed(path)
     try:
+        if not sealed:
+            probe(path)
         groups = read_groups(path)
         values = _fields(groups)
     except Exception as error:  # a file from anywhere makes HDF5 and JSON say anything

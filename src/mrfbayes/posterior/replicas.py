@@ -6,11 +6,13 @@ Like every run it goes in short chunks; between them come progress, checkpoint, 
 from __future__ import annotations
 
 import time
+import warnings as python_warnings
 from typing import Any
 
 import numpy as np
 
 from mrfbayes.base.budget import budget
+from mrfbayes.base.errors import MRFWarning, OutputError
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
 from mrfbayes.methods.langevin.coins import WalkJoint, walk_coins
@@ -56,8 +58,13 @@ class _Stored:
             return
         shape = (0, *self._walk.state["y"].shape)
         new = np.stack(self._draws[self._unwritten :]) if len(self._draws) > self._unwritten else np.zeros(shape)
-        self._checkpoint.append({}, {**self._walk.arrays(), "draws": new})
-        self._unwritten, self._written_at = len(self._draws), time.monotonic()
+        self._written_at = time.monotonic()
+        try:
+            self._checkpoint.append({}, {**self._walk.arrays(), "draws": new})
+        except OutputError as error:  # the draws are in memory: go on, and try again later
+            python_warnings.warn(f"the checkpoint lacks the last steps: {error}", MRFWarning, stacklevel=2)
+            return
+        self._unwritten = len(self._draws)
 
     def result(self) -> np.ndarray:
         """(replicas, draws, p) log-odds."""
@@ -133,7 +140,13 @@ def replica_posterior(problem: Problem, settings: Settings, how: Engine, prepara
         n=problem.statistics.n,
         warnings=tuple(dict.fromkeys(said)),
         partial=bool(stopped_by or budget().cuts),
-        details={**prepared.details, "replicas": walk.settings.replicas, "resumed": resumed, **statement},
+        details={
+            **prepared.details,
+            "replicas": walk.settings.replicas,
+            "resumed": resumed,
+            "stopped_by": stopped_by,
+            **statement,
+        },
         sd_error=moments.sd_error,
         problem=problem,
         draw=WalkJoint(problem.model.chart, walk_coins(moments), walk.metric.factor).draw,

@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from mrfbayes.base.budget import Budget
+from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.random_streams import Seed
 from mrfbayes.model.field import Model
 from mrfbayes.posterior.assemble import chain_posterior, direct_posterior
@@ -89,4 +90,6 @@ def sample(
             return direct_posterior(problem, settings, how, preparation)
         if how.name == "langevin":
             return replica_posterior(problem, settings, how, preparation)
-        return chain_posterior(problem, settings, how, run(problem, settings, how), preparation)
+        ran = run(problem, settings, how)
+        with InterruptFlag():  # there are draws: Ctrl-C waits until they are a result
+            return chain_posterior(problem, settings, how, ran, preparation)

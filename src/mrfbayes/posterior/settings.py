@@ -170,8 +170,10 @@ def make_plan(model: Model, settings: Settings, engine: str) -> Plan:
     p, chains = model.n_parameters, settings.chains
     default = {"independence": INDEPENDENT_STEPS, "hmc": HMC_STEPS}.get(engine, max(20_000, 1_000 * p))
     steps = default if settings.steps is None else settings.steps
-    warmup = settings.warmup
-    if warmup is None:
+    warmup, begun = settings.warmup, settings.chosen.get("warmup")
+    if warmup is None and isinstance(begun, int) and begun >= 0:
+        warmup = begun  # a run that is continued goes on as it began
+    elif warmup is None:
         warmup = 0 if settings.proposal == "printed" else max(steps // 2, 1_000)
         if engine == "hmc":
             warmup = HMC_WARMUP

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mrfbayes.base.errors import SamplingError
+from mrfbayes.base.errors import InputError, OutputError, SamplingError
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
 from mrfbayes.run.hmc import HmcTask
@@ -37,10 +37,16 @@ class ChainRun:
     compile_seconds: float
     chain_seconds: float
     resumed_steps: int
+    checkpoint_problem: str = ""  # why the checkpoint lacks the last steps, where it does
 
     def gather(self, name: str) -> np.ndarray:
         """One array of all chains' states, stacked."""
         return np.stack([state[name] for state in self.states])
+
+
+def _kinds(state: State) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Shapes and types of a state's arrays."""
+    return {name: (array.shape, array.dtype.str) for name, array in state.items()}
 
 
 class _Collector:
@@ -53,17 +59,27 @@ class _Collector:
         self._chunks: list[list[Chunk]] = []
         self._unwritten = 0
         self._written_at = time.monotonic()
+        self.problem = ""  # why the checkpoint lacks the last steps, where it does
         if checkpoint is not None:
             for _, arrays in checkpoint.segments:
                 self._take(arrays)
 
     def _take(self, arrays: dict[str, np.ndarray]) -> None:
         n_chains = len(self.states)
-        self.states = [
+        found = [
             {name.partition("/")[2]: a for name, a in arrays.items() if name.startswith(f"{c}/")}
             for c in range(n_chains)
         ]
-        theta, log_likelihood = arrays["draws"], arrays["log_likelihood"]
+        theta, log_likelihood = arrays.get("draws", np.empty(0)), arrays.get("log_likelihood", np.empty(0))
+        kept = (n_chains, theta.shape[1] if theta.ndim == 3 else -1)
+        fits = theta.shape == (*kept, self._n_columns) and log_likelihood.shape == kept
+        if not fits or [_kinds(state) for state in found] != [_kinds(state) for state in self.states]:
+            assert self._checkpoint is not None
+            raise InputError(
+                f"checkpoint {self._checkpoint.path}: its draws or states are not those of such a run: choose another "
+                "file."
+            )
+        self.states = found
         self._chunks.append([Chunk(self.states[c], theta[c], log_likelihood[c]) for c in range(n_chains)])
         self._unwritten = len(self._chunks)
 
@@ -80,9 +96,14 @@ class _Collector:
             return
         draws, log_likelihood = self._stack(self._chunks[self._unwritten :])
         arrays = {f"{c}/{name}": array for c, state in enumerate(self.states) for name, array in state.items()}
-        self._checkpoint.append({}, {**arrays, "draws": draws, "log_likelihood": log_likelihood})
-        self._unwritten = len(self._chunks)
         self._written_at = time.monotonic()
+        try:
+            self._checkpoint.append({}, {**arrays, "draws": draws, "log_likelihood": log_likelihood})
+        except OutputError as error:  # the draws are in memory: go on, and try again later
+            self.problem = str(error)
+            return
+        self.problem = ""
+        self._unwritten = len(self._chunks)
 
     def _stack(self, rounds: list[list[Chunk]]) -> tuple[np.ndarray, np.ndarray]:
         chains = list(zip(*rounds, strict=True))
@@ -132,47 +153,44 @@ def run_chains(task: WorkerTask, states: list[State], settings: RunSettings) -> 
     workers = make_workers(task, settings.n_workers, len(states))
     started = time.perf_counter()
     stopped_by = ""
-    try:
-        with InterruptFlag() as interrupt, Progress(settings.label, goal, settings.progress) as bar:
-            # No step at all: compiles (or loads what was compiled before) and evaluates the start.
-            collector.states = [chunk.state for chunk in workers.advance(collector.states, 0)]
-            compiled = time.perf_counter()
-            for number, state in enumerate(collector.states):
-                task.check_start(number, state)
-            chunk = FIRST_CHUNK
-            while (goal := _goal(goal, done, task, settings, collector)) > done:
-                bar.total = goal
-                round_started = time.perf_counter()
-                size = min(chunk, goal - done)
-                chunks = workers.advance(collector.states, size)
-                _check(task, chunks, settings.explain_failure)
-                collector.add(chunks)
-                done += size
-                bar.update(done, task.note(collector.states))
-                now = time.perf_counter()
-                # Results do not depend on the chunk's size: the state says all.
-                chunk = max(1, int(chunk * min(4.0, 0.8 * ROUND_SECONDS / max(now - round_started, 1e-9))))
-                if interrupt.raised:
-                    stopped_by = "Ctrl-C"
-                    break
-                if now - started > seconds:
-                    stopped_by = "time budget"
-                    break
-                is_late = now - started > seconds / 2
-                if (
-                    settings.may_cut_warmup
-                    and is_late
-                    and isinstance(task, (ChainTask, HmcTask))
-                    and done < task.n_warmup
-                ):
-                    goal -= task.n_warmup - done
-                    task = replace(task, settings=task.settings._replace(n_warmup=done))
-                    workers.close()
-                    workers = make_workers(task, settings.n_workers, len(states))
-    finally:
-        collector.write()
-        workers.close()
-    draws, log_likelihood = collector.result()
+    with InterruptFlag() as interrupt:  # until all that was drawn is in the checkpoint and stacked
+        try:
+            with Progress(settings.label, goal, settings.progress) as bar:
+                # No step at all: compiles (or loads what was compiled before) and evaluates the start.
+                collector.states = [chunk.state for chunk in workers.advance(collector.states, 0)]
+                compiled = time.perf_counter()
+                for number, state in enumerate(collector.states):
+                    task.check_start(number, state)
+                chunk = FIRST_CHUNK
+                while (goal := _goal(goal, done, task, settings, collector)) > done:
+                    bar.total = goal
+                    round_started = time.perf_counter()
+                    size = min(chunk, goal - done)
+                    chunks = workers.advance(collector.states, size)
+                    _check(task, chunks, settings.explain_failure)
+                    collector.add(chunks)
+                    done += size
+                    bar.update(done, task.note(collector.states))
+                    now = time.perf_counter()
+                    # Results do not depend on the chunk's size: the state says all.
+                    chunk = max(1, int(chunk * min(4.0, 0.8 * ROUND_SECONDS / max(now - round_started, 1e-9))))
+                    if interrupt.raised:
+                        stopped_by = "Ctrl-C"
+                        break
+                    if now - started > seconds:
+                        stopped_by = "time budget"
+                        break
+                    is_late = now - started > seconds / 2
+                    may_cut = settings.may_cut_warmup and is_late and done < task.n_warmup
+                    if may_cut and isinstance(task, (ChainTask, HmcTask)):
+                        goal -= task.n_warmup - done
+                        task = replace(task, settings=task.settings._replace(n_warmup=done))
+                        workers.close()
+                        workers = make_workers(task, settings.n_workers, len(states))
+        finally:
+            collector.write()
+            workers.close()
+        draws, log_likelihood = collector.result()
     return ChainRun(
         draws=draws,
         log_likelihood=log_likelihood,
@@ -183,6 +201,7 @@ def run_chains(task: WorkerTask, states: list[State], settings: RunSettings) -> 
         compile_seconds=compiled - started,
         chain_seconds=time.perf_counter() - compiled,
         resumed_steps=resumed,
+        checkpoint_problem=collector.problem,
     )
 
 

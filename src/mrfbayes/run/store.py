@@ -141,7 +141,10 @@ class Checkpoint:
         self._file.seek(0)
         self._file.truncate()
         self._write(MAGIC + encode({"identity": self.identity, "chosen": self._chosen}, {}))
-        sync_folder(self.path.parent)
+        try:
+            sync_folder(self.path.parent)
+        except OSError as error:
+            raise cannot_write(self.path, error) from error
 
     def _lock(self) -> None:
         import fcntl

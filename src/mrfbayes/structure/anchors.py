@@ -23,7 +23,7 @@ from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import child
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.model.field import Model
-from mrfbayes.structure.blocks import EdgeBlocks
+from mrfbayes.structure.edge_blocks import EdgeBlocks
 from mrfbayes.structure.factors import EdgeFactors
 from mrfbayes.structure.graph_priors import GraphPrior
 from mrfbayes.structure.moves import Coordinates, make_moves

@@ -9,7 +9,7 @@ import numpy as np
 
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.model.field import Model
-from mrfbayes.structure.blocks import EdgeBlocks, node_groups, pair_blocks
+from mrfbayes.structure.edge_blocks import EdgeBlocks, node_groups, pair_blocks
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.structure.line import LineView

@@ -12,7 +12,7 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.model.field import Model
 from mrfbayes.model.scales import n_edge_blocks
 from mrfbayes.priors import Beta, Cauchy, Distribution, Logistic, Normal, Prior, Uniform, parse
-from mrfbayes.structure.blocks import EdgeBlocks
+from mrfbayes.structure.edge_blocks import EdgeBlocks
 from mrfbayes.structure.factors import EdgeFactors, is_saturated
 from mrfbayes.structure.graph_priors import GraphPrior
 

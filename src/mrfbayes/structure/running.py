@@ -21,7 +21,7 @@ from mrfbayes.run.driver import ChainRun, RunSettings, run_chains
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import State
 from mrfbayes.structure.anchors import SearchProblem, weighted_parts
-from mrfbayes.structure.blocks import EdgeBlocks, pair_blocks
+from mrfbayes.structure.edge_blocks import EdgeBlocks, pair_blocks
 from mrfbayes.structure.engines import SearchEngine, exact_engine
 from mrfbayes.structure.search import SearchSummary, SearchTask
 

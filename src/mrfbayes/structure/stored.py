@@ -17,7 +17,7 @@ import numpy as np
 from mrfbayes.base.atomic_files import check_targets, replacing
 from mrfbayes.base.errors import InputError, OutputError
 from mrfbayes.base.sealed_files import is_sealed, seal
-from mrfbayes.posterior.hdf5_groups import Group, read_groups
+from mrfbayes.posterior.hdf5_groups import Group, read_groups, root_attribute
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.posterior import load as load_posterior
 from mrfbayes.posterior.saved_problem import model_to_dataset, read_model
@@ -67,21 +67,12 @@ def load(path: str | os.PathLike[str]) -> Posterior | Selection | GroupCompariso
     """The result that ``save`` wrote to ``path``: a `Posterior`, a `Selection` or a `GroupComparison`."""
     if not Path(path).is_file():
         raise InputError(f"{path}: no such file.")
-    sealed = is_sealed(path)
-    try:
-        groups = read_groups(path)
-        kind = STORED_FORMATS.get(str(groups["/"].attributes.get("format")))
-    except Exception:  # a file from anywhere makes HDF5 say anything; the posterior's own reader says what
-        kind = None
+    # Of a file without a checksum nothing is believed; the posterior's own reader says what is wrong with it.
+    kind = STORED_FORMATS.get(str(root_attribute(path, "format"))) if is_sealed(path) else None
     if kind is None:
         return load_posterior(path)
-    if not sealed:
-        raise InputError(
-            f"{path} is damaged: the checksum at its end is missing or broken; it was cut short, or changed by another "
-            "program: restore it from a copy, or make it again."
-        )
     try:
-        return _build(kind, groups)
+        return _build(kind, read_groups(path))
     except Exception as error:
         raise InputError(f"{path}: not a result file of mrfbayes, or a damaged one ({type(error).__name__}).") from None
 
