@@ -1,7 +1,9 @@
 """Runs every trial of this folder: inputs, files and calls, each with what must happen.
 
-    python benchmarks/trials/run.py            # all modules, prints violations, writes benchmarks/results/trials.md
-    python benchmarks/trials/run.py inputs     # one of them, prints only
+    python benchmarks/trials/run.py            # all modules
+    python benchmarks/trials/run.py inputs     # one of them
+
+Violations are printed; a table of what was run is written to benchmarks/results/trials.md.
 
 A trial module has a list ``TRIALS`` of `Trial`, or of pairs of a name and a function that raises AssertionError where
 the program does not keep its word. A `Trial` is refused (InputError or CostError whose text holds the words
@@ -91,12 +93,12 @@ def _as_trial(entry: Any) -> Trial:
 
 
 def main(names: list[str]) -> int:
-    """Run, print what is violated, and write the report where all were run."""
+    """Run, print what is violated, and write the report."""
     sys.path.insert(0, str(HERE))
     lines = [
         "# Trials of bad and odd inputs",
         "",
-        "    python benchmarks/trials/run.py",
+        f"    {' '.join(['python benchmarks/trials/run.py', *names])}",
         f"    Python {platform.python_version()}",
         "",
         "| module | trials | violations |",
@@ -111,8 +113,7 @@ def main(names: list[str]) -> int:
         details += [f"- {name}: {trial}: {text}" for trial, text in bad]
         print(f"{name}: {len(trials)} trials, {len(bad)} violations", flush=True)
     print("\n".join(details))
-    if not names:
-        REPORT.write_text("\n".join([*lines, "", *details]).rstrip() + "\n", encoding="utf-8")
+    REPORT.write_text("\n".join([*lines, "", *details]).rstrip() + "\n", encoding="utf-8")
     return int(total > 0)
 
 
