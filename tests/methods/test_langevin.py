@@ -80,7 +80,7 @@ def test_a_short_warm_up_is_told():
 
 @pytest.mark.parametrize("block", [7, 512])
 def test_turned_coordinates_are_orthogonal_and_begin_with_the_noise(monkeypatch, block):
-    monkeypatch.setattr("mrfbayes.methods.langevin.metric.PRODUCT_BLOCK", block)
+    monkeypatch.setattr("mrfbayes.methods.langevin.metric.PANEL", block)
     rng = np.random.default_rng(6)
     true = np.linalg.qr(rng.normal(size=(30, 3)))[0]
     for n in (20, 400):  # fewer samples than parameters, and more

@@ -52,7 +52,7 @@ def test_a_stuck_chain_is_called_stuck():
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_without_an_exact_one_there_are_no_errors(workers):
-    wide = mb.grid(40, 40)
+    wide = mb.grid(40, 40, fields=True)  # without fields it is planar, and exact
     x = np.random.default_rng(4).integers(0, 2, (50, 1600))
     short = {**SETTINGS, "steps": 20, "warmup": 10, "chains": 1}
     found = mb.compare(wide, x, ("exact", "pseudo"), estimate=_Flat(wide), workers=workers, **short)
