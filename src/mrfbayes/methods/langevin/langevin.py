@@ -40,10 +40,11 @@ DOUBTFUL_MODE = 0.1  # posterior sds
 
 
 def is_dense(model: Model) -> bool:
-    """Whether `langevin` can sample the field and no cheaper way is known: some variable has many neighbours."""
+    """Whether `langevin` can sample the field and no cheaper way is known: most pairs interact, or hubs have many."""
     if not 0 < model.n_parameters <= MOST_PARAMETERS:
         return False
-    if np.diff(model.adjacency.offset).max(initial=0) <= FEW_NEIGHBOURS:
+    is_sparse = 4 * model.n_edges < model.n_nodes * (model.n_nodes - 1)  # less than half of all pairs
+    if is_sparse and np.diff(model.adjacency.offset).max(initial=0) <= FEW_NEIGHBOURS:
         return False
     layout = dense_layout(model)
     return layout is not None and (layout.coupling != PRODUCT or int(layout.states.max()) <= MOST_LEVELS)
