@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mrfbayes.kernels.calibration.copula import CopulaView
 
 VARIANCES = ("relative", "loop", "order")
+LEAST_EXTRA = 4  # particles past p: half in each start; the inverse of their covariance has a mean from p + 3 on
 MOMENTS = ("auto", "exact", "particles")
 MOMENT_CELLS = 1.2e10  # table cells of exact calibration, about two minutes
 LEAST_PARTICLES, MOST_PARTICLES, SWEEPS = 32_768, 131_072, 200
@@ -93,8 +94,7 @@ def calibrate(
         takes a minute or two at most, else by the replicas of `langevin` on dense fields and by particles on others
     particles : how many, for moments="particles"
     """
-    # Half of the particles in each start; the inverse of their covariance has a mean from p + 3 of them on.
-    check_options(variance, moments, particles, least=problem.model.n_parameters + 4)
+    check_options(variance, moments, particles, least=problem.model.n_parameters + LEAST_EXTRA)
     with Progress("calibrate", 3, problem.progress) as bar:
         return _calibrate(problem, variance, moments, particles, bar)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import InputError, MRFWarning
 from mrfbayes.data.levels import Labels, grouped, read_levels
 from mrfbayes.data.patterns import DenseCells, PatternChunk, PatternTable, pattern_table, patterns_of
@@ -246,6 +247,8 @@ def count(
 def _tally(model: Model, batches: Iterable[tuple[np.ndarray, np.ndarray | None]]) -> Tally:
     tally = Tally(model)
     for rows, weight in batches:
+        if tally.n_seen:  # what fits one batch is counted in any case
+            budget().check(f"counting, after {tally.n_seen:,} rows")
         tally.add(rows, weight)
     tally.finish()
     return tally

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.dense_pseudo import dense_start
@@ -165,6 +166,9 @@ def dense_mode(posterior: DensePosterior, seed: np.random.SeedSequence, chains: 
         moved += decrement
         w = w + step * min(1.0, LONGEST_STEP / float(np.abs(step).max(initial=1e-9)))
         ensemble.set_parameters(posterior.natural(w))
+        if budget().is_out:
+            budget().cut(f"the search for the mode stopped after {steps} steps")
+            break
         if noise < WANTED and signal < 2.0 * WANTED:  # what is left of it after this step is noise
             break
         if signal < 3.0 * noise:  # as many gradients as bring the noise of the next step below what is wanted

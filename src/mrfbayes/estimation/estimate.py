@@ -17,7 +17,7 @@ from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError, MRFWarning
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
-from mrfbayes.data.statistics import Statistics, count
+from mrfbayes.data.statistics import count
 from mrfbayes.estimation.existence import Existence, existence
 from mrfbayes.estimation.result import Estimate, Outcome, Task, Trace
 from mrfbayes.model.field import Model
@@ -71,16 +71,19 @@ def estimate(
     **options : options of the algorithm; see ``run`` in its module
     """
     started = time.perf_counter()
-    stats = count(model, x, levels=levels)
     if on_boundary not in ON_BOUNDARY:
         raise InputError(f"on_boundary = {on_boundary!r}: choose 'penalise' or 'refuse'.")
     seed = seed_sequence(rng)
     given = prior if prior is None or isinstance(prior, Prior) else Prior(model, prior)
-    key, reason = _choose(model, stats, algorithm)
+    key, reason = _choose(model, algorithm)
     _check_options(key, options)
+    n_threads = _threads(threads)
+    stats = count(model, x, levels=levels)
+    if key == "pseudo":
+        _ = stats.patterns  # refused with the right words where only counts are known
     notes: list[str] = []
     with Progress(f"estimate ({key}), per cent", 100, progress) as bar:
-        task = Task(model, stats, given, child(seed, "estimate", key), _threads(threads), bar)
+        task = Task(model, stats, given, child(seed, "estimate", key), n_threads, bar)
         verdict, outcome = _existence_first(task, key, options)
         if verdict.verdict == "boundary" and given is None:
             text = _boundary_text(verdict)
@@ -142,7 +145,7 @@ def _check_options(key: str, options: Mapping[str, Any]) -> None:
             raise InputError(f"algorithm {key!r} has no option {name!r}; its options: {', '.join(known) or 'none'}.")
 
 
-def _choose(model: Model, stats: Statistics, algorithm: str) -> tuple[str, str]:
+def _choose(model: Model, algorithm: str) -> tuple[str, str]:
     """The algorithm, and why this one."""
     from mrfbayes.estimation.newton import AUTO_SECONDS, predicted_seconds
 
@@ -158,8 +161,6 @@ def _choose(model: Model, stats: Statistics, algorithm: str) -> tuple[str, str]:
         raise InputError(f"algorithm = {algorithm!r}: choose one of {names}.")
     if algorithm == "exact" and predicted_seconds(model) == float("inf"):
         raise CostError(f"algorithm = 'exact' needs log Z, which is not feasible on {model!r}: use 'pcd' or 'auto'.")
-    if algorithm == "pseudo":
-        _ = stats.patterns  # refused with the right words where only counts are known
     return algorithm, "asked for"
 
 

@@ -32,6 +32,7 @@ from mrfbayes.kernels.exact.grid import GridLayout, transfer_log_z, transfer_log
 from mrfbayes.methods.lowered import Lowered, lower_theta, lowered_data, writable_layout, writable_plan
 from mrfbayes.methods.problem import Prepared, Problem, Smooth, writable
 from mrfbayes.model.field import Model
+from mrfbayes.priors import Prior
 
 DENSE_METRIC = 3_000  # parameters up to which the information is a full matrix: it takes a pass of the recursion each
 METRIC_MODE_TOLERANCE = 1e-3  # posterior sds: a metric needs no more
@@ -106,11 +107,22 @@ def table_graph_log_likelihood(view, theta):
     return linear - view.lowered.n * elimination_log_z(view.plan, node_table, edge_table, view.scratch)
 
 
+def check(model: Model, prior: Prior) -> None:
+    """Refuse fields whose partition function is out of reach."""
+    if not _by_determinants(model, prior):
+        recursion(model)
+
+
+def _by_determinants(model: Model, prior: Prior) -> bool:
+    """Whether the field is planar and too wide for tables, and the prior has the derivatives that its engine needs."""
+    return is_planar_alone(model) and prior.custom is None and model.n_parameters > 0
+
+
 def prepare(problem: Problem) -> Prepared:
     """The exact likelihood of any field whose partition function is feasible."""
     model, statistics = problem.model, problem.statistics
     has_derivatives = problem.prior.custom is None and model.n_parameters > 0
-    if is_planar_alone(model) and has_derivatives:
+    if _by_determinants(model, problem.prior):
         return Prepared(None, smooth=lambda: _smooth(problem), details={"recursion": "PlanarRecursion"})
     found = recursion(model)
     view: Any

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from mrfbayes.base.atomic_files import check_targets
+from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import MRFWarning
 from mrfbayes.base.random_streams import Seed, seed_sequence
 from mrfbayes.data.statistics import count
@@ -69,13 +71,15 @@ def select(
     """
     factors = edge_factors(model)
     slabs, nodes, graphs = slab_distribution(slab), node_prior(model, prior), graph_prior(model, edges)
-    statistics = count(model, x)
     rest = {"chains": chains, "workers": workers, "progress": progress, "checkpoint": checkpoint, "seconds": seconds}
     options = run_options(model.n_parameters, steps, warmup, thin, **rest)
     seed = seed_sequence(rng)
     started = time.perf_counter()
     coordinates = Coordinates(np.ones((1, 1)), (slabs,), (nodes,), (True,))
     name = choose_engine(model, engine)
+    whole("particles", particles, 100)
+    check_targets(continued={"checkpoint": checkpoint}, inputs={"x": x})
+    statistics = count(model, x)
     problem = SearchProblem(factors, (statistics,), coordinates, graphs)
     parts, blocks, details = search_parts(problem, name, particles, seed, progress)
     task = SearchTask(parts, blocks.view(factors.first, factors.size), options.warmup, options.thin)
