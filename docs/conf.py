@@ -31,6 +31,7 @@ nitpicky = False
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 nb_execution_mode = "cache"
+nb_execution_cache_path = str(HERE.parent / "build" / "pages")  # pages that did not change are not run again
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True

@@ -17,7 +17,9 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 CELL = re.compile(r"```(?:python|\{code-cell\})\n((?::.*\n)*)(.*?)```(?:\n+```text\n(.*?)```)?", re.DOTALL)
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
-WITHOUT_DATA = {"index.md"}  # shows the shape of a call on somebody's x; README, which begins alike, has a test of its own
+WITHOUT_DATA = {
+    "index.md"
+}  # shows the shape of a call on somebody's x; README, which begins alike, has a test of its own
 
 
 def all_pages():
@@ -26,6 +28,7 @@ def all_pages():
 
 
 PAGES = [path for path in all_pages() if CELL.search(path.read_text(encoding="utf-8"))]
+LONG = [path for path in PAGES if "\nlong: true\n" in path.read_text(encoding="utf-8")]  # make slow, make docs
 
 
 def name_of(path):
@@ -67,7 +70,9 @@ def same(stated, now, tolerance=0.02):
     return all(abs(float(a) - float(b)) <= tolerance * max(1.0, abs(float(a))) for a, b in pairs)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in WITHOUT_DATA], ids=name_of)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page not in LONG and page.name not in WITHOUT_DATA], ids=name_of
+)
 def test_page_runs_and_prints_what_it_says(page, tmp_path, monkeypatch):
     (tmp_path / "pictures").mkdir()
     monkeypatch.chdir(tmp_path)  # pictures are made anew, not compared
@@ -84,7 +89,9 @@ def test_the_first_example_runs_on_a_field_of_its_size(page, tmp_path, monkeypat
     assert outputs(page.read_text(encoding="utf-8"), {"x": x})
 
 
-@pytest.mark.parametrize("page", [*all_pages(), ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "page", [*all_pages(), ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=lambda path: path.stem
+)
 def test_links_and_pictures_lead_somewhere(page):
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     for target in re.findall(r"\]\(([^)\s]+?)(?:#[\w-]*)?\)", text):

@@ -15,7 +15,7 @@ def inline(writer: HTML5Translator, node: nodes.math) -> None:
 
 def block(writer: HTML5Translator, node: nodes.math_block) -> None:
     formula = tex2mathml(node.astext(), as_block=True)
-    writer.body.append(f'<div class="math">{formula}</div>\n')
+    writer.body.append(f'<div class="formula">{formula}</div>\n')
     raise nodes.SkipNode
 
 

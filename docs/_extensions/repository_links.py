@@ -15,7 +15,7 @@ LINK = re.compile(r"\]\((?:\.\./)+benchmarks/results/([\w.-]+\.md)\)")
 
 
 def bring_tables(app: Sphinx, config: Config) -> None:
-    """Copies the tables that were measured into the site; only where they changed, so that the rest is not built again."""
+    """Copies measured tables into the site, only those that changed, so that the rest is not built again."""
     MEASURED.mkdir(exist_ok=True)
     names = {path.name for path in RESULTS.glob("*.md")}
     for path in MEASURED.glob("*.md"):
@@ -26,7 +26,9 @@ def bring_tables(app: Sphinx, config: Config) -> None:
         if not target.exists() or target.read_bytes() != titled(source):
             target.write_bytes(titled(source))
     listed = "\n".join(sorted(name.removesuffix(".md") for name in names))
-    index = f"# Measured tables\n\nEach with the command that made it.\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
+    index = (
+        f"# Measured tables\n\nEach with the command that made it.\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
+    )
     if not (MEASURED / "index.md").exists() or (MEASURED / "index.md").read_text(encoding="utf-8") != index:
         (MEASURED / "index.md").write_text(index, encoding="utf-8")
 
