@@ -1,4 +1,4 @@
-"""The code on the documentation's pages runs, and where a page states an output, it prints that."""
+"""The code on the documentation's pages runs, their links lead somewhere, and each is in the contents."""
 
 import contextlib
 import io
@@ -15,8 +15,7 @@ import pytest
 mpl.use("Agg")
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-CELL = re.compile(r"```(?:python|\{code-cell\})\n((?::.*\n)*)(.*?)```(?:\n+```text\n(.*?)```)?", re.DOTALL)
-NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+CELL = re.compile(r"```(?:python|\{code-cell\})\n(.*?)```", re.DOTALL)
 WITHOUT_DATA = {
     "index.md"
 }  # shows the shape of a call on somebody's x; README, which begins alike, has a test of its own
@@ -43,41 +42,28 @@ def run_commands(code):
         assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
 
 
-def outputs(text, space):
-    """(code, stated output, output now) of every cell; the cells share their variables."""
+def run(page, space):
+    """Runs every cell of a page; the cells share their variables. Returns how many there were."""
     import matplotlib.pyplot as plt
 
-    found = []
-    for match in CELL.finditer(text):
-        code, stated = match.group(2), match.group(3) or ""
+    cells = CELL.findall(page.read_text(encoding="utf-8"))
+    for code in cells:
         if code.lstrip().startswith("!"):
             run_commands(code)
             continue
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            exec(compile(code, "<page>", "exec"), space)
+            exec(compile(code, f"<{page.name}>", "exec"), space)
         plt.close("all")
-        found.append((code, stated, "".join(line.rstrip() + "\n" for line in printed.getvalue().splitlines())))
-    return found
-
-
-def same(stated, now, tolerance=0.02):
-    """Whether two outputs agree: the same words, numbers within ``tolerance`` (relative, or absolute below one)."""
-    if NUMBER.sub("#", stated).split() != NUMBER.sub("#", now).split():
-        return False
-    pairs = zip(NUMBER.findall(stated), NUMBER.findall(now), strict=True)
-    return all(abs(float(a) - float(b)) <= tolerance * max(1.0, abs(float(a))) for a, b in pairs)
+    return len(cells)
 
 
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if page not in LONG and page.name not in WITHOUT_DATA], ids=name_of
 )
-def test_page_runs_and_prints_what_it_says(page, tmp_path, monkeypatch):
-    (tmp_path / "pictures").mkdir()
-    monkeypatch.chdir(tmp_path)  # pictures are made anew, not compared
-    for code, stated, now in outputs(page.read_text(encoding="utf-8"), {}):
-        assert not stated or same(stated, now), f"{page.name}: this block prints something else now:\n{code}\n{now}"
+def test_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run(page, {})
 
 
 @pytest.mark.parametrize("page", [DOCS / "index.md", ROOT / "README.md"], ids=["index", "README"])
@@ -86,7 +72,7 @@ def test_the_first_example_runs_on_a_field_of_its_size(page, tmp_path, monkeypat
 
     monkeypatch.chdir(tmp_path)
     x = mb.simulate(mb.grid(8, 8), 0.6, 200, rng=1, progress=False)
-    assert outputs(page.read_text(encoding="utf-8"), {"x": x})
+    assert run(page, {"x": x})
 
 
 @pytest.mark.parametrize(
@@ -116,11 +102,11 @@ def test_the_gallery_shows_every_plot():
     assert {name for name in plots.__all__ if f"`plots.{name}(" not in text} == elsewhere
 
 
-def test_the_comparison_can_fail():
-    assert same("mean 0.52, n = 1,000\n", "mean 0.53,  n = 1,000\n")
-    assert not same("mean 0.52\n", "mean 0.58\n")
-    assert not same("mean 0.52\n", "mode 0.52\n")
-    assert not same("1,000 draws\n", "1,100 draws\n")
+def test_a_cell_that_fails_is_noticed(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```{code-cell}\nx = 1\n```\n\n```{code-cell}\nassert x == 2\n```\n", encoding="utf-8")
+    with pytest.raises(AssertionError):
+        run(page, {})
 
 
 def test_a_command_that_fails_is_noticed(tmp_path):

@@ -2,10 +2,10 @@
 
 import pytest
 
-from test_pages import LONG, name_of, outputs
+from test_pages import LONG, name_of, run
 
 
 @pytest.mark.parametrize("page", LONG, ids=name_of)
 def test_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert outputs(page.read_text(encoding="utf-8"), {})
+    assert run(page, {})
