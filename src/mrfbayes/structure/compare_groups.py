@@ -28,8 +28,8 @@ from mrfbayes.structure.factors import EdgeFactors, edge_factors
 from mrfbayes.structure.graph_priors import graph_prior
 from mrfbayes.structure.groups import GroupComparison
 from mrfbayes.structure.moves import Coordinates, node_prior, slab_distribution
-from mrfbayes.structure.running import between_sets, run_doubts, run_options, run_search, search_parts, versions
-from mrfbayes.structure.search import SearchTask, initial_states, summarise
+from mrfbayes.structure.running import prepare_search, run_doubts, run_options, run_search, sample_quality, versions
+from mrfbayes.structure.search import summarise
 
 NAMED = 5  # thresholds that a warning lists
 
@@ -76,10 +76,7 @@ def compare_groups(
     started = time.perf_counter()
     name, groups = choose_engine(model, engine), tuple(data.values())
     problem = SearchProblem(factors, groups, coordinates, graphs)
-    parts, blocks, details = search_parts(problem, name, particles, seed, progress)
-    task = SearchTask(parts, blocks.view(factors.first, factors.size), options.warmup, options.thin)
-    counts, n = sum(s.counts for s in groups), sum(s.n for s in groups)
-    states = initial_states(factors, np.asarray(counts), float(n), coordinates, len(parts), options.chains, seed)
+    search = prepare_search(problem, name, particles, options, seed)
     settings = {
         "groups": list(data),
         "slab": str(coordinates.slabs[1]),
@@ -95,9 +92,9 @@ def compare_groups(
     }
     digest = " ".join(statistics.digest for statistics in groups)
     preparation = time.perf_counter() - started
-    run = run_search(task, states, options, {"model": model.fingerprint, "data": digest}, settings)
+    run = run_search(search.task, search.states, options, {"model": model.fingerprint, "data": digest}, settings)
     summary = summarise(run.states)
-    details |= between_sets(run.states, summary) if len(parts) > 1 else {}
+    details = search.details | sample_quality(search.task, run.states, summary)
     doubts = (*_resting_on_the_prior(factors, data), *run_doubts(model.blocks, summary, run, options, details))
     for text in doubts:
         python_warnings.warn(text, MRFWarning, stacklevel=2)

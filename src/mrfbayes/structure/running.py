@@ -21,9 +21,10 @@ from mrfbayes.run.driver import ChainRun, RunSettings, run_chains
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import State
 from mrfbayes.structure.anchors import SearchProblem, weighted_parts
-from mrfbayes.structure.edge_blocks import EdgeBlocks, pair_blocks
+from mrfbayes.structure.edge_blocks import pair_blocks
 from mrfbayes.structure.engines import SearchEngine, exact_engine
 from mrfbayes.structure.search import SearchSummary, SearchTask
+from mrfbayes.structure.weighted import WeightedEngine
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.structure.moves import MoveView
@@ -32,6 +33,7 @@ SWEEPS = 4_000  # per chain by default
 KEPT_DRAWS = 2_000  # per chain, that thinning leaves by default
 MAX_DRAW_BYTES = 8 * 2**30
 DEFAULT_DRAW_BYTES = 2**28
+UNEVEN = 0.02  # effective share of the samples' weights, that a reader should know of
 DOUBTFUL_ERROR = 0.02  # of an inclusion probability, that a reader should know of
 
 
@@ -68,27 +70,58 @@ def run_options(n_columns: int, steps: int | None, warmup: int | None, thin: int
     return RunOptions(steps, warmup, chains, thin, workers, rest["progress"], rest["checkpoint"], seconds)
 
 
-def search_parts(
-    problem: SearchProblem, engine: str, particles: int, seed: np.random.SeedSequence, progress: bool
-) -> tuple[tuple[tuple[MoveView, SearchEngine], ...], EdgeBlocks, dict[str, Any]]:
-    """The moves and the engine, once or for each of two sets of samples; the blocks; and what to say of it."""
+@dataclass(frozen=True, eq=False)
+class Search:
+    """The task, where its chains start, and what is to be said of how they were made."""
+
+    task: SearchTask
+    states: list[State]
+    details: dict[str, Any]
+
+
+def prepare_search(
+    problem: SearchProblem, engine: str, particles: int, options: RunOptions, seed: np.random.SeedSequence
+) -> Search:
+    """The moves and the engine, once or for each of two sets of samples, and the chains' starts."""
+    factors = problem.factors
+    parts: tuple[tuple[MoveView, SearchEngine], ...]
+    details: dict[str, Any] = {}
     if engine != "particles":
         made, blocks = exact_engine(problem.model, engine)
-        return ((problem.moves(blocks), made),), blocks, {}
-    blocks = pair_blocks(problem.model)[0]
-    n_particles = whole("particles", particles, 100)
-    parts, anchor = weighted_parts(problem, blocks, n_particles, seed, progress)
-    return parts, blocks, {"particles": n_particles, "anchor": anchor.tolist()}
+        parts = ((problem.moves(blocks), made),)
+        states = problem.states(options.chains, 1, seed)
+    else:
+        blocks = pair_blocks(problem.model)[0]
+        n_particles = whole("particles", particles, 100)
+        weighted = weighted_parts(problem, blocks, n_particles, seed, options.progress)
+        parts = tuple((weighted.moves, own) for own in weighted.engines)
+        states = weighted.begin(problem.states(options.chains, len(parts), seed), seed)
+        details = {"particles": int(weighted.sets[0].rows.shape[1]), "anchor": weighted.engines[0].anchor.tolist()}
+    task = SearchTask(parts, blocks.view(factors.first, factors.size), options.warmup, options.thin)
+    return Search(task, states, details)
 
 
-def between_sets(states: Sequence[State], summary: SearchSummary) -> dict[str, float]:
-    """By how much the inclusion probabilities of the chains on either set of samples differ, on average and at most."""
+def sample_quality(task: SearchTask, states: Sequence[State], summary: SearchSummary) -> dict[str, float]:
+    """How far weighted samples can be trusted; nothing for exact engines.
+
+    The smallest effective share of their weights where the chains are, and by how much the inclusion probabilities of
+    the chains on either set of samples differ, on average and at most.
+    """
+    found: dict[str, float] = {}
     part = np.array([int(state["part"][0]) for state in states])
-    if np.unique(part).size < 2:
-        return {}
-    first, second = (summary.chain_inclusion[part == k].mean(axis=0) for k in (0, 1))
-    gap = np.abs(first - second)
-    return {"set_difference_mean": float(gap.mean()), "set_difference_max": float(gap.max())}
+    shares = [
+        engine.effective_share(moves.rate, state)
+        for state in states
+        for moves, engine in [task.parts[int(state["part"][0])]]
+        if isinstance(engine, WeightedEngine)
+    ]
+    if shares:
+        found["effective_share"] = min(shares)
+    if np.unique(part).size == 2:
+        first, second = (summary.chain_inclusion[part == k].mean(axis=0) for k in (0, 1))
+        gap = np.abs(first - second)
+        found |= {"set_difference_mean": float(gap.mean()), "set_difference_max": float(gap.max())}
+    return found
 
 
 def run_doubts(
@@ -114,6 +147,11 @@ def run_doubts(
         found.append(
             f"the two sets of samples differ by {details['set_difference_mean']:.3f} in inclusion probability on "
             "average: raise particles=."
+        )
+    if details.get("effective_share", 1.0) < UNEVEN:
+        found.append(
+            f"the samples' weights are uneven (effective number {details['effective_share']:.1%} of "
+            f"{details['particles']}): raise particles=."
         )
     return tuple(found)
 

@@ -18,8 +18,8 @@ from mrfbayes.structure.engines import choose_engine
 from mrfbayes.structure.factors import edge_factors
 from mrfbayes.structure.graph_priors import graph_prior
 from mrfbayes.structure.moves import Coordinates, named_nodes, node_prior, slab_distribution
-from mrfbayes.structure.running import between_sets, run_doubts, run_options, run_search, search_parts, versions
-from mrfbayes.structure.search import SearchTask, initial_states, summarise
+from mrfbayes.structure.running import prepare_search, run_doubts, run_options, run_search, sample_quality, versions
+from mrfbayes.structure.search import summarise
 from mrfbayes.structure.selection import Selection
 
 
@@ -77,10 +77,7 @@ def select(
     coordinates = Coordinates(np.ones((1, 1)), (slabs,), (nodes,), (True,))
     name = choose_engine(model, engine)
     problem = SearchProblem(factors, (statistics,), coordinates, graphs)
-    parts, blocks, details = search_parts(problem, name, particles, seed, progress)
-    task = SearchTask(parts, blocks.view(factors.first, factors.size), options.warmup, options.thin)
-    start = (factors, statistics.counts, statistics.n, coordinates)
-    states = initial_states(*start, len(parts), options.chains, seed)
+    search = prepare_search(problem, name, particles, options, seed)
     settings = {
         "slab": str(slabs),
         "edges": str(graphs),
@@ -95,9 +92,9 @@ def select(
     }
     identity = {"model": model.fingerprint, "data": statistics.digest}
     preparation = time.perf_counter() - started
-    run = run_search(task, states, options, identity, settings)
+    run = run_search(search.task, search.states, options, identity, settings)
     summary = summarise(run.states)
-    details |= between_sets(run.states, summary) if len(parts) > 1 else {}
+    details = search.details | sample_quality(search.task, run.states, summary)
     doubts = run_doubts(model.blocks, summary, run, options, details)
     for text in doubts:
         python_warnings.warn(text, MRFWarning, stacklevel=2)
