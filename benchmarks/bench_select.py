@@ -165,7 +165,9 @@ def levels():
     from structure.graph_cases import case, exact_posterior
 
     print("\nInclusion probabilities against all 64 graphs of four variables with three levels\n")
-    print("| coupling | n | slab | edges | largest error in its errors | mean, largest error |\n|---|---|---|---|---|---|")
+    print(
+        "| coupling | n | slab | edges | largest error in its errors | mean, largest error |\n|---|---|---|---|---|---|"
+    )
     for coupling, n, slab in itertools.product(("score", "agreement"), (100, 350), ("normal(0, 1)", "cauchy(0, 2.5)")):
         model, statistics, x = case(4, coupling, True, 3, n=n, seed=n)
         for edges in PRIORS:

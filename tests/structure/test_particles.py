@@ -10,7 +10,6 @@ from mrfbayes.structure.moves import centring
 from mrfbayes.structure.moving_samples import ColumnSamples, LaneSamples, sample_source
 from structure.graph_cases import complete
 
-
 SHORT_RUNS = pytest.mark.filterwarnings("ignore:the inclusion probability", "ignore:the two sets")
 
 
@@ -95,7 +94,9 @@ def test_statistics_are_centred_as_the_moves_centre_them():
 
     model = FIELDS["score"]
     rows = np.random.default_rng(4).integers(model.states, size=(60, 4))
-    coordinates = Coordinates(np.ones((1, 1)), (slab_distribution("normal(0, 1)"),), (node_prior(model, None),), (True,))
+    coordinates = Coordinates(
+        np.ones((1, 1)), (slab_distribution("normal(0, 1)"),), (node_prior(model, None),), (True,)
+    )
     data = mb.count(model, rows)
     problem = SearchProblem(edge_factors(model), (data,), coordinates, graph_prior(model, "bernoulli(0.5)"))
     moves = problem.moves(states_engine(model)[1])

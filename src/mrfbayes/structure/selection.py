@@ -15,7 +15,7 @@ from mrfbayes.model.field import Model
 from mrfbayes.model.scales import scaled
 from mrfbayes.posterior.bayes_factors import verdicts
 from mrfbayes.priors import Prior, parse
-from mrfbayes.structure.graph_priors import PER_EDGE, graph_prior
+from mrfbayes.structure.graph_priors import PER_EDGE, GraphPrior, graph_prior
 from mrfbayes.structure.moves import log_density_at_zero
 from mrfbayes.structure.rescoring import all_statistics, can_rescore, log_evidence
 
@@ -92,6 +92,12 @@ class Selection:
             factor = np.log(self.inclusion) - np.log(self.absence) - np.log(prior) + np.log1p(-prior)
         return np.asarray(np.where(prior < 1.0, factor, np.nan))
 
+    @property
+    def log_bf10_error(self) -> np.ndarray:
+        """(m,) Monte-Carlo standard error of ``log_bf10``."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(self.inclusion_error / (self.inclusion * self.absence))
+
     def edges(self, scale: str = "log-odds") -> pd.DataFrame:
         """A row per edge, in the order of ``model.parameters``.
 
@@ -109,9 +115,7 @@ class Selection:
 
         rows, m = scaled(self.model, scale), self.model.n_edges
         values = rows.values(self.draws)[..., :m] if scale != "log-odds" else self.log_odds[..., :m]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            error = self.inclusion_error / (self.inclusion * self.absence)
-        verdict, fragile = verdicts(self.log_bf10, error)
+        verdict, fragile = verdicts(self.log_bf10, self.log_bf10_error)
         from_all = scale == "log-odds"
         low, high = np.quantile(values, [0.05, 0.95], axis=(0, 1)) if values.size else np.full((2, m), np.nan)
         table = pd.DataFrame(
@@ -166,14 +170,18 @@ class Selection:
         prior = Prior(model, {"edges": slab, **self.settings["prior"]})
         statistics = all_statistics(model)
         at_zero = log_density_at_zero(slab)
-        is_named = self.settings["edges"] != PER_EDGE
-        graphs = graph_prior(model, self.settings["edges"] if is_named else list(self.prior_inclusion))
-        scores = graphs.log_probability(present)
+        scores = self.graph_prior.log_probability(present)
         for k, row in enumerate(present):
             chosen = np.concatenate([np.flatnonzero(row), np.arange(m, model.n_parameters)])
             scores[k] += log_evidence(statistics, self.counts, self.n, prior, chosen) + row.sum() * at_zero
         weight = np.exp(scores - scores.max())
         return np.asarray(weight / weight.sum())
+
+    @property
+    def graph_prior(self) -> GraphPrior:
+        """The prior over graphs."""
+        is_named = self.settings["edges"] != PER_EDGE
+        return graph_prior(self.model, self.settings["edges"] if is_named else list(self.prior_inclusion))
 
     @property
     def median_graph(self) -> tuple[str, ...]:
