@@ -76,7 +76,7 @@ def two_groups() -> Any:
     """The nine items in children with and without a diagnosis."""
     data = mb.datasets.load_adhd()
     model, _, x = symptoms()
-    return mb.compare_groups(model, x, group=np.where(data.group, "diagnosis", "none"), progress=False)
+    return mb.compare_groups(model, {"none": x[data.group == 0], "diagnosis": x[data.group == 1]}, progress=False)
 
 
 def pictures() -> list[tuple[str, str, str, Callable[[], Any]]]:
@@ -188,7 +188,7 @@ def pictures() -> list[tuple[str, str, str, Callable[[], Any]]]:
         ),
         (
             "group_differences",
-            "group_differences(mb.compare_groups(model, x, group=labels))",
+            "group_differences(mb.compare_groups(model, {...}))",
             "Differences between two groups, with the probability that there is one.",
             lambda: plots.group_differences(two_groups()),
         ),

@@ -73,4 +73,4 @@ def _rows(selection: Selection) -> pd.DataFrame:
 
 
 def _per_cent(probability: float) -> str:
-    return f"probability {probability:.1%}" if probability >= 0.0005 else f"probability {probability:.1g}"
+    return f"probability {probability:.2%}" if probability >= 0.00005 else "probability below 0.01%"
