@@ -179,7 +179,9 @@ def test_a_path_that_leads_out_of_the_folder_is_refused(tmp_path, monkeypatch):
     (inside / "link").symlink_to(outside)
     monkeypatch.chdir(inside)
     whole = re.escape(str(outside / "r.nc"))
-    with pytest.raises(mb.InputError, match=rf"out \.\./outside/r\.nc leads out .* by '\.\.': .* the whole path, {whole}"):
+    with pytest.raises(
+        mb.InputError, match=rf"out \.\./outside/r\.nc leads out .* by '\.\.': .* the whole path, {whole}"
+    ):
         check_targets({"out": "../outside/r.nc"})
     with pytest.raises(mb.InputError, match=rf"out link/r\.nc leads out .* by a link: .* the whole path, {whole}"):
         check_targets({"out": "link/r.nc"})
