@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,21 +12,17 @@ from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.failures import calibrating
 from mrfbayes.base.progress import Progress
-from mrfbayes.base.random_streams import child, kernel_state
+from mrfbayes.base.random_streams import child
 from mrfbayes.calibration import expansion as calibration
-from mrfbayes.calibration.copula import coin_quantiles, copula_view, theta_moments
+from mrfbayes.calibration.copula import CopulaJoint
 from mrfbayes.calibration.cumulants import ExactCumulants, ParticleCumulants, direction_cells
-from mrfbayes.calibration.matching import Coins, match, match_loop, skewness_doubts
+from mrfbayes.calibration.matching import match, match_loop, skewness_doubts
 from mrfbayes.calibration.one_loop import Effort, one_loop, usable
 from mrfbayes.calibration.result import Calibration
 from mrfbayes.estimation.estimate import estimate as make_estimate
 from mrfbayes.estimation.problem import Problem
 from mrfbayes.exact import quantities as exact
-from mrfbayes.model.chart import Chart
 from mrfbayes.model.field import Model
-
-if TYPE_CHECKING:
-    from mrfbayes.kernels.calibration.copula import CopulaView
 
 VARIANCES = ("relative", "loop", "order")
 MOMENTS = ("auto", "exact", "particles")
@@ -38,45 +33,22 @@ DENSE_PARAMETERS = 2_000  # parameters up to which S is a full matrix
 
 
 @dataclass(frozen=True)
-class DenseJoint:
+class DenseJoint(CopulaJoint):
     """Coins joined by a Gaussian copula with a full correlation matrix.
 
     Attributes
     ----------
-    coins : the three numbers of every log-odds
     correlation : (p, p) R of the copula
     mode, order : what it was calibrated to (`mrfbayes.calibration.expansion`)
     """
 
-    chart: Chart
-    coins: Coins
     correlation: np.ndarray
     mode: calibration.Mode
     order: calibration.ThirdOrder
 
-    @cached_property
-    def view(self) -> CopulaView:
-        """As the kernels take it."""
-        return copula_view(self.coins, self.correlation, self.chart.offset)
-
-    def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
-        """(n, p) independent draws of theta."""
-        from mrfbayes.kernels.calibration.copula import draw_theta
-
-        theta = np.empty((n, self.chart.n_parameters))
-        draw_theta(self.view, kernel_state(seed, "calibrated"), theta)
-        return theta
-
-    def moments(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Mean and sd (p,) of theta; None where some block is a die."""
-        return theta_moments(self.coins) if self.chart.all_coins else None
-
-    def quantile(self, probability: float) -> np.ndarray:
-        """Quantiles (p,) of theta, where all blocks are coins."""
-        from scipy.special import ndtri
-
-        w, _ = coin_quantiles(self.coins, np.array([float(ndtri(probability))]))
-        return np.asarray(self.chart.theta(w[:, 0]))
+    def copula(self) -> np.ndarray:
+        """(p, p) R."""
+        return self.correlation
 
 
 def calibrate(

@@ -39,6 +39,7 @@ def keep(posterior: Posterior, out: Path | None, overwrite: bool) -> Kept:
     if out is None:
         return Kept("", 0)
     try:
+        out.parent.mkdir(exist_ok=True)
         posterior.save(out, overwrite=overwrite)
         return Kept(f"saved to {out}", 0)
     except (OutputError, InputError) as error:

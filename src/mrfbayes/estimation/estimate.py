@@ -131,8 +131,13 @@ def _module(key: str) -> Any:
 
 def algorithm_options(key: str) -> Mapping[str, Any]:
     """Names and defaults of an algorithm's options."""
-    parameters = inspect.signature(_module(key).run).parameters.values()
-    return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+    run = inspect.signature(_module(key).run).parameters.values()
+    parameters = [p for p in run if p.kind is p.KEYWORD_ONLY]
+    if any(p.kind is p.VAR_KEYWORD for p in run):  # it hands them on
+        from mrfbayes.estimation.stochastic_ascent import ascend
+
+        parameters += [p for p in inspect.signature(ascend).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    return {p.name: p.default for p in parameters}
 
 
 def _check_options(key: str, options: Mapping[str, Any]) -> None:
