@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -140,13 +139,13 @@ def check_options(variance: str, moments: str, particles: int | None, least: int
 
 
 def moments_cost(model: Model) -> float:
-    """Table cells that exact calibration goes through: some eight directional derivatives a parameter."""
+    """Table cells that exact calibration goes through: some eight directional derivatives per parameter."""
     if not exact.is_feasible(model):
         return np.inf  # loops are summed over samples, and those come from tables
     return 8.0 * model.n_parameters * direction_cells(model)
 
 
-def exact_mode(problem: Problem) -> tuple[calibration.Mode, dict[str, Any], list[str]]:
+def exact_mode(problem: Problem) -> tuple[calibration.Mode, dict[str, object], list[str]]:
     """The mode by Newton's method on the exact posterior."""
     model, statistics = problem.model, problem.statistics
     mode = calibration.find_mode(
@@ -162,7 +161,7 @@ def exact_mode(problem: Problem) -> tuple[calibration.Mode, dict[str, Any], list
 
 def particle_mode(
     problem: Problem, particles: int | None = None
-) -> tuple[calibration.Mode, calibration.Accuracy, dict[str, Any], list[str]]:
+) -> tuple[calibration.Mode, calibration.Accuracy, dict[str, object], list[str]]:
     """The estimated mode, curvature from particles there, and how far both can be trusted."""
     model, statistics, prior = problem.model, problem.statistics, problem.prior
     p, n = model.n_parameters, statistics.n
@@ -186,7 +185,7 @@ def particle_mode(
     location = float(np.sqrt(max(np.mean(step**2) - np.mean(noise**2), 0.0)))
     spread_noise = float(np.mean(cumulants.spread_noise(inverse, n)))
     accuracy = calibration.Accuracy(w, location, spread_noise, cumulants.disagreement)
-    details = {
+    details: dict[str, object] = {
         "particles": cumulants.n,
         "sweeps": SWEEPS,
         "mode_error": accuracy.mode,

@@ -24,7 +24,7 @@ class Interrupted(Exception):
 class Commands(typer.core.TyperGroup):
     """The commands as a group."""
 
-    def invoke(self, ctx: Any) -> Any:
+    def invoke(self, ctx: Any) -> object:
         """Run the command that was asked for."""
         try:
             return super().invoke(ctx)
@@ -40,6 +40,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=True,
 )
+
 
 Without = Annotated[
     list[str] | None, typer.Option("--without", help="Leave out this column (with --complete); repeatable.")
@@ -100,7 +101,7 @@ def summary(
 
     check_files({"--csv": csv}, {"the result": result}, overwrite)
     posterior = load_posterior(result)
-    show_states(posterior.settings.get("levels", ()))
+    show_states(posterior.levels)
     scale = scale or natural_scale(posterior.model)
     show_posterior(posterior, scale, rows)
     if csv is not None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json as json_text
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mrfbayes.cli.option_groups import DataOptions, ReadingOptions, grouped
 from mrfbayes.cli.options import Json, PriorChoice, SeedChoice
+
+if TYPE_CHECKING:
+    from mrfbayes.model.field import Model
 
 
 @grouped
@@ -21,7 +24,7 @@ def info(given: DataOptions, read: ReadingOptions, json: Json = False) -> None:
     cost = mb.cost(model)
     method, why = recommended(model)
     if json:
-        facts: dict[str, Any] = {
+        facts: dict[str, object] = {
             "about": lines,
             "treewidth": cost.treewidth,
             "exact_is_feasible": cost.feasible,
@@ -35,7 +38,7 @@ def info(given: DataOptions, read: ReadingOptions, json: Json = False) -> None:
     _say([*lines, "", str(cost), "", f"Recommended: --method {method} ({why})."])
 
 
-def recommended(model: Any) -> tuple[str, str]:
+def recommended(model: Model) -> tuple[str, str]:
     """The method that "auto" stands for here, and why."""
     from mrfbayes.posterior.auto import choose_method
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -60,7 +60,7 @@ def _check_folder(out: Path, data: Path, overwrite: bool) -> None:
     if out.exists() and not out.is_dir():
         raise InputError(f"--out {out} is a file: name a folder.")
     if out.is_dir():
-        targets: dict[str, Any] = {f"--out {name}": out / name for name in FILES}
+        targets: dict[str, Path | None] = {f"--out {name}": out / name for name in FILES}
         check_targets(targets, inputs={"data": data}, overwrite=overwrite, permission="--overwrite")
     elif not out.parent.is_dir():
         raise InputError(f"--out {out}: there is no folder {out.parent}: make it first.")

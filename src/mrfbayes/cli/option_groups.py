@@ -78,7 +78,7 @@ class ReadingOptions:
 
     @property
     def reading(self) -> Reading:
-        """The same options, checked as far as they can be without the file."""
+        """These options, checked as far as they can be without the file."""
         return Reading.of(self.levels, self.delimiter, self.missing, self.missing_drop, self.weights)
 
 

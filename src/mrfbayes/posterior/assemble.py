@@ -8,7 +8,7 @@ import time
 import warnings as python_warnings
 from dataclasses import replace
 from importlib.metadata import version
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict, cast
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from mrfbayes.posterior.facts import RunFacts
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.settings import Settings
 from mrfbayes.run.driver import ChainRun
+
+if TYPE_CHECKING:
+    from mrfbayes.kernels.run.independence import IndependenceView
 
 NOISE_LIMIT = 1.0  # nats of noise in a log ratio, above which the target is visibly another one
 
@@ -166,7 +169,7 @@ def chain_posterior(problem: Problem, settings: Settings, how: Engine, run: Chai
         pooled = pool(run.states)
         pareto_k = pooled.pareto_k
         details = {**posterior.details, **pooled.facts.details}
-        weighted = weighted_proposals(problem, prepared.view, run.states)
+        weighted = weighted_proposals(problem, cast("IndependenceView", prepared.view), run.states)
         posterior = replace(
             posterior,
             mean=pooled.mean,

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -51,7 +51,9 @@ class WeightedEngine:
     anchor: np.ndarray
     name: str = "particles"
 
-    def run(self, moves: MoveView, blocks: BlockView, line: LineView, state: SearchState, plan: Any, kept: Any) -> None:
+    def run(
+        self, moves: MoveView, blocks: BlockView, line: LineView, state: SearchState, plan: object, kept: object
+    ) -> None:
         """See `mrfbayes.structure.engines.Engine`."""
         from mrfbayes.kernels.structure.weighted import WeightedView, run_weighted
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -49,7 +49,9 @@ class StatesEngine:
     n_cells: int
     name: str = "states"
 
-    def run(self, moves: MoveView, blocks: BlockView, line: LineView, state: SearchState, plan: Any, kept: Any) -> None:
+    def run(
+        self, moves: MoveView, blocks: BlockView, line: LineView, state: SearchState, plan: object, kept: object
+    ) -> None:
         """See `SearchEngine`."""
         from mrfbayes.kernels.structure.states import StatesView, run_states
 
@@ -99,7 +101,9 @@ class RecursionEngine:
     back_offset: np.ndarray
     name: str = "recursion"
 
-    def run(self, moves: MoveView, blocks: BlockView, line: LineView, state: SearchState, plan: Any, kept: Any) -> None:
+    def run(
+        self, moves: MoveView, blocks: BlockView, line: LineView, state: SearchState, plan: object, kept: object
+    ) -> None:
         """See `SearchEngine`."""
         from mrfbayes.kernels.structure.frontier import FrontierView, run_frontier
 
