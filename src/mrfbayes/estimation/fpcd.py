@@ -1,7 +1,8 @@
 """Fast persistent contrastive divergence (Tieleman & Hinton 2009): particles move under w plus fast weights.
 
 The fast weights learn from the same residual and decay by 5 % per step; they push particles out of states where they
-have stayed too long. Their mean is zero where the residual's is, so the fixed point stays the maximum likelihood estimate.
+have stayed too long. Their mean is zero where the residual's is, so the fixed point stays the maximum likelihood
+estimate.
 """
 
 from __future__ import annotations

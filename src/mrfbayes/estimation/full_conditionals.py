@@ -112,7 +112,7 @@ class Conditionals:
         return np.bincount(column, weights=value**2 * cells[row], minlength=model.n_parameters)
 
     def _score_diagonal(self, table: ScorePatterns, w: np.ndarray) -> np.ndarray:
-        """The diagonal where couplings are products: the neighbour's level squared times the variance of the node's own."""
+        """The diagonal of products of levels: the neighbour's level squared times the variance of the node's own."""
         model = self.model
         node, edge = model.lowering.potentials(w)
         cells = np.zeros(model.lowering.n_rows)
