@@ -153,12 +153,13 @@ def what_is_late_is_said() -> None:
     model = complete(range(14), fields=True, coupling="both-one")
     x = np.random.default_rng(2).integers(0, 2, (200, 14))
     for method in ("exact", "langevin", "calibrated", "pseudo", "mle"):
+        text = "the time budget sufficed"
         try:
-            posterior, text = heard(lambda m=method: mb.sample(model, x, m, seconds=0.05, progress=False))
+            posterior, heard_of = heard(lambda m=method: mb.sample(model, x, m, seconds=0.05, progress=False))
+            assert posterior.draws.shape[1] > 0, heard_of
         except mb.CostError as refusal:
-            assert "time budget" in str(refusal), refusal
-        else:
-            assert posterior.partial or "budget" in text or posterior.draws.shape[1], text
+            text = str(refusal)
+        assert "time budget" in text, text
 
 
 TRIALS: list[tuple[str, Callable[[], None]]] = [

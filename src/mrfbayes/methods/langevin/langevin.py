@@ -17,8 +17,6 @@ Differs from the paper: it is not in the paper, which has no method for the true
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mrfbayes.base.checks import whole
@@ -99,14 +97,14 @@ def prepare(
     return Prepared(None, walk=walk, details=details, warnings=tuple(warnings))
 
 
-def check(model: Model, prior: Prior, *, replicas: Any, particles: Any, step: Any, sweeps: Any) -> None:
+def check(model: Model, prior: Prior, *, replicas: object, particles: object, step: object, sweeps: object) -> None:
     """Refuse options that cannot be, priors without derivatives, and fields of another kind or size."""
     if not isinstance(step, (int, float)) or not 0 < step < 1:
         raise InputError(f"step = {step!r}: give a number between 0 and 1; 0.3 is usual, less is slower and no better.")
-    whole("replicas", replicas)
+    n_replicas, n_particles = whole("replicas", replicas), LEAST_CHAINS
     whole("sweeps", sweeps)
     if particles is not None:
-        whole("particles", particles)
+        n_particles = whole("particles", particles)
     if prior.custom is not None:
         raise InputError("'langevin' needs the prior's derivatives, which a custom prior lacks: use a named prior.")
     layout = dense_layout(model)
@@ -127,12 +125,12 @@ def check(model: Model, prior: Prior, *, replicas: Any, particles: Any, step: An
             f"{MOST_DENSE_PARAMETERS} parameters): use method='pseudo' or 'mle', or fewer variables."
         )
     d, states = model.n_nodes, int(layout.states.max())
-    each = 4 * (particles or LEAST_CHAINS) * d * (states if layout.coupling != PRODUCT else 1) + 12 * d * d
+    each = 4 * n_particles * d * (states if layout.coupling != PRODUCT else 1) + 12 * d * d
     size = (
-        3 * 8 * model.n_parameters**2 + 4 * replicas * each
+        3 * 8 * model.n_parameters**2 + 4 * n_replicas * each
     )  # covariances; chains and couplings of four chains' walks
     require_memory(
         size,
-        f"'langevin' with {model.n_parameters:,} parameters and {4 * replicas:,} replicas",
+        f"'langevin' with {model.n_parameters:,} parameters and {4 * n_replicas:,} replicas",
         "use fewer replicas=, particles= or variables",
     )

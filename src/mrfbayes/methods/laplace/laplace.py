@@ -13,7 +13,7 @@ maximum of the Bethe likelihood instead of that of the likelihood.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -91,7 +91,7 @@ def prepare(
     """Quadratic log-likelihood; ``particles`` is how many draws ``fisher="particles"`` uses."""
     model, statistics = problem.model, problem.statistics
     check(model, problem.prior, fisher=fisher, coordinate=coordinate, centre=centre, particles=particles)
-    details: dict[str, Any] = {"fisher": fisher}
+    details: dict[str, object] = {"fisher": fisher}
     slope = np.zeros(model.n_parameters)
     if centre == "bethe":
         log_odds = bethe_mode(model, statistics.mean)

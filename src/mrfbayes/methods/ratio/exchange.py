@@ -35,7 +35,7 @@ def check(model: Model, prior: Prior, *, particles: int, source: str, sweeps: in
 
 
 def prepare(problem: Problem, *, particles: int = 1000, source: str = "auto", sweeps: int = 1000) -> Prepared:
-    """``particles`` fresh ones a step: exact, or from ``sweeps`` Gibbs sweeps of a random start."""
+    """Per step, ``particles`` fresh ones: exact, or from ``sweeps`` Gibbs sweeps of a random start."""
     check(problem.model, problem.prior, particles=particles, source=source, sweeps=sweeps)
     made = make_particles(problem.model, particles, source, sweeps)
     return Prepared(ratio_view(problem, made, EXCHANGE), is_ratio=True, unused=made.unused, details=made.details)

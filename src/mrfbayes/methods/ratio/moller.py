@@ -25,5 +25,5 @@ def check(model: Model, prior: Prior) -> None:
 
 
 def prepare(problem: Problem) -> Prepared:
-    """One exact data set a proposal, weighed against the field at the estimate."""
+    """One exact data set per proposal, weighed against the field at the estimate."""
     return annealed(problem, "moller", levels=0, k=1)

@@ -77,7 +77,7 @@ def prepare(
     source: str = "auto",
     sweeps: int = 1000,
 ) -> Prepared:
-    """``particles`` of its own a chain, moved by ``k`` sweeps a step; ``source`` and ``sweeps`` make the first ones."""
+    """Each chain has its own ``particles``, made by ``source`` and ``sweeps`` and moved by ``k`` sweeps per step."""
     check(problem.model, problem.prior, particles=particles, k=k, restore=restore, source=source, sweeps=sweeps)
     made = make_particles(problem.model, particles, source, sweeps)
     view = ratio_view(problem, made, PERSISTENT, variant=RESTORE if restore else KEEP, n_sweeps=k)
