@@ -22,6 +22,7 @@ from mrfbayes.posterior.corrected import TRUSTED_K, pool, summary_details, weigh
 from mrfbayes.posterior.engines import Engine
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.settings import Settings
+from mrfbayes.run.clusters import are_several
 from mrfbayes.run.driver import ChainRun
 
 NOISE_LIMIT = 1.0  # nats of noise in a log ratio, above which the target is visibly another one
@@ -58,11 +59,11 @@ def unused_settings(settings: Settings, how: Engine) -> list[str]:
     if how.name in alone and settings.warmup:
         texts.append(f"warmup= is not used: {alone[how.name]}.")
     if how.name == "direct":
-        given = {"checkpoint": settings.checkpoint is not None, "workers": settings.workers > 1}
+        given = {"checkpoint": settings.checkpoint is not None, "workers": are_several(settings.workers)}
         texts += [f"{name}= is not used: {alone['direct']}." for name, is_given in given.items() if is_given]
-    elif settings.workers > 1 and how.name == "langevin":
+    elif are_several(settings.workers) and how.name == "langevin":
         texts.append("workers= is not used: all replicas walk in one process.")
-    elif settings.workers > 1 and settings.chains == 1:
+    elif are_several(settings.workers) and settings.chains == 1:
         texts.append("workers= is not used: there is only one chain to run.")
     return texts
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mrfbayes.base.atomic_files import check_targets, replacing
+from mrfbayes.base.atomic_files import check_targets, write_bytes
 from mrfbayes.base.errors import InputError, MRFWarning, OutputError
 from mrfbayes.base.sealed_files import is_sealed, seal
 from mrfbayes.model.field import Model
@@ -129,17 +129,20 @@ class SavedQuantiles:
         return np.asarray(np.quantile(self._draws, probability, axis=(0, 1)))
 
 
+def packed(posterior: Posterior) -> bytes:
+    """All of the file that `save` writes."""
+    tree = to_datatree(posterior)
+    tree.attrs["sealed"] = 1
+    content = tree.to_netcdf(None, engine="h5netcdf")
+    return b"".join([content, seal(content)])
+
+
 def save(posterior: Posterior, path: str | os.PathLike[str], overwrite: bool = False) -> None:
     """Write ``posterior`` to ``path``, whole or not at all."""
     check_targets({"path": path}, overwrite=overwrite)
-    tree = to_datatree(posterior)
-    tree.attrs["sealed"] = 1
-    # In memory first: HDF5 does not survive a full disk.
-    content = tree.to_netcdf(None, engine="h5netcdf")
+    content = packed(posterior)  # in memory first: HDF5 does not survive a full disk
     try:
-        with replacing(path, overwrite) as file:
-            file.write(content)
-            file.write(seal(content))
+        write_bytes(path, content, overwrite)
     except OutputError as error:
         raise OutputError(f"{error} The result is still in memory: save() it to another place.") from error
 

@@ -128,7 +128,7 @@ def run_search(
     try:
         terms = RunSettings(
             options.warmup + options.steps,
-            n_workers=options.workers,
+            workers=options.workers,
             checkpoint=store,
             seconds=options.seconds,
             progress=options.progress,
