@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import warnings as python_warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -133,8 +135,21 @@ def packed(posterior: Posterior) -> bytes:
     """All of the file that `save` writes."""
     tree = to_datatree(posterior)
     tree.attrs["sealed"] = 1
-    content = tree.to_netcdf(None, engine="h5netcdf")
+    with _without_cluster():
+        content = tree.to_netcdf(None, engine="h5netcdf")
     return b"".join([content, seal(content)])
+
+
+@contextmanager
+def _without_cluster() -> Iterator[None]:
+    """Beside a Dask client xarray asks its scheduler for a lock on the file, also where there is no file."""
+    if "dask" not in sys.modules:
+        yield
+        return
+    import dask
+
+    with dask.config.set(scheduler="synchronous"):
+        yield
 
 
 def save(posterior: Posterior, path: str | os.PathLike[str], overwrite: bool = False) -> None:

@@ -179,7 +179,7 @@ def _on_dask(function: Function, jobs: Iterable[Job], client: Any, may_begin: Ca
 
     source, run = iter(jobs), secrets.token_hex(8)
     under_way: dict[Any, str] = {}
-    finished = as_completed()
+    finished = as_completed(loop=client.loop)
     number, room, looked = 0, 0, -LOOK_SECONDS
     try:
         while True:
