@@ -12,7 +12,6 @@ that holds every distinct value of every column.
 from __future__ import annotations
 
 import hashlib
-import sys
 import warnings as python_warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -63,7 +62,7 @@ class Terms:
 
 def is_collection(x: Any) -> bool:
     """Whether ``x`` is an array or a data frame of Dask."""
-    return hasattr(x, "__dask_graph__") and "dask" in sys.modules
+    return hasattr(x, "__dask_graph__") and any(kind.__module__.split(".")[0] == "dask" for kind in type(x).__mro__)
 
 
 class Failure(NamedTuple):

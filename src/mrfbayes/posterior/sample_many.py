@@ -26,7 +26,7 @@ from mrfbayes.base.random_streams import Seed, child, seed_sequence
 from mrfbayes.data.statistics import count
 from mrfbayes.model.field import Model
 from mrfbayes.posterior.fits import FitFolder, Fits
-from mrfbayes.posterior.netcdf import packed
+from mrfbayes.posterior.netcdf import packed, to_datatree
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.sample import sample
 from mrfbayes.posterior.settings import Asked, Settings, check_settings
@@ -133,9 +133,9 @@ def fit_one(
         if known:
             raise InputError("its file in the folder is the result of other data: choose another folder or name.")
         posterior = sample(model, statistics, method, rng=seed, **{**settings, "progress": False})
-    if posterior.details.get("stopped_by") == "Ctrl-C":
+    if posterior.facts.stopped_by == "Ctrl-C":
         raise KeyboardInterrupt
-    return posterior if known is None else packed(posterior)
+    return posterior if known is None else packed(to_datatree(posterior))
 
 
 def _named(datasets: Any) -> dict[str, Any]:
