@@ -1,4 +1,4 @@
-"""What it costs to hand tasks to processes and to a Dask cluster, in processor seconds, which a busy machine leaves alone.
+"""What it costs to hand tasks to processes and to a Dask cluster, in processor seconds.
 
     python benchmarks/bench_cluster.py --out benchmarks/results/cluster.md
 
@@ -25,7 +25,6 @@ from mrfbayes.run.pools import Job, run_jobs
 
 SIZES = {0.01: 100, 0.1: 40, 1.0: 8}  # processor seconds of a task: how many of them
 RESULT_BYTES = 8 * 1_000 * 100
-CORES = 1_000
 
 
 def work(seconds: float) -> tuple[float, int, float, bytes]:
@@ -79,26 +78,32 @@ def main() -> None:
     kinds = [(f"{s:g} s", work, [Job(str(k), (s,)) for k in range(n)]) for s, n in SIZES.items()]
     kinds.append(("sample_many, 4x4", fit, fits))
     fit(*fits[0].arguments)  # compiles
-    with (
-        recorded(arguments.out),
-        LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
+    with recorded(arguments.out):
         print(f"load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n")
         print("| tasks | by | task, s | here, ms a task | worker beside it, ms a task | efficiency | clock, s |")
         print("|---|---|---|---|---|---|---|")
-        for label, function, jobs in kinds:
-            for name, workers in (("this process", 1), ("2 processes", 2), ("2 Dask workers", client)):
-                found = measure(function, jobs, workers)
-                n = len(jobs)
-                share = found["tasks"] / (found["tasks"] + found["beside"] + found["here"])
-                print(
-                    f"| {n} of {label} | {name} | {found['tasks'] / n:.3f} | {1e3 * found['here'] / n:.1f} | "
-                    f"{1e3 * found['beside'] / n:.1f} | {share:.1%} | {found['clock']:.1f} |",
-                    flush=True,
-                )
-                if found.get("start"):
-                    print(f"|   | (start of a process: {found['start']:.1f} s, once) | | | | | |")
+        for name, workers in (("this process", 1), ("2 processes", 2)):
+            for kind in kinds:
+                show(*kind, name, workers)
+        # Last, and in this process: its threads count as "here", as a scheduler's work has to be done somewhere.
+        with (
+            LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster,
+            Client(cluster) as client,
+        ):
+            for kind in kinds:
+                show(*kind, "2 Dask workers", client)
+
+
+def show(label: str, function, jobs: list[Job], name: str, workers) -> None:
+    """A row of the table."""
+    found, n = measure(function, jobs, workers), len(jobs)
+    share = found["tasks"] / (found["tasks"] + found["beside"] + found["here"])
+    start = f" (start: {found['start']:.1f} s each, once)" if found.get("start") else ""
+    print(
+        f"| {n} of {label} | {name}{start} | {found['tasks'] / n:.3f} | {1e3 * found['here'] / n:.1f} | "
+        f"{1e3 * found['beside'] / n:.1f} | {share:.1%} | {found['clock']:.1f} |",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

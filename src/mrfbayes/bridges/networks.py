@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 def to_networkx(posterior: Posterior, scale: str = "log-odds", *, evidence: bool = True) -> nx.Graph:
     """The field as a networkx graph, what the posterior says of its nodes and edges as attributes.
 
-    Edges have ``weight`` (the posterior mean), ``sd``, ``q5``, ``q95`` in ``scale`` and, with ``evidence``, ``positive``,
-    ``log_bf10`` and ``verdict`` as in `Posterior.edges`. Nodes have ``states`` and, where they have a coin of their own,
-    ``mean``, ``sd``, ``q5``, ``q95``. ``graph.graph`` has the scale, its meaning, method, n and warnings. Such a graph
-    is also what `mrfbayes.graph` takes.
+    Edges have ``weight`` (the posterior mean), ``sd``, ``q5``, ``q95`` in ``scale`` and, with ``evidence``,
+    ``positive``, ``log_bf10`` and ``verdict`` as in `Posterior.edges`. Nodes have ``states`` and, where they have a
+    coin of their own, ``mean``, ``sd``, ``q5``, ``q95``. ``graph.graph`` has the scale, its meaning, method, n and
+    warnings. Such a graph is also what `mrfbayes.graph` takes.
     """
     import networkx as nx
 

@@ -11,7 +11,7 @@ import numpy as np
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 
-MOST_LEVELS = 12  # distinct values up to which columns count as discrete
+MOST_VALUES = 12  # distinct values up to which columns count as discrete
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class Cuts:
     @classmethod
     def of(cls, x: np.ndarray, bins: Any) -> Cuts:
         """Quantiles that make ``bins`` classes of every column of ``x``."""
-        if whole("bins", bins, 2) > MOST_LEVELS:
-            raise InputError(f"bins = {bins}: give at most {MOST_LEVELS}.")
+        if whole("bins", bins, 2) > MOST_VALUES:
+            raise InputError(f"bins = {bins}: give at most {MOST_VALUES}.")
         numbers = as_numbers(x, "bins= cuts numbers")
         return cls(np.quantile(numbers, np.arange(1, bins) / bins, axis=0))
 
@@ -45,11 +45,11 @@ def number_of_states(x: np.ndarray) -> tuple[int, bool]:
     """How many states all columns share, and whether their values are numbers, which have an order."""
     values = np.unique(x.astype(str) if x.dtype.kind in "OUS" else x)
     if x.dtype.kind in "OUS":
-        if values.size > MOST_LEVELS:
+        if values.size > MOST_VALUES:
             raise _too_many(values.size)
         return max(values.size, 2), False
     spans = values[-1] - values[0] + 1
-    is_run = bool((values == np.round(values)).all() and values[0] in (0, 1) and spans <= MOST_LEVELS)
+    is_run = bool((values == np.round(values)).all() and values[0] in (0, 1) and spans <= MOST_VALUES)
     if is_run:
         return int(max(values[-1] + 1 if values[0] == 0 else values[-1], 2)), True
     if set(values.tolist()) <= {-1.0, 1.0}:
@@ -60,7 +60,7 @@ def number_of_states(x: np.ndarray) -> tuple[int, bool]:
 def _too_many(found: int) -> InputError:
     return InputError(
         f"X has {found} distinct values: a Markov field is for discrete columns, labels or whole numbers from 0 or 1, "
-        f"at most {MOST_LEVELS} of them. Cut other numbers by bins=2, or by KBinsDiscretizer(encode='ordinal')."
+        f"at most {MOST_VALUES} of them. Cut other numbers by bins=2, or by KBinsDiscretizer(encode='ordinal')."
     )
 
 
