@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import IO
 
 from mrfbayes.base.errors import InputError
 
 
-def hold(file: IO[Any] | Any) -> None:
+def hold(file: IO[bytes] | io.FileIO) -> None:
     """Lock an open file until it is closed; an `OSError` where another process holds it."""
     if os.name == "nt":
         import msvcrt

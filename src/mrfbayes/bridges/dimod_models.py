@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,8 +12,11 @@ from mrfbayes.model.build import graph
 from mrfbayes.model.field import Model
 from mrfbayes.model.ising import Ising
 
+if TYPE_CHECKING:
+    from dimod import BinaryQuadraticModel
 
-def to_dimod(model: Model, theta: Any, temperature: float = 1.0) -> Any:
+
+def to_dimod(model: Model, theta: object, temperature: float = 1.0) -> BinaryQuadraticModel:
     """The field at ``theta`` as a `dimod.BinaryQuadraticModel` of spins: p is proportional to exp(-energy / T)."""
     try:
         import dimod
@@ -22,14 +25,15 @@ def to_dimod(model: Model, theta: Any, temperature: float = 1.0) -> Any:
     if not (isinstance(temperature, (int, float)) and temperature > 0):
         raise InputError(f"temperature = {temperature!r}: must be a positive number.")
     found = to_ising(model, theta)
-    linear = dict(zip(model.nodes, (-temperature * found.field).tolist(), strict=True))
+    coupling, field = np.asarray(found.coupling), np.asarray(found.field)
+    linear = dict(zip(model.nodes, (-temperature * field).tolist(), strict=True))
     quadratic = {
-        (model.nodes[u], model.nodes[v]): float(-temperature * found.coupling[u, v]) for u, v in model.edges.tolist()
+        (model.nodes[u], model.nodes[v]): float(-temperature * coupling[u, v]) for u, v in model.edges.tolist()
     }
     return dimod.BinaryQuadraticModel(linear, quadratic, 0.0, dimod.SPIN)
 
 
-def from_dimod(bqm: Any, temperature: float = 1.0) -> tuple[Model, np.ndarray]:
+def from_dimod(bqm: BinaryQuadraticModel, temperature: float = 1.0) -> tuple[Model, np.ndarray]:
     """A binary quadratic model at temperature T as a field of agreement coins with a coin per node, and its theta.
 
     Spins -1 and +1, or variables 0 and 1, are states 0 and 1.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -51,11 +51,11 @@ def to_networkx(posterior: Posterior, scale: str = "log-odds", *, evidence: bool
     return graph
 
 
-def _row(spread: dict[str, np.ndarray], k: int) -> dict[str, Any]:
+def _row(spread: dict[str, np.ndarray], k: int) -> dict[str, object]:
     return {name: float(values[k]) for name, values in spread.items()}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return value.item() if isinstance(value, np.generic) else value
 
 

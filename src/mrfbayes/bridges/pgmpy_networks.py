@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,8 +11,11 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.model.build import graph
 from mrfbayes.model.field import Factor, Model
 
+if TYPE_CHECKING:
+    from pgmpy.models import DiscreteMarkovNetwork
 
-def to_pgmpy(model: Model, theta: Any) -> Any:
+
+def to_pgmpy(model: Model, theta: object) -> DiscreteMarkovNetwork:
     """The field at ``theta`` as a `pgmpy.models.DiscreteMarkovNetwork`: a factor per node, then one per edge."""
     try:
         from pgmpy.factors.discrete import DiscreteFactor
@@ -35,7 +38,7 @@ def to_pgmpy(model: Model, theta: Any) -> Any:
     return network
 
 
-def from_pgmpy(network: Any) -> tuple[Model, np.ndarray]:
+def from_pgmpy(network: DiscreteMarkovNetwork) -> tuple[Model, np.ndarray]:
     """A pgmpy network of factors on one or two variables as a model and its theta.
 
     Variables with two states become a field of "both one" coins with a coin per node, in which every such network has

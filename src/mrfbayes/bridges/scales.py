@@ -12,8 +12,6 @@ and score couplings w = sigma, of agreement couplings w = 2 J; theta = 1/(1 + ex
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mrfbayes.base.errors import InputError
@@ -24,7 +22,7 @@ COUPLING_SCALES = ("theta", "log-odds", "omega", "sigma", "ising")
 _LOG_ODDS_OF_SIGMA = {"both-one": 1.0, "score": 1.0, "agreement": 0.5}  # w = factor * sigma
 
 
-def convert_coupling(values: Any, source: str, target: str, coupling: str = "both-one") -> np.ndarray:
+def convert_coupling(values: object, source: str, target: str, coupling: str = "both-one") -> np.ndarray:
     """Interactions ``values`` from one scale in another.
 
     Parameters
@@ -56,7 +54,7 @@ def convert_coupling(values: Any, source: str, target: str, coupling: str = "bot
     return np.asarray(sigma * per_sigma[target])
 
 
-def to_ising(model: Model, theta: Any) -> Ising:
+def to_ising(model: Model, theta: object) -> Ising:
     """J as a symmetric (d, d) matrix and h (d,) of a binary field at ``theta``, for spins -1 and +1."""
     if not model.is_binary:
         raise InputError(f"J and h are for variables with two states, and this model has up to {model.states.max()}.")
@@ -67,7 +65,7 @@ def to_ising(model: Model, theta: Any) -> Ising:
     return Ising(matrix, node / 2)
 
 
-def ising_to_binary(coupling: Any, field: Any) -> tuple[np.ndarray, np.ndarray]:
+def ising_to_binary(coupling: object, field: object) -> tuple[np.ndarray, np.ndarray]:
     """Interactions sigma (d, d) and thresholds mu (d,) of variables 0 and 1, from J and h of spins -1 and +1.
 
     log p = sum over pairs of sigma x_u x_v + sum of mu x + constant, with sigma = 4 J and mu = 2 h - 2 (row sums of J).
@@ -76,13 +74,13 @@ def ising_to_binary(coupling: Any, field: Any) -> tuple[np.ndarray, np.ndarray]:
     return 4 * matrix, np.asarray(2 * vector - 2 * matrix.sum(axis=1))
 
 
-def binary_to_ising(interaction: Any, threshold: Any) -> tuple[np.ndarray, np.ndarray]:
+def binary_to_ising(interaction: object, threshold: object) -> tuple[np.ndarray, np.ndarray]:
     """J (d, d) and h (d,) of spins -1 and +1, from interactions sigma and thresholds mu of variables 0 and 1."""
     matrix, vector = _square(interaction, "interaction"), np.asarray(threshold, dtype=float)
     return matrix / 4, np.asarray(vector / 2 + matrix.sum(axis=1) / 4)
 
 
-def _square(values: Any, name: str) -> np.ndarray:
+def _square(values: object, name: str) -> np.ndarray:
     matrix = np.array(values, dtype=float)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.allclose(matrix, matrix.T):
         raise InputError(f"{name} has shape {matrix.shape}: give a symmetric matrix, a row and a column per variable.")

@@ -15,7 +15,7 @@ import hashlib
 import warnings as python_warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -28,9 +28,16 @@ from mrfbayes.data.values import Column, Value
 from mrfbayes.model.field import Model
 
 if TYPE_CHECKING:
+    import pandas as pd
+    from dask.array import Array
+    from dask.dataframe import DataFrame
+    from dask.delayed import Delayed
+
     from mrfbayes.data.levels import Labels
     from mrfbayes.data.statistics import Statistics
 
+Table: TypeAlias = "pd.DataFrame | np.ndarray"
+Collection: TypeAlias = "DataFrame | Array"
 JOINED = 8  # partitions whose sums a worker adds up at a time
 _UNKNOWN = "__UNKNOWN_CATEGORIES__"  # what Dask calls categories that it has not looked at
 
@@ -57,10 +64,10 @@ class Terms:
     weights: str | None
     missing: str
     labels: Labels | None
-    levels: Any
+    levels: object
 
 
-def is_collection(x: Any) -> bool:
+def is_collection(x: object) -> bool:
     """Whether ``x`` is an array or a data frame of Dask."""
     return hasattr(x, "__dask_graph__") and any(kind.__module__.split(".")[0] == "dask" for kind in type(x).__mro__)
 
@@ -72,7 +79,14 @@ class Failure(NamedTuple):
     text: str
 
 
-def count_collection(model: Model, x: Any, terms: Terms) -> tuple[Tally, Labels | None, tuple[str, ...]]:
+def weight_column(weights: object) -> str | None:
+    """The column of a collection that holds the weights."""
+    if weights is None or isinstance(weights, str):
+        return weights
+    raise InputError("weights: the weights of a Dask collection are one of its columns; give its name.")
+
+
+def count_collection(model: Model, x: Collection, terms: Terms) -> tuple[Tally, Labels | None, tuple[str, ...]]:
     """Sums over all partitions of ``x``, the labels behind the states, and what has to be said about the data."""
     partitions, meta = _partitions(model, x, terms)
     said: tuple[str, ...] = ()
@@ -90,10 +104,8 @@ def count_collection(model: Model, x: Any, terms: Terms) -> tuple[Tally, Labels 
     return _tally(model, whole), whole.labels, (*said, *dropped)
 
 
-def _partitions(model: Model, x: Any, terms: Terms) -> tuple[list[Any], Any]:
+def _partitions(model: Model, x: Collection, terms: Terms) -> tuple[list[Delayed], Table]:
     """Delayed tables or arrays, and an empty one of the same kind; refused where columns are not those of the model."""
-    if terms.weights is not None and not isinstance(terms.weights, str):
-        raise InputError("weights: the weights of a Dask collection are one of its columns; give its name.")
     if terms.missing not in ("refuse", "drop"):
         raise InputError(
             f"missing = {terms.missing!r}: rows of a Dask collection with missing cells can be refused or dropped; "
@@ -113,7 +125,7 @@ def _partitions(model: Model, x: Any, terms: Terms) -> tuple[list[Any], Any]:
     return list(x.to_delayed()), meta
 
 
-def _counted(partitions: Sequence[Any], model: Model, terms: Terms) -> Part | Failure | None:
+def _counted(partitions: Sequence[Delayed], model: Model, terms: Terms) -> Part | Failure | None:
     """All partitions as one part: counted, and added up a few at a time, by whatever does the work of Dask here."""
     import dask
 
@@ -126,7 +138,7 @@ def _counted(partitions: Sequence[Any], model: Model, terms: Terms) -> Part | Fa
     return whole
 
 
-def _count_part(x: Any, number: int, model: Model, terms: Terms) -> Part | Failure | None:
+def _count_part(x: Table, number: int, model: Model, terms: Terms) -> Part | Failure | None:
     """One partition; None where it has no rows."""
     from mrfbayes.data.statistics import count
 
@@ -241,7 +253,9 @@ def unpacked(chunk: PatternChunk) -> np.ndarray:
     return np.asarray(bits[:, : chunk.n].T)
 
 
-def _one_coding(model: Model, partitions: Sequence[Any], meta: Any, terms: Terms) -> tuple[Terms, tuple[str, ...]]:
+def _one_coding(
+    model: Model, partitions: Sequence[Delayed], meta: Table, terms: Terms
+) -> tuple[Terms, tuple[str, ...]]:
     """Terms with the labels of all partitions together, and what was said when they were decided."""
     import dask
 
@@ -268,7 +282,7 @@ def _one_coding(model: Model, partitions: Sequence[Any], meta: Any, terms: Terms
     return Terms(terms.weights, terms.missing, small.labels, None if small.labels else terms.levels), said
 
 
-def _values(x: Any, model: Model) -> list[Column]:
+def _values(x: Table, model: Model) -> list[Column]:
     """What one partition holds in the columns of the nodes."""
     if not len(x):
         return []
@@ -281,7 +295,7 @@ def _values(x: Any, model: Model) -> list[Column]:
     return columns
 
 
-def _small_table(model: Model, values: Mapping[str, Sequence[Value]], meta: Any) -> Any:
+def _small_table(model: Model, values: Mapping[str, Sequence[Value]], meta: Table) -> Table:
     """A table in which every column has its distinct values, with the categories of the collection's types."""
     longest = max(map(len, values.values()))
     if not all(values.values()):
@@ -292,7 +306,7 @@ def _small_table(model: Model, values: Mapping[str, Sequence[Value]], meta: Any)
         is_text = any(isinstance(value, str) for value in known)
         array = np.array([*known, *[known[0]] * (longest - len(known))], dtype=object if is_text else float)
         arrays[node] = array
-    if not hasattr(meta, "columns"):
+    if isinstance(meta, np.ndarray):
         return np.stack(list(arrays.values()), axis=1)
     import pandas as pd
 

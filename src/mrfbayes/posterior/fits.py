@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import numpy as np
@@ -148,7 +148,7 @@ class Fits(Mapping[str, Posterior]):
         """A row per data set: whether it is "done", "failed" or "unfinished", and how its result came about."""
         import pandas as pd
 
-        rows: list[dict[str, Any]] = []
+        rows: list[dict[str, object]] = []
         for name, posterior in self.items():
             rows.append(
                 {

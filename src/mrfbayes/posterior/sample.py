@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
-from typing import Any
 
 from mrfbayes.base.budget import Budget
 from mrfbayes.base.interrupts import InterruptFlag
@@ -23,7 +22,7 @@ from mrfbayes.run.clusters import Workers, connected
 
 def sample(
     model: Model,
-    x: Any,
+    x: object,
     method: str = "auto",
     *,
     steps: int | None = None,
@@ -31,17 +30,17 @@ def sample(
     chains: int = 4,
     thin: int | None = None,
     proposal: str = "adapted",
-    start: Any = None,
-    prior: Any = "uniform",
+    start: object = None,
+    prior: object = "uniform",
     rng: Seed | None = 0,
     workers: Workers = 1,
     progress: bool = True,
     checkpoint: str | os.PathLike[str] | None = None,
     seconds: float | None = None,
     engine: str | None = None,
-    estimate: Any = None,
-    levels: Any = None,
-    **method_options: Any,
+    estimate: object = None,
+    levels: object = None,
+    **method_options: object,
 ) -> Posterior:
     """Draw from the posterior of every parameter.
 

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,9 +42,17 @@ OWN = {
 }  # defaults of `sample` that are not None
 
 
+class Call(NamedTuple):
+    """What all data sets have in common; see `mrfbayes.sample`."""
+
+    method: str
+    levels: object
+    settings: Mapping[str, Any]
+
+
 def sample_many(
     model: Model,
-    datasets: Any,
+    datasets: object,
     method: str = "auto",
     *,
     folder: str | os.PathLike[str] | None = None,
@@ -52,8 +60,8 @@ def sample_many(
     workers: Workers = 1,
     progress: bool = True,
     seconds: float | None = None,
-    levels: Any = None,
-    **settings: Any,
+    levels: object = None,
+    **settings: object,
 ) -> Fits:
     """`mrfbayes.sample` of every data set: the same model and settings, each with a random stream of its own.
 
@@ -89,7 +97,7 @@ def sample_many(
         if isinstance(place, int):
             place = min(place, len(given))
         budget = Budget(checked.seconds)
-        jobs = _jobs(model, given, (method, levels, settings), seed, store)
+        jobs = _jobs(model, given, Call(method, levels, settings), seed, store)
         bar = stack.enter_context(Progress("data sets", len(given), progress))
         outcomes = stack.enter_context(closing(run_jobs(fit_one, jobs, place, lambda: not budget.is_out)))
         interrupt = stack.enter_context(InterruptFlag())
@@ -112,33 +120,33 @@ def sample_many(
                 raise
     unfinished = tuple(name for name in given if name not in done and name not in failures)
     _speak(given, failures, unfinished)
-    kept: Any = store if store is not None else {name: done[name] for name in given if done.get(name) is not None}
-    return Fits(tuple(given), kept, {name: failures[name] for name in given if name in failures}, unfinished)
+    kept = {name: posterior for name in given if (posterior := done.get(name)) is not None}
+    failed = {name: failures[name] for name in given if name in failures}
+    return Fits(tuple(given), kept if store is None else store, failed, unfinished)
 
 
 def fit_one(
-    model: Model, x: Any, call: tuple[str, Any, Mapping[str, Any]], seed: np.random.SeedSequence, known: str | None
+    model: Model, x: object, call: Call, seed: np.random.SeedSequence, known: str | None
 ) -> Posterior | bytes | None:
     """The posterior of one data set; as the contents of its file where ``known`` says that files are kept.
 
     ``known`` is None without a folder, else the digest of the data whose result is there, or empty: None is returned
     where these are the same data.
     """
-    method, levels, settings = call
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MRFWarning)  # they are in the result
-        statistics = count(model, x, levels=levels)
+        statistics = count(model, x, levels=call.levels)
         if known and known == statistics.digest:
             return None
         if known:
             raise InputError("its file in the folder is the result of other data: choose another folder or name.")
-        posterior = sample(model, statistics, method, rng=seed, **{**settings, "progress": False})
+        posterior = sample(model, statistics, call.method, rng=seed, **{**call.settings, "progress": False})
     if posterior.facts.stopped_by == "Ctrl-C":
         raise KeyboardInterrupt
     return posterior if known is None else packed(to_datatree(posterior))
 
 
-def _named(datasets: Any) -> dict[str, Any]:
+def _named(datasets: object) -> dict[str, object]:
     if isinstance(datasets, Mapping):
         given = {str(name): x for name, x in datasets.items()}
         if len(given) < len(datasets):
@@ -159,7 +167,13 @@ def _named(datasets: Any) -> dict[str, Any]:
 
 
 def _check(
-    model: Model, method: str, rng: Any, workers: Workers, progress: bool, seconds: Any, settings: Mapping[str, Any]
+    model: Model,
+    method: str,
+    rng: object,
+    workers: Workers,
+    progress: bool,
+    seconds: object,
+    settings: Mapping[str, object],
 ) -> Settings:
     """Everything about the call that can be refused before any data set is looked at."""
     for name, reason in TAKEN.items():
@@ -168,17 +182,21 @@ def _check(
     if not isinstance(model, Model):
         raise InputError(f"model: got {type(model).__name__}, expected a mrfbayes Model, as from mrfbayes.grid.")
     names = {field.name for field in fields(Asked)} - {"options"}
-    asked = {**dict.fromkeys(names), **OWN, **{name: value for name, value in settings.items() if name in names}}
+    asked: dict[str, Any] = {
+        **dict.fromkeys(names),
+        **OWN,
+        **{name: value for name, value in settings.items() if name in names},
+    }
     asked |= {"method": method, "rng": rng, "workers": workers, "progress": progress, "seconds": seconds}
     return check_settings(model, Asked(**asked, options={k: v for k, v in settings.items() if k not in names}))
 
 
 def _identity(
-    model: Model, method: str, seed: np.random.SeedSequence, levels: Any, settings: Mapping[str, Any]
+    model: Model, method: str, seed: np.random.SeedSequence, levels: object, settings: Mapping[str, object]
 ) -> dict[str, str]:
     """What all results of a folder have in common."""
 
-    def plain(value: Any) -> Any:
+    def plain(value: object) -> object:
         value = getattr(value, "theta", value)  # of an estimate
         return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else str(value)
 
@@ -200,8 +218,8 @@ def stream_of(seed: np.random.SeedSequence, name: str) -> np.random.SeedSequence
 
 def _jobs(
     model: Model,
-    given: Mapping[str, Any],
-    call: tuple[str, Any, Mapping[str, Any]],
+    given: Mapping[str, object],
+    call: Call,
     seed: np.random.SeedSequence,
     store: FitFolder | None,
 ) -> Iterator[Job]:
@@ -210,7 +228,7 @@ def _jobs(
         yield Job(name, (model, x, call, stream_of(seed, name), known))
 
 
-def _speak(given: Mapping[str, Any], failures: Mapping[str, str], unfinished: tuple[str, ...]) -> None:
+def _speak(given: Mapping[str, object], failures: Mapping[str, str], unfinished: tuple[str, ...]) -> None:
     if failures:
         name, text = next(iter(failures.items()))
         said = f"{len(failures)} of {len(given)} data sets failed; the first, {name!r}: {text}"

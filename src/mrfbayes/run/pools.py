@@ -13,11 +13,15 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mrfbayes.base.errors import InputError, SamplingError
 from mrfbayes.run.clusters import Workers, submit
 from mrfbayes.run.workers import NO_WORKERS, begin_worker, process_pool
+
+if TYPE_CHECKING:
+    from distributed import Client
+    from distributed import Future as ClusterFuture
 
 LIVES = 3  # processes that a task may lose before it is tried alone
 AHEAD = 2  # tasks that are handed out for each process, so that none waits for the next
@@ -28,12 +32,12 @@ class Job(NamedTuple):
     """A task under the name by which its result is known."""
 
     name: str
-    arguments: tuple[Any, ...]
+    arguments: tuple[object, ...]
 
 
-Outcome = tuple[str, Any]  # name, and what came out: a value, or the exception
+Outcome = tuple[str, object]  # name, and what came out: a value, or the exception
 Outcomes = Generator[Outcome, None, None]
-Function = Callable[..., Any]
+Function = Callable[..., object]
 
 
 def run_jobs(
@@ -76,7 +80,7 @@ class _Processes:
     def __init__(self, function: Function, n_workers: int) -> None:
         self._function, self._n_workers = function, n_workers
         self._pool: ProcessPoolExecutor | None = None
-        self._under_way: dict[Future[Any], Job] = {}
+        self._under_way: dict[Future[object], Job] = {}
         self._again: deque[Job] = deque()
         self._lost: Counter[str] = Counter()
 
@@ -159,7 +163,7 @@ class _Processes:
                 process.join()
 
 
-def _caught(function: Function, *arguments: Any) -> Any:
+def _caught(function: Function, *arguments: object) -> object:
     """What ``function`` gives, or the exception that it raises."""
     try:
         return function(*arguments)
@@ -173,12 +177,12 @@ def _lost_everywhere(times: int) -> SamplingError:
     )
 
 
-def _on_dask(function: Function, jobs: Iterable[Job], client: Any, may_begin: Callable[[], bool]) -> Outcomes:
+def _on_dask(function: Function, jobs: Iterable[Job], client: Client, may_begin: Callable[[], bool]) -> Outcomes:
     """No more jobs wait on the scheduler than keep its workers busy: there may be many, and a budget may end."""
     from distributed import KilledWorker, as_completed
 
     source, run = iter(jobs), secrets.token_hex(8)
-    under_way: dict[Any, str] = {}
+    under_way: dict[ClusterFuture, str] = {}
     finished = as_completed(loop=client.loop)
     number, room, looked = 0, 0, -LOOK_SECONDS
     try:

@@ -12,14 +12,22 @@ import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import current_process, get_context
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError, SamplingError
+from mrfbayes.base.views import View
 from mrfbayes.run.clusters import Workers, submit
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from mrfbayes.kernels.priors import PriorView
+    from mrfbayes.kernels.run.chain import ChainSettings
+    from mrfbayes.kernels.run.hmc import HmcSettings
 
 State = dict[str, np.ndarray]
 
@@ -66,8 +74,8 @@ class WorkerTask(Protocol):
 class Metropolis:
     """How a chain that accepts or rejects is doing, from its state; for the tasks of such chains."""
 
-    prior: Any
-    settings: Any
+    prior: PriorView
+    settings: ChainSettings | HmcSettings
 
     @property
     def n_columns(self) -> int:
@@ -125,12 +133,16 @@ class ChainTask(Metropolis):
     ``carried`` names the arrays of ``view`` that change from step to step (particles); they travel with the state.
     """
 
-    view: Any
-    prior: Any
-    settings: Any
+    view: View
+    prior: PriorView
+    settings: ChainSettings
     is_ratio: bool
     carried: tuple[str, ...]
     is_independent: bool = False  # proposals that do not depend on where the chain is
+
+    def with_warmup(self, n_warmup: int) -> ChainTask:
+        """These chains with a warm-up of another length."""
+        return replace(self, settings=self.settings._replace(n_warmup=n_warmup))
 
     def advance(self, state: State, n_steps: int) -> Chunk:
         """``n_steps`` more steps from ``state``, which is left as it was."""
@@ -142,7 +154,7 @@ class ChainTask(Metropolis):
         first = int(chain_state.counters[chain.KEPT])
         rows = n_steps // self.settings.n_thin + 1
         kept = chain.KeptDraws(np.empty((rows, chain_state.theta.size)), np.empty(rows), first)
-        run: Any = chain.run_ratio if self.is_ratio else chain.run_likelihood
+        run: Callable[..., None] = chain.run_ratio if self.is_ratio else chain.run_likelihood
         if self.is_independent:
             from mrfbayes.kernels.run.independence import run_independent as run
         with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
@@ -172,7 +184,7 @@ NO_WORKERS = (
 )
 
 
-def process_pool(n_workers: int, initializer: Callable[..., None], *arguments: Any) -> ProcessPoolExecutor:
+def process_pool(n_workers: int, initializer: Callable[..., None], *arguments: object) -> ProcessPoolExecutor:
     """Processes that share nothing with this one; each calls ``initializer(*arguments)`` first."""
     if getattr(current_process(), "_inheriting", False):
         # A worker that imports a script without a main guard: it ends here in silence, and its parent says why.
@@ -242,7 +254,7 @@ def _advance_there(task: WorkerTask, state: State, n_steps: int) -> Chunk:
 class DaskWorkers:
     """Chains spread over the workers of a Dask cluster; the chunk of a worker that died is computed by another one."""
 
-    def __init__(self, task: WorkerTask, client: Any) -> None:
+    def __init__(self, task: WorkerTask, client: Client) -> None:
         self._client, self._run, self._number = client, f"mrfbayes-{secrets.token_hex(8)}", 0
         self._task = submit(client, f"{self._run}-task", _itself, task)
 

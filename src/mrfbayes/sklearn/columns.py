@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -21,12 +20,13 @@ class Cuts:
     inner: np.ndarray  # (bins - 1, d)
 
     @classmethod
-    def of(cls, x: np.ndarray, bins: Any) -> Cuts:
+    def of(cls, x: np.ndarray, bins: object) -> Cuts:
         """Quantiles that make ``bins`` classes of every column of ``x``."""
-        if whole("bins", bins, 2) > MOST_VALUES:
+        n_bins = whole("bins", bins, 2)
+        if n_bins > MOST_VALUES:
             raise InputError(f"bins = {bins}: give at most {MOST_VALUES}.")
         numbers = as_numbers(x, "bins= cuts numbers")
-        return cls(np.quantile(numbers, np.arange(1, bins) / bins, axis=0))
+        return cls(np.quantile(numbers, np.arange(1, n_bins) / n_bins, axis=0))
 
     def classes(self, x: np.ndarray) -> np.ndarray:
         """(n, d) class of every number: how many cuts lie below it."""
@@ -64,7 +64,7 @@ def _too_many(found: int) -> InputError:
     )
 
 
-def states_of(column: np.ndarray, labels: Sequence[Any], name: str) -> np.ndarray:
+def states_of(column: np.ndarray, labels: Sequence[object], name: str) -> np.ndarray:
     """(n,) states of a column's values, given the values behind states 0, 1, ..."""
     if column.dtype.kind in "OUS":
         known = {str(label): state for state, label in enumerate(labels)}

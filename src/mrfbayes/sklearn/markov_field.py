@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,6 +29,7 @@ except ImportError:
 
 if TYPE_CHECKING:
     import pandas as pd
+    from sklearn.utils import Tags
 
 DRAWS_OF_SAMPLE = 100  # of the posterior, that simulated rows are spread over
 
@@ -63,12 +64,12 @@ class MarkovField(DensityMixin, BaseEstimator):
         coupling: str | None = None,
         bins: int | None = None,
         method: str = "auto",
-        prior: Any = "normal(0, 1)",
+        prior: object = "normal(0, 1)",
         steps: int | None = None,
         chains: int = 4,
         draws: int = 100,
-        masked: Sequence[Any] | None = None,
-        random_state: Any = 0,
+        masked: Sequence[object] | None = None,
+        random_state: object = 0,
     ) -> None:
         self.model = model
         self.coupling = coupling
@@ -81,13 +82,13 @@ class MarkovField(DensityMixin, BaseEstimator):
         self.masked = masked
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
         tags.input_tags.string = self.bins is None
         return tags
 
-    def fit(self, X: Any, y: Any = None) -> MarkovField:
+    def fit(self, X: object, y: object = None) -> MarkovField:
         """Sample the posterior given the rows of ``X``; ``y`` is there for pipelines and ignored."""
         x = validate_data(self, X, dtype=None)
         whole("draws", self.draws)
@@ -100,7 +101,7 @@ class MarkovField(DensityMixin, BaseEstimator):
         table = dict(zip(names if self.model_.named else self.model_.nodes, x.T, strict=True))
         statistics = count(self.model_, table)
         seed = self.random_state
-        if seed is not None and not isinstance(seed, (int, np.integer, np.random.Generator, np.random.SeedSequence)):
+        if seed is not None and not isinstance(seed, (int, np.random.Generator, np.random.SeedSequence)):
             seed = int(check_random_state(seed).randint(2**31 - 1))
         self.posterior_ = sample(
             self.model_,
@@ -122,16 +123,16 @@ class MarkovField(DensityMixin, BaseEstimator):
         self.score_kind_ = score_kind(self.model_)
         return self
 
-    def score_samples(self, X: Any) -> np.ndarray:
+    def score_samples(self, X: object) -> np.ndarray:
         """(n,) log-probability of every row under the posterior predictive; ``score_kind_`` says of which kind."""
         rows = self._states(self._checked(X))
         return row_scores(self.model_, self._draws(), rows)
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: object, y: object = None) -> float:
         """The mean of `score_samples`."""
         return float(self.score_samples(X).mean())
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
+    def sample(self, n_samples: int = 1, random_state: object = None) -> np.ndarray:
         """(n_samples, d) new rows from the posterior predictive, as values; as numbers of classes where bins= cuts."""
         check_is_fitted(self)
         n = whole("n_samples", n_samples)
@@ -149,7 +150,7 @@ class MarkovField(DensityMixin, BaseEstimator):
         columns = [np.array(self.labels_[place])[rows[:, place]] for place in places]
         return np.stack(columns, axis=1)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: object) -> np.ndarray:
         """Probability of each value of the masked columns given the others, a column per name of
         `get_feature_names_out`.
 
@@ -173,7 +174,7 @@ class MarkovField(DensityMixin, BaseEstimator):
         wanted = [self.model_.nodes[places[j]] for j in self.masked_]
         return np.concatenate([np.asarray(found[node]) for node in wanted], axis=1)
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: Sequence[object] | None = None) -> np.ndarray:
         """Names of the columns of `predict_proba`: "column=value"."""
         names = list(self._fitted()._names())
         if input_features is not None and list(map(str, input_features)) != list(map(str, names)):
@@ -182,7 +183,7 @@ class MarkovField(DensityMixin, BaseEstimator):
         shown = self.masked_ or range(len(names))
         return np.array([f"{names[j]}={value}" for j in shown for value in self.labels_[places[j]]], dtype=object)
 
-    def _make_model(self, names: list[Any], x: np.ndarray) -> Model:
+    def _make_model(self, names: list[object], x: np.ndarray) -> Model:
         if self.model is not None:
             if not isinstance(self.model, Model):
                 raise InputError(f"model: got {type(self.model).__name__}, expected a mrfbayes Model.")
@@ -195,17 +196,17 @@ class MarkovField(DensityMixin, BaseEstimator):
         check_is_fitted(self)
         return self
 
-    def _names(self) -> list[Any]:
+    def _names(self) -> list[object]:
         return list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)]))
 
-    def _places(self, names: list[Any]) -> list[int]:
+    def _places(self, names: list[object]) -> list[int]:
         """Which node each column is."""
         if not self.model_.named:
             return list(range(len(names)))
         index = {node: place for place, node in enumerate(self.model_.nodes)}
         return [index[str(name)] for name in names]
 
-    def _find_masked(self, names: list[Any]) -> list[int]:
+    def _find_masked(self, names: list[object]) -> list[int]:
         found = []
         for one in [] if self.masked is None else self.masked:
             if one in names:
@@ -218,7 +219,7 @@ class MarkovField(DensityMixin, BaseEstimator):
             raise InputError("masked names every column: leave some from which the others are predicted.")
         return found
 
-    def _checked(self, X: Any, may_miss: bool = False) -> np.ndarray:
+    def _checked(self, X: object, may_miss: bool = False) -> np.ndarray:
         check_is_fitted(self)
         x = validate_data(self, X, dtype=None, reset=False, ensure_all_finite=not may_miss)
         return np.asarray(x)
