@@ -2,11 +2,10 @@
 
     python benchmarks/bench_arguments.py
 
-A kernel of some hundred nanoseconds is called in a loop with four or eight arrays. "bare" passes the arrays; "kept view" passes a
-NamedTuple that was made once outside the loop; "made view" packs scratch slices into a NamedTuple at each call, as a
-kernel with fewer arguments would have to. Every array that a NamedTuple takes in or gives out is counted by two atomic
-updates. Processor seconds of the second call, in nanoseconds per call of the inner kernel; the result is kept in
-benchmarks/results/arguments.md.
+A kernel of some hundred nanoseconds is called in a loop with four or eight arrays. "bare" passes the arrays; "kept
+view" passes a NamedTuple that was made once, outside the loop; "view made at each call" packs the arrays into a
+NamedTuple at every call, as a kernel that works on other slices of its scratch each time would have to. Processor
+seconds, the best of 25, in nanoseconds per call of the inner kernel; kept in benchmarks/results/arguments.md.
 """
 
 from __future__ import annotations
