@@ -102,9 +102,7 @@ def compared(model: mb.Model, x: np.ndarray, prior: Any, seed: int = 0) -> dict[
         "said_sd": float(found.details["sd_error"]),
         "seconds": seconds,
         "reference": exact.engine,
-        "reference_ess": float(np.min(exact.ess))
-        if exact.engine == "mh"
-        else float(exact.details["effective_proposals"]),
+        "reference_ess": float(exact.details.get("effective_proposals", np.min(exact.ess))),
         "warnings": len(found.warnings),
     }
 
@@ -128,6 +126,7 @@ def part_ordered() -> None:
         ("score", 4, 5, 500),
         ("score", 4, 5, 3_000),
         ("score", 3, 8, 300),
+        ("score", 5, 8, 300),
         ("agreement", 3, 6, 300),
     ):
         if not table.has(coupling=coupling, states=states, d=d, n=n):

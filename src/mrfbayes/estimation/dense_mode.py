@@ -23,7 +23,8 @@ from mrfbayes.particles.dense import DenseEnsemble
 from mrfbayes.priors import Prior
 
 REPLICAS, CHAINS = 8, 256  # half of the replicas start at the data, the others at random
-PARTICLES_PER_PARAMETER = 8
+PARTICLES_PER_PARAMETER, LEAST_PARTICLES = 8, 8_192
+FIRST_PARTICLES = 4  # the same for the metric of the first steps, which need not be good
 BURN_IN, BETWEEN = 30, 1  # sweeps after the start, and between the snapshots that a covariance is made of
 SKIPPED, COUNTED = 10, 20  # sweeps of a gradient
 LONGEST_STEP = 0.7  # of a log-odds
@@ -133,25 +134,29 @@ def level_means(layout: DenseLayout, statistics: Statistics) -> np.ndarray:
     return np.asarray((seen + 0.5) / (len(rows) + 0.5 * layout.states[node]))
 
 
-def dense_mode(posterior: DensePosterior, seed: np.random.SeedSequence, chains: int = CHAINS) -> DenseMode:
+def dense_mode(
+    posterior: DensePosterior, seed: np.random.SeedSequence, chains: int = CHAINS, threads: int = 1
+) -> DenseMode:
     """Find the mode by ``chains`` chains of each of `REPLICAS` groups; see the module's docstring."""
     layout, prior, statistics = posterior.layout, posterior.prior, posterior.statistics
     means = level_means(layout, statistics)
-    ensemble = DenseEnsemble(layout, means, REPLICAS, chains, kernel_state(seed, "mode"))
+    ensemble = DenseEnsemble(layout, means, REPLICAS, chains, kernel_state(seed, "mode"), threads)
     ensemble.start(_two_starts(posterior, ensemble.n_chains, generator(seed, "start")))
     w = dense_start(layout, statistics, prior)
     p = w.size
-    samples = max(1, -(-PARTICLES_PER_PARAMETER * p // ensemble.n_chains))
-    particles = samples * ensemble.n_chains
+    particles = 0
 
-    def metric(at: np.ndarray, d_eff: float) -> np.ndarray:
+    def metric(at: np.ndarray, d_eff: float, per_parameter: int = PARTICLES_PER_PARAMETER) -> np.ndarray:
+        nonlocal particles
+        samples = -(-max(per_parameter * p, LEAST_PARTICLES) // ensemble.n_chains)
+        particles = samples * ensemble.n_chains
         _, covariance = ensemble.products(samples, BETWEEN)
         return posterior.factor(covariance, at, particles, d_eff)
 
     ensemble.set_parameters(posterior.natural(w))
     ensemble.sweep(BURN_IN)
-    factor = metric(w, 0.8 * p)
-    last, moved, pooled, steps = np.inf, 0.0, 1, 0
+    factor = metric(w, 0.8 * p, FIRST_PARTICLES)
+    last, moved, pooled, steps, is_first = np.inf, 0.0, 1, 0, True
     while steps < MOST_STEPS:
         steps += 1
         step, decrement, noise = _newton(posterior, ensemble, factor, w, pooled)
@@ -159,7 +164,7 @@ def dense_mode(posterior: DensePosterior, seed: np.random.SeedSequence, chains: 
         if signal > max(RENEW * last, 3.0 * noise):
             factor = metric(w, posterior.effective(factor, w))
             step, decrement, noise = _newton(posterior, ensemble, factor, w, pooled)
-            last, moved = np.inf, 0.0
+            last, moved, is_first = np.inf, 0.0, False
         else:
             last = signal
         moved += decrement
@@ -169,7 +174,7 @@ def dense_mode(posterior: DensePosterior, seed: np.random.SeedSequence, chains: 
             break
         if signal < 3.0 * noise:  # as many gradients as bring the noise of the next step below what is wanted
             pooled = int(np.clip(np.ceil(pooled * (noise / (0.95 * WANTED)) ** 2), 1, MOST_POOLED))
-    if moved > FAR_DENSE:
+    if moved > FAR_DENSE or is_first:
         factor = metric(w, posterior.effective(factor, w))
     mean = ensemble.moments(SKIPPED, COUNTED * pooled)
     _, error, fresh = _step(posterior, factor, w, mean)

@@ -67,7 +67,7 @@ def prepare(
     chains = int(np.clip(n / ROWS_PER_CHAIN, LEAST_CHAINS, MOST_CHAINS)) if particles is None else particles
     posterior = DensePosterior(layout, problem.statistics, problem.prior)
     seed = child(problem.seed, "langevin")
-    mode = dense_mode(posterior, child(seed, "mode"), CHAINS if particles is None else particles)
+    mode = dense_mode(posterior, child(seed, "mode"), CHAINS if particles is None else particles, problem.threads)
     warnings = []
     if mode.error > DOUBTFUL_MODE:
         warnings.append(
@@ -82,7 +82,7 @@ def prepare(
         )
 
     def walk(n_chains: int, warmup: int, thin: int) -> Walk:
-        settings = WalkSettings(n_chains * replicas, chains, step, sweeps, warmup, thin)
+        settings = WalkSettings(n_chains * replicas, chains, step, sweeps, warmup, thin, problem.threads)
         return Walk(posterior, mode, settings, child(seed, "walk"))
 
     details = {
