@@ -2,20 +2,51 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.optimise import lbfgs
 from mrfbayes.model.natural_form import PRODUCT, DenseLayout
-from mrfbayes.priors import Prior
 
 PSEUDO_TOLERANCE = 0.05  # posterior sds: it is a start
+SEEN_AT_LEAST = 0.05  # information of a statistic that no particle shows
+
+
+class SmoothPrior(Protocol):
+    """What is asked of a prior here (`mrfbayes.priors.Prior` has it)."""
+
+    def log_density_w(self, w: np.ndarray) -> float:
+        """Log density of the log-odds w (p,)."""
+
+    def gradient_w(self, w: np.ndarray) -> np.ndarray:
+        """Its derivatives (..., p)."""
+
+    def hessian_w(self, w: np.ndarray) -> np.ndarray:
+        """Its second derivatives (p, p), or their diagonal (p,)."""
+
+
+class NoPrior:
+    """Maximum likelihood: density and gradient of no prior, and a little curvature, which keeps metrics invertible."""
+
+    def log_density_w(self, w: np.ndarray) -> float:
+        """Nothing."""
+        return 0.0
+
+    def gradient_w(self, w: np.ndarray) -> np.ndarray:
+        """Nothing."""
+        return np.zeros_like(w)
+
+    def hessian_w(self, w: np.ndarray) -> np.ndarray:
+        """Minus `SEEN_AT_LEAST`: it shapes the steps, not where they lead."""
+        return np.full(w.shape[-1], -SEEN_AT_LEAST)
 
 
 class DensePseudo:
     """Log pseudolikelihood of all rows kept, raised to as many rows as there were, plus the log prior."""
 
-    def __init__(self, layout: DenseLayout, statistics: Statistics, prior: Prior) -> None:
+    def __init__(self, layout: DenseLayout, statistics: Statistics, prior: SmoothPrior) -> None:
         self._layout, self._prior = layout, prior
         x = statistics.rows
         self._scale = statistics.n / len(x)
@@ -87,7 +118,7 @@ class DensePseudo:
         return np.asarray(np.maximum(self._scale * (self._squared.T @ natural) + prior, 1e-3))
 
 
-def dense_start(layout: DenseLayout, statistics: Statistics, prior: Prior) -> np.ndarray:
+def dense_start(layout: DenseLayout, statistics: Statistics, prior: SmoothPrior) -> np.ndarray:
     """Log-odds (p,) near the mode: the maximum of the pseudolikelihood, or no interaction where no rows are known."""
     start = np.zeros(layout.constant.size)
     if not len(statistics.rows):

@@ -26,8 +26,9 @@ from mrfbayes.calibration.full import DENSE_PARAMETERS, MOMENT_CELLS, calibrate,
 from mrfbayes.calibration.local import LocalJoint, calibrate_locally
 from mrfbayes.calibration.result import Calibration
 from mrfbayes.calibration.strips import calibrate_strip, is_strip
+from mrfbayes.estimation.dense_mode import is_dense
 from mrfbayes.methods.langevin.coins import WalkJoint, walk_coins
-from mrfbayes.methods.langevin.langevin import STEPS, WARMUP, is_dense
+from mrfbayes.methods.langevin.langevin import STEPS, WARMUP
 from mrfbayes.methods.langevin.langevin import prepare as prepare_walk
 from mrfbayes.methods.langevin.moments import walk_moments
 from mrfbayes.methods.langevin.trust import doubts, walk_trust

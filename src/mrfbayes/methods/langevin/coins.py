@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.random_streams import kernel_state
-from mrfbayes.calibration.copula import coin_quantiles, copula_view, theta_moments
+from mrfbayes.calibration.copula import coin_quantiles, factored_view, theta_moments
 from mrfbayes.calibration.matching import Coins, coin_moments
 from mrfbayes.methods.langevin.moments import WalkMoments
 from mrfbayes.model.chart import Chart
@@ -30,7 +30,7 @@ def walk_coins(moments: WalkMoments) -> Coins:
 
 @dataclass(frozen=True)
 class WalkJoint:
-    """Coins joined by a Gaussian copula with the correlations of ``factor`` factor^T (p, p)."""
+    """Coins joined by a Gaussian copula with the correlations of ``factor`` factor^T (p, p), upper triangular."""
 
     chart: Chart
     coins: Coins
@@ -40,9 +40,7 @@ class WalkJoint:
     def view(self) -> CopulaView:
         """As the kernels take it; made at the first draw, since a result may never be asked for one."""
         unit = self.factor / np.linalg.norm(self.factor, axis=1, keepdims=True)
-        correlation = (unit @ unit.T).astype(float)
-        np.fill_diagonal(correlation, 1.0)
-        return copula_view(self.coins, correlation, self.chart.offset)
+        return factored_view(self.coins, unit, self.chart.offset)
 
     def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
         """(n, p) independent draws of theta."""
