@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.failures import calibrating
 from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.dense_pseudo import SmoothPrior, dense_start
@@ -37,6 +38,7 @@ MOST_POOLED = 64  # gradients of one step
 MOST_PARAMETERS = 12_000  # a full covariance: 1.2 GB in double precision, three of them at a time
 FEW_NEIGHBOURS = 8  # coins of sparser fields are calibrated block by block
 NEAR = 0.3  # posterior sds: from here on S has to be good
+NARROWER = "give the parameters a narrower prior, or use method='pseudo'"
 FAR_DENSE = 0.2  # posterior sds: what the mode may move before S is made anew
 
 
@@ -118,10 +120,11 @@ class DensePosterior:
         else:
             information -= hessian
         # Symmetric, so its transpose is itself in the order that LAPACK overwrites instead of copying.
-        lower = cholesky(information.T, lower=True, overwrite_a=True, check_finite=False)
-        inverse, failed = dtrtri(lower, lower=1, overwrite_c=1)
-        if failed:
-            raise ArithmeticError("the information at the mode is singular: give the parameters a narrower prior")
+        with calibrating("the information at the mode is not positive definite", NARROWER):
+            lower = cholesky(information.T, lower=True, overwrite_a=True, check_finite=False)
+            inverse, failed = dtrtri(lower, lower=1, overwrite_c=1)
+            if failed:
+                raise ArithmeticError(f"its factor is zero in row {failed}")
         return np.asarray(inverse.T)
 
     def effective(self, factor: np.ndarray, w: np.ndarray) -> float:

@@ -22,6 +22,7 @@ from mrfbayes.methods.problem import Problem
 from mrfbayes.posterior.assemble import collect_warnings, record, refuse_nothing, speak, versions
 from mrfbayes.posterior.chains import checkpoint_of
 from mrfbayes.posterior.engines import Engine
+from mrfbayes.posterior.facts import RunFacts
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.settings import Settings
 from mrfbayes.run.driver import CHECKPOINT_SECONDS, ROUND_SECONDS
@@ -140,11 +141,11 @@ def replica_posterior(problem: Problem, settings: Settings, how: Engine, prepara
             **prepared.details,
             "replicas": walk.settings.replicas,
             "resumed": resumed,
-            "stopped_by": stopped_by,
             "effective_draws": float(1 / max(trust.mean_error, 1e-12) ** 2),
             "gradient_noise": float(1 - walk.state["spread"].min() ** 2),
             "noisy_directions": int(walk.state["directions"].shape[1]),
             **trust.details(),
+            **RunFacts(stopped_by=stopped_by).details,
         },
         sd_error=moments.sd_error,
         problem=problem,

@@ -63,8 +63,8 @@ class WalkTrust:
         )
 
     def details(self) -> dict[str, Any]:
-        """For the result."""
-        found = {name: value for name, value in asdict(self).items() if name != "replicas"}
+        """For the result: what was measured."""
+        found = {name: value for name, value in asdict(self).items() if name != "replicas" and not np.isnan(value)}
         mean, sd = self.bounds
         return {**found, "trust_mean": mean, "trust_sd": sd, "trust": str(self)}
 
