@@ -8,8 +8,7 @@ that is there is not made again. Errors are root mean squares over parameters: o
 - exact: complete graphs of 12, 14 and 16 binary variables, parameters drawn from the prior, against `exact`
 - ordered: ordered and Potts variables against `exact`
 - adhd: the items of the adhd data, all rows and fewer of them (p / n from 0.05 to 2)
-- slow: twelve variables that are nearly all zero or all one, where Gibbs chains take hundreds of sweeps between the two,
-  against `exact`
+- slow: twelve variables that are nearly all zero or all one, where Gibbs chains rarely cross, against `exact`
 - seeds: the same data with two seeds, the difference of means and sds divided by sqrt 2
 - calibration: parameters from the prior, normal(0, 2 / sqrt(d)) on edges, so that columns vary: coverage
 """

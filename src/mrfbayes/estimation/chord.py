@@ -7,7 +7,6 @@ import time
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.estimation.dense_mode import CHAINS, WANTED, DensePosterior, can_be_dense, dense_mode
-from mrfbayes.estimation.dense_pseudo import NoPrior
 from mrfbayes.estimation.result import Outcome, Recorder, Task
 from mrfbayes.model.natural_form import dense_layout
 
@@ -36,7 +35,7 @@ def run(task: Task, *, particles: int | None = None, tolerance: float | None = N
     layout = dense_layout(task.model)
     assert layout is not None
     trace = Recorder(task.model.n_parameters, time.perf_counter)
-    posterior = DensePosterior(layout, task.stats, NoPrior() if task.prior is None else task.prior)
+    posterior = DensePosterior(layout, task.stats, task.prior)
     chains = CHAINS if particles is None else whole("particles", particles)
     found = dense_mode(posterior, task.seed, chains, task.threads, tolerance)
     trace.add(0, found.error, found.w)

@@ -11,19 +11,22 @@ curvature Lambda alone.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.errors import MRFWarning
 from mrfbayes.base.failures import calibrating
 from mrfbayes.base.random_streams import generator, kernel_state
-from mrfbayes.data.statistics import Statistics
-from mrfbayes.estimation.dense_pseudo import SmoothPrior, dense_start
+from mrfbayes.data.statistics import Statistics, count
+from mrfbayes.estimation.pseudolikelihood import pseudo_estimate
 from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
 from mrfbayes.model.field import Model
 from mrfbayes.model.natural_form import PRODUCT, DenseLayout, dense_layout
 from mrfbayes.particles.dense import DenseEnsemble
+from mrfbayes.priors import Prior
 
 REPLICAS, CHAINS = 8, 256  # half of the replicas start at the data, the others at random
 PARTICLES_PER_PARAMETER, LEAST_PARTICLES = 8, 8_192
@@ -38,7 +41,9 @@ MOST_POOLED = 64  # gradients of one step
 MOST_PARAMETERS = 12_000  # a full covariance: 1.2 GB in double precision, three of them at a time
 FEW_NEIGHBOURS = 8  # coins of sparser fields are calibrated block by block
 NEAR = 0.3  # posterior sds: from here on S has to be good
+SEEN_AT_LEAST = 0.05  # information of a statistic that no particle shows, where no prior gives any
 NARROWER = "give the parameters a narrower prior, or use method='pseudo'"
+START_TOLERANCE = 0.05  # posterior sds of the pseudolikelihood
 FAR_DENSE = 0.2  # posterior sds: what the mode may move before S is made anew
 
 
@@ -82,9 +87,9 @@ class DenseMode:
 
 
 class DensePosterior:
-    """A dense field with its data and prior: gradients from moments, and the metric from covariances."""
+    """A dense field with its data and prior (None: likelihood alone): gradients from moments, and the metric."""
 
-    def __init__(self, layout: DenseLayout, statistics: Statistics, prior: SmoothPrior) -> None:
+    def __init__(self, layout: DenseLayout, statistics: Statistics, prior: Prior | None) -> None:
         self.layout, self.statistics, self.prior = layout, statistics, prior
         self.n = float(statistics.n)
         self._back = layout.forward.T.tocsr()
@@ -104,6 +109,14 @@ class DensePosterior:
         expected = self.layout.constant + (flat if self.is_identity else (self._back @ flat.T).T)
         return np.asarray(self.statistics.counts - self.n * expected).reshape(*moments.shape[:-1], -1)
 
+    def prior_gradient(self, w: np.ndarray) -> np.ndarray:
+        """Gradient (..., p) of the log prior; nothing without one."""
+        return np.zeros_like(w) if self.prior is None else self.prior.gradient_w(w)
+
+    def prior_hessian(self, w: np.ndarray) -> np.ndarray:
+        """Second derivatives (p, p) or (p,) of the log prior; without one, a little that keeps S positive definite."""
+        return np.full(w.size, -SEEN_AT_LEAST) if self.prior is None else self.prior.hessian_w(w)
+
     def factor(self, covariance: np.ndarray, w: np.ndarray, particles: int, d_eff: float) -> np.ndarray:
         """L (p, p) of the metric S = L L^T at w; ``covariance`` of T is overwritten."""
         from scipy.linalg import cholesky
@@ -114,7 +127,7 @@ class DensePosterior:
         else:
             information = np.asarray(self._back @ (self._back @ covariance).T)
         information *= self.n * particles / (particles - min(d_eff, 0.7 * particles))
-        hessian = self.prior.hessian_w(w)
+        hessian = self.prior_hessian(w)
         if hessian.ndim == 1:
             information[np.diag_indices_from(information)] += np.maximum(-hessian, 0.0)
         else:
@@ -129,7 +142,7 @@ class DensePosterior:
 
     def effective(self, factor: np.ndarray, w: np.ndarray) -> float:
         """d_eff, the number of parameters that the data rather than the prior determine."""
-        hessian = self.prior.hessian_w(w)
+        hessian = self.prior_hessian(w)
         p = len(factor)
         if hessian.ndim == 1:
             return float(p - np.maximum(-hessian, 0.0) @ np.einsum("ij,ij->i", factor, factor))
@@ -197,7 +210,7 @@ def dense_mode(
     means = level_means(layout, statistics)
     ensemble = DenseEnsemble(layout, means, REPLICAS, chains, kernel_state(seed, "mode"), threads)
     ensemble.start(_two_starts(posterior, ensemble.n_chains, generator(seed, "start")))
-    w = dense_start(layout, statistics, prior)
+    w = _start(statistics, prior)
     p = w.size
     particles = 0
 
@@ -251,6 +264,19 @@ def dense_mode(
     )
 
 
+def _start(statistics: Statistics, prior: Prior | None) -> np.ndarray:
+    """Log-odds (p,) near the mode: the maximum of the pseudolikelihood, or no interaction where no rows are known."""
+    model, rows = statistics.model, statistics.rows
+    if not len(rows):
+        return np.zeros(model.n_parameters)
+    if statistics.n != len(rows):  # a sample of many rows, each worth as many as it stands for
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MRFWarning)  # what there is to say of the data has been said of all rows
+            statistics = count(model, rows, weights=np.full(len(rows), statistics.n / len(rows)))
+    prior = Prior(model) if prior is None else prior  # so that it is finite
+    return pseudo_estimate(model, statistics, prior, tolerance=START_TOLERANCE).w
+
+
 def _two_starts(posterior: DensePosterior, n: int, rng: np.random.Generator) -> np.ndarray:
     """(n, d): the first half at the data (where rows are known), the second at states all alike."""
     rows, states = posterior.statistics.rows, posterior.layout.states
@@ -264,7 +290,7 @@ def _newton(posterior: DensePosterior, factor: np.ndarray, w: np.ndarray, mean: 
     """The Newton step at w with the moments ``mean`` (replicas, 2, natural)."""
     parts = mean.reshape(-1, mean.shape[-1])
     whitened = posterior.likelihood_gradient(parts) @ factor
-    direction = whitened.mean(axis=0) + posterior.prior.gradient_w(w) @ factor
+    direction = whitened.mean(axis=0) + posterior.prior_gradient(w) @ factor
     noise = whitened.var(axis=0, ddof=1) / len(parts)
     return Newton(factor @ direction, direction, noise)
 

@@ -127,7 +127,7 @@ class Walk:
             if kept % settings.thin == 0:
                 self.drawn.append(w)
         halves = self.posterior.likelihood_gradient(moments)
-        of_prior = self.posterior.prior.gradient_w(w)
+        of_prior = self.posterior.prior_gradient(w)
         gradient = halves.mean(axis=1) + of_prior
         difference = 0.5 * (halves[:, 0] - halves[:, 1])
         noise = np.empty_like(s["y"])
