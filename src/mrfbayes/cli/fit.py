@@ -36,8 +36,11 @@ if TYPE_CHECKING:
     from mrfbayes.posterior.posterior import Posterior
     from mrfbayes.report.findings import Findings
 
-FILES = ("report.html", "summary.csv", "edges.csv", "weights.csv", "posterior.nc", "settings.toml")
-RUN = "Run"
+FILES = (
+    *("report.html", "summary.csv", "edges.csv", "weights.csv", "posterior.nc", "settings.toml"),
+    *("graphs.nc", "structure.csv", "groups.nc", "differences.csv"),
+)
+RUN, STRUCTURE = "Run", "Structure"
 
 
 def fit(
@@ -69,6 +72,13 @@ def fit(
     missing_drop: Missing = False,
     weights: Weights = None,
     rng: SeedChoice = 0,
+    select: Annotated[
+        bool, typer.Option("--select", help="Also which edges are there.", rich_help_panel=STRUCTURE)
+    ] = False,
+    group: Annotated[
+        str | None,
+        typer.Option("--group", help="Column whose values are groups: which edges differ?", rich_help_panel=STRUCTURE),
+    ] = None,
     title: Annotated[str, typer.Option(help="Title of the report.")] = "",
     settings: Settings = None,
     overwrite: Overwrite = False,
@@ -82,13 +92,15 @@ def fit(
     from mrfbayes.cli.outputs import keep
     from mrfbayes.cli.results import print_findings, write_results
     from mrfbayes.cli.show import console, quiet_warnings, show_states
+    from mrfbayes.cli.structure import check_searchable, group_statistics, search_structure
     from mrfbayes.cli.text import safe
     from mrfbayes.report.findings import Findings
 
     repeat = {name: value for name, value in locals().copy().items() if name in _PARAMETERS}
     _check_folder(out, data, overwrite)
+    apart = [group] if group else []
     options = ModelOptions(
-        grid, graph, complete, fields, tied, states, coupling, tuple(columns or ()), tuple(without or ())
+        grid, graph, complete, fields, tied, states, coupling, tuple(columns or ()), (*(without or ()), *apart)
     )
     reading = Reading.of(levels, delimiter, missing, missing_drop, weights)
     model, x, lines = data_and_model(data, options, reading)
@@ -98,6 +110,8 @@ def fit(
     with quiet_warnings():  # they are in the result, and printed with it
         statistics = reading.count(model, x)
         show_states(statistics.levels, json)
+        check_searchable(model, select or bool(group))
+        groups = group_statistics(data, group, statistics, reading) if group else {}
         with InterruptFlag() as interrupt:  # once there are draws, Ctrl-C waits until they are saved
             with interrupt.allowed():
                 posterior: Posterior = mb.sample(
@@ -117,9 +131,10 @@ def fit(
             kept = keep(posterior, out / "posterior.nc", True)
         if kept.status:
             raise OutputError(kept.text)
+        structure = search_structure(statistics, select, groups, chains=chains, workers=workers, rng=rng)
         findings: Findings = Findings(posterior, scale or "")
-        paths = write_results(findings, out, title or data.stem, data.name, repeat)
-    print_findings(findings, paths, json)
+        paths = write_results(findings, out, title or data.stem, data.name, repeat, structure)
+    print_findings(findings, paths, json, structure)
     if posterior.facts.stopped_by == "Ctrl-C":
         raise typer.Exit(130)
 
@@ -127,6 +142,7 @@ def fit(
 _PARAMETERS = (
     *("data", "out", "complete", "graph", "grid", "columns", "without", "coupling", "fields", "tied", "states"),
     *("prior", "scale", "method", "steps", "warmup", "chains", "workers", "seconds", "checkpoint", "rng", "title"),
+    *("select", "group"),
     *("levels", "delimiter", "missing", "missing_drop", "weights"),
 )
 
