@@ -1,11 +1,11 @@
-"""Inclusion probabilities: the true likelihood's, by both kinds of engine, and the pseudolikelihood's, on the same data.
+"""Inclusion probabilities by the true likelihood, with both kinds of engine, and by the pseudolikelihood.
 
     python benchmarks/evidence/structure.py
 
 Complete graphs of 12 (n = 500 and 2,000) and 16 binary variables (n = 500), a fifth of the edges there with normal(0,
-0.8) log-odds. The truth is the exact engine with 16,000 sweeps; its own noise is the first row of each field: the same engine
-with another seed and the length of the others. The pseudolikelihood has the same slab, the same prior over graphs and
-the same kind of sampler: exact one-dimensional conditionals, Rao-Blackwellised. Rows are appended to
+0.8) log-odds. The truth is the exact engine with 16,000 sweeps; its own noise is the first row of each field: the same
+engine with another seed and the length of the others. The pseudolikelihood has the same slab, the same prior over
+graphs and the same kind of sampler: exact one-dimensional conditionals, Rao-Blackwellised. Rows are appended to
 results/structure.csv, every edge to results/structure_edges.csv; a field that is there is not made again.
 """
 
@@ -139,7 +139,9 @@ def draw(path: Path) -> None:
 
     table = pd.read_csv(path)
     figure, panels = pyplot.subplots(1, 2, figsize=(8.6, 4.2), layout="constrained", sharey=True)
-    for ax, column, colour in zip(panels, ("weighted samples", "pseudolikelihood"), ("#0072B2", "#D55E00"), strict=True):
+    for ax, column, colour in zip(
+        panels, ("weighted samples", "pseudolikelihood"), ("#0072B2", "#D55E00"), strict=True
+    ):
         gap = (table[column] - table["truth"]).abs()
         ax.plot([0, 1], [0, 1], color="#6b7280", lw=0.8)
         ax.plot(table["truth"], table[column], "o", ms=3, alpha=0.6, color=colour, mew=0)

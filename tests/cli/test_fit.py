@@ -254,7 +254,7 @@ def test_fit_searches_graphs_and_compares_groups(grouped, folder):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--group", "age"], "--without age: grouped.csv has no such column"),
+        (["--group", "age"], "--group age: grouped.csv has no such column"),
         (["--group", "nobody"], "--group nobody: 200 rows belong to no group"),
         (["--group", "number"], "the column has 200 different values; groups are 2 to 12"),
         (["--select", "--tied", "yes"], "ties several factors"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import typer
@@ -30,7 +30,7 @@ def write_results(
     folder: Path,
     title: str,
     source: str,
-    repeat: Mapping[str, Any],
+    repeat: Mapping[str, object],
     structure: Structure,
 ) -> dict[str, Path]:
     """Report, tables, matrix, result and settings; the report last, since it needs all that can fail."""
@@ -91,8 +91,8 @@ def print_findings(
     out.print(safe(f"also written: {', '.join(others)}"), markup=False)
 
 
-def as_data(findings: Findings, paths: Mapping[str, Path], structure: Structure) -> dict[str, Any]:
-    """The same for machines."""
+def as_data(findings: Findings, paths: Mapping[str, Path], structure: Structure) -> dict[str, object]:
+    """The findings and the paths, for machines."""
     posterior = findings.posterior
     return {
         "sentences": [*brief(findings), *structure.sentences],
@@ -109,5 +109,5 @@ def as_data(findings: Findings, paths: Mapping[str, Path], structure: Structure)
     }
 
 
-def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(values: Mapping[str, object]) -> dict[str, object]:
     return {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}

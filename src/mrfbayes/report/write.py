@@ -6,7 +6,7 @@ import json
 from importlib import resources
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -159,7 +159,7 @@ def _data_facts(findings: Findings) -> list[tuple[str, str]]:
     facts.append(("variables", ", ".join(model.nodes[:40]) + (", ..." if model.n_nodes > 40 else "")))
     states = sorted(set(model.states.tolist()))
     facts.append(("states", ", ".join(map(str, states))))
-    coded = mapping_lines(findings.posterior.settings.get("levels", ()))
+    coded = mapping_lines(findings.posterior.levels)
     if coded:
         facts.append(("coding", "; ".join(coded[:12]) + ("; ..." if len(coded) > 12 else "")))
     facts.append(("SHA-256 begins", statistics.digest[:16]))
@@ -194,7 +194,7 @@ def _settings(findings: Findings) -> list[tuple[str, str]]:
     return [(name, value) for name, value in rows if value]
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
