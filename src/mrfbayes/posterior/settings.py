@@ -19,6 +19,7 @@ from mrfbayes.model.field import Model
 from mrfbayes.model.point import PointEstimate, as_estimate
 from mrfbayes.posterior.auto import choose_engine, choose_method
 from mrfbayes.priors import Prior
+from mrfbayes.run.clusters import Workers, check_workers
 from mrfbayes.run.store import recorded
 
 KEPT_DRAWS = 2_000  # draws per chain that thinning leaves by default
@@ -79,7 +80,7 @@ class Settings:
     start: str | np.ndarray | None
     prior: Prior
     seed: np.random.SeedSequence
-    workers: int
+    workers: Workers
     progress: bool
     checkpoint: str | os.PathLike[str] | None
     chosen: Mapping[str, int]
@@ -126,7 +127,7 @@ def check_settings(model: Model, asked: Asked, x: object = None) -> Settings:
         start=start,
         prior=prior,
         seed=seed_sequence(asked.rng),
-        workers=whole("workers", asked.workers),
+        workers=check_workers(asked.workers),
         progress=bool(asked.progress),
         checkpoint=asked.checkpoint,
         chosen=recorded(asked.checkpoint),
