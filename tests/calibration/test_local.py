@@ -33,7 +33,8 @@ def full(statistics):
 
 @pytest.fixture(scope="module")
 def local(statistics):
-    return calibrate_locally(MODEL, statistics, Prior(MODEL, "uniform"), seed_sequence(2), 16_384, progress=False)
+    problem = Problem(MODEL, statistics, Prior(MODEL, "uniform"), seed_sequence(2), progress=False)
+    return calibrate_locally(problem, "particles", 16_384)
 
 
 def test_means_and_sds_are_those_of_the_full_matrices(local, full):

@@ -15,14 +15,22 @@ from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import child, kernel_state
 from mrfbayes.calibration import expansion as calibration
 from mrfbayes.calibration.copula import coin_quantiles, copula_view, theta_moments
-from mrfbayes.calibration.cumulants import ExactCumulants, ParticleCumulants, direction_cells
+from mrfbayes.calibration.cumulants import (
+    DIRECTION_CELL_SECONDS,
+    ExactCumulants,
+    ParticleCumulants,
+    direction_cells,
+)
+from mrfbayes.calibration.exact_blocks import sees_windows
 from mrfbayes.calibration.failures import calibrating
 from mrfbayes.calibration.matching import Coins, match, match_loop, skewness_doubts
 from mrfbayes.calibration.one_loop import Effort, one_loop, usable
 from mrfbayes.calibration.result import Calibration
+from mrfbayes.calibration.windows_dense import window_mode
 from mrfbayes.estimation.estimate import estimate as make_estimate
 from mrfbayes.estimation.problem import Problem
 from mrfbayes.exact import quantities as exact
+from mrfbayes.exact.choice import is_planar_alone, planar_size
 from mrfbayes.model.chart import Chart
 from mrfbayes.model.field import Model
 
@@ -32,7 +40,9 @@ if TYPE_CHECKING:
 VARIANCES = ("relative", "loop", "order")
 MOMENTS = ("auto", "exact", "particles")
 MOMENT_CELLS = 1.2e10  # table cells of exact calibration, about two minutes
+PROPOSAL_CELLS = 2e8  # the same for proposals of planar fields, two seconds
 LEAST_PARTICLES, MOST_PARTICLES, SWEEPS = 32_768, 131_072, 200
+PLANAR_LOOP_SAMPLES = 8_192  # of planar fields without tables, where a sample takes milliseconds
 DOUBTFUL_LOCATION = 0.1  # posterior sds
 DENSE_PARAMETERS = 2_000  # parameters up to which S is a full matrix
 
@@ -89,14 +99,22 @@ def calibrate(
     variance : how spreads are matched. "order": leading order to leading order; "loop": the coin's variance is the
         posterior's to one loop; "relative": what the loops add beyond those of the coin alone, which is the most
         accurate and keeps single coins and trees exact
-    moments : "exact" (by recursion), "particles" (by Gibbs sampling at the estimated mode), or "auto": exact where that
-        takes a minute or two at most, else by the replicas of `langevin` on dense fields and by particles on others
+    moments : "exact" (by recursion, on large planar fields of agreement coins with third-order sums through windows),
+        "particles" (by Gibbs sampling at the estimated mode), or "auto": exact where that takes a minute or two at
+        most, else by the replicas of `langevin` on dense fields and by particles on others
     particles : how many, for moments="particles"
     """
     # Half of the particles in each start; the inverse of their covariance has a mean from p + 3 of them on.
     check_options(variance, moments, particles, least=problem.model.n_parameters + 4)
     with Progress("calibrate", 3, problem.progress) as bar:
         return _calibrate(problem, variance, moments, particles, bar)
+
+
+def calibrate_proposals(problem: Problem) -> Calibration[DenseJoint]:
+    """`calibrate` for draws that are weighed afterwards: on planar fields quick, without loops."""
+    is_quick = sees_windows(problem.model) and moments_cost(problem.model) > PROPOSAL_CELLS
+    with Progress("calibrate", 3, problem.progress) as bar:
+        return _calibrate(problem, "relative", "windows" if is_quick else "auto", None, bar)
 
 
 def _calibrate(
@@ -107,24 +125,35 @@ def _calibrate(
             f"'calibrated' keeps a full covariance of the {problem.model.n_parameters} parameters (limit "
             f"{DENSE_PARAMETERS}): use method='mle', or tie parameters."
         )
+    is_dear = moments_cost(problem.model) >= MOMENT_CELLS
+    if moments != "particles" and is_dear and sees_windows(problem.model):
+        moments = "windows"
     if moments == "auto":
-        moments = "exact" if moments_cost(problem.model) < MOMENT_CELLS else "particles"
+        moments = "particles" if is_dear else "exact"
     bar.update(0, "mode")
-    accuracy = None
-    if moments == "exact":
+    accuracy, n = None, problem.statistics.n
+    warnings: list[str] = []
+    if moments == "windows":
+        mode, order, details = window_mode(problem)
+        variance = "order"  # loops would take samples, which are dear here
+    elif moments == "exact":
         mode, details, warnings = exact_mode(problem)
     else:
         mode, accuracy, details, warnings = particle_mode(problem, particles)
-    n = problem.statistics.n
     bar.update(1, "third cumulants")
-    order = calibration.third_order(mode, n, calibration.prior_tensors(problem.prior, mode.w, mode.covariance))
+    if moments != "windows":
+        order = calibration.third_order(mode, n, calibration.prior_tensors(problem.prior, mode.w, mode.covariance))
     spread = np.diag(mode.covariance)
     numbers = (mode.w, spread, order.third, order.shift)
     covariance = mode.covariance
     loops = None
     if variance != "order":
         bar.update(2, "loops")
-        effort = Effort(mode.cumulants.n) if isinstance(mode.cumulants, ParticleCumulants) else Effort()
+        effort = Effort()
+        if isinstance(mode.cumulants, ParticleCumulants):
+            effort = Effort(mode.cumulants.n)
+        elif is_planar_alone(problem.model):
+            effort = Effort(PLANAR_LOOP_SAMPLES, PLANAR_LOOP_SAMPLES)
         try:
             loops = one_loop(mode, n, order, child(problem.seed, "loops"), effort)
         except OutOfTime:
@@ -169,9 +198,14 @@ def check_options(variance: str, moments: str, particles: int | None, least: int
 
 def moments_cost(model: Model) -> float:
     """Table cells that exact calibration goes through: some eight directional derivatives a parameter."""
-    if not exact.is_feasible(model):
-        return np.inf  # loops are summed over samples, and those come from tables
-    return 8.0 * model.n_parameters * direction_cells(model)
+    if exact.is_feasible(model):
+        return 8.0 * model.n_parameters * direction_cells(model)
+    if model.n_parameters > DENSE_PARAMETERS or not is_planar_alone(model):
+        return np.inf
+    size = planar_size(model)
+    assert size is not None
+    samples = PLANAR_LOOP_SAMPLES * size.seconds("sample") / DIRECTION_CELL_SECONDS  # loops are summed over them
+    return 4.0 * model.n_parameters * direction_cells(model) + samples
 
 
 def exact_mode(problem: Problem) -> tuple[calibration.Mode, dict[str, Any], list[str]]:

@@ -20,6 +20,7 @@ from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import kernel_state
 from mrfbayes.calibration.copula import hold
 from mrfbayes.calibration.full import MOMENT_CELLS, moments_cost
+from mrfbayes.exact.choice import planar_size, weighs_by_planar
 from mrfbayes.exact.cost import predicted_seconds
 from mrfbayes.exact.quantities import is_feasible
 from mrfbayes.exact.recursions import recursion
@@ -126,9 +127,12 @@ def needs_rows(model: Model) -> bool:
 
 def is_correctable(model: Model) -> bool:
     """Whether the exact likelihood can be asked often enough, by what that takes on the reference machine."""
+    evaluations = BASE_DRAWS + FACTOR_DRAWS * edge_blocks(model).size
+    if weighs_by_planar(model):
+        size = planar_size(model)
+        return size is not None and evaluations * size.seconds("log_z") <= EDGE_SECONDS
     if model.n_parameters > CORRECTED_LIMIT or not is_feasible(model):
         return False
-    evaluations = BASE_DRAWS + FACTOR_DRAWS * edge_blocks(model).size
     return predicted_seconds(recursion(model), "log_z", evaluations) <= EDGE_SECONDS
 
 
