@@ -11,6 +11,7 @@ import numpy as np
 from mrfbayes.base.budget import OutOfTime, budget
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.base.failures import calibrating
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import child, kernel_state
 from mrfbayes.calibration import expansion as calibration
@@ -22,7 +23,6 @@ from mrfbayes.calibration.cumulants import (
     direction_cells,
 )
 from mrfbayes.calibration.exact_blocks import sees_windows
-from mrfbayes.calibration.failures import calibrating
 from mrfbayes.calibration.matching import Coins, match, match_loop, skewness_doubts
 from mrfbayes.calibration.one_loop import Effort, one_loop, usable
 from mrfbayes.calibration.result import Calibration

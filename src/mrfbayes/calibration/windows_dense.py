@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from mrfbayes.base.failures import calibrating
 from mrfbayes.base.random_streams import child
 from mrfbayes.calibration.cumulants import ExactCumulants
 from mrfbayes.calibration.exact_blocks import FAR, exact_moments
 from mrfbayes.calibration.expansion import Mode, ThirdOrder, coin_tensors, prior_information
-from mrfbayes.calibration.failures import calibrating
 from mrfbayes.estimation.estimate import estimate
 from mrfbayes.estimation.problem import Problem
 

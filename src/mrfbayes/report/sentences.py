@@ -101,8 +101,8 @@ def trust(findings: Findings) -> str:
         parts.append(f"smallest effective sample size {found['ess']:,.0f}")
     if "pareto_k" in found:
         parts.append(f"Pareto k {found['pareto_k']:.2f}")
-    if "trust" in posterior.details:
-        parts.append(str(posterior.details["trust"]).split(" (")[0])
+    if posterior.facts.trust is not None:
+        parts.append(posterior.facts.trust.split(" (")[0])
     text = target + (f" ({'; '.join(parts)})" if parts else "")
     doubts = len(posterior.warnings)
     return f"{text}; {plural(doubts, 'warning')} below." if doubts else f"{text}; nothing speaks against them."
