@@ -64,11 +64,9 @@ def test_a_wide_field_is_drawn_from_by_proposals_and_weighed():
 
 
 @pytest.mark.filterwarnings("ignore:largest R-hat")
-def test_proposals_that_fit_badly_make_way_for_trajectories(monkeypatch):
+def test_proposals_that_fit_badly_make_way_for_trajectories(planar_only, data, monkeypatch):
     monkeypatch.setattr(corrected.Proposal, "is_trusted", property(lambda self: False))
-    model = mb.grid(22, 22)
-    x = mb.simulate(model, 0.65, 200, "gibbs", rng=2, sweeps=100, progress=False)
     with pytest.warns(mb.MRFWarning, match="Hamiltonian Monte Carlo ran instead"):
-        post = mb.sample(model, x, "exact", steps=12, warmup=6, chains=1, rng=3, progress=False)
+        post = mb.sample(planar_only, data, "exact", steps=12, warmup=6, chains=1, rng=3, progress=False)
     assert post.engine == "hmc"
     assert post.acceptance.mean() > 0.5

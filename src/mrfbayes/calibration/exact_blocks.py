@@ -13,19 +13,30 @@ third cumulants.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mrfbayes.base.budget import budget
 from mrfbayes.base.progress import Progress
 from mrfbayes.calibration.blocks import Blocks, LocalMoments, ThirdSums, local_blocks
 from mrfbayes.exact.choice import planar, takes_planar
-from mrfbayes.exact.planar_windows import SHIFTS, Tiling, Window
+from mrfbayes.exact.planar_windows import SHIFTS, PlanarWindow, Tiling
 from mrfbayes.model.field import Model
 
 NEAR, FAR = 2, 3  # steps that a block reaches; tiles are wider
 WORTHWHILE = 0.002  # of an sd, on average: what lies beyond a near block must add for tiles to be larger
 PROBED_WINDOWS = 4  # on which that is measured
 MOST_TRIPLED = 48  # edges of a window whose third cumulants are summed: those with the largest entries in a row of S
+
+
+class Place(NamedTuple):
+    """Where moments are taken: t (p,) and the drawing's signs (p,), observations, minus the prior's curvature (p,)."""
+
+    t: np.ndarray
+    sign: np.ndarray
+    n: float
+    prior_curvature: np.ndarray
 
 
 def sees_windows(model: Model) -> bool:
@@ -76,6 +87,7 @@ def exact_moments(
     found = planar(model)
     assert found is not None
     drawing, t, p = found.drawing, np.tanh(np.asarray(w) / 2), model.n_parameters
+    place = Place(t, drawing.sign, n, prior_curvature)
     blocks = local_blocks(model, distance)
     tilings = [Tiling(drawing, tile_side(distance), shift) for shift in SHIFTS]
     chosen, cut = _deepest(tilings, blocks, local_blocks(model, distance + 1))
@@ -90,7 +102,7 @@ def exact_moments(
                 if not some.size:
                     continue
                 places[window.edge] = np.arange(window.edge.size)
-                parts = _window_moments(window, t, drawing.sign, n, prior_curvature, blocks, some, places)
+                parts = _window_moments(window, place, blocks, some, places)
                 for j, row in zip(some.tolist(), parts[0], strict=True):
                     spread[blocks.offset[j] : blocks.offset[j + 1]] = row
                 cube[some], mixed[some] = parts[1:]
@@ -117,21 +129,14 @@ def _held(tile: np.ndarray, blocks: Blocks) -> np.ndarray:
 
 
 def _window_moments(
-    window: Window,
-    t: np.ndarray,
-    sign: np.ndarray,
-    n: float,
-    prior_curvature: np.ndarray,
-    blocks: Blocks,
-    some: np.ndarray,
-    places: np.ndarray,
+    window: PlanarWindow, place: Place, blocks: Blocks, some: np.ndarray, places: np.ndarray
 ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
     """For the edges ``some``: rows of S within their blocks, E[P_j^3] and E[Q P_j]."""
     from mrfbayes.kernels.calibration.exact_blocks import block_cubes
 
     edge, green = window.edge, window.green
-    mean, covariance, weight = _first_two(window, t, sign)
-    spread = np.linalg.inv(n * covariance + np.diag(prior_curvature[edge]))
+    mean, covariance, weight = _first_two(window, place.t, place.sign)
+    spread = np.linalg.inv(place.n * covariance + np.diag(place.prior_curvature[edge]))
     skew = 1 - 2 * mean
     apart = green.reshape(edge.size, 2, edge.size, 2).copy()
     apart[np.arange(edge.size), :, np.arange(edge.size), :] = 0.0  # distinct edges alone are left
@@ -157,7 +162,7 @@ def _local(blocks: Blocks, some: np.ndarray, places: np.ndarray) -> list[np.ndar
     return [places[blocks.member[blocks.offset[j] : blocks.offset[j + 1]]] for j in some.tolist()]
 
 
-def _first_two(window: Window, t: np.ndarray, sign: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _first_two(window: PlanarWindow, t: np.ndarray, sign: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Means (m,) and covariances (m, m) of the agreements, and the derivative (m,) of tau by the log-odds."""
     green, own = window.green, t[window.edge]
     weight = (1 - own * own) / 2 * sign[window.edge]

@@ -11,7 +11,6 @@ more is taken where it changes the spreads of some parameters by more than `WORT
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -35,6 +34,7 @@ from mrfbayes.calibration.result import Calibration
 from mrfbayes.estimation.estimate import estimate
 from mrfbayes.estimation.newton import predicted_seconds
 from mrfbayes.estimation.problem import Problem
+from mrfbayes.estimation.result import Estimate
 from mrfbayes.model.field import Model
 from mrfbayes.particles.moments import particles_at
 from mrfbayes.priors import Prior
@@ -206,7 +206,7 @@ def calibrate_locally(
 
 def _exact_moments(
     problem: Problem, w: np.ndarray, particles: int | None, threads: int
-) -> tuple[LocalMoments, dict[str, Any]]:
+) -> tuple[LocalMoments, dict[str, object]]:
     """Moments through windows, and how far these reach."""
     n, curvature = problem.statistics.n, -problem.prior.hessian_w(w)
     budget().check("how far blocks reach")
@@ -217,7 +217,7 @@ def _exact_moments(
 
 def _particle_moments(
     problem: Problem, w: np.ndarray, particles: int | None, threads: int
-) -> tuple[LocalMoments, dict[str, Any]]:
+) -> tuple[LocalMoments, dict[str, object]]:
     """Moments of Gibbs particles at the mode, and how many there are."""
     model, statistics, prior, n = problem.model, problem.statistics, problem.prior, problem.statistics.n
     seed = child(child(problem.seed, "calibrated"), "particles")
@@ -252,7 +252,7 @@ def choose_distance(model: Model, information: LocalInformation) -> tuple[int, f
     return (FAR if gain > WORTHWHILE else NEAR), gain
 
 
-def _mode_error(found: Any, variance: np.ndarray) -> float:
+def _mode_error(found: Estimate, variance: np.ndarray) -> float:
     """Monte-Carlo error of the mode in posterior sds, root mean square."""
     if found.standard_error is None:
         return 0.0

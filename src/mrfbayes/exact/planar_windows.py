@@ -22,7 +22,7 @@ from mrfbayes.exact.planar_passes import Dissection
 SHIFTS = ((0, 0), (1, 0), (0, 1), (1, 1))  # half tiles
 
 
-class Window(NamedTuple):
+class PlanarWindow(NamedTuple):
     """Some edges with both ends among the nodes of a tile.
 
     Attributes
@@ -47,7 +47,7 @@ class Tiling:
         self.tile = tile.astype(np.int64)
         self.of_edge = np.where(ends[:, 0] == ends[:, 1], ends[:, 0], -1).astype(np.int64)  # -1: between two tiles
 
-    def windows(self, t: np.ndarray, needed: np.ndarray) -> Iterator[Window]:
+    def windows(self, t: np.ndarray, needed: np.ndarray) -> Iterator[PlanarWindow]:
         """The windows that hold some of the edges ``needed`` (m,)."""
         dissection = Dissection(self.drawing, self.tiles)
         tree = dissection.tree
@@ -72,7 +72,7 @@ class Tiling:
 
 def _window(
     drawing: Drawing, vertices: np.ndarray, dangling: np.ndarray, tau: np.ndarray, exterior: np.ndarray
-) -> Window:
+) -> PlanarWindow:
     from scipy.sparse import csr_array
 
     degree = drawing.offset[vertices + 1] - drawing.offset[vertices]
@@ -96,7 +96,7 @@ def _window(
     matrix = np.eye(size) - (f.T @ between.T).T
     chosen = np.stack([first, second], axis=1).ravel()
     green = (f @ np.linalg.inv(matrix))[np.ix_(chosen, chosen)]
-    return Window(edge, (green - green.T) / 2)
+    return PlanarWindow(edge, (green - green.T) / 2)
 
 
 def _even_places(drawing: Drawing) -> tuple[np.ndarray, np.ndarray]:

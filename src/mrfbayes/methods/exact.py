@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mrfbayes.base.budget import budget
+from mrfbayes.base.views import View
 from mrfbayes.estimation.newton import ExactObjective
 from mrfbayes.estimation.optimise import lbfgs
 from mrfbayes.exact import quantities as exact
@@ -130,7 +131,7 @@ def prepare(problem: Problem) -> Prepared:
     model, statistics = problem.model, problem.statistics
     has_derivatives = problem.prior.custom is None and model.n_parameters > 0
     found = planar(model) if weighs_by_planar(model) else recursion(model)
-    view: Any
+    view: View
     if isinstance(found, PlanarRecursion):
         view = PlanarView(found.plan(), lowered_data(problem))
     elif isinstance(found, GridRecursion):
