@@ -14,12 +14,7 @@ from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import child
 from mrfbayes.calibration import expansion as calibration
 from mrfbayes.calibration.copula import CopulaJoint
-from mrfbayes.calibration.cumulants import (
-    DIRECTION_CELL_SECONDS,
-    ExactCumulants,
-    ParticleCumulants,
-    direction_cells,
-)
+from mrfbayes.calibration.cumulants import ExactCumulants, ParticleCumulants, direction_cells
 from mrfbayes.calibration.exact_blocks import sees_windows
 from mrfbayes.calibration.matching import match, match_loop, skewness_doubts
 from mrfbayes.calibration.one_loop import Effort, one_loop, usable
@@ -28,7 +23,6 @@ from mrfbayes.calibration.windows_dense import window_mode
 from mrfbayes.estimation.estimate import estimate as make_estimate
 from mrfbayes.estimation.problem import Problem
 from mrfbayes.exact import quantities as exact
-from mrfbayes.exact.choice import is_planar_alone, planar_size
 from mrfbayes.model.field import Model
 
 VARIANCES = ("relative", "loop", "order")
@@ -36,7 +30,6 @@ MOMENTS = ("auto", "exact", "particles")
 MOMENT_CELLS = 1.2e10  # table cells of exact calibration, about two minutes
 PROPOSAL_CELLS = 2e8  # the same for proposals of planar fields, two seconds
 LEAST_PARTICLES, MOST_PARTICLES, SWEEPS = 32_768, 131_072, 200
-PLANAR_LOOP_SAMPLES = 8_192  # of planar fields without tables, where a sample takes milliseconds
 DOUBTFUL_LOCATION = 0.1  # posterior sds
 DENSE_PARAMETERS = 2_000  # parameters up to which S is a full matrix
 
@@ -120,11 +113,7 @@ def _calibrate(
     loops = None
     if variance != "order":
         bar.update(2, "loops")
-        effort = Effort()
-        if isinstance(mode.cumulants, ParticleCumulants):
-            effort = Effort(mode.cumulants.n)
-        elif is_planar_alone(problem.model):
-            effort = Effort(PLANAR_LOOP_SAMPLES, PLANAR_LOOP_SAMPLES)
+        effort = Effort(mode.cumulants.n) if isinstance(mode.cumulants, ParticleCumulants) else Effort()
         try:
             loops = one_loop(mode, n, order, child(problem.seed, "loops"), effort)
         except OutOfTime:
@@ -169,14 +158,9 @@ def check_options(variance: str, moments: str, particles: int | None, least: int
 
 def moments_cost(model: Model) -> float:
     """Table cells that exact calibration goes through: some eight directional derivatives per parameter."""
-    if exact.is_feasible(model):
-        return 8.0 * model.n_parameters * direction_cells(model)
-    if model.n_parameters > DENSE_PARAMETERS or not is_planar_alone(model):
-        return np.inf
-    size = planar_size(model)
-    assert size is not None
-    samples = PLANAR_LOOP_SAMPLES * size.seconds("sample") / DIRECTION_CELL_SECONDS  # loops are summed over them
-    return 4.0 * model.n_parameters * direction_cells(model) + samples
+    if not exact.is_feasible(model):
+        return np.inf  # loops are summed over samples, and those come from tables
+    return 8.0 * model.n_parameters * direction_cells(model)
 
 
 def exact_mode(problem: Problem) -> tuple[calibration.Mode, dict[str, object], list[str]]:
