@@ -112,7 +112,9 @@ def run(task: Task, *, start: np.ndarray | None = None, optimiser: str = "lbfgs"
         confirmed = float(np.abs(gradient / np.sqrt(objective.diagonal(ascent.w))).max(initial=0.0))
         outcome.details["confirmed_step"] = confirmed
         if confirmed > CONFIRMED_STEP:
-            outcome.warnings.append(f"the stable gradient is still {confirmed:.1g} posterior sds where the ascent ended")
+            outcome.warnings.append(
+                f"the stable gradient is still {confirmed:.1g} posterior sds where the ascent ended"
+            )
     if not ascent.converged:
         outcome.warnings.append(f"the ascent stopped after {ascent.iterations} iterations without converging")
     return outcome

@@ -67,7 +67,7 @@ def moments_w(model: Model, log_odds: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def stable_mean_w(model: Model, log_odds: np.ndarray) -> np.ndarray | None:
-    """E[s] (p,) by the planar recursion's stable way, where it does the work; None elsewhere, as nothing is unstable."""
+    """E[s] (p,) by the planar recursion's stable way, where it does the work; None elsewhere."""
     found = chosen(model, "moments")
     if not isinstance(found, PlanarRecursion):
         return None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from mrfbayes.base.errors import InputError
 from mrfbayes.calibration.exact_blocks import sees_windows
 from mrfbayes.calibration.full import DENSE_PARAMETERS
+from mrfbayes.estimation.dense_mode import is_dense
 from mrfbayes.exact.choice import is_planar_alone, planar_size, weighs_by_planar
 from mrfbayes.exact.quantities import is_feasible
 from mrfbayes.exact.recursions import recursion
-from mrfbayes.methods.langevin.langevin import is_dense
 from mrfbayes.methods.registry import Row
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior

@@ -20,8 +20,9 @@ DRAW_SHARES = {"direct": 0.15}  # of a time budget that preparation leaves for t
 
 def make_problem(model: Model, x: object, settings: Settings, levels: object = None) -> Problem:
     """Model, data, prior and seed; ``levels`` is the order of text labels."""
+    statistics = count(model, x, levels=levels)
     return Problem(
-        model, count(model, x, levels=levels), settings.prior, settings.seed, settings.estimate, settings.progress
+        model, statistics, settings.prior, settings.seed, settings.estimate, settings.progress, settings.workers
     )
 
 
