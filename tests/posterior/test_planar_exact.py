@@ -51,6 +51,13 @@ def test_evidence_and_bayes_factors_are_those_of_the_tables(planar_only, data, b
     assert np.abs((table["log_bf10"] - edges["log_bf10"]) / error).max() < 6
 
 
+def test_large_planar_fields_get_fewer_draws_for_each_edge():
+    assert bayes_factors.factor_draws(mb.grid(4, 4)) == bayes_factors.FACTOR_DRAWS
+    assert bayes_factors.FEWEST_DRAWS <= bayes_factors.factor_draws(mb.grid(22, 22)) < bayes_factors.FACTOR_DRAWS
+    assert bayes_factors.factor_draws(mb.grid(100, 100)) == 0
+    assert not bayes_factors.needs_rows(mb.grid(22, 22))
+
+
 @pytest.mark.filterwarnings("ignore:largest R-hat")
 def test_a_wide_field_is_drawn_from_by_proposals_and_weighed():
     model = mb.grid(22, 22)
