@@ -64,8 +64,8 @@ BLOCKWISE = np.array([[1_984, 8_064, 32_512, 130_560, 523_264, 1_998_000], [6, 1
 # Parameters and processor seconds of `langevin` on complete graphs of 20, 40, 64, 100 (`benchmarks/results/dense.md`).
 WALKING = np.array([[210, 820, 2_080, 5_050], [1.0, 3.9, 10.6, 57.1]])
 MAVM_LEVELS = 10  # of `mavm` by default
-TRAJECTORY_GRADIENTS = 10  # of a trajectory of Hamiltonian Monte Carlo
 FULL_COVARIANCE = 2_000  # parameters up to which `calibrated` keeps a full covariance
+WINDOW_SECONDS = 1.2e-3  # per node of a planar field: moments through windows
 MOST_EXACT_SECONDS = 120.0  # of exact moments, past which it takes particles
 COLUMN_BYTES, FACTOR_BYTES = 130, 2_000  # per edge and column that is solved for, and per edge: a planar covariance
 REFERENCE_PROBE = 2.52e-5  # seconds that `_probe` took there
@@ -154,12 +154,9 @@ def cost(model: Model) -> Cost:
             work[name] = Work(predicted_seconds(found, key, count) * machine_factor(), n_bytes, n_bytes <= limit)
     methods = _methods(model, width, work)  # which run on tables
     by_planar = _planar_work(model, calls)
-    if "expected_counts" in by_planar and np.isinf(
-        methods["exact"]
-    ):  # trajectories, a gradient at each of their points
-        methods["exact"] = QUOTED_STEPS * TRAJECTORY_GRADIENTS * by_planar["expected_counts"].seconds
     if "log_partition" in by_planar:
         kind = "planar determinant"
+        methods |= _planar_methods(model)
     return Cost(kind, width, is_complete, {**work, **by_planar}, methods, limit)
 
 
@@ -186,6 +183,24 @@ def _planar_work(model: Model, calls: Mapping[str, tuple[str, int]]) -> dict[str
             batch = max(1, min(size.n_edges, COLUMN_BATCH_BYTES // (64 * size.n_edges)))
             n_bytes = 24 * p * p + size.n_edges * (COLUMN_BYTES * batch + FACTOR_BYTES)
             found["fisher_information"] = Work(size.covariance_seconds * machine_factor(), n_bytes, n_bytes <= limit)
+    return found
+
+
+def _planar_methods(model: Model) -> dict[str, float]:
+    """Seconds of 1,000 steps of the methods that the planar recursion serves, roughly.
+
+    Measured: the exact posterior by weighed proposals takes a log Z a step, by trajectories two or three passes for
+    expected counts; exact calibration takes some forty of these and about a millisecond a node for its windows.
+    """
+    from mrfbayes.exact.choice import planar_size, weighs_by_planar
+
+    size = planar_size(model)
+    if size is None or not weighs_by_planar(model):
+        return {}
+    step = size.seconds("log_z") if model.n_parameters <= FULL_COVARIANCE else 2.5 * size.seconds("moments")
+    found = {"exact": QUOTED_STEPS * step * machine_factor()}
+    if model.lowering.is_plain and model.n_parameters > FULL_COVARIANCE:
+        found["calibrated"] = (40 * size.seconds("moments") + WINDOW_SECONDS * model.n_nodes) * machine_factor()
     return found
 
 
