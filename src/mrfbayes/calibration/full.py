@@ -18,11 +18,13 @@ from mrfbayes.calibration.copula import coin_quantiles, copula_view, theta_momen
 from mrfbayes.calibration.cumulants import ExactCumulants, ParticleCumulants, direction_cells
 from mrfbayes.calibration.failures import calibrating
 from mrfbayes.calibration.matching import Coins, match, match_loop, skewness_doubts
-from mrfbayes.calibration.one_loop import Effort, one_loop, usable
+from mrfbayes.calibration.observed import ObservedCumulants, observed_value
+from mrfbayes.calibration.one_loop import Effort, loops_are_affordable, one_loop, usable
 from mrfbayes.calibration.result import Calibration
 from mrfbayes.estimation.estimate import estimate as make_estimate
 from mrfbayes.estimation.problem import Problem
 from mrfbayes.exact import quantities as exact
+from mrfbayes.exact.clamped import observed
 from mrfbayes.model.chart import Chart
 from mrfbayes.model.field import Model
 
@@ -109,19 +111,27 @@ def _calibrate(
         )
     if moments == "auto":
         moments = "exact" if moments_cost(problem.model) < MOMENT_CELLS else "particles"
+    if moments != "exact" and problem.statistics.holes is not None:
+        raise CostError(
+            "'calibrated' with missing cells needs exact moments, which are out of reach on this field: use "
+            "method='langevin' where it is dense, or missing='drop'."
+        )
     bar.update(0, "mode")
     accuracy = None
     if moments == "exact":
         mode, details, warnings = exact_mode(problem)
     else:
         mode, accuracy, details, warnings = particle_mode(problem, particles)
-    n = problem.statistics.n
+    n = problem.statistics.n_all
     bar.update(1, "third cumulants")
     order = calibration.third_order(mode, n, calibration.prior_tensors(problem.prior, mode.w, mode.covariance))
     spread = np.diag(mode.covariance)
     numbers = (mode.w, spread, order.third, order.shift)
     covariance = mode.covariance
     loops = None
+    if variance != "order" and not loops_are_affordable(mode):
+        variance = "order"
+        warnings.append("spreads are those of leading order: so many missing cells make loops too dear")
     if variance != "order":
         bar.update(2, "loops")
         effort = Effort(mode.cumulants.n) if isinstance(mode.cumulants, ParticleCumulants) else Effort()
@@ -176,12 +186,12 @@ def moments_cost(model: Model) -> float:
 
 def exact_mode(problem: Problem) -> tuple[calibration.Mode, dict[str, Any], list[str]]:
     """The mode by Newton's method on the exact posterior."""
-    model, statistics = problem.model, problem.statistics
+    model, data = problem.model, observed(problem.statistics)
     mode = calibration.find_mode(
-        lambda w: exact.moments_w(model, w),
-        lambda w: ExactCumulants(model, w),
-        statistics.counts,
-        statistics.n,
+        lambda w: observed_value(model, data, w),
+        lambda w: ExactCumulants(model, w) if data.clamped is None else ObservedCumulants(model, w, data),
+        data.counts,
+        data.n,
         problem.prior,
         start_log_odds(problem),
     )

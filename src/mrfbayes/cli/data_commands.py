@@ -30,6 +30,12 @@ from mrfbayes.cli.options import (
     Without,
 )
 
+WITH_MISSING = {
+    "refuse": "Rows with missing cells are refused unless --missing is drop or model.",
+    "drop": "Rows with missing cells are left out.",
+    "model": "Rows with missing cells are modelled, as missing at random, by exact, calibrated or langevin.",
+}
+
 
 def info(
     data: DataFile,
@@ -44,6 +50,8 @@ def info(
     states: StatesChoice = None,
     levels: Levels = None,
     delimiter: Delimiter = None,
+    missing: MissingChoice = "refuse",
+    missing_drop: Missing = False,
     weights: Weights = None,
     json: Json = False,
 ) -> None:
@@ -54,7 +62,10 @@ def info(
     chosen = ModelOptions(
         grid, graph, complete, fields, tied, states, coupling, tuple(columns or ()), tuple(without or ())
     )
-    model, _, lines = data_and_model(data, chosen, Reading.of(levels, delimiter, "refuse", False, weights))
+    reading = Reading.of(levels, delimiter, missing, missing_drop, weights)
+    model, _, lines = data_and_model(data, chosen, reading)
+    if any(" missing, in " in line for line in lines):
+        lines.append(WITH_MISSING.get(reading.missing, ""))
     cost = mb.cost(model)
     method, why = recommended(model)
     if json:

@@ -52,6 +52,7 @@ def estimate(
     progress: bool = True,
     threads: int | None = None,
     levels: Any = None,
+    missing: str = "refuse",
     **options: Any,
 ) -> Estimate:
     """Estimate the parameters of ``model`` from the observations ``x``.
@@ -68,10 +69,12 @@ def estimate(
     progress : whether to show a bar after two seconds
     threads : threads for the algorithms that sample; default as many as help. Results do not depend on it
     levels : order of text labels; see `mrfbayes.count`
+    missing : what to do with rows of which cells are missing: "refuse"; "drop" to leave them out; "model" to maximise
+        the likelihood of the cells that are there, which assumes that cells are missing at random (algorithm "exact")
     **options : options of the algorithm; see ``run`` in its module
     """
     started = time.perf_counter()
-    stats = count(model, x, levels=levels)
+    stats = count(model, x, levels=levels, missing=missing)
     if on_boundary not in ON_BOUNDARY:
         raise InputError(f"on_boundary = {on_boundary!r}: choose 'penalise' or 'refuse'.")
     seed = seed_sequence(rng)
@@ -146,6 +149,18 @@ def _choose(model: Model, stats: Statistics, algorithm: str) -> tuple[str, str]:
     """The algorithm, and why this one."""
     from mrfbayes.estimation.newton import AUTO_SECONDS, predicted_seconds
 
+    if stats.holes is not None:
+        if algorithm not in ("auto", "exact"):
+            raise InputError(
+                f"algorithm = {algorithm!r} has no likelihood for rows with missing cells: use 'exact' or 'auto', or "
+                "missing='drop'."
+            )
+        if predicted_seconds(model) == float("inf"):
+            raise CostError(
+                f"the estimate with missing cells needs log Z, which is not feasible on {model!r}: use "
+                "sample(..., method='langevin') on dense fields, or missing='drop'."
+            )
+        return "exact", "missing cells are summed over"
     if algorithm == "auto":
         seconds = predicted_seconds(model)
         if seconds <= AUTO_SECONDS:
@@ -184,7 +199,7 @@ def _existence_first(task: Task, key: str, options: Mapping[str, Any]) -> tuple[
         outcome: Outcome = _module(key).run(task, **options)
         if outcome.converged and is_interior(task.model, task.stats, outcome.w):
             return Existence("exists", (), "a finite maximum was found, with information in every direction"), outcome
-        if budget().is_out:
+        if budget().is_out or task.stats.holes is not None:
             return quick, outcome
     return existence(task.model, task.stats), None
 

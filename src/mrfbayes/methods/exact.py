@@ -4,7 +4,8 @@ r"""The likelihood itself (Exact-L), log Z by recursion (Reeves & Pettitt 2004).
 
 Differs from the paper: nothing in what is computed. On a grid the recursion goes node by node with 2^min(rows, columns)
 states; on any other graph it follows an elimination order. The paper's own field needs no logarithm of odds: its
-weights are theta and 1 - theta.
+weights are theta and 1 - theta. Rows with missing cells, which the paper does not have, enter by their sums over those
+cells (`mrfbayes.methods.holed`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from mrfbayes.estimation.newton import ExactObjective
 from mrfbayes.estimation.optimise import lbfgs
 from mrfbayes.exact import quantities as exact
 from mrfbayes.exact.choice import is_planar_alone
+from mrfbayes.exact.clamped import Observed, observed
 from mrfbayes.exact.graph import GraphRecursion
 from mrfbayes.exact.grid import GridRecursion
 from mrfbayes.exact.recursions import recursion
@@ -29,6 +31,7 @@ from mrfbayes.kernels.exact.graph import elimination_log_z
 from mrfbayes.kernels.exact.graph_binary import elimination_log_z_binary
 from mrfbayes.kernels.exact.graph_plan import EliminationPlan, log_z_scratch
 from mrfbayes.kernels.exact.grid import GridLayout, transfer_log_z, transfer_log_z_theta, transfer_scratch
+from mrfbayes.methods.holed import holed_view
 from mrfbayes.methods.lowered import Lowered, lower_theta, lowered_data, writable_layout, writable_plan
 from mrfbayes.methods.problem import Prepared, Problem, Smooth, writable
 from mrfbayes.model.field import Model
@@ -108,7 +111,8 @@ def table_graph_log_likelihood(view, theta):
 
 def prepare(problem: Problem) -> Prepared:
     """The exact likelihood of any field whose partition function is feasible."""
-    model, statistics = problem.model, problem.statistics
+    model = problem.model
+    data = observed(problem.statistics)
     has_derivatives = problem.prior.custom is None and model.n_parameters > 0
     if is_planar_alone(model) and has_derivatives:
         return Prepared(None, smooth=lambda: _smooth(problem), details={"recursion": "PlanarRecursion"})
@@ -118,29 +122,29 @@ def prepare(problem: Problem) -> Prepared:
         layout = writable_layout(found.layout)
         scratch = np.zeros(transfer_scratch(layout, "log_z"))
         if model.lowering.is_plain:
-            view = CoinGridView(layout, writable(statistics.counts), float(statistics.n), scratch)
+            view = CoinGridView(layout, writable(data.counts), float(data.n), scratch)
         else:
-            view = FieldGridView(layout, lowered_data(problem), scratch)
+            view = FieldGridView(layout, lowered_data(model, data), scratch)
     else:
         assert isinstance(found, GraphRecursion)
         scratch = np.zeros(log_z_scratch(found.plan))
         kind = FieldGraphView if model.is_binary else TableGraphView
-        view = kind(writable_plan(found.plan), lowered_data(problem), scratch)
+        view = kind(writable_plan(found.plan), lowered_data(model, data), scratch)
     details = {"recursion": type(found).__name__, "width": found.width}
+    if data.clamped is not None:
+        view = holed_view(view, model, data)
     return Prepared(view, smooth=(lambda: _smooth(problem)) if has_derivatives else None, details=details)
 
 
 @dataclass(frozen=True)
 class ExactGradient:
-    """The log-likelihood w.s - n A(w) and its gradient s - n E[s], by the recursion."""
+    """The log-likelihood w.s - n A(w) and its gradient s - n E[s], by the recursion; and sums over missing cells."""
 
     model: Model
-    counts: np.ndarray
-    n: float
+    observed: Observed
 
     def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray]:
-        log_z, mean = exact.moments_w(self.model, w)
-        return float(self.counts @ w - self.n * log_z), self.counts - self.n * mean
+        return self.observed.value_gradient(w, *exact.moments_w(self.model, w))
 
 
 def _smooth(problem: Problem) -> Smooth:
@@ -151,4 +155,4 @@ def _smooth(problem: Problem) -> Smooth:
     budget().check("the posterior mode")  # one that was cut short would be another when the run goes on
     dense = model.n_parameters <= DENSE_METRIC
     information = objective.curvature(mode) if dense else objective.diagonal(mode)
-    return Smooth(ExactGradient(model, statistics.counts, statistics.n), mode, information)
+    return Smooth(ExactGradient(model, observed(statistics)), mode, information)

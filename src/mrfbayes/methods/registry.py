@@ -18,6 +18,7 @@ class Row:
     The module has ``prepare(problem, **options) -> mrfbayes.methods.problem.Prepared``. ``engines`` are the ways in
     which draws can be made of it, the usual one last: "mh" (a random walk), "direct" (independent draws),
     "independence" (calibrated proposals, corrected), "langevin" (replicas that walk by noisy gradients).
+    ``takes_holes`` says whether it has a likelihood for rows with missing cells.
     """
 
     key: str
@@ -26,17 +27,27 @@ class Row:
     module: str
     summary: str
     engines: tuple[str, ...] = ("mh",)
+    takes_holes: bool = False
 
     @property
-    def prepare(self) -> Callable[..., Any]:
-        """The method's own preparation."""
-        prepare: Callable[..., Any] = importlib.import_module(f"mrfbayes.methods.{self.module}").prepare
-        return prepare
+    def _prepare(self) -> Callable[..., Any]:
+        found: Callable[..., Any] = importlib.import_module(f"mrfbayes.methods.{self.module}").prepare
+        return found
+
+    def prepare(self, problem: Any, **options: Any) -> Any:
+        """The method's own preparation; refused where it has no likelihood for the missing cells of the data."""
+        if problem.statistics.holes is not None and not self.takes_holes:
+            able = ", ".join(repr(key) for key, row in REGISTRY.items() if row.takes_holes)
+            raise InputError(
+                f"method = {self.key!r} has no likelihood for rows with missing cells: use one of {able}, or "
+                "missing='drop'."
+            )
+        return self._prepare(problem, **options)
 
     @property
     def options(self) -> Mapping[str, Any]:
         """Names and defaults of the method's options."""
-        parameters = inspect.signature(self.prepare).parameters.values()
+        parameters = inspect.signature(self._prepare).parameters.values()
         return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
@@ -50,6 +61,7 @@ REGISTRY: dict[str, Row] = {
             "exact",
             "the likelihood itself, log Z by recursion",
             ("mh", "hmc", "independence"),
+            takes_holes=True,
         ),
         Row(
             "calibrated",
@@ -58,6 +70,7 @@ REGISTRY: dict[str, Row] = {
             "calibrated",
             "calibrated coins: location, spread and skewness",
             ("direct",),
+            takes_holes=True,
         ),
         Row(
             "langevin",

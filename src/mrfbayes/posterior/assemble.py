@@ -120,7 +120,7 @@ def chain_posterior(problem: Problem, settings: Settings, how: Engine, run: Chai
         settings={**record(settings, how), "levels": problem.statistics.levels},
         versions=versions(),
         data_digest=problem.statistics.digest,
-        n=problem.statistics.n,
+        n=problem.statistics.n_all,
         warnings=tuple(dict.fromkeys(said)),
         partial=bool(run.stopped_by or budget().cuts),
         details={
@@ -213,7 +213,7 @@ def direct_posterior(problem: Problem, settings: Settings, how: Engine, preparat
         settings={**record(settings, how), "levels": problem.statistics.levels},
         versions=versions(),
         data_digest=problem.statistics.digest,
-        n=problem.statistics.n,
+        n=problem.statistics.n_all,
         warnings=tuple(dict.fromkeys(said)),
         partial=bool(budget().cuts),
         details=dict(prepared.details),

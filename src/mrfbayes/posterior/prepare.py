@@ -9,6 +9,7 @@ from typing import Any
 
 from mrfbayes.base.budget import OutOfTime, budget
 from mrfbayes.base.errors import CostError
+from mrfbayes.data.holes import MISSING_AT_RANDOM
 from mrfbayes.data.statistics import count
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model
@@ -18,11 +19,10 @@ from mrfbayes.posterior.settings import Settings
 DRAW_SHARES = {"direct": 0.15}  # of a time budget that preparation leaves for the draws; chains get half
 
 
-def make_problem(model: Model, x: Any, settings: Settings, levels: Any = None) -> Problem:
-    """Model, data, prior and seed; ``levels`` is the order of text labels."""
-    return Problem(
-        model, count(model, x, levels=levels), settings.prior, settings.seed, settings.estimate, settings.progress
-    )
+def make_problem(model: Model, x: Any, settings: Settings, levels: Any = None, missing: str = "refuse") -> Problem:
+    """Model, data, prior and seed; ``levels`` is the order of text labels, ``missing`` what to do with empty cells."""
+    statistics = count(model, x, levels=levels, missing=missing)
+    return Problem(model, statistics, settings.prior, settings.seed, settings.estimate, settings.progress)
 
 
 def prepare(problem: Problem, settings: Settings) -> Prepared:
@@ -30,6 +30,9 @@ def prepare(problem: Problem, settings: Settings) -> Prepared:
     with budget().share(1.0 - DRAW_SHARES.get(settings.engine, 0.5)):
         prepared: Prepared = settings.row.prepare(problem, **settings.options)
         details, doubts = dict(prepared.details), list(prepared.warnings)
+        holes = problem.statistics.holes
+        if holes is not None:
+            details["missing"] = f"{holes.n_rows:,} rows have missing cells, {MISSING_AT_RANDOM}"
         if settings.reason:
             details["auto"] = settings.reason
         if prepared.accuracy is not None:

@@ -137,7 +137,7 @@ def replica_posterior(problem: Problem, settings: Settings, how: Engine, prepara
         settings={**record(settings, how), "levels": problem.statistics.levels},
         versions=versions(),
         data_digest=problem.statistics.digest,
-        n=problem.statistics.n,
+        n=problem.statistics.n_all,
         warnings=tuple(dict.fromkeys(said)),
         partial=bool(stopped_by or budget().cuts),
         details={
