@@ -87,9 +87,7 @@ def posterior(rows, everything, s, centre, spread, draws, rng):
     w = centre + z @ factor.T
     log_proposal = -0.5 * (8 + p) * np.log1p((z**2).sum(axis=1) / 8)
     log_prior = -np.abs(w).sum(axis=1) - 2 * np.log1p(np.exp(-np.abs(w))).sum(axis=1)
-    log_target = np.concatenate(
-        [log_likelihood(rows, everything, s, w[k : k + 2_000]) for k in range(0, draws, 2_000)]
-    )
+    log_target = np.concatenate([log_likelihood(rows, everything, s, w[k : k + 2_000]) for k in range(0, draws, 2_000)])
     log_weights = log_target + log_prior - log_proposal
     weights = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()

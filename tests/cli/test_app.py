@@ -103,7 +103,11 @@ def test_missing_cells_are_modelled_or_dropped(folder):
         (("sample", "grid.csv", "--complete", "--missing", "ignore"), 2, "choose 'refuse', 'drop' or 'model'"),
         (("sample", "holes.csv", "--complete"), 2, "--missing model"),
         (("sample", "holes.csv", "--complete", "--missing", "model", "--missing-drop"), 2, "give one of the two"),
-        (("sample", "holes.csv", "--complete", "--missing", "model", "--method", "mle"), 2, "has no likelihood for rows"),
+        (
+            ("sample", "holes.csv", "--complete", "--missing", "model", "--method", "mle"),
+            2,
+            "has no likelihood for rows",
+        ),
         (("sample", "grid.csv", "--complete", "--levels", "low,high"), 2, "with '<' between, as 'low<high'"),
         (("sample", "grid.csv", "--complete", "--delimiter", ";;"), 2, "give a single character"),
         (("sample", "words.csv", "--complete", "--fields"), 2, "--levels 'LOWEST<...<HIGHEST'"),

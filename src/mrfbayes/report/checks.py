@@ -33,12 +33,11 @@ def checks(findings: Findings) -> list[TrustCheck]:
             else f"{posterior.label} replaces the likelihood by one that can be computed; more draws do not mend that.",
         )
     ]
-    if "trust" in posterior.details:
-        worst = max(float(posterior.details.get("trust_mean", 0)), float(posterior.details.get("trust_sd", 0)))
+    facts = posterior.facts
+    if facts.trust is not None:
+        worst = max(facts.trust_mean or 0.0, facts.trust_sd or 0.0)
         state = GOOD if worst < 0.1 else CARE if worst < 0.2 else BAD
-        out.append(
-            TrustCheck("Approximation", state, f"{worst:.1%}", f"Measured in this run: {posterior.details['trust']}.")
-        )
+        out.append(TrustCheck("Approximation", state, f"{worst:.1%}", f"Measured in this run: {facts.trust}."))
     if "r_hat" in found:
         worst = found["r_hat"]
         state = GOOD if worst <= 1.01 else CARE if worst <= 1.05 else BAD
@@ -62,8 +61,8 @@ def checks(findings: Findings) -> list[TrustCheck]:
         state = GOOD if found["noise"] < 1 else BAD
         text = "Noise of the estimated log-likelihood ratios in nats; above 1 the draws are visibly too wide."
         out.append(TrustCheck("Noise", state, f"{found['noise']:.2g}", text))
-    if "missing" in posterior.details:
-        text = f"{posterior.details['missing']}.".capitalize()
+    if posterior.facts.missing is not None:
+        text = f"{posterior.facts.missing}."
         out.append(TrustCheck("Missing cells", INFO, "at random", text))
     out.append(_predictive(findings))
     if posterior.partial:

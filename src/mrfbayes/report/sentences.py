@@ -101,9 +101,9 @@ def trust(findings: Findings) -> str:
         parts.append(f"smallest effective sample size {found['ess']:,.0f}")
     if "pareto_k" in found:
         parts.append(f"Pareto k {found['pareto_k']:.2f}")
-    if "trust" in posterior.details:
-        parts.append(str(posterior.details["trust"]).split(" (")[0])
-    if "missing" in posterior.details:
+    if posterior.facts.trust is not None:
+        parts.append(posterior.facts.trust.split(" (")[0])
+    if posterior.facts.missing is not None:
         parts.append("cells assumed to be missing at random")
     text = target + (f" ({'; '.join(parts)})" if parts else "")
     doubts = len(posterior.warnings)

@@ -1,4 +1,4 @@
-"""The run options that `select` and `compare_groups` share with `sample`, checked, and the run itself."""
+"""A search over graphs from its options to the part of its result that `select` and `compare_groups` share."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import json
 import math
 import os
 import platform
+import time
+import warnings as python_warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -16,14 +18,15 @@ import numpy as np
 
 from mrfbayes import __version__
 from mrfbayes.base.checks import whole
-from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.base.errors import CostError, InputError, MRFWarning
 from mrfbayes.run.driver import ChainRun, RunSettings, run_chains
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import State
 from mrfbayes.structure.anchors import SearchProblem, weighted_parts
 from mrfbayes.structure.edge_blocks import EdgeBlocks, pair_blocks
-from mrfbayes.structure.engines import SearchEngine, exact_engine
-from mrfbayes.structure.search import SearchSummary, SearchTask
+from mrfbayes.structure.engines import SearchEngine, choose_engine, exact_engine
+from mrfbayes.structure.result import SearchResult
+from mrfbayes.structure.search import SearchSummary, SearchTask, initial_states, summarise
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.structure.moves import MoveView
@@ -70,7 +73,7 @@ def run_options(n_columns: int, steps: int | None, warmup: int | None, thin: int
 
 def search_parts(
     problem: SearchProblem, engine: str, particles: int, seed: np.random.SeedSequence, progress: bool
-) -> tuple[tuple[tuple[MoveView, SearchEngine], ...], EdgeBlocks, dict[str, Any]]:
+) -> tuple[tuple[tuple[MoveView, SearchEngine], ...], EdgeBlocks, dict[str, object]]:
     """The moves and the engine, once or for each of two sets of samples; the blocks; and what to say of it."""
     if engine != "particles":
         made, blocks = exact_engine(problem.model, engine)
@@ -81,18 +84,31 @@ def search_parts(
     return parts, blocks, {"particles": n_particles, "anchor": anchor.tolist()}
 
 
-def between_sets(states: Sequence[State], summary: SearchSummary) -> dict[str, float]:
+@dataclass(frozen=True)
+class SetDifference:
     """By how much the inclusion probabilities of the chains on either set of samples differ, on average and at most."""
+
+    mean: float
+    largest: float
+
+    @property
+    def details(self) -> dict[str, float]:
+        """The figures as a result keeps them."""
+        return {"set_difference_mean": self.mean, "set_difference_max": self.largest}
+
+
+def between_sets(states: Sequence[State], summary: SearchSummary) -> SetDifference | None:
+    """The difference between the two sets of samples; None where there is one, or none."""
     part = np.array([int(state["part"][0]) for state in states])
     if np.unique(part).size < 2:
-        return {}
+        return None
     first, second = (summary.chain_inclusion[part == k].mean(axis=0) for k in (0, 1))
     gap = np.abs(first - second)
-    return {"set_difference_mean": float(gap.mean()), "set_difference_max": float(gap.max())}
+    return SetDifference(float(gap.mean()), float(gap.max()))
 
 
 def run_doubts(
-    names: Sequence[str], summary: SearchSummary, run: ChainRun, options: RunOptions, details: Mapping[str, Any]
+    names: Sequence[str], summary: SearchSummary, run: ChainRun, options: RunOptions, sets: SetDifference | None
 ) -> tuple[str, ...]:
     """What the reader of the result has to know."""
     found = []
@@ -110,30 +126,104 @@ def run_doubts(
             f"the inclusion probability of {names[worst]} has a Monte-Carlo error of {errors[worst]:.2f}: raise steps= "
             f"(now {options.steps})."
         )
-    if details.get("set_difference_mean", 0.0) > DOUBTFUL_ERROR:
+    if sets is not None and sets.mean > DOUBTFUL_ERROR:
         found.append(
-            f"the two sets of samples differ by {details['set_difference_mean']:.3f} in inclusion probability on "
-            "average: raise particles=."
+            f"the two sets of samples differ by {sets.mean:.3f} in inclusion probability on average: raise particles=."
         )
     return tuple(found)
 
 
-def run_search(
-    task: SearchTask, states: list[State], options: RunOptions, identity: Mapping[str, str], settings: Mapping[str, Any]
+@dataclass(frozen=True)
+class SearchRequest:
+    """What is asked of a search.
+
+    Attributes
+    ----------
+    engine, particles : which engine (None chooses), and how many samples it draws where it is "particles"
+    options : how long, how many chains, where
+    seed : of all random streams
+    settings : priors as they were given, for the result
+    said, doubts : what the reader has to know already: said aloud before, or yet to be said
+    """
+
+    engine: str | None
+    particles: int
+    options: RunOptions
+    seed: np.random.SeedSequence
+    settings: Mapping[str, object]
+    said: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+
+
+def search(problem: SearchProblem, request: SearchRequest) -> tuple[SearchResult, ChainRun, SearchSummary]:
+    """Prepare, run and sum up: the shared part of the result, and what the rest of it is made of."""
+    started = time.perf_counter()
+    model, factors, options, seed = problem.model, problem.factors, request.options, request.seed
+    name = choose_engine(model, request.engine)
+    parts, blocks, details = search_parts(problem, name, request.particles, seed, options.progress)
+    task = SearchTask(parts, blocks.view(factors.first, factors.size), options.warmup, options.thin)
+    start = (factors, problem.counts.sum(axis=0), float(problem.n.sum()), problem.coordinates)
+    states = initial_states(*start, len(parts), options.chains, seed)
+    settings = {
+        **request.settings,
+        "engine": name,
+        "particles": request.particles if name == "particles" else None,
+        "seed": [str(seed.entropy), list(seed.spawn_key)],
+        "chains": options.chains,
+        "warmup": options.warmup,
+        "thin": options.thin,
+    }
+    digest = " ".join(statistics.digest for statistics in problem.data)
+    preparation = time.perf_counter() - started
+    run = _run(task, states, options, {"model": model.fingerprint, "data": digest}, settings)
+    summary = summarise(run.states)
+    sets = between_sets(run.states, summary) if len(parts) > 1 else None
+    doubts = (*request.doubts, *run_doubts(model.blocks, summary, run, options, sets))
+    for text in doubts:
+        python_warnings.warn(text, MRFWarning, stacklevel=3)
+    result = SearchResult(
+        model=model,
+        log_likelihood=run.log_likelihood,
+        inclusion=summary.inclusion,
+        absence=summary.absence,
+        inclusion_error=summary.inclusion_error,
+        prior_inclusion=problem.graphs.probability,
+        target="approximate" if name == "particles" else "exact",
+        engine=name,
+        steps=summary.sweeps,
+        warmup=options.warmup,
+        thin=options.thin,
+        seconds={"preparation": preparation, "compilation": run.compile_seconds, "chains": run.chain_seconds},
+        settings=settings,
+        versions=versions(),
+        data_digest=digest,
+        warnings=(*request.said, *doubts),
+        partial=bool(run.stopped_by),
+        details={**details, **({} if sets is None else sets.details)},
+    )
+    return result, run, summary
+
+
+def _run(
+    task: SearchTask,
+    states: list[State],
+    options: RunOptions,
+    identity: Mapping[str, str],
+    settings: Mapping[str, object],
 ) -> ChainRun:
     """All chains, with checkpoint, progress, budget and Ctrl-C as in `sample`."""
     text = json.dumps(settings, sort_keys=True, default=str)
     complete = {**identity, "settings": hashlib.sha256(text.encode()).hexdigest(), "version": __version__}
     store = None if options.checkpoint is None else Checkpoint(options.checkpoint, complete)
+    terms = RunSettings(
+        options.warmup + options.steps,
+        n_workers=options.workers,
+        checkpoint=store,
+        seconds=options.seconds,
+        progress=options.progress,
+        label="graphs",
+    )
     try:
-        terms = RunSettings(
-            options.warmup + options.steps,
-            n_workers=options.workers,
-            checkpoint=store,
-            seconds=options.seconds,
-            progress=options.progress,
-            label="graphs",
-        )
         return run_chains(task, states, terms)
     finally:
         if store is not None:
