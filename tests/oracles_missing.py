@@ -13,7 +13,7 @@ def configurations(states):
 
 
 def statistics(x, pairs, coupling, states=None):
-    """(n, p) of rows ``x``: an entry per pair, then, where ``states`` are given, one per state 1, 2, ... of each node."""
+    """(n, p) of rows ``x``: an entry per pair, then, with ``states``, one per state 1, 2, ... of each node."""
     u, v = np.asarray(pairs).T
     a, b = x[:, u], x[:, v]
     edges = {"agreement": a == b, "both-one": (a == 1) & (b == 1), "score": a * b}[coupling].astype(float)

@@ -83,6 +83,9 @@ def test_missing_cells_are_modelled_or_dropped(folder):
         assert "2 of 80 rows have missing values and were dropped" in " ".join(done.stdout.split())
     told = run("info", "holes.csv", "--complete", "--missing", "model", cwd=folder)
     assert "modelled, as missing at random" in " ".join(told.stdout.split()), told.stderr
+    refused = run("sample", "holes.csv", "--complete", cwd=folder)
+    assert refused.returncode == 2
+    assert "or pass missing='model' (on the command line --missing model)" in refused.stderr
 
 
 @pytest.mark.parametrize(
@@ -101,7 +104,6 @@ def test_missing_cells_are_modelled_or_dropped(folder):
         (("sample", "grid.csv", "--grid", "\N{SUPERSCRIPT TWO}x3"), 2, "for example 8x8"),
         (("sample", "grid.csv", "--complete", "--prior", "beta(1e308, 1e308)"), 2, "from 1e-06 to 1e+09"),
         (("sample", "grid.csv", "--complete", "--missing", "ignore"), 2, "choose 'refuse', 'drop' or 'model'"),
-        (("sample", "holes.csv", "--complete"), 2, "--missing model"),
         (("sample", "holes.csv", "--complete", "--missing", "model", "--missing-drop"), 2, "give one of the two"),
         (
             ("sample", "holes.csv", "--complete", "--missing", "model", "--method", "mle"),

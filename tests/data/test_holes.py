@@ -71,14 +71,14 @@ def test_pairs_that_were_never_seen_together_are_named():
 
 
 def test_a_column_without_a_cell_is_refused_by_name():
-    with pytest.raises(InputError, match="1 column has no observed cell: 'b'; .* leave it out of the model"):
+    with pytest.raises(InputError, match=r"1 column has no observed cell: 'b'; .* leave it out of the model"):
         count(CHAIN, np.array([[0, NAN, 1], [1, NAN, 0]]), missing="model")
 
 
 def test_refusals_name_the_way_out():
     with pytest.raises(InputError, match=r"or pass missing='model' \(on the command line --missing model\)"):
         count(CHAIN, X)
-    with pytest.raises(InputError, match="every row has a missing value.* missing='model'"):
+    with pytest.raises(InputError, match=r"every row has a missing value.* missing='model'"):
         count(CHAIN, X[[1, 3]], missing="drop")
     with pytest.raises(InputError, match="choose 'refuse', 'drop' or 'model'"):
         count(CHAIN, X, missing="guess")

@@ -45,7 +45,7 @@ def counted(model, rows):
 def way(request, monkeypatch):
     if request.param == "eliminated":
         for module in (clumps, clamped):
-            monkeypatch.setattr(module, "ENUMERATED", 4)
+            monkeypatch.setattr(module, "CLUMP_STATES", 4)
     return request.param
 
 
@@ -102,6 +102,6 @@ def test_equal_clumps_count_once():
 
 def test_too_many_completions_are_refused(monkeypatch):
     model, rows, _, _ = data("grid")
-    monkeypatch.setattr(clamped, "MOST_CONFIGURATIONS", 10)
+    monkeypatch.setattr(clamped, "MOST_COMPLETIONS", 10)
     with pytest.raises(mb.CostError, match=r"completions to sum over: use method='langevin' .* or missing='drop'"):
         Clamped(model, counted(model, rows).holes)

@@ -40,7 +40,7 @@ def derivatives(rows, w):
 
 @pytest.fixture(scope="module")
 def truth(rows):
-    """Importance sampling of the brute-force posterior; the proposal is a Gaussian climbed to without our derivatives."""
+    """Importance sampling of the brute-force posterior, from a t distribution at its mode."""
     rng = np.random.default_rng(12)
 
     def down(w):
@@ -80,7 +80,7 @@ def test_calibrated_is_within_one_per_cent(rows, truth):
 
 
 def test_trajectories_agree_with_brute_force(rows, truth):
-    mean, sd, mean_error, *_ = truth
+    mean, _, mean_error, *_ = truth
     post = mb.sample(MODEL, statistics(rows), "exact", engine="hmc", steps=400, chains=2, progress=False)
     assert np.abs((post.mean - mean) / np.hypot(mean_error, post.mcse)).max() < 6
 
@@ -142,7 +142,7 @@ def test_rows_with_large_clumps_are_sampled_by_trajectories(rows, monkeypatch):
     from mrfbayes.exact import clamped, clumps
 
     for module in (clamped, clumps):
-        monkeypatch.setattr(module, "ENUMERATED", 4)
+        monkeypatch.setattr(module, "CLUMP_STATES", 4)
     plain = mb.sample(MODEL, statistics(rows), "calibrated", progress=False, variance="order")
     with pytest.warns(MRFWarning, match="spreads are those of leading order"):
         post = mb.sample(MODEL, statistics(rows), "calibrated", progress=False)

@@ -22,7 +22,7 @@ from mrfbayes.base.errors import CostError
 from mrfbayes.data.coding import MISSING_CODE
 from mrfbayes.data.holes import Holes
 from mrfbayes.data.statistics import Statistics
-from mrfbayes.exact.clumps import ENUMERATED, clump_rows, configurations, flat_clumps
+from mrfbayes.exact.clumps import CLUMP_STATES, clump_rows, configurations, flat_clumps
 from mrfbayes.exact.eliminated import EliminatedClump
 from mrfbayes.exact.memory import TooLarge
 from mrfbayes.kernels.exact.clamped import (
@@ -35,7 +35,7 @@ from mrfbayes.kernels.exact.clamped import (
 from mrfbayes.kernels.exact.graph_binary import binary_tables
 from mrfbayes.model.field import Model
 
-MOST_CONFIGURATIONS = 1 << 26  # of all clumps: about half a second for each evaluation
+MOST_COMPLETIONS = 1 << 26  # of all clumps: about half a second for each evaluation
 DIRECTIONS_AT_ONCE = 32
 
 
@@ -92,9 +92,9 @@ class Clamped:
         found = clump_rows(model, holes)
         self.found = found
         sizes = configurations(model, found.rows)
-        small = sizes <= ENUMERATED
+        small = sizes <= CLUMP_STATES
         self.n_configurations = float(sizes[small].sum())
-        if self.n_configurations > MOST_CONFIGURATIONS:
+        if self.n_configurations > MOST_COMPLETIONS:
             raise CostError(
                 f"{len(holes.rows):,} distinct rows with missing cells have {self.n_configurations:.2g} completions to "
                 "sum over: use method='langevin' on dense fields, or missing='drop'."

@@ -17,7 +17,7 @@ from mrfbayes.kernels.exact.clamped import Clumps
 from mrfbayes.model.field import Model
 
 ELSEWHERE = MISSING_CODE - 1  # a node that a clump does not touch
-ENUMERATED = 1 << 12  # configurations of a clump that are summed over one by one; larger ones are eliminated
+CLUMP_STATES = 1 << 12  # configurations of a clump that are summed over one by one; larger ones are eliminated
 CELLS_AT_ONCE = 1 << 26
 
 
