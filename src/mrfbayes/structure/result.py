@@ -59,13 +59,17 @@ class SearchResult:
             factor = np.log(self.inclusion) - np.log(self.absence) - np.log(prior) + np.log1p(-prior)
         return np.asarray(np.where(prior < 1.0, factor, np.nan))
 
+    @property
+    def log_bf10_error(self) -> np.ndarray:
+        """(m,) Monte-Carlo standard error of ``log_bf10``."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(self.inclusion_error / (self.inclusion * self.absence))
+
     def evidence_table(self) -> pd.DataFrame:
         """A row per edge: ``inclusion``, ``inclusion_error``, ``log_bf10``, ``verdict`` and ``fragile``."""
         import pandas as pd
 
-        with np.errstate(divide="ignore", invalid="ignore"):
-            error = self.inclusion_error / (self.inclusion * self.absence)
-        verdict, fragile = verdicts(self.log_bf10, error)
+        verdict, fragile = verdicts(self.log_bf10, self.log_bf10_error)
         return pd.DataFrame(
             {
                 "inclusion": self.inclusion,

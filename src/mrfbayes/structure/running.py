@@ -23,10 +23,11 @@ from mrfbayes.run.driver import ChainRun, RunSettings, run_chains
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import State
 from mrfbayes.structure.anchors import SearchProblem, weighted_parts
-from mrfbayes.structure.edge_blocks import EdgeBlocks, pair_blocks
+from mrfbayes.structure.edge_blocks import pair_blocks
 from mrfbayes.structure.engines import SearchEngine, choose_engine, exact_engine
 from mrfbayes.structure.result import SearchResult
-from mrfbayes.structure.search import SearchSummary, SearchTask, initial_states, summarise
+from mrfbayes.structure.search import SearchSummary, SearchTask, summarise
+from mrfbayes.structure.weighted import WeightedEngine
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.structure.moves import MoveView
@@ -35,6 +36,7 @@ SWEEPS = 4_000  # per chain by default
 KEPT_DRAWS = 2_000  # per chain, that thinning leaves by default
 MAX_DRAW_BYTES = 8 * 2**30
 DEFAULT_DRAW_BYTES = 2**28
+UNEVEN = 0.02  # effective share of the samples' weights, that a reader should know of
 DOUBTFUL_ERROR = 0.02  # of an inclusion probability, that a reader should know of
 
 
@@ -71,44 +73,99 @@ def run_options(n_columns: int, steps: int | None, warmup: int | None, thin: int
     return RunOptions(steps, warmup, chains, thin, workers, rest["progress"], rest["checkpoint"], seconds)
 
 
-def search_parts(
-    problem: SearchProblem, engine: str, particles: int, seed: np.random.SeedSequence, progress: bool
-) -> tuple[tuple[tuple[MoveView, SearchEngine], ...], EdgeBlocks, dict[str, object]]:
-    """The moves and the engine, once or for each of two sets of samples; the blocks; and what to say of it."""
+@dataclass(frozen=True, eq=False)
+class PreparedSearch:
+    """The task, where its chains start, and what is to be said of how they were made."""
+
+    task: SearchTask
+    states: list[State]
+    details: dict[str, object]
+
+
+def prepare_search(
+    problem: SearchProblem, engine: str, particles: int, options: RunOptions, seed: np.random.SeedSequence
+) -> PreparedSearch:
+    """The moves and the engine, once or for each of two sets of samples, and the chains' starts."""
+    factors = problem.factors
+    parts: tuple[tuple[MoveView, SearchEngine], ...]
+    details: dict[str, object] = {}
     if engine != "particles":
         made, blocks = exact_engine(problem.model, engine)
-        return ((problem.moves(blocks), made),), blocks, {}
-    blocks = pair_blocks(problem.model)[0]
-    n_particles = whole("particles", particles, 100)
-    parts, anchor = weighted_parts(problem, blocks, n_particles, seed, progress)
-    return parts, blocks, {"particles": n_particles, "anchor": anchor.tolist()}
+        parts = ((problem.moves(blocks), made),)
+        states = problem.states(options.chains, 1, seed)
+    else:
+        blocks = pair_blocks(problem.model)[0]
+        n_particles = whole("particles", particles, 100)
+        weighted = weighted_parts(problem, blocks, n_particles, seed, options.progress)
+        parts = tuple((weighted.moves, own) for own in weighted.engines)
+        states = weighted.begin(problem.states(options.chains, len(parts), seed), seed)
+        details = {"particles": int(weighted.sets[0].rows.shape[1]), "anchor": weighted.engines[0].anchor.tolist()}
+    task = SearchTask(parts, blocks.view(factors.first, factors.size), options.warmup, options.thin)
+    return PreparedSearch(task, states, details)
 
 
 @dataclass(frozen=True)
-class SetDifference:
-    """By how much the inclusion probabilities of the chains on either set of samples differ, on average and at most."""
+class SampleQuality:
+    """How far weighted samples can be trusted.
 
-    mean: float
-    largest: float
+    Attributes
+    ----------
+    particles : how many samples each set has
+    effective_share : effective number of their weights where the chains are, relative to ``particles``; the smallest
+    mean, largest : by how much the inclusion probabilities of the chains on either set differ; None with one chain
+    """
+
+    particles: int
+    effective_share: float
+    mean: float | None = None
+    largest: float | None = None
 
     @property
     def details(self) -> dict[str, float]:
         """The figures as a result keeps them."""
-        return {"set_difference_mean": self.mean, "set_difference_max": self.largest}
+        found = {"effective_share": self.effective_share}
+        if self.mean is not None and self.largest is not None:
+            found |= {"set_difference_mean": self.mean, "set_difference_max": self.largest}
+        return found
+
+    @property
+    def doubts(self) -> list[str]:
+        """What the reader of the result has to know."""
+        found = []
+        if self.mean is not None and self.mean > DOUBTFUL_ERROR:
+            found.append(
+                f"the two sets of samples differ by {self.mean:.3f} in inclusion probability on average: raise "
+                "particles=."
+            )
+        if self.effective_share < UNEVEN:
+            found.append(
+                f"the samples' weights are uneven (effective number {self.effective_share:.1%} of {self.particles}): "
+                "raise particles=."
+            )
+        return found
 
 
-def between_sets(states: Sequence[State], summary: SearchSummary) -> SetDifference | None:
-    """The difference between the two sets of samples; None where there is one, or none."""
+def sample_quality(task: SearchTask, states: Sequence[State], summary: SearchSummary) -> SampleQuality | None:
+    """What the chains say of their samples; None for exact engines."""
     part = np.array([int(state["part"][0]) for state in states])
-    if np.unique(part).size < 2:
+    shares = [
+        engine.effective_share(moves.rate, state)
+        for state in states
+        for moves, engine in [task.parts[int(state["part"][0])]]
+        if isinstance(engine, WeightedEngine)
+    ]
+    if not shares:
         return None
+    n_particles = states[0]["samples"].shape[1]
+    if np.unique(part).size < 2:
+        return SampleQuality(n_particles, min(shares))
     first, second = (summary.chain_inclusion[part == k].mean(axis=0) for k in (0, 1))
     gap = np.abs(first - second)
-    return SetDifference(float(gap.mean()), float(gap.max()))
+    return SampleQuality(n_particles, min(shares), float(gap.mean()), float(gap.max()))
 
 
 def run_doubts(
-    names: Sequence[str], summary: SearchSummary, run: ChainRun, options: RunOptions, sets: SetDifference | None
+    names: Sequence[str], summary: SearchSummary, run: ChainRun, options: RunOptions, quality: SampleQuality | None
 ) -> tuple[str, ...]:
     """What the reader of the result has to know."""
     found = []
@@ -126,11 +183,7 @@ def run_doubts(
             f"the inclusion probability of {names[worst]} has a Monte-Carlo error of {errors[worst]:.2f}: raise steps= "
             f"(now {options.steps})."
         )
-    if sets is not None and sets.mean > DOUBTFUL_ERROR:
-        found.append(
-            f"the two sets of samples differ by {sets.mean:.3f} in inclusion probability on average: raise particles=."
-        )
-    return tuple(found)
+    return (*found, *(quality.doubts if quality is not None else ()))
 
 
 @dataclass(frozen=True)
@@ -158,12 +211,9 @@ class SearchRequest:
 def search(problem: SearchProblem, request: SearchRequest) -> tuple[SearchResult, ChainRun, SearchSummary]:
     """Prepare, run and sum up: the shared part of the result, and what the rest of it is made of."""
     started = time.perf_counter()
-    model, factors, options, seed = problem.model, problem.factors, request.options, request.seed
+    model, options, seed = problem.model, request.options, request.seed
     name = choose_engine(model, request.engine)
-    parts, blocks, details = search_parts(problem, name, request.particles, seed, options.progress)
-    task = SearchTask(parts, blocks.view(factors.first, factors.size), options.warmup, options.thin)
-    start = (factors, problem.counts.sum(axis=0), float(problem.n.sum()), problem.coordinates)
-    states = initial_states(*start, len(parts), options.chains, seed)
+    made = prepare_search(problem, name, request.particles, options, seed)
     settings = {
         **request.settings,
         "engine": name,
@@ -175,10 +225,10 @@ def search(problem: SearchProblem, request: SearchRequest) -> tuple[SearchResult
     }
     digest = " ".join(statistics.digest for statistics in problem.data)
     preparation = time.perf_counter() - started
-    run = _run(task, states, options, {"model": model.fingerprint, "data": digest}, settings)
+    run = _run(made.task, made.states, options, {"model": model.fingerprint, "data": digest}, settings)
     summary = summarise(run.states)
-    sets = between_sets(run.states, summary) if len(parts) > 1 else None
-    doubts = (*request.doubts, *run_doubts(model.blocks, summary, run, options, sets))
+    quality = sample_quality(made.task, run.states, summary)
+    doubts = (*request.doubts, *run_doubts(model.blocks, summary, run, options, quality))
     for text in doubts:
         python_warnings.warn(text, MRFWarning, stacklevel=3)
     result = SearchResult(
@@ -199,7 +249,7 @@ def search(problem: SearchProblem, request: SearchRequest) -> tuple[SearchResult
         data_digest=digest,
         warnings=(*request.said, *doubts),
         partial=bool(run.stopped_by),
-        details={**details, **({} if sets is None else sets.details)},
+        details={**made.details, **({} if quality is None else quality.details)},
     )
     return result, run, summary
 

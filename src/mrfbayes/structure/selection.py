@@ -12,7 +12,7 @@ import numpy as np
 from mrfbayes.base.errors import InputError
 from mrfbayes.model.scales import scaled
 from mrfbayes.priors import Prior, parse
-from mrfbayes.structure.graph_priors import PER_EDGE, graph_prior
+from mrfbayes.structure.graph_priors import PER_EDGE, GraphPrior, graph_prior
 from mrfbayes.structure.moves import log_density_at_zero
 from mrfbayes.structure.rescoring import all_statistics, can_rescore, log_evidence
 from mrfbayes.structure.result import SearchResult
@@ -114,17 +114,22 @@ class Selection(SearchResult):
         """Prior times evidence of the graphs (k, m), which sum to one."""
         model, m = self.model, self.model.n_edges
         slab = parse(str(self.settings["slab"]))
-        nodes, edges = self.settings["prior"], self.settings["edges"]
+        nodes = self.settings["prior"]
         prior = Prior(model, {"edges": slab, **(nodes if isinstance(nodes, Mapping) else {})})
         statistics = all_statistics(model)
         at_zero = log_density_at_zero(slab)
-        graphs = graph_prior(model, edges if edges != PER_EDGE else list(self.prior_inclusion))
-        scores = graphs.log_probability(present)
+        scores = self.graph_prior.log_probability(present)
         for k, row in enumerate(present):
             chosen = np.concatenate([np.flatnonzero(row), np.arange(m, model.n_parameters)])
             scores[k] += log_evidence(statistics, self.counts, self.n, prior, chosen) + row.sum() * at_zero
         weight = np.exp(scores - scores.max())
         return np.asarray(weight / weight.sum())
+
+    @property
+    def graph_prior(self) -> GraphPrior:
+        """The prior over graphs."""
+        is_named = self.settings["edges"] != PER_EDGE
+        return graph_prior(self.model, self.settings["edges"] if is_named else list(self.prior_inclusion))
 
     @property
     def median_graph(self) -> tuple[str, ...]:
