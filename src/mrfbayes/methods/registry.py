@@ -30,7 +30,8 @@ class Row:
     takes_holes: bool = False
 
     @property
-    def _prepare(self) -> Callable[..., Any]:
+    def function(self) -> Callable[..., Any]:
+        """The ``prepare`` of the method's module."""
         found: Callable[..., Any] = importlib.import_module(f"mrfbayes.methods.{self.module}").prepare
         return found
 
@@ -42,12 +43,12 @@ class Row:
                 f"method = {self.key!r} has no likelihood for rows with missing cells: use one of {able}, or "
                 "missing='drop'."
             )
-        return self._prepare(problem, **options)
+        return self.function(problem, **options)
 
     @property
     def options(self) -> Mapping[str, Any]:
         """Names and defaults of the method's options."""
-        parameters = inspect.signature(self._prepare).parameters.values()
+        parameters = inspect.signature(self.function).parameters.values()
         return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
