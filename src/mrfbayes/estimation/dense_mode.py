@@ -11,15 +11,17 @@ curvature Lambda alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mrfbayes.base.errors import CalibrationError
 from mrfbayes.base.failures import calibrating
-from mrfbayes.base.random_streams import generator, kernel_state
+from mrfbayes.base.random_streams import child, generator, kernel_state
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.dense_pseudo import dense_start
 from mrfbayes.model.natural_form import DenseLayout
+from mrfbayes.particles.completions import make_completions, typical_rows
 from mrfbayes.particles.dense import DenseEnsemble
 from mrfbayes.priors import Prior
 
@@ -27,6 +29,7 @@ REPLICAS, CHAINS = 8, 256  # half of the replicas start at the data, the others 
 PARTICLES_PER_PARAMETER = 8
 BURN_IN, BETWEEN = 30, 1  # sweeps after the start, and between the snapshots that a covariance is made of
 SKIPPED, COUNTED = 10, 20  # sweeps of a gradient
+MOST_COMPLETED = 100  # sweeps of missing cells for a gradient, where these are sampled
 LONGEST_STEP = 0.7  # of a log-odds
 RENEW = 0.4  # S is made anew where the Newton decrement has not fallen below this share
 MOST_STEPS = 25
@@ -51,6 +54,7 @@ class DenseMode:
     steps : Newton steps
     means : (levels,) probabilities of the states 1, 2, ... of every node at the mode
     rows : (k, d) particles at the mode
+    complete_sd : (p,) the spread that complete data would leave, where cells are missing
     """
 
     w: np.ndarray
@@ -62,6 +66,7 @@ class DenseMode:
     steps: int
     means: np.ndarray
     rows: np.ndarray
+    complete_sd: np.ndarray | None = None
 
     @property
     def sd(self) -> np.ndarray:
@@ -74,7 +79,7 @@ class DensePosterior:
 
     def __init__(self, layout: DenseLayout, statistics: Statistics, prior: Prior) -> None:
         self.layout, self.statistics, self.prior = layout, statistics, prior
-        self.n = float(statistics.n)
+        self.n = float(statistics.n_all)
         self._back = layout.forward.T.tocsr()
         self.is_identity = bool(
             layout.forward.shape[0] == layout.forward.shape[1]
@@ -86,17 +91,39 @@ class DensePosterior:
         """Natural parameters (..., natural) of w (..., p)."""
         return w if self.is_identity else np.asarray((self.layout.forward @ w.T).T)
 
-    def likelihood_gradient(self, moments: np.ndarray) -> np.ndarray:
-        """Gradient (..., p) of the log-likelihood from E[T] (..., natural)."""
+    def likelihood_gradient(self, moments: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
+        """Gradient (..., p) of the log-likelihood from E[T] (..., natural) and the data's ``counts`` (..., p).
+
+        Where cells are missing these are what the data are expected to have in full, given what is seen of them.
+        """
         flat = moments.reshape(-1, moments.shape[-1])
         expected = self.layout.constant + (flat if self.is_identity else (self._back @ flat.T).T)
-        return np.asarray(self.statistics.counts - self.n * expected).reshape(*moments.shape[:-1], -1)
+        expected = self.n * expected.reshape(*moments.shape[:-1], -1)
+        return np.asarray((self.statistics.counts if counts is None else counts) - expected)
 
-    def factor(self, covariance: np.ndarray, w: np.ndarray, particles: int, d_eff: float) -> np.ndarray:
-        """L (p, p) of the metric S = L L^T at w; ``covariance`` of T is overwritten."""
-        from scipy.linalg import cholesky
-        from scipy.linalg.lapack import dtrtri
+    def factor(
+        self,
+        covariance: np.ndarray,
+        w: np.ndarray,
+        particles: int,
+        d_eff: float,
+        clamped: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """L (p, p) of the metric S = L L^T at w; ``covariance`` of T is overwritten.
 
+        ``clamped`` (p, p) is what missing cells take from the information; it is noisy where it was sampled, and as
+        much of it is left out as keeps the rest positive definite.
+        """
+        information = self._information(covariance, w, particles, d_eff)
+        if clamped is not None:
+            for share in (1.0, 0.8, 0.5):
+                try:
+                    return _inverse_factor(information - share * clamped)
+                except CalibrationError:
+                    continue
+        return _inverse_factor(information)
+
+    def _information(self, covariance: np.ndarray, w: np.ndarray, particles: int, d_eff: float) -> np.ndarray:
         if self.is_identity:
             information = covariance
         else:
@@ -107,13 +134,7 @@ class DensePosterior:
             information[np.diag_indices_from(information)] += np.maximum(-hessian, 0.0)
         else:
             information -= hessian
-        # Symmetric, so its transpose is itself in the order that LAPACK overwrites instead of copying.
-        with calibrating("the information at the mode is not positive definite", NARROWER):
-            lower = cholesky(information.T, lower=True, overwrite_a=True, check_finite=False)
-            inverse, failed = dtrtri(lower, lower=1, overwrite_c=1)
-            if failed:
-                raise ArithmeticError(f"its factor is zero in row {failed}")
-        return np.asarray(inverse.T)
+        return information
 
     def effective(self, factor: np.ndarray, w: np.ndarray) -> float:
         """d_eff, the number of parameters that the data rather than the prior determine."""
@@ -122,6 +143,20 @@ class DensePosterior:
         if hessian.ndim == 1:
             return float(p - np.maximum(-hessian, 0.0) @ np.einsum("ij,ij->i", factor, factor))
         return float(p + np.sum((hessian @ factor) * factor))
+
+
+def _inverse_factor(information: np.ndarray) -> np.ndarray:
+    """L with L L^T the inverse of ``information``, which is overwritten."""
+    from scipy.linalg import cholesky
+    from scipy.linalg.lapack import dtrtri
+
+    # Symmetric, so its transpose is itself in the order that LAPACK overwrites instead of copying.
+    with calibrating("the information at the mode is not positive definite", NARROWER):
+        lower = cholesky(information.T, lower=True, overwrite_a=True, check_finite=False)
+        inverse, failed = dtrtri(lower, lower=1, overwrite_c=1)
+        if failed:
+            raise ArithmeticError(f"its factor is zero in row {failed}")
+    return np.asarray(inverse.T)
 
 
 def level_means(layout: DenseLayout, statistics: Statistics) -> np.ndarray:
@@ -139,9 +174,13 @@ def level_means(layout: DenseLayout, statistics: Statistics) -> np.ndarray:
 def dense_mode(posterior: DensePosterior, seed: np.random.SeedSequence, chains: int = CHAINS) -> DenseMode:
     """Find the mode by ``chains`` chains of each of `REPLICAS` groups; see the module's docstring."""
     layout, prior, statistics = posterior.layout, posterior.prior, posterior.statistics
+    completions = make_completions(layout, statistics, REPLICAS, child(seed, "completions"))
+    if statistics.holes is not None:  # rows to start from, with their holes filled anyhow
+        rows = typical_rows(statistics, generator(seed, "fill"))
+        statistics = replace(statistics, rows=rows, n=statistics.n_all, holes=None)
     means = level_means(layout, statistics)
     ensemble = DenseEnsemble(layout, means, REPLICAS, chains, kernel_state(seed, "mode"))
-    ensemble.start(_two_starts(posterior, ensemble.n_chains, generator(seed, "start")))
+    ensemble.start(_two_starts(statistics.rows, layout.states, ensemble.n_chains, generator(seed, "start")))
     w = dense_start(layout, statistics, prior)
     p = w.size
     samples = max(1, -(-PARTICLES_PER_PARAMETER * p // ensemble.n_chains))
@@ -149,7 +188,11 @@ def dense_mode(posterior: DensePosterior, seed: np.random.SeedSequence, chains: 
 
     def metric(at: np.ndarray, d_eff: float) -> np.ndarray:
         _, covariance = ensemble.products(samples, BETWEEN)
-        return posterior.factor(covariance, at, particles, d_eff)
+        return posterior.factor(covariance, at, particles, d_eff, completions.covariance(at))
+
+    def newton(pooled: int) -> tuple[np.ndarray, float, float]:
+        counts = completions.at(w, min(COUNTED * pooled, MOST_COMPLETED))
+        return _step(posterior, factor, w, ensemble.moments(SKIPPED, COUNTED * pooled), counts)
 
     ensemble.set_parameters(posterior.natural(w))
     ensemble.sweep(BURN_IN)
@@ -157,11 +200,11 @@ def dense_mode(posterior: DensePosterior, seed: np.random.SeedSequence, chains: 
     last, moved, pooled, steps = np.inf, 0.0, 1, 0
     while steps < MOST_STEPS:
         steps += 1
-        step, decrement, noise = _newton(posterior, ensemble, factor, w, pooled)
+        step, decrement, noise = newton(pooled)
         signal = float(np.sqrt(max(decrement**2 - noise**2, 0.0)))
         if signal > max(RENEW * last, 3.0 * noise):
             factor = metric(w, posterior.effective(factor, w))
-            step, decrement, noise = _newton(posterior, ensemble, factor, w, pooled)
+            step, decrement, noise = newton(pooled)
             last, moved = np.inf, 0.0
         else:
             last = signal
@@ -175,7 +218,12 @@ def dense_mode(posterior: DensePosterior, seed: np.random.SeedSequence, chains: 
     if moved > FAR_DENSE:
         factor = metric(w, posterior.effective(factor, w))
     mean = ensemble.moments(SKIPPED, COUNTED * pooled)
-    _, error, fresh = _step(posterior, factor, w, mean)
+    counts = completions.at(w, min(COUNTED * pooled, MOST_COMPLETED))
+    _, error, fresh = _step(posterior, factor, w, mean, counts)
+    complete = None
+    if posterior.statistics.holes is not None:
+        _, covariance = ensemble.products(samples, BETWEEN)
+        complete = posterior.factor(covariance, w, particles, posterior.effective(factor, w))
     return DenseMode(
         w,
         factor,
@@ -186,30 +234,24 @@ def dense_mode(posterior: DensePosterior, seed: np.random.SeedSequence, chains: 
         steps,
         np.asarray(mean.mean(axis=(0, 1))[len(layout.pairs) :]),
         ensemble.rows(),
+        None if complete is None else np.asarray(np.sqrt(np.einsum("ij,ij->i", complete, complete))),
     )
 
 
-def _two_starts(posterior: DensePosterior, n: int, rng: np.random.Generator) -> np.ndarray:
+def _two_starts(rows: np.ndarray, states: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
     """(n, d): the first half at the data (where rows are known), the second at states all alike."""
-    rows, states = posterior.statistics.rows, posterior.layout.states
     x = rng.integers(states, size=(n, states.size), dtype=np.int64).astype(np.uint8)
     if len(rows):
         x[: n // 2] = rows[rng.integers(len(rows), size=n // 2)]
     return x
 
 
-def _newton(
-    posterior: DensePosterior, ensemble: DenseEnsemble, factor: np.ndarray, w: np.ndarray, pooled: int
+def _step(
+    posterior: DensePosterior, factor: np.ndarray, w: np.ndarray, mean: np.ndarray, counts: np.ndarray
 ) -> tuple[np.ndarray, float, float]:
     """The Newton step at w, its length and its noise in posterior sds per parameter."""
-    return _step(posterior, factor, w, ensemble.moments(SKIPPED, COUNTED * pooled))
-
-
-def _step(
-    posterior: DensePosterior, factor: np.ndarray, w: np.ndarray, mean: np.ndarray
-) -> tuple[np.ndarray, float, float]:
     parts = mean.reshape(-1, mean.shape[-1])
-    whitened = posterior.likelihood_gradient(parts) @ factor
+    whitened = posterior.likelihood_gradient(parts, counts) @ factor
     direction = whitened.mean(axis=0) + posterior.prior.gradient_w(w) @ factor
     noise = whitened.var(axis=0, ddof=1) / len(parts)
     return factor @ direction, float(np.sqrt(np.mean(direction**2))), float(np.sqrt(np.mean(noise)))

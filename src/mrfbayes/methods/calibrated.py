@@ -47,7 +47,7 @@ def prepare(
     found: Calibration[Any]
     if moments == "auto" and is_dense(problem.model) and moments_cost(problem.model) >= MOMENT_CELLS:
         found = calibrate_by_walking(problem, variance, particles)
-    elif is_local(problem.model, moments):
+    elif is_local(problem.model, moments) and problem.statistics.holes is None:
         found = calibrate_many(problem, variance, moments, particles)
     else:
         found = calibrate(problem, variance, moments, particles)

@@ -80,6 +80,7 @@ REGISTRY: dict[str, Row] = {
             "langevin.langevin",
             "the true likelihood of dense fields, gradients from persistent Gibbs chains",
             ("langevin",),
+            takes_holes=True,
         ),
         Row(
             "mle",

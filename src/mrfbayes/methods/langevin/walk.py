@@ -21,10 +21,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mrfbayes.base.random_streams import generator, kernel_state
+from mrfbayes.base.random_streams import child, generator, kernel_state
 from mrfbayes.estimation.dense_mode import DenseMode, DensePosterior
 from mrfbayes.kernels.base.random import fill_normal
 from mrfbayes.methods.langevin.metric import Whitening
+from mrfbayes.particles.completions import make_completions
 from mrfbayes.particles.dense import DenseEnsemble
 
 SKIPPED = 1  # sweep of a step that is not counted: without it means are off by a hundredth of an sd
@@ -60,6 +61,7 @@ class Walk:
         self._ensemble = DenseEnsemble(posterior.layout, mode.means, k, settings.chains, kernel_state(seed, "chains"))
         chosen = generator(seed, "start").integers(len(mode.rows), size=self._ensemble.n_chains)
         self._ensemble.start(mode.rows[chosen])
+        self._completions = make_completions(posterior.layout, posterior.statistics, k, child(seed, "completions"))
         nothing = np.zeros((k, p))
         self.state: State = {
             "counters": np.zeros(2, dtype=np.int64),
@@ -91,13 +93,18 @@ class Walk:
 
     def arrays(self) -> State:
         """Everything that `restore` needs, as arrays that can be stored."""
-        return {**self.state, "rows": self._ensemble.rows(), "streams": self._ensemble.chains.stream}
+        return {
+            **self.state,
+            "rows": self._ensemble.rows(),
+            "streams": self._ensemble.chains.stream,
+        } | self._completions.arrays()
 
     def restore(self, arrays: State) -> None:
         """Go on from what `arrays` gave."""
         self.state = {name: arrays[name].copy() for name in self.state}
         self._ensemble.start(arrays["rows"])
         self._ensemble.chains.stream[:] = arrays["streams"]
+        self._completions.restore(arrays)
         self.metric = Whitening(self.metric.factor, self.state["directions"])
 
     def _step(self) -> None:
@@ -115,7 +122,7 @@ class Walk:
             self._record(moved.astype(float))
             if kept % settings.thin == 0:
                 self.drawn.append(w)
-        halves = self.posterior.likelihood_gradient(moments)
+        halves = self.posterior.likelihood_gradient(moments, self._completions.counts(w, settings.sweeps))
         gradient = halves.mean(axis=1) + self.posterior.prior.gradient_w(w)
         difference = 0.5 * (halves[:, 0] - halves[:, 1])
         noise = np.empty_like(s["y"])
