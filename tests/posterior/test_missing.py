@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 import mrfbayes as mb
 import oracles_missing as brute
 from mrfbayes import InputError, MRFWarning
+from mrfbayes.particles import completions
 
 PAIRS = list(itertools.combinations(range(5), 2))
 MODEL = mb.graph(PAIRS, coupling="both-one", fields=True)
@@ -83,6 +84,16 @@ def test_trajectories_agree_with_brute_force(rows, truth):
     mean, _, mean_error, *_ = truth
     post = mb.sample(MODEL, statistics(rows), "exact", engine="hmc", steps=400, chains=2, progress=False)
     assert np.abs((post.mean - mean) / np.hypot(mean_error, post.mcse)).max() < 6
+
+
+@pytest.mark.parametrize("summed", [250_000, 0], ids=["summed", "clamped chains"])
+def test_langevin_agrees_with_brute_force(rows, truth, summed, monkeypatch):
+    monkeypatch.setattr(completions, "SUMMED", summed)
+    mean, sd, *_ = truth
+    post = mb.sample(MODEL, statistics(rows), "langevin", chains=2, steps=150, rng=1, progress=False)
+    error = np.hypot(post.facts.mean_error, 0.01)
+    assert np.sqrt(np.mean(((post.mean - mean) / sd) ** 2)) < 3 * error
+    assert np.sqrt(np.mean((post.sd / sd - 1) ** 2)) < 3 * np.hypot(post.facts.sd_error, 0.01)
 
 
 def test_the_estimate_is_where_the_brute_force_gradient_vanishes(rows):
