@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mrfbayes.base.budget import budget
+from mrfbayes.base.views import View
 from mrfbayes.estimation.newton import ExactObjective
 from mrfbayes.estimation.optimise import lbfgs
 from mrfbayes.exact import quantities as exact
@@ -117,7 +118,7 @@ def prepare(problem: Problem) -> Prepared:
     if is_planar_alone(model) and has_derivatives:
         return Prepared(None, smooth=lambda: _smooth(problem), details={"recursion": "PlanarRecursion"})
     found = recursion(model)
-    view: Any
+    view: View
     if isinstance(found, GridRecursion):
         layout = writable_layout(found.layout)
         scratch = np.zeros(transfer_scratch(layout, "log_z"))
@@ -131,9 +132,8 @@ def prepare(problem: Problem) -> Prepared:
         kind = FieldGraphView if model.is_binary else TableGraphView
         view = kind(writable_plan(found.plan), lowered_data(model, data), scratch)
     details = {"recursion": type(found).__name__, "width": found.width}
-    if data.clamped is not None:
-        view = holed_view(view, model, data)
-    return Prepared(view, smooth=(lambda: _smooth(problem)) if has_derivatives else None, details=details)
+    whole = view if data.clamped is None else holed_view(view, model, data)
+    return Prepared(whole, smooth=(lambda: _smooth(problem)) if has_derivatives else None, details=details)
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ occurs.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.views import View
 from mrfbayes.exact.clamped import Observed
 from mrfbayes.kernels.base.contracts import implements, log_likelihood
 from mrfbayes.kernels.base.jit import kernel
@@ -25,7 +26,7 @@ from mrfbayes.model.field import Model
 class HoledView(NamedTuple):
     """A view of the likelihood of what is seen, and the clumps of what is not."""
 
-    seen: Any
+    seen: View
     lowered: Lowered
     clumps: Clumps
     table: np.ndarray
@@ -46,7 +47,7 @@ def holed_log_likelihood(view, theta):
     return total + clamped_log_z(view.clumps, view.table, view.scratch)
 
 
-def holed_view(seen: Any, model: Model, data: Observed) -> HoledView | None:
+def holed_view(seen: View, model: Model, data: Observed) -> HoledView | None:
     """The view with the missing cells of ``data``; None where some clump of them is too large to be enumerated."""
     clamped = data.clamped
     assert clamped is not None

@@ -1,4 +1,4 @@
-"""The registry: one row a method. Tests, command line, comparison and reproduction follow from the rows."""
+"""The registry: one row per method. Tests, command line, comparison and reproduction follow from the rows."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mrfbayes.base.errors import InputError
+
+if TYPE_CHECKING:
+    from mrfbayes.methods.problem import Prepared, Problem
 
 
 @dataclass(frozen=True)
@@ -30,12 +33,12 @@ class Row:
     takes_holes: bool = False
 
     @property
-    def function(self) -> Callable[..., Any]:
+    def function(self) -> Callable[..., Prepared]:
         """The ``prepare`` of the method's module."""
-        found: Callable[..., Any] = importlib.import_module(f"mrfbayes.methods.{self.module}").prepare
+        found: Callable[..., Prepared] = importlib.import_module(f"mrfbayes.methods.{self.module}").prepare
         return found
 
-    def prepare(self, problem: Any, **options: Any) -> Any:
+    def prepare(self, problem: Problem, **options: object) -> Prepared:
         """The method's own preparation; refused where it has no likelihood for the missing cells of the data."""
         if problem.statistics.holes is not None and not self.takes_holes:
             able = ", ".join(repr(key) for key, row in REGISTRY.items() if row.takes_holes)
@@ -46,7 +49,7 @@ class Row:
         return self.function(problem, **options)
 
     @property
-    def options(self) -> Mapping[str, Any]:
+    def options(self) -> Mapping[str, object]:
         """Names and defaults of the method's options."""
         parameters = inspect.signature(self.function).parameters.values()
         return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
@@ -121,7 +124,7 @@ REGISTRY: dict[str, Row] = {
             "ratio.persistent",
             "ratios averaged over persisting particles",
         ),
-        Row("exchange-exact", "Murray et al.", "exact", "ratio.exchange_exact", "one auxiliary data set a proposal"),
+        Row("exchange-exact", "Murray et al.", "exact", "ratio.exchange_exact", "one auxiliary data set per proposal"),
         Row("moller", "Moller et al.", "exact", "ratio.moller", "a chain augmented by one auxiliary data set"),
         Row("mavm", "MAVM", "exact", "ratio.mavm", "auxiliary data sets annealed between proposal and estimate"),
     )
@@ -136,7 +139,7 @@ def method_row(key: str) -> Row:
         raise InputError(f"method = {key!r}: choose one of {', '.join(map(repr, REGISTRY))}.") from None
 
 
-def check_options(row: Row, options: Mapping[str, Any]) -> None:
+def check_options(row: Row, options: Mapping[str, object]) -> None:
     """Refuse options that the method does not have."""
     for name in options:
         if name not in row.options:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class PredictiveCheck:
 
 
 def predictive_check(
-    posterior: Posterior, x: Any, *, replicates: int = 200, rng: Seed | None = 0, progress: bool = True
+    posterior: Posterior, x: object, *, replicates: int = 200, rng: Seed | None = 0, progress: bool = True
 ) -> PredictiveCheck:
     """Simulate data sets of the observed size at draws from the posterior, and compare their counts with the observed.
 
@@ -55,7 +55,7 @@ def predictive_check(
     """
     replicates = whole("replicates", replicates, 20)
     model, seed = posterior.model, seed_sequence(rng)
-    statistics = count(model, x, labels=ungrouped(posterior.settings.get("levels", ()), model.nodes))
+    statistics = count(model, x, labels=ungrouped(posterior.levels, model.nodes))
     if statistics.holes is not None:
         raise InputError(
             "the predictive check compares complete rows, and this posterior was learned from rows with missing cells, "
@@ -93,7 +93,7 @@ def second_neighbours(edges: np.ndarray, n_nodes: int, limit: int = 5_000) -> np
     return np.array(sorted(found)[:limit], dtype=np.int64).reshape(-1, 2)
 
 
-def _statistics(model: Model, x: Any, pairs: np.ndarray, n_rows: int) -> np.ndarray:
+def _statistics(model: Model, x: object, pairs: np.ndarray, n_rows: int) -> np.ndarray:
     """The model's counts per observation, and the pairs' agreement in the first ``n_rows`` rows."""
     statistics = count(model, x)
     rows = (x if isinstance(x, np.ndarray) else statistics.rows)[:n_rows]

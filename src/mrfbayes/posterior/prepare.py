@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
 from mrfbayes.base.budget import OutOfTime, budget
 from mrfbayes.base.errors import CostError
@@ -20,7 +19,9 @@ from mrfbayes.posterior.settings import Settings
 DRAW_SHARES = {"direct": 0.15}  # of a time budget that preparation leaves for the draws; chains get half
 
 
-def make_problem(model: Model, x: Any, settings: Settings, levels: Any = None, missing: str = "refuse") -> Problem:
+def make_problem(
+    model: Model, x: object, settings: Settings, levels: object = None, missing: str = "refuse"
+) -> Problem:
     """Model, data, prior and seed; ``levels`` is the order of text labels, ``missing`` what to do with empty cells."""
     statistics = count(model, x, levels=levels, missing=missing)
     return Problem(model, statistics, settings.prior, settings.seed, settings.estimate, settings.progress)
