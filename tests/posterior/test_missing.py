@@ -86,6 +86,7 @@ def test_trajectories_agree_with_brute_force(rows, truth):
     assert np.abs((post.mean - mean) / np.hypot(mean_error, post.mcse)).max() < 6
 
 
+@pytest.mark.filterwarnings("ignore:steps are too long:mrfbayes.MRFWarning")  # a bound that so short a walk leaves wide
 @pytest.mark.parametrize("summed", [250_000, 0], ids=["summed", "clamped chains"])
 def test_langevin_agrees_with_brute_force(rows, truth, summed, monkeypatch):
     monkeypatch.setattr(completions, "SUMMED", summed)
@@ -105,6 +106,8 @@ def test_the_estimate_is_where_the_brute_force_gradient_vanishes(rows):
     mode = mb.estimate(MODEL, statistics(rows), prior="uniform", optimiser="newton", progress=False)
     gradient, *_ = derivatives(rows, mode.log_odds)
     assert gradient + 1 - 2 * mode.theta == pytest.approx(np.zeros(S.shape[1]), abs=1e-5)
+    sampled = mb.estimate(MODEL, statistics(rows), "chord", prior="uniform", progress=False)
+    assert np.abs(sampled.log_odds - mode.log_odds).max() < 6 * sampled.standard_error.max()
 
 
 def test_save_and_load_keep_the_rows_with_holes(rows, tmp_path):
@@ -141,7 +144,9 @@ def test_methods_without_such_a_likelihood_are_refused(rows, method):
 
 
 def test_other_refusals(rows):
-    with pytest.raises(InputError, match="algorithm = 'pcd' has no likelihood for rows with missing cells"):
+    with pytest.raises(
+        InputError, match="algorithm = 'pcd' has no likelihood for rows with missing cells: use one of 'exact', 'chord'"
+    ):
         mb.estimate(MODEL, statistics(rows), "pcd", progress=False)
     post = mb.sample(MODEL, statistics(rows), "calibrated", progress=False)
     with pytest.raises(InputError, match="the predictive check compares complete rows"):

@@ -30,12 +30,14 @@ ALGORITHMS: dict[str, str] = {
     "exact": "newton",
     "cd": "cd",
     "pcd": "pcd",
+    "chord": "chord",
     "fpcd": "fpcd",
     "mcmc-mle": "mcmc_mle",
     "pf-mcmc-mle": "pf_mcmc_mle",
     "stochastic": "stochastic",
     "pseudo": "pseudolikelihood",
 }
+WITH_HOLES = ("exact", "chord")  # algorithms that have a likelihood for rows with missing cells
 ON_BOUNDARY = ("penalise", "refuse")
 RUNAWAY = 15.0  # log-odds: an undecided maximum this far out is taken as not finite
 NAMED = 5
@@ -60,8 +62,8 @@ def estimate(
     Parameters
     ----------
     x : (n, d) observations in any form that `mrfbayes.count` takes, or a `Statistics`
-    algorithm : "exact", "cd", "pcd", "fpcd", "mcmc-mle", "pf-mcmc-mle", "stochastic", "pseudo", or "auto": exact where
-        log Z is feasible, else pcd
+    algorithm : "exact", "cd", "pcd", "chord", "fpcd", "mcmc-mle", "pf-mcmc-mle", "stochastic", "pseudo", or "auto":
+        exact where log Z is feasible, else chord on fields whose nodes have many neighbours, else pcd
     rng : seed of the algorithms that sample
     prior : None for maximum likelihood; else the mode of the posterior in log-odds under this prior
     on_boundary : what to do where the maximum likelihood estimate is not finite: "penalise" (the posterior mode under
@@ -70,7 +72,7 @@ def estimate(
     threads : threads for the algorithms that sample; default as many as help. Results do not depend on it
     levels : order of text labels; see `mrfbayes.count`
     missing : what to do with rows of which cells are missing: "refuse"; "drop" to leave them out; "model" to maximise
-        the likelihood of the cells that are there, which assumes that cells are missing at random (algorithm "exact")
+        the likelihood of the cells that are there, which assumes that cells are missing at random ("exact", "chord")
     **options : options of the algorithm; see ``run`` in its module
     """
     started = time.perf_counter()
@@ -152,27 +154,19 @@ def _check_options(key: str, options: Mapping[str, object]) -> None:
 
 def _choose(model: Model, stats: Statistics, algorithm: str) -> tuple[str, str]:
     """The algorithm, and why this one."""
+    from mrfbayes.estimation.dense_mode import is_dense
     from mrfbayes.estimation.newton import AUTO_SECONDS, predicted_seconds
 
     if stats.holes is not None:
-        if algorithm not in ("auto", "exact"):
-            raise InputError(
-                f"algorithm = {algorithm!r} has no likelihood for rows with missing cells: use 'exact' or 'auto', or "
-                "missing='drop'."
-            )
-        if predicted_seconds(model) == float("inf"):
-            raise CostError(
-                f"the estimate with missing cells needs log Z, which is not feasible on {model!r}: use "
-                "sample(..., method='langevin') on dense fields, or missing='drop'."
-            )
-        return "exact", "missing cells are summed over"
+        return _choose_with_holes(model, algorithm, predicted_seconds(model) <= AUTO_SECONDS)
     if algorithm == "auto":
         seconds = predicted_seconds(model)
         if seconds <= AUTO_SECONDS:
             return "exact", f"log Z is feasible on this graph, and the estimate should take about {seconds:.2g} s"
+        other = "chord" if is_dense(model) and len(stats.rows) else "pcd"
         if seconds == float("inf"):
-            return "pcd", "log Z is not feasible on this graph"
-        return "pcd", f"with exact log Z it would take about {seconds:.0f} s (limit {AUTO_SECONDS:.0f})"
+            return other, "log Z is not feasible on this graph"
+        return other, f"with exact log Z it would take about {seconds:.0f} s (limit {AUTO_SECONDS:.0f})"
     if algorithm not in ALGORITHMS:
         names = ", ".join(map(repr, ("auto", *ALGORITHMS)))
         raise InputError(f"algorithm = {algorithm!r}: choose one of {names}.")
@@ -181,6 +175,27 @@ def _choose(model: Model, stats: Statistics, algorithm: str) -> tuple[str, str]:
     if algorithm == "pseudo":
         _ = stats.patterns  # refused with the right words where only counts are known
     return algorithm, "asked for"
+
+
+def _choose_with_holes(model: Model, algorithm: str, is_quick: bool) -> tuple[str, str]:
+    """The algorithm where cells are missing: two of them have a likelihood for that."""
+    from mrfbayes.estimation.dense_mode import can_be_dense
+    from mrfbayes.exact.quantities import is_feasible
+
+    if algorithm not in ("auto", *WITH_HOLES):
+        able = ", ".join(map(repr, WITH_HOLES))
+        raise InputError(
+            f"algorithm = {algorithm!r} has no likelihood for rows with missing cells: use one of {able}, 'auto', or "
+            "missing='drop'."
+        )
+    if algorithm == "chord" or (algorithm == "auto" and not is_quick and can_be_dense(model)):
+        return "chord", "asked for" if algorithm == "chord" else "log Z is out of reach or slow on this graph"
+    if not is_feasible(model):
+        raise CostError(
+            f"the estimate with missing cells needs log Z, which is not feasible on {model!r}, or dense chains "
+            "(algorithm='chord'), which it is not for: use missing='drop'."
+        )
+    return "exact", "missing cells are summed over"
 
 
 def _threads(threads: int | None) -> int:

@@ -63,11 +63,10 @@ def unused_settings(settings: Settings, how: Engine) -> list[str]:
     if how.name in alone and settings.warmup:
         texts.append(f"warmup= is not used: {alone[how.name]}.")
     if how.name == "direct":
-        given = {"checkpoint": settings.checkpoint is not None, "workers": settings.workers > 1}
+        is_walked = how.prepared.details.get("moments") == "langevin"  # its threads were used before
+        given = {"checkpoint": settings.checkpoint is not None, "workers": settings.workers > 1 and not is_walked}
         texts += [f"{name}= is not used: {alone['direct']}." for name, is_given in given.items() if is_given]
-    elif settings.workers > 1 and how.name == "langevin":
-        texts.append("workers= is not used: all replicas walk in one process.")
-    elif settings.workers > 1 and settings.chains == 1:
+    elif settings.workers > 1 and settings.chains == 1 and how.name != "langevin":
         texts.append("workers= is not used: there is only one chain to run.")
     return texts
 

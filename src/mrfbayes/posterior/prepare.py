@@ -24,7 +24,9 @@ def make_problem(
 ) -> Problem:
     """Model, data, prior and seed; ``levels`` is the order of text labels, ``missing`` what to do with empty cells."""
     statistics = count(model, x, levels=levels, missing=missing)
-    return Problem(model, statistics, settings.prior, settings.seed, settings.estimate, settings.progress)
+    return Problem(
+        model, statistics, settings.prior, settings.seed, settings.estimate, settings.progress, settings.workers
+    )
 
 
 def prepare(problem: Problem, settings: Settings) -> Prepared:

@@ -61,7 +61,7 @@ def sample(
     start : "dispersed" (around the estimate, the default of adapted proposals), "mle", "half", or theta itself
     prior : see `mrfbayes.priors`
     rng : seed; the same seed gives the same draws for any number of workers
-    workers : processes over which the chains are spread
+    workers : processes over which the chains are spread; for "langevin" threads over which its replicas are
     checkpoint : file from which a killed run goes on; a finished one is continued by asking for more steps
     seconds : time budget of the whole call, the preparation included; what there is by then is the result, marked
         partial, and an error where there is nothing. The first call compiles, which a budget cannot cut short
