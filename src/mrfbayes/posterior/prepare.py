@@ -24,9 +24,8 @@ def make_problem(
 ) -> Problem:
     """Model, data, prior and seed; ``levels`` is the order of text labels, ``missing`` what to do with empty cells."""
     statistics = count(model, x, levels=levels, missing=missing)
-    return Problem(
-        model, statistics, settings.prior, settings.seed, settings.estimate, settings.progress, settings.workers
-    )
+    threads = settings.workers if isinstance(settings.workers, int) else 1  # a cluster has no part in preparing
+    return Problem(model, statistics, settings.prior, settings.seed, settings.estimate, settings.progress, threads)
 
 
 def prepare(problem: Problem, settings: Settings) -> Prepared:
