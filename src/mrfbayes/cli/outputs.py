@@ -26,7 +26,7 @@ class Kept(NamedTuple):
 
 def check_files(
     new: Mapping[str, Path | None],
-    inputs: Mapping[str, Path | None],
+    inputs: Mapping[str, Path | Sequence[str] | None],
     overwrite: bool,
     continued: Mapping[str, Path | None] | None = None,
 ) -> None:
