@@ -54,7 +54,7 @@ Settings = Annotated[
 
 def beside(target: Path | None) -> Path | None:
     """Where the settings of a run go that writes ``target``."""
-    return None if target is None else target.with_name(f"{target.name}.toml")
+    return None if target is None or not target.name else target.with_name(f"{target.name}.toml")
 
 
 def keep_settings(target: Path | None, overwrite: bool, is_own: bool = False) -> Path | None:
