@@ -166,8 +166,8 @@ def efficiency(results: Results) -> Table:
             if any(cell != MISSING_RESULT for cell in row[1:]):
                 rows.append(row)
     return Table(
-        "Share of proposals accepted, smallest effective sample size of the parameters in 10^6 steps, the same for "
-        "each second, and noise: the sd of n log r, in nats, of the methods that estimate ratios. Adapted proposal.",
+        "Share of proposals accepted, smallest effective sample size of the parameters in 10^6 steps and per "
+        "second, and noise: the sd of n log r, in nats, of the methods that estimate ratios. Adapted proposal.",
         header,
         rows,
     )
