@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,15 +11,22 @@ import numpy as np
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.progress import Progress
-from mrfbayes.base.random_streams import Seed, child, generator, seed_sequence
+from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, seed_sequence
 from mrfbayes.data.levels import ungrouped
 from mrfbayes.data.statistics import count
+from mrfbayes.estimation.dense_mode import is_dense
+from mrfbayes.exact.recursions import is_feasible
 from mrfbayes.model.field import Model
+from mrfbayes.model.natural_form import dense_layout
+from mrfbayes.particles.dense import DenseEnsemble
 from mrfbayes.particles.simulate import simulate
 from mrfbayes.posterior.posterior import Posterior
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+FIRST_SWEEPS, SWEEPS_BETWEEN = 500, 30  # of Gibbs chains on dense fields
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,13 +72,37 @@ def predictive_check(
     n = max(1, round(statistics.n))
     n_rows = min(n, len(statistics.rows))  # of large data only a random part of the rows is kept
     values = np.empty((replicates, model.n_parameters + len(pairs)))
+    simulated = _simulated_densely if is_dense(model) and not is_feasible(model) else _simulated
     with Progress("predictive check", replicates, progress) as bar:
-        for k, draw in enumerate(chosen):
-            y = simulate(model, flat[draw], n, rng=child(seed, "replicate", k), progress=False)
+        for k, y in enumerate(simulated(model, flat[chosen], n, seed)):
             values[k] = _statistics(model, y, pairs, n_rows)
             bar.update(k + 1)
     observed = _statistics(model, statistics, pairs, n_rows)
     return PredictiveCheck(_table(model, pairs, observed, values), values)
+
+
+def _simulated(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
+    """A data set (n, d) for each row of ``theta``."""
+    for k, one in enumerate(theta):
+        yield simulate(model, one, n, rng=child(seed, "replicate", k), progress=False)
+
+
+def _simulated_densely(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
+    """The same on dense fields, where the chains of a data set go on from where those of the last one were.
+
+    Draws of a posterior are near each other, so that few sweeps take the chains from one law to the next; random starts
+    would take as many as the first data set.
+    """
+    layout = dense_layout(model)
+    assert layout is not None
+    even = 1.0 / np.repeat(layout.states, layout.states - 1)
+    chains = DenseEnsemble(layout, even, 1, n, kernel_state(seed, "chains"))
+    start = generator(seed, "start").integers(layout.states, size=(chains.n_chains, model.n_nodes))
+    chains.start(start.astype(np.uint8))
+    for k, one in enumerate(theta):
+        chains.set_parameters(layout.forward @ model.chart.log_odds(one))
+        chains.sweep(SWEEPS_BETWEEN if k else FIRST_SWEEPS)
+        yield chains.rows()[:n]
 
 
 def second_neighbours(edges: np.ndarray, n_nodes: int, limit: int = 5_000) -> np.ndarray:
