@@ -6,10 +6,12 @@
 Only public names are used, so the script runs on any layout of the package. A hash covers the bytes of the draws;
 where it differs, the largest difference of the stored means (eight of them, to eight digits), in posterior sds, is
 printed beside it. With OPENBLAS_NUM_THREADS=1, as recorded; ``compare`` also writes benchmarks/results/same_draws.md.
+``--keep FILE`` remembers what was measured, so that ``--only PART`` (of the names) can be run part by part.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import sys
@@ -117,10 +119,12 @@ def calls() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, np
         yield f"{name} | calibrated", lambda f=field: posterior(f, "calibrated")
 
 
-def measure() -> dict[str, dict[str, object]]:
+def measure(only: str, keep: Path | None) -> dict[str, dict[str, object]]:
     """The hash, the means and the sds of every call; an error is recorded by its first line."""
-    found: dict[str, dict[str, object]] = {}
+    found: dict[str, dict[str, object]] = json.loads(keep.read_text()) if keep is not None and keep.exists() else {}
     for name, call in calls():
+        if name in found or only not in name:
+            continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -132,17 +136,28 @@ def measure() -> dict[str, dict[str, object]]:
         numbers = {key: [float(f"{v:.8g}") for v in values[:8]] for key, values in (("mean", mean), ("sd", sd))}
         found[name] = {"sha256": digest, **numbers}
         print(name, digest, flush=True)
+        if keep is not None:
+            keep.write_text(json.dumps(found))
     return found
 
 
 def main() -> int:
     """Record or compare."""
-    action, path = sys.argv[1], Path(sys.argv[2])
-    found = measure()
-    if action == "record":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("action", choices=["record", "compare"])
+    parser.add_argument("path", type=Path)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--keep", type=Path)
+    asked = parser.parse_args()
+    path, found = asked.path, measure(asked.only, asked.keep)
+    if asked.action == "record":
         path.write_text("{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in found.items()) + "\n}\n")
         return 0
     before = json.loads(path.read_text())
+    left = [name for name in before if name not in found]
+    if left:
+        print(f"{len(left)} are not measured yet")
+        return 0
     different = {name: shift(before[name], found.get(name, {})) for name in before if before[name] != found.get(name)}
     for name, by in different.items():
         print(f"DIFFERENT {name}: {by}")
