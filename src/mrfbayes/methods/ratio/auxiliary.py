@@ -16,10 +16,12 @@ from __future__ import annotations
 
 from mrfbayes.base.checks import whole
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.methods.ratio import AUXILIARY, log_mean_exp, weigh
+from mrfbayes.kernels.methods.ratio import log_mean_exp, weigh
 from mrfbayes.kernels.methods.ratio_sources import draw_particles
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.methods.ratio.sources import make_particles, ratio_view
+
+AUXILIARY = 2  # this method's number in the view that the ratio methods share
 
 
 @kernel(inline="always")
