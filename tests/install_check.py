@@ -77,13 +77,27 @@ def install_and_use(python: str, package: Path, folder: Path) -> str:
     return f"- `{package.name}` ({package.stat().st_size / 1e6:.1f} MB): {said}; installed in {installed:.0f} s"
 
 
+def resolve(python: str, package: Path, version: str, folder: Path) -> str:
+    """Whether every dependency has a wheel for another Python, which need not be here; a line that says so."""
+    place = ["--target", str(folder / f"for-{version}"), "--python-version", version, "--only-binary", ":all:"]
+    command = [python, "-m", "pip", "install", "--dry-run", "--ignore-installed", *place, str(package)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if done.returncode:
+        reason = next((line for line in done.stderr.splitlines() if line.startswith("ERROR")), "no reason given")
+        return f"- Python {version}, not run: {reason}"
+    found = [line for line in done.stdout.splitlines() if line.startswith("Would install")][-1].split()[2:]
+    known = [name for name in found if name.split("-")[0] in ("numpy", "numba", "polars", "h5py", "scipy")]
+    return f"- Python {version}, not run: wheels for all {len(found) - 1} dependencies ({', '.join(known)})"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--python", nargs="+", default=[sys.executable])
+    parser.add_argument("--wheels-for", nargs="*", default=[], help="Pythons that are not here: are there wheels?")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     pythons = [shutil.which(python) or python for python in arguments.python]
-    lines = [f"python tests/install_check.py{''.join(f' --python {p}' for p in arguments.python[1:])}", ""]
+    lines = [f"python tests/install_check.py {' '.join(sys.argv[1:])}", ""]
     with tempfile.TemporaryDirectory(prefix="mrfbayes-install-") as name:
         folder = Path(name)
         wheel, sdist = build(pythons[0], folder)
@@ -91,6 +105,10 @@ def main() -> None:
             for package in (wheel, sdist) if number == 0 else (wheel,):
                 lines.append(install_and_use(python, package, folder))
                 print(lines[-1], flush=True)
+        builder = str(folder / "builder" / "bin" / "python")
+        for version in arguments.wheels_for:
+            lines.append(resolve(builder, wheel, version, folder))
+            print(lines[-1], flush=True)
     if arguments.out is not None:
         arguments.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
