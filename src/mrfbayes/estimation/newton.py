@@ -23,6 +23,7 @@ from mrfbayes.priors import Prior
 NEWTON_CELL_SECONDS = 6e-9  # of one pass for expected counts, per table cell
 AUTO_SECONDS = 20.0  # what `auto` is ready to wait for
 EVALUATIONS = 40
+CONFIRMED_STEP = 1e-3  # posterior sds
 MAX_CERTIFICATE = 500  # parameters, for the proof by the information matrix
 
 
@@ -103,6 +104,17 @@ def run(task: Task, *, start: np.ndarray | None = None, optimiser: str = "lbfgs"
     ascent = OPTIMISERS[optimiser](objective, w, report=report)
     outcome = Outcome(ascent.w, ascent.converged, ascent.step, ascent.iterations, recorder)
     outcome.details["optimiser"] = optimiser
+    stable = exact.stable_mean_w(model, ascent.w) if ascent.converged else None
+    if stable is not None:
+        # The ascent went by the quick gradient; the maximum is confirmed by the stable one.
+        _, gradient = objective.value_gradient(ascent.w)
+        gradient = gradient + task.stats.n * (exact.moments_w(model, ascent.w)[1] - stable)
+        confirmed = float(np.abs(gradient / np.sqrt(objective.diagonal(ascent.w))).max(initial=0.0))
+        outcome.details["confirmed_step"] = confirmed
+        if confirmed > CONFIRMED_STEP:
+            outcome.warnings.append(
+                f"the stable gradient is still {confirmed:.1g} posterior sds where the ascent ended"
+            )
     if not ascent.converged:
         outcome.warnings.append(f"the ascent stopped after {ascent.iterations} iterations without converging")
     return outcome

@@ -3,8 +3,9 @@ r"""The likelihood itself (Exact-L), log Z by recursion (Reeves & Pettitt 2004).
 .. math:: \log L(\theta) = \sum_j w_j s_j - n A(w), \qquad w = \mathrm{logit}\,\theta
 
 Differs from the paper: nothing in what is computed. On a grid the recursion goes node by node with 2^min(rows, columns)
-states; on any other graph it follows an elimination order. The paper's own field needs no logarithm of odds: its
-weights are theta and 1 - theta.
+states; on any other graph it follows an elimination order; on planar graphs without node factors, where that is faster
+or alone possible, it is the determinant of `mrfbayes.exact.planar`. The paper's own field on a grid needs no logarithm
+of odds: its weights are theta and 1 - theta.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from mrfbayes.base.views import View
 from mrfbayes.estimation.newton import ExactObjective
 from mrfbayes.estimation.optimise import lbfgs
 from mrfbayes.exact import quantities as exact
-from mrfbayes.exact.choice import is_planar_alone
+from mrfbayes.exact.choice import planar, weighs_by_planar
 from mrfbayes.exact.graph import GraphRecursion
 from mrfbayes.exact.grid import GridRecursion
+from mrfbayes.exact.planar import PlanarRecursion
 from mrfbayes.exact.recursions import recursion
 from mrfbayes.kernels.base.contracts import implements, log_likelihood
 from mrfbayes.kernels.base.jit import kernel
@@ -30,6 +32,7 @@ from mrfbayes.kernels.exact.graph import elimination_log_z
 from mrfbayes.kernels.exact.graph_binary import elimination_log_z_binary
 from mrfbayes.kernels.exact.graph_plan import EliminationPlan, log_z_scratch
 from mrfbayes.kernels.exact.grid import GridLayout, transfer_log_z, transfer_log_z_theta, transfer_scratch
+from mrfbayes.kernels.exact.planar_log_z import PlanarPlan, planar_log_z
 from mrfbayes.methods.lowered import Lowered, lower_theta, lowered_data, writable_layout, writable_plan
 from mrfbayes.methods.problem import Prepared, Problem, Smooth, writable
 from mrfbayes.model.field import Model
@@ -71,6 +74,13 @@ class TableGraphView(NamedTuple):
     scratch: np.ndarray
 
 
+class PlanarView(NamedTuple):
+    """A binary field that is planar with its node factors."""
+
+    plan: PlanarPlan
+    lowered: Lowered
+
+
 @implements(log_likelihood, CoinGridView)
 @kernel
 def coin_grid_log_likelihood(view, theta):
@@ -107,15 +117,24 @@ def table_graph_log_likelihood(view, theta):
     return linear - view.lowered.n * elimination_log_z(view.plan, node_table, edge_table, view.scratch)
 
 
+@implements(log_likelihood, PlanarView)
+@kernel
+def planar_log_likelihood(view, theta):
+    linear = lower_theta(view.lowered, theta)
+    nodes = view.lowered.n_node_rows
+    field, coupling = view.lowered.potentials[:nodes], view.lowered.potentials[nodes:]
+    return linear - view.lowered.n * planar_log_z(view.plan, field, coupling)
+
+
 def prepare(problem: Problem) -> Prepared:
     """The exact likelihood of any field whose partition function is feasible."""
     model, statistics = problem.model, problem.statistics
     has_derivatives = problem.prior.custom is None and model.n_parameters > 0
-    if is_planar_alone(model) and has_derivatives:
-        return Prepared(None, smooth=lambda: _smooth(problem), details={"recursion": "PlanarRecursion"})
-    found = recursion(model)
+    found = planar(model) if weighs_by_planar(model) else recursion(model)
     view: View
-    if isinstance(found, GridRecursion):
+    if isinstance(found, PlanarRecursion):
+        view = PlanarView(found.plan(), lowered_data(problem))
+    elif isinstance(found, GridRecursion):
         layout = writable_layout(found.layout)
         scratch = np.zeros(transfer_scratch(layout, "log_z"))
         if model.lowering.is_plain:
