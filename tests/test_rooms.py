@@ -169,7 +169,7 @@ def test_few_annotations_say_nothing():
 
 
 def unannotated(text):
-    """Functions that are no kernels and lack an annotation: mypy is told to pass over kernels in the files of methods."""
+    """Functions that are no kernels and lack an annotation: mypy passes over kernels in the files of methods."""
     found = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef) and not any("kernel" in ast.unparse(d) for d in node.decorator_list):
