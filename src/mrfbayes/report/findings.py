@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from mrfbayes.posterior.posterior import Posterior
     from mrfbayes.posterior.predictive import PredictiveCheck
 
-REPLICATES = 100
-CHECKED_CELLS = 3e7  # simulated states past which the predictive check is left out
 DIAGNOSED = 3_000  # parameters up to which every one has its effective sample size
 
 
@@ -99,22 +97,23 @@ class Findings:
     @cached_property
     def predictive(self) -> PredictiveCheck | None:
         """The predictive check, where the data are at hand and it takes seconds."""
-        from mrfbayes.posterior.predictive import predictive_check
+        from mrfbayes.posterior.predictive import affordable_replicates, predictive_check
 
-        statistics, model = self.statistics, self.posterior.model
         if not self.check:
             self.missing["predictive check"] = "it was not asked for"
             return None
-        if statistics is None or not statistics.n_rows:
-            self.missing["predictive check"] = "the observations are not at hand"
+        observed = self.posterior.observed
+        if observed is None:
+            self.missing["predictive check"] = "nothing is known of the observations"
             return None
-        if statistics.n * model.n_nodes * REPLICATES > CHECKED_CELLS:
-            self.missing["predictive check"] = "it would simulate too many observations; run mb.predictive_check"
+        replicates = affordable_replicates(self.posterior.model, observed.n)
+        if not replicates:
+            self.missing["predictive check"] = "it would take minutes; run mrfbayes.predictive_check"
             return None
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", MRFWarning)
-                return predictive_check(self.posterior, statistics, replicates=REPLICATES)
+                return predictive_check(self.posterior, replicates=replicates)
         except (InputError, CostError) as reason:
             self.missing["predictive check"] = str(reason)
             return None
