@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 MANY = 500  # parameters past which independent draws are not examined for convergence
 PREDICTABILITY_DRAWS = 200  # of the posterior
 NOTEBOOK_ROWS = 12  # rows of the table in a notebook
+COMPUTED = ("edge_evidence", "observed", "predicted")  # what a file holds once it was asked for
 STREAM_BYTES = 2**24  # of draws that are made at once
 
 
@@ -207,7 +208,9 @@ class Posterior:
 
         return edges_table(self, scale)
 
-    def predictability(self, x: Any = None, *, draws: int = PREDICTABILITY_DRAWS, interval: float = 0.9) -> pd.DataFrame:
+    def predictability(
+        self, x: Any = None, *, draws: int = PREDICTABILITY_DRAWS, interval: float = 0.9
+    ) -> pd.DataFrame:
         """A row per node: how well all other nodes predict it in the observed rows, over the posterior.
 
         ``accuracy`` is the share of rows in which the likeliest state given the rest of the row is the observed one,
@@ -316,7 +319,7 @@ def load(path: str | PathLike[str]) -> Posterior:
 
     fields = read(path)
     # What was computed before: cached properties look in __dict__ first.
-    known = {name: fields.pop(name) for name in ("edge_evidence", "observed", "predicted") if name in fields}
+    known: dict[str, Any] = {name: fields.pop(name) for name in COMPUTED if name in fields}
     posterior = Posterior(**fields)
     posterior.__dict__.update(known)
     return posterior

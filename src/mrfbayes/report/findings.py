@@ -43,6 +43,16 @@ class Findings:
         found: Statistics | None = getattr(self.posterior.problem, "statistics", None)
         return found
 
+    @property
+    def data_problems(self) -> list[str]:
+        """What was said about the data themselves."""
+        return [] if self.statistics is None else list(self.statistics.warnings)
+
+    @property
+    def doubts(self) -> list[str]:
+        """What was said about the run."""
+        return [text for text in self.posterior.warnings if text not in self.data_problems]
+
     @cached_property
     def edges(self) -> pd.DataFrame:
         """A row per edge with its verdict, in the order of the model's parameters."""

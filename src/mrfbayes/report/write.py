@@ -84,9 +84,8 @@ def render(findings: Findings, title: str, source: str, extra: list[Section]) ->
     environment = Environment(
         loader=DictLoader(read), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    posterior, model = findings.posterior, findings.posterior.model
-    statistics = findings.statistics
-    problems = list(statistics.warnings) if statistics is not None else []
+    model = findings.posterior.model
+    problems = findings.data_problems
     shown = pictures(findings)
     found_checks = checks(findings)
     said = findings.verdicts
@@ -112,7 +111,7 @@ def render(findings: Findings, title: str, source: str, extra: list[Section]) ->
         problems=problems,
         data_facts=_data_facts(findings),
         checks=found_checks,
-        doubts=[text for text in posterior.warnings if text not in problems],
+        doubts=findings.doubts,
         trust_pictures=_trust_pictures(findings),
         pictures=shown,
         edges=edges,
