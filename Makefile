@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest
 QUICK := tests/model tests/run tests/data/test_statistics.py tests/kernels/base/test_jit.py tests/kernels/base/test_random.py \
 	tests/posterior/test_diagnostics.py tests/exact/test_quantities.py tests/test_priors.py tests/test_public_names.py
 
-.PHONY: demo test quick lint types imports check readme paper paper-run evidence browser gallery screenshots slow clean
+.PHONY: demo test quick lint types imports check readme paper paper-run evidence browser gallery screenshots docs slow clean
 
 demo: .venv/.core
 	@$(BIN)/mrfbayes demo
@@ -55,6 +55,11 @@ browser: .venv/.core
 	cd tests/report/browser && npm install --no-audit --no-fund --silent
 	$(BIN)/python tests/report/browser/pages.py build/browser
 	node tests/report/browser/check.mjs build/browser
+
+# The site: runs its pages (those that changed), ends on any warning, needs no network.
+docs: .venv/.test
+	$(BIN)/python -m sphinx -q -W --keep-going -d build/doctrees -b html docs build/site
+	@echo "open build/site/index.html"
 
 gallery: .venv/.core
 	$(BIN)/python docs/make_gallery.py

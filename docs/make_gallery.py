@@ -1,12 +1,15 @@
 """Draws every picture of the gallery from embedded and simulated data, and writes docs/gallery.md.
 
-python docs/make_gallery.py            # or: make gallery
+python docs/make_gallery.py                          # or: make gallery
+python docs/make_gallery.py structures complexity    # only these pictures
 """
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,7 @@ numbers. Colours are those of Okabe and Ito, and whatever colour says is also sa
 """
 
 
+@cache
 def symptoms() -> tuple[Any, Any, np.ndarray]:
     """Model, posterior and data of nine yes/no items."""
     data = mb.datasets.load_adhd()
@@ -37,6 +41,7 @@ def symptoms() -> tuple[Any, Any, np.ndarray]:
     return model, mb.sample(model, x, prior="normal(0, 1)", progress=False), x
 
 
+@cache
 def grid() -> tuple[Any, Any]:
     """An 8x8 field and its posterior."""
     model = mb.grid(8, 8)
@@ -44,6 +49,7 @@ def grid() -> tuple[Any, Any]:
     return model, mb.sample(model, mb.simulate(model, theta, 300, rng=2), "mle", progress=False)
 
 
+@cache
 def image() -> tuple[Any, Any]:
     """One image of 40 x 40 pixels whose neighbours share two couplings."""
     model = mb.grid(40, 40, tied="direction")
@@ -51,107 +57,142 @@ def image() -> tuple[Any, Any]:
     return model, mb.sample(model, x, "pseudo", steps=2_000, progress=False)
 
 
+@cache
+def compared() -> Any:
+    """Four methods on one data set."""
+    x = mb.simulate(mb.grid(4, 4), 0.65, 100, rng=3)
+    return mb.compare(mb.grid(4, 4), x, ["exact", "mle", "pseudo", "laplace"], progress=False)
+
+
+@cache
+def searched() -> Any:
+    """The posterior over graphs of the nine items."""
+    model, _, x = symptoms()
+    return mb.select(model, x, progress=False)
+
+
+@cache
+def two_groups() -> Any:
+    """The nine items in children with and without a diagnosis."""
+    data = mb.datasets.load_adhd()
+    model, _, x = symptoms()
+    return mb.compare_groups(model, {"none": x[data.group == 0], "diagnosis": x[data.group == 1]}, progress=False)
+
+
 def pictures() -> list[tuple[str, str, str, Callable[[], Any]]]:
     """Name, call, what it shows, and how it is drawn."""
-    model, post, x = symptoms()
-    field, of_field = grid()
-    tied, of_image = image()
-    compared = mb.compare(
-        mb.grid(4, 4),
-        mb.simulate(mb.grid(4, 4), 0.65, 100, rng=3),
-        ["exact", "mle", "pseudo", "laplace"],
-        progress=False,
-    )
-    table = mb.prior_sensitivity(model, x, progress=False)
-    check = mb.predictive_check(post, x, progress=False)
     plots = mb.plots
     return [
         (
             "network",
             "network(post)",
             "Width is the posterior mean, colour and dash the sign, opacity how sure the sign is.",
-            lambda: plots.network(post),
+            lambda: plots.network(symptoms()[1]),
         ),
         (
             "network_spring",
             'network(post, layout="spring")',
             "The same by springs; the layout is the same in every panel and run.",
-            lambda: plots.network(post, layout="spring"),
+            lambda: plots.network(symptoms()[1], layout="spring"),
         ),
         (
             "network_panels",
             "network_panels(post)",
             "Edges supported, ruled out and undecided: what is not drawn on the left is not shown to be absent.",
-            lambda: plots.network_panels(post),
+            lambda: plots.network_panels(symptoms()[1]),
         ),
         (
             "forest",
             "forest(post)",
             "Means and intervals, the surest 40 where there are more; the CSV holds all.",
-            lambda: plots.forest(post),
+            lambda: plots.forest(symptoms()[1]),
         ),
         (
             "forest_nodes",
             "forest(post, nodes=True)",
             "The thresholds of the nodes.",
-            lambda: plots.forest(post, nodes=True),
+            lambda: plots.forest(symptoms()[1], nodes=True),
         ),
         (
             "edge_evidence",
             "edge_evidence(post)",
             "Bayes factors for each edge, with both boundaries and two Monte-Carlo errors.",
-            lambda: plots.edge_evidence(post),
+            lambda: plots.edge_evidence(symptoms()[1]),
         ),
         (
             "prior_posterior",
             'prior_posterior(post, "avoid--distract")',
             "The ratio of both heights at zero is the Bayes factor.",
-            lambda: plots.prior_posterior(post, "avoid--distract"),
+            lambda: plots.prior_posterior(symptoms()[1], "avoid--distract"),
         ),
         (
             "sensitivity",
             "sensitivity(mb.prior_sensitivity(model, x))",
             "Verdicts as the prior on the couplings grows wider.",
-            lambda: plots.sensitivity(table),
+            lambda: plots.sensitivity(mb.prior_sensitivity(symptoms()[0], symptoms()[2], progress=False)),
         ),
         (
             "marginals",
             "marginals(post)",
             "Densities of the twelve surest edges; several methods and the truth can be laid over each other.",
-            lambda: plots.marginals(post),
+            lambda: plots.marginals(symptoms()[1]),
         ),
-        ("pairs", "pairs(post)", "The parameters with the largest correlations.", lambda: plots.pairs(post)),
+        ("pairs", "pairs(post)", "The parameters with the largest correlations.", lambda: plots.pairs(symptoms()[1])),
         (
             "chains",
             "chains(post)",
             "Trace of the parameter with the smallest effective sample size.",
-            lambda: plots.chains(post),
+            lambda: plots.chains(symptoms()[1]),
         ),
         (
             "ranks",
             "ranks(post)",
             "Ranks by chain: flat where chains explore the same distribution.",
-            lambda: plots.ranks(post),
+            lambda: plots.ranks(symptoms()[1]),
         ),
         (
             "predictive",
             "predictive(mb.predictive_check(post, x))",
             "Observed statistics against simulated ones.",
-            lambda: plots.predictive(check),
+            lambda: plots.predictive(mb.predictive_check(symptoms()[1], symptoms()[2], progress=False)),
         ),
         (
             "comparison",
             "comparison(mb.compare(model, x, [...]))",
             "Methods against the exact posterior, a dot per parameter.",
-            lambda: plots.comparison(compared),
+            lambda: plots.comparison(compared()),
         ),
         (
             "field",
             "field(model, post)",
             "A grid: colour and width are the couplings, dashed where zero is in the interval.",
-            lambda: plots.field(field, of_field),
+            lambda: plots.field(*grid()),
         ),
-        ("field_image", "field(model, post)", "A tied field from a single image.", lambda: plots.field(tied, of_image)),
+        (
+            "edge_evidence_search",
+            "edge_evidence(mb.select(model, x))",
+            "The same averaged over all graphs: what the data say of each edge, whichever others are there.",
+            lambda: plots.edge_evidence(searched()),
+        ),
+        (
+            "structures",
+            "structures(mb.select(model, x))",
+            "The most probable graphs.",
+            lambda: plots.structures(searched()),
+        ),
+        (
+            "complexity",
+            "complexity(mb.select(model, x))",
+            "How many edges there are, beside the prior.",
+            lambda: plots.complexity(searched()),
+        ),
+        (
+            "group_differences",
+            "group_differences(mb.compare_groups(model, {...}))",
+            "Differences between two groups, with the probability that there is one.",
+            lambda: plots.group_differences(two_groups()),
+        ),
+        ("field_image", "field(model, post)", "A tied field from a single image.", lambda: plots.field(*image())),
     ]
 
 
@@ -160,15 +201,17 @@ def main() -> None:
     from matplotlib import pyplot
 
     FOLDER.mkdir(exist_ok=True, parents=True)
-    lines = [HEAD]
+    lines, chosen = [HEAD], sys.argv[1:]
     for name, call, says, draw in pictures():
+        lines.append(f"## `plots.{call}`\n\n{says}\n\n![{says}](pictures/gallery/{name}.png)\n")
+        if chosen and name not in chosen:
+            continue
         picture = draw()
         figure = picture if hasattr(picture, "savefig") else picture.figure
         figure.savefig(
             FOLDER / f"{name}.png", dpi=90, bbox_inches="tight", pad_inches=0.08, metadata={"Software": None}
         )
         pyplot.close(figure)
-        lines.append(f"## `plots.{call}`\n\n{says}\n\n![{says}](pictures/gallery/{name}.png)\n")
     PAGE.write_text("\n".join(lines), encoding="utf-8")
 
 

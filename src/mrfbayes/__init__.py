@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal t
     from mrfbayes.estimation.estimate import estimate
     from mrfbayes.exact.cost import cost
     from mrfbayes.exact.quantities import expected_counts, fisher_information, log_partition
-    from mrfbayes.model.build import graph, grid
+    from mrfbayes.model.build import complete, graph, grid
     from mrfbayes.model.field import Factor, Model
     from mrfbayes.model.ising import Ising
     from mrfbayes.particles.simulate import simulate
@@ -39,6 +39,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal t
 _PLACES = {
     "grid": "model.build",
     "graph": "model.build",
+    "complete": "model.build",
     "Model": "model.field",
     "Factor": "model.field",
     "Ising": "model.ising",
@@ -88,6 +89,7 @@ __all__ = [
     "__version__",
     "compare",
     "compare_groups",
+    "complete",
     "cost",
     "count",
     "datasets",

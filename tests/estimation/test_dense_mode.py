@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
+from mrfbayes.base.errors import CalibrationError
 from mrfbayes.base.random_streams import seed_sequence
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.dense_mode import DensePosterior, dense_mode
@@ -113,3 +114,20 @@ def test_fields_with_other_tables_have_no_dense_form():
     layout = dense_layout(mb.graph([(0, 1), (1, 2)], states=2, coupling="table"))
     assert layout is not None
     assert layout.coupling == "product"
+
+
+class FlatPrior:
+    """A prior without curvature, so that the data alone have to determine every parameter."""
+
+    def hessian_w(self, w):
+        return np.zeros(w.size)
+
+
+def test_an_information_that_is_not_positive_definite_is_a_failed_calibration():
+    model = mb.graph([(0, 1), (0, 2), (1, 2)], coupling="both-one", fields=True)
+    statistics = mb.count(model, np.tile(np.eye(3, dtype=int), (2, 1)))
+    posterior = DensePosterior(dense_layout(model), statistics, FlatPrior())
+    w = np.zeros(model.n_parameters)
+    text = r"the information at the mode is not positive definite \(.*\): give the parameters a narrower prior, or use"
+    with pytest.raises(CalibrationError, match=text):
+        posterior.factor(-np.eye(w.size), w, 100, 0.0)

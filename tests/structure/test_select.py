@@ -11,8 +11,9 @@ KINDS = {
     "both-one with fields": (4, "both-one", True),
     "agreement": (4, "agreement", False),
     "agreement with fields": (4, "agreement", True),
-    "score with dice": (3, "score", True, (3, 2, 3)),
-    "agreement of three states": (3, "agreement", True, 3),
+    "score with dice": (4, "score", True, 3),
+    "agreement of three states": (4, "agreement", True, 3),
+    "score of mixed levels": (3, "score", True, (3, 2, 3)),
 }
 
 

@@ -20,7 +20,7 @@ class SamplingError(RuntimeError):
 
 
 class CalibrationError(SamplingError):
-    """A posterior to which no coins can be calibrated. The message says what failed and what to use instead."""
+    """A posterior whose mode has no Gaussian or no coins. The message says what failed and what to use instead."""
 
 
 class OutputError(OSError):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfbayes.calibration.failures import calibrating
+from mrfbayes.base.failures import calibrating
 
 if TYPE_CHECKING:
     from mrfbayes.calibration.matching import Coins

@@ -20,7 +20,7 @@ import numpy as np
 
 from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import CalibrationError
-from mrfbayes.calibration.failures import calibrating
+from mrfbayes.base.failures import calibrating
 from mrfbayes.estimation.mode import newton
 from mrfbayes.priors import Prior
 

@@ -11,12 +11,12 @@ import numpy as np
 from mrfbayes.base.budget import OutOfTime, budget
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.base.failures import calibrating
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import child, kernel_state
 from mrfbayes.calibration import expansion as calibration
 from mrfbayes.calibration.copula import coin_quantiles, copula_view, theta_moments
 from mrfbayes.calibration.cumulants import ExactCumulants, ParticleCumulants, direction_cells
-from mrfbayes.calibration.failures import calibrating
 from mrfbayes.calibration.matching import Coins, match, match_loop, skewness_doubts
 from mrfbayes.calibration.one_loop import Effort, one_loop, usable
 from mrfbayes.calibration.result import Calibration

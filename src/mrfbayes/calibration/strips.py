@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.failures import calibrating
 from mrfbayes.base.random_streams import child
 from mrfbayes.calibration.blocks import local_blocks
-from mrfbayes.calibration.failures import calibrating
 from mrfbayes.calibration.local import WORTHWHILE, Expansion, LocalJoint, Regressions, prior_part
 from mrfbayes.calibration.matching import Coins, Targets, coin_moments, match, match_loop, skewness_doubts
 from mrfbayes.calibration.result import Calibration

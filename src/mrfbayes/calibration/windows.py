@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mrfbayes.base.failures import calibrating
 from mrfbayes.base.random_streams import child
 from mrfbayes.calibration.cumulants import ExactCumulants
 from mrfbayes.calibration.expansion import Mode, coin_tensors, third_order
-from mrfbayes.calibration.failures import calibrating
 from mrfbayes.calibration.one_loop import Effort, one_loop, usable
 from mrfbayes.exact.banded import node_levels
 from mrfbayes.model.field import Model

@@ -131,7 +131,7 @@ def sample(
     show_posterior(posterior)
     if kept.text:
         typer.echo(kept.text, err=bool(kept.status))
-    if posterior.details.get("stopped_by") == "Ctrl-C":
+    if posterior.facts.stopped_by == "Ctrl-C":
         raise typer.Exit(130)
     if kept.status:
         raise typer.Exit(kept.status)

@@ -101,9 +101,9 @@ def show_questionnaire(found: Questionnaire) -> None:
     out = console()
     out.print(table(["coupling (log-odds)", "5 %", "median", "95 %", "P(sign)", "log Bayes factor"], rows))
     out.print(
-        f"   {posterior.label}, {posterior.target} target; stopped after {posterior.details['resumed_steps']} draws "
+        f"   {posterior.label}, {posterior.target} target; stopped after {posterior.facts.resumed_steps} draws "
         f"and continued from its checkpoint; smallest ESS {posterior.ess.min():,.0f}, largest R-hat "
-        f"{posterior.r_hat.max():.3f}, Pareto k {posterior.details['pareto_k']:.2f}; "
+        f"{posterior.r_hat.max():.3f}, Pareto k {posterior.facts.pareto_k:.2f}; "
         f"{posterior.seconds['chain']:.1f} s of sampling"
     )
 

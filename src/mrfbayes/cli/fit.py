@@ -120,7 +120,7 @@ def fit(
         findings: Findings = Findings(posterior, scale or "")
         paths = write_results(findings, out, title or data.stem, data.name, repeat)
     print_findings(findings, paths, json)
-    if posterior.details.get("stopped_by") == "Ctrl-C":
+    if posterior.facts.stopped_by == "Ctrl-C":
         raise typer.Exit(130)
 
 

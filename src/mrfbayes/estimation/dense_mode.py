@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mrfbayes.base.failures import calibrating
 from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.dense_pseudo import dense_start
@@ -31,6 +32,7 @@ RENEW = 0.4  # S is made anew where the Newton decrement has not fallen below th
 MOST_STEPS = 25
 WANTED = 0.015  # posterior sds: noise of the mode (root mean square)
 MOST_POOLED = 64  # gradients of one step
+NARROWER = "give the parameters a narrower prior, or use method='pseudo'"
 FAR_DENSE = 0.2  # posterior sds: what the mode may move before S is made anew
 
 
@@ -106,10 +108,11 @@ class DensePosterior:
         else:
             information -= hessian
         # Symmetric, so its transpose is itself in the order that LAPACK overwrites instead of copying.
-        lower = cholesky(information.T, lower=True, overwrite_a=True, check_finite=False)
-        inverse, failed = dtrtri(lower, lower=1, overwrite_c=1)
-        if failed:
-            raise ArithmeticError("the information at the mode is singular: give the parameters a narrower prior")
+        with calibrating("the information at the mode is not positive definite", NARROWER):
+            lower = cholesky(information.T, lower=True, overwrite_a=True, check_finite=False)
+            inverse, failed = dtrtri(lower, lower=1, overwrite_c=1)
+            if failed:
+                raise ArithmeticError(f"its factor is zero in row {failed}")
         return np.asarray(inverse.T)
 
     def effective(self, factor: np.ndarray, w: np.ndarray) -> float:

@@ -69,7 +69,7 @@ class Prepared:
     sd_error: np.ndarray | None = None
     accuracy: Accuracy | None = None
     unused: Mapping[str, str] = field(default_factory=dict)
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, object] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 

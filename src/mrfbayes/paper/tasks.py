@@ -166,7 +166,8 @@ def _dependence(draws: np.ndarray) -> dict[str, float]:
 
 
 def _facts(posterior: mb.Posterior) -> dict[str, float]:
-    found = {name: float(posterior.details[name]) for name in ("noise", "pareto_k") if name in posterior.details}
+    facts = {"noise": posterior.facts.noise, "pareto_k": posterior.facts.pareto_k}
+    found = {name: value for name, value in facts.items() if value is not None}
     if posterior.acceptance is not None:
         found["acceptance"] = float(posterior.acceptance.mean())
     return found

@@ -13,10 +13,12 @@ from mrfbayes.base.lazy import make_lazy
 if TYPE_CHECKING:
     from mrfbayes.plots.chains import chains, estimate_trace, ranks
     from mrfbayes.plots.comparison import comparison
+    from mrfbayes.plots.complexity import complexity
     from mrfbayes.plots.copula import copula
     from mrfbayes.plots.edge_evidence import edge_evidence
     from mrfbayes.plots.field import field
     from mrfbayes.plots.forest import forest
+    from mrfbayes.plots.group_differences import group_differences
     from mrfbayes.plots.marginals import forms, marginals
     from mrfbayes.plots.network import network, network_panels
     from mrfbayes.plots.pairs import pairs
@@ -24,10 +26,12 @@ if TYPE_CHECKING:
     from mrfbayes.plots.prior_posterior import prior_posterior
     from mrfbayes.plots.saving import data, save
     from mrfbayes.plots.sensitivity import sensitivity
+    from mrfbayes.plots.structures import structures
 
 _PLACES = {
     "chains": "chains",
     "comparison": "comparison",
+    "complexity": "complexity",
     "copula": "copula",
     "data": "saving",
     "edge_evidence": "edge_evidence",
@@ -35,6 +39,7 @@ _PLACES = {
     "field": "field",
     "forest": "forest",
     "forms": "marginals",
+    "group_differences": "group_differences",
     "marginals": "marginals",
     "network": "network",
     "network_panels": "network",
@@ -44,10 +49,12 @@ _PLACES = {
     "ranks": "chains",
     "save": "saving",
     "sensitivity": "sensitivity",
+    "structures": "structures",
 }
 __all__ = [
     "chains",
     "comparison",
+    "complexity",
     "copula",
     "data",
     "edge_evidence",
@@ -55,6 +62,7 @@ __all__ = [
     "field",
     "forest",
     "forms",
+    "group_differences",
     "marginals",
     "network",
     "network_panels",
@@ -64,6 +72,7 @@ __all__ = [
     "ranks",
     "save",
     "sensitivity",
+    "structures",
 ]
 
 make_lazy(__name__, _PLACES)

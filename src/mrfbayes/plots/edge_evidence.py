@@ -9,6 +9,7 @@ import numpy as np
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.plots.style import FAINT, INK, MUTED, VERDICT, axes_or_new, keep_table, label, quiet, title
+from mrfbayes.structure.selection import Selection
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,17 +21,22 @@ ROWS = 40
 
 
 def edge_evidence(
-    posterior: Posterior, *, rows: int = ROWS, edges: pd.DataFrame | None = None, ax: Axes | None = None
+    posterior: Posterior | Selection, *, rows: int = ROWS, edges: pd.DataFrame | None = None, ax: Axes | None = None
 ) -> Axes:
     """Bayes factors of the edges for presence against absence, on a logarithmic axis.
 
     Parameters
     ----------
+    posterior : from `mrfbayes.sample`, given that all other edges are there; or from `mrfbayes.select`, averaged over
+        all graphs
     rows : at most so many are drawn, half of them from either end; `mrfbayes.plots.data` and the CSV hold all
     edges : the table that ``posterior.edges()`` gave, where it is at hand
     """
     rows = whole("rows", rows, 2)
-    table = (posterior.edges() if edges is None else edges).dropna(subset="log_bf10").sort_values("log_bf10")
+    table = posterior.edges() if edges is None else edges
+    if isinstance(posterior, Selection):
+        table = table.assign(log_bf10_error=posterior.log_bf10_error)
+    table = table.dropna(subset="log_bf10").sort_values("log_bf10")
     if not len(table):
         raise InputError("plots.edge_evidence: there is no Bayes factor of any edge here; see posterior.edges().")
     half = rows // 2

@@ -139,9 +139,9 @@ def _labels(results: Sequence[Any], labels: Sequence[str] | None) -> list[str]:
 
 
 def _own_label(result: InducedLikelihood | Posterior) -> str:
-    rho = result.details.get("rho")
-    detail = rf" ($\rho$ = {rho:g})" if isinstance(rho, float) else ""
-    form = " gbd" if result.details.get("marginal") == "gbd" else ""
+    facts = result.facts
+    detail = "" if facts.rho is None else rf" ($\rho$ = {facts.rho:g})"
+    form = " gbd" if facts.marginal == "gbd" else ""
     return f"{result.label}{form}{detail}"
 
 

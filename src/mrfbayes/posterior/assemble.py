@@ -18,8 +18,9 @@ from mrfbayes.base.errors import CostError, MRFWarning, SamplingError
 from mrfbayes.base.random_streams import child
 from mrfbayes.methods.problem import Problem
 from mrfbayes.posterior import diagnostics
-from mrfbayes.posterior.corrected import TRUSTED_K, pool, summary_details, weighted_proposals
+from mrfbayes.posterior.corrected import TRUSTED_K, pool, weighted_proposals
 from mrfbayes.posterior.engines import Engine
+from mrfbayes.posterior.facts import RunFacts
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.settings import Settings
 from mrfbayes.run.driver import ChainRun
@@ -102,6 +103,12 @@ def chain_posterior(problem: Problem, settings: Settings, how: Engine, run: Chai
         texts.append(f"stopped by {run.stopped_by} after {steps} of {planned} steps: the result is partial.")
     if run.checkpoint_problem:
         texts.append(f"the checkpoint lacks the last steps, which are in this result: {run.checkpoint_problem}")
+    facts = RunFacts(
+        resumed_steps=run.resumed_steps,
+        stopped_by=run.stopped_by,
+        noise=_noise(run) or None,
+        gradients_per_step=_gradients_per_step(run),
+    )
     posterior = Posterior(
         model=problem.model,
         draws=run.draws,
@@ -126,10 +133,7 @@ def chain_posterior(problem: Problem, settings: Settings, how: Engine, run: Chai
         details={
             **prepared.details,
             "outside": (counters[:, chain.OUTSIDE] / np.maximum(counters[:, chain.STEP], 1)).tolist(),
-            "resumed_steps": run.resumed_steps,
-            "stopped_by": run.stopped_by,
-            **({"noise": noise} if (noise := _noise(run)) else {}),
-            **_trajectories(run),
+            **facts.details,
         },
         problem=problem,
     )
@@ -137,7 +141,7 @@ def chain_posterior(problem: Problem, settings: Settings, how: Engine, run: Chai
     if plan.proposal == "independent":
         pooled = pool(run.states)
         pareto_k = pooled.pareto_k
-        details = {**posterior.details, **summary_details(pooled)}
+        details = {**posterior.details, **pooled.facts.details}
         weighted = weighted_proposals(problem, prepared.view, run.states)
         posterior = replace(
             posterior,
@@ -171,16 +175,16 @@ def _noise(run: ChainRun) -> float:
     return math.sqrt(total / count) if total > 0 else 0.0
 
 
-def _trajectories(run: ChainRun) -> dict[str, float]:
-    """How many gradients a trajectory of Hamiltonian Monte Carlo took on average; nothing for other engines."""
+def _gradients_per_step(run: ChainRun) -> float | None:
+    """How many gradients a trajectory of Hamiltonian Monte Carlo took on average; None for other engines."""
     from mrfbayes.kernels.run import chain
 
     counters = run.gather("counters")
     if counters.shape[1] == chain.N_COUNTERS:
-        return {}
+        return None
     from mrfbayes.kernels.run.hmc import GRADIENTS
 
-    return {"gradients_per_step": float(counters[:, GRADIENTS].sum() / max(counters[:, chain.STEP].sum(), 1))}
+    return float(counters[:, GRADIENTS].sum() / max(counters[:, chain.STEP].sum(), 1))
 
 
 def direct_posterior(problem: Problem, settings: Settings, how: Engine, preparation: float) -> Posterior:

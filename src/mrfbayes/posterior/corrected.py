@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.budget import budget
+from mrfbayes.base.failures import calibrating
 from mrfbayes.base.random_streams import child, kernel_state
-from mrfbayes.calibration.failures import calibrating
 from mrfbayes.calibration.full import DenseJoint, calibrate
 from mrfbayes.calibration.result import Calibration
 from mrfbayes.coins.importance_weights import TRUSTED_K as TRUSTED_K
 from mrfbayes.coins.importance_weights import pareto_k as pareto_k
 from mrfbayes.coins.importance_weights import truncated_weights, weighted_quantile
 from mrfbayes.methods.problem import Prepared, Problem
+from mrfbayes.posterior.facts import RunFacts
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.run.independence import IndependenceView
@@ -166,6 +167,16 @@ class Weighted:
     log_evidence_error: float
     pareto_k: float
 
+    @property
+    def facts(self) -> RunFacts:
+        """What a result reports about its weights."""
+        return RunFacts(
+            pareto_k=self.pareto_k,
+            proposals=self.proposals,
+            effective_proposals=self.effective,
+            efficiency=self.effective / max(self.proposals, 1),
+        )
+
 
 def pool(states: Sequence[dict[str, np.ndarray]]) -> Weighted:
     """Pool the weighted sums that the chains carried."""
@@ -198,13 +209,3 @@ def log_mean_weight(log_weights: np.ndarray) -> tuple[float, float]:
     top = float(np.max(log_weights))
     weights = np.exp(log_weights - top)
     return _log_mean(top, float(weights.sum()), float((weights**2).sum()), weights.size)
-
-
-def summary_details(weighted: Weighted) -> dict[str, Any]:
-    """What a result reports about its weights."""
-    return {
-        "pareto_k": weighted.pareto_k,
-        "proposals": weighted.proposals,
-        "effective_proposals": weighted.effective,
-        "efficiency": weighted.effective / max(weighted.proposals, 1),
-    }

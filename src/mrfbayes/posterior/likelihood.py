@@ -15,6 +15,7 @@ from mrfbayes.data.statistics import count
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.methods.registry import Row, check_options, method_row
 from mrfbayes.model.field import Model
+from mrfbayes.posterior.facts import RunFacts
 from mrfbayes.priors import Prior
 
 
@@ -37,6 +38,11 @@ class Likelihood:
 
     def __repr__(self) -> str:
         return f"<{self.label} likelihood ({self.target}): {self.model.n_parameters} parameters, n = {self._n}>"
+
+    @property
+    def facts(self) -> RunFacts:
+        """What was found out in the preparation and other code relies on."""
+        return RunFacts.of(self.details)
 
     @property
     def _n(self) -> str:

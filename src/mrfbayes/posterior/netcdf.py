@@ -23,6 +23,7 @@ from mrfbayes.base.sealed_files import is_sealed, seal
 from mrfbayes.model.field import Model
 from mrfbayes.posterior.bayes_factors import EdgeEvidence, edge_blocks
 from mrfbayes.posterior.corrected import WeightedProposals
+from mrfbayes.posterior.facts import RunFacts
 from mrfbayes.posterior.hdf5_groups import Group, probe, read_groups
 from mrfbayes.posterior.observed import Observed, statistic_names
 from mrfbayes.posterior.predictability import PREDICTABILITY_COLUMNS
@@ -152,7 +153,11 @@ class SavedQuantiles:
 def save(posterior: Posterior, path: str | os.PathLike[str], overwrite: bool = False) -> None:
     """Write ``posterior`` to ``path``, whole or not at all."""
     check_targets({"path": path}, overwrite=overwrite)
-    tree = to_datatree(posterior)
+    write_sealed(to_datatree(posterior), path, overwrite)
+
+
+def write_sealed(tree: xr.DataTree, path: str | os.PathLike[str], overwrite: bool) -> None:
+    """Write a tree to one netCDF file with a checksum at its end, whole or not at all."""
     tree.attrs["sealed"] = 1
     # In memory first: HDF5 does not survive a full disk.
     content = tree.to_netcdf(None, engine="h5netcdf")
@@ -201,6 +206,7 @@ def _fields(groups: Mapping[str, Group]) -> dict[str, Any]:
     for name, kind in _JSON.items():
         values[name] = json.loads(said[name])
         _require(isinstance(values[name], kind), name)
+    RunFacts.of(values["details"])  # refuses what cannot be the facts of a run
     model = read_model(groups["model"])
     p = model.n_parameters
     draws = _numbers(groups["posterior"], "theta", (None, None, p))

@@ -16,6 +16,7 @@ from mrfbayes.model.field import Model
 from mrfbayes.model.scales import Scaled, scaled
 from mrfbayes.model.wording import meaning, natural_scale
 from mrfbayes.posterior import diagnostics
+from mrfbayes.posterior.facts import RunFacts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,6 +47,7 @@ class Posterior:
     settings : every setting of the run, the seed among them
     warnings : what the reader has to know
     partial : whether the run was stopped before its end
+    details : all that was found on the way, to be printed and saved; ``facts`` has what other code relies on
     weighted : independent draws with weights, of which quantiles and densities are made, where the engine has them
     sd_error : (p,) relative Monte-Carlo standard error of the sds where they come from particles, else None
     """
@@ -70,7 +72,7 @@ class Posterior:
     n: float
     warnings: tuple[str, ...] = ()
     partial: bool = False
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, object] = field(default_factory=dict)
     sd_error: np.ndarray | None = None
     weighted: WeightedProposals | None = field(default=None, repr=False)
     # Not saved, for what is computed later: model, data and prior; (n, seed) -> draws (n, p); probability -> (p,)
@@ -82,6 +84,11 @@ class Posterior:
     def parameters(self) -> tuple[str, ...]:
         """Names of the p parameters."""
         return self.model.parameters
+
+    @property
+    def facts(self) -> RunFacts:
+        """What the run found out about itself: how far to trust it, what stopped it, what its weights are worth."""
+        return RunFacts.of(self.details)
 
     @property
     def log_odds(self) -> np.ndarray:

@@ -12,6 +12,7 @@ from mrfbayes.base.errors import CostError
 from mrfbayes.data.statistics import count
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model
+from mrfbayes.posterior.facts import RunFacts
 from mrfbayes.posterior.self_check import assess
 from mrfbayes.posterior.settings import Settings
 
@@ -29,15 +30,13 @@ def prepare(problem: Problem, settings: Settings) -> Prepared:
     """The method's own preparation; where moments come from particles, with a statement of how far to trust them."""
     with budget().share(1.0 - DRAW_SHARES.get(settings.engine, 0.5)):
         prepared: Prepared = settings.row.prepare(problem, **settings.options)
-        details, doubts = dict(prepared.details), list(prepared.warnings)
-        if settings.reason:
-            details["auto"] = settings.reason
+        facts, doubts = RunFacts(auto=settings.reason or None), list(prepared.warnings)
         if prepared.accuracy is not None:
             trust = assess(problem, prepared.accuracy)
-            details |= {"trust": str(trust), "trust_mean": trust.mean_error, "trust_sd": trust.sd_error}
+            facts = replace(facts, trust=str(trust), trust_mean=trust.mean_error, trust_sd=trust.sd_error)
             if trust.is_doubtful:
                 doubts.append(f"the calibrated posterior is doubtful here: {trust}.")
-    return replace(prepared, details=details, warnings=tuple(doubts))
+    return replace(prepared, details={**prepared.details, **facts.details}, warnings=tuple(doubts))
 
 
 @contextmanager

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 import warnings as python_warnings
-from typing import Any
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from mrfbayes.methods.problem import Problem
 from mrfbayes.posterior.assemble import collect_warnings, record, refuse_nothing, speak, versions
 from mrfbayes.posterior.chains import checkpoint_of
 from mrfbayes.posterior.engines import Engine
+from mrfbayes.posterior.facts import RunFacts
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.settings import Settings
 from mrfbayes.run.driver import CHECKPOINT_SECONDS, ROUND_SECONDS
@@ -118,7 +118,7 @@ def replica_posterior(problem: Problem, settings: Settings, how: Engine, prepara
     moments = walk_moments(walk)
     # Stored draws agree with the moments that are reported.
     draws = problem.model.chart.theta(moments.mean + (w - moments.raw_mean) * (moments.sd / moments.raw_sd))
-    statement, doubts = _statement(walk, moments)
+    statement, doubts = _statement(walk, moments, stopped_by)
     posterior = Posterior(
         model=problem.model,
         draws=draws,
@@ -144,7 +144,6 @@ def replica_posterior(problem: Problem, settings: Settings, how: Engine, prepara
             **prepared.details,
             "replicas": walk.settings.replicas,
             "resumed": resumed,
-            "stopped_by": stopped_by,
             **statement,
         },
         sd_error=moments.sd_error,
@@ -154,24 +153,28 @@ def replica_posterior(problem: Problem, settings: Settings, how: Engine, prepara
     return speak(posterior, [*texts, *doubts])
 
 
-def _statement(walk: Walk, moments: WalkMoments) -> tuple[dict[str, Any], list[str]]:
+def _statement(walk: Walk, moments: WalkMoments, stopped_by: str) -> tuple[dict[str, object], list[str]]:
     """How far the result can be trusted, in figures and in words, and what gives reason to doubt it."""
     mean_error, sd_error = (float(np.sqrt(np.mean(e**2))) for e in (moments.mean_error, moments.sd_error))
     noise = float(1 - walk.state["spread"].min() ** 2)
     bounds = (float(np.hypot(MARGIN * mean_error, STEP_ERROR)), float(np.hypot(MARGIN * sd_error, STEP_ERROR)))
-    said = {
-        "mean_error": mean_error,
-        "sd_error": sd_error,
-        "effective_draws": float(1 / max(mean_error, 1e-12) ** 2),
-        "gradient_noise": noise,
-        "noisy_directions": int(walk.state["directions"].shape[1]),
-        "trust_mean": bounds[0],
-        "trust_sd": bounds[1],
-        "trust": (
+    facts = RunFacts(
+        mean_error=mean_error,
+        sd_error=sd_error,
+        trust_mean=bounds[0],
+        trust_sd=bounds[1],
+        trust=(
             f"means within {bounds[0]:.1%} of an sd and sds within {bounds[1]:.1%} on average (Monte Carlo "
             f"{mean_error:.1%} and {sd_error:.1%} by the scatter of {walk.settings.replicas} replicas, "
             f"step {STEP_ERROR:.0%})"
         ),
+        stopped_by=stopped_by,
+    )
+    said = {
+        "effective_draws": float(1 / max(mean_error, 1e-12) ** 2),
+        "gradient_noise": noise,
+        "noisy_directions": int(walk.state["directions"].shape[1]),
+        **facts.details,
     }
     doubts = []
     if mean_error > DOUBTFUL_STARTS or sd_error > DOUBTFUL_STARTS:

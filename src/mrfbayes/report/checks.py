@@ -24,12 +24,11 @@ def checks(findings: Findings) -> list[TrustCheck]:
     """All checks that this result has."""
     posterior, found = findings.posterior, findings.diagnostics
     out = [_target(posterior.target, posterior.method, posterior.label)]
-    if "trust" in posterior.details:
-        worst = max(float(posterior.details.get("trust_mean", 0)), float(posterior.details.get("trust_sd", 0)))
+    facts = posterior.facts
+    if facts.trust is not None:
+        worst = max(facts.trust_mean or 0.0, facts.trust_sd or 0.0)
         state = GOOD if worst < 0.1 else CARE if worst < 0.2 else BAD
-        out.append(
-            TrustCheck("Approximation", state, f"{worst:.1%}", f"Measured in this run: {posterior.details['trust']}.")
-        )
+        out.append(TrustCheck("Approximation", state, f"{worst:.1%}", f"Measured in this run: {facts.trust}."))
     if "r_hat" in found:
         worst = found["r_hat"]
         state = GOOD if worst <= 1.01 else CARE if worst <= 1.05 else BAD
@@ -46,7 +45,7 @@ def checks(findings: Findings) -> list[TrustCheck]:
         out.append(TrustCheck("Draws", GOOD, f"{found['draws']:,.0f}", text))
     if "pareto_k" in found:
         k = found["pareto_k"]
-        state = GOOD if k < 0.5 else CARE if k < 0.7 else BAD
+        state = GOOD if k < 0.7 else CARE if k < 1 else BAD
         text = "Tail of the importance weights: below 0.7 means that weighted means can be trusted."
         out.append(TrustCheck("Pareto k", state, f"{k:.2f}", text))
     if "noise" in found:

@@ -139,12 +139,13 @@ class Findings:
             if part is not None:
                 found["r_hat"] = _worst(np.nanmax, part.r_hat)
                 found["ess"] = _worst(np.nanmin, part.ess)
-        if "pareto_k" in posterior.details:
-            found["pareto_k"] = float(posterior.details["pareto_k"])
+        facts = posterior.facts
+        if facts.pareto_k is not None:
+            found["pareto_k"] = facts.pareto_k
         if posterior.acceptance is not None:
             found["acceptance"] = float(np.mean(posterior.acceptance))
-        if "noise" in posterior.details:
-            found["noise"] = float(posterior.details["noise"])
+        if facts.noise is not None:
+            found["noise"] = facts.noise
         found["draws"] = float(chains * draws)
         return found
 

@@ -158,8 +158,8 @@ def trust(findings: Findings) -> str:
         parts.append(f"smallest effective sample size {found['ess']:,.0f}")
     if "pareto_k" in found:
         parts.append(f"Pareto k {number(found['pareto_k'])}")
-    if "trust" in posterior.details:
-        parts.append(str(posterior.details["trust"]).split(" (")[0])
+    if posterior.facts.trust is not None:
+        parts.append(posterior.facts.trust.split(" (")[0])
     text = target + (f" ({'; '.join(parts)})" if parts else "")
     seen = checks(findings)
     bad = [check.name for check in seen if check.state == BAD]

@@ -184,8 +184,8 @@ def _settings(findings: Findings) -> list[tuple[str, str]]:
     rows = [(str(name), _plain(value)) for name, value in posterior.settings.items()]
     rows += [("seconds", ", ".join(f"{name} {value:.1f}" for name, value in posterior.seconds.items()))]
     rows += [(f"version of {name}", value) for name, value in posterior.versions.items()]
-    if "auto" in posterior.details:
-        rows.append(("method chosen because", str(posterior.details["auto"])))
+    if posterior.facts.auto is not None:
+        rows.append(("method chosen because", posterior.facts.auto))
     rows += [(f"not shown: {name}", reason) for name, reason in findings.missing.items()]
     return [(name, value) for name, value in rows if value]
 

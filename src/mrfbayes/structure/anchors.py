@@ -1,72 +1,46 @@
-r"""Weighted samples instead of a sum over all configurations: where the samples come from.
+"""Where the samples of the engine "particles" come from: an anchor, and two independent sets of samples there.
 
-With samples at an anchor :math:`w_0`, log Z(w) - log Z(w_0) is estimated by the log of the mean of
-:math:`e^{(w - w_0)\cdot s}`. Its first derivative at the anchor is the samples' mean of s, which is off by their noise,
-and n times that noise is what would shift the posterior most. So the data's statistics are moved along,
-:math:`s' = s + n (\hat\mu - \mu(w_0))`, with :math:`\mu(w_0)` from many more sweeps of the same samples.
-
-The anchor is where the posterior is: it starts at the pseudolikelihood's mode under the slab, and moves to the
-model-averaged mean of short runs. The final samples are drawn twice, independently; the chains take turns with the two
-sets, and the difference between them is part of the result.
+The anchor is where the posterior is. A chain over graphs starts at the pseudolikelihood's mode under the slab and is
+followed by samples of its own, which are moved to wherever it is before each of its sweeps: their weights never have to
+reach farther than one sweep. The mean of what it visits is the anchor. Where the weights of the samples are too uneven
+there, the chain is followed on from that place. The final samples are drawn twice, independently; chains take turns
+with the two sets, and the difference between them is part of the result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from mrfbayes.base.errors import MRFWarning
 from mrfbayes.base.progress import Progress
-from mrfbayes.base.random_streams import child
+from mrfbayes.base.random_streams import child, generator
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.model.field import Model
+from mrfbayes.run.workers import State
 from mrfbayes.structure.edge_blocks import EdgeBlocks
 from mrfbayes.structure.factors import EdgeFactors
 from mrfbayes.structure.graph_priors import GraphPrior
 from mrfbayes.structure.moves import Coordinates, make_moves
+from mrfbayes.structure.moving_samples import SampleSource, sample_source
 from mrfbayes.structure.search import SearchTask, initial_states, summarise
+from mrfbayes.structure.weighted import WeightedEngine, weighted_engine
 
 if TYPE_CHECKING:
-    from mrfbayes.kernels.structure.line import LineView
-    from mrfbayes.kernels.structure.moves import BlockView, MoveView, SearchState
+    from mrfbayes.kernels.structure.moves import MoveView
 
 ANCHOR_PARTICLES = 16_384  # samples of each final set
-TRIAL_PARTICLES = 4_096  # of those that only serve to find the anchor
-ROUNDS = 2  # short runs that move the anchor
-BURN_IN, AVERAGED = 60, 120  # sweeps of the samples before they are used, and over which their mean is taken
-TRIAL_SWEEPS, TRIAL_WARMUP = 150, 50  # of the short runs over graphs
+FOLLOWING = 8_192  # samples that follow the chain which finds the anchor
+FOLLOWED, FOLLOWED_WARMUP = 90, 30  # sweeps of that chain
+BETWEEN_SWEEPS = 3  # Gibbs sweeps of the samples that follow, before each sweep over the graph
+BURN_IN, AVERAGED = 60, 240  # sweeps of the final samples before they are used, and over which their mean is taken
+ROUNDS = 3  # of following, at most
+EVEN_ENOUGH = 0.1  # effective share of the weights that ends them
 FAR_ANCHOR = 4.0  # log-odds of an edge beyond which a first guess is not believed
-ROWS_AT_ONCE = 2_048
-
-
-@dataclass(frozen=True, eq=False)
-class WeightedEngine:
-    """Samples at an anchor: ``code`` (G, B, M) cells of the blocks' tables, ``size`` (B,), ``anchor`` (G, p)."""
-
-    code: np.ndarray
-    size: np.ndarray
-    anchor: np.ndarray
-    name: str = "particles"
-
-    def run(self, moves: MoveView, blocks: BlockView, line: LineView, state: SearchState, plan: Any, kept: Any) -> None:
-        """See `mrfbayes.structure.engines.Engine`."""
-        from mrfbayes.kernels.structure.weighted import WeightedView, run_weighted
-
-        groups, p = moves.raw_count.shape
-        most = int(self.size.max())
-        view = WeightedView(
-            self.code,
-            self.size,
-            self.anchor,
-            np.empty((groups, self.code.shape[2])),
-            np.empty((groups, most)),
-            np.empty((groups, most)),
-            np.empty((groups, p)),
-        )
-        run_weighted(moves, blocks, view, line, state, plan, kept)
+CHAIN_STARTS = 8  # places of the chain at which those of the search start, in turn
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,29 +67,144 @@ class SearchProblem:
         """(G,) numbers of observations."""
         return np.array([statistics.n for statistics in self.data], dtype=float)
 
-    def moves(self, blocks: EdgeBlocks, counts: np.ndarray | None = None) -> MoveView:
-        """The moves, with other statistics than the data's where ``counts`` are given."""
-        counts = self.counts if counts is None else counts
-        return make_moves(self.factors, counts, self.n, self.coordinates, self.graphs, blocks)
+    def moves(self, blocks: EdgeBlocks) -> MoveView:
+        """The moves of edges and nodes."""
+        return make_moves(self.factors, self.counts, self.n, self.coordinates, self.graphs, blocks)
+
+    def states(self, chains: int, n_parts: int, seed: np.random.SeedSequence) -> list[State]:
+        """Where the chains start: node factors at the frequencies, a random half of the edges there."""
+        counts, n = self.counts.sum(axis=0), float(self.n.sum())
+        return initial_states(self.factors, counts, n, self.coordinates, n_parts, chains, seed)
+
+
+class SampleSet(NamedTuple):
+    """Samples of all groups, (G, M, d), and their random streams (G, ...)."""
+
+    rows: np.ndarray
+    streams: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedParts:
+    """Two sets of samples at one anchor, with an engine for each; and places at which chains may start."""
+
+    moves: MoveView
+    engines: tuple[WeightedEngine, ...]
+    sets: tuple[SampleSet, ...]
+    starts: tuple[State, ...]
+
+    def begin(self, states: list[State], seed: np.random.SeedSequence) -> list[State]:
+        """The chains' states with samples and streams of their own, where the chain that was followed has been."""
+        for number, state in enumerate(states):
+            start = self.starts[number % len(self.starts)]
+            for name in ("w", "present", "centre"):
+                state[name] = start[name].copy()
+            _count_edges(state)
+            rows = self.sets[int(state["part"][0])].rows
+            state["samples"] = rows.copy()
+            source = self.engines[0].source
+            state["streams"] = np.stack(
+                [source.stream(child(seed, "chain", number, group)) for group in range(len(rows))]
+            )
+        return states
 
 
 def weighted_parts(
     problem: SearchProblem, blocks: EdgeBlocks, n_particles: int, seed: np.random.SeedSequence, progress: bool
-) -> tuple[tuple[tuple[MoveView, WeightedEngine], ...], np.ndarray]:
-    """Two independent sets of samples at the same anchor, with the statistics that go with them; and the anchor."""
-    with Progress("samples for the search", ROUNDS + 2, progress) as bar:
-        anchor = np.stack([_first_guess(problem, statistics, seed) for statistics in problem.data])
+) -> WeightedParts:
+    """Two independent sets of samples at the same anchor."""
+    source = sample_source(problem.model, tuple(problem.data))
+    moves = problem.moves(blocks)
+    follower = Follower(problem, blocks, source, moves)
+    with Progress("samples for the search", FOLLOWED + 2, progress) as bar:
+        state = _at_first_guess(problem, seed)
+        samples = follower.samples_at_data(child(seed, "follow"))
         for number in range(ROUNDS):
-            bar.update(number, "moving the anchor")
-            sampling = Sampling(TRIAL_PARTICLES, BURN_IN // 2, AVERAGED // 3)
-            part = _part(problem, blocks, anchor, sampling, child(seed, "trial", number))
-            anchor = problem.coordinates.rate @ _trial_mean(problem, blocks, part, child(seed, "trial run", number))
-        parts = []
-        for number in range(2):
-            bar.update(ROUNDS + number, "final samples")
-            own = child(seed, "samples", number)
-            parts.append(_part(problem, blocks, anchor, Sampling(n_particles, BURN_IN, AVERAGED), own))
-    return tuple(parts), anchor
+            anchor, starts, samples = follower.follow(state, samples, bar)
+            state = starts[-1]
+            sets, engines = [], []
+            for which in range(2):
+                bar.update(FOLLOWED + which, "final samples")
+                own = child(seed, "samples", number, which)
+                made, mean = follower.final(samples, anchor, n_particles, own)
+                sets.append(made)
+                engines.append(weighted_engine(source, blocks, anchor, mean, moves))
+            rate = problem.coordinates.rate
+            shares = [engines[0].effective_share(rate, {**start, "samples": sets[0].rows}) for start in starts[-3:]]
+            if np.median(shares) > EVEN_ENOUGH:
+                break
+    return WeightedParts(moves, tuple(engines), tuple(sets), starts)
+
+
+@dataclass(frozen=True, eq=False)
+class Follower:
+    """Lets samples follow a chain over graphs."""
+
+    problem: SearchProblem
+    blocks: EdgeBlocks
+    source: SampleSource
+    moves: MoveView
+
+    def samples_at_data(self, seed: np.random.SeedSequence) -> SampleSet:
+        """Samples at observed rows, each as often as the others as nearly as can be; at random without rows."""
+        n_particles, rows, streams = self.source.round_up(FOLLOWING), [], []
+        for group, statistics in enumerate(self.problem.data):
+            rng = generator(seed, "rows", group)
+            states = self.problem.model.states
+            if len(statistics.rows):
+                some = statistics.rows[rng.permutation(np.arange(n_particles) % len(statistics.rows))]
+            else:
+                some = rng.integers(states, size=(n_particles, states.size))
+            rows.append(some.astype(np.uint8))
+            streams.append(self.source.stream(child(seed, "stream", group)))
+        return SampleSet(np.stack(rows), np.stack(streams))
+
+    def follow(
+        self, state: State, samples: SampleSet, bar: Progress
+    ) -> tuple[np.ndarray, tuple[State, ...], SampleSet]:
+        """The mean (G, p) of what a chain visits from ``state`` on, places of its second half, and the samples."""
+        rate, factors = self.problem.coordinates.rate, self.problem.factors
+        rows, streams = samples.rows.copy(), samples.streams.copy()
+        fields = [self.source.open(group, rows.shape[1]) for group in range(len(rows))]
+        view = self.blocks.view(factors.first, factors.size)
+        state = _forget_sweeps(state)
+        starts: list[State] = []
+        for sweep in range(FOLLOWED):
+            bar.update(sweep, "finding the anchor")
+            here = rate @ state["w"]
+            for group, field in enumerate(fields):
+                field.move(here[group], rows[group], streams[group], BURN_IN if sweep == 0 else BETWEEN_SWEEPS)
+            engine = weighted_engine(self.source, self.blocks, here, None, self.moves)
+            task = SearchTask(((self.moves, engine),), view, FOLLOWED_WARMUP, FOLLOWED)
+            state = task.advance({**state, "samples": rows, "streams": streams}, 1).state
+            if (FOLLOWED - 1 - sweep) % ((FOLLOWED - FOLLOWED_WARMUP) // CHAIN_STARTS) == 0 and sweep > FOLLOWED_WARMUP:
+                starts.append(state)
+        return rate @ summarise([state]).mean, tuple(starts), SampleSet(rows, streams)
+
+    def final(
+        self, samples: SampleSet, anchor: np.ndarray, n_particles: int, seed: np.random.SeedSequence
+    ) -> tuple[SampleSet, np.ndarray]:
+        """Samples at ``anchor``, and the mean of s (G, p) there from many more sweeps."""
+        n_particles, made, streams, means = self.source.round_up(n_particles), [], [], []
+        for group, near in enumerate(samples.rows):
+            rows = near[generator(seed, "start", group).integers(len(near), size=n_particles)]
+            stream = self.source.stream(child(seed, "stream", group))
+            field = self.source.open(group, n_particles)
+            field.move(anchor[group], rows, stream, BURN_IN)
+            means.append(field.average(anchor[group], rows, stream, AVERAGED))
+            made.append(rows)
+            streams.append(stream)
+        return SampleSet(np.stack(made), np.stack(streams)), np.stack(means)
+
+
+def _at_first_guess(problem: SearchProblem, seed: np.random.SeedSequence) -> State:
+    """A chain with all edges, at the pseudolikelihood's mode of each group."""
+    state = problem.states(1, 1, child(seed, "followed"))[0]
+    guess = np.stack([_first_guess(problem, statistics, seed) for statistics in problem.data])
+    state["w"] = np.linalg.pinv(problem.coordinates.rate) @ guess
+    state["present"][:] = 1
+    _count_edges(state)
+    return state
 
 
 def _first_guess(problem: SearchProblem, statistics: Statistics, seed: np.random.SeedSequence) -> np.ndarray:
@@ -137,57 +226,19 @@ def _first_guess(problem: SearchProblem, statistics: Statistics, seed: np.random
     return w
 
 
-class Sampling(NamedTuple):
-    """How many samples, sweeps before they are used, and sweeps over which their mean is taken."""
+def _count_edges(state: State) -> None:
+    from mrfbayes.kernels.structure.moves import N_PRESENT
 
-    n_particles: int
-    burn_in: int
-    averaged: int
+    state["counters"][N_PRESENT] = state["present"].sum()
 
 
-def _part(
-    problem: SearchProblem, blocks: EdgeBlocks, anchor: np.ndarray, sampling: Sampling, seed: np.random.SeedSequence
-) -> tuple[MoveView, WeightedEngine]:
-    """Samples of all groups at the anchor, and the moves with the statistics corrected for their noise."""
-    counts, codes = problem.counts.astype(float), []
-    for group, statistics in enumerate(problem.data):
-        rows, noise = _samples(problem.model, anchor[group], sampling, statistics, child(seed, group))
-        counts[group] += statistics.n * noise
-        codes.append(_codes(blocks, rows))
-    engine = WeightedEngine(np.stack(codes), np.array(blocks.n_cells, dtype=np.int64), anchor)
-    return problem.moves(blocks, counts), engine
+def _forget_sweeps(state: State) -> State:
+    """The same place with nothing counted yet."""
+    from mrfbayes.kernels.structure.moves import BATCH_LENGTH
 
-
-def _samples(
-    model: Model, w: np.ndarray, sampling: Sampling, statistics: Statistics, seed: np.random.SeedSequence
-) -> tuple[np.ndarray, np.ndarray]:
-    """Samples (M, d) at w, and by how much their mean of s is off."""
-    from mrfbayes.particles.moments import particles_at, row_statistics
-
-    chains = particles_at(model, w, sampling.n_particles, sampling.burn_in, seed, statistics)
-    mean = chains.advance(w, sampling.averaged)
-    rows = chains.rows()
-    own = np.zeros(model.n_parameters)
-    for first in range(0, len(rows), ROWS_AT_ONCE):
-        own += row_statistics(model, rows[first : first + ROWS_AT_ONCE]).sum(axis=0)
-    return rows, own / len(rows) - mean
-
-
-def _codes(blocks: EdgeBlocks, rows: np.ndarray) -> np.ndarray:
-    """(B, M) which cell of each block's table every sample lies in."""
-    found = np.zeros((len(blocks.nodes), len(rows)), dtype=np.uint16)
-    for block, nodes in enumerate(blocks.nodes):
-        for node in nodes:
-            found[block] = found[block] * np.uint16(blocks.model.states[node]) + rows[:, node]
-    return found
-
-
-def _trial_mean(
-    problem: SearchProblem, blocks: EdgeBlocks, part: tuple[MoveView, WeightedEngine], seed: np.random.SeedSequence
-) -> np.ndarray:
-    """Model-averaged means (C, p) of a short run."""
-    factors = problem.factors
-    task = SearchTask((part,), blocks.view(factors.first, factors.size), TRIAL_WARMUP, TRIAL_SWEEPS)
-    start = initial_states(factors, problem.counts.sum(axis=0), float(problem.n.sum()), problem.coordinates, 1, 1, seed)
-    state = task.advance(start[0], TRIAL_WARMUP + TRIAL_SWEEPS).state
-    return summarise([state]).mean
+    state = {name: array.copy() for name, array in state.items()}
+    for name in ("batches", "absent", "moments", "sizes", "counters"):
+        state[name][:] = 0
+    state["counters"][BATCH_LENGTH] = 1
+    _count_edges(state)
+    return state

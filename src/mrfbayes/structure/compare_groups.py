@@ -9,7 +9,6 @@ between none; its baseline and the node factors are always there.
 from __future__ import annotations
 
 import os
-import time
 import warnings as python_warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,13 +22,11 @@ from mrfbayes.data.statistics import Statistics, count
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Cauchy, Logistic, Normal, Prior
 from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem
-from mrfbayes.structure.engines import choose_engine
 from mrfbayes.structure.factors import EdgeFactors, edge_factors
 from mrfbayes.structure.graph_priors import graph_prior
 from mrfbayes.structure.groups import GroupComparison
 from mrfbayes.structure.moves import Coordinates, node_prior, slab_distribution
-from mrfbayes.structure.running import between_sets, run_doubts, run_options, run_search, search_parts, versions
-from mrfbayes.structure.search import SearchTask, initial_states, summarise
+from mrfbayes.structure.running import SearchRequest, run_options, search
 
 NAMED = 5  # thresholds that a warning lists
 
@@ -72,61 +69,26 @@ def compare_groups(
     graphs = graph_prior(model, differences, "differences")
     rest = {"chains": chains, "workers": workers, "progress": progress, "checkpoint": checkpoint, "seconds": seconds}
     options = run_options(coordinates.rate.shape[1] * model.n_parameters, steps, warmup, thin, **rest)
-    seed = seed_sequence(rng)
-    started = time.perf_counter()
-    name, groups = choose_engine(model, engine), tuple(data.values())
-    problem = SearchProblem(factors, groups, coordinates, graphs)
-    parts, blocks, details = search_parts(problem, name, particles, seed, progress)
-    task = SearchTask(parts, blocks.view(factors.first, factors.size), options.warmup, options.thin)
-    counts, n = sum(s.counts for s in groups), sum(s.n for s in groups)
-    states = initial_states(factors, np.asarray(counts), float(n), coordinates, len(parts), options.chains, seed)
     settings = {
         "groups": list(data),
         "slab": str(coordinates.slabs[1]),
         "differences": str(graphs),
         "difference_probabilities": graphs.probability.tolist(),
         "prior": f"edges {coordinates.slabs[0]}, nodes {coordinates.nodes[0]}",
-        "engine": name,
-        "particles": particles if name == "particles" else None,
-        "seed": [str(seed.entropy), list(seed.spawn_key)],
-        "chains": options.chains,
-        "warmup": options.warmup,
-        "thin": options.thin,
     }
-    digest = " ".join(statistics.digest for statistics in groups)
-    preparation = time.perf_counter() - started
-    run = run_search(task, states, options, {"model": model.fingerprint, "data": digest}, settings)
-    summary = summarise(run.states)
-    details |= between_sets(run.states, summary) if len(parts) > 1 else {}
-    doubts = (*_resting_on_the_prior(factors, data), *run_doubts(model.blocks, summary, run, options, details))
-    for text in doubts:
-        python_warnings.warn(text, MRFWarning, stacklevel=2)
+    problem = SearchProblem(factors, tuple(data.values()), coordinates, graphs)
+    doubts = _resting_on_the_prior(factors, data)
+    request = SearchRequest(engine, particles, options, seed_sequence(rng), settings, doubts=doubts)
+    shared, run, summary = search(problem, request)
     n_chains, n_draws, _ = run.draws.shape
     return GroupComparison(
-        model=model,
+        **vars(shared),
         groups=tuple(data),
         coordinates=run.draws.reshape(n_chains, n_draws, -1, model.n_parameters),
-        log_likelihood=run.log_likelihood,
         rate=coordinates.rate,
-        inclusion=summary.inclusion,
-        absence=summary.absence,
-        inclusion_error=summary.inclusion_error,
-        prior_inclusion=graphs.probability,
         coordinate_mean=summary.mean,
         coordinate_sd=summary.sd,
-        target="approximate" if name == "particles" else "exact",
-        engine=name,
-        steps=summary.sweeps,
-        warmup=options.warmup,
-        thin=options.thin,
-        seconds={"preparation": preparation, "compilation": run.compile_seconds, "chains": run.chain_seconds},
-        settings=settings,
-        versions=versions(),
-        data_digest=digest,
-        n=tuple(statistics.n for statistics in groups),
-        warnings=doubts,
-        partial=bool(run.stopped_by),
-        details=details,
+        n=tuple(statistics.n for statistics in data.values()),
     )
 
 

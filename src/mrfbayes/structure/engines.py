@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.model.field import Model
+from mrfbayes.run.workers import State
 from mrfbayes.structure.edge_blocks import EdgeBlocks, node_groups, pair_blocks
 
 if TYPE_CHECKING:
@@ -22,23 +23,29 @@ MOST_BYTES = 2**30  # of all backward messages
 PASSES, PASSES_PER_EDGE = 6, 3  # of the recursion over each of its tables, in one sweep
 
 
+class Sweeps(NamedTuple):
+    """What an engine is given: the moves, their order, scratch, where the chain is, and where its draws go.
+
+    ``plan`` says how many sweeps to make, how many of all are warm-up, and which are kept.
+    """
+
+    moves: MoveView
+    blocks: BlockView
+    line: LineView
+    state: SearchState
+    plan: np.ndarray
+    kept: KeptSweeps
+
+
 class SearchEngine(Protocol):
-    """Runs sweeps over all blocks. Plain arrays only, so that it can be sent to a worker."""
+    """Runs sweeps over all blocks. It is sent to workers, so it holds no scratch."""
 
     @property
     def name(self) -> str:
         """As the user calls it."""
 
-    def run(
-        self,
-        moves: MoveView,
-        blocks: BlockView,
-        line: LineView,
-        state: SearchState,
-        plan: np.ndarray,
-        kept: KeptSweeps,
-    ) -> None:
-        """Sweeps as ``plan`` says: how many, how many are warm-up, which are kept."""
+    def run(self, sweeps: Sweeps, carried: State) -> None:
+        """Make the sweeps; ``carried`` are all arrays of the chain, to which an engine may have added its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +56,11 @@ class StatesEngine:
     n_cells: int
     name: str = "states"
 
-    def run(self, moves: MoveView, blocks: BlockView, line: LineView, state: SearchState, plan: Any, kept: Any) -> None:
+    def run(self, sweeps: Sweeps, carried: State) -> None:
         """See `SearchEngine`."""
         from mrfbayes.kernels.structure.states import StatesView, run_states
 
-        groups, p = moves.raw_count.shape
+        groups, p = sweeps.moves.raw_count.shape
         most = int((self.shape[:, 1] * self.shape[:, 3]).max())
         view = StatesView(
             self.shape,
@@ -62,7 +69,7 @@ class StatesEngine:
             np.empty((groups, most)),
             np.empty((groups, p)),
         )
-        run_states(moves, blocks, view, line, state, plan, kept)
+        run_states(sweeps.moves, sweeps.blocks, view, sweeps.line, sweeps.state, sweeps.plan, sweeps.kept)
 
 
 def n_configurations(model: Model) -> float:
@@ -99,11 +106,11 @@ class RecursionEngine:
     back_offset: np.ndarray
     name: str = "recursion"
 
-    def run(self, moves: MoveView, blocks: BlockView, line: LineView, state: SearchState, plan: Any, kept: Any) -> None:
+    def run(self, sweeps: Sweeps, carried: State) -> None:
         """See `SearchEngine`."""
         from mrfbayes.kernels.structure.frontier import FrontierView, run_frontier
 
-        groups, p = moves.raw_count.shape
+        groups, p = sweeps.moves.raw_count.shape
         most = int(self.size.max())
         view = FrontierView(
             self.size,
@@ -117,7 +124,7 @@ class RecursionEngine:
             np.empty((groups, most)),
             np.empty((groups, p)),
         )
-        run_frontier(moves, blocks, view, line, state, plan, kept)
+        run_frontier(sweeps.moves, sweeps.blocks, view, sweeps.line, sweeps.state, sweeps.plan, sweeps.kept)
 
 
 def _frontiers(model: Model, order: list[int]) -> list[list[int]]:

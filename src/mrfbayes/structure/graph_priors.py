@@ -51,6 +51,21 @@ class GraphPrior:
             logs = np.where(present, np.log(self.probability), np.log1p(-self.probability))
         return np.asarray(logs.sum(axis=-1))
 
+    def size_probability(self) -> np.ndarray:
+        """(m + 1,) prior probabilities of the numbers of edges."""
+        from scipy.special import betaln, gammaln
+
+        m = self.probability.size
+        if self.counts[0] > 0:
+            a, b = self.counts
+            k = np.arange(m + 1)
+            choices = gammaln(m + 1) - gammaln(k + 1) - gammaln(m - k + 1)
+            return np.asarray(np.exp(choices + betaln(a + k, b + m - k) - betaln(a, b)))
+        found = np.ones(1)
+        for probability in self.probability:
+            found = np.convolve(found, [1.0 - probability, probability])
+        return found
+
     def __str__(self) -> str:
         return self.text
 

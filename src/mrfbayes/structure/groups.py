@@ -2,76 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
-from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfbayes.model.field import Model
-from mrfbayes.posterior.bayes_factors import verdicts
+from mrfbayes.structure.result import SearchResult
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, eq=False)
-class GroupComparison:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GroupComparison(SearchResult):
     """Posterior of the parameters of several groups and of which edges differ between them.
 
     Attributes
     ----------
-    model : the field of all groups
     groups : their names
     coordinates : (chains, draws, C, p) kept draws in log-odds: the baseline, then the contrasts
     rate : (G, C) the log-odds of group g are the sum over c of rate[g, c] times coordinate c
-    inclusion : (m,) posterior probability that an edge differs between groups, from all sweeps, Rao-Blackwellised
-    absence : (m,) its complement, which keeps its digits where inclusion rounds to one
-    inclusion_error : (m,) Monte-Carlo standard error of both
-    prior_inclusion : (m,) marginal prior probability of a difference
     coordinate_mean, coordinate_sd : (C, p) of the coordinates, from all sweeps
-    target : "exact", or "approximate" with particles
+    n : observations of each group
+
+    The other attributes are those of `SearchResult`; ``inclusion`` and its kin speak of an edge's difference between
+    groups.
     """
 
-    model: Model
     groups: tuple[str, ...]
     coordinates: np.ndarray
-    log_likelihood: np.ndarray
     rate: np.ndarray
-    inclusion: np.ndarray
-    absence: np.ndarray
-    inclusion_error: np.ndarray
-    prior_inclusion: np.ndarray
     coordinate_mean: np.ndarray
     coordinate_sd: np.ndarray
-    target: str
-    engine: str
-    steps: int
-    warmup: int
-    thin: int
-    seconds: Mapping[str, float]
-    settings: Mapping[str, Any]
-    versions: Mapping[str, str]
-    data_digest: str
     n: tuple[float, ...]
-    warnings: tuple[str, ...] = ()
-    partial: bool = False
-    details: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def log_odds(self) -> np.ndarray:
         """(chains, draws, G, p) kept draws of the log-odds of each group."""
         return np.asarray(np.einsum("gk,abkp->abgp", self.rate, self.coordinates))
-
-    @property
-    def log_bf10(self) -> np.ndarray:
-        """(m,) natural log of the posterior odds of a difference over its marginal prior odds."""
-        prior = self.prior_inclusion
-        with np.errstate(divide="ignore", invalid="ignore"):
-            factor = np.log(self.inclusion) - np.log(self.absence) - np.log(prior) + np.log1p(-prior)
-        return np.asarray(np.where(prior < 1.0, factor, np.nan))
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -88,21 +57,10 @@ class GroupComparison:
         """
         import pandas as pd
 
-        p, m = self.model.n_parameters, self.model.n_edges
-        lacking = np.full(p - m, np.nan)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            error = self.inclusion_error / (self.inclusion * self.absence)
-        verdict, fragile = verdicts(self.log_bf10, error)
-        table = pd.DataFrame(
-            {
-                "inclusion": np.concatenate([self.inclusion, lacking]),
-                "inclusion_error": np.concatenate([self.inclusion_error, lacking]),
-                "log_bf10": np.concatenate([self.log_bf10, lacking]),
-                "verdict": [*verdict, *["unknown"] * (p - m)],
-                "fragile": [*fragile, *[False] * (p - m)],
-            },
-            index=pd.Index(self.model.parameters, name="parameter"),
-        )
+        p = self.model.n_parameters
+        table = self.evidence_table().reindex(pd.Index(self.model.parameters, name="parameter"))
+        table["verdict"] = table["verdict"].fillna("unknown")
+        table["fragile"] = table["fragile"].eq(True)
         for first, second in self.pairs:
             weight = self.rate[second] - self.rate[first]
             draws = np.einsum("k,abkp->abp", weight, self.coordinates)
@@ -123,18 +81,10 @@ class GroupComparison:
         means = self.rate @ self.coordinate_mean
         return pd.DataFrame(means.T, index=pd.Index(self.model.parameters, name="parameter"), columns=list(self.groups))
 
-    def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
-        """Write everything to one netCDF file; `mrfbayes.load` brings it back."""
-        from mrfbayes.structure.stored import save
-
-        save(self, path, overwrite)
-
     def __repr__(self) -> str:
         chains, draws = self.coordinates.shape[:2]
-        state = ", partial" if self.partial else ""
-        flags = f", {len(self.warnings)} warnings" if self.warnings else ""
         return (
             f"<GroupComparison of {', '.join(self.groups)} ({self.target} target, engine {self.engine}): "
-            f"{self.inclusion.sum():.1f} of {self.model.n_edges} edges expected to differ, {chains} chains of {draws} "
-            f"draws{state}{flags}>"
+            f"{self.inclusion.sum():.1f} of {self.model.n_edges} edges expected to differ, "
+            f"{self.told(chains, draws)}>"
         )

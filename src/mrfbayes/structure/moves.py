@@ -17,6 +17,8 @@ from mrfbayes.structure.factors import EdgeFactors, is_saturated
 from mrfbayes.structure.graph_priors import GraphPrior
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from mrfbayes.kernels.structure.moves import MoveView
 
 
@@ -120,7 +122,7 @@ def make_moves(
     model = factors.model
     frequency = factors.frequencies(counts.sum(axis=0), float(n.sum()))
     centred = np.array(counts, dtype=float)
-    numbers: list[np.ndarray] = []
+    numbers = _Numbers()
     index = np.zeros((model.n_parameters, 11), dtype=np.int64)
     edge_home, node_home = blocks.home
     for edge, (u, v) in enumerate(blocks.order):
@@ -135,12 +137,12 @@ def make_moves(
                 shifts[-1] = rows @ by_state
                 step = step - (by_state[:, None] if which == 0 else by_state[None, :])
                 centred[:, edge] -= counts[:, first : first + len(rows)] @ shifts[-1]
-        starts = _append(numbers, [step.ravel(), table.ravel(), *shifts])
+        starts = numbers.append(step.ravel(), table.ravel(), *shifts)
         index[edge] = [u, v, *table.shape, *blocks.place(int(edge_home[edge]), u, v), *starts]
     for node, rows in enumerate(factors.nodes):
         place = blocks.place(int(node_home[node]), node)
         for k, row in enumerate(rows):
-            (start, shift) = _append(numbers, [row, -np.eye(len(rows))[k]])
+            (start, shift) = numbers.append(row, -np.eye(len(rows))[k])
             index[factors.first[node] + k] = [node, -1, row.size, 1, *place, start, start, shift, 0]
     return MoveView(
         n=np.array(n, dtype=float),
@@ -149,7 +151,7 @@ def make_moves(
         raw_count=np.array(counts, dtype=float),
         layout=index,
         node=np.stack([factors.first, factors.size], axis=1).astype(np.int64),
-        number=np.concatenate(numbers),
+        number=numbers.together(),
         slab=_slabs(coordinates, model.n_edges, model.n_parameters),
         node_prior=_node_priors(coordinates, factors),
         has_spike=np.array(coordinates.has_spike, dtype=np.int64),
@@ -158,15 +160,43 @@ def make_moves(
     )
 
 
-def _append(numbers: list[np.ndarray], parts: list[np.ndarray]) -> list[int]:
-    """Append the parts, and say where each starts."""
-    start = sum(part.size for part in numbers)
-    starts = []
-    for part in parts:
-        starts.append(start)
-        numbers.append(np.asarray(part, dtype=float))
-        start += part.size
-    return starts
+def centring(moves: MoveView) -> csr_array:
+    """K (p, p): statistics s (G, p) enter the moves as s K, an edge's less what its nodes' own parameters take over."""
+    from scipy.sparse import coo_array
+
+    from mrfbayes.kernels.structure.moves import FIRST_NODE, FIRST_SHIFT, SECOND_NODE, SECOND_SHIFT
+
+    m, p = moves.log_prior_odds.size, moves.total.shape[1]
+    rows, columns, values = [np.arange(p)], [np.arange(p)], [np.ones(p)]
+    for edge, index in enumerate(moves.layout[:m]):
+        for node, start in ((index[FIRST_NODE], index[FIRST_SHIFT]), (index[SECOND_NODE], index[SECOND_SHIFT])):
+            first, size = moves.node[node]
+            rows.append(np.arange(first, first + size))
+            columns.append(np.full(size, edge))
+            values.append(-moves.number[start : start + size])
+    entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
+    return coo_array(entries, shape=(p, p)).tocsr()
+
+
+class _Numbers:
+    """Arrays one after the other, and where each starts."""
+
+    def __init__(self) -> None:
+        self._parts: list[np.ndarray] = []
+        self._size = 0
+
+    def append(self, *parts: np.ndarray) -> list[int]:
+        """Where each of the parts starts."""
+        starts = []
+        for part in parts:
+            starts.append(self._size)
+            self._parts.append(np.asarray(part, dtype=float))
+            self._size += part.size
+        return starts
+
+    def together(self) -> np.ndarray:
+        """All of them."""
+        return np.concatenate(self._parts)
 
 
 def _slabs(coordinates: Coordinates, n_edges: int, n_parameters: int) -> np.ndarray:

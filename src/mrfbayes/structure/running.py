@@ -1,4 +1,4 @@
-"""The run options that `select` and `compare_groups` share with `sample`, checked, and the run itself."""
+"""A search over graphs from its options to the part of its result that `select` and `compare_groups` share."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import json
 import math
 import os
 import platform
+import time
+import warnings as python_warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -16,14 +18,16 @@ import numpy as np
 
 from mrfbayes import __version__
 from mrfbayes.base.checks import whole
-from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.base.errors import CostError, InputError, MRFWarning
 from mrfbayes.run.driver import ChainRun, RunSettings, run_chains
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import State
 from mrfbayes.structure.anchors import SearchProblem, weighted_parts
-from mrfbayes.structure.edge_blocks import EdgeBlocks, pair_blocks
-from mrfbayes.structure.engines import SearchEngine, exact_engine
-from mrfbayes.structure.search import SearchSummary, SearchTask
+from mrfbayes.structure.edge_blocks import pair_blocks
+from mrfbayes.structure.engines import SearchEngine, choose_engine, exact_engine
+from mrfbayes.structure.result import SearchResult
+from mrfbayes.structure.search import SearchSummary, SearchTask, summarise
+from mrfbayes.structure.weighted import WeightedEngine
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.structure.moves import MoveView
@@ -32,6 +36,7 @@ SWEEPS = 4_000  # per chain by default
 KEPT_DRAWS = 2_000  # per chain, that thinning leaves by default
 MAX_DRAW_BYTES = 8 * 2**30
 DEFAULT_DRAW_BYTES = 2**28
+UNEVEN = 0.02  # effective share of the samples' weights, that a reader should know of
 DOUBTFUL_ERROR = 0.02  # of an inclusion probability, that a reader should know of
 
 
@@ -68,31 +73,99 @@ def run_options(n_columns: int, steps: int | None, warmup: int | None, thin: int
     return RunOptions(steps, warmup, chains, thin, workers, rest["progress"], rest["checkpoint"], seconds)
 
 
-def search_parts(
-    problem: SearchProblem, engine: str, particles: int, seed: np.random.SeedSequence, progress: bool
-) -> tuple[tuple[tuple[MoveView, SearchEngine], ...], EdgeBlocks, dict[str, Any]]:
-    """The moves and the engine, once or for each of two sets of samples; the blocks; and what to say of it."""
+@dataclass(frozen=True, eq=False)
+class PreparedSearch:
+    """The task, where its chains start, and what is to be said of how they were made."""
+
+    task: SearchTask
+    states: list[State]
+    details: dict[str, object]
+
+
+def prepare_search(
+    problem: SearchProblem, engine: str, particles: int, options: RunOptions, seed: np.random.SeedSequence
+) -> PreparedSearch:
+    """The moves and the engine, once or for each of two sets of samples, and the chains' starts."""
+    factors = problem.factors
+    parts: tuple[tuple[MoveView, SearchEngine], ...]
+    details: dict[str, object] = {}
     if engine != "particles":
         made, blocks = exact_engine(problem.model, engine)
-        return ((problem.moves(blocks), made),), blocks, {}
-    blocks = pair_blocks(problem.model)[0]
-    n_particles = whole("particles", particles, 100)
-    parts, anchor = weighted_parts(problem, blocks, n_particles, seed, progress)
-    return parts, blocks, {"particles": n_particles, "anchor": anchor.tolist()}
+        parts = ((problem.moves(blocks), made),)
+        states = problem.states(options.chains, 1, seed)
+    else:
+        blocks = pair_blocks(problem.model)[0]
+        n_particles = whole("particles", particles, 100)
+        weighted = weighted_parts(problem, blocks, n_particles, seed, options.progress)
+        parts = tuple((weighted.moves, own) for own in weighted.engines)
+        states = weighted.begin(problem.states(options.chains, len(parts), seed), seed)
+        details = {"particles": int(weighted.sets[0].rows.shape[1]), "anchor": weighted.engines[0].anchor.tolist()}
+    task = SearchTask(parts, blocks.view(factors.first, factors.size), options.warmup, options.thin)
+    return PreparedSearch(task, states, details)
 
 
-def between_sets(states: Sequence[State], summary: SearchSummary) -> dict[str, float]:
-    """By how much the inclusion probabilities of the chains on either set of samples differ, on average and at most."""
+@dataclass(frozen=True)
+class SampleQuality:
+    """How far weighted samples can be trusted.
+
+    Attributes
+    ----------
+    particles : how many samples each set has
+    effective_share : effective number of their weights where the chains are, relative to ``particles``; the smallest
+    mean, largest : by how much the inclusion probabilities of the chains on either set differ; None with one chain
+    """
+
+    particles: int
+    effective_share: float
+    mean: float | None = None
+    largest: float | None = None
+
+    @property
+    def details(self) -> dict[str, float]:
+        """The figures as a result keeps them."""
+        found = {"effective_share": self.effective_share}
+        if self.mean is not None and self.largest is not None:
+            found |= {"set_difference_mean": self.mean, "set_difference_max": self.largest}
+        return found
+
+    @property
+    def doubts(self) -> list[str]:
+        """What the reader of the result has to know."""
+        found = []
+        if self.mean is not None and self.mean > DOUBTFUL_ERROR:
+            found.append(
+                f"the two sets of samples differ by {self.mean:.3f} in inclusion probability on average: raise "
+                "particles=."
+            )
+        if self.effective_share < UNEVEN:
+            found.append(
+                f"the samples' weights are uneven (effective number {self.effective_share:.1%} of {self.particles}): "
+                "raise particles=."
+            )
+        return found
+
+
+def sample_quality(task: SearchTask, states: Sequence[State], summary: SearchSummary) -> SampleQuality | None:
+    """What the chains say of their samples; None for exact engines."""
     part = np.array([int(state["part"][0]) for state in states])
+    shares = [
+        engine.effective_share(moves.rate, state)
+        for state in states
+        for moves, engine in [task.parts[int(state["part"][0])]]
+        if isinstance(engine, WeightedEngine)
+    ]
+    if not shares:
+        return None
+    n_particles = states[0]["samples"].shape[1]
     if np.unique(part).size < 2:
-        return {}
+        return SampleQuality(n_particles, min(shares))
     first, second = (summary.chain_inclusion[part == k].mean(axis=0) for k in (0, 1))
     gap = np.abs(first - second)
-    return {"set_difference_mean": float(gap.mean()), "set_difference_max": float(gap.max())}
+    return SampleQuality(n_particles, min(shares), float(gap.mean()), float(gap.max()))
 
 
 def run_doubts(
-    names: Sequence[str], summary: SearchSummary, run: ChainRun, options: RunOptions, details: Mapping[str, Any]
+    names: Sequence[str], summary: SearchSummary, run: ChainRun, options: RunOptions, quality: SampleQuality | None
 ) -> tuple[str, ...]:
     """What the reader of the result has to know."""
     found = []
@@ -110,30 +183,97 @@ def run_doubts(
             f"the inclusion probability of {names[worst]} has a Monte-Carlo error of {errors[worst]:.2f}: raise steps= "
             f"(now {options.steps})."
         )
-    if details.get("set_difference_mean", 0.0) > DOUBTFUL_ERROR:
-        found.append(
-            f"the two sets of samples differ by {details['set_difference_mean']:.3f} in inclusion probability on "
-            "average: raise particles=."
-        )
-    return tuple(found)
+    return (*found, *(quality.doubts if quality is not None else ()))
 
 
-def run_search(
-    task: SearchTask, states: list[State], options: RunOptions, identity: Mapping[str, str], settings: Mapping[str, Any]
+@dataclass(frozen=True)
+class SearchRequest:
+    """What is asked of a search.
+
+    Attributes
+    ----------
+    engine, particles : which engine (None chooses), and how many samples it draws where it is "particles"
+    options : how long, how many chains, where
+    seed : of all random streams
+    settings : priors as they were given, for the result
+    said, doubts : what the reader has to know already: said aloud before, or yet to be said
+    """
+
+    engine: str | None
+    particles: int
+    options: RunOptions
+    seed: np.random.SeedSequence
+    settings: Mapping[str, object]
+    said: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+
+
+def search(problem: SearchProblem, request: SearchRequest) -> tuple[SearchResult, ChainRun, SearchSummary]:
+    """Prepare, run and sum up: the shared part of the result, and what the rest of it is made of."""
+    started = time.perf_counter()
+    model, options, seed = problem.model, request.options, request.seed
+    name = choose_engine(model, request.engine)
+    made = prepare_search(problem, name, request.particles, options, seed)
+    settings = {
+        **request.settings,
+        "engine": name,
+        "particles": request.particles if name == "particles" else None,
+        "seed": [str(seed.entropy), list(seed.spawn_key)],
+        "chains": options.chains,
+        "warmup": options.warmup,
+        "thin": options.thin,
+    }
+    digest = " ".join(statistics.digest for statistics in problem.data)
+    preparation = time.perf_counter() - started
+    run = _run(made.task, made.states, options, {"model": model.fingerprint, "data": digest}, settings)
+    summary = summarise(run.states)
+    quality = sample_quality(made.task, run.states, summary)
+    doubts = (*request.doubts, *run_doubts(model.blocks, summary, run, options, quality))
+    for text in doubts:
+        python_warnings.warn(text, MRFWarning, stacklevel=3)
+    result = SearchResult(
+        model=model,
+        log_likelihood=run.log_likelihood,
+        inclusion=summary.inclusion,
+        absence=summary.absence,
+        inclusion_error=summary.inclusion_error,
+        prior_inclusion=problem.graphs.probability,
+        target="approximate" if name == "particles" else "exact",
+        engine=name,
+        steps=summary.sweeps,
+        warmup=options.warmup,
+        thin=options.thin,
+        seconds={"preparation": preparation, "compilation": run.compile_seconds, "chains": run.chain_seconds},
+        settings=settings,
+        versions=versions(),
+        data_digest=digest,
+        warnings=(*request.said, *doubts),
+        partial=bool(run.stopped_by),
+        details={**made.details, **({} if quality is None else quality.details)},
+    )
+    return result, run, summary
+
+
+def _run(
+    task: SearchTask,
+    states: list[State],
+    options: RunOptions,
+    identity: Mapping[str, str],
+    settings: Mapping[str, object],
 ) -> ChainRun:
     """All chains, with checkpoint, progress, budget and Ctrl-C as in `sample`."""
     text = json.dumps(settings, sort_keys=True, default=str)
     complete = {**identity, "settings": hashlib.sha256(text.encode()).hexdigest(), "version": __version__}
     store = None if options.checkpoint is None else Checkpoint(options.checkpoint, complete)
+    terms = RunSettings(
+        options.warmup + options.steps,
+        n_workers=options.workers,
+        checkpoint=store,
+        seconds=options.seconds,
+        progress=options.progress,
+        label="graphs",
+    )
     try:
-        terms = RunSettings(
-            options.warmup + options.steps,
-            n_workers=options.workers,
-            checkpoint=store,
-            seconds=options.seconds,
-            progress=options.progress,
-            label="graphs",
-        )
         return run_chains(task, states, terms)
     finally:
         if store is not None:

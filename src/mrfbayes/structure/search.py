@@ -10,7 +10,7 @@ import numpy as np
 
 from mrfbayes.base.random_streams import child, generator, kernel_state
 from mrfbayes.run.workers import Chunk, State
-from mrfbayes.structure.engines import SearchEngine
+from mrfbayes.structure.engines import SearchEngine, Sweeps
 from mrfbayes.structure.factors import EdgeFactors
 from mrfbayes.structure.moves import Coordinates
 
@@ -49,7 +49,7 @@ class SearchTask:
         line = line_view(moves.n.size, n_cells, moves.node_prior.shape[2] - 1, moves.rate.shape[1] - 1)
         with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
             plan = np.array([n_steps, self.n_warmup, self.n_thin], dtype=np.int64)
-            engine.run(moves, self.blocks, line, search, plan, kept)
+            engine.run(Sweeps(moves, self.blocks, line, search, plan, kept), state)
         count = int(search.counters[KEPT]) - first
         return Chunk(state, kept.w[:count], kept.log_likelihood[:count])
 

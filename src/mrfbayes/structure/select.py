@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import os
-import time
-import warnings as python_warnings
 from typing import Any
 
 import numpy as np
 
-from mrfbayes.base.errors import MRFWarning
 from mrfbayes.base.random_streams import Seed, seed_sequence
 from mrfbayes.data.statistics import count
 from mrfbayes.model.field import Model
 from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem
-from mrfbayes.structure.engines import choose_engine
 from mrfbayes.structure.factors import edge_factors
 from mrfbayes.structure.graph_priors import graph_prior
 from mrfbayes.structure.moves import Coordinates, named_nodes, node_prior, slab_distribution
-from mrfbayes.structure.running import between_sets, run_doubts, run_options, run_search, search_parts, versions
-from mrfbayes.structure.search import SearchTask, initial_states, summarise
+from mrfbayes.structure.running import SearchRequest, run_options, search
 from mrfbayes.structure.selection import Selection
 
 
@@ -72,58 +67,22 @@ def select(
     statistics = count(model, x)
     rest = {"chains": chains, "workers": workers, "progress": progress, "checkpoint": checkpoint, "seconds": seconds}
     options = run_options(model.n_parameters, steps, warmup, thin, **rest)
-    seed = seed_sequence(rng)
-    started = time.perf_counter()
-    coordinates = Coordinates(np.ones((1, 1)), (slabs,), (nodes,), (True,))
-    name = choose_engine(model, engine)
-    problem = SearchProblem(factors, (statistics,), coordinates, graphs)
-    parts, blocks, details = search_parts(problem, name, particles, seed, progress)
-    task = SearchTask(parts, blocks.view(factors.first, factors.size), options.warmup, options.thin)
-    start = (factors, statistics.counts, statistics.n, coordinates)
-    states = initial_states(*start, len(parts), options.chains, seed)
     settings = {
         "slab": str(slabs),
         "edges": str(graphs),
         "edge_probabilities": graphs.probability.tolist(),
         "prior": named_nodes(model, nodes),
-        "engine": name,
-        "particles": particles if name == "particles" else None,
-        "seed": [str(seed.entropy), list(seed.spawn_key)],
-        "chains": options.chains,
-        "warmup": options.warmup,
-        "thin": options.thin,
     }
-    identity = {"model": model.fingerprint, "data": statistics.digest}
-    preparation = time.perf_counter() - started
-    run = run_search(task, states, options, identity, settings)
-    summary = summarise(run.states)
-    details |= between_sets(run.states, summary) if len(parts) > 1 else {}
-    doubts = run_doubts(model.blocks, summary, run, options, details)
-    for text in doubts:
-        python_warnings.warn(text, MRFWarning, stacklevel=2)
+    coordinates = Coordinates(np.ones((1, 1)), (slabs,), (nodes,), (True,))
+    problem = SearchProblem(factors, (statistics,), coordinates, graphs)
+    request = SearchRequest(engine, particles, options, seed_sequence(rng), settings, said=statistics.warnings)
+    shared, run, summary = search(problem, request)
     return Selection(
-        model=model,
+        **vars(shared),
         log_odds=run.draws,
-        log_likelihood=run.log_likelihood,
-        inclusion=summary.inclusion,
-        absence=summary.absence,
-        inclusion_error=summary.inclusion_error,
-        prior_inclusion=graphs.probability,
         mean=summary.mean[0],
         sd=summary.sd[0],
         size_probability=summary.sizes,
-        target="approximate" if name == "particles" else "exact",
-        engine=name,
-        steps=summary.sweeps,
-        warmup=options.warmup,
-        thin=options.thin,
-        seconds={"preparation": preparation, "compilation": run.compile_seconds, "chains": run.chain_seconds},
-        settings=settings,
-        versions=versions(),
-        data_digest=statistics.digest,
         n=statistics.n,
         counts=statistics.counts,
-        warnings=(*statistics.warnings, *doubts),
-        partial=bool(run.stopped_by),
-        details=details,
     )

@@ -3,71 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError
-from mrfbayes.model.field import Model
 from mrfbayes.model.scales import scaled
-from mrfbayes.posterior.bayes_factors import verdicts
 from mrfbayes.priors import Prior, parse
-from mrfbayes.structure.graph_priors import PER_EDGE, graph_prior
+from mrfbayes.structure.graph_priors import PER_EDGE, GraphPrior, graph_prior
 from mrfbayes.structure.moves import log_density_at_zero
 from mrfbayes.structure.rescoring import all_statistics, can_rescore, log_evidence
+from mrfbayes.structure.result import SearchResult
 
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
 
 
-@dataclass(frozen=True, eq=False)
-class Selection:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Selection(SearchResult):
     """Posterior over graphs and parameters, made by `mrfbayes.select`.
 
     Attributes
     ----------
-    model : the field with all edges that may be there
     log_odds : (chains, draws, p) kept draws; the log-odds of an edge that is not there is exactly zero
-    log_likelihood : (chains, draws) of the kept draws; relative to the anchor where the engine is "particles"
-    inclusion : (m,) posterior probability that each edge is there, from all sweeps, Rao-Blackwellised
-    absence : (m,) its complement, which keeps its digits where inclusion rounds to one
-    inclusion_error : (m,) Monte-Carlo standard error of both
-    prior_inclusion : (m,) marginal prior probability of each edge
     mean, sd : (p,) of the log-odds over all graphs, from all sweeps; an absent edge counts as zero
     size_probability : (m + 1,) posterior probabilities of the numbers of edges
-    target : "exact", or "approximate" with particles
-    engine : "states", "recursion" or "particles"
-    counts : (p,) sufficient statistics of the data
+    n, counts : observations, and their sufficient statistics (p,)
+
+    The other attributes are those of `SearchResult`.
     """
 
-    model: Model
     log_odds: np.ndarray
-    log_likelihood: np.ndarray
-    inclusion: np.ndarray
-    absence: np.ndarray
-    inclusion_error: np.ndarray
-    prior_inclusion: np.ndarray
     mean: np.ndarray
     sd: np.ndarray
     size_probability: np.ndarray
-    target: str
-    engine: str
-    steps: int
-    warmup: int
-    thin: int
-    seconds: Mapping[str, float]
-    settings: Mapping[str, Any]
-    versions: Mapping[str, str]
-    data_digest: str
     n: float
     counts: np.ndarray
-    warnings: tuple[str, ...] = ()
-    partial: bool = False
-    details: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -84,14 +58,6 @@ class Selection:
         """(chains, draws, m) which edges are there in each draw."""
         return np.asarray(self.log_odds[..., : self.model.n_edges] != 0.0)
 
-    @property
-    def log_bf10(self) -> np.ndarray:
-        """(m,) natural log of the posterior odds of each edge over its marginal prior odds."""
-        prior = self.prior_inclusion
-        with np.errstate(divide="ignore", invalid="ignore"):
-            factor = np.log(self.inclusion) - np.log(self.absence) - np.log(prior) + np.log1p(-prior)
-        return np.asarray(np.where(prior < 1.0, factor, np.nan))
-
     def edges(self, scale: str = "log-odds") -> pd.DataFrame:
         """A row per edge, in the order of ``model.parameters``.
 
@@ -105,29 +71,14 @@ class Selection:
         ----------
         scale : "log-odds", "theta" or "ising" (J), for the last four columns
         """
-        import pandas as pd
-
         rows, m = scaled(self.model, scale), self.model.n_edges
         values = rows.values(self.draws)[..., :m] if scale != "log-odds" else self.log_odds[..., :m]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            error = self.inclusion_error / (self.inclusion * self.absence)
-        verdict, fragile = verdicts(self.log_bf10, error)
         from_all = scale == "log-odds"
         low, high = np.quantile(values, [0.05, 0.95], axis=(0, 1)) if values.size else np.full((2, m), np.nan)
-        table = pd.DataFrame(
-            {
-                "inclusion": self.inclusion,
-                "inclusion_error": self.inclusion_error,
-                "log_bf10": self.log_bf10,
-                "verdict": verdict,
-                "fragile": fragile,
-                "mean": self.mean[:m] if from_all else values.mean(axis=(0, 1)),
-                "sd": self.sd[:m] if from_all else values.std(axis=(0, 1)),
-                "q5": low,
-                "q95": high,
-            },
-            index=pd.Index(self.model.blocks[:m], name="edge"),
-        )
+        table = self.evidence_table()
+        table["mean"] = self.mean[:m] if from_all else values.mean(axis=(0, 1))
+        table["sd"] = self.sd[:m] if from_all else values.std(axis=(0, 1))
+        table["q5"], table["q95"] = low, high
         table.attrs |= {"scale": scale, "target": self.target}
         return table
 
@@ -163,17 +114,22 @@ class Selection:
         """Prior times evidence of the graphs (k, m), which sum to one."""
         model, m = self.model, self.model.n_edges
         slab = parse(str(self.settings["slab"]))
-        prior = Prior(model, {"edges": slab, **self.settings["prior"]})
+        nodes = self.settings["prior"]
+        prior = Prior(model, {"edges": slab, **(nodes if isinstance(nodes, Mapping) else {})})
         statistics = all_statistics(model)
         at_zero = log_density_at_zero(slab)
-        is_named = self.settings["edges"] != PER_EDGE
-        graphs = graph_prior(model, self.settings["edges"] if is_named else list(self.prior_inclusion))
-        scores = graphs.log_probability(present)
+        scores = self.graph_prior.log_probability(present)
         for k, row in enumerate(present):
             chosen = np.concatenate([np.flatnonzero(row), np.arange(m, model.n_parameters)])
             scores[k] += log_evidence(statistics, self.counts, self.n, prior, chosen) + row.sum() * at_zero
         weight = np.exp(scores - scores.max())
         return np.asarray(weight / weight.sum())
+
+    @property
+    def graph_prior(self) -> GraphPrior:
+        """The prior over graphs."""
+        is_named = self.settings["edges"] != PER_EDGE
+        return graph_prior(self.model, self.settings["edges"] if is_named else list(self.prior_inclusion))
 
     @property
     def median_graph(self) -> tuple[str, ...]:
@@ -210,18 +166,10 @@ class Selection:
                 )
         return graph
 
-    def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
-        """Write everything to one netCDF file; `mrfbayes.load` brings it back."""
-        from mrfbayes.structure.stored import save
-
-        save(self, path, overwrite)
-
     def __repr__(self) -> str:
         chains, draws, _ = self.log_odds.shape
-        state = ", partial" if self.partial else ""
-        flags = f", {len(self.warnings)} warnings" if self.warnings else ""
         expected = float(np.arange(self.size_probability.size) @ self.size_probability)
         return (
             f"<Selection ({self.target} target, engine {self.engine}): {expected:.1f} of {self.model.n_edges} edges "
-            f"expected, {chains} chains of {draws} draws{state}{flags}>"
+            f"expected, {self.told(chains, draws)}>"
         )

@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mrfbayes.base.atomic_files import check_targets, replacing
-from mrfbayes.base.errors import InputError, OutputError
-from mrfbayes.base.sealed_files import is_sealed, seal
+from mrfbayes.base.atomic_files import check_targets
+from mrfbayes.base.errors import InputError
+from mrfbayes.base.sealed_files import is_sealed
 from mrfbayes.posterior.hdf5_groups import Group, read_groups, root_attribute
+from mrfbayes.posterior.netcdf import write_sealed
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.posterior import load as load_posterior
 from mrfbayes.posterior.saved_problem import model_to_dataset, read_model
 from mrfbayes.structure.groups import GroupComparison
+from mrfbayes.structure.result import SearchResult
 from mrfbayes.structure.selection import Selection
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ STORED_FORMATS: dict[str, type[Selection] | type[GroupComparison]] = {
 _WHOLE = ("steps", "warmup", "thin")
 
 
-def to_datatree(result: Selection | GroupComparison) -> xr.DataTree:
+def to_datatree(result: SearchResult) -> xr.DataTree:
     """Groups "arrays" (every array of the result, by the name of its attribute) and "model"; the rest as attributes."""
     import xarray as xr
 
@@ -49,18 +51,10 @@ def to_datatree(result: Selection | GroupComparison) -> xr.DataTree:
     return tree
 
 
-def save(result: Selection | GroupComparison, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+def save(result: SearchResult, path: str | os.PathLike[str], overwrite: bool = False) -> None:
     """Write ``result`` to ``path``, whole or not at all."""
     check_targets({"path": path}, overwrite=overwrite)
-    tree = to_datatree(result)
-    tree.attrs["sealed"] = 1
-    content = tree.to_netcdf(None, engine="h5netcdf")  # in memory first: HDF5 does not survive a full disk
-    try:
-        with replacing(path, overwrite) as file:
-            file.write(content)
-            file.write(seal(content))
-    except OutputError as error:
-        raise OutputError(f"{error} The result is still in memory: save() it to another place.") from error
+    write_sealed(to_datatree(result), path, overwrite)
 
 
 def load(path: str | os.PathLike[str]) -> Posterior | Selection | GroupComparison:

@@ -1,4 +1,4 @@
-"""The one way in which a calibration fails: `mrfbayes.base.errors.CalibrationError`."""
+"""The one way in which the Gaussian at a mode fails to exist: `mrfbayes.base.errors.CalibrationError`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from numpy.linalg import LinAlgError
 
 from mrfbayes.base.errors import CalibrationError
 
+INSTEAD = "use method='exact' with engine='mh', or 'mle'"
+
 
 @contextmanager
-def calibrating(failure: str) -> Iterator[None]:
+def calibrating(failure: str, instead: str = INSTEAD) -> Iterator[None]:
     """Turn what linear algebra says of a matrix that is not positive definite into a `CalibrationError`."""
     try:
         yield
     except (ArithmeticError, LinAlgError) as error:
-        raise CalibrationError(f"{failure} ({error}): use method='exact' with engine='mh', or 'mle'.") from None
+        raise CalibrationError(f"{failure} ({error}): {instead}.") from None

@@ -1,0 +1,63 @@
+"""The site: ``make docs`` builds it, runs its pages and ends on any warning. Nothing on it is loaded from elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import mrfbayes
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "_extensions"))
+
+project = "mrfbayes"
+author = "The mrfbayes developers"
+copyright = "the mrfbayes developers, BSD-3-Clause"
+version = release = mrfbayes.__version__
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx_design",
+    "sphinx_copybutton",
+    "mathml",
+    "repository_links",
+]
+exclude_patterns = ["_*", "**/jupyter_execute", "**.ipynb_checkpoints"]
+nitpicky = False
+
+myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
+myst_heading_anchors = 3
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(HERE.parent / "build" / "pages")  # pages that did not change are not run again
+nb_execution_timeout = 300
+nb_execution_raise_on_error = True
+nb_execution_show_tb = True
+nb_merge_streams = True
+
+autosummary_generate = True
+autodoc_typehints = "none"  # the docstrings say them in words
+autodoc_member_order = "bysource"
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+
+html_theme = "pydata_sphinx_theme"
+html_title = "mrfbayes"
+html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "show_prev_next": True,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+    "header_links_before_dropdown": 7,
+}
+html_sidebars = {"index": [], "gallery": [], "CHANGELOG": []}

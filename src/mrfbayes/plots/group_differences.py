@@ -1,0 +1,94 @@
+"""Differences between two groups: every edge with its interval, the surest ones where there are too many to read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mrfbayes.base.checks import whole
+from mrfbayes.base.errors import InputError
+from mrfbayes.plots.style import FAINT, INK, MUTED, VERDICT, axes_or_new, escape, keep_table, label, quiet, title
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from mrfbayes.structure.groups import GroupComparison
+
+ROWS = 40  # readable on a page
+MARKERS = {"present": "o", "undecided": "s", "absent": "D", "unknown": "s"}
+
+
+def group_differences(
+    comparison: GroupComparison,
+    *,
+    pair: tuple[str, str] | None = None,
+    nodes: bool = False,
+    rows: int = ROWS,
+    differences: pd.DataFrame | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Means and 90 % intervals of the differences in log-odds, with the probability that there is one.
+
+    Parameters
+    ----------
+    pair : the two groups, the second less the first; needed where there are more than two
+    nodes : draw the node factors, whose difference is always there, instead of the edges
+    rows : at most so many are drawn, those with the largest probability of a difference (nodes: furthest from none)
+    differences : the table that ``comparison.differences()`` gave, where it is at hand
+    """
+    rows = whole("rows", rows)
+    first, second = _pair(comparison, pair)
+    table = comparison.differences() if differences is None else differences
+    m = comparison.model.n_edges
+    table = table.iloc[m:] if nodes else table.iloc[:m]
+    if not len(table):
+        raise InputError("plots.group_differences: the model has no node factors.")
+    mark = f"[{second} - {first}]" if len(comparison.pairs) > 1 else ""
+    mean, low, high = (table[f"{name}{mark}"] for name in ("mean", "q5", "q95"))
+    sure = mean.abs() / table[f"sd{mark}"].clip(lower=1e-300) if nodes else table["log_bf10"].fillna(np.inf)
+    chosen = sure.sort_values(ascending=False, kind="stable").index[:rows][::-1]
+    ax = axes_or_new(ax, figsize=(6.6, 0.9 + 0.2 * max(len(chosen), 3)))
+    height = np.arange(len(chosen))
+    verdict = table.loc[chosen, "verdict"].to_numpy()
+    for name, marker in MARKERS.items():
+        which = verdict == name
+        if not which.any():
+            continue
+        at, colour = mean[chosen].to_numpy()[which], VERDICT[name]
+        ax.hlines(height[which], low[chosen][which], high[chosen][which], color=colour, lw=1.8, zorder=2)
+        said = {"present": "differ", "absent": "do not differ", "undecided": "undecided"}.get(name, "")
+        text = f"{said} ({(table['verdict'] == name).sum()})" if said else None
+        ax.plot(
+            at, height[which], marker, ms=4.5, color=colour, mfc="white" if name == "absent" else colour, label=text
+        )
+    ax.axvline(0, color=INK, lw=0.8, zorder=1)
+    ax.set_yticks(height, [label(str(name), 34) for name in chosen])
+    ax.set_ylim(-0.7, len(chosen) - 0.3)
+    if not nodes:
+        for k, name in enumerate(chosen):
+            text = f"{table.loc[name, 'inclusion']:.2f}"
+            ax.text(1.01, k, text, transform=ax.get_yaxis_transform(), fontsize=7, va="center", color=MUTED)
+        ax.text(1.01, 1.0, "P(differs)", transform=ax.transAxes, fontsize=7, va="bottom", color=MUTED)
+        ax.legend(fontsize=8, frameon=False, loc="lower right")
+    ax.grid(axis="x", color=FAINT, lw=0.6, zorder=0)
+    ax.set_axisbelow(True)
+    ax.set_xlabel(f"Log-odds in {escape(second)} less those in {escape(first)}: mean and 90 % interval")
+    what = "Node factors" if nodes else "Edges"
+    part = f", the surest {len(chosen)} of {len(table)}" if len(chosen) < len(table) else ""
+    title(ax, f"{what}{part}: differences between groups")
+    quiet(ax, "bottom").tick_params(axis="y", length=0)
+    keep_table(ax, table)
+    return ax
+
+
+def _pair(comparison: GroupComparison, pair: tuple[str, str] | None) -> tuple[str, str]:
+    names = comparison.groups
+    if pair is None and len(names) == 2:
+        return names[0], names[1]
+    known = [(names[a], names[b]) for a, b in comparison.pairs]
+    if pair is None or tuple(pair) not in known:
+        choices = ", ".join(map(repr, known[:6]))
+        raise InputError(f"pair = {pair!r}: with {len(names)} groups name two of them, in this order: {choices}.")
+    return pair[0], pair[1]
