@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 FORMAT, OLD_FORMAT = "mrfbayes posterior 2", "mrfbayes posterior 1"
 INTERVALS = (0.5, 0.8, 0.9, 0.95, 0.99)  # whose ends are saved where quantiles are in closed form
 MANY_NAMES = 100_000  # parameters past which only those of the default interval are
-AVERAGES = ("fitted", "pairs", "sums")
+AVERAGES = ("fitted", "pairs", "sums", "shares")
 _TEXT = ("method", "label", "target", "engine", "data_digest")
 _NUMBERS = ("steps", "warmup", "thin", "n", "partial")
 _JSON: dict[str, type] = {"seconds": dict, "settings": dict, "versions": dict, "warnings": list, "details": dict}
@@ -243,6 +243,7 @@ def _known_fields(groups: Mapping[str, Group], model: Model, values: Mapping[str
     if "observed" in groups:
         parts = {name: _numbers(groups["observed"], name, (None,)) for name in AVERAGES}
         _require(parts["fitted"].size == model.n_parameters, "observed averages")
+        _require(parts["shares"].size in (0, int(model.states.sum())), "observed averages")
         said = groups["observed"].attributes
         found = Observed(float(said["n"]), int(said["n_rows"]), **parts)
         _require(len(statistic_names(model, found)) == found.flat.size, "observed averages")

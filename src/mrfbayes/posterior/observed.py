@@ -28,6 +28,7 @@ class Observed(NamedTuple):
     fitted : (p,) counts of the model's own outcomes per observation
     pairs : (k,) agreement of the pairs of nodes that share a neighbour but no edge
     sums : (c,) share of the rows whose states sum to each value, or class of values; empty where sums mean nothing
+    shares : shares of all states of the first node, then of the second, and so on; empty where they are not known
     """
 
     n: float
@@ -35,10 +36,11 @@ class Observed(NamedTuple):
     fitted: np.ndarray
     pairs: np.ndarray
     sums: np.ndarray
+    shares: np.ndarray
 
     @property
     def flat(self) -> np.ndarray:
-        """All of them, in the order of `statistic_names`."""
+        """What a predictive check compares, in the order of `statistic_names`."""
         return np.concatenate([self.fitted, self.pairs, self.sums])
 
 
@@ -46,7 +48,14 @@ def observe(model: Model, statistics: Statistics) -> Observed:
     """The averages of counted data; without rows the fitted ones alone."""
     rows = statistics.rows
     pairs = second_neighbours(model.edges, model.n_nodes) if len(rows) else np.zeros((0, 2), dtype=np.int64)
-    return Observed(statistics.n, len(rows), statistics.mean, *unfitted(model, rows, pairs))
+    return Observed(statistics.n, len(rows), statistics.mean, *unfitted(model, rows, pairs), _shares(model, statistics))
+
+
+def _shares(model: Model, statistics: Statistics) -> np.ndarray:
+    if statistics.node_part is None:
+        return np.zeros(0)
+    part = np.asarray(statistics.node_part, dtype=float) / statistics.n
+    return np.stack([1 - part, part], axis=1).ravel() if model.is_binary else part
 
 
 def unfitted(model: Model, rows: np.ndarray, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

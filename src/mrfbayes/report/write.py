@@ -17,17 +17,18 @@ from mrfbayes.data.levels import mapping_lines
 from mrfbayes.model.wording import meaning
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.report.checks import checks
-from mrfbayes.report.figures import Picture, inline, pictures
+from mrfbayes.report.figures import Picture, inline, node_pictures, pictures
 from mrfbayes.report.findings import Findings
 from mrfbayes.report.methods_text import citations, methods_paragraph
+from mrfbayes.report.sections import Section, comparison_section, groups_section, structure_section
 from mrfbayes.report.sentences import brief
-from mrfbayes.report.tables import PageTable, edge_table, frame_table, node_table
+from mrfbayes.report.tables import edge_table, node_table, variable_table
 from mrfbayes.report.wording import plural
 
 if TYPE_CHECKING:
     from mrfbayes.posterior.compare import Comparison
-
-Section = tuple[str, str, str, list[PageTable], list[Picture]]
+    from mrfbayes.structure.groups import GroupComparison
+    from mrfbayes.structure.selection import Selection
 
 
 def report(
@@ -38,8 +39,8 @@ def report(
     source: str = "",
     scale: str | None = None,
     comparison: Comparison | None = None,
-    selection: Any = None,
-    groups: Any = None,
+    selection: Selection | None = None,
+    groups: GroupComparison | None = None,
     check: bool = True,
     overwrite: bool = False,
 ) -> Path:
@@ -69,7 +70,9 @@ def report(
     target = Path(path)
     check_targets({"path": target}, overwrite=overwrite)
     findings = Findings(posterior, scale or "", check)
-    extra = _comparison(comparison) + _selection(selection) + _groups(groups)
+    extra = [] if comparison is None else [comparison_section(comparison)]
+    extra += [] if selection is None else [structure_section(selection)]
+    extra += [] if groups is None else [groups_section(groups)]
     page = render(findings, title or "Posterior of a Markov random field", source, extra)
     write_text(target, page, overwrite)
     return target
@@ -95,7 +98,7 @@ def render(findings: Findings, title: str, source: str, extra: list[Section]) ->
     contents += [("picture", shown[0].title)] if shown else []
     contents += [("edges", "Edges")] if edges.rows else []
     contents += [("nodes", "Nodes")] if len(nodes.columns) > 1 else []
-    contents += [(name, heading) for name, heading, *_ in extra] + [("methods", "Methods")]
+    contents += [(section.name, section.heading) for section in extra] + [("methods", "Methods")]
     text = environment.get_template("page.html.j2").render(
         title=title,
         subtitle=_subtitle(findings, source),
@@ -110,10 +113,12 @@ def render(findings: Findings, title: str, source: str, extra: list[Section]) ->
         meaning=meaning(model, findings.scale),
         problems=problems,
         data_facts=_data_facts(findings),
+        variables=variable_table(findings),
         checks=found_checks,
         doubts=findings.doubts,
         trust_pictures=_trust_pictures(findings),
         pictures=shown,
+        node_pictures=node_pictures(findings),
         edges=edges,
         nodes=nodes,
         pick=known,
@@ -147,18 +152,21 @@ def _badges(findings: Findings) -> list[str]:
 
 def _data_facts(findings: Findings) -> list[tuple[str, str]]:
     statistics, model = findings.statistics, findings.posterior.model
-    if statistics is None:
-        return []
-    facts = [("rows", f"{statistics.n_rows:,}" if statistics.n_rows else "counts only")]
-    if abs(statistics.n - statistics.n_rows) > 1e-9:
-        facts.append(("total weight", f"{statistics.n:g}"))
-    facts.append(("variables", ", ".join(model.nodes[:40]) + (", ..." if model.n_nodes > 40 else "")))
+    n = findings.posterior.n
+    is_counted = statistics is not None and statistics.n_rows > 0
+    facts = [("rows", f"{statistics.n_rows:,}" if statistics is not None and is_counted else f"{n:,g}, by their counts")]
+    if statistics is not None and is_counted and abs(n - statistics.n_rows) > 1e-9:
+        facts.append(("total weight", f"{n:,g}"))
+    if model.grid_shape:
+        facts.append(("variables", f"grid of {model.grid_shape[0]} x {model.grid_shape[1]}"))
+    else:
+        facts.append(("variables", ", ".join(model.nodes[:40]) + (", ..." if model.n_nodes > 40 else "")))
     states = sorted(set(model.states.tolist()))
     facts.append(("states", ", ".join(map(str, states))))
     coded = mapping_lines(findings.posterior.settings.get("levels", ()))
     if coded:
         facts.append(("coding", "; ".join(coded[:12]) + ("; ..." if len(coded) > 12 else "")))
-    facts.append(("SHA-256 begins", statistics.digest[:16]))
+    facts.append(("SHA-256 begins", findings.posterior.data_digest[:16]))
     return facts
 
 
@@ -181,60 +189,17 @@ def _trust_pictures(findings: Findings) -> list[Picture]:
 
 def _settings(findings: Findings) -> list[tuple[str, str]]:
     posterior = findings.posterior
-    rows = [(str(name), _plain(value)) for name, value in posterior.settings.items()]
+    said = {name: value for name, value in posterior.settings.items() if value not in ({}, [], (), None, "")}
+    rows = [(str(name), findings.seed if name == "seed" else _plain(value)) for name, value in said.items()]
+    if "levels" in said:  # the section on the data tells them
+        rows = [row for row in rows if row[0] != "levels"]
     rows += [("seconds", ", ".join(f"{name} {value:.1f}" for name, value in posterior.seconds.items()))]
-    rows += [(f"version of {name}", value) for name, value in posterior.versions.items()]
     if posterior.facts.auto is not None:
         rows.append(("method chosen because", posterior.facts.auto))
+    rows.append(("versions", ", ".join(f"{name} {value}" for name, value in posterior.versions.items())))
     rows += [(f"not shown: {name}", reason) for name, reason in findings.missing.items()]
     return [(name, value) for name, value in rows if value]
 
 
 def _plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str)
-
-
-def _comparison(comparison: Comparison | None) -> list[Section]:
-    if comparison is None:
-        return []
-    from mrfbayes import plots
-
-    plates = []
-    if comparison.reference is not None and len(comparison.posteriors) > 1:
-        says = "Errors of the posterior means and ratios of the sds of each method, against the exact posterior."
-        svg = inline(lambda: plots.comparison(comparison), "methods-compared", says)
-        plates.append(Picture("methods-compared", "Methods", says, svg, "A dot per parameter; bars are averages."))
-    table = frame_table("comparison", plural(len(comparison.table), "method"), comparison.table)
-    model = next(iter(comparison.posteriors.values())).model
-    text = f"Several methods on the same data ({model!r}), against the exact posterior where it can be had."
-    return [("comparison", "Comparison of methods", text, [table], plates)]
-
-
-def _selection(selection: Any) -> list[Section]:
-    if selection is None:
-        return []
-    edges, graphs = selection.edges(), selection.graphs()
-    tables = [
-        frame_table("structure-edges", plural(len(edges), "edge"), edges),
-        frame_table(
-            "structure-graphs", f"{plural(len(graphs), 'graph')} with the largest posterior probability", graphs
-        ),
-    ]
-    text = "Posterior over graphs: the inclusion probability of each edge, averaged over all graphs."
-    return [("structure", "Structure", text, tables, [])]
-
-
-def _groups(groups: Any) -> list[Section]:
-    if groups is None:
-        return []
-    table = groups.differences()
-    made = frame_table("differences", plural(len(table), "difference"), table)
-    return [
-        (
-            "groups",
-            "Differences between groups",
-            "Edges first, then nodes, with the evidence that groups differ.",
-            [made],
-            [],
-        )
-    ]
