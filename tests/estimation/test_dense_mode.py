@@ -10,7 +10,7 @@ from mrfbayes.base.errors import CalibrationError
 from mrfbayes.base.random_streams import seed_sequence
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.dense_mode import DensePosterior, dense_mode
-from mrfbayes.estimation.dense_pseudo import DensePseudo
+from mrfbayes.estimation.pseudolikelihood import PseudoObjective
 from mrfbayes.model.natural_form import dense_layout
 from mrfbayes.priors import Prior
 
@@ -86,7 +86,7 @@ def test_counts_alone_are_enough():
 @pytest.mark.parametrize("name", KINDS)
 def test_the_gradient_of_the_pseudolikelihood_is_its_slope(name):
     model, x, given = case(name)
-    objective = DensePseudo(dense_layout(model), mb.count(model, x), Prior(model, given))
+    objective = PseudoObjective(model, mb.count(model, x), Prior(model, given))
     w = 0.2 * np.random.default_rng(1).normal(size=model.n_parameters)
     _, gradient = objective.value_gradient(w)
     for j in range(0, w.size, 3):

@@ -3,15 +3,60 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.failures import calibrating
+from mrfbayes.base.random_streams import kernel_state
 
 if TYPE_CHECKING:
     from mrfbayes.calibration.matching import Coins
     from mrfbayes.kernels.calibration.copula import CopulaView
+    from mrfbayes.model.chart import Chart
+
+
+@dataclass(frozen=True)
+class CopulaJoint:
+    """Coins joined by a Gaussian copula with a full correlation matrix.
+
+    Attributes
+    ----------
+    coins : the three numbers of every log-odds
+    """
+
+    chart: Chart
+    coins: Coins
+
+    def copula(self) -> np.ndarray:
+        """(p, p) correlation of the normal scores."""
+        raise NotImplementedError
+
+    @cached_property
+    def view(self) -> CopulaView:
+        """As the kernels take it; made at the first draw, since a result may never be asked for one."""
+        return copula_view(self.coins, self.copula(), self.chart.offset)
+
+    def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
+        """(n, p) independent draws of theta."""
+        from mrfbayes.kernels.calibration.copula import draw_theta
+
+        theta = np.empty((n, self.chart.n_parameters))
+        draw_theta(self.view, kernel_state(seed, "calibrated"), theta)
+        return theta
+
+    def moments(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Mean and sd (p,) of theta; None where some block is a die."""
+        return theta_moments(self.coins) if self.chart.all_coins else None
+
+    def quantile(self, probability: float) -> np.ndarray:
+        """Quantiles (p,) of theta, where all blocks are coins."""
+        from scipy.special import ndtri
+
+        w, _ = coin_quantiles(self.coins, np.array([float(ndtri(probability))]))
+        return np.asarray(self.chart.theta(w[:, 0]))
 
 
 def coin_quantiles(coins: Coins, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

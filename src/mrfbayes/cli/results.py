@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import typer
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def write_results(
-    findings: Findings, folder: Path, title: str, source: str, repeat: Mapping[str, Any]
+    findings: Findings, folder: Path, title: str, source: str, repeat: Mapping[str, object]
 ) -> dict[str, Path]:
     """Report, tables, matrix, result and settings; the report last, since it needs all that can fail."""
     from mrfbayes.base.atomic_files import write_text
@@ -79,8 +79,8 @@ def print_findings(findings: Findings, paths: Mapping[str, Path], as_json: bool)
     out.print(safe(f"also written: {', '.join(others)}"), markup=False)
 
 
-def as_data(findings: Findings, paths: Mapping[str, Path]) -> dict[str, Any]:
-    """The same for machines."""
+def as_data(findings: Findings, paths: Mapping[str, Path]) -> dict[str, object]:
+    """The findings and the paths, for machines."""
     posterior = findings.posterior
     return {
         "sentences": brief(findings),
@@ -97,5 +97,5 @@ def as_data(findings: Findings, paths: Mapping[str, Path]) -> dict[str, Any]:
     }
 
 
-def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(values: Mapping[str, object]) -> dict[str, object]:
     return {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}

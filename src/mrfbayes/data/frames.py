@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mrfbayes.base.errors import CostError, InputError, Problems
 from mrfbayes.base.memory import describe_bytes
 from mrfbayes.data.batch import Batch, check_columns
+
+if TYPE_CHECKING:
+    import narwhals as nw
+    import polars as pl
+    from narwhals.dtypes import DType
+    from narwhals.typing import IntoDataFrame, IntoSeries
+
+    Frame = nw.DataFrame[IntoDataFrame]
+    Series = nw.Series[IntoSeries]
 
 FRAME_CELLS = 1 << 24
 BOMB_CELLS = 1 << 26  # a Parquet file with more cells than this ...
@@ -49,7 +58,7 @@ class ArrayTable:
 class FrameTable:
     """An eager data frame (pandas, polars, pyarrow), through narwhals; rows are numbered from ``first_row``."""
 
-    def __init__(self, frame: Any, where: str, first_row: int = 0) -> None:
+    def __init__(self, frame: Frame, where: str, first_row: int = 0) -> None:
         self.where = where
         self.frame = frame
         self.first_row = first_row
@@ -103,7 +112,7 @@ class ColumnsTable:
 class LazyTable:
     """A polars LazyFrame, as from a Parquet file, read in batches; rows are numbered from ``first_row``."""
 
-    def __init__(self, frame: Any, where: str, first_row: int = 0) -> None:
+    def __init__(self, frame: pl.LazyFrame, where: str, first_row: int = 0) -> None:
         self.where = where
         self.frame = frame
         self.first_row = first_row
@@ -114,8 +123,10 @@ class LazyTable:
 
     def categories(self, j: int) -> tuple[tuple[object, ...] | None, bool]:
         """Categories of an Enum column, which orders them."""
+        import polars as pl
+
         dtype = self.frame.collect_schema().dtypes()[j]
-        return (tuple(dtype.categories), True) if type(dtype).__name__ == "Enum" else (None, False)
+        return (tuple(dtype.categories), True) if isinstance(dtype, pl.Enum) else (None, False)
 
     def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
         """The chosen columns, in that order."""
@@ -190,26 +201,23 @@ def _polars_errors(where: str) -> Iterator[None]:
         raise InputError(f"{where}: cannot be read ({text}); is the file damaged or truncated?") from None
 
 
-def _is_plain(dtype: Any) -> bool:
-    return bool(dtype.is_integer() or dtype.is_float() or dtype == _nw().Boolean)
+def _is_plain(dtype: DType) -> bool:
+    import narwhals as nw
+
+    return bool(dtype.is_integer() or dtype.is_float() or dtype == nw.Boolean)
 
 
-def _has_nulls(frame: Any) -> bool:
+def _has_nulls(frame: pl.DataFrame) -> bool:
     return any(frame[name].null_count() for name in frame.columns)
 
 
-def _nw() -> Any:
-    import narwhals
+def _is_text(dtype: DType) -> bool:
+    import narwhals as nw
 
-    return narwhals
-
-
-def _is_text(dtype: Any) -> bool:
-    nw = _nw()
     return dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Unknown)
 
 
-def _refuse_types(dtypes: Mapping[str, Any], where: str) -> None:
+def _refuse_types(dtypes: Mapping[str, DType], where: str) -> None:
     """Columns hold numbers, booleans or text; others are named, all of them."""
     problems = Problems()
     for name, dtype in dtypes.items():
@@ -221,7 +229,7 @@ def _refuse_types(dtypes: Mapping[str, Any], where: str) -> None:
     problems.refuse()
 
 
-def column_values(series: Any) -> np.ndarray:
+def column_values(series: Series) -> np.ndarray:
     """A narwhals series as numbers (NaN where missing) or as Python objects (None where missing)."""
     if _is_plain(series.dtype):
         absent = np.asarray(series.is_null().to_numpy(), dtype=bool)
@@ -240,14 +248,15 @@ def column_values(series: Any) -> np.ndarray:
     return values
 
 
-def _categories(series: Any) -> tuple[tuple[object, ...] | None, bool]:
-    nw = _nw()
-    native = nw.to_native(series)
+def _categories(series: Series) -> tuple[tuple[object, ...] | None, bool]:
+    import narwhals as nw
+
+    native: Any = nw.to_native(series)  # whose categories each library keeps in its own way
     if series.implementation.is_pandas():
         if series.dtype not in (nw.Enum, nw.Categorical):
             return None, False
         return tuple(native.cat.categories), bool(native.cat.ordered)
-    if series.dtype == nw.Enum:
+    if isinstance(series.dtype, nw.Enum):
         return tuple(series.dtype.categories), True
     if series.implementation.is_pyarrow() and series.dtype == nw.Categorical:
         parts = [chunk.dictionary.to_pylist() for chunk in native.chunks]

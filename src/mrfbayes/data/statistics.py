@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from mrfbayes.data.read import NotPlain, Observations
 from mrfbayes.data.sources import open_source
 from mrfbayes.data.tally import Tally
 from mrfbayes.model.field import Model, factors_per_block
+
+if TYPE_CHECKING:
+    from mrfbayes.data.levels import LevelGroup
 
 MISSING = ("refuse", "drop")
 
@@ -56,7 +59,7 @@ class Statistics:
     _dense: DenseCells | None = field(repr=False, default=None)
 
     @classmethod
-    def from_counts(cls, model: Model, counts: Any, n: float) -> Statistics:
+    def from_counts(cls, model: Model, counts: object, n: float) -> Statistics:
         """Statistics from counts alone, for any n: all that most methods need.
 
         Parameters
@@ -122,7 +125,7 @@ class Statistics:
         return flat
 
     @property
-    def levels(self) -> list[dict[str, Any]]:
+    def levels(self) -> list[LevelGroup]:
         """Which label is which state: ``{"nodes": names or None for all, "labels": [of state 0, of state 1, ...]}``."""
         return grouped(self.labels, self.model.nodes) if self.labels is not None else []
 
@@ -162,12 +165,12 @@ class Statistics:
 
 def count(
     model: Model,
-    x: Any,
-    weights: Any = None,
+    x: object,
+    weights: object = None,
     missing: str = "refuse",
-    labels: Labels | Sequence[Any] | None = None,
+    labels: Sequence[Iterable[object] | None] | None = None,
     delimiter: str | None = None,
-    levels: Any = None,
+    levels: object = None,
 ) -> Statistics:
     """Count the outcomes of ``model`` in the observations ``x``.
 
@@ -251,7 +254,7 @@ def _tally(model: Model, batches: Iterable[tuple[np.ndarray, np.ndarray | None]]
     return tally
 
 
-def _same(model: Model, stats: Statistics, weights: Any, levels: Any) -> Statistics:
+def _same(model: Model, stats: Statistics, weights: object, levels: object) -> Statistics:
     if stats.model is not model and stats.model.fingerprint != model.fingerprint:
         raise InputError(
             f"x is a Statistics of another model, {stats.model!r}: count the data again with this one, {model!r}."
@@ -262,14 +265,14 @@ def _same(model: Model, stats: Statistics, weights: Any, levels: Any) -> Statist
     return stats
 
 
-def _numbers(values: Any, name: str) -> np.ndarray:
+def _numbers(values: object, name: str) -> np.ndarray:
     try:
         return np.array(values, dtype=float)
     except (TypeError, ValueError):
         raise InputError(f"{name}: expected numbers, got {type(values).__name__}.") from None
 
 
-def _weights(weights: Any) -> np.ndarray | None:
+def _weights(weights: object) -> np.ndarray | None:
     if weights is None:
         return None
     array = _numbers(weights, "weights")

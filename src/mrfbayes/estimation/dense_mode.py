@@ -11,14 +11,16 @@ curvature Lambda alone.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
+from mrfbayes.base.errors import MRFWarning
 from mrfbayes.base.failures import calibrating
 from mrfbayes.base.random_streams import generator, kernel_state
-from mrfbayes.data.statistics import Statistics
-from mrfbayes.estimation.dense_pseudo import dense_start
+from mrfbayes.data.statistics import Statistics, count
+from mrfbayes.estimation.pseudolikelihood import pseudo_estimate
 from mrfbayes.model.natural_form import DenseLayout
 from mrfbayes.particles.dense import DenseEnsemble
 from mrfbayes.priors import Prior
@@ -33,6 +35,7 @@ MOST_STEPS = 25
 WANTED = 0.015  # posterior sds: noise of the mode (root mean square)
 MOST_POOLED = 64  # gradients of one step
 NARROWER = "give the parameters a narrower prior, or use method='pseudo'"
+START_TOLERANCE = 0.05  # posterior sds of the pseudolikelihood
 FAR_DENSE = 0.2  # posterior sds: what the mode may move before S is made anew
 
 
@@ -142,7 +145,7 @@ def dense_mode(posterior: DensePosterior, seed: np.random.SeedSequence, chains: 
     means = level_means(layout, statistics)
     ensemble = DenseEnsemble(layout, means, REPLICAS, chains, kernel_state(seed, "mode"))
     ensemble.start(_two_starts(posterior, ensemble.n_chains, generator(seed, "start")))
-    w = dense_start(layout, statistics, prior)
+    w = _start(statistics, prior)
     p = w.size
     samples = max(1, -(-PARTICLES_PER_PARAMETER * p // ensemble.n_chains))
     particles = samples * ensemble.n_chains
@@ -187,6 +190,18 @@ def dense_mode(posterior: DensePosterior, seed: np.random.SeedSequence, chains: 
         np.asarray(mean.mean(axis=(0, 1))[len(layout.pairs) :]),
         ensemble.rows(),
     )
+
+
+def _start(statistics: Statistics, prior: Prior) -> np.ndarray:
+    """Log-odds (p,) near the mode: the maximum of the pseudolikelihood, or no interaction where no rows are known."""
+    model, rows = statistics.model, statistics.rows
+    if not len(rows):
+        return np.zeros(model.n_parameters)
+    if statistics.n != len(rows):  # a sample of many rows, each worth as many as it stands for
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MRFWarning)  # what there is to say of the data has been said of all rows
+            statistics = count(model, rows, weights=np.full(len(rows), statistics.n / len(rows)))
+    return pseudo_estimate(model, statistics, prior, tolerance=START_TOLERANCE).w
 
 
 def _two_starts(posterior: DensePosterior, n: int, rng: np.random.Generator) -> np.ndarray:

@@ -8,7 +8,7 @@ import os
 import time
 import warnings as python_warnings
 from collections.abc import Mapping
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
@@ -43,16 +43,16 @@ NAMED = 5
 
 def estimate(
     model: Model,
-    x: Any,
+    x: object,
     algorithm: str = "auto",
     rng: Seed = 0,
     *,
-    prior: Any = None,
+    prior: object = None,
     on_boundary: str = "penalise",
     progress: bool = True,
     threads: int | None = None,
-    levels: Any = None,
-    **options: Any,
+    levels: object = None,
+    **options: object,
 ) -> Estimate:
     """Estimate the parameters of ``model`` from the observations ``x``.
 
@@ -125,17 +125,22 @@ def estimate(
     )
 
 
-def _module(key: str) -> Any:
+def _module(key: str) -> ModuleType:
     return importlib.import_module(f"mrfbayes.estimation.{ALGORITHMS[key]}")
 
 
-def algorithm_options(key: str) -> Mapping[str, Any]:
+def algorithm_options(key: str) -> Mapping[str, object]:
     """Names and defaults of an algorithm's options."""
-    parameters = inspect.signature(_module(key).run).parameters.values()
-    return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+    run = inspect.signature(_module(key).run).parameters.values()
+    parameters = [p for p in run if p.kind is p.KEYWORD_ONLY]
+    if any(p.kind is p.VAR_KEYWORD for p in run):  # it hands them on
+        from mrfbayes.estimation.stochastic_ascent import ascend
+
+        parameters += [p for p in inspect.signature(ascend).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    return {p.name: p.default for p in parameters}
 
 
-def _check_options(key: str, options: Mapping[str, Any]) -> None:
+def _check_options(key: str, options: Mapping[str, object]) -> None:
     known = algorithm_options(key)
     for name in options:
         if name not in known:
@@ -173,7 +178,7 @@ def _penalised(task: Task) -> Task:
     return Task(task.model, task.stats, Prior(task.model, "uniform"), task.seed, task.threads, task.progress)
 
 
-def _existence_first(task: Task, key: str, options: Mapping[str, Any]) -> tuple[Existence, Outcome | None]:
+def _existence_first(task: Task, key: str, options: Mapping[str, object]) -> tuple[Existence, Outcome | None]:
     """The verdict, and the finished outcome where finding it was the cheapest proof that it exists."""
     quick = existence(task.model, task.stats, thorough=False)
     if quick.verdict != "not decided":

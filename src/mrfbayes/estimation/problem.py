@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class Problem:
     statistics: Statistics
     prior: Prior
     seed: np.random.SeedSequence
-    given_estimate: Any = None
+    given_estimate: object = None
     progress: bool = True
 
     def __post_init__(self) -> None:

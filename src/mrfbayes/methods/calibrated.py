@@ -14,8 +14,6 @@ inside.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mrfbayes.base.errors import CostError
@@ -24,7 +22,7 @@ from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import child
 from mrfbayes.calibration.full import DENSE_PARAMETERS, MOMENT_CELLS, calibrate, check_options, moments_cost
 from mrfbayes.calibration.local import LocalJoint, calibrate_locally
-from mrfbayes.calibration.result import Calibration
+from mrfbayes.calibration.result import Calibration, Joint
 from mrfbayes.calibration.strips import calibrate_strip, is_strip
 from mrfbayes.methods.langevin.coins import WalkJoint, walk_coins
 from mrfbayes.methods.langevin.langevin import STEPS, WARMUP, is_dense
@@ -44,7 +42,7 @@ def prepare(
     problem: Problem, *, variance: str = "relative", moments: str = "auto", particles: int | None = None
 ) -> Prepared:
     """Independent draws of the calibrated posterior; there is no chain to run. Options: see `calibrate`."""
-    found: Calibration[Any]
+    found: Calibration[Joint]
     if moments == "auto" and is_dense(problem.model) and moments_cost(problem.model) >= MOMENT_CELLS:
         found = calibrate_by_walking(problem, variance, particles)
     elif is_local(problem.model, moments):
@@ -109,7 +107,7 @@ def is_local(model: Model, moments: str) -> bool:
     return bool(untied and not exactly and np.diff(model.adjacency.offset).max(initial=0) <= MOST_NEIGHBOURS)
 
 
-def calibrate_many(problem: Problem, variance: str, moments: str, particles: int | None) -> Calibration[Any]:
+def calibrate_many(problem: Problem, variance: str, moments: str, particles: int | None) -> Calibration[Joint]:
     """Very many coins: everything from the block around each (`mrfbayes.calibration.local`), exactly on strips."""
     model = problem.model
     check_options(variance, moments, particles, least=LEAST_LOCAL_PARTICLES)

@@ -122,7 +122,7 @@ class DenseEnsemble:
         return np.ascontiguousarray(x.transpose(0, 1, 3, 2).reshape(self.n_chains, -1).astype(np.uint8))
 
     def set_parameters(self, natural: np.ndarray) -> None:
-        """Natural parameters (replicas, natural) or, the same for all, (natural,)."""
+        """Natural parameters (replicas, natural), or (natural,) where all replicas share them."""
         m = len(self.layout.pairs)
         u, v = self._ends
         coupling, level = self._field.coupling, self._field.level

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 STUCK_BELOW = 100  # effective draws below which a chain's moments are not worth comparing
-PAPER_METHODS: tuple[dict[str, Any], ...] = (
+PAPER_METHODS: tuple[dict[str, object], ...] = (
     {"method": "exact"},
     {"method": "pseudo"},
     {"method": "laplace"},
@@ -61,7 +61,7 @@ class Comparison:
     def _repr_html_(self) -> str:
         from mrfbayes.base.html import grid
 
-        def shown(value: Any) -> str:
+        def shown(value: object) -> str:
             return f"{value:.3g}" if isinstance(value, float) else str(value)
 
         rows = [
@@ -76,15 +76,15 @@ class Comparison:
 
 def compare(
     model: Model,
-    x: Any,
-    methods: Sequence[str | Mapping[str, Any]] = ("exact", "mle", "pseudo", "laplace"),
+    x: object,
+    methods: Sequence[str | Mapping[str, object]] = ("exact", "mle", "pseudo", "laplace"),
     *,
     reference: str | None = "exact",
     rng: Seed | None = 0,
     workers: int = 1,
     progress: bool = True,
-    levels: Any = None,
-    **settings: Any,
+    levels: object = None,
+    **settings: object,
 ) -> Comparison:
     """Run several methods with the same settings and set them side by side.
 
@@ -109,7 +109,7 @@ def compare(
     jobs: dict[str, dict[str, Any]] = {}
     for number, request in enumerate(requests):
         options = {**settings, **request, "estimate": estimate, "rng": child(seed, "method", number)}
-        name = options.pop("name", None) or _name(request)
+        name = str(options.pop("name", None) or _name(request))
         if name in jobs:
             raise InputError(f"methods: {name!r} stands there twice; give each a 'name' of its own.")
         jobs[name] = options
@@ -149,7 +149,7 @@ def _speak(found: Mapping[str, Posterior | CostError], said: Sequence[str]) -> N
 
 
 def _run_apart(
-    model: Model, statistics: Statistics, jobs: Mapping[str, dict[str, Any]], workers: int, progress: bool
+    model: Model, statistics: Statistics, jobs: Mapping[str, dict[str, object]], workers: int, progress: bool
 ) -> dict[str, Posterior | CostError]:
     """`_run` of every job in processes of their own."""
     names = list(jobs)
@@ -171,7 +171,7 @@ def _run_apart(
     return {name: found[name] for name in jobs}
 
 
-def _name(request: Mapping[str, Any]) -> str:
+def _name(request: Mapping[str, object]) -> str:
     own = [f"{key}={value}" for key, value in request.items() if key != "method"]
     return " ".join([str(request["method"]), *own])
 
@@ -185,7 +185,7 @@ def comparison_table(posteriors: Mapping[str, Posterior], reference: str | None)
     for name, post in posteriors.items():
         seconds = post.seconds["chain"]
         smallest = float(np.min(post.ess)) if post.ess.size else math.nan
-        row: dict[str, Any] = {"name": name, "method": post.label, "target": post.target}
+        row: dict[str, object] = {"name": name, "method": post.label, "target": post.target}
         if base is not None:
             error = np.abs(post.mean - base.mean) / base.sd
             noise = np.sqrt(post.mcse**2 + base.mcse**2) / base.sd

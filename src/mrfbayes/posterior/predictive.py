@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -51,7 +51,7 @@ class PredictiveCheck:
 
 
 def predictive_check(
-    posterior: Posterior, x: Any = None, *, replicates: int = 200, rng: Seed | None = 0, progress: bool = True
+    posterior: Posterior, x: object = None, *, replicates: int = 200, rng: Seed | None = 0, progress: bool = True
 ) -> PredictiveCheck:
     """Simulate data sets of the observed size at draws from the posterior, and compare their statistics.
 
@@ -91,7 +91,7 @@ def affordable_replicates(model: Model, n: float) -> int:
     return int(np.clip(WANTED_VISITS / each, LEAST_REPLICATES, REPLICATES))
 
 
-def _observed(posterior: Posterior, x: Any) -> Observed:
+def _observed(posterior: Posterior, x: object) -> Observed:
     model = posterior.model
     if x is None:
         if posterior.observed is None:
@@ -99,7 +99,7 @@ def _observed(posterior: Posterior, x: Any) -> Observed:
                 "predictive_check: this posterior knows nothing of its data (an old file, or a custom prior): pass x."
             )
         return posterior.observed
-    statistics = count(model, x, labels=ungrouped(posterior.settings.get("levels", ()), model.nodes))
+    statistics = count(model, x, labels=ungrouped(posterior.levels, model.nodes))
     if statistics.digest != posterior.data_digest:
         raise InputError("x is not the data that this posterior was learned from.")
     return observe(model, statistics)

@@ -18,7 +18,7 @@ from mrfbayes.methods.langevin.coins import WalkJoint, walk_coins
 from mrfbayes.methods.langevin.moments import WalkMoments, walk_moments
 from mrfbayes.methods.langevin.walk import RECORDED, SETTLING, Walk
 from mrfbayes.methods.problem import Problem
-from mrfbayes.posterior.assemble import collect_warnings, record, refuse_nothing, speak, versions
+from mrfbayes.posterior.assemble import collect_warnings, origin, refuse_nothing, speak
 from mrfbayes.posterior.chains import checkpoint_of
 from mrfbayes.posterior.engines import Engine
 from mrfbayes.posterior.facts import RunFacts
@@ -101,7 +101,7 @@ def run_walk(
 
 def replica_posterior(problem: Problem, settings: Settings, how: Engine, preparation: float) -> Posterior:
     """Walk, and make the posterior of it; an error where it was stopped before its first draw."""
-    row, prepared, plan = settings.row, how.prepared, how.plan
+    prepared, plan = how.prepared, how.plan
     assert prepared.walk is not None
     walk = prepared.walk(plan.chains, plan.warmup, plan.thin)
     started = time.perf_counter()
@@ -120,25 +120,17 @@ def replica_posterior(problem: Problem, settings: Settings, how: Engine, prepara
     draws = problem.model.chart.theta(moments.mean + (w - moments.raw_mean) * (moments.sd / moments.raw_sd))
     statement, doubts = _statement(walk, moments, stopped_by)
     posterior = Posterior(
-        model=problem.model,
+        **origin(problem, settings, how, said),
         draws=draws,
         log_likelihood=np.zeros(draws.shape[:2]),
         mean=draws.mean(axis=(0, 1)),
         sd=draws.std(axis=(0, 1)),
-        method=row.key,
-        label=row.label,
-        target=row.target,
         engine="langevin",
         steps=steps,
         warmup=plan.warmup,
         thin=plan.thin,
         acceptance=None,
         seconds={"prepare": preparation, "compile": 0.0, "chain": time.perf_counter() - started},
-        settings={**record(settings, how), "levels": problem.statistics.levels},
-        versions=versions(),
-        data_digest=problem.statistics.digest,
-        n=problem.statistics.n,
-        warnings=tuple(dict.fromkeys(said)),
         partial=bool(stopped_by or budget().cuts),
         details={
             **prepared.details,
@@ -147,7 +139,6 @@ def replica_posterior(problem: Problem, settings: Settings, how: Engine, prepara
             **statement,
         },
         sd_error=moments.sd_error,
-        problem=problem,
         draw=WalkJoint(problem.model.chart, walk_coins(moments), walk.metric.factor).draw,
     )
     return speak(posterior, [*texts, *doubts])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any
 
 from mrfbayes.base.budget import Budget
 from mrfbayes.base.interrupts import InterruptFlag
@@ -21,7 +20,7 @@ from mrfbayes.posterior.settings import Asked, check_settings
 
 def sample(
     model: Model,
-    x: Any,
+    x: object,
     method: str = "auto",
     *,
     steps: int | None = None,
@@ -29,17 +28,17 @@ def sample(
     chains: int = 4,
     thin: int | None = None,
     proposal: str = "adapted",
-    start: Any = None,
-    prior: Any = "uniform",
+    start: object = None,
+    prior: object = "uniform",
     rng: Seed | None = 0,
     workers: int = 1,
     progress: bool = True,
     checkpoint: str | os.PathLike[str] | None = None,
     seconds: float | None = None,
     engine: str | None = None,
-    estimate: Any = None,
-    levels: Any = None,
-    **method_options: Any,
+    estimate: object = None,
+    levels: object = None,
+    **method_options: object,
 ) -> Posterior:
     """Draw from the posterior of every parameter.
 

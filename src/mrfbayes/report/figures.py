@@ -5,14 +5,17 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
 from mrfbayes.base.errors import InputError
-from mrfbayes.plots.style import FAINT, INK, MUTED, NEGATIVE, PAPER, POSITIVE
+from mrfbayes.plots.style import FAINT, INK, MUTED, NEGATIVE, PAPER, POSITIVE, figure_of
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from mrfbayes.report.findings import Findings
 
 # The page's own colours: matplotlib writes these as they are, and never by chance.
@@ -38,7 +41,7 @@ class Picture(NamedTuple):
     caption: str
 
 
-def inline(draw: Callable[[], Any], name: str, says: str) -> Markup:
+def inline(draw: Callable[[], Axes | Figure], name: str, says: str) -> Markup:
     """The SVG of what ``draw`` returns (axes or a figure), without a fixed size, its ids made unique by ``name``."""
     from matplotlib import pyplot, rc_context
 
@@ -46,7 +49,7 @@ def inline(draw: Callable[[], Any], name: str, says: str) -> Markup:
         {"svg.fonttype": "none", "svg.hashsalt": name, "figure.facecolor": "none", "axes.facecolor": "none"}
     ):
         picture = draw()
-        figure = picture if hasattr(picture, "savefig") else picture.figure
+        figure = figure_of(picture)
         file = io.StringIO()
         try:
             figure.savefig(file, format="svg", metadata={"Date": None}, bbox_inches="tight", pad_inches=0.04)
@@ -81,7 +84,7 @@ def pictures(findings: Findings) -> list[Picture]:
 
     posterior, model, edges = findings.posterior, findings.posterior.model, findings.edges
     said = findings.verdicts
-    wanted: list[tuple[str, str, str, Callable[[], Any], str]] = []
+    wanted: list[tuple[str, str, str, Callable[[], Axes | Figure], str]] = []
     is_grid = model.grid_shape is not None
     if is_grid and model.n_nodes <= DRAWN_NODES:
         says = f"The {model.n_nodes} nodes of the grid with their couplings as coloured lines."

@@ -6,7 +6,7 @@ import json
 from importlib import resources
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -26,6 +26,8 @@ from mrfbayes.report.wording import plural
 
 if TYPE_CHECKING:
     from mrfbayes.posterior.compare import Comparison
+    from mrfbayes.structure.groups import GroupComparison
+    from mrfbayes.structure.selection import Selection
 
 Section = tuple[str, str, str, list[PageTable], list[Picture]]
 
@@ -38,8 +40,8 @@ def report(
     source: str = "",
     scale: str | None = None,
     comparison: Comparison | None = None,
-    selection: Any = None,
-    groups: Any = None,
+    selection: Selection | None = None,
+    groups: GroupComparison | None = None,
     check: bool = True,
     overwrite: bool = False,
 ) -> Path:
@@ -155,7 +157,7 @@ def _data_facts(findings: Findings) -> list[tuple[str, str]]:
     facts.append(("variables", ", ".join(model.nodes[:40]) + (", ..." if model.n_nodes > 40 else "")))
     states = sorted(set(model.states.tolist()))
     facts.append(("states", ", ".join(map(str, states))))
-    coded = mapping_lines(findings.posterior.settings.get("levels", ()))
+    coded = mapping_lines(findings.posterior.levels)
     if coded:
         facts.append(("coding", "; ".join(coded[:12]) + ("; ..." if len(coded) > 12 else "")))
     facts.append(("SHA-256 begins", statistics.digest[:16]))
@@ -190,7 +192,7 @@ def _settings(findings: Findings) -> list[tuple[str, str]]:
     return [(name, value) for name, value in rows if value]
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
@@ -210,7 +212,7 @@ def _comparison(comparison: Comparison | None) -> list[Section]:
     return [("comparison", "Comparison of methods", text, [table], plates)]
 
 
-def _selection(selection: Any) -> list[Section]:
+def _selection(selection: Selection | None) -> list[Section]:
     if selection is None:
         return []
     edges, graphs = selection.edges(), selection.graphs()
@@ -224,7 +226,7 @@ def _selection(selection: Any) -> list[Section]:
     return [("structure", "Structure", text, tables, [])]
 
 
-def _groups(groups: Any) -> list[Section]:
+def _groups(groups: GroupComparison | None) -> list[Section]:
     if groups is None:
         return []
     table = groups.differences()

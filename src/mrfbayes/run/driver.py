@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -184,7 +184,7 @@ def run_chains(task: WorkerTask, states: list[State], settings: RunSettings) -> 
                     may_cut = settings.may_cut_warmup and is_late and done < task.n_warmup
                     if may_cut and isinstance(task, (ChainTask, HmcTask)):
                         goal -= task.n_warmup - done
-                        task = replace(task, settings=task.settings._replace(n_warmup=done))
+                        task = task.with_warmup(done)
                         workers.close()
                         workers = make_workers(task, settings.n_workers, len(states))
         finally:

@@ -12,13 +12,19 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import current_process, get_context
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.views import View
+
+if TYPE_CHECKING:
+    from mrfbayes.kernels.priors import PriorView
+    from mrfbayes.kernels.run.chain import ChainSettings
+    from mrfbayes.kernels.run.hmc import HmcSettings
 
 State = dict[str, np.ndarray]
 
@@ -65,8 +71,8 @@ class WorkerTask(Protocol):
 class Metropolis:
     """How a chain that accepts or rejects is doing, from its state; for the tasks of such chains."""
 
-    prior: Any
-    settings: Any
+    prior: PriorView
+    settings: ChainSettings | HmcSettings
 
     @property
     def n_columns(self) -> int:
@@ -124,12 +130,16 @@ class ChainTask(Metropolis):
     ``carried`` names the arrays of ``view`` that change from step to step (particles); they travel with the state.
     """
 
-    view: Any
-    prior: Any
-    settings: Any
+    view: View
+    prior: PriorView
+    settings: ChainSettings
     is_ratio: bool
     carried: tuple[str, ...]
     is_independent: bool = False  # proposals that do not depend on where the chain is
+
+    def with_warmup(self, n_warmup: int) -> ChainTask:
+        """These chains with a warm-up of another length."""
+        return replace(self, settings=self.settings._replace(n_warmup=n_warmup))
 
     def advance(self, state: State, n_steps: int) -> Chunk:
         """``n_steps`` more steps from ``state``, which is left as it was."""
@@ -141,7 +151,7 @@ class ChainTask(Metropolis):
         first = int(chain_state.counters[chain.KEPT])
         rows = n_steps // self.settings.n_thin + 1
         kept = chain.KeptDraws(np.empty((rows, chain_state.theta.size)), np.empty(rows), first)
-        run: Any = chain.run_ratio if self.is_ratio else chain.run_likelihood
+        run: Callable[..., None] = chain.run_ratio if self.is_ratio else chain.run_likelihood
         if self.is_independent:
             from mrfbayes.kernels.run.independence import run_independent as run
         with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
@@ -180,7 +190,7 @@ def explained(n_workers: int) -> Iterator[None]:
         raise InputError(NO_WORKERS.format(n=n_workers)) from None
 
 
-def process_pool(n_workers: int, initializer: Callable[..., None], *arguments: Any) -> ProcessPoolExecutor:
+def process_pool(n_workers: int, initializer: Callable[..., None], *arguments: object) -> ProcessPoolExecutor:
     """Processes that share nothing with this one; each calls ``initializer(*arguments)`` first."""
     if getattr(current_process(), "_inheriting", False):
         # A worker that imports a script without a main guard: it ends here in silence, and its parent says why.

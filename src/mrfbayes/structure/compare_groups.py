@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import os
 import warnings as python_warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -28,17 +28,20 @@ from mrfbayes.structure.groups import GroupComparison
 from mrfbayes.structure.moves import Coordinates, node_prior, slab_distribution
 from mrfbayes.structure.running import SearchRequest, run_options, search
 
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+
 NAMED = 5  # thresholds that a warning lists
 
 
 def compare_groups(
     model: Model,
-    x: Any,
+    x: object,
     *,
-    group: Any = None,
-    slab: Any = "normal(0, 1)",
-    differences: Any = "bernoulli(0.5)",
-    prior: Any = None,
+    group: object = None,
+    slab: object = "normal(0, 1)",
+    differences: object = "bernoulli(0.5)",
+    prior: object = None,
     engine: str | None = None,
     particles: int = ANCHOR_PARTICLES,
     steps: int | None = None,
@@ -101,7 +104,7 @@ def simplex(n_groups: int) -> np.ndarray:
     return np.asarray(centred @ basis / np.sqrt(2))
 
 
-def group_coordinates(model: Model, n_groups: int, slab: Any, prior: Any) -> Coordinates:
+def group_coordinates(model: Model, n_groups: int, slab: object, prior: object) -> Coordinates:
     """Baseline and contrasts with their priors."""
     difference = slab_distribution(slab)
     if not isinstance(difference, (Normal, Cauchy, Logistic)) or difference.location != 0:
@@ -123,9 +126,10 @@ def group_coordinates(model: Model, n_groups: int, slab: Any, prior: Any) -> Coo
     return Coordinates(rate, (baseline, *[difference] * k), (nodes, *[contrasts] * k), (False, *[True] * k))
 
 
-def split_groups(model: Model, x: Any, group: Any) -> dict[str, Statistics]:
+def split_groups(model: Model, x: object, group: object) -> dict[str, Statistics]:
     """The counted data of each group, all coded alike."""
-    parts = {str(name): part for name, part in x.items()} if _is_groups(x, group) else _by_label(x, group)
+    named = dict(x) if _is_groups(x, group) and isinstance(x, Mapping) else _by_label(x, group)
+    parts = {str(name): part for name, part in named.items()}
     if len(parts) < 2:
         raise InputError(f"x has {len(parts)} group ({', '.join(map(repr, parts))}): give at least two.")
     with python_warnings.catch_warnings():
@@ -138,7 +142,7 @@ def split_groups(model: Model, x: Any, group: Any) -> dict[str, Statistics]:
         }
 
 
-def _is_groups(x: Any, group: Any) -> bool:
+def _is_groups(x: object, group: object) -> bool:
     if isinstance(x, Mapping):
         if group is not None:
             raise InputError("group: x is a mapping from groups to data already; leave group out.")
@@ -148,7 +152,7 @@ def _is_groups(x: Any, group: Any) -> bool:
     return False
 
 
-def _by_label(x: Any, group: Any) -> dict[str, Any]:
+def _by_label(x: object, group: object) -> dict[str, object]:
     """One table taken apart by a column, or an array by labels."""
     if isinstance(group, str):
         import narwhals as nw
@@ -158,7 +162,7 @@ def _by_label(x: Any, group: Any) -> dict[str, Any]:
             path = Path(x)
             x = pl.read_parquet(path) if path.suffix == ".parquet" else pl.read_csv(path)
         try:
-            frame = nw.from_native(x, eager_only=True)
+            frame = nw.from_native(cast("IntoDataFrame", x), eager_only=True)
         except TypeError:
             raise InputError(
                 f"group = {group!r} names a column, and x is a {type(x).__name__}: give a table."
@@ -176,11 +180,11 @@ def _by_label(x: Any, group: Any) -> dict[str, Any]:
     return {str(name): rows[labels == name] for name in np.unique(labels)}
 
 
-def _are_tables(parts: Any) -> bool:
+def _are_tables(parts: Iterable[object]) -> bool:
     return not any(isinstance(part, (Statistics, str, os.PathLike)) for part in parts)
 
 
-def _pooled(parts: Sequence[Any]) -> Any:
+def _pooled(parts: Sequence[object]) -> object:
     """All groups as one table: what is in any of them counts when values become states."""
     if hasattr(parts[0], "columns"):
         import narwhals as nw

@@ -17,8 +17,6 @@ Differs from the paper: it is not in the paper, which has no method for the true
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mrfbayes.base.errors import CostError, InputError
@@ -95,7 +93,7 @@ def prepare(
     return Prepared(None, walk=walk, details=details, warnings=tuple(warnings))
 
 
-def _checked_layout(problem: Problem, replicas: Any, step: Any, sweeps: Any) -> DenseLayout:
+def _checked_layout(problem: Problem, replicas: object, step: object, sweeps: object) -> DenseLayout:
     model = problem.model
     if not isinstance(step, (int, float)) or not 0 < step < 1:
         raise InputError(f"step = {step!r}: give a number between 0 and 1; 0.3 is usual, less is slower and no better.")
