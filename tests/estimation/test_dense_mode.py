@@ -116,6 +116,48 @@ def test_fields_with_other_tables_have_no_dense_form():
     assert layout.coupling == "product"
 
 
+def sparse_with_hubs():
+    """Thirty nodes, four of which are joined to all others: degree 29, treewidth 4."""
+    return mb.graph([(h, j) for h in range(4) for j in range(h + 1, 30)], fields=True, coupling="both-one")
+
+
+@pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
+def test_the_estimate_on_a_graph_with_hubs_is_the_exact_one():
+    model = sparse_with_hubs()
+    theta = model.chart.theta(0.4 * np.random.default_rng(5).normal(size=model.n_parameters))
+    x = mb.simulate(model, theta, 600, rng=1)
+    exact = mb.estimate(model, x, "exact", prior="normal(0, 1)", progress=False)
+    found = mb.estimate(model, x, "chord", prior="normal(0, 1)", progress=False)
+    off = (found.log_odds - exact.log_odds) / found.standard_error
+    assert found.converged
+    assert np.sqrt(np.mean(off**2)) < 2.0  # noise alone: 1; steps leave a little
+    assert np.abs(off).max() < 8
+    assert found.monte_carlo_error < 0.05
+    # Negative control: the maximum without a prior is elsewhere, and is found there.
+    alone = mb.estimate(model, x, "chord", progress=False)
+    expected = mb.estimate(model, x, "exact", progress=False)
+    assert np.abs((alone.log_odds - exact.log_odds) / alone.standard_error).max() > 10
+    assert np.sqrt(np.mean(((alone.log_odds - expected.log_odds) / alone.standard_error) ** 2)) < 2.5
+
+
+def test_what_chord_refuses():
+    model = mb.graph([(0, 1), (1, 2)], states=3, coupling="table")
+    x = np.random.default_rng(0).integers(0, 3, size=(200, 3))
+    with pytest.raises(mb.InputError, match="'chord' is for binary variables, score couplings"):
+        mb.estimate(model, x, "chord", progress=False)
+    binary = mb.graph([(0, 1), (1, 2)], fields=True)
+    with pytest.raises(mb.InputError, match="tolerance = 0: give a positive number"):
+        mb.estimate(binary, x.clip(0, 1), "chord", tolerance=0, progress=False)
+
+
+def test_auto_estimates_dense_fields_by_chord():
+    model = mb.graph(list(itertools.combinations(range(32), 2)), fields=True, coupling="both-one")
+    x = np.random.default_rng(0).integers(0, 2, size=(300, 32))
+    found = mb.estimate(model, x, progress=False, prior="normal(0, 1)")
+    assert found.algorithm == "chord"
+    assert "log Z is not feasible" in found.reason
+
+
 class FlatPrior:
     """A prior without curvature, so that the data alone have to determine every parameter."""
 

@@ -75,19 +75,42 @@ def coin_quantiles(coins: Coins, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return logit - coins.log_odds_eta[:, None], slope
 
 
-def copula_view(coins: Coins, correlation: np.ndarray, offset: np.ndarray) -> CopulaView:
-    """The tables that the kernels draw from."""
-    from mrfbayes.kernels.calibration.copula import N_CELLS, Z_MAX, CopulaView
+def coin_cells(coins: Coins) -> np.ndarray:
+    """(p, N_CELLS, 4) piecewise cubics through the quantiles of every coin."""
+    from mrfbayes.kernels.calibration.copula import N_CELLS, Z_MAX
 
     z = np.linspace(-Z_MAX, Z_MAX, N_CELLS + 1)
     w, slope = coin_quantiles(coins, z)
     slope = slope * (2 * Z_MAX / N_CELLS)
     rise = np.diff(w, axis=1)
     left, right = slope[:, :-1], slope[:, 1:]
-    cells = np.stack([w[:, :-1], left, 3 * rise - 2 * left - right, left + right - 2 * rise], axis=2)
+    return np.ascontiguousarray(
+        np.stack([w[:, :-1], left, 3 * rise - 2 * left - right, left + right - 2 * rise], axis=2)
+    )
+
+
+def factored_view(coins: Coins, upper: np.ndarray, offset: np.ndarray) -> CopulaView:
+    """The same as `copula_view` where the correlations are ``upper`` upper^T (p, p), upper triangular.
+
+    Taken from the last parameter to the first, that is a lower triangular factor: nothing has to be decomposed.
+    """
+    from mrfbayes.kernels.calibration.copula import CopulaView
+
+    p = len(upper)
+    turned = np.ascontiguousarray(upper.T[::-1, ::-1], dtype=float)
+    constant = -0.5 * p * math.log(2 * math.pi) - float(np.log(np.diag(turned)).sum())
+    order = np.arange(p - 1, -1, -1)
+    held = np.zeros(0)
+    return CopulaView(coin_cells(coins), turned, order, held, held.copy(), np.array(offset, dtype=np.int64), constant)
+
+
+def copula_view(coins: Coins, correlation: np.ndarray, offset: np.ndarray) -> CopulaView:
+    """The tables that the kernels draw from."""
+    from mrfbayes.kernels.calibration.copula import CopulaView
+
     p = len(correlation)
     view = CopulaView(
-        np.ascontiguousarray(cells),
+        coin_cells(coins),
         np.zeros((p, p)),
         np.arange(p),
         np.zeros(0),

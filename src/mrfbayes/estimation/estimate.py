@@ -30,6 +30,7 @@ ALGORITHMS: dict[str, str] = {
     "exact": "newton",
     "cd": "cd",
     "pcd": "pcd",
+    "chord": "chord",
     "fpcd": "fpcd",
     "mcmc-mle": "mcmc_mle",
     "pf-mcmc-mle": "pf_mcmc_mle",
@@ -59,8 +60,8 @@ def estimate(
     Parameters
     ----------
     x : (n, d) observations in any form that `mrfbayes.count` takes, or a `Statistics`
-    algorithm : "exact", "cd", "pcd", "fpcd", "mcmc-mle", "pf-mcmc-mle", "stochastic", "pseudo", or "auto": exact where
-        log Z is feasible, else pcd
+    algorithm : "exact", "cd", "pcd", "chord", "fpcd", "mcmc-mle", "pf-mcmc-mle", "stochastic", "pseudo", or "auto":
+        exact where log Z is feasible, else chord on fields whose nodes have many neighbours, else pcd
     rng : seed of the algorithms that sample
     prior : None for maximum likelihood; else the mode of the posterior in log-odds under this prior
     on_boundary : what to do where the maximum likelihood estimate is not finite: "penalise" (the posterior mode under
@@ -149,15 +150,17 @@ def _check_options(key: str, options: Mapping[str, object]) -> None:
 
 def _choose(model: Model, stats: Statistics, algorithm: str) -> tuple[str, str]:
     """The algorithm, and why this one."""
+    from mrfbayes.estimation.dense_mode import is_dense
     from mrfbayes.estimation.newton import AUTO_SECONDS, predicted_seconds
 
     if algorithm == "auto":
         seconds = predicted_seconds(model)
         if seconds <= AUTO_SECONDS:
             return "exact", f"log Z is feasible on this graph, and the estimate should take about {seconds:.2g} s"
+        other = "chord" if is_dense(model) and len(stats.rows) else "pcd"
         if seconds == float("inf"):
-            return "pcd", "log Z is not feasible on this graph"
-        return "pcd", f"with exact log Z it would take about {seconds:.0f} s (limit {AUTO_SECONDS:.0f})"
+            return other, "log Z is not feasible on this graph"
+        return other, f"with exact log Z it would take about {seconds:.0f} s (limit {AUTO_SECONDS:.0f})"
     if algorithm not in ALGORITHMS:
         names = ", ".join(map(repr, ("auto", *ALGORITHMS)))
         raise InputError(f"algorithm = {algorithm!r}: choose one of {names}.")

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Problem:
-    """Model, data, prior and seed of a run; the estimate is made when a method first asks for it."""
+    """Model, data, prior and seed of a run; the estimate is made when a method first asks for it.
+
+    ``threads`` are those that a method may use before and beside its chains; results do not depend on them.
+    """
 
     model: Model
     statistics: Statistics
@@ -28,6 +31,7 @@ class Problem:
     seed: np.random.SeedSequence
     given_estimate: object = None
     progress: bool = True
+    threads: int = 1
 
     def __post_init__(self) -> None:
         if not self.model.n_parameters:

@@ -24,10 +24,12 @@ from mrfbayes.calibration.full import DENSE_PARAMETERS, MOMENT_CELLS, calibrate,
 from mrfbayes.calibration.local import LocalJoint, calibrate_locally
 from mrfbayes.calibration.result import Calibration, Joint
 from mrfbayes.calibration.strips import calibrate_strip, is_strip
+from mrfbayes.estimation.dense_mode import is_dense
 from mrfbayes.methods.langevin.coins import WalkJoint, walk_coins
-from mrfbayes.methods.langevin.langevin import STEPS, WARMUP, is_dense
+from mrfbayes.methods.langevin.langevin import STEPS, WARMUP
 from mrfbayes.methods.langevin.langevin import prepare as prepare_walk
 from mrfbayes.methods.langevin.moments import walk_moments
+from mrfbayes.methods.langevin.trust import doubts, walk_trust
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model
 
@@ -85,17 +87,15 @@ def calibrate_by_walking(problem: Problem, variance: str, particles: int | None)
             bar.update(walk.steps)
     found = walk_moments(walk)
     coins = walk_coins(found)
-    mean_error, sd_error = (2 * float(np.sqrt(np.mean(e**2))) for e in (found.mean_error, found.sd_error))
+    trust = walk_trust(walk, found)
     details = {
         **prepared.details,
         "moments": "langevin",
         "clipped": coins.clipped,
-        "trust_mean": mean_error,
-        "trust_sd": sd_error,
-        "trust": f"means within {mean_error:.1%} of an sd and sds within {sd_error:.1%} on average (replicas)",
+        **trust.details(),
     }
     joint = WalkJoint(problem.model.chart, coins, walk.metric.factor)
-    return Calibration(coins, joint, found.sd_error, None, details, prepared.warnings)
+    return Calibration(coins, joint, found.sd_error, None, details, (*prepared.warnings, *doubts(walk, trust)))
 
 
 def is_local(model: Model, moments: str) -> bool:

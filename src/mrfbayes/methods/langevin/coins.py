@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfbayes.calibration.copula import CopulaJoint
+from mrfbayes.calibration.copula import CopulaJoint, factored_view
 from mrfbayes.calibration.matching import Coins, coin_moments
 from mrfbayes.methods.langevin.moments import WalkMoments
+
+if TYPE_CHECKING:
+    from mrfbayes.kernels.calibration.copula import CopulaView
 
 
 def walk_coins(moments: WalkMoments) -> Coins:
@@ -23,13 +28,12 @@ def walk_coins(moments: WalkMoments) -> Coins:
 
 @dataclass(frozen=True)
 class WalkJoint(CopulaJoint):
-    """Coins joined by a Gaussian copula with the correlations of ``factor`` factor^T (p, p)."""
+    """Coins joined by a Gaussian copula with the correlations of ``factor`` factor^T (p, p), upper triangular."""
 
     factor: np.ndarray
 
-    def copula(self) -> np.ndarray:
-        """(p, p) correlation of the metric."""
+    @cached_property
+    def view(self) -> CopulaView:
+        """As the kernels take it; made at the first draw, since a result may never be asked for one."""
         unit = self.factor / np.linalg.norm(self.factor, axis=1, keepdims=True)
-        correlation = (unit @ unit.T).astype(float)
-        np.fill_diagonal(correlation, 1.0)
-        return np.asarray(correlation)
+        return factored_view(self.coins, unit, self.chart.offset)
