@@ -29,7 +29,7 @@ from mrfbayes.run.hmc import HmcTask, make_metric
 from mrfbayes.run.workers import ChainTask
 
 BARS = {"binary 10": 1_000, "binary 20": 600, "binary 64": 40, "binary 100": 10, "ordered 17": 100}
-STEPS = {"binary 10": 1_000, "binary 20": 1_000, "binary 64": 300, "binary 100": 120, "ordered 17": 1_000}
+STEPS = {"binary 10": 1_000, "binary 20": 1_000, "binary 64": 600, "binary 100": 500, "ordered 17": 1_000}
 WALK = {"binary 10": 20_000, "binary 20": 0, "binary 64": 0, "binary 100": 0, "ordered 17": 0}  # steps
 
 

@@ -1,6 +1,6 @@
 """`langevin` against exact posteriors, and its coverage where none is at hand.
 
-    python benchmarks/evidence/dense.py [exact] [ordered] [adhd] [calibration]
+    python benchmarks/evidence/dense.py [exact] [ordered] [adhd] [slow] [seeds] [calibration]
 
 Rows are appended to benchmarks/evidence/results/dense_*.csv as they are done, so that a stopped run is not lost; a row
 that is there is not made again. Errors are root mean squares over parameters: of means in sds, of sds relative.
@@ -8,6 +8,8 @@ that is there is not made again. Errors are root mean squares over parameters: o
 - exact: complete graphs of 12, 14 and 16 binary variables, parameters drawn from the prior, against `exact`
 - ordered: ordered and Potts variables against `exact`
 - adhd: the items of the adhd data, all rows and fewer of them (p / n from 0.05 to 2)
+- slow: twelve variables that are nearly all zero or all one, where Gibbs chains rarely cross, against `exact`
+- seeds: the same data with two seeds, the difference of means and sds divided by sqrt 2
 - calibration: parameters from the prior, normal(0, 2 / sqrt(d)) on edges, so that columns vary: coverage
 """
 
@@ -102,9 +104,7 @@ def compared(model: mb.Model, x: np.ndarray, prior: Any, seed: int = 0) -> dict[
         "said_sd": float(found.details["sd_error"]),
         "seconds": seconds,
         "reference": exact.engine,
-        "reference_ess": float(np.min(exact.ess))
-        if exact.engine == "mh"
-        else float(exact.details["effective_proposals"]),
+        "reference_ess": float(exact.details.get("effective_proposals", np.min(exact.ess))),
         "warnings": len(found.warnings),
     }
 
@@ -128,6 +128,7 @@ def part_ordered() -> None:
         ("score", 4, 5, 500),
         ("score", 4, 5, 3_000),
         ("score", 3, 8, 300),
+        ("score", 5, 8, 300),
         ("agreement", 3, 6, 300),
     ):
         if not table.has(coupling=coupling, states=states, d=d, n=n):
@@ -149,10 +150,43 @@ def part_adhd() -> None:
             table.add(items=items, n=n, **compared(complete(items), x, "normal(0, 1)"))
 
 
+def part_slow() -> None:
+    """Two phases: all couplings the same, beyond the critical one, and no field between them."""
+    table = Table("dense_slow", ("coupling", "n"))
+    model = complete(12)
+    for coupling, n in ((0.36, 400), (0.5, 400), (0.6, 400), (0.7, 400)):
+        if not table.has(coupling=coupling, n=n):
+            w = np.full(model.n_parameters, coupling)
+            w[model.n_edges :] = -coupling * (model.n_nodes - 1) / 2
+            x = rows_of(model, w, n, 1)
+            between = float(np.mean((x.sum(axis=1) > 3) & (x.sum(axis=1) < 9)))
+            table.add(coupling=coupling, n=n, between=between, **compared(model, x, "normal(0, 1)"))
+
+
+def part_seeds() -> None:
+    """Two seeds on the same data."""
+    table = Table("dense_seeds", ("d", "n"))
+    for d, n in ((12, 200), (40, 1_000), (64, 1_000)):
+        if not table.has(d=d, n=n):
+            model = complete(d)
+            x = rows_of(model, from_prior(model, np.random.default_rng(0)), n, 0)
+            a, b = (mb.sample(model, x, "langevin", prior=prior_of(d), progress=False, rng=seed) for seed in (1, 2))
+            table.add(
+                d=d,
+                n=n,
+                mean_error=float(np.sqrt(np.mean(((a.mean - b.mean) / b.sd) ** 2) / 2)),
+                sd_error=float(np.sqrt(np.mean((a.sd / b.sd - 1) ** 2) / 2)),
+                said_mean=float(a.details["mean_error"]),
+                said_sd=float(a.details["sd_error"]),
+                step_mean=float(a.details["step_mean_error"]),
+                step_sd=float(a.details["step_sd_error"]),
+            )
+
+
 def part_calibration() -> None:
     """Coverage of 50 and 90 % intervals of the log-odds, parameters from the prior."""
     table = Table("dense_calibration", ("d", "n", "seed"))
-    for d, n, repeats in ((12, 200, 20), (40, 1_000, 6), (64, 1_000, 2), (100, 1_000, 1)):
+    for d, n, repeats in ((12, 200, 60), (40, 1_000, 12), (64, 1_000, 4), (100, 1_000, 1)):
         for seed in range(repeats):
             if table.has(d=d, n=n, seed=seed):
                 continue
@@ -182,7 +216,14 @@ def part_calibration() -> None:
 def main() -> None:
     """Make what was asked for, or everything."""
     warnings.simplefilter("ignore", mb.MRFWarning)
-    parts = {"exact": part_exact, "ordered": part_ordered, "adhd": part_adhd, "calibration": part_calibration}
+    parts = {
+        "exact": part_exact,
+        "ordered": part_ordered,
+        "adhd": part_adhd,
+        "slow": part_slow,
+        "seeds": part_seeds,
+        "calibration": part_calibration,
+    }
     for name in sys.argv[1:] or parts:
         parts[name]()
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -31,16 +31,16 @@ SCALES = (1e-6, 1e6)
 LOCATIONS = (-30.0, 30.0)  # of log-odds: 1 - theta is 1e-13 there
 
 
-def _within(value: Any, what: str, bounds: tuple[float, float]) -> float:
+def _within(value: object, what: str, bounds: tuple[float, float]) -> float:
     """A number within ``bounds``, or an `InputError` that says which numbers are."""
-    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not (is_number and math.isfinite(value) and bounds[0] <= value <= bounds[1]):
+    number = float(value) if isinstance(value, (int, float, np.number)) and not isinstance(value, bool) else math.nan
+    if not (math.isfinite(number) and bounds[0] <= number <= bounds[1]):
         kind = "a number" if bounds[0] < 0 else "a positive number"
         raise InputError(f"{what} = {value!r}: must be {kind}, from {bounds[0]:g} to {bounds[1]:g}.")
-    return float(value)
+    return number
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return f"{value:g}" if isinstance(value, (int, float)) else repr(value)
 
 
@@ -127,18 +127,26 @@ class Logistic(_OnLogOdds):
     kind = _LOGISTIC
 
 
+class CompiledFunction(Protocol):
+    """What `numba.cfunc` makes."""
+
+    @property
+    def address(self) -> int:
+        """Where the compiled code is."""
+
+
 @dataclass(frozen=True)
 class Custom:
     """Any log density of theta as a `numba.cfunc` with signature ``float64(CPointer(float64), int64)``."""
 
-    function: Any
+    function: CompiledFunction
 
     def __str__(self) -> str:
         return f"custom({getattr(self.function, '__name__', 'cfunc')})"
 
 
 Distribution = Uniform | Beta | Dirichlet | Normal | Cauchy | Logistic
-_BY_NAME: dict[str, Any] = {
+_BY_NAME: dict[str, Callable[..., Distribution]] = {
     "uniform": Uniform,
     "beta": Beta,
     "dirichlet": Dirichlet,
@@ -148,10 +156,9 @@ _BY_NAME: dict[str, Any] = {
 }
 
 
-def by_name(name: str, arguments: Iterable[Any]) -> Distribution:
+def by_name(name: str, arguments: Iterable[object]) -> Distribution:
     """The distribution of that name; lists among its arguments, as JSON has them, become tuples."""
-    made: Distribution = _BY_NAME[name](*(tuple(a) if isinstance(a, list) else a for a in arguments))
-    return made
+    return _BY_NAME[name](*(tuple(a) if isinstance(a, list) else a for a in arguments))
 
 
 def parse(text: str) -> Distribution:
@@ -175,7 +182,7 @@ class Prior:
     and curvatures need. For the uniform prior that is the sum of log theta_k over all outcomes.
     """
 
-    def __init__(self, model: Model, given: Any = "uniform") -> None:
+    def __init__(self, model: Model, given: object = "uniform") -> None:
         self.chart = model.chart
         self.custom = given if isinstance(given, Custom) else None
         if hasattr(given, "address") and hasattr(given, "ctypes"):
@@ -310,7 +317,7 @@ def _logistic(z: np.ndarray) -> tuple[np.ndarray, ...]:
     return -np.abs(z) - 2 * np.log1p(np.exp(-np.abs(z))), -tanh, -v, v * tanh, v * (v - tanh**2)
 
 
-def _per_block(model: Model, given: Any) -> list[Distribution]:
+def _per_block(model: Model, given: object) -> list[Distribution]:
     if isinstance(given, str):
         given = parse(given)
     if isinstance(given, (Uniform, Beta, Dirichlet, Normal, Cauchy, Logistic)):
@@ -347,7 +354,7 @@ def _per_block(model: Model, given: Any) -> list[Distribution]:
     ]
 
 
-def _refuse_double_meaning(model: Model, table: Mapping[str, Any]) -> None:
+def _refuse_double_meaning(model: Model, table: Mapping[str, object]) -> None:
     """A node called "edges" has a block of that name, and a prior for "edges" would mean either."""
     for key in ("edges", "nodes"):
         if key in table and key in model.nodes and key in model.blocks:

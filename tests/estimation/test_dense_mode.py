@@ -10,7 +10,7 @@ from mrfbayes.base.errors import CalibrationError
 from mrfbayes.base.random_streams import seed_sequence
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.dense_mode import DensePosterior, dense_mode
-from mrfbayes.estimation.dense_pseudo import DensePseudo
+from mrfbayes.estimation.pseudolikelihood import PseudoObjective
 from mrfbayes.model.natural_form import dense_layout
 from mrfbayes.priors import Prior
 
@@ -86,7 +86,7 @@ def test_counts_alone_are_enough():
 @pytest.mark.parametrize("name", KINDS)
 def test_the_gradient_of_the_pseudolikelihood_is_its_slope(name):
     model, x, given = case(name)
-    objective = DensePseudo(dense_layout(model), mb.count(model, x), Prior(model, given))
+    objective = PseudoObjective(model, mb.count(model, x), Prior(model, given))
     w = 0.2 * np.random.default_rng(1).normal(size=model.n_parameters)
     _, gradient = objective.value_gradient(w)
     for j in range(0, w.size, 3):
@@ -114,6 +114,48 @@ def test_fields_with_other_tables_have_no_dense_form():
     layout = dense_layout(mb.graph([(0, 1), (1, 2)], states=2, coupling="table"))
     assert layout is not None
     assert layout.coupling == "product"
+
+
+def sparse_with_hubs():
+    """Thirty nodes, four of which are joined to all others: degree 29, treewidth 4."""
+    return mb.graph([(h, j) for h in range(4) for j in range(h + 1, 30)], fields=True, coupling="both-one")
+
+
+@pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
+def test_the_estimate_on_a_graph_with_hubs_is_the_exact_one():
+    model = sparse_with_hubs()
+    theta = model.chart.theta(0.4 * np.random.default_rng(5).normal(size=model.n_parameters))
+    x = mb.simulate(model, theta, 600, rng=1)
+    exact = mb.estimate(model, x, "exact", prior="normal(0, 1)", progress=False)
+    found = mb.estimate(model, x, "chord", prior="normal(0, 1)", progress=False)
+    off = (found.log_odds - exact.log_odds) / found.standard_error
+    assert found.converged
+    assert np.sqrt(np.mean(off**2)) < 2.0  # noise alone: 1; steps leave a little
+    assert np.abs(off).max() < 8
+    assert found.monte_carlo_error < 0.05
+    # Negative control: the maximum without a prior is elsewhere, and is found there.
+    alone = mb.estimate(model, x, "chord", progress=False)
+    expected = mb.estimate(model, x, "exact", progress=False)
+    assert np.abs((alone.log_odds - exact.log_odds) / alone.standard_error).max() > 10
+    assert np.sqrt(np.mean(((alone.log_odds - expected.log_odds) / alone.standard_error) ** 2)) < 2.5
+
+
+def test_what_chord_refuses():
+    model = mb.graph([(0, 1), (1, 2)], states=3, coupling="table")
+    x = np.random.default_rng(0).integers(0, 3, size=(200, 3))
+    with pytest.raises(mb.InputError, match="'chord' is for binary variables, score couplings"):
+        mb.estimate(model, x, "chord", progress=False)
+    binary = mb.graph([(0, 1), (1, 2)], fields=True)
+    with pytest.raises(mb.InputError, match="tolerance = 0: give a positive number"):
+        mb.estimate(binary, x.clip(0, 1), "chord", tolerance=0, progress=False)
+
+
+def test_auto_estimates_dense_fields_by_chord():
+    model = mb.graph(list(itertools.combinations(range(32), 2)), fields=True, coupling="both-one")
+    x = np.random.default_rng(0).integers(0, 2, size=(300, 32))
+    found = mb.estimate(model, x, progress=False, prior="normal(0, 1)")
+    assert found.algorithm == "chord"
+    assert "log Z is not feasible" in found.reason
 
 
 class FlatPrior:

@@ -10,6 +10,7 @@ from mrfbayes.base.errors import CostError, InputError, MRFWarning
 from mrfbayes.data.statistics import Statistics, count
 from mrfbayes.datasets import load_digits
 from mrfbayes.estimation.estimate import ALGORITHMS, algorithm_options, estimate
+from mrfbayes.estimation.stochastic_ascent import ascend
 from mrfbayes.model.build import graph, grid
 from mrfbayes.priors import Prior
 
@@ -147,7 +148,10 @@ def test_every_algorithm_documents_its_options():
     for key in ALGORITHMS:
         for name in algorithm_options(key):
             module = importlib.import_module(f"mrfbayes.estimation.{ALGORITHMS[key]}")
-            assert f"    {name}" in module.run.__doc__.replace(", ", "\n    "), (key, name)
+            text = module.run.__doc__
+            if "stochastic_ascent.ascend" in text:  # which all these algorithms hand their limits to
+                text += ascend.__doc__
+            assert f"    {name}" in text.replace(", ", "\n    "), (key, name)
 
 
 def test_digits_get_a_usable_estimate():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
+from mrfbayes.estimation.dense_mode import is_dense
 from mrfbayes.methods import calibrated
-from mrfbayes.methods.langevin.langevin import is_dense
 from mrfbayes.posterior.auto import choose_method
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")

@@ -8,6 +8,7 @@ import pytest
 import mrfbayes as mb
 from mrfbayes.base.budget import Budget
 from mrfbayes.methods.langevin.metric import Whitening
+from mrfbayes.methods.langevin.trust import WalkTrust
 from mrfbayes.methods.langevin.walk import noisy_directions
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
@@ -47,6 +48,53 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path):
     continued = mb.sample(model, x, "langevin", steps=30, checkpoint=tmp_path / "run", **settings)
     np.testing.assert_allclose(continued.draws, whole.draws, rtol=1e-4)
     assert continued.details["resumed"] == 1
+
+
+def test_workers_are_threads_and_change_no_draw():
+    model, x = field(7)
+    settings = {"steps": 12, "warmup": 40, "chains": 2, "replicas": 3, "progress": False}
+    alone = mb.sample(model, x, "langevin", **settings)
+    spread = mb.sample(model, x, "langevin", workers=3, **settings)
+    np.testing.assert_array_equal(spread.draws, alone.draws)
+    assert not any("workers" in text for text in spread.warnings)
+
+
+def two_phases(d, low):
+    """Data that are nearly all zero or nearly all one, and the complete graph: chains rarely cross between."""
+    rng = np.random.default_rng(0)
+    x = (rng.random((400, d)) < np.where(rng.random((400, 1)) < 0.9, 1 - low, low)).astype(np.uint8)
+    return mb.graph(list(itertools.combinations(range(d), 2)), fields=True, coupling="both-one"), x
+
+
+def test_a_field_whose_chains_do_not_mix_is_told():
+    model, x = two_phases(24, 0.02)
+    settings = {"prior": "normal(0, 1)", "steps": 12, "warmup": 40, "chains": 2, "progress": False}
+    found = mb.sample(model, x, "langevin", **settings)
+    assert any("cannot be trusted" in text for text in found.warnings), found.details
+    # Negative control: the same nodes without the phases.
+    x = (np.random.default_rng(1).random(x.shape) < 0.5).astype(np.uint8)
+    found = mb.sample(model, x, "langevin", **settings)
+    assert not any("cannot be trusted" in text for text in found.warnings)
+
+
+def test_steps_that_are_too_long_are_measured():
+    """One sweep a step and steps of 0.9: spreads are wider than they should be, and the statement knows."""
+    model, x = field(8, n=1_000)
+    settings = {"prior": "normal(0, 1)", "steps": 900, "progress": False}
+    usual = mb.sample(model, x, "langevin", **settings)
+    wild = mb.sample(model, x, "langevin", step=0.95, sweeps=1, **settings)
+    assert usual.details["step_sd_error"] < 0.02
+    assert usual.details["step_mean_error"] < 0.04
+    assert wild.details["step_sd_error"] > 2 * usual.details["step_sd_error"]
+
+
+def test_what_a_walk_says_of_itself():
+    measured = WalkTrust(0.01, 0.01, 0.02, 0.02, 16)
+    assert measured.bounds == pytest.approx((np.hypot(0.02, 0.02),) * 2)
+    assert "steps and lag at most 2.0% and 2.0%" in str(measured)
+    short = WalkTrust(0.01, 0.01, np.nan, np.nan, 16)
+    assert short.bounds == pytest.approx((0.02, 0.02))
+    assert "the bias of steps not measured: too few of them" in str(short)
 
 
 def test_a_time_budget_leaves_a_partial_result(monkeypatch):

@@ -48,7 +48,7 @@ def test_graph_takes_the_path(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "graph.csv: the file is empty; expected one edge a line"),
+        ("", "graph.csv: the file is empty; expected one edge per line"),
         ("source,target\n", "graph.csv: no edges, only a header"),
         (",\n", "graph.csv:1:1: empty node name"),
         ("a,b\nb\n", "graph.csv:2: 1 columns; an edge list has two, the ends of the edge; is ',' the delimiter?"),

@@ -127,3 +127,24 @@ def test_labels_are_kept_with_the_result_and_used_again(data, tmp_path):
     assert len(predictive_check(loaded, words, replicates=20, progress=False).replicates) == 20
     with pytest.raises(mb.InputError, match="unknown label 0; the model was fitted to 'small', 'tall'"):
         predictive_check(posterior, data, replicates=20)
+
+
+@pytest.mark.filterwarnings("ignore::mrfbayes.base.errors.MRFWarning")
+def test_dense_fields_go_by_chains_that_go_on():
+    """The same check whether every data set is simulated anew or the chains of the last one go on."""
+    from mrfbayes.base.random_streams import seed_sequence
+    from mrfbayes.posterior.predictive import _simulated, _simulated_densely
+
+    model = mb.graph([(i, j) for i in range(6) for j in range(i + 1, 6)], fields=True, coupling="both-one")
+    rng = np.random.default_rng(2)
+    theta = model.chart.theta(0.4 * rng.normal(size=(60, model.n_parameters)))
+    anew, on = (
+        np.array([mb.count(model, y).mean for y in simulated(model, theta, 2_000, seed_sequence(1))])
+        for simulated in (_simulated, _simulated_densely)
+    )
+    noise = np.sqrt(2 * anew * (1 - anew) / 2_000)
+    z = (on - anew) / noise
+    assert 0.7 < z.std() < 1.3
+    assert np.abs(z).max() < 6.5  # 1,260 standard normal numbers
+    # Negative control: data sets of other draws differ.
+    assert np.abs((on[1:] - anew[:-1]) / noise[1:]).max() > 6.5

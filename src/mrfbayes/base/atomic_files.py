@@ -14,7 +14,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from mrfbayes.base.errors import InputError, OutputError
 
@@ -82,7 +82,7 @@ def check_targets(
     new: Mapping[str, PathName | None] | None = None,
     *,
     continued: Mapping[str, PathName | None] | None = None,
-    inputs: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, object] | None = None,
     overwrite: bool = False,
     permission: str = "overwrite=True",
 ) -> None:
@@ -106,7 +106,7 @@ def check_targets(
         _try_folder(name, target)
 
 
-def _path(name: str, path: Any) -> Path:
+def _path(name: str, path: str | os.PathLike[str]) -> Path:
     try:
         target = Path(os.fsdecode(path))
     except TypeError:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
-from typing import Any
+
+Handler = Callable[[int, FrameType | None], object] | int | signal.Handlers | None
 
 
 class InterruptFlag:
@@ -19,7 +20,7 @@ class InterruptFlag:
     def __init__(self) -> None:
         self.raised = False
         self._is_allowed = False
-        self._previous: Any = None
+        self._previous: Handler = None
         self._active = threading.current_thread() is threading.main_thread()
 
     def _raise(self, number: int, frame: FrameType | None) -> None:

@@ -10,7 +10,6 @@ import importlib
 import sys
 from collections.abc import Mapping
 from types import ModuleType
-from typing import Any
 
 
 class LazyPackage(ModuleType):
@@ -18,7 +17,7 @@ class LazyPackage(ModuleType):
 
     _places: Mapping[str, str]
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         if name not in self._places:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         module = importlib.import_module(f"{self.__name__}.{self._places[name]}")
@@ -26,7 +25,7 @@ class LazyPackage(ModuleType):
         self.__dict__[name] = value
         return value
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if isinstance(value, ModuleType) and name in self._places:
             return
         super().__setattr__(name, value)

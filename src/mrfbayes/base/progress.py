@@ -6,7 +6,10 @@ import sys
 import threading
 import time
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import rich.progress
 
 SHOW_AFTER_SECONDS = 2.0
 LINE_SECONDS = 10.0  # between the first two lines of piped output; each pause is half as long again, up to a minute
@@ -35,8 +38,8 @@ class Progress:
         self._note = ""
         self._enabled = enabled
         self._started = time.monotonic()
-        self._bar: Any = None
-        self._task: Any = None
+        self._bar: rich.progress.Progress | None = None
+        self._task: rich.progress.TaskID | None = None
         self._is_piped = False
         self._pause = LINE_SECONDS
         self._next_line = 0.0
@@ -59,7 +62,7 @@ class Progress:
                 self._open()
             if self._is_piped:
                 self._line()
-            else:
+            elif self._bar is not None and self._task is not None:
                 self._bar.update(self._task, completed=self._done, total=self.total, note=self._note)
 
     def _line(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -281,7 +281,10 @@ def _windows(blocks: Blocks) -> Iterator[tuple[int, ...]]:
     yield from found
 
 
-def in_threads(run: Callable[[int, int], Any], count: int, threads: int) -> list[Any]:
+T = TypeVar("T")
+
+
+def in_threads(run: Callable[[int, int], T], count: int, threads: int) -> list[T]:
     """``run(first, last)`` over contiguous ranges of 0 .. count, one thread each."""
     if threads <= 1 or count < 2 * threads:
         return [run(0, count)]

@@ -3,15 +3,60 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.failures import calibrating
+from mrfbayes.base.random_streams import kernel_state
 
 if TYPE_CHECKING:
     from mrfbayes.calibration.matching import Coins
     from mrfbayes.kernels.calibration.copula import CopulaView
+    from mrfbayes.model.chart import Chart
+
+
+@dataclass(frozen=True)
+class CopulaJoint:
+    """Coins joined by a Gaussian copula with a full correlation matrix.
+
+    Attributes
+    ----------
+    coins : the three numbers of every log-odds
+    """
+
+    chart: Chart
+    coins: Coins
+
+    def copula(self) -> np.ndarray:
+        """(p, p) correlation of the normal scores."""
+        raise NotImplementedError
+
+    @cached_property
+    def view(self) -> CopulaView:
+        """As the kernels take it; made at the first draw, since a result may never be asked for one."""
+        return copula_view(self.coins, self.copula(), self.chart.offset)
+
+    def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
+        """(n, p) independent draws of theta."""
+        from mrfbayes.kernels.calibration.copula import draw_theta
+
+        theta = np.empty((n, self.chart.n_parameters))
+        draw_theta(self.view, kernel_state(seed, "calibrated"), theta)
+        return theta
+
+    def moments(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Mean and sd (p,) of theta; None where some block is a die."""
+        return theta_moments(self.coins) if self.chart.all_coins else None
+
+    def quantile(self, probability: float) -> np.ndarray:
+        """Quantiles (p,) of theta, where all blocks are coins."""
+        from scipy.special import ndtri
+
+        w, _ = coin_quantiles(self.coins, np.array([float(ndtri(probability))]))
+        return np.asarray(self.chart.theta(w[:, 0]))
 
 
 def coin_quantiles(coins: Coins, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -30,19 +75,42 @@ def coin_quantiles(coins: Coins, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return logit - coins.log_odds_eta[:, None], slope
 
 
-def copula_view(coins: Coins, correlation: np.ndarray, offset: np.ndarray) -> CopulaView:
-    """The tables that the kernels draw from."""
-    from mrfbayes.kernels.calibration.copula import N_CELLS, Z_MAX, CopulaView
+def coin_cells(coins: Coins) -> np.ndarray:
+    """(p, N_CELLS, 4) piecewise cubics through the quantiles of every coin."""
+    from mrfbayes.kernels.calibration.copula import N_CELLS, Z_MAX
 
     z = np.linspace(-Z_MAX, Z_MAX, N_CELLS + 1)
     w, slope = coin_quantiles(coins, z)
     slope = slope * (2 * Z_MAX / N_CELLS)
     rise = np.diff(w, axis=1)
     left, right = slope[:, :-1], slope[:, 1:]
-    cells = np.stack([w[:, :-1], left, 3 * rise - 2 * left - right, left + right - 2 * rise], axis=2)
+    return np.ascontiguousarray(
+        np.stack([w[:, :-1], left, 3 * rise - 2 * left - right, left + right - 2 * rise], axis=2)
+    )
+
+
+def factored_view(coins: Coins, upper: np.ndarray, offset: np.ndarray) -> CopulaView:
+    """The same as `copula_view` where the correlations are ``upper`` upper^T (p, p), upper triangular.
+
+    Taken from the last parameter to the first, that is a lower triangular factor: nothing has to be decomposed.
+    """
+    from mrfbayes.kernels.calibration.copula import CopulaView
+
+    p = len(upper)
+    turned = np.ascontiguousarray(upper.T[::-1, ::-1], dtype=float)
+    constant = -0.5 * p * math.log(2 * math.pi) - float(np.log(np.diag(turned)).sum())
+    order = np.arange(p - 1, -1, -1)
+    held = np.zeros(0)
+    return CopulaView(coin_cells(coins), turned, order, held, held.copy(), np.array(offset, dtype=np.int64), constant)
+
+
+def copula_view(coins: Coins, correlation: np.ndarray, offset: np.ndarray) -> CopulaView:
+    """The tables that the kernels draw from."""
+    from mrfbayes.kernels.calibration.copula import CopulaView
+
     p = len(correlation)
     view = CopulaView(
-        np.ascontiguousarray(cells),
+        coin_cells(coins),
         np.zeros((p, p)),
         np.arange(p),
         np.zeros(0),

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,21 +11,17 @@ from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.failures import calibrating
 from mrfbayes.base.progress import Progress
-from mrfbayes.base.random_streams import child, kernel_state
+from mrfbayes.base.random_streams import child
 from mrfbayes.calibration import expansion as calibration
-from mrfbayes.calibration.copula import coin_quantiles, copula_view, theta_moments
+from mrfbayes.calibration.copula import CopulaJoint
 from mrfbayes.calibration.cumulants import ExactCumulants, ParticleCumulants, direction_cells
-from mrfbayes.calibration.matching import Coins, match, match_loop, skewness_doubts
+from mrfbayes.calibration.matching import match, match_loop, skewness_doubts
 from mrfbayes.calibration.one_loop import Effort, one_loop, usable
 from mrfbayes.calibration.result import Calibration
 from mrfbayes.estimation.estimate import estimate as make_estimate
 from mrfbayes.estimation.problem import Problem
 from mrfbayes.exact import quantities as exact
-from mrfbayes.model.chart import Chart
 from mrfbayes.model.field import Model
-
-if TYPE_CHECKING:
-    from mrfbayes.kernels.calibration.copula import CopulaView
 
 VARIANCES = ("relative", "loop", "order")
 MOMENTS = ("auto", "exact", "particles")
@@ -38,45 +32,22 @@ DENSE_PARAMETERS = 2_000  # parameters up to which S is a full matrix
 
 
 @dataclass(frozen=True)
-class DenseJoint:
+class DenseJoint(CopulaJoint):
     """Coins joined by a Gaussian copula with a full correlation matrix.
 
     Attributes
     ----------
-    coins : the three numbers of every log-odds
     correlation : (p, p) R of the copula
     mode, order : what it was calibrated to (`mrfbayes.calibration.expansion`)
     """
 
-    chart: Chart
-    coins: Coins
     correlation: np.ndarray
     mode: calibration.Mode
     order: calibration.ThirdOrder
 
-    @cached_property
-    def view(self) -> CopulaView:
-        """As the kernels take it."""
-        return copula_view(self.coins, self.correlation, self.chart.offset)
-
-    def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
-        """(n, p) independent draws of theta."""
-        from mrfbayes.kernels.calibration.copula import draw_theta
-
-        theta = np.empty((n, self.chart.n_parameters))
-        draw_theta(self.view, kernel_state(seed, "calibrated"), theta)
-        return theta
-
-    def moments(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Mean and sd (p,) of theta; None where some block is a die."""
-        return theta_moments(self.coins) if self.chart.all_coins else None
-
-    def quantile(self, probability: float) -> np.ndarray:
-        """Quantiles (p,) of theta, where all blocks are coins."""
-        from scipy.special import ndtri
-
-        w, _ = coin_quantiles(self.coins, np.array([float(ndtri(probability))]))
-        return np.asarray(self.chart.theta(w[:, 0]))
+    def copula(self) -> np.ndarray:
+        """(p, p) R."""
+        return self.correlation
 
 
 def calibrate(
@@ -168,13 +139,13 @@ def check_options(variance: str, moments: str, particles: int | None, least: int
 
 
 def moments_cost(model: Model) -> float:
-    """Table cells that exact calibration goes through: some eight directional derivatives a parameter."""
+    """Table cells that exact calibration goes through: some eight directional derivatives per parameter."""
     if not exact.is_feasible(model):
         return np.inf  # loops are summed over samples, and those come from tables
     return 8.0 * model.n_parameters * direction_cells(model)
 
 
-def exact_mode(problem: Problem) -> tuple[calibration.Mode, dict[str, Any], list[str]]:
+def exact_mode(problem: Problem) -> tuple[calibration.Mode, dict[str, object], list[str]]:
     """The mode by Newton's method on the exact posterior."""
     model, statistics = problem.model, problem.statistics
     mode = calibration.find_mode(
@@ -190,7 +161,7 @@ def exact_mode(problem: Problem) -> tuple[calibration.Mode, dict[str, Any], list
 
 def particle_mode(
     problem: Problem, particles: int | None = None
-) -> tuple[calibration.Mode, calibration.Accuracy, dict[str, Any], list[str]]:
+) -> tuple[calibration.Mode, calibration.Accuracy, dict[str, object], list[str]]:
     """The estimated mode, curvature from particles there, and how far both can be trusted."""
     model, statistics, prior = problem.model, problem.statistics, problem.prior
     p, n = model.n_parameters, statistics.n
@@ -214,7 +185,7 @@ def particle_mode(
     location = float(np.sqrt(max(np.mean(step**2) - np.mean(noise**2), 0.0)))
     spread_noise = float(np.mean(cumulants.spread_noise(inverse, n)))
     accuracy = calibration.Accuracy(w, location, spread_noise, cumulants.disagreement)
-    details = {
+    details: dict[str, object] = {
         "particles": cumulants.n,
         "sweeps": SWEEPS,
         "mode_error": accuracy.mode,

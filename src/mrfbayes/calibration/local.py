@@ -10,7 +10,6 @@ more is taken where it changes the spreads of some parameters by more than `WORT
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from mrfbayes.calibration.result import Calibration
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.estimate import estimate
 from mrfbayes.estimation.newton import predicted_seconds
+from mrfbayes.estimation.result import Estimate
 from mrfbayes.model.field import Model
 from mrfbayes.particles.moments import particles_at
 from mrfbayes.priors import Prior
@@ -217,7 +217,7 @@ def choose_distance(model: Model, information: LocalInformation) -> tuple[int, f
     return (FAR if gain > WORTHWHILE else NEAR), gain
 
 
-def _mode_error(found: Any, variance: np.ndarray) -> float:
+def _mode_error(found: Estimate, variance: np.ndarray) -> float:
     """Monte-Carlo error of the mode in posterior sds, root mean square."""
     if found.standard_error is None:
         return 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -25,7 +25,7 @@ class Joint(Protocol):
         """Quantiles (p,) of theta, where moments are known."""
 
 
-J = TypeVar("J", bound=Joint)
+J = TypeVar("J", bound=Joint, covariant=True)
 
 
 @dataclass(frozen=True)
@@ -45,5 +45,5 @@ class Calibration(Generic[J]):
     joint: J
     sd_error: np.ndarray | None
     accuracy: Accuracy | None
-    details: dict[str, Any]
+    details: dict[str, object]
     warnings: tuple[str, ...]

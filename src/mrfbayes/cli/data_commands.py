@@ -4,61 +4,27 @@ from __future__ import annotations
 
 import json as json_text
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mrfbayes.cli.options import (
-    Columns,
-    Complete,
-    CouplingChoice,
-    DataFile,
-    Delimiter,
-    FieldsChoice,
-    Graph,
-    Grid,
-    Json,
-    Levels,
-    Missing,
-    MissingChoice,
-    PriorChoice,
-    Reading,
-    SeedChoice,
-    StatesChoice,
-    TiedChoice,
-    Weights,
-    Without,
-)
+from mrfbayes.cli.option_groups import DataOptions, ReadingOptions, grouped
+from mrfbayes.cli.options import Json, PriorChoice, SeedChoice
+
+if TYPE_CHECKING:
+    from mrfbayes.model.field import Model
 
 
-def info(
-    data: DataFile,
-    complete: Complete = False,
-    graph: Graph = None,
-    grid: Grid = "",
-    columns: Columns = None,
-    without: Without = None,
-    coupling: CouplingChoice = None,
-    fields: FieldsChoice = None,
-    tied: TiedChoice = None,
-    states: StatesChoice = None,
-    levels: Levels = None,
-    delimiter: Delimiter = None,
-    weights: Weights = None,
-    json: Json = False,
-) -> None:
+@grouped
+def info(given: DataOptions, read: ReadingOptions, json: Json = False) -> None:
     """Say what a file holds, what its model costs by each method, and what is recommended; nothing is computed."""
     import mrfbayes as mb
-    from mrfbayes.cli.defaults import ModelOptions, data_and_model
 
-    chosen = ModelOptions(
-        grid, graph, complete, fields, tied, states, coupling, tuple(columns or ()), tuple(without or ())
-    )
-    model, _, lines = data_and_model(data, chosen, Reading.of(levels, delimiter, "refuse", False, weights))
+    model, _, lines = given.understood(read.reading)
     cost = mb.cost(model)
     method, why = recommended(model)
     if json:
-        facts: dict[str, Any] = {
+        facts: dict[str, object] = {
             "about": lines,
             "treewidth": cost.treewidth,
             "exact_is_feasible": cost.feasible,
@@ -72,7 +38,7 @@ def info(
     _say([*lines, "", str(cost), "", f"Recommended: --method {method} ({why})."])
 
 
-def recommended(model: Any) -> tuple[str, str]:
+def recommended(model: Model) -> tuple[str, str]:
     """The method that "auto" stands for here, and why."""
     from mrfbayes.posterior.auto import choose_method
 
@@ -80,40 +46,22 @@ def recommended(model: Any) -> tuple[str, str]:
     return method, why.partition(": ")[2] or why
 
 
+@grouped
 def estimate(
-    data: DataFile,
-    complete: Complete = False,
-    graph: Graph = None,
-    grid: Grid = "",
-    columns: Columns = None,
-    without: Without = None,
-    coupling: CouplingChoice = None,
-    fields: FieldsChoice = None,
-    tied: TiedChoice = None,
-    states: StatesChoice = None,
+    given: DataOptions,
+    read: ReadingOptions,
     algorithm: Annotated[str, typer.Option(help="auto, exact, cd, pcd, fpcd, mcmc-mle, pseudo, ...")] = "auto",
-    levels: Levels = None,
-    delimiter: Delimiter = None,
-    missing: MissingChoice = "refuse",
-    missing_drop: Missing = False,
-    weights: Weights = None,
     csv: Annotated[Path | None, typer.Option(help="Write the table here as CSV.")] = None,
     rng: SeedChoice = 0,
     json: Json = False,
 ) -> None:
     """Maximum likelihood estimates of all parameters."""
     import mrfbayes as mb
-    from mrfbayes.cli.defaults import ModelOptions, data_and_model
-    from mrfbayes.cli.show import console, quiet_warnings, show_states, table
+    from mrfbayes.cli.show import console, quiet_warnings, table
 
-    chosen = ModelOptions(
-        grid, graph, complete, fields, tied, states, coupling, tuple(columns or ()), tuple(without or ())
-    )
-    reading = Reading.of(levels, delimiter, missing, missing_drop, weights)
-    model, x, lines = data_and_model(data, chosen, reading)
+    statistics, lines = given.counted(read, json)
+    model = statistics.model
     with quiet_warnings():
-        statistics = reading.count(model, x)
-        show_states(statistics.levels, json)
         found = mb.estimate(model, statistics, algorithm=algorithm, rng=rng)
     rows = list(zip(model.parameters, found.theta.tolist(), found.log_odds.tolist(), strict=True))
     if csv is not None:
@@ -139,45 +87,27 @@ def estimate(
     _say([f"warning: {text}" for text in found.warnings])
 
 
+@grouped
 def compare(
-    data: DataFile,
-    complete: Complete = False,
-    graph: Graph = None,
-    grid: Grid = "",
-    columns: Columns = None,
-    without: Without = None,
-    coupling: CouplingChoice = None,
-    fields: FieldsChoice = None,
-    tied: TiedChoice = None,
-    states: StatesChoice = None,
+    given: DataOptions,
+    read: ReadingOptions,
     prior: PriorChoice = "uniform",
     method: Annotated[
         list[str] | None, typer.Option(help="Method; repeatable. Default: exact, mle, pseudo, laplace.")
     ] = None,
     steps: Annotated[int | None, typer.Option(help="Steps per chain after warm-up.")] = None,
-    levels: Levels = None,
-    delimiter: Delimiter = None,
-    missing: MissingChoice = "refuse",
-    missing_drop: Missing = False,
-    weights: Weights = None,
     workers: Annotated[int, typer.Option(help="Processes.")] = 1,
     rng: SeedChoice = 0,
     json: Json = False,
 ) -> None:
     """Several methods on the same data, side by side."""
     import mrfbayes as mb
-    from mrfbayes.cli.defaults import ModelOptions, data_and_model
-    from mrfbayes.cli.show import console, quiet_warnings, show_states, table
+    from mrfbayes.cli.show import console, quiet_warnings, table
 
-    chosen = ModelOptions(
-        grid, graph, complete, fields, tied, states, coupling, tuple(columns or ()), tuple(without or ())
-    )
-    reading = Reading.of(levels, delimiter, missing, missing_drop, weights)
-    model, x, lines = data_and_model(data, chosen, reading)
+    statistics, lines = given.counted(read, json)
+    model = statistics.model
     methods = tuple(method or ("exact", "mle", "pseudo", "laplace"))
     with quiet_warnings():
-        statistics = reading.count(model, x)
-        show_states(statistics.levels, json)
         found = mb.compare(model, statistics, methods, prior=prior, steps=steps, workers=workers, rng=rng)
     if json:
         typer.echo(found.table.to_json(orient="index", indent=1))
@@ -191,39 +121,21 @@ def compare(
     console().print(table(["method", *(c.replace("_", " ") for c in shown)], rows, texts=2))
 
 
+@grouped
 def evidence(
-    data: DataFile,
-    complete: Complete = False,
-    graph: Graph = None,
-    grid: Grid = "",
-    columns: Columns = None,
-    without: Without = None,
-    coupling: CouplingChoice = None,
-    fields: FieldsChoice = None,
-    tied: TiedChoice = None,
-    states: StatesChoice = None,
+    given: DataOptions,
+    read: ReadingOptions,
     prior: PriorChoice = "uniform",
-    levels: Levels = None,
-    delimiter: Delimiter = None,
-    missing: MissingChoice = "refuse",
-    missing_drop: Missing = False,
-    weights: Weights = None,
     rng: SeedChoice = 0,
     json: Json = False,
 ) -> None:
     """Log evidence of the model, with its standard error: compare models by its differences."""
     import mrfbayes as mb
-    from mrfbayes.cli.defaults import ModelOptions, data_and_model
-    from mrfbayes.cli.show import quiet_warnings, show_states
+    from mrfbayes.cli.show import quiet_warnings
 
-    chosen = ModelOptions(
-        grid, graph, complete, fields, tied, states, coupling, tuple(columns or ()), tuple(without or ())
-    )
-    reading = Reading.of(levels, delimiter, missing, missing_drop, weights)
-    model, x, lines = data_and_model(data, chosen, reading)
+    statistics, lines = given.counted(read, json)
+    model = statistics.model
     with quiet_warnings():
-        statistics = reading.count(model, x)
-        show_states(statistics.levels, json)
         found = mb.evidence(model, statistics, prior=prior, rng=rng)
     if json:
         facts = {"log_evidence": found.log_evidence, "standard_error": found.standard_error, "prior": prior}

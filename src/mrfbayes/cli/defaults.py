@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.cli.options import Reading, build_model, grid_size
@@ -32,7 +32,7 @@ class ModelOptions:
     without: tuple[str, ...] = ()
 
 
-def data_and_model(path: Path, given: ModelOptions, reading: Reading = READING) -> tuple[Model, Any, list[str]]:
+def data_and_model(path: Path, given: ModelOptions, reading: Reading = READING) -> tuple[Model, object, list[str]]:
     """The model, the data to count, and what to say about both."""
     if (bool(given.grid) + (given.graph is not None) + given.complete) > 1:
         raise InputError("which field? Give at most one of --grid RxC, --graph FILE and --complete.")
@@ -40,7 +40,7 @@ def data_and_model(path: Path, given: ModelOptions, reading: Reading = READING) 
     size = grid_size(given.grid) if given.grid else None
     seen = understand(path, given.columns, without, size, reading.delimiter)
     model, said = suggested_model(seen, given, reading.n_levels)
-    x: Any = path if seen.image is None else seen.image.reshape(1, -1)
+    x: object = path if seen.image is None else seen.image.reshape(1, -1)
     if given.grid and seen.left_out:  # matched by place: only the chosen columns may be there
         frame = read_frame(path, reading.delimiter)
         x = path if frame is None else frame.select([*seen.columns, *([reading.weights] if reading.weights else ())])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -114,7 +114,7 @@ class Reading:
         """How many labels the longest of the given orders has; 0 where none is given."""
         return max((text.count("<") + 1 for text in self.levels), default=0)
 
-    def count(self, model: Model, x: Any) -> Statistics:
+    def count(self, model: Model, x: object) -> Statistics:
         """The counts of a file or of a table."""
         from mrfbayes.data.statistics import count
 

@@ -6,9 +6,9 @@ import csv
 import io
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mrfbayes.base.atomic_files import check_targets, replacing
 from mrfbayes.base.errors import InputError, OutputError
@@ -39,6 +39,7 @@ def keep(posterior: Posterior, out: Path | None, overwrite: bool) -> Kept:
     if out is None:
         return Kept("", 0)
     try:
+        out.parent.mkdir(exist_ok=True)
         posterior.save(out, overwrite=overwrite)
         return Kept(f"saved to {out}", 0)
     except (OutputError, InputError) as error:
@@ -53,7 +54,7 @@ def keep(posterior: Posterior, out: Path | None, overwrite: bool) -> Kept:
     return Kept(f"{problem} No other place could take the result either: what is printed is all there is of it.", 1)
 
 
-def write_rows(names: Sequence[str], rows: Any, path: Path, overwrite: bool = False) -> None:
+def write_rows(names: Sequence[str], rows: Iterable[Iterable[object]], path: Path, overwrite: bool = False) -> None:
     """Observations as CSV."""
     from mrfbayes.plots.saving import neutral
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mrfbayes.cli.loading import load_posterior
 from mrfbayes.cli.options import Json, Overwrite, ResultFile, ScaleChoice, SeedChoice
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 PLOTS = ("network", "panels", "forest", "nodes", "evidence", "field", "marginals", "chains", "ranks", "pairs", "prior")
 
@@ -83,10 +87,10 @@ def plot(
         raise InputError(f"{kind}: choose one of {', '.join(PLOTS)}.")
     with quiet_warnings():
         posterior = load_posterior(result)
-        chosen: Any = parameter
+        chosen = parameter
         if kind == "prior" and parameter is None:
             chosen = str(posterior.edges()["log_bf10"].idxmax())
-        drawings: dict[str, Callable[[], Any]] = {
+        drawings: dict[str, Callable[[], Axes | Figure]] = {
             "network": lambda: mb.plots.network(posterior, layout=layout, scale=scale),
             "panels": lambda: mb.plots.network_panels(posterior, layout=layout, scale=scale),
             "forest": lambda: mb.plots.forest(posterior, scale=scale),
@@ -97,7 +101,7 @@ def plot(
             "chains": lambda: mb.plots.chains(posterior, chosen),
             "ranks": lambda: mb.plots.ranks(posterior, chosen),
             "pairs": lambda: mb.plots.pairs(posterior),
-            "prior": lambda: mb.plots.prior_posterior(posterior, chosen),
+            "prior": lambda: mb.plots.prior_posterior(posterior, str(chosen)),
         }
         drawn = drawings[kind]()
     picture, numbers = mb.plots.save(drawn, out or Path(f"{kind}.svg"), overwrite)
@@ -150,7 +154,7 @@ def predict(
     _say(json, {"written": str(out), "rows": len(table), "way": table.attrs["way"]})
 
 
-def _say(as_json: bool, facts: dict[str, Any]) -> None:
+def _say(as_json: bool, facts: dict[str, object]) -> None:
     import json
 
     from mrfbayes.cli.text import safe

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from mrfbayes.base.errors import InputError
 
 
-def read_settings(path: Path, command: str, known: set[str]) -> dict[str, Any]:
+def read_settings(path: Path, command: str, known: set[str]) -> dict[str, object]:
     """The settings of ``command`` in a TOML file; unknown names are refused."""
     import tomllib
 
@@ -47,7 +47,7 @@ Settings = Annotated[
 ]
 
 
-def settings_text(command: str, values: Mapping[str, Any], comment: str) -> str:
+def settings_text(command: str, values: Mapping[str, object], comment: str) -> str:
     """A TOML table that repeats a run."""
     lines = [f"# {line}" for line in comment.splitlines()] + [f"[{command}]"]
     for name, value in values.items():
@@ -56,7 +56,7 @@ def settings_text(command: str, values: Mapping[str, Any], comment: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
@@ -17,6 +17,7 @@ from mrfbayes.cli.text import safe
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mrfbayes.data.levels import LevelGroup
     from mrfbayes.model.field import Model
     from mrfbayes.posterior.posterior import Posterior
 
@@ -60,7 +61,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = ""
     return made
 
 
-def show_states(levels: Sequence[Mapping[str, Any]], to_stderr: bool = False) -> None:
+def show_states(levels: Sequence[LevelGroup], to_stderr: bool = False) -> None:
     """Which label of the data is which state."""
     from mrfbayes.data.levels import mapping_lines
 

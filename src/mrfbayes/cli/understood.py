@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.cli.columns import choose_columns
@@ -29,12 +29,12 @@ class Understood:
     rows: int
     columns: list[str]
     left_out: list[str] = field(default_factory=list)
-    values: dict[str, dict[Any, int]] = field(default_factory=dict)  # column -> value -> how often
+    values: dict[str, dict[object, int]] = field(default_factory=dict)  # column -> value -> how often
     missing: dict[str, int] = field(default_factory=dict)
     image: np.ndarray | None = None  # a single observation of a grid
 
     @property
-    def levels(self) -> list[Any]:
+    def levels(self) -> list[object]:
         """All values of all columns."""
         found = {value for column in self.values.values() for value in column}
         return sorted(found, key=lambda value: (isinstance(value, str), value))
@@ -48,9 +48,10 @@ class Understood:
     def ordered_states(self) -> int:
         """Number of ordered levels where all values are a run of whole numbers from 0 or 1; else 0."""
         levels = self.levels
-        if not levels or any(isinstance(value, str) or value != int(value) for value in levels):
+        numbers = [value for value in levels if isinstance(value, (int, float)) and value == int(value)]
+        if not levels or len(numbers) < len(levels):
             return 0
-        low, high = int(min(levels)), int(max(levels))
+        low, high = int(min(numbers)), int(max(numbers))
         return high - low + 1 if low in (0, 1) and high - low < ORDERED_LEVELS else 0
 
     def lines(self) -> list[str]:
@@ -108,7 +109,7 @@ def understand(
         return Understood(path, 0, chosen, [name for name in names if name not in chosen])
     names = frame.columns
     chosen = choose_columns(names, wanted, without, path.name)
-    values: dict[str, dict[Any, int]] = {}
+    values: dict[str, dict[object, int]] = {}
     missing: dict[str, int] = {}
     for name in chosen:
         counts = frame[name].value_counts()

@@ -12,8 +12,8 @@ and Xu's generalised beta distribution. The die with more than two outcomes is `
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -23,14 +23,17 @@ from mrfbayes.base.random_streams import Seed, generator, seed_sequence
 FORMS = ("printed", "gbd")
 
 
-def check_form(form: Any, name: str = "form") -> str:
+Numbers = float | np.ndarray  # as many as were asked for
+
+
+def check_form(form: object, name: str = "form") -> str:
     """``form`` itself, or an `InputError`."""
     if not isinstance(form, str) or form not in FORMS:
         raise InputError(f"{name} = {form!r}: choose 'printed' (power n, Eq. 3) or 'gbd' (power n + 2).")
     return form
 
 
-def check_number(value: Any, name: str, low: float = -math.inf, high: float = math.inf, what: str = "") -> float:
+def check_number(value: object, name: str, low: float = -math.inf, high: float = math.inf, what: str = "") -> float:
     """``value`` as a finite float in [low, high], or an `InputError`."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise InputError(f"{name} = {value!r} is a {type(value).__name__}: give a number{what}.")
@@ -93,7 +96,7 @@ class CoinMarginal:
     def _row(self) -> np.ndarray:
         return self.row.copy()  # kernels compile for writable arrays only
 
-    def logpdf(self, theta: Any) -> Any:
+    def logpdf(self, theta: object) -> Numbers:
         """Log density in theta; minus infinity outside [0, 1]."""
         from mrfbayes.kernels.coins.coin import log_densities
 
@@ -111,9 +114,9 @@ class CoinMarginal:
 
         return _apply(theta, inside, -math.inf, -math.inf)
 
-    def pdf(self, theta: Any) -> Any:
+    def pdf(self, theta: object) -> Numbers:
         """Density in theta."""
-        return np.exp(self.logpdf(theta))
+        return _scalar(np.exp(np.asarray(self.logpdf(theta))))
 
     def _tails(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         from mrfbayes.kernels.coins.coin import log_cdfs_sfs
@@ -125,23 +128,23 @@ class CoinMarginal:
         lower[values == 1.0], upper[values == 1.0] = 0.0, -math.inf
         return lower, upper
 
-    def logcdf(self, theta: Any) -> Any:
+    def logcdf(self, theta: object) -> Numbers:
         """Log of the probability below theta."""
         return _apply(theta, lambda values: self._tails(values)[0], -math.inf, 0.0)
 
-    def logsf(self, theta: Any) -> Any:
+    def logsf(self, theta: object) -> Numbers:
         """Log of the probability above theta."""
         return _apply(theta, lambda values: self._tails(values)[1], 0.0, -math.inf)
 
-    def cdf(self, theta: Any) -> Any:
+    def cdf(self, theta: object) -> Numbers:
         """Probability below theta."""
-        return np.exp(self.logcdf(theta))
+        return _scalar(np.exp(np.asarray(self.logcdf(theta))))
 
-    def sf(self, theta: Any) -> Any:
+    def sf(self, theta: object) -> Numbers:
         """Probability above theta."""
-        return np.exp(self.logsf(theta))
+        return _scalar(np.exp(np.asarray(self.logsf(theta))))
 
-    def normal_score(self, theta: Any) -> Any:
+    def normal_score(self, theta: object) -> Numbers:
         """Phi^-1(F(theta)), finite wherever 0 < theta < 1."""
         from mrfbayes.kernels.coins.coin import normal_scores
 
@@ -153,25 +156,25 @@ class CoinMarginal:
 
         return _apply(theta, inside, -math.inf, math.inf)
 
-    def ppf(self, q: Any) -> Any:
+    def ppf(self, q: object) -> Numbers:
         """Quantile: the theta with probability ``q`` below it."""
-        q = _numbers(q, "q")
-        bad = np.flatnonzero(~((q >= 0.0) & (q <= 1.0)))
+        at = _numbers(q, "q")
+        bad = np.flatnonzero(~((at >= 0.0) & (at <= 1.0)))
         if bad.size:
-            raise InputError(f"q = {q.ravel()[bad[0]]:g}: a probability lies between 0 and 1.")
+            raise InputError(f"q = {at.ravel()[bad[0]]:g}: a probability lies between 0 and 1.")
         from scipy.special import ndtri
 
-        theta = self.from_normal(np.where((q > 0.0) & (q < 1.0), ndtri(np.clip(q, 1e-300, None)), 0.0))
-        return _scalar(np.where(q == 0.0, 0.0, np.where(q == 1.0, 1.0, theta)))
+        theta = self.from_normal(np.where((at > 0.0) & (at < 1.0), ndtri(np.clip(at, 1e-300, None)), 0.0))
+        return _scalar(np.where(at == 0.0, 0.0, np.where(at == 1.0, 1.0, theta)))
 
-    def from_normal(self, z: Any) -> Any:
+    def from_normal(self, z: object) -> Numbers:
         """The theta whose normal score is ``z``: a standard normal z gives a draw."""
         from mrfbayes.kernels.coins.coin import quantiles
 
-        z = _numbers(z, "z")
-        out = np.empty(z.size)
-        quantiles(self._row, np.ascontiguousarray(z.ravel()), out)
-        return _scalar(_sigmoid(out).reshape(z.shape))
+        scores = _numbers(z, "z")
+        out = np.empty(scores.size)
+        quantiles(self._row, np.ascontiguousarray(scores.ravel()), out)
+        return _scalar(_sigmoid(out).reshape(scores.shape))
 
     @cached_property
     def _moments(self) -> tuple[float, float]:
@@ -205,7 +208,7 @@ class CoinMarginal:
         candidates = [0.0, 1.0] + [float(r.real) for r in roots if abs(r.imag) < 1e-9 and 0.0 < r.real < 1.0]
         return max(candidates, key=lambda t: float(self.logpdf(t)))
 
-    def rvs(self, size: int | tuple[int, ...] | None = None, rng: Seed | None = None) -> Any:
+    def rvs(self, size: int | tuple[int, ...] | None = None, rng: Seed | None = None) -> Numbers:
         """Independent draws.
 
         Parameters
@@ -238,18 +241,18 @@ def _sigmoid(log_odds: np.ndarray) -> np.ndarray:
     return np.asarray(np.where(log_odds >= 0.0, 1.0, e) / (1.0 + e))
 
 
-def _numbers(values: Any, name: str) -> np.ndarray:
+def _numbers(values: object, name: str) -> np.ndarray:
     try:
         return np.array(values, dtype=float)
     except (TypeError, ValueError):
         raise InputError(f"{name} = {values!r}: give a number or an array of numbers.") from None
 
 
-def _scalar(array: np.ndarray) -> Any:
+def _scalar(array: np.ndarray) -> Numbers:
     return float(array) if array.ndim == 0 else array
 
 
-def _apply(theta: Any, inside: Any, below: float, above: float) -> Any:
+def _apply(theta: object, inside: Callable[[np.ndarray], np.ndarray], below: float, above: float) -> Numbers:
     """``inside`` on the elements in [0, 1], constants elsewhere, nan where theta is nan."""
     values = _numbers(theta, "theta")
     out = np.where(values < 0.0, below, np.where(values > 1.0, above, np.nan))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -22,11 +21,11 @@ class Correlation:
     factor: np.ndarray | None = None
 
     @classmethod
-    def of(cls, rho: Any, p: int) -> Correlation:
+    def of(cls, rho: object, p: int) -> Correlation:
         """``rho`` checked: a number in (-1/(p-1), 1), or a (p, p) correlation matrix."""
         if isinstance(rho, (str, bytes)) or rho is None or isinstance(rho, Mapping):
             raise InputError(f"rho = {rho!r}: give a number, or a ({p}, {p}) correlation matrix.")
-        if np.ndim(rho) == 0:
+        if np.ndim(np.asarray(rho, dtype=object)) == 0:
             low = -1.0 / (p - 1) if p > 1 else -1.0
             value = check_number(rho[()] if isinstance(rho, np.ndarray) else rho, "rho")
             if not low < value < 1.0:
@@ -43,7 +42,7 @@ class Correlation:
         return self.matrix is None and self.rho == 0.0
 
 
-def _check_matrix(given: Any, p: int) -> tuple[np.ndarray, np.ndarray]:
+def _check_matrix(given: object, p: int) -> tuple[np.ndarray, np.ndarray]:
     try:
         matrix = np.array(given, dtype=float)
     except (TypeError, ValueError):

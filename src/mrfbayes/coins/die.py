@@ -9,14 +9,15 @@ under the uniform prior on the simplex (``form="printed"``), or with power n + K
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import Seed, generator, seed_sequence
-from mrfbayes.coins.coin import check_form
+from mrfbayes.coins.coin import Numbers, check_form
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.coins.die import Die
@@ -26,7 +27,7 @@ MAX_CHEBYSHEV = 400
 FLAT = 1e-6  # widening of an interval of log C that would have no width
 
 
-def _vector(values: Any, name: str) -> np.ndarray:
+def _vector(values: object, name: str) -> np.ndarray:
     try:
         array = np.array(values, dtype=float)
     except (TypeError, ValueError):
@@ -53,7 +54,7 @@ class DieMarginal:
     `mode` are for all K.
     """
 
-    def __init__(self, alpha: Any, log_eta: Any, form: str = "printed") -> None:
+    def __init__(self, alpha: object, log_eta: object, form: str = "printed") -> None:
         self.alpha = _vector(alpha, "alpha")
         bad = np.flatnonzero(self.alpha < 0)
         if bad.size:
@@ -97,7 +98,7 @@ class DieMarginal:
             fill_tables(a, log_c, low, high, chebyshev)
         return Die(a, log_c, sticks, chebyshev, power, low, high)
 
-    def _log_theta(self, theta: Any) -> tuple[np.ndarray, tuple[int, ...], np.ndarray]:
+    def _log_theta(self, theta: object) -> tuple[np.ndarray, tuple[int, ...], np.ndarray]:
         """Log weights (rows, K), the leading shape, and which rows lie inside the simplex."""
         try:
             array = np.array(theta, dtype=float)
@@ -118,16 +119,17 @@ class DieMarginal:
             logs = np.where(inside[:, None], np.log(rows), 0.0)
         return logs, array.shape[:-1], inside
 
-    def logpdf(self, theta: Any) -> Any:
+    def logpdf(self, theta: object) -> Numbers:
         """Log density on the simplex, with respect to the first K - 1 weights; minus infinity outside."""
         logs, shape, inside = self._log_theta(theta)
         _, density = self._scores(logs)
         out = np.where(inside, density - logs.sum(axis=1), -math.inf).reshape(shape)
         return float(out) if shape == () else out
 
-    def pdf(self, theta: Any) -> Any:
+    def pdf(self, theta: object) -> Numbers:
         """Density on the simplex."""
-        return np.exp(self.logpdf(theta))
+        value = self.logpdf(theta)
+        return math.exp(value) if isinstance(value, float) else np.exp(value)
 
     def _scores(self, logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         from mrfbayes.kernels.coins.die import many_die_scores
@@ -136,7 +138,7 @@ class DieMarginal:
         many_die_scores(self.die, np.ascontiguousarray(logs), scores, density)
         return scores, density
 
-    def normal_scores(self, theta: Any) -> np.ndarray:
+    def normal_scores(self, theta: object) -> np.ndarray:
         """Normal scores (..., K-1) of the sticks of lambda, from the last to the first given those after it.
 
         Under this distribution they are independent standard normals (Rosenblatt's transformation): by them the die
@@ -147,7 +149,7 @@ class DieMarginal:
         scores[~inside] = math.nan
         return scores.reshape(*shape, self.sides - 1)
 
-    def from_normal(self, z: Any) -> np.ndarray:
+    def from_normal(self, z: object) -> np.ndarray:
         """All K weights (..., K) from normal scores (..., K-1): the inverse of `normal_scores`."""
         from mrfbayes.kernels.coins.die import many_die_from_scores
 
@@ -276,7 +278,9 @@ class DieMarginal:
         return np.asarray(self.sides * x - np.logaddexp(0.0, x[..., None] - self.log_eta) @ (self.alpha + 1.0))
 
 
-def _log_concave_draws(log_density: Any, source: np.random.Generator, count: int) -> np.ndarray:
+def _log_concave_draws(
+    log_density: Callable[[np.ndarray], np.ndarray], source: np.random.Generator, count: int
+) -> np.ndarray:
     """Exact draws from a log-concave density on the line: rejection under a flat top with two exponential flanks."""
     from scipy.optimize import brentq, minimize_scalar
 

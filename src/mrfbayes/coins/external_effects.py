@@ -9,7 +9,6 @@ the observed frequency is replaced by its expectation at the penalised estimate;
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -32,7 +31,7 @@ class ExternalEffects:
     warnings: tuple[str, ...]
 
 
-def external_effects(statistics: Statistics, estimate: Any) -> ExternalEffects:
+def external_effects(statistics: Statistics, estimate: object) -> ExternalEffects:
     """Eq. (5) for every free parameter.
 
     Parameters

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -36,18 +35,18 @@ class Induced:
     form: str
 
     @staticmethod
-    def check(model: Model, rho: Any, marginal: Any) -> tuple[Correlation, str]:
+    def check(model: Model, rho: object, marginal: object) -> tuple[Correlation, str]:
         """The copula and the form of the marginals that the user gives, or an `InputError`."""
         return Correlation.of(rho, model.n_parameters), check_form(marginal, "marginal")
 
     @classmethod
-    def make(cls, statistics: Statistics, estimate: Any, rho: Any, marginal: Any) -> Induced:
+    def make(cls, statistics: Statistics, estimate: object, rho: object, marginal: object) -> Induced:
         """Checked and made from what the user gives."""
         correlation, form = cls.check(statistics.model, rho, marginal)
         return cls(statistics, external_effects(statistics, estimate), correlation, form)
 
     @property
-    def details(self) -> dict[str, Any]:
+    def details(self) -> dict[str, object]:
         """Facts for the result."""
         given = "matrix" if self.correlation.matrix is not None else self.correlation.rho
         return {"rho": given, "marginal": self.form, "penalised": self.effects.penalised}
@@ -195,7 +194,7 @@ class WeightedDraws:
         return self.pareto_k <= TRUSTED_K
 
     @property
-    def details(self) -> dict[str, Any]:
+    def details(self) -> dict[str, object]:
         """Facts for the result."""
         return {"pareto_k": round(self.pareto_k, 3), "importance_efficiency": round(self.efficiency, 4)}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -40,7 +39,8 @@ def form_gap(alpha: float, n: float, log_odds_eta: float) -> FormGap:
     """
     printed, gbd = (CoinMarginal(alpha, n, log_odds_eta, form) for form in ("printed", "gbd"))
     theta = printed.from_normal(np.linspace(-6.0, 6.0, 1201))
-    distance = float(np.abs(printed.cdf(theta) - gbd.cdf(theta)).max())
+    below, below_gbd = np.asarray(printed.cdf(theta)), np.asarray(gbd.cdf(theta))
+    distance = float(np.abs(below - below_gbd).max())
     return FormGap(printed.n, (gbd.mean - printed.mean) / printed.sd, gbd.sd / printed.sd, distance)
 
 
@@ -58,7 +58,7 @@ def form_gaps(theta_hat: float = 0.65, lambda_hat: float = 0.75, ns: Sequence[fl
     return [form_gap(lambda_hat * n, n, effect) for n in ns]
 
 
-def _inside(value: Any, name: str) -> float:
+def _inside(value: object, name: str) -> float:
     number = check_number(value, name)
     if not 0.0 < number < 1.0:
         raise InputError(f"{name} = {number:g} is outside (0, 1).")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -43,7 +42,7 @@ class Coding:
         return coded
 
 
-def _state_of(value: Any, states: Mapping[Value, int]) -> int:
+def _state_of(value: object, states: Mapping[Value, int]) -> int:
     known = None if is_missing(value) else as_value(value)
     return MISSING_CODE if known is None else states.get(known, MISSING_CODE)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,17 @@ from mrfbayes.base.errors import CostError, InputError, Problems
 from mrfbayes.base.memory import describe_bytes
 from mrfbayes.data.batch import Batch, check_columns
 
+if TYPE_CHECKING:
+    import narwhals as nw
+    import polars as pl
+    from narwhals.dtypes import DType
+    from narwhals.typing import IntoDataFrame, IntoSeries
+
+    Frame = nw.DataFrame[IntoDataFrame]
+    Series = nw.Series[IntoSeries]
+
 FRAME_CELLS = 1 << 24
+PARQUET = {".parquet", ".pq", ".pqt"}
 BOMB_CELLS = 1 << 26  # a Parquet file with more cells than this ...
 BOMB_CELLS_PER_BYTE = 100  # ... and more per byte than data that vary reach is refused (coins of odds 1:20 reach 28)
 
@@ -49,7 +59,7 @@ class ArrayTable:
 class FrameTable:
     """An eager data frame (pandas, polars, pyarrow), through narwhals; rows are numbered from ``first_row``."""
 
-    def __init__(self, frame: Any, where: str, first_row: int = 0) -> None:
+    def __init__(self, frame: Frame, where: str, first_row: int = 0) -> None:
         self.where = where
         self.frame = frame
         self.first_row = first_row
@@ -103,7 +113,7 @@ class ColumnsTable:
 class LazyTable:
     """A polars LazyFrame, as from a Parquet file, read in batches; rows are numbered from ``first_row``."""
 
-    def __init__(self, frame: Any, where: str, first_row: int = 0) -> None:
+    def __init__(self, frame: pl.LazyFrame, where: str, first_row: int = 0) -> None:
         self.where = where
         self.frame = frame
         self.first_row = first_row
@@ -114,8 +124,10 @@ class LazyTable:
 
     def categories(self, j: int) -> tuple[tuple[object, ...] | None, bool]:
         """Categories of an Enum column, which orders them."""
+        import polars as pl
+
         dtype = self.frame.collect_schema().dtypes()[j]
-        return (tuple(dtype.categories), True) if type(dtype).__name__ == "Enum" else (None, False)
+        return (tuple(dtype.categories), True) if isinstance(dtype, pl.Enum) else (None, False)
 
     def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
         """The chosen columns, in that order."""
@@ -145,6 +157,32 @@ class LazyTable:
 
 def parquet(path: Path, where: str) -> LazyTable:
     """A Parquet file, checked to be whole before polars sees it."""
+    return _parquet([path], where, _whole_size(path, where))
+
+
+def parquet_folder(path: Path, where: str) -> LazyTable:
+    """All Parquet files in a folder and the folders in it, in the order of their names, as one table.
+
+    What begins with a dot or an underscore is left out: programs that write such folders put notes there.
+    """
+    below = sorted(file.relative_to(path) for file in path.rglob("*") if file.suffix.lower() in PARQUET)
+    files = [path / name for name in below if not any(part[0] in "._" for part in name.parts)]
+    files = [file for file in files if file.is_file()]
+    if not files:
+        raise InputError(f"{where}: this folder holds no Parquet files; give a folder that does, or a CSV file.")
+    size = sum(_whole_size(file, str(file)) for file in files)
+    schemas = [LazyTable(_scan([file]), str(file)).names for file in files]
+    for file, names in zip(files, schemas, strict=True):
+        if names != schemas[0]:
+            raise InputError(
+                f"{file}: its columns are not those of {files[0]}; the files of a folder are one table: leave out "
+                "others."
+            )
+    return _parquet(files, where, size)
+
+
+def _whole_size(path: Path, where: str) -> int:
+    """Bytes of a file that begins and ends like Parquet."""
     try:
         size = path.stat().st_size
         with path.open("rb") as stream:
@@ -159,10 +197,20 @@ def parquet(path: Path, where: str) -> LazyTable:
         raise InputError(f"{where}: starts with {head!r}, not with the mark of Parquet; is it another kind of file?")
     if tail != b"PAR1" or size < 12:
         raise InputError(f"{where}: the mark at the end of the file is missing, so it is truncated; write it again.")
+    return size
+
+
+def _scan(paths: Sequence[Path]) -> Any:
+    import polars as pl
+
+    return pl.scan_parquet(list(paths), glob=False, hive_partitioning=False)
+
+
+def _parquet(paths: Sequence[Path], where: str, size: int) -> LazyTable:
     import polars as pl
 
     with _polars_errors(where):
-        frame = pl.scan_parquet(path, glob=False)
+        frame = _scan(paths)
         table = LazyTable(frame, where, first_row=1)
         n_rows = int(frame.select(pl.len()).collect().item())
     cells = n_rows * table.n_columns
@@ -190,26 +238,23 @@ def _polars_errors(where: str) -> Iterator[None]:
         raise InputError(f"{where}: cannot be read ({text}); is the file damaged or truncated?") from None
 
 
-def _is_plain(dtype: Any) -> bool:
-    return bool(dtype.is_integer() or dtype.is_float() or dtype == _nw().Boolean)
+def _is_plain(dtype: DType) -> bool:
+    import narwhals as nw
+
+    return bool(dtype.is_integer() or dtype.is_float() or dtype == nw.Boolean)
 
 
-def _has_nulls(frame: Any) -> bool:
+def _has_nulls(frame: pl.DataFrame) -> bool:
     return any(frame[name].null_count() for name in frame.columns)
 
 
-def _nw() -> Any:
-    import narwhals
+def _is_text(dtype: DType) -> bool:
+    import narwhals as nw
 
-    return narwhals
-
-
-def _is_text(dtype: Any) -> bool:
-    nw = _nw()
     return dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Unknown)
 
 
-def _refuse_types(dtypes: Mapping[str, Any], where: str) -> None:
+def _refuse_types(dtypes: Mapping[str, DType], where: str) -> None:
     """Columns hold numbers, booleans or text; others are named, all of them."""
     problems = Problems()
     for name, dtype in dtypes.items():
@@ -221,7 +266,7 @@ def _refuse_types(dtypes: Mapping[str, Any], where: str) -> None:
     problems.refuse()
 
 
-def column_values(series: Any) -> np.ndarray:
+def column_values(series: Series) -> np.ndarray:
     """A narwhals series as numbers (NaN where missing) or as Python objects (None where missing)."""
     if _is_plain(series.dtype):
         absent = np.asarray(series.is_null().to_numpy(), dtype=bool)
@@ -240,14 +285,15 @@ def column_values(series: Any) -> np.ndarray:
     return values
 
 
-def _categories(series: Any) -> tuple[tuple[object, ...] | None, bool]:
-    nw = _nw()
-    native = nw.to_native(series)
+def _categories(series: Series) -> tuple[tuple[object, ...] | None, bool]:
+    import narwhals as nw
+
+    native: Any = nw.to_native(series)  # whose categories each library keeps in its own way
     if series.implementation.is_pandas():
         if series.dtype not in (nw.Enum, nw.Categorical):
             return None, False
         return tuple(native.cat.categories), bool(native.cat.ordered)
-    if series.dtype == nw.Enum:
+    if isinstance(series.dtype, nw.Enum):
         return tuple(series.dtype.categories), True
     if series.implementation.is_pyarrow() and series.dtype == nw.Categorical:
         parts = [chunk.dictionary.to_pylist() for chunk in native.chunks]

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -75,7 +75,7 @@ class Levels:
         return self.shared if any(inside) and (all(inside) or column.is_text) else None
 
 
-def read_levels(levels: Any, model: Model) -> Levels | None:
+def read_levels(levels: object, model: Model) -> Levels | None:
     """The argument ``levels=``: labels in ascending order, or a mapping from nodes to such lists.
 
     A list may be written as text, ``"never<rarely<often"``, and a list of such texts gives some nodes their own:
@@ -114,14 +114,13 @@ def _named(text: str, model: Model) -> tuple[str, list[str]]:
     return "", [label.strip() for label in text.split("<")]
 
 
-def _check(node: str, levels: Any) -> tuple[Value, ...]:
+def _check(node: str, levels: object) -> tuple[Value, ...]:
     name = f"levels of {node!r}" if node else "levels"
     if isinstance(levels, str):
         levels = [label.strip() for label in levels.split("<")]
-    try:
-        entries = list(levels)
-    except TypeError:
-        raise InputError(f"{name} = {levels!r}: give labels in ascending order, as ['low', 'high'].") from None
+    if not isinstance(levels, Iterable):
+        raise InputError(f"{name} = {levels!r}: give labels in ascending order, as ['low', 'high'].")
+    entries = list(levels)
     values: list[Value] = []
     for entry in entries:
         value = None if is_missing(entry) else as_value(entry)
@@ -333,7 +332,14 @@ def near(value: Value, levels: Sequence[Value]) -> str:
     return f" (did you mean {show(meant[0])}?)" if meant else ""
 
 
-def grouped(labels: Labels, nodes: Sequence[str]) -> list[dict[str, Any]]:
+class LevelGroup(TypedDict):
+    """The labels of some nodes, lowest first; ``nodes`` is None for all of them."""
+
+    nodes: list[str] | None
+    labels: list[object]
+
+
+def grouped(labels: Labels, nodes: Sequence[str]) -> list[LevelGroup]:
     """Labels per node in few words, fit for JSON: nodes with the same labels together, None for all nodes."""
     members: dict[tuple[object, ...], list[str]] = {}
     for node, one in zip(nodes, labels, strict=True):
@@ -344,13 +350,13 @@ def grouped(labels: Labels, nodes: Sequence[str]) -> list[dict[str, Any]]:
     ]
 
 
-def ungrouped(groups: Sequence[Mapping[str, Any]], nodes: Sequence[str]) -> Labels | None:
+def ungrouped(groups: Sequence[LevelGroup], nodes: Sequence[str]) -> Labels | None:
     """Labels per node from `grouped`; None where there are none."""
     by_node = {node: tuple(group["labels"]) for group in groups for node in group["nodes"] or nodes}
     return tuple(by_node.get(node) for node in nodes) if by_node else None
 
 
-def mapping_lines(groups: Sequence[Mapping[str, Any]]) -> list[str]:
+def mapping_lines(groups: Sequence[LevelGroup]) -> list[str]:
     """What `grouped` says, for people: a line per set of labels."""
     lines = []
     for group in groups:

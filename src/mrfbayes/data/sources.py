@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.data.batch import Source, check_columns
-from mrfbayes.data.frames import ArrayTable, ColumnsTable, FrameTable, LazyTable, parquet
+from mrfbayes.data.frames import PARQUET, ArrayTable, ColumnsTable, FrameTable, LazyTable, parquet, parquet_folder
 from mrfbayes.data.images import flatten, is_image, read_images
 from mrfbayes.model.field import Model
 from mrfbayes.model.lattice import pixels_of
 
-PARQUET = {".parquet", ".pq", ".pqt"}
+if TYPE_CHECKING:
+    import polars as pl
+    import xarray as xr
 
 
-def open_source(model: Model, x: Any, delimiter: str | None) -> Source:
-    """``x`` as a source: array, nested list, data frame, or the path of a CSV or Parquet file."""
+def open_source(model: Model, x: object, delimiter: str | None) -> Source:
+    """``x`` as a source: array, nested list, data frame, the path of a CSV or Parquet file or a folder of Parquet."""
     if isinstance(x, (list, tuple)) and x and all(isinstance(one, (str, PathLike)) for one in x):
         files = [fspath(one) for one in x]
         if not all(map(is_image, files)):
@@ -31,7 +33,7 @@ def open_source(model: Model, x: Any, delimiter: str | None) -> Source:
     if isinstance(x, (str, PathLike)):
         return open_file(Path(fspath(x)), fspath(x), delimiter, model.nodes, int(model.states.max()))
     if type(x).__module__.split(".")[0] == "xarray" and hasattr(x, "dims") and not hasattr(x, "data_vars"):
-        x, names = _named_axes(model, x)
+        x, names = _named_axes(model, cast("xr.DataArray", x))
         if names is not None:
             return ArrayTable(_checked(x), "x", names)
     elif isinstance(x, np.ndarray) and x.dtype.names:
@@ -73,7 +75,7 @@ def _checked(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _named_axes(model: Model, x: Any) -> tuple[np.ndarray, list[str] | None]:
+def _named_axes(model: Model, x: xr.DataArray) -> tuple[np.ndarray, list[str] | None]:
     """An xarray array as values and names of its columns: whichever axis is labelled with the nodes is theirs."""
     values = np.asarray(x.values)
     if values.ndim != 2:
@@ -85,7 +87,7 @@ def _named_axes(model: Model, x: Any) -> tuple[np.ndarray, list[str] | None]:
     return values, columns
 
 
-def _refuse_shape(model: Model, x: Any, array: np.ndarray) -> None:
+def _refuse_shape(model: Model, x: object, array: np.ndarray) -> None:
     hint = f"expected (n, {model.n_nodes}), one row per observation and one column per node"
     if isinstance(x, (list, tuple)) and x and len({np.shape(row) for row in _tried(x)}) > 1:
         raise InputError(f"x: its rows differ in length; {hint}.")
@@ -98,27 +100,30 @@ def _refuse_shape(model: Model, x: Any, array: np.ndarray) -> None:
     raise InputError(f"x has shape {array.shape}; {hint}.")
 
 
-def _tried(rows: Sequence[Any]) -> Iterator[np.ndarray]:
+def _tried(rows: Sequence[object]) -> Iterator[np.ndarray]:
     for row in rows:
         yield np.array(row, dtype=object)
 
 
-def _as_frame(x: Any) -> Source | None:
+def _as_frame(x: object) -> Source | None:
     """A data frame of any library that narwhals knows, or None."""
     module = type(x).__module__.split(".")[0]
     if module == "polars" and type(x).__name__ == "LazyFrame":
-        return LazyTable(x, "x")
+        return LazyTable(cast("pl.LazyFrame", x), "x")
     import narwhals as nw
 
-    columns: Any = getattr(x, "column_names", None) or getattr(x, "columns", ())  # pyarrow; pandas and polars
-    check_columns([str(name) for name in columns], "x")  # before narwhals, which would refuse in its own words
+    # Called so by pyarrow, and by pandas and polars.
+    columns = getattr(x, "column_names", None) or getattr(x, "columns", None)
+    check_columns(
+        [str(name) for name in (() if columns is None else columns)], "x"
+    )  # before narwhals, which would refuse in its own words
     frame = nw.from_native(x, eager_only=True, pass_through=True)
     return FrameTable(frame, "x") if isinstance(frame, nw.DataFrame) else None
 
 
 def open_file(path: Path, where: str, delimiter: str | None, nodes: Sequence[str], max_states: int) -> Source:
     if path.is_dir():
-        raise InputError(f"{where}: this is a folder; give a CSV or Parquet file.")
+        return parquet_folder(path, where)
     if not path.exists():
         raise InputError(f"{where}: no such file; check the path.")
     if path.suffix.lower() in PARQUET:

@@ -8,17 +8,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError, MRFWarning
+from mrfbayes.data.collections import Terms, count_collection, is_collection, weight_column
 from mrfbayes.data.levels import Labels, grouped, read_levels
 from mrfbayes.data.patterns import DenseCells, PatternChunk, PatternTable, pattern_table, patterns_of
 from mrfbayes.data.read import NotPlain, Observations
 from mrfbayes.data.sources import open_source
 from mrfbayes.data.tally import Tally
 from mrfbayes.model.field import Model, factors_per_block
+
+if TYPE_CHECKING:
+    from mrfbayes.data.levels import LevelGroup
 
 MISSING = ("refuse", "drop")
 
@@ -56,7 +60,7 @@ class Statistics:
     _dense: DenseCells | None = field(repr=False, default=None)
 
     @classmethod
-    def from_counts(cls, model: Model, counts: Any, n: float) -> Statistics:
+    def from_counts(cls, model: Model, counts: object, n: float) -> Statistics:
         """Statistics from counts alone, for any n: all that most methods need.
 
         Parameters
@@ -122,7 +126,7 @@ class Statistics:
         return flat
 
     @property
-    def levels(self) -> list[dict[str, Any]]:
+    def levels(self) -> list[LevelGroup]:
         """Which label is which state: ``{"nodes": names or None for all, "labels": [of state 0, of state 1, ...]}``."""
         return grouped(self.labels, self.model.nodes) if self.labels is not None else []
 
@@ -145,6 +149,11 @@ class Statistics:
         return self._chunks
 
     @property
+    def dense(self) -> DenseCells | None:
+        """Look-up tables of neighbourhood patterns, where they were made instead of keeping the observations."""
+        return self._dense
+
+    @property
     def planes(self) -> np.ndarray | None:
         """All observations of a binary field as bit planes (d, n_words): observation k is bit k % 64 of word k // 64.
 
@@ -162,12 +171,12 @@ class Statistics:
 
 def count(
     model: Model,
-    x: Any,
-    weights: Any = None,
+    x: object,
+    weights: object = None,
     missing: str = "refuse",
-    labels: Labels | Sequence[Any] | None = None,
+    labels: Sequence[Iterable[object] | None] | None = None,
     delimiter: str | None = None,
-    levels: Any = None,
+    levels: object = None,
 ) -> Statistics:
     """Count the outcomes of ``model`` in the observations ``x``.
 
@@ -181,7 +190,8 @@ def count(
 
     Parameters
     ----------
-    x : (n, d) array of states, pandas, polars or Arrow table, path of a CSV, TSV (also gzipped) or Parquet file; for
+    x : (n, d) array of states, pandas, polars or Arrow table, path of a CSV, TSV (also gzipped) or Parquet file, or of
+        a folder of Parquet files; a Dask data frame or array, which is counted where its partitions lie; for
         grids also images, as an array (n, rows, columns), a PNG or NPY file, or a list of such files; or a
         `Statistics` of the same model, which is returned as it is
     weights : (n,) weights >= 0 of the observations, or the name of a column; default 1 each
@@ -202,18 +212,23 @@ def count(
     if isinstance(x, Statistics):
         return _same(model, x, weights, levels)
     given = None if labels is None else tuple(None if label is None else tuple(label) for label in labels)
-    data = Observations(
-        model,
-        open_source(model, x, delimiter),
-        weights if isinstance(weights, str) else _weights(weights),
-        missing,
-        given,
-        read_levels(levels, model),
-    )
-    try:
-        tally = _tally(model, data.plain())
-    except NotPlain:
-        tally = _tally(model, data.coded())
+    if is_collection(x):
+        terms = Terms(weight_column(weights), missing, given, levels)
+        tally, found_labels, said = count_collection(model, x, terms)
+    else:
+        data = Observations(
+            model,
+            open_source(model, x, delimiter),
+            weights if isinstance(weights, str) else _weights(weights),
+            missing,
+            given,
+            read_levels(levels, model),
+        )
+        try:
+            tally = _tally(model, data.plain())
+        except NotPlain:
+            tally = _tally(model, data.coded())
+        found_labels, said = data.labels, (*getattr(data.source, "notes", ()), *data.warnings)
     if not tally.total > 0:
         raise InputError("weights are all zero: at least one observation must count.")
     lowering = model.lowering
@@ -222,7 +237,7 @@ def count(
     counts = tally.total * lowering.constant + np.bincount(
         column, weights=value * sums[row], minlength=model.n_parameters
     )
-    texts = (*getattr(data.source, "notes", ()), *data.warnings, *_graph_doubts(model), *_doubts(model, tally))
+    texts = (*said, *_graph_doubts(model), *_doubts(model, tally))
     for array in (counts, tally.node_part, tally.edge_part, rows_kept := tally.rows):
         array.setflags(write=False)
     result = Statistics(
@@ -233,7 +248,7 @@ def count(
         tally.node_part,
         tally.edge_part,
         rows_kept,
-        data.labels,
+        found_labels,
         texts,
         tally.digest,
         None if tally.chunks is None else tuple(tally.chunks),
@@ -251,7 +266,7 @@ def _tally(model: Model, batches: Iterable[tuple[np.ndarray, np.ndarray | None]]
     return tally
 
 
-def _same(model: Model, stats: Statistics, weights: Any, levels: Any) -> Statistics:
+def _same(model: Model, stats: Statistics, weights: object, levels: object) -> Statistics:
     if stats.model is not model and stats.model.fingerprint != model.fingerprint:
         raise InputError(
             f"x is a Statistics of another model, {stats.model!r}: count the data again with this one, {model!r}."
@@ -262,14 +277,14 @@ def _same(model: Model, stats: Statistics, weights: Any, levels: Any) -> Statist
     return stats
 
 
-def _numbers(values: Any, name: str) -> np.ndarray:
+def _numbers(values: object, name: str) -> np.ndarray:
     try:
         return np.array(values, dtype=float)
     except (TypeError, ValueError):
         raise InputError(f"{name}: expected numbers, got {type(values).__name__}.") from None
 
 
-def _weights(weights: Any) -> np.ndarray | None:
+def _weights(weights: object) -> np.ndarray | None:
     if weights is None:
         return None
     array = _numbers(weights, "weights")

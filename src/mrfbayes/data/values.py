@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -54,10 +53,23 @@ class Column:
             if value not in self.first:
                 self._remember(float(value), int(rows[int(np.argmax(values == value))]))
 
+    def join(self, other: Column) -> None:
+        """Take in what another part of the same column held, whose rows come after these."""
+        first_row = self.n_seen
+        self.n_seen += other.n_seen
+        self.overflow |= other.overflow
+        self.strange = self.strange or other.strange
+        if other.first_missing is not None:
+            row, text = other.first_missing
+            self._miss(other.n_missing, first_row + row, text)
+        for value, row in other.first.items():
+            if value not in self.first:
+                self._remember(value, first_row + row)
+
     def _see_objects(self, values: np.ndarray, rows: np.ndarray) -> None:
         listed = values.tolist()
         try:
-            found: dict[Any, Any] = dict.fromkeys(listed)
+            found: dict[object, object] = dict.fromkeys(listed)
         except TypeError:  # a list or a dictionary in a cell
             k = next(k for k, value in enumerate(listed) if isinstance(value, (list, dict, set, np.ndarray)))
             self._refuse(listed[k], int(rows[k]))
@@ -76,7 +88,7 @@ class Column:
                 if known not in self.first:
                     self._remember(known, int(rows[listed.index(value)]))
 
-    def _refuse(self, value: Any, row: int) -> None:
+    def _refuse(self, value: object, row: int) -> None:
         self.strange = (
             f"{self.where}:{row}:{self.name}: {str(value)[:40]!r} is of type {type(value).__name__}; expected whole "
             "numbers or text labels."
@@ -115,7 +127,7 @@ def distinct_numbers(values: np.ndarray) -> np.ndarray:
     return np.unique(values)[: MAX_DISTINCT + 1]
 
 
-def is_missing(value: Any) -> bool:
+def is_missing(value: object) -> bool:
     """Whether a cell is empty or holds one of the usual marks of a missing value."""
     if value is None:
         return True
@@ -126,7 +138,7 @@ def is_missing(value: Any) -> bool:
     return type(value).__name__ in ("NAType", "NaTType")
 
 
-def as_value(value: Any) -> Value | None:
+def as_value(value: object) -> Value | None:
     """A cell as a number where it is one (also when written as text), as text, or None where it is neither."""
     if isinstance(value, str):
         try:

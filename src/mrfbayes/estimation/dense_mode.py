@@ -11,20 +11,26 @@ curvature Lambda alone.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.errors import MRFWarning
 from mrfbayes.base.failures import calibrating
 from mrfbayes.base.random_streams import generator, kernel_state
-from mrfbayes.data.statistics import Statistics
-from mrfbayes.estimation.dense_pseudo import dense_start
-from mrfbayes.model.natural_form import DenseLayout
+from mrfbayes.data.statistics import Statistics, count
+from mrfbayes.estimation.pseudolikelihood import pseudo_estimate
+from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
+from mrfbayes.model.field import Model
+from mrfbayes.model.natural_form import PRODUCT, DenseLayout, dense_layout
 from mrfbayes.particles.dense import DenseEnsemble
 from mrfbayes.priors import Prior
 
 REPLICAS, CHAINS = 8, 256  # half of the replicas start at the data, the others at random
-PARTICLES_PER_PARAMETER = 8
+PARTICLES_PER_PARAMETER, LEAST_PARTICLES = 8, 8_192
+FIRST_PARTICLES = 4  # the same for the metric of the first steps, which need not be good
 BURN_IN, BETWEEN = 30, 1  # sweeps after the start, and between the snapshots that a covariance is made of
 SKIPPED, COUNTED = 10, 20  # sweeps of a gradient
 LONGEST_STEP = 0.7  # of a log-odds
@@ -32,7 +38,12 @@ RENEW = 0.4  # S is made anew where the Newton decrement has not fallen below th
 MOST_STEPS = 25
 WANTED = 0.015  # posterior sds: noise of the mode (root mean square)
 MOST_POOLED = 64  # gradients of one step
+MOST_PARAMETERS = 12_000  # a full covariance: 1.2 GB in double precision, three of them at a time
+FEW_NEIGHBOURS = 8  # coins of sparser fields are calibrated block by block
+NEAR = 0.3  # posterior sds: from here on S has to be good
+SEEN_AT_LEAST = 0.05  # information of a statistic that no particle shows, where no prior gives any
 NARROWER = "give the parameters a narrower prior, or use method='pseudo'"
+START_TOLERANCE = 0.05  # posterior sds of the pseudolikelihood
 FAR_DENSE = 0.2  # posterior sds: what the mode may move before S is made anew
 
 
@@ -46,6 +57,9 @@ class DenseMode:
     factor : (p, p) L with S = L L^T, the covariance of the Gaussian at the mode
     error : how far w is off, in posterior sds (root mean square), as fresh particles show it
     noise : the Monte-Carlo error of w that is expected, in the same units
+    residual : the largest whitened gradient that fresh particles show, in standard errors
+    largest_noise : the largest Monte-Carlo error of a whitened gradient there, in posterior sds
+    standard_error : (p,) Monte-Carlo standard errors of w
     disagreement : difference between particles that started at the data and at random, in standard errors
     particles : N behind S
     steps : Newton steps
@@ -57,6 +71,9 @@ class DenseMode:
     factor: np.ndarray
     error: float
     noise: float
+    residual: float
+    largest_noise: float
+    standard_error: np.ndarray
     disagreement: float
     particles: int
     steps: int
@@ -70,9 +87,9 @@ class DenseMode:
 
 
 class DensePosterior:
-    """A dense field with its data and prior: gradients from moments, and the metric from covariances."""
+    """A dense field with its data and prior (None: likelihood alone): gradients from moments, and the metric."""
 
-    def __init__(self, layout: DenseLayout, statistics: Statistics, prior: Prior) -> None:
+    def __init__(self, layout: DenseLayout, statistics: Statistics, prior: Prior | None) -> None:
         self.layout, self.statistics, self.prior = layout, statistics, prior
         self.n = float(statistics.n)
         self._back = layout.forward.T.tocsr()
@@ -92,6 +109,14 @@ class DensePosterior:
         expected = self.layout.constant + (flat if self.is_identity else (self._back @ flat.T).T)
         return np.asarray(self.statistics.counts - self.n * expected).reshape(*moments.shape[:-1], -1)
 
+    def prior_gradient(self, w: np.ndarray) -> np.ndarray:
+        """Gradient (..., p) of the log prior; nothing without one."""
+        return np.zeros_like(w) if self.prior is None else self.prior.gradient_w(w)
+
+    def prior_hessian(self, w: np.ndarray) -> np.ndarray:
+        """Second derivatives (p, p) or (p,) of the log prior; without one, a little that keeps S positive definite."""
+        return np.full(w.size, -SEEN_AT_LEAST) if self.prior is None else self.prior.hessian_w(w)
+
     def factor(self, covariance: np.ndarray, w: np.ndarray, particles: int, d_eff: float) -> np.ndarray:
         """L (p, p) of the metric S = L L^T at w; ``covariance`` of T is overwritten."""
         from scipy.linalg import cholesky
@@ -102,7 +127,7 @@ class DensePosterior:
         else:
             information = np.asarray(self._back @ (self._back @ covariance).T)
         information *= self.n * particles / (particles - min(d_eff, 0.7 * particles))
-        hessian = self.prior.hessian_w(w)
+        hessian = self.prior_hessian(w)
         if hessian.ndim == 1:
             information[np.diag_indices_from(information)] += np.maximum(-hessian, 0.0)
         else:
@@ -117,11 +142,27 @@ class DensePosterior:
 
     def effective(self, factor: np.ndarray, w: np.ndarray) -> float:
         """d_eff, the number of parameters that the data rather than the prior determine."""
-        hessian = self.prior.hessian_w(w)
+        hessian = self.prior_hessian(w)
         p = len(factor)
         if hessian.ndim == 1:
             return float(p - np.maximum(-hessian, 0.0) @ np.einsum("ij,ij->i", factor, factor))
         return float(p + np.sum((hessian @ factor) * factor))
+
+
+def can_be_dense(model: Model) -> bool:
+    """Whether dense chains can sample the field and a full covariance of its parameters is within reach."""
+    if not 0 < model.n_parameters <= MOST_PARAMETERS:
+        return False
+    layout = dense_layout(model)
+    return layout is not None and (layout.coupling != PRODUCT or int(layout.states.max()) <= MOST_LEVELS)
+
+
+def is_dense(model: Model) -> bool:
+    """Whether dense chains can sample the field and no cheaper way is known: most pairs interact, or hubs have many."""
+    is_sparse = 4 * model.n_edges < model.n_nodes * (model.n_nodes - 1)  # less than half of all pairs
+    if is_sparse and np.diff(model.adjacency.offset).max(initial=0) <= FEW_NEIGHBOURS:
+        return False
+    return can_be_dense(model)
 
 
 def level_means(layout: DenseLayout, statistics: Statistics) -> np.ndarray:
@@ -136,57 +177,104 @@ def level_means(layout: DenseLayout, statistics: Statistics) -> np.ndarray:
     return np.asarray((seen + 0.5) / (len(rows) + 0.5 * layout.states[node]))
 
 
-def dense_mode(posterior: DensePosterior, seed: np.random.SeedSequence, chains: int = CHAINS) -> DenseMode:
-    """Find the mode by ``chains`` chains of each of `REPLICAS` groups; see the module's docstring."""
+class Newton(NamedTuple):
+    """A Newton step and what it was made of, whitened (p,): its direction, and the variance of its noise."""
+
+    step: np.ndarray
+    direction: np.ndarray
+    variance: np.ndarray
+
+    @property
+    def decrement(self) -> float:
+        """Length in posterior sds per parameter."""
+        return float(np.sqrt(np.mean(self.direction**2)))
+
+    @property
+    def noise(self) -> float:
+        """That of its noise."""
+        return float(np.sqrt(np.mean(self.variance)))
+
+
+def dense_mode(
+    posterior: DensePosterior,
+    seed: np.random.SeedSequence,
+    chains: int = CHAINS,
+    threads: int = 1,
+    wanted: float = WANTED,
+) -> DenseMode:
+    """Find the mode by ``chains`` chains of each of `REPLICAS` groups; see the module's docstring.
+
+    ``wanted`` is the noise of the mode at which to stop, in posterior sds.
+    """
     layout, prior, statistics = posterior.layout, posterior.prior, posterior.statistics
     means = level_means(layout, statistics)
-    ensemble = DenseEnsemble(layout, means, REPLICAS, chains, kernel_state(seed, "mode"))
+    ensemble = DenseEnsemble(layout, means, REPLICAS, chains, kernel_state(seed, "mode"), threads)
     ensemble.start(_two_starts(posterior, ensemble.n_chains, generator(seed, "start")))
-    w = dense_start(layout, statistics, prior)
+    w = _start(statistics, prior)
     p = w.size
-    samples = max(1, -(-PARTICLES_PER_PARAMETER * p // ensemble.n_chains))
-    particles = samples * ensemble.n_chains
+    particles = 0
 
-    def metric(at: np.ndarray, d_eff: float) -> np.ndarray:
+    def metric(at: np.ndarray, d_eff: float, per_parameter: int = PARTICLES_PER_PARAMETER) -> np.ndarray:
+        nonlocal particles
+        samples = -(-max(per_parameter * p, LEAST_PARTICLES) // ensemble.n_chains)
+        particles = samples * ensemble.n_chains
         _, covariance = ensemble.products(samples, BETWEEN)
         return posterior.factor(covariance, at, particles, d_eff)
 
     ensemble.set_parameters(posterior.natural(w))
     ensemble.sweep(BURN_IN)
-    factor = metric(w, 0.8 * p)
-    last, moved, pooled, steps = np.inf, 0.0, 1, 0
+    factor = metric(w, 0.8 * p, FIRST_PARTICLES)
+    last, moved, pooled, steps, is_first = np.inf, 0.0, 1, 0, True
     while steps < MOST_STEPS:
         steps += 1
-        step, decrement, noise = _newton(posterior, ensemble, factor, w, pooled)
-        signal = float(np.sqrt(max(decrement**2 - noise**2, 0.0)))
-        if signal > max(RENEW * last, 3.0 * noise):
+        newton = _newton(posterior, factor, w, ensemble.moments(SKIPPED, COUNTED * pooled))
+        signal = float(np.sqrt(max(newton.decrement**2 - newton.noise**2, 0.0)))
+        if signal > max(RENEW * last, 3.0 * newton.noise) or (is_first and signal < NEAR):
             factor = metric(w, posterior.effective(factor, w))
-            step, decrement, noise = _newton(posterior, ensemble, factor, w, pooled)
-            last, moved = np.inf, 0.0
+            newton = _newton(posterior, factor, w, ensemble.moments(SKIPPED, COUNTED * pooled))
+            last, moved, is_first = np.inf, 0.0, False
         else:
             last = signal
-        moved += decrement
-        w = w + step * min(1.0, LONGEST_STEP / float(np.abs(step).max(initial=1e-9)))
+        noise = newton.noise
+        moved += newton.decrement
+        w = w + newton.step * min(1.0, LONGEST_STEP / float(np.abs(newton.step).max(initial=1e-9)))
         ensemble.set_parameters(posterior.natural(w))
-        if noise < WANTED and signal < 2.0 * WANTED:  # what is left of it after this step is noise
+        if noise < wanted and signal < 2.0 * wanted:  # what is left of it after this step is noise
             break
         if signal < 3.0 * noise:  # as many gradients as bring the noise of the next step below what is wanted
-            pooled = int(np.clip(np.ceil(pooled * (noise / (0.95 * WANTED)) ** 2), 1, MOST_POOLED))
+            pooled = int(np.clip(np.ceil(pooled * (noise / (0.95 * wanted)) ** 2), 1, MOST_POOLED))
     if moved > FAR_DENSE:
         factor = metric(w, posterior.effective(factor, w))
     mean = ensemble.moments(SKIPPED, COUNTED * pooled)
-    _, error, fresh = _step(posterior, factor, w, mean)
+    fresh = _newton(posterior, factor, w, mean)
+    variance = np.concatenate([factor[k : k + 512] ** 2 @ newton.variance for k in range(0, p, 512)])
     return DenseMode(
         w,
         factor,
-        float(np.sqrt(max(error**2 - fresh**2, 0.0))),
+        float(np.sqrt(max(fresh.decrement**2 - fresh.noise**2, 0.0))),
         noise,
+        float(np.abs(fresh.direction / np.sqrt(np.maximum(fresh.variance, 1e-300))).max(initial=0.0)),
+        float(np.sqrt(fresh.variance.max(initial=0.0))),
+        np.sqrt(variance),
         _disagreement(mean),
         particles,
         steps,
         np.asarray(mean.mean(axis=(0, 1))[len(layout.pairs) :]),
         ensemble.rows(),
     )
+
+
+def _start(statistics: Statistics, prior: Prior | None) -> np.ndarray:
+    """Log-odds (p,) near the mode: the maximum of the pseudolikelihood, or no interaction where no rows are known."""
+    model, rows = statistics.model, statistics.rows
+    if not len(rows):
+        return np.zeros(model.n_parameters)
+    if statistics.n != len(rows):  # a sample of many rows, each worth as many as it stands for
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MRFWarning)  # what there is to say of the data has been said of all rows
+            statistics = count(model, rows, weights=np.full(len(rows), statistics.n / len(rows)))
+    prior = Prior(model) if prior is None else prior  # so that it is finite
+    return pseudo_estimate(model, statistics, prior, tolerance=START_TOLERANCE).w
 
 
 def _two_starts(posterior: DensePosterior, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -198,21 +286,13 @@ def _two_starts(posterior: DensePosterior, n: int, rng: np.random.Generator) -> 
     return x
 
 
-def _newton(
-    posterior: DensePosterior, ensemble: DenseEnsemble, factor: np.ndarray, w: np.ndarray, pooled: int
-) -> tuple[np.ndarray, float, float]:
-    """The Newton step at w, its length and its noise in posterior sds per parameter."""
-    return _step(posterior, factor, w, ensemble.moments(SKIPPED, COUNTED * pooled))
-
-
-def _step(
-    posterior: DensePosterior, factor: np.ndarray, w: np.ndarray, mean: np.ndarray
-) -> tuple[np.ndarray, float, float]:
+def _newton(posterior: DensePosterior, factor: np.ndarray, w: np.ndarray, mean: np.ndarray) -> Newton:
+    """The Newton step at w with the moments ``mean`` (replicas, 2, natural)."""
     parts = mean.reshape(-1, mean.shape[-1])
     whitened = posterior.likelihood_gradient(parts) @ factor
-    direction = whitened.mean(axis=0) + posterior.prior.gradient_w(w) @ factor
+    direction = whitened.mean(axis=0) + posterior.prior_gradient(w) @ factor
     noise = whitened.var(axis=0, ddof=1) / len(parts)
-    return factor @ direction, float(np.sqrt(np.mean(direction**2))), float(np.sqrt(np.mean(noise)))
+    return Newton(factor @ direction, direction, noise)
 
 
 def _disagreement(mean: np.ndarray) -> float:

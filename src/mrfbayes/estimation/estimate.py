@@ -8,7 +8,7 @@ import os
 import time
 import warnings as python_warnings
 from collections.abc import Mapping
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
@@ -30,6 +30,7 @@ ALGORITHMS: dict[str, str] = {
     "exact": "newton",
     "cd": "cd",
     "pcd": "pcd",
+    "chord": "chord",
     "fpcd": "fpcd",
     "mcmc-mle": "mcmc_mle",
     "pf-mcmc-mle": "pf_mcmc_mle",
@@ -43,24 +44,24 @@ NAMED = 5
 
 def estimate(
     model: Model,
-    x: Any,
+    x: object,
     algorithm: str = "auto",
     rng: Seed = 0,
     *,
-    prior: Any = None,
+    prior: object = None,
     on_boundary: str = "penalise",
     progress: bool = True,
     threads: int | None = None,
-    levels: Any = None,
-    **options: Any,
+    levels: object = None,
+    **options: object,
 ) -> Estimate:
     """Estimate the parameters of ``model`` from the observations ``x``.
 
     Parameters
     ----------
     x : (n, d) observations in any form that `mrfbayes.count` takes, or a `Statistics`
-    algorithm : "exact", "cd", "pcd", "fpcd", "mcmc-mle", "pf-mcmc-mle", "stochastic", "pseudo", or "auto": exact where
-        log Z is feasible, else pcd
+    algorithm : "exact", "cd", "pcd", "chord", "fpcd", "mcmc-mle", "pf-mcmc-mle", "stochastic", "pseudo", or "auto":
+        exact where log Z is feasible, else chord on fields whose nodes have many neighbours, else pcd
     rng : seed of the algorithms that sample
     prior : None for maximum likelihood; else the mode of the posterior in log-odds under this prior
     on_boundary : what to do where the maximum likelihood estimate is not finite: "penalise" (the posterior mode under
@@ -125,17 +126,22 @@ def estimate(
     )
 
 
-def _module(key: str) -> Any:
+def _module(key: str) -> ModuleType:
     return importlib.import_module(f"mrfbayes.estimation.{ALGORITHMS[key]}")
 
 
-def algorithm_options(key: str) -> Mapping[str, Any]:
+def algorithm_options(key: str) -> Mapping[str, object]:
     """Names and defaults of an algorithm's options."""
-    parameters = inspect.signature(_module(key).run).parameters.values()
-    return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+    run = inspect.signature(_module(key).run).parameters.values()
+    parameters = [p for p in run if p.kind is p.KEYWORD_ONLY]
+    if any(p.kind is p.VAR_KEYWORD for p in run):  # it hands them on
+        from mrfbayes.estimation.stochastic_ascent import ascend
+
+        parameters += [p for p in inspect.signature(ascend).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    return {p.name: p.default for p in parameters}
 
 
-def _check_options(key: str, options: Mapping[str, Any]) -> None:
+def _check_options(key: str, options: Mapping[str, object]) -> None:
     known = algorithm_options(key)
     for name in options:
         if name not in known:
@@ -144,15 +150,17 @@ def _check_options(key: str, options: Mapping[str, Any]) -> None:
 
 def _choose(model: Model, stats: Statistics, algorithm: str) -> tuple[str, str]:
     """The algorithm, and why this one."""
+    from mrfbayes.estimation.dense_mode import is_dense
     from mrfbayes.estimation.newton import AUTO_SECONDS, predicted_seconds
 
     if algorithm == "auto":
         seconds = predicted_seconds(model)
         if seconds <= AUTO_SECONDS:
             return "exact", f"log Z is feasible on this graph, and the estimate should take about {seconds:.2g} s"
+        other = "chord" if is_dense(model) and len(stats.rows) else "pcd"
         if seconds == float("inf"):
-            return "pcd", "log Z is not feasible on this graph"
-        return "pcd", f"with exact log Z it would take about {seconds:.0f} s (limit {AUTO_SECONDS:.0f})"
+            return other, "log Z is not feasible on this graph"
+        return other, f"with exact log Z it would take about {seconds:.0f} s (limit {AUTO_SECONDS:.0f})"
     if algorithm not in ALGORITHMS:
         names = ", ".join(map(repr, ("auto", *ALGORITHMS)))
         raise InputError(f"algorithm = {algorithm!r}: choose one of {names}.")
@@ -173,7 +181,7 @@ def _penalised(task: Task) -> Task:
     return Task(task.model, task.stats, Prior(task.model, "uniform"), task.seed, task.threads, task.progress)
 
 
-def _existence_first(task: Task, key: str, options: Mapping[str, Any]) -> tuple[Existence, Outcome | None]:
+def _existence_first(task: Task, key: str, options: Mapping[str, object]) -> tuple[Existence, Outcome | None]:
     """The verdict, and the finished outcome where finding it was the cheapest proof that it exists."""
     quick = existence(task.model, task.stats, thorough=False)
     if quick.verdict != "not decided":

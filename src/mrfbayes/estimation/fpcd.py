@@ -1,39 +1,28 @@
 """Fast persistent contrastive divergence (Tieleman & Hinton 2009): particles move under w plus fast weights.
 
-The fast weights learn from the same residual and decay by 5 % a step; they push particles out of states where they have
-stayed too long. Their mean is zero where the residual's is, so the fixed point stays the maximum likelihood estimate.
+The fast weights learn from the same residual and decay by 5 % per step; they push particles out of states where they
+have stayed too long. Their mean is zero where the residual's is, so the fixed point stays the maximum likelihood
+estimate.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Unpack
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.estimation.result import Outcome, Task
-from mrfbayes.estimation.stochastic_ascent import GAIN, Rule, ascend
+from mrfbayes.estimation.stochastic_ascent import GAIN, AscentOptions, Rule, ascend
 
 
-def run(
-    task: Task,
-    *,
-    fast_gain: float = 1.0,
-    particles: int | None = None,
-    steps: int | None = None,
-    tolerance: float | None = None,
-    start: np.ndarray | None = None,
-) -> Outcome:
+def run(task: Task, *, fast_gain: float = 1.0, **limits: Unpack[AscentOptions]) -> Outcome:
     """Fast persistent contrastive divergence from the pseudolikelihood start.
 
     Parameters
     ----------
     fast_gain : step of the fast weights relative to that of w
-    particles : per half-run; default 2,048, on fields of more than 20,000 nodes 1,024
-    steps : at most so many after the warm-up; default: until the tolerance is met or some minutes have passed
-    tolerance : rms noise of the estimate, in posterior sds, at which to stop; default 0.0065, with more than 400
-        parameters 0.015
-    start : (p,) theta to start from; default the pseudolikelihood estimate
+    limits : particles, steps, tolerance and start, as in `mrfbayes.estimation.stochastic_ascent.ascend`
     """
     if not (isinstance(fast_gain, (int, float)) and 0 < fast_gain <= 10):
         raise InputError(f"fast_gain = {fast_gain!r}: give a number above 0, at most 10.")
     rule = Rule(0, 1, restart=False, fast_gain=float(fast_gain), gain=lambda step: GAIN, averaged=True)
-    return ascend(task, rule, particles=particles, steps=steps, tolerance=tolerance, start=start)
+    return ascend(task, rule, **limits)

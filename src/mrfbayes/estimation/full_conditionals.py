@@ -9,7 +9,6 @@ h_ic(a) the log potential of state a among them. One set of arrays serves estima
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -39,7 +38,7 @@ class Conditionals:
     model: Model
     slope: np.ndarray
     neighbours: Neighbours
-    patterns: tuple[Any, ...]
+    patterns: tuple[DensePatterns | ListedPatterns | ScorePatterns | TablePatterns, ...]
 
     @classmethod
     def of(cls, model: Model, statistics: Statistics, plain: bool = False) -> Conditionals:
@@ -61,6 +60,14 @@ class Conditionals:
         return cls(model, model.lowering.statistics_direction(node_part, slope_edges), neighbours, patterns)
 
     @property
+    def _parts(self) -> tuple[DensePatterns, ListedPatterns]:
+        """The two parts of a binary field's patterns."""
+        dense, listed = self.patterns
+        assert isinstance(dense, DensePatterns)
+        assert isinstance(listed, ListedPatterns)
+        return dense, listed
+
+    @property
     def n_patterns(self) -> int:
         """Number of terms."""
         return int(sum(part.weight.size for part in self.patterns))
@@ -77,7 +84,7 @@ class Conditionals:
             total = table_normalisers(self.neighbours, first, node, edge)
             table_expectations(self.neighbours, first, *parts)
         else:
-            dense, listed = self.patterns
+            dense, listed = self._parts
             total = dense_expectations(self.neighbours, dense, node, edge, *parts)
             total += listed_expectations(self.neighbours, listed, node, edge, *parts)
         return float(self.slope @ w - total), self.slope - lowering.statistics_direction(*parts)
@@ -96,7 +103,7 @@ class Conditionals:
             table_expectations(self.neighbours, table, cells[:nodes], cells[nodes:])
         else:
             nodes_variance = np.zeros(model.n_nodes)
-            for part in self.patterns:
+            for part in self._parts:
                 share, weight = part.share, np.maximum(part.weight, 1e-300)
                 owner = np.repeat(part.node, np.diff(part.start))
                 nodes_variance += np.bincount(owner, share * (1 - share / weight), minlength=model.n_nodes)
@@ -105,7 +112,7 @@ class Conditionals:
         return np.bincount(column, weights=value**2 * cells[row], minlength=model.n_parameters)
 
     def _score_diagonal(self, table: ScorePatterns, w: np.ndarray) -> np.ndarray:
-        """The same for products of levels: the neighbour's level squared times the variance of the node's own."""
+        """The diagonal of products of levels: the neighbour's level squared times the variance of the node's own."""
         model = self.model
         node, edge = model.lowering.potentials(w)
         cells = np.zeros(model.lowering.n_rows)

@@ -14,8 +14,9 @@ shows which parameters take part: its zeros are no accidents.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import linprog
@@ -24,6 +25,9 @@ from scipy.sparse.linalg import lsqr
 
 from mrfbayes.exact.ordering import Order
 from mrfbayes.model.field import Model
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
 
 MAX_CELLS = 16_000  # clique cells in all: 6,224 (an 8x8 grid) take HiGHS 2.5 s
 _SEED = 7  # directions only have to be generic; the same data always get the same one
@@ -119,7 +123,7 @@ def _solve(blocks: list[csr_array], kappa: np.ndarray, n_parameters: int) -> Fac
     objective = np.concatenate([-np.ones(n_cells), np.zeros(n_cells + 1)])
     upper = np.concatenate([np.ones(n_cells), np.full(n_cells + 1, np.inf)])
     bounds = np.stack([np.zeros(upper.size), upper], axis=1)
-    solve: Any = linprog  # its stubs do not know sparse matrices
+    solve: Callable[..., OptimizeResult] = linprog  # its stubs do not know sparse matrices
     result = solve(objective, A_eq=matrix, b_eq=np.zeros(matrix.shape[0]), bounds=bounds, method="highs")
     if result.status != 0:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,14 +20,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Problem:
-    """Model, data, prior and seed of a run; the estimate is made when a method first asks for it."""
+    """Model, data, prior and seed of a run; the estimate is made when a method first asks for it.
+
+    ``threads`` are those that a method may use before and beside its chains; results do not depend on them.
+    """
 
     model: Model
     statistics: Statistics
     prior: Prior
     seed: np.random.SeedSequence
-    given_estimate: Any = None
+    given_estimate: object = None
     progress: bool = True
+    threads: int = 1
 
     def __post_init__(self) -> None:
         if not self.model.n_parameters:

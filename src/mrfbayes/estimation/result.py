@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -66,7 +65,7 @@ class Estimate(PointEstimate):
     seconds: float
     existence: Existence
     trace: Trace
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, object] = field(default_factory=dict)
     reason: str = "asked for"
 
     def _repr_html_(self) -> str:
@@ -122,7 +121,7 @@ class Outcome:
     monte_carlo_error: float = 0.0
     standard_error: np.ndarray | None = None
     warnings: list[str] = field(default_factory=list)
-    details: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, object] = field(default_factory=dict)
 
 
 class Recorder:

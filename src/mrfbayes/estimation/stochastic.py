@@ -5,34 +5,23 @@ Persistent particles, gains that fall as 1/t, and the last point as the answer: 
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Unpack
 
 from mrfbayes.estimation.result import Outcome, Task
-from mrfbayes.estimation.stochastic_ascent import GAIN, Rule, ascend
+from mrfbayes.estimation.stochastic_ascent import GAIN, AscentOptions, Rule, ascend
 
 NUMERATOR = 2.0  # above 1 / (2 x the smallest eigenvalue of the preconditioned information), or 1/t forgets too slowly
 
 
-def run(
-    task: Task,
-    *,
-    particles: int | None = None,
-    steps: int | None = None,
-    tolerance: float | None = None,
-    start: np.ndarray | None = None,
-) -> Outcome:
+def run(task: Task, **limits: Unpack[AscentOptions]) -> Outcome:
     """Robbins-Monro ascent from the pseudolikelihood start.
 
     Parameters
     ----------
-    particles : per half-run; default 2,048, on fields of more than 20,000 nodes 1,024
-    steps : at most so many after the warm-up; default: until the tolerance is met or some minutes have passed
-    tolerance : rms noise of the estimate, in posterior sds, at which to stop; default 0.0065, with more than 400
-        parameters 0.015
-    start : (p,) theta to start from; default the pseudolikelihood estimate
+    limits : particles, steps, tolerance and start, as in `mrfbayes.estimation.stochastic_ascent.ascend`
     """
     rule = Rule(0, 1, restart=False, fast_gain=0.0, gain=_gain, averaged=False)
-    return ascend(task, rule, particles=particles, steps=steps, tolerance=tolerance, start=start)
+    return ascend(task, rule, **limits)
 
 
 def _gain(step: int) -> float:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 
@@ -137,16 +138,34 @@ def default_particles(model: Model) -> int:
     return 2048 if model.n_nodes <= 20_000 else 1024
 
 
+class AscentOptions(TypedDict, total=False):
+    """The options that all rules share; `ascend` says what they mean."""
+
+    particles: int | None
+    steps: int | None
+    tolerance: float | None
+    start: np.ndarray | None
+
+
 def ascend(
     task: Task,
     rule: Rule,
     *,
-    particles: int | None,
-    steps: int | None,
-    tolerance: float | None,
-    start: np.ndarray | None,
+    particles: int | None = None,
+    steps: int | None = None,
+    tolerance: float | None = None,
+    start: np.ndarray | None = None,
 ) -> Outcome:
-    """Run two half-runs of ``rule`` until they agree, and check the result on fresh particles."""
+    """Run two half-runs of ``rule`` until they agree, and check the result on fresh particles.
+
+    Parameters
+    ----------
+    particles : per half-run; default 2,048, on fields of more than 20,000 nodes 1,024
+    steps : at most so many after the warm-up; default: until the tolerance is met or some minutes have passed
+    tolerance : rms noise of the estimate, in posterior sds, at which to stop; default 0.0065, with more than 400
+        parameters 0.015
+    start : (p,) theta to start from; default the pseudolikelihood estimate
+    """
     model = task.model
     n_particles = default_particles(model) if particles is None else whole("particles", particles)
     if tolerance is None:

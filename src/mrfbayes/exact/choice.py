@@ -18,8 +18,8 @@ from mrfbayes.exact.recursions import recursion
 from mrfbayes.model.field import Model
 
 QUICK_SECONDS = 1e-4  # of tables on a grid, below which no other way is looked for
-COLUMNS_SECONDS = 2e-3  # the same for a whole covariance
-SEARCH_SECONDS = 1e-2  # the same for other graphs, where a drawing has to be found first
+COLUMNS_SECONDS = 2e-3  # of tables for a whole covariance on a grid, below which no other way is looked for
+SEARCH_SECONDS = 1e-2  # of tables on other graphs, where another way has to find a drawing first
 SET_UP_SECONDS = 1.0  # seconds that tables may take to be set up for draws: each draw is then nearly free
 
 _PLANAR: WeakKeyDictionary[Model, PlanarRecursion | None] = WeakKeyDictionary()

@@ -44,7 +44,7 @@ class GridRecursion:
 
     @cached_property
     def as_graph(self) -> GraphRecursion:
-        """The same grid by elimination.
+        """This grid by elimination.
 
         For couplings so strong that the sweep might underflow (elimination looks after its scale step by step), and for
         derivatives on grids that are about square: there the tables at the corners are small, and the directions

@@ -8,16 +8,19 @@ are the first and second halves. Columns of H are solved for in batches, so that
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.exact.planar_drawing import Drawing
 
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
+
 COLUMN_BATCH_BYTES = 2**26
 
 
-def kac_ward(drawing: Drawing, t: np.ndarray) -> tuple[Any, Any]:
+def kac_ward(drawing: Drawing, t: np.ndarray) -> tuple[csc_array, csc_array]:
     """F, and I - T F in compressed columns, both (2m, 2m)."""
     from scipy.sparse import csc_array, eye_array
 

@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.exact.planar_blocks import contract_blocks, split_blocks
 from mrfbayes.exact.planar_drawing import Drawing
+
+if TYPE_CHECKING:
+    from mrfbayes.kernels.exact.planar_draw import PlanarDraw
+    from mrfbayes.kernels.exact.planar_inside import PlanarBuffers
+    from mrfbayes.kernels.exact.planar_outside import PlanarExterior
 
 LARGE_MERGE = 2**19  # multiplications of a merge from which on BLAS is faster
 KEPT_BUFFER_BYTES = 2**27  # of buffers that are kept from call to call
@@ -121,7 +126,7 @@ class Dissection:
             log_probability[i] = drawn.log_probability[0]
         return x, log_probability
 
-    def _drawn(self, reference: np.ndarray, ends: np.ndarray) -> Any:
+    def _drawn(self, reference: np.ndarray, ends: np.ndarray) -> PlanarDraw:
         from mrfbayes.kernels.exact.planar_draw import PlanarDraw
 
         drawing, n = self.drawing, self.drawing.n_vertices
@@ -129,7 +134,9 @@ class Dissection:
         tau = np.empty(drawing.sign.size)
         return PlanarDraw(reference, drawing.end, drawing.sign, tau, above, flip, np.zeros(1), ends)
 
-    def _descend(self, tau: np.ndarray, buffers: Any, outer: Any, drawn: Any, state: np.ndarray) -> None:
+    def _descend(
+        self, tau: np.ndarray, buffers: PlanarBuffers, outer: PlanarExterior, drawn: PlanarDraw, state: np.ndarray
+    ) -> None:
         """One pass down the exteriors: a draw, or the derivatives where ``drawn.ends`` has room for them."""
         from mrfbayes.kernels.exact.planar_draw import descend
 
@@ -143,7 +150,7 @@ class Dissection:
                 matrix = self._known_matrix(sibling, buffers, drawn) if is_known else self._matrix(sibling, buffers)
                 self._merge_exterior(region, drawn.tau, outer, matrix)
 
-    def _known_matrix(self, region: int, buffers: Any, drawn: Any) -> np.ndarray:
+    def _known_matrix(self, region: int, buffers: PlanarBuffers, drawn: PlanarDraw) -> np.ndarray:
         from mrfbayes.kernels.exact.planar_draw import known_signs
 
         signs = np.empty(self.size[region])
@@ -153,7 +160,7 @@ class Dissection:
     def _tau(self, t: np.ndarray) -> np.ndarray:
         return np.asarray(t * self.drawing.sign)
 
-    def _inside(self, tau: np.ndarray, buffers: Any) -> tuple[float, float]:
+    def _inside(self, tau: np.ndarray, buffers: PlanarBuffers) -> tuple[float, float]:
         from mrfbayes.kernels.exact.planar_inside import inside
 
         total, weakest = 0.0, 1.0
@@ -171,7 +178,7 @@ class Dissection:
             stop = region - 1
         return total, float(weakest)
 
-    def _split(self, region: int, tau: np.ndarray, buffers: Any, slope: np.ndarray, ends: np.ndarray) -> None:
+    def _split(self, region: int, tau: np.ndarray, buffers: PlanarBuffers, slope: np.ndarray, ends: np.ndarray) -> None:
         from mrfbayes.kernels.exact.planar_gradient import compare_ends
 
         tree, places = self.tree, self._places(region)
@@ -184,7 +191,7 @@ class Dissection:
             if tree.vertex[child] >= 0:
                 compare_ends(tree, buffers, child, ends)
 
-    def _merge_exterior(self, region: int, tau: np.ndarray, outer: Any, matrix: np.ndarray) -> None:
+    def _merge_exterior(self, region: int, tau: np.ndarray, outer: PlanarExterior, matrix: np.ndarray) -> None:
         """The exterior of a region from its parent's and from its sibling's ``matrix``."""
         tree, parent, sibling = self.tree, int(outer.parent[region]), self._sibling(region, outer)
         k = int(tree.cut_first[parent + 1] - tree.cut_first[parent])
@@ -197,17 +204,17 @@ class Dissection:
         shared = np.where(half % 2, tau[half // 2], -tau[half // 2])
         _square(outer.store, outer.slot[region], self.size[region])[:] = contract_blocks(whole, rolled, shared)[0]
 
-    def _sibling(self, region: int, outer: Any) -> int:
+    def _sibling(self, region: int, outer: PlanarExterior) -> int:
         parent = int(outer.parent[region])
         return self._right(parent) if region == parent + 1 else parent + 1
 
     def _right(self, region: int) -> int:
         return int(region + 2 * self.tree.n_within[region + 1])
 
-    def _children(self, region: int, buffers: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _children(self, region: int, buffers: PlanarBuffers) -> tuple[np.ndarray, np.ndarray]:
         return self._matrix(region + 1, buffers), self._matrix(self._right(region), buffers)
 
-    def _matrix(self, region: int, buffers: Any) -> np.ndarray:
+    def _matrix(self, region: int, buffers: PlanarBuffers) -> np.ndarray:
         from mrfbayes.kernels.exact.planar_inside import fetch
 
         if self.tree.vertex[region] >= 0:
@@ -237,7 +244,7 @@ class Dissection:
         slot = np.empty(self.size.size, dtype=np.int64)
         return slot, int((kept_slots if keep else stacked_slots)(self.tree, slot))
 
-    def _buffers(self, keep: bool) -> Any:
+    def _buffers(self, keep: bool) -> PlanarBuffers:
         from mrfbayes.kernels.exact.planar_inside import PlanarBuffers
 
         known = self._known.__dict__
@@ -255,7 +262,7 @@ class Dissection:
                 known[f"{keep}"] = found
         return found
 
-    def _exterior(self) -> Any:
+    def _exterior(self) -> PlanarExterior:
         from mrfbayes.kernels.exact.planar_outside import PlanarExterior, exterior_slots
 
         slot, parent = np.empty(self.size.size, dtype=np.int64), np.empty(self.size.size, dtype=np.int64)

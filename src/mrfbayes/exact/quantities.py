@@ -7,7 +7,6 @@ sum(w * s) - n * A(w). Derivatives of A are the cumulants of the sufficient stat
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
 
@@ -32,7 +31,7 @@ __all__ = [
 ]
 
 
-def log_partition(model: Model, theta: Any) -> float:
+def log_partition(model: Model, theta: object) -> float:
     """Exact log Z(theta), the log of the sum over all configurations of the product of their factors' weights.
 
     Parameters
@@ -43,12 +42,12 @@ def log_partition(model: Model, theta: Any) -> float:
     return log_partition_w(model, w) + float(model.chart.log_last_weight(w) @ model.chart.tosses)
 
 
-def expected_counts(model: Model, theta: Any) -> np.ndarray:
+def expected_counts(model: Model, theta: object) -> np.ndarray:
     """Exact E[s] (p,) of one observation: probabilities of the first K-1 outcomes, expected scores."""
     return moments_w(model, model.chart.log_odds(model.theta(theta)))[1]
 
 
-def fisher_information(model: Model, theta: Any) -> np.ndarray:
+def fisher_information(model: Model, theta: object) -> np.ndarray:
     """Exact Cov[s] (p, p) of one observation: the Fisher information in log-odds."""
     return covariance_w(model, model.chart.log_odds(model.theta(theta)))
 

@@ -14,8 +14,6 @@ inside.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mrfbayes.base.errors import CostError
@@ -24,12 +22,14 @@ from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import child
 from mrfbayes.calibration.full import DENSE_PARAMETERS, MOMENT_CELLS, calibrate, check_options, moments_cost
 from mrfbayes.calibration.local import LocalJoint, calibrate_locally
-from mrfbayes.calibration.result import Calibration
+from mrfbayes.calibration.result import Calibration, Joint
 from mrfbayes.calibration.strips import calibrate_strip, is_strip
+from mrfbayes.estimation.dense_mode import is_dense
 from mrfbayes.methods.langevin.coins import WalkJoint, walk_coins
-from mrfbayes.methods.langevin.langevin import STEPS, WARMUP, is_dense
+from mrfbayes.methods.langevin.langevin import STEPS, WARMUP
 from mrfbayes.methods.langevin.langevin import prepare as prepare_walk
 from mrfbayes.methods.langevin.moments import walk_moments
+from mrfbayes.methods.langevin.trust import doubts, walk_trust
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model
 
@@ -44,7 +44,7 @@ def prepare(
     problem: Problem, *, variance: str = "relative", moments: str = "auto", particles: int | None = None
 ) -> Prepared:
     """Independent draws of the calibrated posterior; there is no chain to run. Options: see `calibrate`."""
-    found: Calibration[Any]
+    found: Calibration[Joint]
     if moments == "auto" and is_dense(problem.model) and moments_cost(problem.model) >= MOMENT_CELLS:
         found = calibrate_by_walking(problem, variance, particles)
     elif is_local(problem.model, moments):
@@ -87,17 +87,15 @@ def calibrate_by_walking(problem: Problem, variance: str, particles: int | None)
             bar.update(walk.steps)
     found = walk_moments(walk)
     coins = walk_coins(found)
-    mean_error, sd_error = (2 * float(np.sqrt(np.mean(e**2))) for e in (found.mean_error, found.sd_error))
+    trust = walk_trust(walk, found)
     details = {
         **prepared.details,
         "moments": "langevin",
         "clipped": coins.clipped,
-        "trust_mean": mean_error,
-        "trust_sd": sd_error,
-        "trust": f"means within {mean_error:.1%} of an sd and sds within {sd_error:.1%} on average (replicas)",
+        **trust.details(),
     }
     joint = WalkJoint(problem.model.chart, coins, walk.metric.factor)
-    return Calibration(coins, joint, found.sd_error, None, details, prepared.warnings)
+    return Calibration(coins, joint, found.sd_error, None, details, (*prepared.warnings, *doubts(walk, trust)))
 
 
 def is_local(model: Model, moments: str) -> bool:
@@ -109,7 +107,7 @@ def is_local(model: Model, moments: str) -> bool:
     return bool(untied and not exactly and np.diff(model.adjacency.offset).max(initial=0) <= MOST_NEIGHBOURS)
 
 
-def calibrate_many(problem: Problem, variance: str, moments: str, particles: int | None) -> Calibration[Any]:
+def calibrate_many(problem: Problem, variance: str, moments: str, particles: int | None) -> Calibration[Joint]:
     """Very many coins: everything from the block around each (`mrfbayes.calibration.local`), exactly on strips."""
     model = problem.model
     check_options(variance, moments, particles, least=LEAST_LOCAL_PARTICLES)

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mrfbayes.base.budget import budget
+from mrfbayes.base.views import View
 from mrfbayes.estimation.newton import ExactObjective
 from mrfbayes.estimation.optimise import lbfgs
 from mrfbayes.exact import quantities as exact
@@ -113,7 +114,7 @@ def prepare(problem: Problem) -> Prepared:
     if is_planar_alone(model) and has_derivatives:
         return Prepared(None, smooth=lambda: _smooth(problem), details={"recursion": "PlanarRecursion"})
     found = recursion(model)
-    view: Any
+    view: View
     if isinstance(found, GridRecursion):
         layout = writable_layout(found.layout)
         scratch = np.zeros(transfer_scratch(layout, "log_z"))

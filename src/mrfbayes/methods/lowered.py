@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,8 +54,7 @@ def lowered_data(problem: Problem) -> Lowered:
 
 def writable_plan(plan: EliminationPlan) -> EliminationPlan:
     """The plan with arrays of the one kind that kernels are compiled for."""
-    parts: list[Any] = [writable(part, part.dtype) if isinstance(part, np.ndarray) else part for part in plan]
-    return EliminationPlan(*parts)
+    return EliminationPlan._make(writable(part, part.dtype) if isinstance(part, np.ndarray) else part for part in plan)
 
 
 def writable_layout(layout: GridLayout) -> GridLayout:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import DTypeLike
 
+from mrfbayes.base.views import View
 from mrfbayes.estimation.problem import Problem as Problem
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ class Smooth:
     information : (p, p) minus the second derivatives of the log posterior there, or (p,) their diagonal
     """
 
-    gradient: Any
+    gradient: View | Callable[[np.ndarray], tuple[float, np.ndarray]]
     mode: np.ndarray
     information: np.ndarray
 
@@ -54,10 +56,10 @@ class Prepared:
     unused : options of the method that play no part here, each with the reason
     details : facts for the result (settings as used, figures found on the way)
     warnings : what the reader of the result has to know, said aloud
-    notes : the same where it is known of the method, and only written down
+    notes : what is known of the method in general and only written down
     """
 
-    view: Any
+    view: View | None
     is_ratio: bool = False
     carry: Callable[[np.random.SeedSequence, np.ndarray], dict[str, np.ndarray]] | None = None
     draw: Callable[[int, np.random.SeedSequence], np.ndarray] | None = None
@@ -74,6 +76,6 @@ class Prepared:
     notes: tuple[str, ...] = ()
 
 
-def writable(array: Any, dtype: Any = np.float64) -> np.ndarray:
+def writable(array: object, dtype: DTypeLike = np.float64) -> np.ndarray:
     """A contiguous, writable copy: any other kind of array would compile the kernels anew."""
     return np.array(array, dtype=dtype, order="C", copy=True)

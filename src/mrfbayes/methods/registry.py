@@ -1,4 +1,4 @@
-"""The registry: one row a method. Tests, command line, comparison and reproduction follow from the rows."""
+"""The registry: one row per method. Tests, command line, comparison and reproduction follow from the rows."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mrfbayes.base.errors import InputError
+
+if TYPE_CHECKING:
+    from mrfbayes.methods.problem import Prepared
 
 
 @dataclass(frozen=True)
@@ -28,13 +31,13 @@ class Row:
     engines: tuple[str, ...] = ("mh",)
 
     @property
-    def prepare(self) -> Callable[..., Any]:
+    def prepare(self) -> Callable[..., Prepared]:
         """The method's own preparation."""
-        prepare: Callable[..., Any] = importlib.import_module(f"mrfbayes.methods.{self.module}").prepare
+        prepare: Callable[..., Prepared] = importlib.import_module(f"mrfbayes.methods.{self.module}").prepare
         return prepare
 
     @property
-    def options(self) -> Mapping[str, Any]:
+    def options(self) -> Mapping[str, object]:
         """Names and defaults of the method's options."""
         parameters = inspect.signature(self.prepare).parameters.values()
         return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
@@ -106,7 +109,7 @@ REGISTRY: dict[str, Row] = {
             "ratio.persistent",
             "ratios averaged over persisting particles",
         ),
-        Row("exchange-exact", "Murray et al.", "exact", "ratio.exchange_exact", "one auxiliary data set a proposal"),
+        Row("exchange-exact", "Murray et al.", "exact", "ratio.exchange_exact", "one auxiliary data set per proposal"),
         Row("moller", "Moller et al.", "exact", "ratio.moller", "a chain augmented by one auxiliary data set"),
         Row("mavm", "MAVM", "exact", "ratio.mavm", "auxiliary data sets annealed between proposal and estimate"),
     )
@@ -121,7 +124,7 @@ def method_row(key: str) -> Row:
         raise InputError(f"method = {key!r}: choose one of {', '.join(map(repr, REGISTRY))}.") from None
 
 
-def check_options(row: Row, options: Mapping[str, Any]) -> None:
+def check_options(row: Row, options: Mapping[str, object]) -> None:
     """Refuse options that the method does not have."""
     for name in options:
         if name not in row.options:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def grid(
     coupling: str = "agreement",
     neighbours: int = 4,
     periodic: bool = False,
-    mask: Any = None,
+    mask: object = None,
 ) -> Model:
     """A rectangular grid with one coupling per pair of neighbours; by default the field of the paper.
 
@@ -72,9 +72,9 @@ def grid(
 
 
 def graph(
-    edges: Any,
+    edges: object,
     *,
-    nodes: Iterable[Any] | None = None,
+    nodes: Iterable[object] | None = None,
     states: States = 2,
     fields: bool = False,
     tied: bool = False,
@@ -107,7 +107,7 @@ def graph(
 
 
 def complete(
-    nodes: Iterable[Any],
+    nodes: Iterable[object],
     *,
     states: States = 2,
     fields: bool = False,
@@ -129,14 +129,35 @@ def complete(
     return _assemble(Skeleton(names, len(names), edges, named=True), states, fields, bool(tied), coupling)
 
 
-def _read_edges(edges: Any, nodes: Iterable[Any] | None, merge_edges: bool) -> tuple[tuple[str, ...], np.ndarray, bool]:
+@runtime_checkable
+class GraphLike(Protocol):
+    """A graph of networkx, or what behaves like one."""
+
+    @property
+    def nodes(self) -> Iterable[object]:
+        """Its nodes."""
+
+    @property
+    def edges(self) -> Iterable[object]:
+        """Its edges, as pairs of nodes."""
+
+    def is_directed(self) -> bool:
+        """Whether edges have a direction."""
+
+    def is_multigraph(self) -> bool:
+        """Whether a pair of nodes may have several edges."""
+
+
+def _read_edges(
+    edges: object, nodes: Iterable[object] | None, merge_edges: bool
+) -> tuple[tuple[str, ...], np.ndarray, bool]:
     """Names of the nodes, (m, 2) indices, and whether the names are the user's own."""
     if isinstance(edges, (str, PathLike)):
         from mrfbayes.model.formats import read_graph
 
         edges, file_nodes = read_graph(edges, merge_edges)
         nodes = file_nodes if nodes is None else nodes
-    elif hasattr(edges, "is_directed") and hasattr(edges, "edges"):
+    elif isinstance(edges, GraphLike):
         if edges.is_directed():
             raise InputError("edges is a directed graph: a Markov random field is undirected; use to_undirected().")
         if edges.is_multigraph():
@@ -149,7 +170,7 @@ def _read_edges(edges: Any, nodes: Iterable[Any] | None, merge_edges: bool) -> t
     if nodes is not None:
         order = _listed_nodes(nodes)
     elif integral:
-        order = sorted({int(end) for end in ends})
+        order = [*sorted({int(str(end)) for end in ends})]
     else:
         order = list(dict.fromkeys(ends))
     names = tuple(str(name) for name in order)
@@ -160,14 +181,18 @@ def _read_edges(edges: Any, nodes: Iterable[Any] | None, merge_edges: bool) -> t
     problems = Problems()
     for end in dict.fromkeys(ends):
         if str(end) not in index:
-            hint = " (are nodes counted from 0 here and from 1 there?)" if integral and str(end - 1) in index else ""
+            hint = (
+                " (are nodes counted from 0 here and from 1 there?)"
+                if integral and str(int(str(end)) - 1) in index
+                else ""
+            )
             problems.add(f"edges: node {end!r} is not among nodes=; add it or correct the edge{hint}.")
     problems.refuse()
     pairs = np.array([[index[str(u)], index[str(v)]] for u, v in listed], dtype=np.int64).reshape(-1, 2)
     return names, pairs, not (integral and all(isinstance(name, (int, np.integer)) for name in order))
 
 
-def _listed_edges(edges: Any) -> list[tuple[Any, Any]]:
+def _listed_edges(edges: object) -> list[tuple[object, object]]:
     """Edges as pairs of names or ints, every other thing refused with its place."""
     if hasattr(edges, "columns") and hasattr(edges, "to_numpy"):
         edges = edges.to_numpy()  # a data frame; iterating over it would give the names of its columns
@@ -190,7 +215,7 @@ def _listed_edges(edges: Any) -> list[tuple[Any, Any]]:
     return listed
 
 
-def _listed_nodes(nodes: Any) -> list[Any]:
+def _listed_nodes(nodes: object) -> list[object]:
     if isinstance(nodes, (str, bytes)) or not isinstance(nodes, Iterable):
         raise InputError(f"nodes = {nodes!r}: give a list of names.")
     order = list(nodes)
@@ -199,7 +224,7 @@ def _listed_nodes(nodes: Any) -> list[Any]:
     return order
 
 
-def _check_node(node: Any, where: str) -> None:
+def _check_node(node: object, where: str) -> None:
     """A node is called by a text, a whole number, or a tuple of those, as networkx names the nodes of a grid."""
     if isinstance(node, tuple):
         for part in node:

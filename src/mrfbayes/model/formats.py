@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,7 @@ Edges = list[tuple[str, str]] | list[tuple[int, int]]
 def read_graph(path: str | PathLike[str], merge_edges: bool = False) -> tuple[Edges, list[str] | list[int] | None]:
     """Edges, and nodes where the file lists them, of an edge list (CSV or TSV), GraphML or UAI file.
 
-    An edge list has two columns, one edge a line, with or without a header; node ids are ints if all are whole
+    An edge list has two columns, one edge per line, with or without a header; node ids are ints if all are whole
     numbers. The kind of file follows from its ending: .graphml and .xml, .uai, anything else is an edge list.
     Repeated edges are refused with their line, unless ``merge_edges``.
     """
@@ -69,7 +68,7 @@ def read_text(name: str) -> str:
 
 def _parse_edge_list(text: str, name: str, merge_edges: bool) -> Edges:
     if not text.strip():
-        raise InputError(f"{name}: the file is empty; expected one edge a line, as in 'a,b'.")
+        raise InputError(f"{name}: the file is empty; expected one edge per line, as in 'a,b'.")
     first = next(line for line in text.splitlines() if line.strip())
     delimiter = next((mark for mark in ("\t", ",", ";", " ") if mark in first.strip()), ",")
     rows: list[tuple[int, list[str]]] = []
@@ -97,7 +96,7 @@ def _parse_edge_list(text: str, name: str, merge_edges: bool) -> Edges:
     if pairs and _is_header(pairs):
         pairs, lines = pairs[1:], lines[1:]
     if not pairs and not problems:
-        raise InputError(f"{name}: no edges, only a header; expected one edge a line after it.")
+        raise InputError(f"{name}: no edges, only a header; expected one edge per line after it.")
     seen: dict[frozenset[str], int] = {}
     for line, (u, v) in zip(lines, pairs, strict=True):
         if u == v:
@@ -266,7 +265,7 @@ def _limited(count: int, available: int) -> Iterable[int]:
     return range(min(count, available + 1))
 
 
-def _entry(words: Any, k: int, name: str) -> float:
+def _entry(words: Iterator[str], k: int, name: str) -> float:
     word = next(words, None)
     if word is None:
         raise InputError(f"{name}: the file ends inside function {k}; is it truncated?")
@@ -279,7 +278,7 @@ def _entry(words: Any, k: int, name: str) -> float:
     return value
 
 
-def write_uai(model: Model, theta: Any, path: str | PathLike[str], overwrite: bool = False) -> None:
+def write_uai(model: Model, theta: object, path: str | PathLike[str], overwrite: bool = False) -> None:
     """Write the field at ``theta`` as a UAI Markov network, one function per factor, weights as in the model."""
     theta = model.theta(theta)
     lines, tables = [], []

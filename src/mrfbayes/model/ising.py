@@ -12,7 +12,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,8 +36,8 @@ class Ising:
     temperature : T > 0
     """
 
-    coupling: Any
-    field: Any = 0.0
+    coupling: object
+    field: object = 0.0
     temperature: float = 1.0
 
     def as_theta(self, model: Model) -> np.ndarray:
@@ -80,13 +80,13 @@ def _solve(model: Model, target: np.ndarray) -> np.ndarray:
     return np.asarray(w)
 
 
-def _number(value: Any, name: str) -> float:
+def _number(value: object, name: str) -> float:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)) or not np.isfinite(value):
         raise InputError(f"{name} = {value!r}: must be a finite number.")
     return float(value)
 
 
-def _array(values: Any, name: str) -> np.ndarray:
+def _array(values: object, name: str) -> np.ndarray:
     try:
         array = np.array(values, dtype=float)
     except (TypeError, ValueError):
@@ -96,7 +96,7 @@ def _array(values: Any, name: str) -> np.ndarray:
     return array
 
 
-def _fields(field: Any, model: Model) -> np.ndarray:
+def _fields(field: object, model: Model) -> np.ndarray:
     if isinstance(field, Mapping):
         by_name = {str(node): _number(value, f"field[{node!r}]") for node, value in field.items()}
         unknown = [node for node in by_name if node not in model.nodes]
@@ -111,10 +111,10 @@ def _fields(field: Any, model: Model) -> np.ndarray:
     return array
 
 
-def _couplings(coupling: Any, model: Model) -> np.ndarray:
+def _couplings(coupling: object, model: Model) -> np.ndarray:
     m, d = model.n_edges, model.n_nodes
     if isinstance(coupling, Mapping):
-        place: dict[Any, int] = {}
+        place: dict[object, int] = {}
         for k, (u, v) in enumerate(model.edges.tolist()):
             first, second = model.nodes[u], model.nodes[v]
             place |= {(first, second): k, (second, first): k, f"{first}--{second}": k, f"{second}--{first}": k}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -40,7 +39,7 @@ def lattice_edges(
     return pixels, flat[first], kind[first]
 
 
-def check_mask(mask: Any, rows: int, columns: int) -> np.ndarray | None:
+def check_mask(mask: object, rows: int, columns: int) -> np.ndarray | None:
     """A mask as a boolean array of the grid's shape."""
     if mask is None:
         return None

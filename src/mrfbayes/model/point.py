@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class PointEstimate:
         return self.prior is not None
 
 
-def as_estimate(model: Model, given: Any) -> PointEstimate:
+def as_estimate(model: Model, given: object) -> PointEstimate:
     """An estimate as a user gives it: from `mrfbayes.estimate`, theta (p,) itself, or an object with ``theta``.
 
     Theta by itself is taken for a maximum likelihood estimate.

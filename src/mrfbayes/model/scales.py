@@ -12,7 +12,6 @@ the h of both ends.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -47,7 +46,7 @@ class Scaled:
         """Whether row j is an increasing function of theta_j alone, so that quantiles carry over."""
         return self.scale == "theta" or (self.scale == "log-odds" and self.model.chart.all_coins)
 
-    def values(self, theta: Any) -> np.ndarray:
+    def values(self, theta: object) -> np.ndarray:
         """``theta`` (..., p) in this scale, (..., rows)."""
         theta = np.asarray(theta, dtype=float)
         if self.scale == "theta":

@@ -86,7 +86,7 @@ def copula_cost(results: Results) -> Finding:
         "(paper: 5.6, 6.0, 8.6)",
         NOT if max(ratios.values()) < FOLDS else REPRODUCED,
         "An exchangeable correlation matrix has its determinant and inverse in closed form (O(p), not O(p²)), and "
-        "normal scores are tabulated once an edge.",
+        "normal scores are tabulated once per edge.",
     )
 
 
@@ -116,7 +116,7 @@ def exact_lost(results: Results) -> Finding:
         + ", ".join(f"{s:.1f} s ({g})" for g, s in seconds.items())
         + "; paper: 37 hours on 4x4, unfinished on 6x6 and 8x8",
         verdict(*(seconds[grid] > TOLERABLE for grid in seconds if grid != "4x4")),
-        "The same recursion, node by node with 2^rows numbers, compiled: microseconds an evaluation. The benchmark "
+        "The same recursion, node by node with 2^rows numbers, compiled: microseconds per evaluation. The benchmark "
         "need not be lost.",
     )
 

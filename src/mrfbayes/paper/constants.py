@@ -43,7 +43,7 @@ class Method:
 
     label: str
     key: str
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
     engine: str = "mh"
 
 
@@ -83,7 +83,7 @@ class Setting:
     start: str = "mle"
     estimator: str = ESTIMATOR
     engine: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
     may_refuse: bool = False
 
 

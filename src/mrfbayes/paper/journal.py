@@ -31,7 +31,7 @@ _CELL = tuple(f.name for f in fields(Cell))
 _SECONDS = ("prepare", "chain", "share")
 
 
-def encode(content: Mapping[str, Any]) -> str:
+def encode(content: Mapping[str, object]) -> str:
     """A record as a line with its checksum."""
     return json.dumps({**content, "check": _checksum(content)}, sort_keys=True, separators=(",", ":")) + "\n"
 
@@ -46,7 +46,7 @@ def decode(line: str) -> dict[str, Any] | None:
     return content if isinstance(content, dict) and found == _checksum(content) else None
 
 
-def _checksum(content: Mapping[str, Any]) -> str:
+def _checksum(content: Mapping[str, object]) -> str:
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 

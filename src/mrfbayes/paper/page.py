@@ -42,7 +42,7 @@ inverse.
 
 {table1}
 {table2}
-Steps a second say little where nothing is accepted, so:
+Steps per second say little where nothing is accepted, so:
 
 {efficiency}
 ## Errors

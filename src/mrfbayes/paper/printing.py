@@ -147,7 +147,7 @@ def table2(results: Results) -> Table:
 
 
 def efficiency(results: Results) -> Table:
-    """Acceptance, effective draws, effective draws a second: what the steps were worth."""
+    """Acceptance, effective draws, effective draws per second: what the steps were worth."""
     header = ["", *(f"n={n:,} {what}" for n in TABLE_SIZES for what in ("accepted", "ESS", "ESS/s", "noise"))]
     rows: list[list[str]] = []
     for grid in settings.GRIDS:

@@ -24,7 +24,7 @@ LARGE_FIELDS = ("6x6", "8x8")
 LAPLACE_VARIANTS = ("laplace-theta", "laplace-exact", "laplace-particles", "laplace-centre")
 CLOSED_FORM = tuple(name for name, setting in settings.SETTINGS.items() if setting.engine == "closed form")
 PRINTED_STARTS = ("printed-half", "printed-mle", "printed-truth")
-# Microseconds a step, measured; only the time left is computed from them.
+# Microseconds per step, measured; only the time left is computed from them.
 STEP_COST = {"importance": 35, "auxiliary": 40, "exchange": 20, "persistent": 18}
 GRID_COST = {"4x4": 1.0, "6x6": 2.5, "8x8": 6.0}
 
@@ -103,7 +103,7 @@ def cells_of(
 
 
 def cost(cell: Cell) -> float:
-    """About how many seconds a cell takes."""
+    """About how many seconds are needed for a cell."""
     if cell.setting == "gibbs":
         return 0.007 * cell.steps * GRID_COST[cell.grid]
     if cell.method in BENCHMARKS or cell.setting in CLOSED_FORM or cell.method == "coalescence":

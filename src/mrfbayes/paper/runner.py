@@ -9,13 +9,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import mrfbayes as mb
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.paper.journal import Store
 from mrfbayes.paper.profiles import cost
 from mrfbayes.paper.tasks import Cell, CellOutcome, run_cell
+
+if TYPE_CHECKING:
+    import distributed
 
 MERGE_SECONDS = 300.0  # between two merges of the journal: what is committed while a run goes on is never older
 LOST_WORKERS = 10  # that a cell may outlive before it is called a failure
@@ -112,7 +115,7 @@ def attempt(cell: Cell) -> CellOutcome | str:
         return f"{type(error).__name__}: {error}"
 
 
-def _outcome(future: Any) -> CellOutcome | str:
+def _outcome(future: distributed.Future[CellOutcome | str]) -> CellOutcome | str:
     error = future.exception()
     outcome: CellOutcome | str = future.result() if error is None else f"{type(error).__name__}: {error}"
     return outcome
@@ -134,10 +137,10 @@ def _on_dask(
     class Deaf(WorkerPlugin):
         """Ctrl-C is for the run, not for its workers: they would print their last words."""
 
-        def setup(self, worker: Any) -> None:
+        def setup(self, worker: distributed.Worker) -> None:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 
-    def outcomes(client: Any) -> Outcomes:
+    def outcomes(client: distributed.Client) -> Outcomes:
         # A cell whose worker dies is given to another one: it is pure, so nothing is lost but time.
         futures = {client.submit(task, cell, key=str(cell), pure=False): cell for cell in cells}
         finished = as_completed(list(futures))

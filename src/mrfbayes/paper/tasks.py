@@ -12,13 +12,16 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import mrfbayes as mb
 from mrfbayes.paper import constants as settings
 from mrfbayes.paper.constants import METHODS, SETTINGS
+
+if TYPE_CHECKING:
+    from mrfbayes.estimation.result import Estimate
 
 RESOLUTION = 1e-6  # of stored means and sds: whole multiples of it
 STORED_DIGITS = 5  # of other stored numbers
@@ -74,7 +77,7 @@ def observe(grid: str, replication: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @lru_cache(maxsize=4)
-def estimate_of(grid: str, replication: int, n: int, algorithm: str) -> Any:
+def estimate_of(grid: str, replication: int, n: int, algorithm: str) -> Estimate:
     """The estimate that MLE-L, Laplace-L and AuxVar stand on."""
     return mb.estimate(
         model_of(grid),
@@ -109,7 +112,7 @@ def _posterior(cell: Cell) -> CellOutcome:
     statistics = mb.count(model, x[: cell.n])
     if setting.engine == "closed form":
         return _marginals(model, statistics, estimate, {**method.options, **setting.options})
-    starts: dict[str, Any] = {"half": "half", "mle": estimate.theta, "truth": theta}
+    starts: dict[str, object] = {"half": "half", "mle": estimate.theta, "truth": theta}
     request: dict[str, Any] = {
         "method": method.key,
         **method.options,
@@ -150,10 +153,12 @@ def _posterior(cell: Cell) -> CellOutcome:
     return CellOutcome(rounded(numbers), vectors, rounded(seconds))
 
 
-def _marginals(model: mb.Model, statistics: mb.Statistics, estimate: Any, options: Mapping[str, Any]) -> CellOutcome:
+def _marginals(
+    model: mb.Model, statistics: mb.Statistics, estimate: Estimate, options: Mapping[str, Any]
+) -> CellOutcome:
     """MLE-L's means and sds themselves: its marginals are known, and no copula changes them."""
     induced = mb.likelihood("mle", model, statistics, estimate=estimate, **options)
-    marginals: list[Any] = [induced.marginal(j) for j in range(model.n_parameters)]
+    marginals = [induced.marginal(j) for j in range(model.n_parameters)]
     mean, sd = np.array([m.mean for m in marginals]), np.array([m.sd for m in marginals])
     return CellOutcome({}, {"mean": quantise(mean), "sd": quantise(sd)})
 

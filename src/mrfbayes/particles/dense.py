@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +28,14 @@ from mrfbayes.model.natural_form import PRODUCT, DenseLayout
 DENSE_BATCH = 4_096  # particles whose statistics are written out at a time
 
 
+def spread(work: Callable[[int], Any], parts: Iterable[int], threads: int) -> list[Any]:
+    """``work`` of each part, in ``threads`` threads: for compiled code and products of matrices."""
+    if threads == 1:
+        return [work(part) for part in parts]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, parts))
+
+
 class DenseEnsemble:
     """``replicas`` fields of one layout, each with ``chains`` persistent chains.
 
@@ -35,11 +46,14 @@ class DenseEnsemble:
         is centred there, and the nearer they are to the truth the less noise there is
     replicas, chains : how many; chains are rounded up to two halves of whole blocks
     state : kernel random state, which is used up to start the chains' own streams
+    threads : over which the replicas are spread; what they visit does not depend on it
     """
 
-    def __init__(self, layout: DenseLayout, means: np.ndarray, replicas: int, chains: int, state: np.ndarray) -> None:
+    def __init__(
+        self, layout: DenseLayout, means: np.ndarray, replicas: int, chains: int, state: np.ndarray, threads: int = 1
+    ) -> None:
         self.layout = layout
-        self.replicas = replicas
+        self.replicas, self._threads = replicas, threads
         self.width = max(1, -(-chains // (HALVES * LANES))) * LANES
         d, most = layout.states.size, int(layout.states.max())
         if layout.coupling == PRODUCT and most > MOST_LEVELS:
@@ -69,14 +83,17 @@ class DenseEnsemble:
         self._sums = DenseSums(
             np.zeros((replicas, HALVES, d, d), np.float32), np.zeros((replicas, HALVES, d, most), np.float32)
         )
-        self._scratch = DenseScratch(
-            np.empty((CHAIN_GROUP, width), np.float32),
-            np.empty(width, np.float32),
-            np.empty((SCRATCH_ROWS + most, LANES), np.float32),
-            np.empty((d, width), np.float32),
-            np.empty((d, width), np.float32),
-            np.empty(STRIP * d, np.float32),
-        )
+        self._scratch = [
+            DenseScratch(
+                np.empty((CHAIN_GROUP, width), np.float32),
+                np.empty(width, np.float32),
+                np.empty((SCRATCH_ROWS + most, LANES), np.float32),
+                np.empty((d, width), np.float32),
+                np.empty((d, width), np.float32),
+                np.empty(STRIP * d, np.float32),
+            )
+            for _ in range(min(threads, replicas))
+        ]
 
     @property
     def n_chains(self) -> int:
@@ -122,7 +139,7 @@ class DenseEnsemble:
         return np.ascontiguousarray(x.transpose(0, 1, 3, 2).reshape(self.n_chains, -1).astype(np.uint8))
 
     def set_parameters(self, natural: np.ndarray) -> None:
-        """Natural parameters (replicas, natural) or, the same for all, (natural,)."""
+        """Natural parameters (replicas, natural), or (natural,) where all replicas share them."""
         m = len(self.layout.pairs)
         u, v = self._ends
         coupling, level = self._field.coupling, self._field.level
@@ -143,13 +160,30 @@ class DenseEnsemble:
 
     def sweep(self, n: int) -> None:
         """``n`` sweeps of all chains, nothing counted."""
-        dense_sweeps(self._field, self.chains, n, 0, self._sums, self._scratch)
+        self._run(n, 0)
+
+    def _run(self, n: int, counted: int) -> None:
+        """``n`` sweeps, the last ``counted`` of them added to the sums; a share of the replicas to each thread."""
+        ends = np.linspace(0, self.replicas, len(self._scratch) + 1).astype(int).tolist()
+
+        def run(share: int) -> None:
+            mine, field = slice(ends[share], ends[share + 1]), self._field
+            dense_sweeps(
+                field._replace(coupling=field.coupling[mine], level=field.level[mine]),
+                DenseChains(*(array[mine] for array in self.chains)),
+                n,
+                counted,
+                DenseSums(*(array[mine] for array in self._sums)),
+                self._scratch[share],
+            )
+
+        spread(run, range(len(self._scratch)), self._threads)
 
     def moments(self, skipped: int, counted: int) -> np.ndarray:
         """E[T] (replicas, 2, natural) of both halves over ``counted`` sweeps, after ``skipped`` others."""
         for sums in self._sums:
             sums.fill(0.0)
-        dense_sweeps(self._field, self.chains, skipped + counted, counted, self._sums, self._scratch)
+        self._run(skipped + counted, counted)
         n = counted * self.width
         u, v = self._ends
         level = self._sums.level / np.float32(n)
@@ -199,7 +233,12 @@ class DenseEnsemble:
             ones = (self.chains.z > 0).transpose(2, 0, 1, 3).reshape(d, -1)
             bits.append(np.packbits(ones, axis=1, bitorder="little").view(np.uint64))
         products = np.zeros((n, n))
-        add_products(np.concatenate(bits, axis=1), pair, self.layout.level_offset[:-1].copy(), products)
+        words, node = np.concatenate(bits, axis=1), self.layout.level_offset[:-1].copy()
+
+        def add(share: int) -> None:
+            add_products(words, pair, node, np.arange(share, d, self._threads), products)
+
+        spread(add, range(self._threads), self._threads)
         totals = np.diag(products).copy()
         for first in range(0, n, 512):  # the kernel fills the upper triangle
             block = products[first : first + 512]

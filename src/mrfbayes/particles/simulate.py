@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
 import numpy as np
 
@@ -23,7 +24,7 @@ FIRST_COUPLING_WINDOW = 8
 PLANAR_SECONDS = 60.0  # expected cost beyond which `auto` does not draw exactly from a wide planar field
 CFTP_SECONDS = 60.0  # expected cost beyond which `auto` does not choose it
 SIMULATED_UPDATES_PER_CALL = 2**25  # site updates between two chances to stop: well under a second
-BIT_UPDATES_PER_CALL = 2**30  # the same for the bit-sliced kernel
+BIT_UPDATES_PER_CALL = 2**30  # updates per call of the bit-sliced kernel
 UPDATES_WORTH_A_THREAD = 2**27
 
 
@@ -50,7 +51,7 @@ class Simulation:
 @overload
 def simulate(
     model: Model,
-    theta: Any,
+    theta: object,
     n: int,
     sampler: str = ...,
     rng: Seed | None = ...,
@@ -62,7 +63,7 @@ def simulate(
 @overload
 def simulate(
     model: Model,
-    theta: Any,
+    theta: object,
     n: int,
     sampler: str = ...,
     rng: Seed | None = ...,
@@ -73,7 +74,7 @@ def simulate(
 ) -> Simulation: ...
 def simulate(
     model: Model,
-    theta: Any,
+    theta: object,
     n: int,
     sampler: str = "auto",
     rng: Seed | None = 0,
@@ -237,7 +238,7 @@ def _gibbs(
                 particles.sweep(view, words, min(per_call, sweeps - done), state, threads)
                 bar.update(done + per_call)
         return particles.unpack(words, n)
-    column_view: Any
+    column_view: object
     if model.is_binary:
         column_view = particles.spin_view(model.adjacency, *potentials)
     else:
@@ -273,8 +274,11 @@ def _swendsen_wang(
     return _in_groups(model, n, sweeps, seed, sweep, "Swendsen-Wang moves", progress)
 
 
+Sweep = Callable[[np.ndarray, int, np.ndarray], object]  # states (d, n), how many, state of the random stream
+
+
 def _in_groups(
-    model: Model, n: int, sweeps: int, seed: np.random.SeedSequence, sweep: Any, label: str, progress: bool
+    model: Model, n: int, sweeps: int, seed: np.random.SeedSequence, sweep: Sweep, label: str, progress: bool
 ) -> np.ndarray:
     """Chains from random starts, a group of particles after the other, in calls short enough to be interrupted."""
     size = max(64, SIMULATED_UPDATES_PER_CALL // model.n_nodes // 64 * 64)

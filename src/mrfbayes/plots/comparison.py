@@ -1,4 +1,4 @@
-"""Methods side by side: error of the mean and ratio of the sds, one dot a parameter."""
+"""Methods side by side: error of the mean and ratio of the sds, one dot per parameter."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def copula(
     # The copula's density times both marginals; in the scale of the scores it is the bivariate normal itself.
     zx, zy = np.meshgrid(z, z)
     log_normal = -0.5 * (zx**2 - 2 * rho * zx * zy + zy**2) / (1 - rho**2) - 0.5 * math.log(1 - rho**2)
-    margins = coins[1].logpdf(up)[:, None] + coins[0].logpdf(across)[None, :]
+    margins = np.asarray(coins[1].logpdf(up))[:, None] + np.asarray(coins[0].logpdf(across))[None, :]
     density = np.exp(log_normal + 0.5 * zx**2 + 0.5 * zy**2 + margins)
     area = np.gradient(up)[:, None] * np.gradient(across)[None, :]
     if exact is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from mrfbayes.model.scales import n_edge_blocks
 from mrfbayes.plots.layouts import positions
 from mrfbayes.plots.network import draw_nodes
 from mrfbayes.plots.style import BLUE_TO_ORANGE, DASHED, INK, MUTED, PAPER, axes_or_new, keep_table, title
+from mrfbayes.posterior.posterior import Posterior
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,9 +24,9 @@ CROWDED = 150  # nodes past which they are not drawn: the edges are the picture
 
 def field(
     model: Model,
-    values: Any = None,
+    values: Posterior | np.ndarray | Sequence[float] | float | None = None,
     *,
-    spread: Any = None,
+    spread: np.ndarray | Sequence[float] | None = None,
     ax: Axes | None = None,
     labels: bool | None = None,
     bar: bool = True,
@@ -40,13 +42,13 @@ def field(
     spread : (p,) sd of theta: edges whose 90 % interval includes "no interaction" are drawn dashed
     labels : whether nodes carry their names; default: where there are at most 40 and they are the user's own
     """
-    if values is not None and hasattr(values, "draws"):
+    if isinstance(values, Posterior):
         spread = values.sd if spread is None else spread
-        theta = values.mean
+        theta: object = values.mean
         if n_edge_blocks(model) <= 2 < model.n_edges and model.grid_shape is not None:
             return _tied(model, values, ax)
     else:
-        theta = getattr(values, "theta", values)
+        theta = values if values is None else getattr(values, "theta", values)
     ax = axes_or_new(ax, figsize=(5.5, 5))
     place = positions(model)
     _draw(ax, model, place, theta, spread, bar)
@@ -63,7 +65,7 @@ def field(
     return ax
 
 
-def _draw(ax: Axes, model: Model, place: np.ndarray, theta: Any, spread: Any, bar: bool) -> None:
+def _draw(ax: Axes, model: Model, place: np.ndarray, theta: object, spread: object, bar: bool) -> None:
     import pandas as pd
     from matplotlib.cm import ScalarMappable
     from matplotlib.collections import LineCollection
@@ -108,7 +110,7 @@ def _draw(ax: Axes, model: Model, place: np.ndarray, theta: Any, spread: Any, ba
         made.outline.set_visible(False)
 
 
-def _tied(model: Model, posterior: Any, ax: Axes | None) -> Axes:
+def _tied(model: Model, posterior: Posterior, ax: Axes | None) -> Axes:
     """The observations as an image, and the shared couplings in the title."""
     import pandas as pd
 

@@ -1,8 +1,8 @@
-"""Where the nodes of a network stand: on a circle or by springs, the same for all panels of a figure."""
+"""Where the nodes of a network stand: on a circle or by springs, alike in all panels of a figure."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -13,7 +13,7 @@ LAYOUTS = ("circle", "spring", "grid")
 MOST_NODES = 20_000
 
 
-def positions(model: Model, layout: Any = "auto", strength: np.ndarray | None = None) -> np.ndarray:
+def positions(model: Model, layout: object = "auto", strength: np.ndarray | None = None) -> np.ndarray:
     """(d, 2) places of the nodes.
 
     Parameters
@@ -59,8 +59,8 @@ def _springs(model: Model, start: np.ndarray, strength: np.ndarray | None) -> np
     return np.asarray(centred / np.maximum(np.abs(centred).max(axis=0), 1e-12))  # names need all the room there is
 
 
-def _given(model: Model, layout: Any) -> np.ndarray:
-    if hasattr(layout, "keys"):
+def _given(model: Model, layout: object) -> np.ndarray:
+    if isinstance(layout, Mapping):
         missing = [name for name in model.nodes if name not in layout]
         if missing:
             raise InputError(f"layout: no place is given for node {missing[0]!r}.")

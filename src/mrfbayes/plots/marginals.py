@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,14 +30,14 @@ EXACT_STEPS = 20_000
 
 
 def marginals(
-    *results: Any,
+    *results: InducedLikelihood | Posterior,
     parameters: Sequence[int | str] | int | str | None = None,
     exact: bool | Posterior = False,
-    truth: Any = None,
+    truth: Sequence[float] | np.ndarray | None = None,
     labels: Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> Figure | Axes:
-    """Marginal densities of theta, several methods in one panel a parameter.
+    """Marginal densities of theta, several methods in one panel per parameter.
 
     Parameters
     ----------
@@ -94,7 +94,9 @@ def marginals(
     return made
 
 
-def _numbers(results: Sequence[Any], names: Sequence[str], places: Sequence[int]) -> pd.DataFrame:
+def _numbers(
+    results: Sequence[InducedLikelihood | Posterior], names: Sequence[str], places: Sequence[int]
+) -> pd.DataFrame:
     """The curves, one below the other."""
     import pandas as pd
 
@@ -107,7 +109,12 @@ def _numbers(results: Sequence[Any], names: Sequence[str], places: Sequence[int]
     return pd.concat(parts).set_index("parameter")
 
 
-def _places(model: Model, parameters: Any, limit: int, results: Sequence[Any]) -> list[int]:
+def _places(
+    model: Model,
+    parameters: int | str | Sequence[int | str] | None,
+    limit: int,
+    results: Sequence[InducedLikelihood | Posterior],
+) -> list[int]:
     p = model.n_parameters
     if parameters is None:
         first = next((result for result in results if isinstance(result, Posterior)), None)
@@ -130,7 +137,7 @@ def _places(model: Model, parameters: Any, limit: int, results: Sequence[Any]) -
     return found
 
 
-def _labels(results: Sequence[Any], labels: Sequence[str] | None) -> list[str]:
+def _labels(results: Sequence[InducedLikelihood | Posterior], labels: Sequence[str] | None) -> list[str]:
     if labels is None:
         return [_own_label(result) for result in results]
     if isinstance(labels, str) or len(labels) != len(results):
@@ -145,7 +152,7 @@ def _own_label(result: InducedLikelihood | Posterior) -> str:
     return f"{result.label}{form}{detail}"
 
 
-def _reference(results: Sequence[Any], exact: bool | Posterior) -> Posterior | None:
+def _reference(results: Sequence[InducedLikelihood | Posterior], exact: bool | Posterior) -> Posterior | None:
     if isinstance(exact, Posterior):
         return exact
     if not isinstance(exact, (bool, np.bool_)):
@@ -162,7 +169,12 @@ def _reference(results: Sequence[Any], exact: bool | Posterior) -> Posterior | N
 
 
 def _panel(
-    ax: Axes, results: Sequence[Any], names: Sequence[str], reference: Posterior | None, truth: Any, j: int
+    ax: Axes,
+    results: Sequence[InducedLikelihood | Posterior],
+    names: Sequence[str],
+    reference: Posterior | None,
+    truth: np.ndarray | None,
+    j: int,
 ) -> Axes:
     from matplotlib.ticker import MaxNLocator
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -47,7 +47,7 @@ LETTER = 0.62  # width of an average letter in units of its font size
 def network(
     posterior: Posterior,
     *,
-    layout: Any = "auto",
+    layout: object = "auto",
     show: str = "auto",
     scale: str | None = None,
     edges: pd.DataFrame | None = None,
@@ -85,7 +85,7 @@ def network(
 def network_panels(
     posterior: Posterior,
     *,
-    layout: Any = "auto",
+    layout: object = "auto",
     scale: str | None = None,
     edges: pd.DataFrame | None = None,
     ax: Sequence[Axes] | None = None,
@@ -212,7 +212,7 @@ def draw_edges(
     return int(order.size)
 
 
-def line_width(ax: Axes, share: Any) -> Any:
+def line_width(ax: Axes, share: float | np.ndarray) -> float | np.ndarray:
     """Points for an edge whose size is that share of the largest one's."""
     return (THINNEST + (WIDEST - THINNEST) * np.power(share, 1.3)) * min(1.0, axes_width(ax) / FULL_WIDTH)
 
@@ -244,17 +244,17 @@ def draw_nodes(ax: Axes, model: Model, places: np.ndarray) -> None:
     per_inch = 2 * reach / max(width - left - right, 0.4 * width)
     for name, place, (dx, dy) in zip(names, places, away, strict=True):
         where = place + np.array([dx, dy]) * per_inch * 0.12
-        style: dict[str, Any]
+        rotation = 0.0
         if turned:
             angle = float(np.degrees(np.arctan2(dy, dx)))
             back = abs(angle) > 90
-            style = {"ha": "right" if back else "left", "va": "center", "rotation_mode": "anchor"}
-            style["rotation"] = angle + 180 if back else angle
+            across, along, rotation = "right" if back else "left", "center", angle + 180 if back else angle
         elif abs(dx) <= 0.3:
-            style = {"ha": "center", "va": "bottom" if dy > 0 else "top"}
+            across, along = "center", "bottom" if dy > 0 else "top"
         else:
-            style = {"ha": "right" if dx < 0 else "left", "va": "center"}
-        text = ax.text(float(where[0]), float(where[1]), escape(name), fontsize=size, color=INK, zorder=3, **style)
+            across, along = "right" if dx < 0 else "left", "center"
+        text = ax.text(float(where[0]), float(where[1]), escape(name), fontsize=size, color=INK, zorder=3)
+        text.set(ha=across, va=along, rotation=rotation, rotation_mode="anchor" if turned else None)
         text.set_path_effects([withStroke(linewidth=2.4, foreground=PAPER)])
     up = max(left, right) if turned else 0.34
     ax.set_xlim(centre[0] - reach - left * per_inch, centre[0] + reach + right * per_inch)

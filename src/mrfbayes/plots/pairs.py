@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,7 +26,7 @@ def pairs(
     parameters: Sequence[int | str] | None = None,
     *,
     scale: str | None = None,
-    ax: Any = None,
+    ax: object = None,
 ) -> Figure:
     """Two-dimensional histograms of pairs of parameters, their correlations above, their marginals on the diagonal.
 

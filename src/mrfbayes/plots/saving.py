@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mrfbayes.base.atomic_files import check_targets, replacing, write_text
 from mrfbayes.base.errors import InputError
-from mrfbayes.plots.style import table_of
+from mrfbayes.plots.style import figure_of, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 PICTURE_FORMATS = (".svg", ".pdf", ".png")
 
 
-def data(picture: Any) -> pd.DataFrame:
+def data(picture: Axes | Figure) -> pd.DataFrame:
     """The numbers behind axes or a figure that one of the functions of `mrfbayes.plots` drew."""
     return table_of(picture)
 
 
-def save(picture: Any, path: str | PathLike[str], overwrite: bool = False) -> tuple[Path, Path]:
+def save(picture: Axes | Figure, path: str | PathLike[str], overwrite: bool = False) -> tuple[Path, Path]:
     """Write a picture (SVG or PDF as vectors, PNG at 200 dots per inch) and its numbers as CSV beside it.
 
     Parameters
@@ -40,15 +42,16 @@ def save(picture: Any, path: str | PathLike[str], overwrite: bool = False) -> tu
     numbers = target.with_suffix(".csv")
     check_targets({"path": target, "its numbers": numbers}, overwrite=overwrite)
     frame = table_of(picture)
-    figure = picture if hasattr(picture, "savefig") else picture.figure
+    figure = figure_of(picture)
     from matplotlib import rc_context
 
     # Text stays text: searchable, and in the reader's fonts.
     with rc_context({"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "mrfbayes"}):
         metadata = {"Date": None} if target.suffix == ".svg" else None
-        form, layout = target.suffix[1:], {"bbox_inches": "tight", "pad_inches": 0.08}
         with replacing(target, overwrite) as file:
-            figure.savefig(file, format=form, dpi=200, metadata=metadata, **layout)
+            figure.savefig(
+                file, format=target.suffix[1:], dpi=200, metadata=metadata, bbox_inches="tight", pad_inches=0.08
+            )
     write_table(frame, numbers, overwrite)
     return target, numbers
 
@@ -63,6 +66,6 @@ def write_table(frame: pd.DataFrame, path: Path, overwrite: bool = False) -> Non
     write_text(path, safe.to_csv(lineterminator="\n"), overwrite)
 
 
-def neutral(cell: Any) -> Any:
+def neutral(cell: object) -> object:
     """A text cell that no spreadsheet takes for a formula."""
     return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from mrfbayes.model.field import Model
 
@@ -23,7 +24,7 @@ PAPER = "#ffffff"
 BLUE_TO_ORANGE = ("#9a3a00", "#D55E00", "#eba57c", "#e9ebee", "#7fb6dc", "#0072B2", "#004a78")
 DASHED = (0, (3.2, 1.6))  # of negative couplings, so that print without colour tells them apart
 
-_tables: WeakKeyDictionary[Any, pd.DataFrame] = WeakKeyDictionary()
+_tables: WeakKeyDictionary[Axes | Figure, pd.DataFrame] = WeakKeyDictionary()
 
 
 def axes_or_new(ax: Axes | None, **figure: Any) -> Axes:
@@ -36,7 +37,7 @@ def axes_or_new(ax: Axes | None, **figure: Any) -> Axes:
     return made
 
 
-def panels_or_new(ax: Any, rows: int, columns: int, **figure: Any) -> np.ndarray:
+def panels_or_new(ax: object, rows: int, columns: int, **figure: Any) -> np.ndarray:
     """The axes (rows, columns) of a picture with several panels: those given, as a sequence, or of a new figure."""
     import numpy as np
 
@@ -87,14 +88,23 @@ def title(ax: Axes, text: str) -> None:
     ax.set_title(text, fontsize=10, loc="left", color=INK, pad=8)
 
 
-def keep_table(owner: Any, frame: pd.DataFrame) -> None:
+def keep_table(owner: Axes | Figure, frame: pd.DataFrame) -> None:
     """Remember the numbers behind axes or a figure: `mrfbayes.plots.data` and `mrfbayes.plots.save` find them."""
     _tables[owner] = frame
 
 
-def table_of(picture: Any) -> pd.DataFrame:
+def figure_of(picture: Axes | Figure) -> Figure:
+    """The figure itself, or that of axes."""
+    from matplotlib.figure import Figure
+
+    found = picture if isinstance(picture, Figure) else picture.figure
+    assert isinstance(found, Figure)
+    return found
+
+
+def table_of(picture: Axes | Figure) -> pd.DataFrame:
     """The numbers behind axes or a figure that one of the functions of `mrfbayes.plots` drew."""
-    figure = picture if hasattr(picture, "savefig") else getattr(picture, "figure", None)
+    figure = figure_of(picture) if hasattr(picture, "figure") else None
     for owner in (picture, figure, *(figure.axes if figure is picture and figure is not None else ())):
         if owner is not None and owner in _tables:
             return _tables[owner]

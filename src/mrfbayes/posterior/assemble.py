@@ -8,7 +8,7 @@ import time
 import warnings as python_warnings
 from dataclasses import replace
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict, cast
 
 import numpy as np
 
@@ -17,18 +17,23 @@ from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import CostError, MRFWarning, SamplingError
 from mrfbayes.base.random_streams import child
 from mrfbayes.methods.problem import Problem
+from mrfbayes.model.field import Model
 from mrfbayes.posterior import diagnostics
 from mrfbayes.posterior.corrected import TRUSTED_K, pool, weighted_proposals
 from mrfbayes.posterior.engines import Engine
 from mrfbayes.posterior.facts import RunFacts
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.settings import Settings
+from mrfbayes.run.clusters import are_several
 from mrfbayes.run.driver import ChainRun
+
+if TYPE_CHECKING:
+    from mrfbayes.kernels.run.independence import IndependenceView
 
 NOISE_LIMIT = 1.0  # nats of noise in a log ratio, above which the target is visibly another one
 
 
-def record(settings: Settings, how: Engine) -> dict[str, Any]:
+def record(settings: Settings, how: Engine) -> dict[str, object]:
     """Every setting that plays a part in the draws, as the result and the checkpoint keep it."""
     plan = how.plan
     options = {**settings.row.options, **settings.options}
@@ -59,11 +64,15 @@ def unused_settings(settings: Settings, how: Engine) -> list[str]:
     if how.name in alone and settings.warmup:
         texts.append(f"warmup= is not used: {alone[how.name]}.")
     if how.name == "direct":
-        given = {"checkpoint": settings.checkpoint is not None, "workers": settings.workers > 1}
+        is_walked = how.prepared.details.get("moments") == "langevin"  # its threads were used before
+        given = {
+            "checkpoint": settings.checkpoint is not None,
+            "workers": are_several(settings.workers) and not (is_walked and isinstance(settings.workers, int)),
+        }
         texts += [f"{name}= is not used: {alone['direct']}." for name, is_given in given.items() if is_given]
-    elif settings.workers > 1 and how.name == "langevin":
-        texts.append("workers= is not used: all replicas walk in one process.")
-    elif settings.workers > 1 and settings.chains == 1:
+    elif how.name == "langevin" and not isinstance(settings.workers, int):
+        texts.append("workers= is not used: replicas walk in threads of one process; give their number.")
+    elif are_several(settings.workers) and settings.chains == 1 and how.name != "langevin":
         texts.append("workers= is not used: there is only one chain to run.")
     return texts
 
@@ -79,11 +88,43 @@ def collect_warnings(problem: Problem, settings: Settings, how: Engine) -> tuple
     return said, [text for text in dict.fromkeys(texts) if text not in said]
 
 
+class Origin(TypedDict):
+    """Where a posterior comes from: the fields that do not depend on how its draws were made."""
+
+    model: Model
+    method: str
+    label: str
+    target: str
+    settings: dict[str, object]
+    versions: dict[str, str]
+    data_digest: str
+    n: float
+    warnings: tuple[str, ...]
+    problem: Problem
+
+
+def origin(problem: Problem, settings: Settings, how: Engine, said: list[str]) -> Origin:
+    """Model, method, settings, versions and data; ``said`` are the warnings that were said before."""
+    row, statistics = settings.row, problem.statistics
+    return Origin(
+        model=problem.model,
+        method=row.key,
+        label=row.label,
+        target=row.target,
+        settings={**record(settings, how), "levels": statistics.levels},
+        versions=versions(),
+        data_digest=statistics.digest,
+        n=statistics.n,
+        warnings=tuple(dict.fromkeys(said)),
+        problem=problem,
+    )
+
+
 def chain_posterior(problem: Problem, settings: Settings, how: Engine, run: ChainRun, preparation: float) -> Posterior:
     """The result of chains; an error where they were stopped before their first draw."""
     from mrfbayes.kernels.run import chain
 
-    row, prepared, plan = settings.row, how.prepared, how.plan
+    prepared, plan = how.prepared, how.plan
     counters, means, squares = run.gather("counters"), run.gather("mean"), run.gather("square")
     kept_steps = np.maximum(counters[:, chain.STEP] - run.n_warmup, 0)
     steps, planned = int(kept_steps[0]), run.n_steps - run.n_warmup
@@ -110,39 +151,30 @@ def chain_posterior(problem: Problem, settings: Settings, how: Engine, run: Chai
         gradients_per_step=_gradients_per_step(run),
     )
     posterior = Posterior(
-        model=problem.model,
+        **origin(problem, settings, how, said),
         draws=run.draws,
         log_likelihood=run.log_likelihood,
         mean=mean,
         sd=sd,
-        method=row.key,
-        label=row.label,
-        target=row.target,
         engine=how.name,
         steps=steps,
         warmup=run.n_warmup,
         thin=plan.thin,
         acceptance=counters[:, chain.ACCEPTED] / np.maximum(kept_steps, 1),
         seconds={"prepare": preparation, "compile": run.compile_seconds, "chain": run.chain_seconds},
-        settings={**record(settings, how), "levels": problem.statistics.levels},
-        versions=versions(),
-        data_digest=problem.statistics.digest,
-        n=problem.statistics.n,
-        warnings=tuple(dict.fromkeys(said)),
         partial=bool(run.stopped_by or budget().cuts),
         details={
             **prepared.details,
             "outside": (counters[:, chain.OUTSIDE] / np.maximum(counters[:, chain.STEP], 1)).tolist(),
             **facts.details,
         },
-        problem=problem,
     )
     pareto_k = 0.0
     if plan.proposal == "independent":
         pooled = pool(run.states)
         pareto_k = pooled.pareto_k
         details = {**posterior.details, **pooled.facts.details}
-        weighted = weighted_proposals(problem, prepared.view, run.states)
+        weighted = weighted_proposals(problem, cast("IndependenceView", prepared.view), run.states)
         posterior = replace(
             posterior,
             mean=pooled.mean,
@@ -200,29 +232,20 @@ def direct_posterior(problem: Problem, settings: Settings, how: Engine, preparat
     mean, sd = prepared.moments or (draws.mean(axis=(0, 1)), draws.std(axis=(0, 1), ddof=1))
     said, texts = collect_warnings(problem, settings, how)
     posterior = Posterior(
-        model=problem.model,
+        **origin(problem, settings, how, said),
         draws=draws,
         log_likelihood=np.zeros(draws.shape[:2]),
         mean=mean,
         sd=sd,
-        method=row.key,
-        label=row.label,
-        target=row.target,
         engine="direct",
         steps=size,
         warmup=0,
         thin=1,
         acceptance=None,
         seconds={"prepare": preparation, "compile": 0.0, "chain": time.perf_counter() - started},
-        settings={**record(settings, how), "levels": problem.statistics.levels},
-        versions=versions(),
-        data_digest=problem.statistics.digest,
-        n=problem.statistics.n,
-        warnings=tuple(dict.fromkeys(said)),
         partial=bool(budget().cuts),
         details=dict(prepared.details),
         sd_error=prepared.sd_error,
-        problem=problem,
         draw=prepared.draw,
         quantile=prepared.quantile,
     )

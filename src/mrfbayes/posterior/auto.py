@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.estimation.dense_mode import is_dense
 from mrfbayes.exact.choice import is_planar_alone
 from mrfbayes.exact.quantities import is_feasible
 from mrfbayes.exact.recursions import recursion
-from mrfbayes.methods.langevin.langevin import is_dense
 from mrfbayes.methods.registry import Row
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior

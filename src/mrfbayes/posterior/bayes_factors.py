@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import warnings as python_warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -34,9 +34,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mrfbayes.calibration.matching import Coins
+    from mrfbayes.posterior.posterior import Posterior
 
 CORRECTED_LIMIT = 300  # parameters up to which every edge gets draws of its own
-FACTOR_DRAWS = 1_000  # an edge
+FACTOR_DRAWS = 1_000  # per edge
 BASE_DRAWS = 10_000
 LEAST_DRAWS = 100  # that a coin is fitted to
 EDGE_SECONDS = 120.0  # on the reference machine, past which coins give the Bayes factors
@@ -52,7 +53,7 @@ class EdgeEvidence(NamedTuple):
     source: str
 
 
-def edges_table(posterior: Any, scale: str = "theta", evidence: EdgeEvidence | None = None) -> pd.DataFrame:
+def edges_table(posterior: Posterior, scale: str = "theta", evidence: EdgeEvidence | None = None) -> pd.DataFrame:
     """A row per edge block: see `Posterior.edges`."""
     import pandas as pd
 
@@ -93,7 +94,7 @@ def edge_blocks(model: Model) -> np.ndarray:
     return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
 
 
-def edge_evidence(posterior: Any, problem: Problem | None, draws: int = FACTOR_DRAWS) -> EdgeEvidence:
+def edge_evidence(posterior: Posterior, problem: Problem | None, draws: int = FACTOR_DRAWS) -> EdgeEvidence:
     """Bayes factors from the exact likelihood where that is feasible, else from coins fitted to the draws.
 
     The same numbers before and after a result is saved: an estimate that happens to be at hand is not used.
@@ -199,7 +200,9 @@ def normal_scores(coins: Coins, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(upper, -score, score), log_density
 
 
-def _from_draws(posterior: Any, problem: Problem, blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _from_draws(
+    posterior: Posterior, problem: Problem, blocks: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Without the likelihood: the density of a coin with the cumulants of the draws, and what its tail is worth."""
     from mrfbayes.calibration.matching import Coins, coin_moments
     from mrfbayes.kernels.calibration.matching import match_cumulants

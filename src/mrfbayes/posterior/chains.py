@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import ChainTask, State
 
 
-def _identity(problem: Problem, settings: Mapping[str, Any]) -> dict[str, str]:
+def _identity(problem: Problem, settings: Mapping[str, object]) -> dict[str, str]:
     """What a checkpoint must agree on; the number of steps is not in it, so that a run can be continued."""
     text = json.dumps(settings, sort_keys=True, default=str)
     return {
@@ -49,6 +48,7 @@ def _metropolis_task(problem: Problem, how: Engine) -> ChainTask:
     from mrfbayes.kernels.run.chain import ALL, NOTHING, SHAPE, ChainSettings
 
     prepared, plan, states = how.prepared, how.plan, how.states
+    assert prepared.view is not None
     is_dense = states[0]["spread"].shape[0] > 1
     adapts = NOTHING if plan.proposal != "adapted" else SHAPE if prepared.keeps_noise else ALL
     chain_settings = ChainSettings(plan.warmup, plan.thin, adapts, int(is_dense))
@@ -72,7 +72,7 @@ def run(problem: Problem, settings: Settings, how: Engine) -> ChainRun:
             n_steps=plan.warmup + plan.steps,
             longest=0 if prepared.is_ratio or plan.proposal == "printed" else plan.warmup + plan.longest,
             is_enough=diagnostics.is_enough,
-            n_workers=settings.workers,
+            workers=settings.workers,
             checkpoint=store,
             seconds=None if settings.seconds is None else budget().left,
             may_cut_warmup=store is None and settings.warmup is None,

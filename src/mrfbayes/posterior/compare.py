@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from concurrent.futures import as_completed
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError, MRFWarning
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
@@ -21,13 +20,14 @@ from mrfbayes.model.field import Model
 from mrfbayes.posterior import diagnostics
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.sample import sample
-from mrfbayes.run.workers import begin_worker, explained, process_pool
+from mrfbayes.run.clusters import Workers, are_several, check_workers, connected
+from mrfbayes.run.pools import Job, run_jobs
 
 if TYPE_CHECKING:
     import pandas as pd
 
 STUCK_BELOW = 100  # effective draws below which a chain's moments are not worth comparing
-PAPER_METHODS: tuple[dict[str, Any], ...] = (
+PAPER_METHODS: tuple[dict[str, object], ...] = (
     {"method": "exact"},
     {"method": "pseudo"},
     {"method": "laplace"},
@@ -61,7 +61,7 @@ class Comparison:
     def _repr_html_(self) -> str:
         from mrfbayes.base.html import grid
 
-        def shown(value: Any) -> str:
+        def shown(value: object) -> str:
             return f"{value:.3g}" if isinstance(value, float) else str(value)
 
         rows = [
@@ -76,15 +76,15 @@ class Comparison:
 
 def compare(
     model: Model,
-    x: Any,
-    methods: Sequence[str | Mapping[str, Any]] = ("exact", "mle", "pseudo", "laplace"),
+    x: object,
+    methods: Sequence[str | Mapping[str, object]] = ("exact", "mle", "pseudo", "laplace"),
     *,
     reference: str | None = "exact",
     rng: Seed | None = 0,
-    workers: int = 1,
+    workers: Workers = 1,
     progress: bool = True,
-    levels: Any = None,
-    **settings: Any,
+    levels: object = None,
+    **settings: object,
 ) -> Comparison:
     """Run several methods with the same settings and set them side by side.
 
@@ -92,11 +92,11 @@ def compare(
     ----------
     methods : keys of the registry, or mappings with "method" and settings of its own (which win over ``settings``)
     reference : method that errors are measured against; left out where it is not feasible
-    workers : processes over which the methods are spread
+    workers : what the methods are spread over: a number of processes, a Dask client, or the address of its scheduler
     levels : order of text labels; see `mrfbayes.count`
     settings : passed on to `mrfbayes.sample`
     """
-    whole("workers", workers)
+    workers = check_workers(workers)
     requests = [{"method": m} if isinstance(m, str) else dict(m) for m in methods]
     for request in requests:
         if "method" not in request:
@@ -109,14 +109,14 @@ def compare(
     jobs: dict[str, dict[str, Any]] = {}
     for number, request in enumerate(requests):
         options = {**settings, **request, "estimate": estimate, "rng": child(seed, "method", number)}
-        name = options.pop("name", None) or _name(request)
+        name = str(options.pop("name", None) or _name(request))
         if name in jobs:
             raise InputError(f"methods: {name!r} stands there twice; give each a 'name' of its own.")
         jobs[name] = options
-    if workers == 1:
-        found = {name: _run(model, statistics, {**job, "progress": progress}) for name, job in jobs.items()}
-    else:
+    if are_several(workers):
         found = _run_apart(model, statistics, jobs, workers, progress)
+    else:
+        found = {name: _run(model, statistics, {**job, "progress": progress}) for name, job in jobs.items()}
     _speak(found, (*statistics.warnings, *getattr(estimate, "warnings", ())))
     posteriors: dict[str, Posterior] = {}
     for name, result in found.items():
@@ -149,29 +149,28 @@ def _speak(found: Mapping[str, Posterior | CostError], said: Sequence[str]) -> N
 
 
 def _run_apart(
-    model: Model, statistics: Statistics, jobs: Mapping[str, dict[str, Any]], workers: int, progress: bool
+    model: Model, statistics: Statistics, jobs: Mapping[str, dict[str, object]], workers: Workers, progress: bool
 ) -> dict[str, Posterior | CostError]:
-    """`_run` of every job in processes of their own."""
+    """`_run` of every job in other processes."""
     names = list(jobs)
     names = names[-1:] + names[:-1]  # lists go from cheap to dear: the dearest must not run alone at the end
+    tasks = [Job(name, (model, statistics, {**jobs[name], "progress": False})) for name in names]
+    found: dict[str, Posterior | CostError] = {}
     with (
-        explained(workers),
-        process_pool(min(workers, len(jobs)), begin_worker) as pool,
+        connected(workers) as place,
+        closing(run_jobs(_run, tasks, min(place, len(jobs)) if isinstance(place, int) else place)) as outcomes,
         Progress("comparing", len(jobs), progress) as bar,
     ):
-        futures = {pool.submit(_run, model, statistics, {**jobs[name], "progress": False}): name for name in names}
-        try:
-            found = {}
-            for done in as_completed(futures):
-                found[futures[done]] = done.result()
-                bar.update(len(found), futures[done])
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        for name, outcome in outcomes:
+            if isinstance(outcome, Exception) and not isinstance(outcome, CostError):
+                raise outcome
+            assert isinstance(outcome, (Posterior, CostError))
+            found[name] = outcome
+            bar.update(len(found), name)
     return {name: found[name] for name in jobs}
 
 
-def _name(request: Mapping[str, Any]) -> str:
+def _name(request: Mapping[str, object]) -> str:
     own = [f"{key}={value}" for key, value in request.items() if key != "method"]
     return " ".join([str(request["method"]), *own])
 
@@ -185,7 +184,7 @@ def comparison_table(posteriors: Mapping[str, Posterior], reference: str | None)
     for name, post in posteriors.items():
         seconds = post.seconds["chain"]
         smallest = float(np.min(post.ess)) if post.ess.size else math.nan
-        row: dict[str, Any] = {"name": name, "method": post.label, "target": post.target}
+        row: dict[str, object] = {"name": name, "method": post.label, "target": post.target}
         if base is not None:
             error = np.abs(post.mean - base.mean) / base.sd
             noise = np.sqrt(post.mcse**2 + base.mcse**2) / base.sd

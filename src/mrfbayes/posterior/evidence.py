@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings as python_warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -52,12 +51,12 @@ class Evidence:
 
 def evidence(
     model: Model,
-    x: Any,
+    x: object,
     *,
-    prior: Any = "uniform",
+    prior: object = "uniform",
     draws: int = EVIDENCE_DRAWS,
     rng: Seed | None = 0,
-    levels: Any = None,
+    levels: object = None,
 ) -> Evidence:
     """Log evidence of ``model`` given ``x``, with its standard error.
 

@@ -10,11 +10,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+
+if TYPE_CHECKING:
+    import h5py
 
 UNPACKED = 100  # times its own size that a file may take in memory
 LEAST_UNPACKED = 2**26
@@ -25,10 +28,24 @@ class Group(NamedTuple):
     """What one group of the file holds."""
 
     arrays: dict[str, np.ndarray]
-    attributes: dict[str, Any]
+    attributes: dict[str, object]
+
+    def text(self, name: str) -> str:
+        """An attribute that is a text."""
+        value = self.attributes[name]
+        if not isinstance(value, str):
+            raise InputError(f"its {name} is no text")
+        return value
+
+    def number(self, name: str) -> float:
+        """An attribute that is a number."""
+        value = self.attributes[name]
+        if not isinstance(value, (int, float)):
+            raise InputError(f"its {name} is no number")
+        return float(value)
 
 
-def root_attribute(path: str | os.PathLike[str], name: str) -> Any:
+def root_attribute(path: str | os.PathLike[str], name: str) -> object:
     """One attribute of the whole file, without reading anything else."""
     import h5py
 
@@ -67,7 +84,7 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, Group]:
         }
 
 
-def _items(group: Any) -> dict[str, Any]:
+def _items(group: h5py.Group) -> dict[str, h5py.Group | h5py.Dataset]:
     import h5py
 
     for name in group:
@@ -76,7 +93,7 @@ def _items(group: Any) -> dict[str, Any]:
     return {str(name): group[name] for name in group}
 
 
-def _datasets(group: Any) -> dict[str, Any]:
+def _datasets(group: h5py.Group) -> dict[str, h5py.Dataset]:
     import h5py
 
     found = {name: item for name, item in _items(group).items() if isinstance(item, h5py.Dataset)}
@@ -86,7 +103,7 @@ def _datasets(group: Any) -> dict[str, Any]:
     return {name: data for name, data in found.items() if data.dtype.kind in "fiu" and data.shape is not None}
 
 
-def _attributes(group: Any) -> dict[str, Any]:
+def _attributes(group: h5py.Group) -> dict[str, object]:
     """Attributes as plain text and numbers; of an array of one, its entry."""
     found = {}
     for name, value in group.attrs.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from mrfbayes.methods.registry import Row, check_options, method_row
 from mrfbayes.model.field import Model
 from mrfbayes.posterior.facts import RunFacts
 from mrfbayes.priors import Prior
+
+if TYPE_CHECKING:
+    from mrfbayes.coins.induced import Induced
+    from mrfbayes.model.point import PointEstimate
 
 
 class Likelihood:
@@ -49,11 +53,11 @@ class Likelihood:
         return f"{self.statistics.n:g}"
 
     @property
-    def estimate(self) -> Any:
+    def estimate(self) -> PointEstimate:
         """The maximum likelihood estimate that the method stands on (made now, where it does not)."""
         return self._problem.estimate
 
-    def log_likelihood(self, theta: Any) -> Any:
+    def log_likelihood(self, theta: object) -> float | np.ndarray:
         """Log-likelihood, up to a constant that does not depend on theta.
 
         Parameters
@@ -67,7 +71,7 @@ class Likelihood:
         from mrfbayes.kernels.methods.evaluate import log_likelihoods
 
         p = self.model.n_parameters
-        if np.ndim(theta) <= 1:
+        if np.ndim(np.asarray(theta, dtype=object)) <= 1:
             thetas = self.model.theta(theta)[None, :]
             shape: tuple[int, ...] = ()
         else:
@@ -76,7 +80,7 @@ class Likelihood:
         log_likelihoods(self._view, np.ascontiguousarray(thetas.reshape(-1, p)), out)
         return float(out[0]) if shape == () else out.reshape(shape)
 
-    def _many(self, theta: Any) -> tuple[np.ndarray, tuple[int, ...]]:
+    def _many(self, theta: object) -> tuple[np.ndarray, tuple[int, ...]]:
         p = self.model.n_parameters
         try:
             array = np.array(theta, dtype=float)
@@ -100,13 +104,13 @@ class InducedLikelihood(Likelihood):
     """MLE-L: coins joined by a copula."""
 
     @cached_property
-    def induced(self) -> Any:
+    def induced(self) -> Induced:
         """The numbers behind it (`mrfbayes.coins.induced.Induced`)."""
         from mrfbayes.coins.induced import Induced
 
         return Induced.make(self.statistics, self._problem.estimate, self._options["rho"], self._options["marginal"])
 
-    def __init__(self, row: Row, problem: Problem, prepared: Prepared, options: dict[str, Any]) -> None:
+    def __init__(self, row: Row, problem: Problem, prepared: Prepared, options: dict[str, object]) -> None:
         super().__init__(row, problem, prepared)
         self._options = {**row.options, **options}
 
@@ -115,8 +119,7 @@ class InducedLikelihood(Likelihood):
 
         For a parameter of a die this is the distribution of the whole die (`mrfbayes.coins.die.DieMarginal`).
         """
-        marginal: CoinMarginal | DieMarginal = self.induced.marginal(self.place(j))
-        return marginal
+        return self.induced.marginal(self.place(j))
 
     def place(self, j: int | str) -> int:
         """The place in ``model.parameters`` of a parameter given by place or name."""
@@ -132,25 +135,23 @@ class InducedLikelihood(Likelihood):
     @property
     def log_evidence(self) -> float:
         """Log integral of the likelihood under the uniform prior: subtract it, and the likelihood is a density."""
-        value: float = self.induced.log_evidence
-        return value
+        return self.induced.log_evidence
 
     def draw(self, size: int, rng: Seed | None = None) -> np.ndarray:
         """(size, p) independent draws of theta from the likelihood under the uniform prior; no Markov chain."""
         if isinstance(size, (bool, np.bool_)) or not isinstance(size, (int, np.integer)) or size < 0:
             raise InputError(f"size = {size!r}: give a whole number >= 0 of draws.")
-        draws: np.ndarray = self.induced.draw(int(size), child(seed_sequence(rng), "direct"))
-        return draws
+        return self.induced.draw(int(size), child(seed_sequence(rng), "direct"))
 
 
 def likelihood(
     method: Any,
     model: Any,
     x: Any,
-    estimate: Any = None,
+    estimate: object = None,
     rng: Seed | None = 0,
-    levels: Any = None,
-    **options: Any,
+    levels: object = None,
+    **options: object,
 ) -> Likelihood:
     """The likelihood of ``method`` for the observations ``x``.
 

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import warnings as python_warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mrfbayes.base.atomic_files import check_targets, replacing
+from mrfbayes.base.atomic_files import check_targets, write_bytes
 from mrfbayes.base.errors import InputError, MRFWarning, OutputError
 from mrfbayes.base.sealed_files import is_sealed, seal
 from mrfbayes.model.field import Model
@@ -59,7 +61,7 @@ def to_datatree(posterior: Posterior) -> xr.DataTree:
         "parameter": np.array(posterior.parameters, dtype=object),
     }
     theta = xr.Dataset({"theta": (("chain", "draw", "parameter"), posterior.draws)}, coords=coordinates)
-    statistics: dict[str, Any] = {"log_likelihood": (("chain", "draw"), posterior.log_likelihood)}
+    statistics: dict[str, object] = {"log_likelihood": (("chain", "draw"), posterior.log_likelihood)}
     if posterior.acceptance is not None:
         statistics["acceptance"] = (("chain",), posterior.acceptance)
     chain_coordinates = {name: coordinates[name] for name in ("chain", "draw")}
@@ -106,7 +108,7 @@ def to_datatree(posterior: Posterior) -> xr.DataTree:
     return tree
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """NumPy's numbers and arrays as JSON has them; anything else as text."""
     return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else str(value)
 
@@ -150,6 +152,26 @@ class SavedQuantiles:
         return np.asarray(np.quantile(self._draws, probability, axis=(0, 1)))
 
 
+def packed(tree: xr.DataTree) -> bytes:
+    """A tree as a netCDF file with a checksum at its end."""
+    tree.attrs["sealed"] = 1
+    with _without_cluster():
+        content = tree.to_netcdf(None, engine="h5netcdf")
+    return b"".join([content, seal(content)])
+
+
+@contextmanager
+def _without_cluster() -> Iterator[None]:
+    """Beside a Dask client xarray asks its scheduler for a lock on the file, also where there is no file."""
+    if "dask" not in sys.modules:
+        yield
+        return
+    import dask
+
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
 def save(posterior: Posterior, path: str | os.PathLike[str], overwrite: bool = False) -> None:
     """Write ``posterior`` to ``path``, whole or not at all."""
     check_targets({"path": path}, overwrite=overwrite)
@@ -158,13 +180,9 @@ def save(posterior: Posterior, path: str | os.PathLike[str], overwrite: bool = F
 
 def write_sealed(tree: xr.DataTree, path: str | os.PathLike[str], overwrite: bool) -> None:
     """Write a tree to one netCDF file with a checksum at its end, whole or not at all."""
-    tree.attrs["sealed"] = 1
-    # In memory first: HDF5 does not survive a full disk.
-    content = tree.to_netcdf(None, engine="h5netcdf")
+    content = packed(tree)  # in memory first: HDF5 does not survive a full disk
     try:
-        with replacing(path, overwrite) as file:
-            file.write(content)
-            file.write(seal(content))
+        write_bytes(path, content, overwrite)
     except OutputError as error:
         raise OutputError(f"{error} The result is still in memory: save() it to another place.") from error
 
@@ -199,12 +217,12 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _fields(groups: Mapping[str, Group]) -> dict[str, Any]:
-    said = groups["/"].attributes
-    if said.get("format") not in (FORMAT, OLD_FORMAT):
-        raise InputError(f"its format is {said.get('format')!r}")
-    values: dict[str, Any] = {name: str(said[name]) for name in _TEXT}
+    said = groups["/"]
+    if said.attributes.get("format") not in (FORMAT, OLD_FORMAT):
+        raise InputError(f"its format is {said.attributes.get('format')!r}")
+    values: dict[str, Any] = {name: said.text(name) for name in _TEXT}
     for name, kind in _JSON.items():
-        values[name] = json.loads(said[name])
+        values[name] = json.loads(said.text(name))
         _require(isinstance(values[name], kind), name)
     RunFacts.of(values["details"])  # refuses what cannot be the facts of a run
     model = read_model(groups["model"])
@@ -221,19 +239,19 @@ def _fields(groups: Mapping[str, Group]) -> dict[str, Any]:
         "sd": _numbers(moments, "sd", (p,)),
         "acceptance": _numbers(statistics, "acceptance", (n_chains,)) if "acceptance" in statistics.arrays else None,
         "sd_error": _numbers(moments, "sd_error", (p,)) if "sd_error" in moments.arrays else None,
-        "steps": int(said["steps"]),
-        "warmup": int(said["warmup"]),
-        "thin": int(said["thin"]),
-        "n": float(said["n"]),
-        "partial": bool(said["partial"]),
+        "steps": int(said.number("steps")),
+        "warmup": int(said.number("warmup")),
+        "thin": int(said.number("thin")),
+        "n": said.number("n"),
+        "partial": bool(said.number("partial")),
         "warnings": tuple(map(str, values["warnings"])),
     }
     return values | _known_fields(groups, model, values)
 
 
-def _known_fields(groups: Mapping[str, Group], model: Model, values: Mapping[str, Any]) -> dict[str, Any]:
+def _known_fields(groups: Mapping[str, Group], model: Model, values: Mapping[str, Any]) -> dict[str, object]:
     """What newer files hold beside draws and moments."""
-    known: dict[str, Any] = {}
+    known: dict[str, object] = {}
     if "data" in groups:
         known["problem"] = read_problem(groups["data"], model, values["settings"]["seed"], values["data_digest"])
     if "edges" in groups:
@@ -244,8 +262,8 @@ def _known_fields(groups: Mapping[str, Group], model: Model, values: Mapping[str
         parts = {name: _numbers(groups["observed"], name, (None,)) for name in AVERAGES}
         _require(parts["fitted"].size == model.n_parameters, "observed averages")
         _require(parts["shares"].size in (0, int(model.states.sum())), "observed averages")
-        said = groups["observed"].attributes
-        found = Observed(float(said["n"]), int(said["n_rows"]), **parts)
+        said = groups["observed"]
+        found = Observed(said.number("n"), int(said.number("n_rows")), **parts)
         _require(len(statistic_names(model, found)) == found.flat.size, "observed averages")
         known["observed"] = found
     if "predictability" in groups:
@@ -254,8 +272,8 @@ def _known_fields(groups: Mapping[str, Group], model: Model, values: Mapping[str
         weights = _numbers(groups["weighted"], "weight", (None,))
         theta = _numbers(groups["weighted"], "theta", (weights.size, model.n_parameters))
         _require(bool((weights >= 0).all() and ((theta >= 0) & (theta <= 1)).all()), "weighted draws")
-        known["weighted"] = WeightedProposals(theta, weights)
-        known["quantile"] = known["weighted"].quantile
+        known["weighted"] = weighted = WeightedProposals(theta, weights)
+        known["quantile"] = weighted.quantile
     if "quantiles" in groups:
         at = _numbers(groups["quantiles"], "probability", (None,))
         table = _numbers(groups["quantiles"], "theta", (at.size, model.n_parameters))
@@ -268,7 +286,7 @@ def _read_predictability(group: Group, model: Model) -> pd.DataFrame:
 
     columns = {name: _numbers(group, name, (model.n_nodes,)) for name in PREDICTABILITY_COLUMNS}
     table = pd.DataFrame(columns, index=pd.Index(model.nodes, name="node"))
-    table.attrs |= {name: int(group.attributes[name]) for name in ("rows", "draws")}
+    table.attrs |= {name: int(group.number(name)) for name in ("rows", "draws")}
     return table
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from mrfbayes.data.levels import LevelGroup
+    from mrfbayes.methods.problem import Problem
     from mrfbayes.posterior.bayes_factors import EdgeEvidence
     from mrfbayes.posterior.corrected import WeightedProposals
     from mrfbayes.posterior.observed import Observed
@@ -66,7 +68,7 @@ class Posterior:
     thin: int
     acceptance: np.ndarray | None
     seconds: Mapping[str, float]
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
     versions: Mapping[str, str]
     data_digest: str
     n: float
@@ -76,7 +78,7 @@ class Posterior:
     sd_error: np.ndarray | None = None
     weighted: WeightedProposals | None = field(default=None, repr=False)
     # Not saved, for what is computed later: model, data and prior; (n, seed) -> draws (n, p); probability -> (p,)
-    problem: Any = field(default=None, repr=False)
+    problem: Problem | None = field(default=None, repr=False)
     draw: Callable[[int, np.random.SeedSequence], np.ndarray] | None = field(default=None, repr=False)
     quantile: Callable[[float], np.ndarray] | None = field(default=None, repr=False)
 
@@ -89,6 +91,11 @@ class Posterior:
     def facts(self) -> RunFacts:
         """What the run found out about itself: how far to trust it, what stopped it, what its weights are worth."""
         return RunFacts.of(self.details)
+
+    @property
+    def levels(self) -> Sequence[LevelGroup]:
+        """Which label of the data is which state, where the data had labels."""
+        return cast("Sequence[LevelGroup]", self.settings.get("levels", ()))
 
     @property
     def log_odds(self) -> np.ndarray:
@@ -216,7 +223,7 @@ class Posterior:
         return edges_table(self, scale)
 
     def predictability(
-        self, x: Any = None, *, draws: int = PREDICTABILITY_DRAWS, interval: float = 0.9
+        self, x: object = None, *, draws: int = PREDICTABILITY_DRAWS, interval: float = 0.9
     ) -> pd.DataFrame:
         """A row per node: how well all other nodes predict it in the observed rows, over the posterior.
 
@@ -256,7 +263,7 @@ class Posterior:
         return centrality_table(self, scale, interval)
 
     def predict(
-        self, x: Any, given: Iterable[str] | str, *, draws: int = 100, rng: Seed | None = 0, progress: bool = True
+        self, x: object, given: Iterable[str] | str, *, draws: int = 100, rng: Seed | None = 0, progress: bool = True
     ) -> pd.DataFrame:
         """Probability of every state of the nodes that are not ``given``, averaged over the posterior.
 
@@ -326,7 +333,7 @@ def load(path: str | PathLike[str]) -> Posterior:
 
     fields = read(path)
     # What was computed before: cached properties look in __dict__ first.
-    known: dict[str, Any] = {name: fields.pop(name) for name in COMPUTED if name in fields}
+    known: dict[str, object] = {name: fields.pop(name) for name in COMPUTED if name in fields}
     posterior = Posterior(**fields)
     posterior.__dict__.update(known)
     return posterior

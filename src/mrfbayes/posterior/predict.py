@@ -35,14 +35,14 @@ PREDICTION_SWEEPS = 200
 
 
 def predict_table(
-    posterior: Posterior, x: Any, given: Iterable[str] | str, draws: int, rng: Seed | None, progress: bool
+    posterior: Posterior, x: object, given: Iterable[str] | str, draws: int, rng: Seed | None, progress: bool
 ) -> pd.DataFrame:
     """A row per observation and a column per node of A and state: see `Posterior.predict`."""
     import pandas as pd
 
     model = posterior.model
     known, unknown = _parts(model, given)
-    labels = ungrouped(posterior.settings.get("levels", ()), model.nodes) or (None,) * model.n_nodes
+    labels = ungrouped(posterior.levels, model.nodes) or (None,) * model.n_nodes
     values, index = _known_values(model, x, [model.nodes[i] for i in known], [labels[i] for i in known])
     patterns, which = np.unique(values, axis=0, return_inverse=True)
     log_odds = evenly(posterior.log_odds.reshape(-1, model.n_parameters), whole("draws", draws))
@@ -175,7 +175,9 @@ def _parts(model: Model, given: Iterable[str] | str) -> tuple[list[int], list[in
     return known, unknown
 
 
-def _known_values(model: Model, x: Any, names: list[str], labels: Sequence[Any]) -> tuple[np.ndarray, Any]:
+def _known_values(
+    model: Model, x: Any, names: list[str], labels: Sequence[Sequence[object] | None]
+) -> tuple[np.ndarray, pd.Index]:
     """(n, |B|) states of the known nodes, and the index of the rows."""
     import pandas as pd
 
@@ -202,7 +204,7 @@ def _known_values(model: Model, x: Any, names: list[str], labels: Sequence[Any])
     return np.stack(coded, axis=1) if coded else np.zeros((len(index), 0), dtype=np.int64), index
 
 
-def _coded(values: np.ndarray, name: str, states: int, labels: Sequence[Any] | None) -> np.ndarray:
+def _coded(values: np.ndarray, name: str, states: int, labels: Sequence[object] | None) -> np.ndarray:
     """A column as states: by the labels that the posterior's data had, or as whole numbers from 0."""
     known = {str(label): state for state, label in enumerate(range(states) if labels is None else labels)}
     found = np.array([known.get(_plain(value), -1) for value in values.tolist()], dtype=np.int64)
@@ -213,7 +215,7 @@ def _coded(values: np.ndarray, name: str, states: int, labels: Sequence[Any] | N
     return found
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     """A value as its label is written: 1.0 is 1, True is 1."""
     if isinstance(value, bool):
         return str(int(value))

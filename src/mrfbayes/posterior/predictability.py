@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +22,7 @@ PREDICTABILITY_COLUMNS = (
 CELLS = 2e8  # rows x (nodes + edges) x draws: fewer draws are used past that
 
 
-def predictability_table(posterior: Posterior, x: Any, draws: int, interval: float) -> pd.DataFrame:
+def predictability_table(posterior: Posterior, x: object, draws: int, interval: float) -> pd.DataFrame:
     """A row per node: see `Posterior.predictability`."""
     import pandas as pd
 
@@ -53,9 +53,9 @@ def predictability_table(posterior: Posterior, x: Any, draws: int, interval: flo
     return table
 
 
-def observed_rows(posterior: Posterior, x: Any) -> np.ndarray:
+def observed_rows(posterior: Posterior, x: object) -> np.ndarray:
     """(n, d) the rows that were given, or those that the posterior knows."""
-    statistics: Any = getattr(posterior.problem, "statistics", None)
+    statistics: object = getattr(posterior.problem, "statistics", None)
     if x is not None:
         from mrfbayes.data.statistics import count
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +14,11 @@ from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, seed_sequence
 from mrfbayes.data.levels import ungrouped
 from mrfbayes.data.statistics import count
+from mrfbayes.estimation.dense_mode import is_dense
 from mrfbayes.model.field import Model
+from mrfbayes.model.natural_form import dense_layout
+from mrfbayes.particles.dense import DenseEnsemble
+from mrfbayes.particles.ensembles import make_chains
 from mrfbayes.particles.simulate import choose_sampler, exact_seconds, simulate
 from mrfbayes.posterior.observed import Observed, observe, second_neighbours, statistic_names, unfitted
 from mrfbayes.posterior.posterior import Posterior
@@ -51,7 +55,7 @@ class PredictiveCheck:
 
 
 def predictive_check(
-    posterior: Posterior, x: Any = None, *, replicates: int = 200, rng: Seed | None = 0, progress: bool = True
+    posterior: Posterior, x: object = None, *, replicates: int = 200, rng: Seed | None = 0, progress: bool = True
 ) -> PredictiveCheck:
     """Simulate data sets of the observed size at draws from the posterior, and compare their statistics.
 
@@ -68,7 +72,7 @@ def predictive_check(
     model, seed = posterior.model, seed_sequence(rng)
     observed = _observed(posterior, x)
     pairs = second_neighbours(model.edges, model.n_nodes) if observed.pairs.size else np.zeros((0, 2), dtype=np.int64)
-    flat = posterior.log_odds.reshape(-1, model.n_parameters)
+    flat = posterior.draws.reshape(-1, model.n_parameters)
     chosen = generator(seed, "draws").choice(len(flat), size=replicates, replace=len(flat) < replicates)
     n = max(1, round(observed.n))
     n_rows = min(n, observed.n_rows)  # of large data only a random part of the rows is kept
@@ -91,7 +95,7 @@ def affordable_replicates(model: Model, n: float) -> int:
     return int(np.clip(WANTED_VISITS / each, LEAST_REPLICATES, REPLICATES))
 
 
-def _observed(posterior: Posterior, x: Any) -> Observed:
+def _observed(posterior: Posterior, x: object) -> Observed:
     model = posterior.model
     if x is None:
         if posterior.observed is None:
@@ -99,32 +103,53 @@ def _observed(posterior: Posterior, x: Any) -> Observed:
                 "predictive_check: this posterior knows nothing of its data (an old file, or a custom prior): pass x."
             )
         return posterior.observed
-    statistics = count(model, x, labels=ungrouped(posterior.settings.get("levels", ()), model.nodes))
+    statistics = count(model, x, labels=ungrouped(posterior.levels, model.nodes))
     if statistics.digest != posterior.data_digest:
         raise InputError("x is not the data that this posterior was learned from.")
     return observe(model, statistics)
 
 
-def _replicates(model: Model, log_odds: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
-    """A data set (n, d) at each of the log-odds (k, p).
+def _replicates(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
+    """A data set (n, d) for each row of ``theta``: independent and exact where that is quick, else by chains."""
+    is_quick = exact_seconds(model, n) * len(theta) < EXACT_SECONDS
+    if is_quick or choose_sampler(model, model.chart.log_odds(theta[0]), n)[0] == "swendsen-wang":
+        return _simulated(model, theta, n, seed)
+    return (_simulated_densely if is_dense(model) else _simulated_in_turn)(model, theta, n, seed)
 
-    Independent and exact where that is quick. Else Gibbs chains that are never set back: draws from a posterior are
-    near each other, so that after the first hundreds of sweeps a few bring the chains from one to the next.
+
+def _simulated(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
+    """A data set (n, d) for each row of ``theta``, each from the beginning."""
+    for k, one in enumerate(theta):
+        yield simulate(model, one, n, rng=child(seed, "replicate", k), progress=False)
+
+
+def _simulated_in_turn(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
+    """The same by Gibbs chains that go on from where those of the last data set were.
+
+    Draws of a posterior are near each other, so that few sweeps take the chains from one law to the next; random starts
+    would take as many as the first data set.
     """
-    sampler = choose_sampler(model, log_odds[0], n)[0]
-    if sampler == "swendsen-wang" or exact_seconds(model, n) * len(log_odds) < EXACT_SECONDS:
-        for k, w in enumerate(log_odds):
-            kind = sampler if sampler == "swendsen-wang" else "exact"
-            yield simulate(model, model.chart.theta(w), n, kind, child(seed, "replicate", k), progress=False)
-        return
-    from mrfbayes.particles.ensembles import make_chains
-
+    log_odds = model.chart.log_odds(theta)
     chains = make_chains(model, n, kernel_state(seed, "replicates"))
     chains.start_at_random(generator(seed, "start"))
     chains.sweep(log_odds.mean(axis=0), FIRST_SWEEPS)
     for w in log_odds:
         chains.sweep(w, SWEEPS if n >= FEW else SWEEPS_OF_FEW)
         yield chains.rows()
+
+
+def _simulated_densely(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
+    """The same on dense fields, whose chains have kernels of their own."""
+    layout = dense_layout(model)
+    assert layout is not None
+    even = 1.0 / np.repeat(layout.states, layout.states - 1)
+    chains = DenseEnsemble(layout, even, 1, n, kernel_state(seed, "chains"))
+    start = generator(seed, "start").integers(layout.states, size=(chains.n_chains, model.n_nodes))
+    chains.start(start.astype(np.uint8))
+    for k, one in enumerate(theta):
+        chains.set_parameters(layout.forward @ model.chart.log_odds(one))
+        chains.sweep(SWEEPS if k else FIRST_SWEEPS)
+        yield chains.rows()[:n]
 
 
 def _table(model: Model, observed: Observed, values: np.ndarray) -> pd.DataFrame:

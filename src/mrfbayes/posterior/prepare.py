@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
 from mrfbayes.base.budget import OutOfTime, budget
 from mrfbayes.base.errors import CostError
@@ -19,11 +18,11 @@ from mrfbayes.posterior.settings import Settings
 DRAW_SHARES = {"direct": 0.15}  # of a time budget that preparation leaves for the draws; chains get half
 
 
-def make_problem(model: Model, x: Any, settings: Settings, levels: Any = None) -> Problem:
+def make_problem(model: Model, x: object, settings: Settings, levels: object = None) -> Problem:
     """Model, data, prior and seed; ``levels`` is the order of text labels."""
-    return Problem(
-        model, count(model, x, levels=levels), settings.prior, settings.seed, settings.estimate, settings.progress
-    )
+    statistics = count(model, x, levels=levels)
+    threads = settings.workers if isinstance(settings.workers, int) else 1  # a cluster has no part in preparing
+    return Problem(model, statistics, settings.prior, settings.seed, settings.estimate, settings.progress, threads)
 
 
 def prepare(problem: Problem, settings: Settings) -> Prepared:

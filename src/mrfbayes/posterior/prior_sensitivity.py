@@ -23,7 +23,7 @@ PRIOR_SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 def prior_sensitivity(
     model: Model,
-    x: Any,
+    x: object,
     scales: Sequence[float] = PRIOR_SCALES,
     *,
     nodes: str = "uniform",

@@ -15,10 +15,11 @@ from mrfbayes.base.errors import MRFWarning, OutputError
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
 from mrfbayes.methods.langevin.coins import WalkJoint, walk_coins
-from mrfbayes.methods.langevin.moments import WalkMoments, walk_moments
-from mrfbayes.methods.langevin.walk import RECORDED, SETTLING, Walk
+from mrfbayes.methods.langevin.moments import walk_moments
+from mrfbayes.methods.langevin.trust import doubts, walk_trust
+from mrfbayes.methods.langevin.walk import RECORDED, Walk
 from mrfbayes.methods.problem import Problem
-from mrfbayes.posterior.assemble import collect_warnings, record, refuse_nothing, speak, versions
+from mrfbayes.posterior.assemble import collect_warnings, origin, refuse_nothing, speak
 from mrfbayes.posterior.chains import checkpoint_of
 from mrfbayes.posterior.engines import Engine
 from mrfbayes.posterior.facts import RunFacts
@@ -26,10 +27,6 @@ from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.settings import Settings
 from mrfbayes.run.driver import CHECKPOINT_SECONDS, ROUND_SECONDS
 from mrfbayes.run.store import Checkpoint
-
-DOUBTFUL_STARTS = 0.05  # Monte-Carlo error of means (in sds) and sds (relative), root mean square
-MARGIN = 2.0  # a bound is twice the standard error
-STEP_ERROR = 0.01  # of means and sds: what steps of usual size leave, measured where the posterior is known
 
 
 class _Stored:
@@ -101,7 +98,7 @@ def run_walk(
 
 def replica_posterior(problem: Problem, settings: Settings, how: Engine, preparation: float) -> Posterior:
     """Walk, and make the posterior of it; an error where it was stopped before its first draw."""
-    row, prepared, plan = settings.row, how.prepared, how.plan
+    prepared, plan = how.prepared, how.plan
     assert prepared.walk is not None
     walk = prepared.walk(plan.chains, plan.warmup, plan.thin)
     started = time.perf_counter()
@@ -118,72 +115,31 @@ def replica_posterior(problem: Problem, settings: Settings, how: Engine, prepara
     moments = walk_moments(walk)
     # Stored draws agree with the moments that are reported.
     draws = problem.model.chart.theta(moments.mean + (w - moments.raw_mean) * (moments.sd / moments.raw_sd))
-    statement, doubts = _statement(walk, moments, stopped_by)
+    trust = walk_trust(walk, moments)
     posterior = Posterior(
-        model=problem.model,
+        **origin(problem, settings, how, said),
         draws=draws,
         log_likelihood=np.zeros(draws.shape[:2]),
         mean=draws.mean(axis=(0, 1)),
         sd=draws.std(axis=(0, 1)),
-        method=row.key,
-        label=row.label,
-        target=row.target,
         engine="langevin",
         steps=steps,
         warmup=plan.warmup,
         thin=plan.thin,
         acceptance=None,
         seconds={"prepare": preparation, "compile": 0.0, "chain": time.perf_counter() - started},
-        settings={**record(settings, how), "levels": problem.statistics.levels},
-        versions=versions(),
-        data_digest=problem.statistics.digest,
-        n=problem.statistics.n,
-        warnings=tuple(dict.fromkeys(said)),
         partial=bool(stopped_by or budget().cuts),
         details={
             **prepared.details,
             "replicas": walk.settings.replicas,
             "resumed": resumed,
-            **statement,
+            "effective_draws": float(1 / max(trust.mean_error, 1e-12) ** 2),
+            "gradient_noise": float(1 - walk.state["spread"].min() ** 2),
+            "noisy_directions": int(walk.state["directions"].shape[1]),
+            **trust.details(),
+            **RunFacts(stopped_by=stopped_by).details,
         },
         sd_error=moments.sd_error,
-        problem=problem,
         draw=WalkJoint(problem.model.chart, walk_coins(moments), walk.metric.factor).draw,
     )
-    return speak(posterior, [*texts, *doubts])
-
-
-def _statement(walk: Walk, moments: WalkMoments, stopped_by: str) -> tuple[dict[str, object], list[str]]:
-    """How far the result can be trusted, in figures and in words, and what gives reason to doubt it."""
-    mean_error, sd_error = (float(np.sqrt(np.mean(e**2))) for e in (moments.mean_error, moments.sd_error))
-    noise = float(1 - walk.state["spread"].min() ** 2)
-    bounds = (float(np.hypot(MARGIN * mean_error, STEP_ERROR)), float(np.hypot(MARGIN * sd_error, STEP_ERROR)))
-    facts = RunFacts(
-        mean_error=mean_error,
-        sd_error=sd_error,
-        trust_mean=bounds[0],
-        trust_sd=bounds[1],
-        trust=(
-            f"means within {bounds[0]:.1%} of an sd and sds within {bounds[1]:.1%} on average (Monte Carlo "
-            f"{mean_error:.1%} and {sd_error:.1%} by the scatter of {walk.settings.replicas} replicas, "
-            f"step {STEP_ERROR:.0%})"
-        ),
-        stopped_by=stopped_by,
-    )
-    said = {
-        "effective_draws": float(1 / max(mean_error, 1e-12) ** 2),
-        "gradient_noise": noise,
-        "noisy_directions": int(walk.state["directions"].shape[1]),
-        **facts.details,
-    }
-    doubts = []
-    if mean_error > DOUBTFUL_STARTS or sd_error > DOUBTFUL_STARTS:
-        doubts.append(
-            f"Monte-Carlo errors are {mean_error:.1%} of an sd in means and {sd_error:.1%} in sds: run longer (steps=)."
-        )
-    if walk.settings.warmup < 2 * SETTLING + 4:
-        doubts.append(
-            f"a warm-up of {walk.settings.warmup} steps is too short to measure the noise of the gradients: spreads "
-            f"are too wide by what it adds; use at least {4 * SETTLING}."
-        )
-    return said, doubts
+    return speak(posterior, [*texts, *doubts(walk, trust)])

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import ast
 import json
+from collections.abc import Sequence
 from dataclasses import astuple, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,7 +30,7 @@ def model_to_dataset(model: Model) -> xr.Dataset:
     """The field: states, edges, and the tables, scopes and blocks of its groups of factors."""
     import xarray as xr
 
-    variables: dict[str, Any] = {"states": (("node",), model.states), "edges": (("edge", "end"), model.edges)}
+    variables: dict[str, object] = {"states": (("node",), model.states), "edges": (("edge", "end"), model.edges)}
     for k, group in enumerate(model.groups):
         axes = tuple(f"group{k}_axis{a}" for a in range(group.table.ndim))
         variables[f"group{k}_table"] = (axes, group.table)
@@ -49,13 +50,12 @@ def read_model(group: Group) -> Model:
     """The field that `model_to_dataset` wrote; an `InputError` where the arrays are not those of a field."""
     states, edges = _whole(group, "states", 1), _whole(group, "edges", 2).reshape(-1, 2)
     groups = []
-    said = group.attributes
-    for k, is_score in enumerate(json.loads(said["is_score"])):
+    for k, is_score in enumerate(json.loads(group.text("is_score"))):
         scope, block = _whole(group, f"group{k}_scope", 2), _whole(group, f"group{k}_block", 1)
         table = _whole(group, f"group{k}_table", scope.shape[1])
         groups.append(FactorGroup(table, bool(is_score), scope, block))
-    names, blocks = json.loads(said["nodes"]), json.loads(said["blocks"])
-    shape = json.loads(said["grid_shape"])
+    names, blocks = json.loads(group.text("nodes")), json.loads(group.text("blocks"))
+    shape = json.loads(group.text("grid_shape"))
     _require(states.size > 0 and bool(((states >= 2) & (states <= MAX_STATES)).all()), "numbers of states")
     _require(bool(((edges >= 0) & (edges < states.size)).all() and (edges[:, 0] != edges[:, 1]).all()), "edges")
     n_factors = sum(len(factors.scope) for factors in groups)
@@ -70,7 +70,7 @@ def read_model(group: Group) -> Model:
         shape = (int(shape[0]), int(shape[1]))
         _require(min(shape) > 0 and shape[0] * shape[1] == states.size, "grid")
         _require(np.array_equal(edges, grid(*shape).edges), "grid")
-    return Model._from_arrays(names, states, edges, groups, blocks, shape, bool(said["named"]))
+    return Model._from_arrays(names, states, edges, groups, blocks, shape, bool(group.number("named")))
 
 
 def _check_group(group: FactorGroup, states: np.ndarray, n_factors: int) -> None:
@@ -89,7 +89,7 @@ def _whole(group: Group, name: str, n_axes: int) -> np.ndarray:
     return array.astype(np.int64)
 
 
-def _are_names(names: Any, count: int) -> bool:
+def _are_names(names: object, count: int) -> bool:
     return isinstance(names, list) and len(names) == count and all(isinstance(name, str) for name in names)
 
 
@@ -103,8 +103,8 @@ def problem_to_dataset(problem: Problem) -> xr.Dataset:
     import xarray as xr
 
     prior, statistics = problem.prior, problem.statistics
-    attributes: dict[str, Any] = {"n": float(statistics.n), "n_rows": int(statistics.n_rows)}
-    variables: dict[str, Any] = {"counts": (("parameter",), np.asarray(statistics.counts, dtype=float))}
+    attributes: dict[str, object] = {"n": float(statistics.n), "n_rows": int(statistics.n_rows)}
+    variables: dict[str, object] = {"counts": (("parameter",), np.asarray(statistics.counts, dtype=float))}
     if prior.custom is None:
         distinct = list(dict.fromkeys(prior.per_block))
         number = {distribution: k for k, distribution in enumerate(distinct)}
@@ -113,13 +113,12 @@ def problem_to_dataset(problem: Problem) -> xr.Dataset:
     return xr.Dataset(variables, attrs=attributes)
 
 
-def read_problem(group: Group, model: Model, seed: Any, digest: str) -> Problem | None:
+def read_problem(group: Group, model: Model, seed: tuple[str, Sequence[int]], digest: str) -> Problem | None:
     """The problem that `problem_to_dataset` wrote, or None where what it led to cannot be repeated from counts."""
-    said = group.attributes
-    if "prior" not in group.arrays or (int(said["n_rows"]) and needs_rows(model)):
+    if "prior" not in group.arrays or (group.number("n_rows") and needs_rows(model)):
         return None
-    statistics = Statistics.from_counts(model, group.arrays["counts"], float(said["n"]))
-    distinct = [by_name(name, values) for name, values in json.loads(said["priors"])]
+    statistics = Statistics.from_counts(model, group.arrays["counts"], group.number("n"))
+    distinct = [by_name(name, values) for name, values in json.loads(group.text("priors"))]
     number = _whole(group, "prior", 1)
     _require(bool(((number >= 0) & (number < len(distinct))).all()), "priors")
     entropy, spawn_key = seed

@@ -6,29 +6,29 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mrfbayes.base.atomic_files import check_targets
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
-from mrfbayes.base.random_streams import seed_sequence
+from mrfbayes.base.random_streams import Seed, seed_sequence
 from mrfbayes.methods.registry import Row, check_options, method_row
 from mrfbayes.model.field import Model
 from mrfbayes.model.point import PointEstimate, as_estimate
 from mrfbayes.posterior.auto import choose_engine, choose_method
 from mrfbayes.priors import Prior
+from mrfbayes.run.clusters import Workers, check_workers
 from mrfbayes.run.store import recorded
 
-KEPT_DRAWS = 2_000  # draws a chain that thinning leaves by default
+KEPT_DRAWS = 2_000  # draws per chain that thinning leaves by default
 MAX_STEPS = 10**11  # months on any machine
 MAX_DRAW_BYTES = 8 * 2**30
 DEFAULT_DRAW_BYTES = 2**28  # of all draws that thinning leaves by default
 PROPOSALS = ("adapted", "printed")
 STARTS = ("dispersed", "mle", "half")
-INDEPENDENT_STEPS = 5_000  # proposals a chain by default, where nearly all are accepted
-HMC_STEPS, HMC_WARMUP = 1_000, 200  # trajectories a chain by default: each is nearly independent of the one before
+INDEPENDENT_STEPS = 5_000  # proposals per chain by default, where nearly all are accepted
+HMC_STEPS, HMC_WARMUP = 1_000, 200  # trajectories per chain by default: each is nearly independent of the one before
 LENGTHENED = 16  # times the default number of steps that a chain may grow to
 
 
@@ -36,22 +36,22 @@ LENGTHENED = 16  # times the default number of steps that a chain may grow to
 class Asked:
     """What the user asked for, as it was given; see `mrfbayes.sample`."""
 
-    method: Any
-    steps: Any
-    warmup: Any
-    chains: Any
-    thin: Any
-    proposal: Any
-    start: Any
-    prior: Any
-    rng: Any
-    workers: Any
+    method: str
+    steps: object
+    warmup: object
+    chains: object
+    thin: object
+    proposal: object
+    start: object
+    prior: object
+    rng: Seed | None
+    workers: object
     progress: bool
-    checkpoint: Any
-    seconds: Any
-    engine: Any
-    estimate: Any
-    options: Mapping[str, Any]
+    checkpoint: str | os.PathLike[str] | None
+    seconds: object
+    engine: str | None
+    estimate: object
+    options: Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Settings:
 
     row: Row
     reason: str
-    options: Mapping[str, Any]
+    options: Mapping[str, object]
     steps: int | None
     warmup: int | None
     chains: int
@@ -79,7 +79,7 @@ class Settings:
     start: str | np.ndarray | None
     prior: Prior
     seed: np.random.SeedSequence
-    workers: int
+    workers: Workers
     progress: bool
     checkpoint: str | os.PathLike[str] | None
     chosen: Mapping[str, int]
@@ -126,7 +126,7 @@ def check_settings(model: Model, asked: Asked) -> Settings:
         start=start,
         prior=prior,
         seed=seed_sequence(asked.rng),
-        workers=whole("workers", asked.workers),
+        workers=check_workers(asked.workers),
         progress=bool(asked.progress),
         checkpoint=asked.checkpoint,
         chosen=recorded(asked.checkpoint),
@@ -146,7 +146,7 @@ def _walk(asked: Asked) -> str:
     return "" if asked.start is None else "start="
 
 
-def _start(model: Model, start: Any) -> str | np.ndarray | None:
+def _start(model: Model, start: object) -> str | np.ndarray | None:
     if start is None:
         return None
     if isinstance(start, str):
@@ -156,11 +156,10 @@ def _start(model: Model, start: Any) -> str | np.ndarray | None:
     return model.theta(start, "start")
 
 
-def _seconds(seconds: Any) -> float | None:
+def _seconds(seconds: object) -> float | None:
     if seconds is None:
         return None
-    is_number = isinstance(seconds, (int, float, np.number)) and not isinstance(seconds, (bool, np.bool_))
-    if not (is_number and seconds > 0):
+    if not isinstance(seconds, (int, float, np.number)) or isinstance(seconds, (bool, np.bool_)) or not seconds > 0:
         raise InputError(f"seconds = {seconds!r}: a time budget is a positive number.")
     return float(seconds)
 

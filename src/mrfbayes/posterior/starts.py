@@ -29,7 +29,7 @@ def typical_spread(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 
 
 def initial_states(problem: Problem, prepared: Prepared, plan: Plan, shape: np.ndarray | None = None) -> list[State]:
-    """A state a chain; ``shape`` is a lower Cholesky factor that the random walk starts with, where one is known."""
+    """One state per chain; ``shape`` is the lower Cholesky factor that the random walk starts with, if one is known."""
     from mrfbayes.kernels.run import chain
 
     model, p = problem.model, problem.model.n_parameters

@@ -5,14 +5,18 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
 from mrfbayes.base.errors import InputError
-from mrfbayes.plots.style import FAINT, INK, MUTED, NEGATIVE, PAPER, POSITIVE
+from mrfbayes.plots.style import FAINT, INK, MUTED, NEGATIVE, PAPER, POSITIVE, figure_of
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from mrfbayes.report.findings import Findings
 
 # The page's own colours: matplotlib writes these as they are, and never by chance.
@@ -41,7 +45,7 @@ class Picture(NamedTuple):
     panels: tuple[Markup, ...] = ()  # pictures beside each other, below each other on a phone
 
 
-def inline(draw: Callable[[], Any], name: str, says: str, zoom: float = 1.0) -> Markup:
+def inline(draw: Callable[[], Axes | Figure], name: str, says: str, zoom: float = 1.0) -> Markup:
     """The SVG of what ``draw`` returns (axes or a figure), without a fixed size, its ids made unique by ``name``.
 
     On a wide page it is shown ``zoom`` times as large as in print: narrow pictures can still be read on a phone.
@@ -52,7 +56,7 @@ def inline(draw: Callable[[], Any], name: str, says: str, zoom: float = 1.0) -> 
         {"svg.fonttype": "none", "svg.hashsalt": name, "figure.facecolor": "none", "axes.facecolor": "none"}
     ):
         picture = draw()
-        figure = picture if hasattr(picture, "savefig") else picture.figure
+        figure = figure_of(picture)
         file = io.StringIO()
         try:
             figure.savefig(file, format="svg", metadata={"Date": None}, bbox_inches="tight", pad_inches=0.04)
@@ -87,7 +91,7 @@ class _Plan(NamedTuple):
     name: str
     title: str
     says: str
-    draw: Callable[[], Any]
+    draw: Callable[[], Axes | Figure]
     caption: str
     zoom: float = 1.0
 
@@ -128,7 +132,7 @@ def _plans(findings: Findings) -> list[_Plan]:
         says = "Posterior means and 90 % intervals of the surest edges; the table below holds all."
         caption = "Couplings: filled where the 90 % interval excludes no interaction."
 
-        def forest() -> Any:
+        def forest() -> Axes:
             ax = _narrow(min(len(edges), FOREST_ROWS))
             return plots.forest(posterior, scale=findings.scale, rows=FOREST_ROWS, ax=ax)
 
@@ -137,7 +141,7 @@ def _plans(findings: Findings) -> list[_Plan]:
         says = "Bayes factors of the edges with both boundaries; the table below holds all."
         caption = "Evidence: right of 10 the data support the edge, left of 1/10 they rule it out."
 
-        def evidence() -> Any:
+        def evidence() -> Axes:
             ax = _narrow(min(len(edges), FOREST_ROWS))
             return plots.edge_evidence(posterior, rows=FOREST_ROWS, edges=edges, ax=ax)
 
@@ -159,7 +163,7 @@ def node_pictures(findings: Findings) -> list[Picture]:
         if measure in nodes:
             says = f"{caption} The table below holds the numbers."
 
-            def draw(measure: str = measure) -> Any:
+            def draw(measure: str = measure) -> Axes:
                 ax = _narrow(min(len(nodes), NODE_ROWS))
                 return plots.centrality(findings.posterior, measure, rows=NODE_ROWS, nodes=nodes, ax=ax)
 
@@ -167,10 +171,11 @@ def node_pictures(findings: Findings) -> list[Picture]:
     return found
 
 
-def _narrow(rows: int) -> Any:
+def _narrow(rows: int) -> Axes:
     from matplotlib import pyplot
 
-    return pyplot.subplots(figsize=(4.7, 0.8 + 0.19 * max(rows, 3)), layout="constrained")[1]
+    made: Axes = pyplot.subplots(figsize=(4.7, 0.8 + 0.19 * max(rows, 3)), layout="constrained")[1]
+    return made
 
 
 def _panels(findings: Findings) -> Picture:
@@ -181,10 +186,11 @@ def _panels(findings: Findings) -> Picture:
 
     said = findings.verdicts
     says = f"{said['present']} edges supported, {said['absent']} ruled out, {said['undecided']} undecided."
-    axes = [pyplot.subplots(figsize=(3.7, 3.9), layout="constrained")[1] for _ in range(3)]
+    axes: list[Axes] = [pyplot.subplots(figsize=(3.7, 3.9), layout="constrained")[1] for _ in range(3)]
     plots.network_panels(findings.posterior, scale=findings.scale, edges=findings.edges, ax=axes)
     panels = []
     for ax, name in zip(axes, ("supported", "ruled out", "undecided"), strict=True):
-        panels.append(inline(lambda ax=ax: ax, f"panel-{name.replace(' ', '-')}", f"{says} This panel: {name}.", 1.2))
+        shown = partial(lambda panel: panel, ax)
+        panels.append(inline(shown, f"panel-{name.replace(' ', '-')}", f"{says} This panel: {name}.", 1.2))
     caption = "The same nodes three times. An edge missing on the left is not thereby absent: look where it is."
     return Picture("panels", "Supported, ruled out, undecided", says, Markup(""), caption, tuple(panels))

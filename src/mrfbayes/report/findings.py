@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -152,9 +153,9 @@ class Findings:
     @property
     def seed(self) -> str:
         """The seed, as it has to be given again."""
-        seed: Any = self.posterior.settings.get("seed")
+        seed: object = self.posterior.settings.get("seed")
         return str(seed[0] if isinstance(seed, (list, tuple)) else seed)
 
 
-def _worst(pick: Any, values: np.ndarray) -> float:
+def _worst(pick: Callable[[np.ndarray], float], values: np.ndarray) -> float:
     return float(pick(values)) if np.isfinite(values).any() else math.nan

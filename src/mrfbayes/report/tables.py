@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
@@ -14,6 +14,8 @@ from mrfbayes.model.wording import scale_name
 from mrfbayes.report.wording import bayes_factor, interval, number
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from mrfbayes.report.findings import Findings
 
 RARE = 0.05  # share of all states but the commonest, below which a variable is called rare
@@ -35,11 +37,11 @@ class PageTable(NamedTuple):
     name: str
     caption: str
     columns: list[Heading]
-    rows: list[list[tuple[str, Any]]]
+    rows: list[list[tuple[str, object]]]
     bar: tuple[float, float, float] | None = None  # low, high, no interaction
 
     @property
-    def shown(self) -> list[list[tuple[str, Any]]]:
+    def shown(self) -> list[list[tuple[str, object]]]:
         """The rows that stand in the page without any script."""
         return self.rows[:PAGE_ROWS]
 
@@ -55,7 +57,7 @@ class PageTable(NamedTuple):
         return script_safe(table)
 
 
-def script_safe(value: Any) -> Markup:
+def script_safe(value: object) -> Markup:
     """JSON in which nothing can end the script element or begin a comment."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for letter in "<>&\u2028\u2029":
@@ -99,7 +101,7 @@ def edge_table(findings: Findings) -> PageTable:
     return PageTable("edges", f"{len(rows):,} edges", columns, rows, (min(low, neutral), max(high, neutral), neutral))
 
 
-def evidence_table(name: str, caption: str, frame: Any, probability: str) -> PageTable:
+def evidence_table(name: str, caption: str, frame: pd.DataFrame, probability: str) -> PageTable:
     """Edges of a search over graphs, or differences between groups, the best supported first.
 
     Parameters
@@ -196,7 +198,7 @@ def node_table(findings: Findings) -> PageTable:
     return PageTable("nodes", f"{len(rows):,} nodes", columns, rows)
 
 
-def frame_table(name: str, caption: str, frame: Any) -> PageTable:
+def frame_table(name: str, caption: str, frame: pd.DataFrame) -> PageTable:
     """Any table, as it is: verdicts as verdicts, lists as lists, numbers with four digits."""
     columns = [Heading(str(frame.index.name or "name"), "text")]
     for column in frame.columns:
@@ -217,11 +219,11 @@ def frame_table(name: str, caption: str, frame: Any) -> PageTable:
     return PageTable(name, caption, columns, rows)
 
 
-def _text(text: str) -> tuple[str, Any]:
+def _text(text: str) -> tuple[str, object]:
     return text, text
 
 
-def _number(value: float, digits: int) -> tuple[str, Any]:
+def _number(value: float, digits: int) -> tuple[str, object]:
     return number(value, digits), _digits(value)
 
 

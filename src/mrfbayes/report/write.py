@@ -6,7 +6,7 @@ import json
 from importlib import resources
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -20,9 +20,9 @@ from mrfbayes.report.checks import checks
 from mrfbayes.report.figures import Picture, inline, node_pictures, pictures
 from mrfbayes.report.findings import Findings
 from mrfbayes.report.methods_text import citations, methods_paragraph
-from mrfbayes.report.sections import Section, comparison_section, groups_section, structure_section
 from mrfbayes.report.sentences import brief
-from mrfbayes.report.tables import edge_table, node_table, variable_table
+from mrfbayes.report.structure_sections import Section, groups_section, selection_section
+from mrfbayes.report.tables import edge_table, frame_table, node_table, variable_table
 from mrfbayes.report.wording import plural
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ def report(
     target = Path(path)
     check_targets({"path": target}, overwrite=overwrite)
     findings = Findings(posterior, scale or "", check)
-    extra = [] if comparison is None else [comparison_section(comparison)]
-    extra += [] if selection is None else [structure_section(selection)]
+    extra = _comparison(comparison)
+    extra += [] if selection is None else [selection_section(selection)]
     extra += [] if groups is None else [groups_section(groups)]
     page = render(findings, title or "Posterior of a Markov random field", source, extra)
     write_text(target, page, overwrite)
@@ -98,7 +98,7 @@ def render(findings: Findings, title: str, source: str, extra: list[Section]) ->
     contents += [("picture", shown[0].title)] if shown else []
     contents += [("edges", "Edges")] if edges.rows else []
     contents += [("nodes", "Nodes")] if len(nodes.columns) > 1 else []
-    contents += [(section.name, section.heading) for section in extra] + [("methods", "Methods")]
+    contents += [(name, heading) for name, heading, *_ in extra] + [("methods", "Methods")]
     text = environment.get_template("page.html.j2").render(
         title=title,
         subtitle=_subtitle(findings, source),
@@ -154,7 +154,9 @@ def _data_facts(findings: Findings) -> list[tuple[str, str]]:
     statistics, model = findings.statistics, findings.posterior.model
     n = findings.posterior.n
     is_counted = statistics is not None and statistics.n_rows > 0
-    facts = [("rows", f"{statistics.n_rows:,}" if statistics is not None and is_counted else f"{n:,g}, by their counts")]
+    facts = [
+        ("rows", f"{statistics.n_rows:,}" if statistics is not None and is_counted else f"{n:,g}, by their counts")
+    ]
     if statistics is not None and is_counted and abs(n - statistics.n_rows) > 1e-9:
         facts.append(("total weight", f"{n:,g}"))
     if model.grid_shape:
@@ -163,7 +165,7 @@ def _data_facts(findings: Findings) -> list[tuple[str, str]]:
         facts.append(("variables", ", ".join(model.nodes[:40]) + (", ..." if model.n_nodes > 40 else "")))
     states = sorted(set(model.states.tolist()))
     facts.append(("states", ", ".join(map(str, states))))
-    coded = mapping_lines(findings.posterior.settings.get("levels", ()))
+    coded = mapping_lines(findings.posterior.levels)
     if coded:
         facts.append(("coding", "; ".join(coded[:12]) + ("; ..." if len(coded) > 12 else "")))
     facts.append(("SHA-256 begins", findings.posterior.data_digest[:16]))
@@ -201,5 +203,21 @@ def _settings(findings: Findings) -> list[tuple[str, str]]:
     return [(name, value) for name, value in rows if value]
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _comparison(comparison: Comparison | None) -> list[Section]:
+    if comparison is None:
+        return []
+    from mrfbayes import plots
+
+    plates = []
+    if comparison.reference is not None and len(comparison.posteriors) > 1:
+        says = "Errors of the posterior means and ratios of the sds of each method, against the exact posterior."
+        svg = inline(lambda: plots.comparison(comparison), "methods-compared", says)
+        plates.append(Picture("methods-compared", "Methods", says, svg, "A dot per parameter; bars are averages."))
+    table = frame_table("comparison", plural(len(comparison.table), "method"), comparison.table)
+    model = next(iter(comparison.posteriors.values())).model
+    text = f"Several methods on the same data ({model!r}), against the exact posterior where it can be had."
+    return [("comparison", "Comparison of methods", text, [table], plates)]

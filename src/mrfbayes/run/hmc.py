@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.random_streams import generator, kernel_state
+from mrfbayes.base.views import View
 from mrfbayes.run.workers import Chunk, Metropolis, State
 
 if TYPE_CHECKING:
+    from mrfbayes.kernels.priors import PriorView
     from mrfbayes.kernels.run.hmc import HmcSettings, HmcState, Metric
 
 Gradient = Callable[[np.ndarray], tuple[float, np.ndarray]]
-FIRST_LEAPS = 2.0  # a trajectory, before warm-up has learned how many it takes
+FIRST_LEAPS = 2.0  # per trajectory, before warm-up has learned how many it takes
 NEARER, MOST_START_TRIALS = 0.7, 40  # a start that is none comes nearer to the mode by this factor, so often at most
 
 
@@ -96,11 +98,15 @@ class HmcTask(Metropolis):
         the Gaussian has it (beyond a wall that the curvature at the mode does not show) is moved towards the mode
     """
 
-    gradient: Any
+    gradient: View | Gradient
     metric: Metric
-    prior: Any
+    prior: PriorView
     settings: HmcSettings
     is_start_given: bool = False
+
+    def with_warmup(self, n_warmup: int) -> HmcTask:
+        """These chains with a warm-up of another length."""
+        return replace(self, settings=self.settings._replace(n_warmup=n_warmup))
 
     def advance(self, state: State, n_steps: int) -> Chunk:
         """``n_steps`` more trajectories from ``state``, which is left as it was; none at all evaluates the start."""

@@ -20,12 +20,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
 from mrfbayes.base.atomic_files import cannot_write, sync_folder
 from mrfbayes.base.errors import InputError, MRFWarning
+from mrfbayes.base.locks import hold
 
 MAGIC = b"mrfbayes checkpoint 1\n"
 _TAG = b"SEG\n"
@@ -34,7 +35,7 @@ _DTYPES = {"float64", "int64", "uint64", "uint8", "int32", "bool"}
 _MAX_HEADER = 1 << 24
 
 
-def encode(fields: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
+def encode(fields: Mapping[str, object], arrays: Mapping[str, np.ndarray]) -> bytes:
     """One segment as bytes."""
     listed = {}
     parts = []
@@ -50,7 +51,7 @@ def encode(fields: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes
     return _FRAME.pack(_TAG, len(header), len(body), digest) + header + body
 
 
-def decode(header: bytes, body: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def decode(header: bytes, body: bytes) -> tuple[dict[str, object], dict[str, np.ndarray]]:
     """Fields and arrays of a segment whose checksum was right, which anyone can compute: nothing in it is trusted."""
     try:
         content = json.loads(header)
@@ -74,7 +75,7 @@ def decode(header: bytes, body: bytes) -> tuple[dict[str, Any], dict[str, np.nda
     return fields, arrays
 
 
-def _read_segment(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
+def _read_segment(file: BinaryIO) -> tuple[dict[str, object], dict[str, np.ndarray]] | None:
     """The next segment, or None at the end or at a torn one."""
     frame = file.read(_FRAME.size)
     if len(frame) < _FRAME.size:
@@ -91,7 +92,7 @@ def _read_segment(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]
     return decode(header, body)
 
 
-def recorded(path: str | os.PathLike[str] | None) -> dict[str, Any]:
+def recorded(path: str | os.PathLike[str] | None) -> dict[str, int]:
     """What was chosen for the run that ``path`` is the checkpoint of; nothing where there is none to be read."""
     if path is None or not os.path.isfile(path):
         return {}
@@ -125,7 +126,7 @@ class Checkpoint:
             self._file: io.FileIO = open(self.path, "r+b" if existed else "x+b", buffering=0)  # noqa: SIM115
         except OSError as error:
             raise InputError(f"checkpoint {self.path}: cannot be written ({error.strerror}).") from None
-        self.segments: list[tuple[dict[str, Any], dict[str, np.ndarray]]] = []
+        self.segments: list[tuple[dict[str, object], dict[str, np.ndarray]]] = []
         try:
             self._lock()
             if existed and os.fstat(self._file.fileno()).st_size:
@@ -147,10 +148,8 @@ class Checkpoint:
             raise cannot_write(self.path, error) from error
 
     def _lock(self) -> None:
-        import fcntl
-
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            hold(self._file)
         except OSError:
             raise InputError(f"checkpoint {self.path} is in use by another process: choose another file.") from None
 
@@ -163,7 +162,7 @@ class Checkpoint:
         first = True
         while (segment := self._next_segment()) is not None:
             if first:
-                self._check_identity(segment[0].get("identity", {}))
+                self._check_identity(segment[0].get("identity"))
                 first = False
             else:
                 self.segments.append(segment)
@@ -175,7 +174,7 @@ class Checkpoint:
             self._file.seek(good)
             self._file.truncate()
 
-    def _next_segment(self) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
+    def _next_segment(self) -> tuple[dict[str, object], dict[str, np.ndarray]] | None:
         try:
             return _read_segment(self._file)
         except InputError as error:
@@ -199,15 +198,16 @@ class Checkpoint:
             stacklevel=2,
         )
 
-    def _check_identity(self, found: Mapping[str, str]) -> None:
+    def _check_identity(self, found: object) -> None:
+        known = found if isinstance(found, dict) else {}
         for key, value in self.identity.items():
-            if found.get(key) != value:
+            if known.get(key) != value:
                 raise InputError(
                     f"checkpoint {self.path} belongs to another run: its {key} differs. Use the same data, settings "
                     "and version, or choose another file."
                 )
 
-    def append(self, fields: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    def append(self, fields: Mapping[str, object], arrays: Mapping[str, np.ndarray]) -> None:
         """Write one segment and make sure that it is on the disk; an `OutputError` leaves the file as it was."""
         self._write(encode(fields, arrays))
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import os
 import warnings as python_warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from mrfbayes.base.errors import InputError, MRFWarning
 from mrfbayes.base.random_streams import Seed, seed_sequence
 from mrfbayes.data.statistics import Statistics, count
 from mrfbayes.model.field import Model
-from mrfbayes.priors import Cauchy, Logistic, Normal, Prior
+from mrfbayes.priors import Cauchy, Distribution, Logistic, Normal, Prior
 from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem
 from mrfbayes.structure.factors import EdgeFactors, edge_factors
 from mrfbayes.structure.graph_priors import graph_prior
@@ -28,17 +28,20 @@ from mrfbayes.structure.groups import GroupComparison
 from mrfbayes.structure.moves import Coordinates, node_prior, slab_distribution
 from mrfbayes.structure.running import SearchRequest, run_options, search
 
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+
 NAMED = 5  # thresholds that a warning lists
 
 
 def compare_groups(
     model: Model,
-    x: Any,
+    x: object,
     *,
-    group: Any = None,
-    slab: Any = "normal(0, 1)",
-    differences: Any = "bernoulli(0.5)",
-    prior: Any = None,
+    group: object = None,
+    slab: object = "normal(0, 1)",
+    differences: object = "bernoulli(0.5)",
+    prior: object = None,
     engine: str | None = None,
     particles: int = ANCHOR_PARTICLES,
     steps: int | None = None,
@@ -58,7 +61,8 @@ def compare_groups(
     model : the field of all groups; every edge has one parameter of its own
     x : mapping from the groups' names to their data, each as in `sample`; or one table with the groups in a column
     group : name of that column, or one label per row of an array ``x``
-    slab : prior of a difference that is there, and of the differences of node factors, which are always there
+    slab : prior of a difference that is there, and of the differences of node factors, which are always there; as
+        {"edges": ..., "nodes": ...} where they are to differ
     differences : prior of which edges differ: "bernoulli(0.5)", "beta-bernoulli(1, 1)", or one probability per edge
     prior : prior of the baseline, as {"edges": ..., "nodes": ...}; uniform on theta by default
     engine, particles, steps, warmup, chains, thin, rng, workers, progress, checkpoint, seconds : as in `select`
@@ -72,6 +76,7 @@ def compare_groups(
     settings = {
         "groups": list(data),
         "slab": str(coordinates.slabs[1]),
+        "node_slab": str(coordinates.nodes[1]),
         "differences": str(graphs),
         "difference_probabilities": graphs.probability.tolist(),
         "prior": f"edges {coordinates.slabs[0]}, nodes {coordinates.nodes[0]}",
@@ -101,31 +106,42 @@ def simplex(n_groups: int) -> np.ndarray:
     return np.asarray(centred @ basis / np.sqrt(2))
 
 
-def group_coordinates(model: Model, n_groups: int, slab: Any, prior: Any) -> Coordinates:
+def group_coordinates(model: Model, n_groups: int, slab: object, prior: object) -> Coordinates:
     """Baseline and contrasts with their priors."""
-    difference = slab_distribution(slab)
-    if not isinstance(difference, (Normal, Cauchy, Logistic)) or difference.location != 0:
+    both = dict(slab) if isinstance(slab, Mapping) else {"edges": slab, "nodes": slab}
+    unknown = [key for key in both if key not in ("edges", "nodes")]
+    if unknown:
+        raise InputError(f"slab has an entry for {unknown[0]!r}: give {{'edges': ..., 'nodes': ...}}.")
+    edges, own = (_difference(both.get(key, "normal(0, 1)"), n_groups) for key in ("edges", "nodes"))
+    given = dict(prior) if isinstance(prior, Mapping) else {} if prior is None else {"edges": prior, "nodes": prior}
+    baseline = slab_distribution(given.pop("edges", "uniform"), "prior['edges']")
+    nodes = node_prior(model, given)
+    contrasts = Prior(model, {"nodes": own})
+    rate = np.concatenate([np.ones((n_groups, 1)), simplex(n_groups)], axis=1)
+    k = n_groups - 1
+    return Coordinates(rate, (baseline, *[edges] * k), (nodes, *[contrasts] * k), (False, *[True] * k))
+
+
+def _difference(slab: object, n_groups: int) -> Distribution:
+    """The prior of a difference."""
+    found = slab_distribution(slab)
+    if not isinstance(found, (Normal, Cauchy, Logistic)) or found.location != 0:
         raise InputError(
             f"slab = {slab!r}: the prior of a difference is centred at zero, whichever group comes first: "
             "'normal(0, 1)', 'cauchy(0, 1)' or 'logistic(0, 1)'."
         )
-    if n_groups > 2 and not isinstance(difference, Normal):
+    if n_groups > 2 and not isinstance(found, Normal):
         raise InputError(
             f"slab = {slab!r}: with {n_groups} groups only a normal slab is the prior of the difference between any "
             "two of them: use 'normal(0, 1)', or compare two groups."
         )
-    given = dict(prior) if isinstance(prior, Mapping) else {} if prior is None else {"edges": prior, "nodes": prior}
-    baseline = slab_distribution(given.pop("edges", "uniform"), "prior['edges']")
-    nodes = node_prior(model, given)
-    contrasts = Prior(model, {"nodes": difference})
-    rate = np.concatenate([np.ones((n_groups, 1)), simplex(n_groups)], axis=1)
-    k = n_groups - 1
-    return Coordinates(rate, (baseline, *[difference] * k), (nodes, *[contrasts] * k), (False, *[True] * k))
+    return found
 
 
-def split_groups(model: Model, x: Any, group: Any) -> dict[str, Statistics]:
+def split_groups(model: Model, x: object, group: object) -> dict[str, Statistics]:
     """The counted data of each group, all coded alike."""
-    parts = {str(name): part for name, part in x.items()} if _is_groups(x, group) else _by_label(x, group)
+    named = dict(x) if _is_groups(x, group) and isinstance(x, Mapping) else _by_label(x, group)
+    parts = {str(name): part for name, part in named.items()}
     if len(parts) < 2:
         raise InputError(f"x has {len(parts)} group ({', '.join(map(repr, parts))}): give at least two.")
     with python_warnings.catch_warnings():
@@ -138,7 +154,7 @@ def split_groups(model: Model, x: Any, group: Any) -> dict[str, Statistics]:
         }
 
 
-def _is_groups(x: Any, group: Any) -> bool:
+def _is_groups(x: object, group: object) -> bool:
     if isinstance(x, Mapping):
         if group is not None:
             raise InputError("group: x is a mapping from groups to data already; leave group out.")
@@ -148,7 +164,7 @@ def _is_groups(x: Any, group: Any) -> bool:
     return False
 
 
-def _by_label(x: Any, group: Any) -> dict[str, Any]:
+def _by_label(x: object, group: object) -> dict[str, object]:
     """One table taken apart by a column, or an array by labels."""
     if isinstance(group, str):
         import narwhals as nw
@@ -158,7 +174,7 @@ def _by_label(x: Any, group: Any) -> dict[str, Any]:
             path = Path(x)
             x = pl.read_parquet(path) if path.suffix == ".parquet" else pl.read_csv(path)
         try:
-            frame = nw.from_native(x, eager_only=True)
+            frame = nw.from_native(cast("IntoDataFrame", x), eager_only=True)
         except TypeError:
             raise InputError(
                 f"group = {group!r} names a column, and x is a {type(x).__name__}: give a table."
@@ -176,11 +192,11 @@ def _by_label(x: Any, group: Any) -> dict[str, Any]:
     return {str(name): rows[labels == name] for name in np.unique(labels)}
 
 
-def _are_tables(parts: Any) -> bool:
+def _are_tables(parts: Iterable[object]) -> bool:
     return not any(isinstance(part, (Statistics, str, os.PathLike)) for part in parts)
 
 
-def _pooled(parts: Sequence[Any]) -> Any:
+def _pooled(parts: Sequence[object]) -> object:
     """All groups as one table: what is in any of them counts when values become states."""
     if hasattr(parts[0], "columns"):
         import narwhals as nw

@@ -6,7 +6,6 @@ import ast
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -70,7 +69,7 @@ class GraphPrior:
         return self.text
 
 
-def graph_prior(model: Model, given: Any, argument: str = "edges") -> GraphPrior:
+def graph_prior(model: Model, given: object, argument: str = "edges") -> GraphPrior:
     """The prior that ``edges=`` (or another argument) asks for."""
     m = model.n_edges
     if isinstance(given, str):
@@ -105,7 +104,7 @@ def graph_prior(model: Model, given: Any, argument: str = "edges") -> GraphPrior
     return GraphPrior(_probabilities(model, values, argument), (0.0, 0.0), PER_EDGE)
 
 
-def _probabilities(model: Model, values: Any, argument: str) -> np.ndarray:
+def _probabilities(model: Model, values: object, argument: str) -> np.ndarray:
     array = np.asarray(values, dtype=float)
     bad = np.flatnonzero(~((array > 0) & (array <= 1)))
     if bad.size:

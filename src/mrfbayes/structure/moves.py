@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -43,7 +43,7 @@ class Coordinates:
     has_spike: tuple[bool, ...]
 
 
-def slab_distribution(given: Any, argument: str = "slab") -> Distribution:
+def slab_distribution(given: object, argument: str = "slab") -> Distribution:
     """The distribution of an edge's log-odds that ``given`` names."""
     if isinstance(given, str):
         given = parse(given)
@@ -82,7 +82,7 @@ def log_density_at_zero(slab: Distribution) -> float:
     return log_constant(slab) - (a + b) * math.log(2)
 
 
-def node_prior(model: Model, given: Any) -> Prior:
+def node_prior(model: Model, given: object) -> Prior:
     """The prior of the node factors; ``given`` is a mapping without edges, or one distribution for all nodes."""
     if given is None:
         given = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import numpy as np
 
@@ -20,11 +19,11 @@ from mrfbayes.structure.selection import Selection
 
 def select(
     model: Model,
-    x: Any,
+    x: object,
     *,
-    slab: Any = "normal(0, 1)",
-    edges: Any = "bernoulli(0.5)",
-    prior: Any = None,
+    slab: object = "normal(0, 1)",
+    edges: object = "bernoulli(0.5)",
+    prior: object = None,
     engine: str | None = None,
     particles: int = ANCHOR_PARTICLES,
     steps: int | None = None,

@@ -72,7 +72,7 @@ def load(path: str | os.PathLike[str]) -> Posterior | Selection | GroupCompariso
 
 
 def _build(kind: type[Selection] | type[GroupComparison], groups: dict[str, Group]) -> Selection | GroupComparison:
-    said: dict[str, Any] = json.loads(groups["/"].attributes["said"])
+    said = json.loads(groups["/"].text("said"))
     arrays = groups["arrays"].arrays  # and the lengths of their axes, which netCDF stores as arrays too
     values: dict[str, Any] = {"model": read_model(groups["model"])}
     for field in fields(kind):

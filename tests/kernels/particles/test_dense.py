@@ -228,6 +228,6 @@ def test_products_by_popcount_are_those_of_the_samples():
     index = np.full((d, d), -1)
     index[pairs[:, 0], pairs[:, 1]] = index[pairs[:, 1], pairs[:, 0]] = np.arange(len(pairs))
     out = np.zeros((len(pairs) + d,) * 2)
-    add_products(words, index, len(pairs) + np.arange(d), out)
+    add_products(words, index, len(pairs) + np.arange(d), np.arange(d), out)
     values = np.concatenate([x[pairs[:, 0]] * x[pairs[:, 1]], x]).astype(float)
     np.testing.assert_array_equal(np.triu(out), np.triu(values @ values.T))

@@ -23,7 +23,7 @@ from mrfbayes.kernels.estimation.full_conditionals import (
 
 @kernel
 def _collect_halving(edges, share, everything, edge_part):
-    """``edge_part`` += sum of ``share`` over the codes with a one there - the same over those with a zero.
+    """``edge_part`` += sum of ``share`` over the codes with a one there, less that over those with a zero.
 
     ``share`` has 2^edges.size entries that sum to ``everything``, and is used up.
     """

@@ -79,7 +79,7 @@ def _by_powers(table, weight, slope, mean, work, level_part):
 
 @kernel
 def _by_logs(table, weight, slope, mean, level_part):
-    """The same for slopes so large that powers might overflow."""
+    """Sum of weight times log normaliser, and its derivatives, where slopes are so large that powers might overflow."""
     result = 0.0
     for c in range(slope.size):
         top = table[0]

@@ -66,7 +66,7 @@ class TablePatterns(NamedTuple):
     along: np.ndarray  # (2m,)
     pattern_offset: np.ndarray  # (d+1,)
     code_start: np.ndarray  # (d+1,)
-    code: np.ndarray  # uint8, one a neighbour
+    code: np.ndarray  # uint8, one per neighbour
     weight: np.ndarray
     width: int  # of a row of potentials: the largest number of states, rounded up to whole vectors of four
     share: np.ndarray  # (patterns, width) weight times the probability of each state, at the last evaluation
@@ -75,7 +75,7 @@ class TablePatterns(NamedTuple):
 
 @kernel
 def add_doubling(edges, coupling, base, out):
-    """``out[c]`` = base + sum of coupling over the ones of code c - the same over its zeros; 2^edges.size entries."""
+    """``out[c]`` = base + sum of coupling over the ones of code c, less that over its zeros; 2^edges.size entries."""
     for e in edges:
         base -= coupling[e]
     out[0] = base
@@ -104,7 +104,7 @@ def total(values):
 
 @kernel
 def dense_odds(neighbours, patterns, field, coupling):
-    """``patterns.work`` = odds of every pattern, by products: one exponential an edge."""
+    """``patterns.work`` = odds of every pattern, by products: one exponential per edge."""
     odds = patterns.edge_odds
     for e in range(coupling.size):
         odds[e] = exp(coupling[e])
@@ -131,7 +131,7 @@ def dense_odds(neighbours, patterns, field, coupling):
 
 @kernel
 def dense_log_odds(neighbours, patterns, field, coupling):
-    """The same in logarithms."""
+    """``patterns.work`` = log-odds of every pattern: `dense_odds` where products might overflow."""
     for k in range(patterns.node.size):
         i = patterns.node[k]
         first, stop = neighbours.offset[i], neighbours.offset[i + 1]
@@ -160,7 +160,7 @@ def dense_normalisers(neighbours, patterns, field, coupling):
 
 @kernel
 def listed_normalisers(neighbours, patterns, field, coupling):
-    """The same over `ListedPatterns`."""
+    """Sum over `ListedPatterns` of weight times log(1 + exp h)."""
     result = 0.0
     table = patterns.table
     for k in range(patterns.node.size):

@@ -179,7 +179,7 @@ def _edge_rows(plan, step, is_high, size, s, weights, rows):
 
 @kernel
 def _forward(plan, node_table, edge_table, joint, s):
-    """``s`` holds messages, weights of nodes and edges, and rows a state: edge products (low, high), products."""
+    """``s`` holds messages, weights of nodes and edges, and rows per state: edge products (low, high), products."""
     steps, children, lookup = plan.steps, plan.children, plan.lookup
     node_weights = plan.n_message
     edge_weights = node_weights + plan.node_offset[-1]

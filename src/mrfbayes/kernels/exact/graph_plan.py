@@ -39,14 +39,14 @@ class EliminationPlan(NamedTuple):
 
     Attributes
     ----------
-    steps : (d, 15) int64, one row a step: the variable and its states; cells of its message = n_low * n_high, of which
+    steps : (d, 15) int64, a row per step: the variable and its states; cells of its message = n_low * n_high, of which
         high parts the first n_known are all that the messages received tell apart; ranges of rows in ``children``,
         ``edges`` and ``scope``; where its message and its joint table start in their buffers; whether its message is
         one of many for the receiver
     children : int64, one row per message received, largest first: the sender's step, the stride of the step's variable
         in it, where in ``lookup`` the tables from low and high part to the sender's cells start, and how its cells
         follow the low part: by that table, one by one, or one by one after the step's own variable
-    edges : int64, one row an edge, at the step of the end eliminated first: the edge, whether that end is its second,
+    edges : int64, one row per edge, at the step of the end eliminated first: the edge, whether that end is its second,
         whether the other end is in the high part, its stride there, its number of states, and both ends' variables
     scope : int64, one row per variable of a scope, fastest first: the variable and its stride
     lookup : int32, all index tables one after the other

@@ -23,7 +23,7 @@ _U1, _U2 = np.uint64(1), np.uint64(2)
 _LN2 = math.log(2.0)
 TINY = 1e-75  # a message is rescaled before its largest entry can have lost this factor
 HEADROOM = 480  # messages are scaled to 2^480: the product of two still fits, and has the most room below
-COIN = 6  # numbers a node: agree and disagree across, agree and disagree along, zero and one
+COIN = 6  # numbers per node: agree and disagree across, agree and disagree along, zero and one
 
 
 @kernel

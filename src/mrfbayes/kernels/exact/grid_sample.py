@@ -46,7 +46,7 @@ class Space(NamedTuple):
     leading: np.ndarray  # leading digits of one probability each
     register: np.ndarray  # (particles,)
     work: np.ndarray  # rows for one node
-    blocks: np.ndarray  # for each 1,024 particles a line of the grid and its generators
+    blocks: np.ndarray  # per 1,024 particles a line of the grid and its generators
 
 
 @kernel
@@ -191,7 +191,7 @@ def _decide(table, index, digits, random, state):
 
 @kernel
 def _draw_line(table, leading, stride, width, register, state):
-    """Draw a line in every particle, four at a time on one random word a node; leaves its states in ``register``."""
+    """Draw a line in every particle, four at a time on one random word per node; leaves its states in ``register``."""
     mask = np.uint64(2**width - 1)
     a, b, c, counter = state[0], state[1], state[2], state[3]
     for group in range(register.size // 4):
@@ -232,7 +232,7 @@ def _draw_line(table, leading, stride, width, register, state):
 
 @kernel
 def _store_line(layout, line, register, words):
-    """Turn the registers of 64 particles into one word a node."""
+    """Turn the registers of 64 particles into one word per node."""
     for position in range(layout.width):
         node = layout.node[line * layout.width + position]
         shift = np.uint64(position)

@@ -17,7 +17,7 @@ from mrfbayes.kernels.base.random import next_word
 
 DRAW_PLANES = 10  # one particle in 1,024 is finished by hand: measured to cost less than more planes
 MOST_VARIABLES = 7  # nodes that a probability may depend on
-WORDS = 16  # a row: 1,024 particles, four AVX2 registers
+WORDS = 16  # per row: 1,024 particles, four AVX2 registers
 
 _U0, _U1, _U3, _U11, _U24, _U40 = (np.uint64(k) for k in (0, 1, 3, 11, 24, 40))
 _S36, _S51, _LAST = np.uint64(36), np.uint64(51), np.uint64(2**51)

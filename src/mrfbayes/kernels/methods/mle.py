@@ -23,7 +23,7 @@ LOW, PER_UNIT, FIRST, COUNT = range(4)  # rows of ScoreTables.places
 class CopulaCoins(NamedTuple):
     """Independent coins, Eq. (3): what the product of marginals needs.
 
-    Arrays that belong together are the rows of one: each array of a view costs two atomic updates a step.
+    Arrays that belong together are the rows of one: each array of a view costs two atomic updates per step.
     """
 
     numbers: np.ndarray  # (4, p) alpha_j, n_j - alpha_j, eta_j, 1 - eta_j

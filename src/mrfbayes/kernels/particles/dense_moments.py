@@ -60,20 +60,21 @@ def _add_three(out, pair, node, i, j, k, value):
 
 
 @kernel
-def add_products(words, pair, node, out):
+def add_products(words, pair, node, first_nodes, out):
     """``out`` (T, T) += sums over samples of the products of all two statistics, on and above the diagonal.
 
     ``words`` (d, n_words) holds the samples as bits; statistic pair[i, j] is x_i x_j (-1: there is none), statistic
-    node[i] is x_i.
+    node[i] is x_i. Only subsets of variables whose first is one of ``first_nodes`` are counted: an entry belongs to
+    one subset, so threads with other first nodes write elsewhere.
     """
-    words, pair, node, out = borrow(words), borrow(pair), borrow(node), borrow(out)
+    words, pair, node, first_nodes, out = borrow((words, pair, node, first_nodes, out))
     d, n_words = words.shape
     scratch = np.empty((2, CHUNK), np.uint64)
     for first in range(0, n_words, CHUNK):
         size = min(CHUNK, n_words - first)
         x = words[:, first : first + size]
         y, z = scratch[0, :size], scratch[1, :size]
-        for i in range(d):
+        for i in first_nodes:
             _add(out, node[i], node[i], _count(x[i]))
             for j in range(i + 1, d):
                 _both(x[i], x[j], y)

@@ -53,7 +53,7 @@ def start_streams(state, streams):
 
 @kernel
 def fill_uniform32(stream, out):
-    """`LANES` uniform numbers inside (0, 1] with 24 bits: SFC64 generators side by side, two numbers a word."""
+    """`LANES` uniform numbers inside (0, 1] with 24 bits: SFC64 generators side by side, two numbers per word."""
     counter = stream[3 * STREAMS]
     for k in range(STREAMS):
         a, b, c = stream[k], stream[k + STREAMS], stream[k + 2 * STREAMS]

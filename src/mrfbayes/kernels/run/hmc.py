@@ -38,7 +38,7 @@ from mrfbayes.kernels.run.chain import (
     move_to_proposal,
 )
 
-# Places in HmcState.numbers, after those of every chain; LOG_SCALE is the logarithm of the leaps a trajectory
+# Places in HmcState.numbers, after those of every chain; LOG_SCALE is the logarithm of the leaps per trajectory
 KINETIC, NEW_TARGET, NEW_LIKELIHOOD, ANGLE = range(N_NUMBERS, N_NUMBERS + 4)
 N_HMC_NUMBERS = N_NUMBERS + 4
 # Places in HmcState.counters, after those of every chain

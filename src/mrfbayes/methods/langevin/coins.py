@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfbayes.base.random_streams import kernel_state
-from mrfbayes.calibration.copula import coin_quantiles, copula_view, theta_moments
+from mrfbayes.calibration.copula import CopulaJoint, factored_view
 from mrfbayes.calibration.matching import Coins, coin_moments
 from mrfbayes.methods.langevin.moments import WalkMoments
-from mrfbayes.model.chart import Chart
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.calibration.copula import CopulaView
@@ -29,36 +27,13 @@ def walk_coins(moments: WalkMoments) -> Coins:
 
 
 @dataclass(frozen=True)
-class WalkJoint:
-    """Coins joined by a Gaussian copula with the correlations of ``factor`` factor^T (p, p)."""
+class WalkJoint(CopulaJoint):
+    """Coins joined by a Gaussian copula with the correlations of ``factor`` factor^T (p, p), upper triangular."""
 
-    chart: Chart
-    coins: Coins
     factor: np.ndarray
 
     @cached_property
     def view(self) -> CopulaView:
         """As the kernels take it; made at the first draw, since a result may never be asked for one."""
         unit = self.factor / np.linalg.norm(self.factor, axis=1, keepdims=True)
-        correlation = (unit @ unit.T).astype(float)
-        np.fill_diagonal(correlation, 1.0)
-        return copula_view(self.coins, correlation, self.chart.offset)
-
-    def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
-        """(n, p) independent draws of theta."""
-        from mrfbayes.kernels.calibration.copula import draw_theta
-
-        theta = np.empty((n, self.chart.n_parameters))
-        draw_theta(self.view, kernel_state(seed, "calibrated"), theta)
-        return theta
-
-    def moments(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Mean and sd (p,) of theta; None where some block is a die."""
-        return theta_moments(self.coins) if self.chart.all_coins else None
-
-    def quantile(self, probability: float) -> np.ndarray:
-        """Quantiles (p,) of theta, where all blocks are coins."""
-        from scipy.special import ndtri
-
-        w, _ = coin_quantiles(self.coins, np.array([float(ndtri(probability))]))
-        return np.asarray(self.chart.theta(w[:, 0]))
+        return factored_view(self.coins, unit, self.chart.offset)

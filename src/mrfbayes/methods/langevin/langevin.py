@@ -17,37 +17,21 @@ Differs from the paper: it is not in the paper, which has no method for the true
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import child
-from mrfbayes.estimation.dense_mode import CHAINS, DensePosterior, dense_mode
+from mrfbayes.estimation.dense_mode import CHAINS, MOST_PARAMETERS, DensePosterior, dense_mode
 from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
 from mrfbayes.methods.langevin.walk import Walk, WalkSettings
 from mrfbayes.methods.problem import Prepared, Problem
-from mrfbayes.model.field import Model
 from mrfbayes.model.natural_form import PRODUCT, DenseLayout, dense_layout
 
 STEPS, WARMUP = 300, 90
-MOST_PARAMETERS = 12_000  # a full covariance: 1.2 GB in double precision, three of them at a time
 LEAST_CHAINS, ROWS_PER_CHAIN = 128, 4  # of a replica: the gradient's noise grows with n
 MOST_CHAINS = 4_096
-FEW_NEIGHBOURS = 8  # coins of sparser fields are calibrated block by block
 DISAGREEMENT = 5.0  # standard errors between particles from two starts
 DOUBTFUL_MODE = 0.1  # posterior sds
-
-
-def is_dense(model: Model) -> bool:
-    """Whether `langevin` can sample the field and no cheaper way is known: most pairs interact, or hubs have many."""
-    if not 0 < model.n_parameters <= MOST_PARAMETERS:
-        return False
-    is_sparse = 4 * model.n_edges < model.n_nodes * (model.n_nodes - 1)  # less than half of all pairs
-    if is_sparse and np.diff(model.adjacency.offset).max(initial=0) <= FEW_NEIGHBOURS:
-        return False
-    layout = dense_layout(model)
-    return layout is not None and (layout.coupling != PRODUCT or int(layout.states.max()) <= MOST_LEVELS)
 
 
 def prepare(
@@ -67,7 +51,7 @@ def prepare(
     chains = int(np.clip(n / ROWS_PER_CHAIN, LEAST_CHAINS, MOST_CHAINS)) if particles is None else particles
     posterior = DensePosterior(layout, problem.statistics, problem.prior)
     seed = child(problem.seed, "langevin")
-    mode = dense_mode(posterior, child(seed, "mode"), CHAINS if particles is None else particles)
+    mode = dense_mode(posterior, child(seed, "mode"), CHAINS if particles is None else particles, problem.threads)
     warnings = []
     if mode.error > DOUBTFUL_MODE:
         warnings.append(
@@ -82,7 +66,7 @@ def prepare(
         )
 
     def walk(n_chains: int, warmup: int, thin: int) -> Walk:
-        settings = WalkSettings(n_chains * replicas, chains, step, sweeps, warmup, thin)
+        settings = WalkSettings(n_chains * replicas, chains, step, sweeps, warmup, thin, problem.threads)
         return Walk(posterior, mode, settings, child(seed, "walk"))
 
     details = {
@@ -95,7 +79,7 @@ def prepare(
     return Prepared(None, walk=walk, details=details, warnings=tuple(warnings))
 
 
-def _checked_layout(problem: Problem, replicas: Any, step: Any, sweeps: Any) -> DenseLayout:
+def _checked_layout(problem: Problem, replicas: object, step: object, sweeps: object) -> DenseLayout:
     model = problem.model
     if not isinstance(step, (int, float)) or not 0 < step < 1:
         raise InputError(f"step = {step!r}: give a number between 0 and 1; 0.3 is usual, less is slower and no better.")

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from mrfbayes.particles.dense import spread
+
 PANEL = 512  # rows or columns of the factor that are multiplied at a time
 
 
 class Whitening:
-    """``factor`` (p, p) upper triangular and ``directions`` (p, m) orthonormal, m may be 0."""
+    """``factor`` (p, p) upper triangular and ``directions`` (p, m) orthonormal, m may be 0; products in ``threads``."""
 
-    def __init__(self, factor: np.ndarray, directions: np.ndarray) -> None:
+    def __init__(self, factor: np.ndarray, directions: np.ndarray, threads: int = 1) -> None:
+        self._threads = threads
         self.factor = np.ascontiguousarray(factor, dtype=np.float32)
         self.directions = directions
         m = directions.shape[1]
@@ -53,14 +56,20 @@ class Whitening:
     def forward(self, y: np.ndarray) -> np.ndarray:
         """L Q y for rows y (k, p), in single precision."""
         z = self.turn_back(y).astype(np.float32)
-        blocks = range(0, z.shape[1], PANEL)
-        return np.concatenate([z[:, k:] @ self.factor[k : k + PANEL, k:].T for k in blocks], axis=1)
+
+        def product(k: int) -> np.ndarray:
+            return np.asarray(z[:, k:] @ self.factor[k : k + PANEL, k:].T)
+
+        return np.concatenate(spread(product, range(0, z.shape[1], PANEL), self._threads), axis=1)
 
     def back(self, gradient: np.ndarray) -> np.ndarray:
         """Q^T L^T g for rows g (k, p)."""
         g = gradient.astype(np.float32)
-        ends = [min(k + PANEL, g.shape[1]) for k in range(0, g.shape[1], PANEL)]
-        parts = [g[:, :end] @ self.factor[:end, end - ((end - 1) % PANEL + 1) : end] for end in ends]
+
+        def product(k: int) -> np.ndarray:
+            return np.asarray(g[:, : k + PANEL] @ self.factor[: k + PANEL, k : k + PANEL])
+
+        parts = spread(product, range(0, g.shape[1], PANEL), self._threads)
         return self.turn(np.concatenate(parts, axis=1).astype(float))
 
     def back_first(self, gradient: np.ndarray) -> np.ndarray:

@@ -11,6 +11,9 @@ the variance V that the walk gains, autocorrelation of the persistent chains inc
 strong in a few directions only (slow modes of the chains): L is rotated so that these are its first columns, where h is
 lowered until V is small.
 
+Now and then the replicas stand still while their chains sweep on, to measure what steps and lagging chains leave
+(`mrfbayes.methods.langevin.trust`).
+
 Beside each replica walks its control, y0 <- (1 - h) y0 + sqrt(h/2) (z_t + z_{t-1}), exactly N(0, I) at the same random
 numbers: what is known about it is subtracted from what it shows (`mrfbayes.methods.langevin.moments`).
 """
@@ -30,6 +33,8 @@ from mrfbayes.particles.dense import DenseEnsemble
 SKIPPED = 1  # sweep of a step that is not counted: without it means are off by a hundredth of an sd
 LARGEST_NOISE = 0.2  # V in any direction
 NOISY = 0.02  # V from which a direction is treated apart
+STILL_FIRST, STILL_EVERY = 10, 75  # steps after the warm-up at which the replicas stand still
+STILL_SKIPPED, STILL_COUNTED = 8, 8  # sweeps then
 SETTLING = 10  # steps after a change before noise is measured
 STEP, RECORDED = 0, 1  # counters
 
@@ -46,6 +51,7 @@ class WalkSettings:
     sweeps: int
     warmup: int
     thin: int
+    threads: int = 1
 
 
 class Walk:
@@ -56,8 +62,10 @@ class Walk:
     ) -> None:
         self.posterior, self.mode, self.settings = posterior, mode, settings
         k, p = settings.replicas, mode.w.size
-        self.metric = Whitening(mode.factor, np.zeros((p, 0)))
-        self._ensemble = DenseEnsemble(posterior.layout, mode.means, k, settings.chains, kernel_state(seed, "chains"))
+        self.metric = Whitening(mode.factor, np.zeros((p, 0)), settings.threads)
+        self._ensemble = DenseEnsemble(
+            posterior.layout, mode.means, k, settings.chains, kernel_state(seed, "chains"), settings.threads
+        )
         chosen = generator(seed, "start").integers(len(mode.rows), size=self._ensemble.n_chains)
         self._ensemble.start(mode.rows[chosen])
         nothing = np.zeros((k, p))
@@ -74,6 +82,9 @@ class Walk:
             "directions": np.zeros((p, 0)),
             "history": np.zeros((0, p)),
             "sums": np.zeros((6, k, p)),
+            "still": np.zeros((3, k, p)),
+            "surplus": np.zeros(k),
+            "stills": np.zeros(1),
             "random": kernel_state(seed, "walk"),
         }
         fill_normal(self.state["random"], self.state["last_noise"].reshape(-1))
@@ -98,7 +109,7 @@ class Walk:
         self.state = {name: arrays[name].copy() for name in self.state}
         self._ensemble.start(arrays["rows"])
         self._ensemble.chains.stream[:] = arrays["streams"]
-        self.metric = Whitening(self.metric.factor, self.state["directions"])
+        self.metric = Whitening(self.metric.factor, self.state["directions"], self.settings.threads)
 
     def _step(self) -> None:
         s, settings = self.state, self.settings
@@ -116,7 +127,8 @@ class Walk:
             if kept % settings.thin == 0:
                 self.drawn.append(w)
         halves = self.posterior.likelihood_gradient(moments)
-        gradient = halves.mean(axis=1) + self.posterior.prior.gradient_w(w)
+        of_prior = self.posterior.prior_gradient(w)
+        gradient = halves.mean(axis=1) + of_prior
         difference = 0.5 * (halves[:, 0] - halves[:, 1])
         noise = np.empty_like(s["y"])
         fill_normal(s["random"], noise.reshape(-1))
@@ -127,6 +139,8 @@ class Walk:
             drift, shown = both[:k], both[k:]
         else:  # the noise of the directions that matter is still watched
             drift, shown = self.metric.back(gradient), self.metric.back_first(difference)
+        if kept % STILL_EVERY == STILL_FIRST and not warm:
+            self._stand_still(drift, of_prior)
         s["y"] += h * drift + s["spread"] * kick
         s["control"] = (1 - h) * s["control"] + kick
         size = shown.shape[1]
@@ -134,6 +148,17 @@ class Walk:
         s["last_noise"] = noise
         s["counters"][STEP] += 1
         self._tune(number + 1)
+
+    def _stand_still(self, drift: np.ndarray, of_prior: np.ndarray) -> None:
+        """Take the gradient again at the same place from chains that have had time, and book it beside the walk's."""
+        s = self.state
+        moments = self._ensemble.moments(STILL_SKIPPED, STILL_COUNTED)
+        standing = self.metric.back(self.posterior.likelihood_gradient(moments).mean(axis=1) + of_prior)
+        s["still"] += np.stack([standing, drift, s["spread"] * s["control"]])
+        # E[y g] + 1, less what the control, whose variance is known, has by chance.
+        expected = s["spread"] ** 2
+        s["surplus"] -= (s["y"] * standing + expected * s["control"] ** 2 + 1 - expected).mean(axis=1)
+        s["stills"] += 1
 
     def _record(self, moved: np.ndarray) -> None:
         """Add replicas and controls (2 k, p), as offsets from the mode, to the sums of powers."""
@@ -168,7 +193,7 @@ class Walk:
         directions = noisy_directions(history)
         s["history"] = history[:0]
         s["directions"] = directions
-        self.metric = Whitening(self.metric.factor, directions)
+        self.metric = Whitening(self.metric.factor, directions, self.settings.threads)
         for name in ("y", "control", "last_noise", "filtered"):
             s[name] = self.metric.turn(s[name])
         s["noise_sum"][:], s["noise_count"][:] = (self.metric.turn(history) ** 2).mean(axis=0), 1.0

@@ -45,7 +45,7 @@ class Bethe:
 
     covariance: Any
     expected: np.ndarray
-    details: dict[str, Any]
+    details: dict[str, object]
 
 
 def bethe(model: Model, log_odds: np.ndarray) -> Bethe:
@@ -134,7 +134,7 @@ def _cell_maps(model: Model) -> tuple[Any, Any]:
 
 def _fixed_point(
     graph: BeliefGraph, node_table: np.ndarray, edge_table: np.ndarray
-) -> tuple[np.ndarray, dict[str, Any]]:
+) -> tuple[np.ndarray, dict[str, object]]:
     size = int(graph.message_offset[-1])
     total = 0
     for damping in DAMPINGS:

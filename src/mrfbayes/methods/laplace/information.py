@@ -16,7 +16,7 @@ MOST_MATRIX_BYTES = 4 * 2**30
 ROUNDING = 1e-9  # an eigenvalue below minus this share of the largest variance is not rounding
 
 
-def covariance(problem: Problem, log_odds: np.ndarray, source: str, particles: int, details: dict[str, Any]) -> Any:
+def covariance(problem: Problem, log_odds: np.ndarray, source: str, particles: int, details: dict[str, object]) -> Any:
     """Cov[s] per observation at w, (p, p), dense or sparse; adds what was found to ``details``."""
     model = problem.model
     if source == "bethe":

@@ -13,7 +13,7 @@ maximum of the Bethe likelihood instead of that of the likelihood.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -84,7 +84,7 @@ def prepare(
     if isinstance(particles, bool) or not isinstance(particles, (int, np.integer)) or particles < 2:
         raise InputError(f"particles = {particles!r}: a covariance needs a whole number of draws, at least 2.")
     model, statistics = problem.model, problem.statistics
-    details: dict[str, Any] = {"fisher": fisher}
+    details: dict[str, object] = {"fisher": fisher}
     slope = np.zeros(model.n_parameters)
     if centre == "bethe":
         log_odds = bethe_mode(model, statistics.mean)

@@ -14,11 +14,12 @@ uniform prior the posterior is drawn directly, without a chain; under others by 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mrfbayes.base.random_streams import child
+from mrfbayes.base.views import View
 from mrfbayes.coins.induced import Induced, WeightedDraws
 from mrfbayes.kernels.base.contracts import implements, log_likelihood
 from mrfbayes.kernels.base.jit import kernel
@@ -98,7 +99,7 @@ def matrix_copula_log_likelihood(view, theta):
     return total + matrix_log_density(view.precision, view.log_det, view.scores)
 
 
-def make_view(induced: Induced) -> Any:
+def make_view(induced: Induced) -> View:
     """The view of the marginals and of the copula that ``induced`` asks for."""
     correlation, p = induced.correlation, induced.model.n_parameters
     dice = make_dice(induced) if induced.dice else None
@@ -133,7 +134,7 @@ def make_coins(induced: Induced) -> CopulaCoins:
     return CopulaCoins(np.stack([alpha, other, np.exp(log_eta), np.exp(log_one_minus_eta)]), constant, extra)
 
 
-def prepare(problem: Problem, *, rho: Any = 0.0, marginal: str = "printed") -> Prepared:
+def prepare(problem: Problem, *, rho: object = 0.0, marginal: str = "printed") -> Prepared:
     """Coins from the estimate, joined as ``rho`` says: a number, or a correlation matrix (p, p)."""
     Induced.check(problem.model, rho, marginal)  # before the estimate is made
     induced = Induced.make(problem.statistics, problem.estimate, rho, marginal)

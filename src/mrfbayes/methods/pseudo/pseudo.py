@@ -12,12 +12,14 @@ once. ``plain=True`` keeps every observation apart, at O(n d) a step as in the p
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from mrfbayes.base.budget import OutOfTime, budget
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.views import View
 from mrfbayes.estimation.full_conditionals import Conditionals
 from mrfbayes.estimation.godambe import spread_ratio
 from mrfbayes.estimation.mode import newton
@@ -165,7 +167,11 @@ def pseudo_table_gradient(view, log_odds, gradient):
     return _finish_gradient(view, log_odds, gradient) - normalisers
 
 
-VIEWS: dict[type, Any] = {DensePatterns: PseudoView, TablePatterns: PseudoTableView, ScorePatterns: PseudoScoreView}
+VIEWS: dict[type, Callable[..., View]] = {
+    DensePatterns: PseudoView,
+    TablePatterns: PseudoTableView,
+    ScorePatterns: PseudoScoreView,
+}
 
 
 def prepare(problem: Problem, *, plain: bool = False) -> Prepared:
@@ -175,7 +181,7 @@ def prepare(problem: Problem, *, plain: bool = False) -> Prepared:
     found = Conditionals.of(problem.model, problem.statistics, bool(plain))
     lowered = lowered_data(problem)._replace(slope=writable(found.slope))
     view = VIEWS[type(found.patterns[0])](lowered, found.neighbours, *found.patterns, np.zeros(lowered.potentials.size))
-    details: dict[str, Any] = {"patterns": found.n_patterns}
+    details: dict[str, object] = {"patterns": found.n_patterns}
     if problem.prior.custom is not None or not problem.model.n_parameters:  # a prior without derivatives
         return Prepared(view, details=details, notes=(f"{TOO_SURE}.",))
     try:
@@ -194,7 +200,7 @@ def prepare(problem: Problem, *, plain: bool = False) -> Prepared:
     return Prepared(view, smooth=lambda: smooth, details=details, notes=(said,))
 
 
-def _smooth(problem: Problem, view: Any) -> Smooth:
+def _smooth(problem: Problem, view: View) -> Smooth:
     """The mode, and the information there: by quasi-Newton steps, then Newton's, which need a matrix each."""
     model = problem.model
     objective = PseudoObjective(model, problem.statistics, problem.prior)

@@ -29,6 +29,6 @@ def exchange_ratio(view, random_state):
 
 
 def prepare(problem: Problem, *, particles: int = 1000, source: str = "auto", sweeps: int = 1000) -> Prepared:
-    """``particles`` fresh ones a step: exact, or from ``sweeps`` Gibbs sweeps of a random start."""
+    """Per step, ``particles`` fresh ones: exact, or from ``sweeps`` Gibbs sweeps of a random start."""
     made = make_particles(problem.model, whole("particles", particles, 2), source, whole("sweeps", sweeps))
     return Prepared(ratio_view(problem, made, EXCHANGE), is_ratio=True, unused=made.unused, details=made.details)

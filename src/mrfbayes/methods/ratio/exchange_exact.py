@@ -1,4 +1,4 @@
-r"""The exchange algorithm (Murray, Ghahramani & MacKay 2006): one auxiliary data set a proposal, and an exact target.
+r"""The exchange algorithm (Murray, Ghahramani & MacKay 2006): one auxiliary data set per proposal, and an exact target.
 
 .. math:: \log \frac{\tilde P(X; \theta^*)\, \tilde P(Y; \theta)}{\tilde P(X; \theta)\, \tilde P(Y; \theta^*)},
           \qquad Y = (y_1, \dots, y_n) \sim P(\cdot; \theta^*)
@@ -26,6 +26,6 @@ def exchange_exact_ratio(view, random_state):
 
 
 def prepare(problem: Problem) -> Prepared:
-    """One exact data set of the size of the data a proposal."""
+    """One exact data set of the size of the data per proposal."""
     made = auxiliary_data(problem, "exchange-exact")
     return Prepared(ratio_view(problem, made, EXCHANGE_EXACT), is_ratio=True, details=made.details)

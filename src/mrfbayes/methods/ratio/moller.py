@@ -18,5 +18,5 @@ from mrfbayes.methods.ratio.mavm import annealed
 
 
 def prepare(problem: Problem) -> Prepared:
-    """One exact data set a proposal, weighed against the field at the estimate."""
+    """One exact data set per proposal, weighed against the field at the estimate."""
     return annealed(problem, "moller", levels=0, k=1)

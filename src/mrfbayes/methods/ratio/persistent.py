@@ -67,7 +67,7 @@ def prepare(
     source: str = "auto",
     sweeps: int = 1000,
 ) -> Prepared:
-    """``particles`` of its own a chain, moved by ``k`` sweeps a step; ``source`` and ``sweeps`` make the first ones."""
+    """Each chain has its own ``particles``, made by ``source`` and ``sweeps`` and moved by ``k`` sweeps per step."""
     if not isinstance(restore, (bool, np.bool_)):
         raise InputError(f"restore = {restore!r}: True to take particles back when a proposal is rejected, or False.")
     made = make_particles(problem.model, whole("particles", particles, 2), source, whole("sweeps", sweeps))

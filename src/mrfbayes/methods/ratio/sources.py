@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.base.views import View
 from mrfbayes.exact.graph import GraphRecursion
 from mrfbayes.exact.grid import GridRecursion
 from mrfbayes.exact.recursions import recursion
@@ -33,15 +33,23 @@ AUTO_CELLS = 1 << 18  # table cells of an elimination up to which drawing exactl
 class Particles:
     """Room for particles, where they come from, and how they are weighed."""
 
-    source: Any
-    weigher: Any
+    source: View
+    weigher: View
     array: np.ndarray  # (d, n_words) uint64 or (d, n) uint8
-    details: dict[str, Any]
+    n: int
+    sweeps: int | None  # of Gibbs sampling; None where particles are drawn exactly
+
+    @property
+    def details(self) -> dict[str, object]:
+        """Facts for the result."""
+        if self.sweeps is None:
+            return {"particles": self.n, "source": "exact"}
+        return {"particles": self.n, "source": "gibbs", "sweeps": self.sweeps}
 
     @property
     def unused(self) -> dict[str, str]:
         """Options that play no part."""
-        return {} if "sweeps" in self.details else {"sweeps": "particles are drawn exactly here"}
+        return {"sweeps": "particles are drawn exactly here"} if self.sweeps is None else {}
 
     @property
     def room(self) -> int:
@@ -72,7 +80,7 @@ def ratio_view(
     n_sweeps: int = 1,
     n_levels: int = 0,
     log_odds: np.ndarray | None = None,
-) -> Any:
+) -> View:
     """The view of a sampling method; ``log_odds`` is the estimate, where it needs one."""
     from mrfbayes.methods.ratio.views import (
         RatioView,
@@ -107,7 +115,7 @@ def make_particles(model: Model, n: int, source: str = "auto", sweeps: int = 100
         raise InputError(f"source = {source!r}: choose one of {', '.join(map(repr, SOURCES))}.")
     if model.is_binary:
         array = np.zeros((model.n_nodes, -(-n // 64)), dtype=np.uint64)
-        weigher: Any = _word_weigher(model, n, array.shape[1])
+        weigher: View = _word_weigher(model, n, array.shape[1])
     else:
         array = np.zeros((model.n_nodes, n), dtype=np.uint8)
         weigher = ColumnWeigher(
@@ -118,10 +126,7 @@ def make_particles(model: Model, n: int, source: str = "auto", sweeps: int = 100
             n,
         )
     is_exact = source != "gibbs" and _draws_exactly(model, must=source == "exact")
-    details: dict[str, Any] = {"particles": n, "source": "exact" if is_exact else "gibbs"}
-    if not is_exact:
-        details["sweeps"] = sweeps
-    return Particles(_source(model, array, is_exact, sweeps), weigher, array, details)
+    return Particles(_source(model, array, is_exact, sweeps), weigher, array, n, None if is_exact else sweeps)
 
 
 def auxiliary_data(problem: Problem, method: str) -> Particles:
@@ -169,7 +174,7 @@ def _draws_exactly(model: Model, must: bool) -> bool:
     return must or found.plan.n_joint <= AUTO_CELLS
 
 
-def _source(model: Model, array: np.ndarray, is_exact: bool, sweeps: int) -> Any:
+def _source(model: Model, array: np.ndarray, is_exact: bool, sweeps: int) -> View:
     """The source for this kind of field; its exact part is that of a single node where it is not used."""
     room = array.shape[1] * (64 if model.is_binary else 1)
     lists = model.adjacency

@@ -7,10 +7,11 @@ the first where this takes 59 s for all of them together.)
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.views import View
 from mrfbayes.kernels.base.contracts import implements, log_ratio, settle
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.methods.ratio import (
@@ -39,8 +40,8 @@ class RatioView(NamedTuple):
     n_sweeps: int  # k
     n_levels: int
     data: RatioData
-    source: Any
-    weigher: Any
+    source: View
+    weigher: View
     estimate: np.ndarray  # potentials at the estimate, where the method needs them
     level: np.ndarray  # potentials; scratch
     particles: np.ndarray  # carried by `persistent`
