@@ -31,7 +31,7 @@ _INKS = {
 _INKS_LOWER = {colour.lower(): name for colour, name in _INKS.items()}
 DRAWN_NODES = 5_000
 FOREST_ROWS, NODE_ROWS = 30, 30
-NARROW_ZOOM = 1.35
+NARROW_ZOOM = 1.2
 
 
 class Picture(NamedTuple):

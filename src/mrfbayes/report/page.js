@@ -62,12 +62,14 @@ for (const box of document.querySelectorAll("[data-table]")) {
     const line = document.createElement("span");
     line.className = "states";
     line.setAttribute("aria-hidden", "true");
-    parts.forEach((part, k) => {
+    // Of two states the share of the second one is read from the left, as a bar.
+    const order = parts.length === 2 ? [1, 0] : parts.map((_, k) => k);
+    for (const k of order) {
       const piece = document.createElement("i");
-      piece.style.flex = part;
-      piece.style.opacity = parts.length > 1 ? 0.12 + (0.88 * k) / (parts.length - 1) : 1;
+      piece.style.flex = parts[k];
+      piece.style.opacity = 0.12 + (0.88 * k) / (parts.length - 1);
       line.append(piece);
-    });
+    }
     return line;
   };
   const draw = () => {

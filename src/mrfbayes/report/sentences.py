@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mrfbayes.model.scales import n_edge_blocks
 from mrfbayes.model.wording import coupling_of, quantity
 from mrfbayes.report.checks import BAD, CARE, checks
 from mrfbayes.report.findings import Findings
 from mrfbayes.report.wording import bayes_factor, interval, listed, number, plural
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _KINDS = {"agreement": "agreement", "both-one": '"both present"', "score": "ordinal", "table": "general"}
 
@@ -113,12 +116,12 @@ def strongest(findings: Findings) -> str:
     )
 
 
-def _named(findings: Findings, edge: Any) -> str:
+def _named(findings: Findings, edge: object) -> str:
     """A tied coupling is called after all its edges only where there are several kinds."""
     return "" if findings.is_tied and len(findings.edges) == 1 else f"{edge} "
 
 
-def _estimate(row: Any) -> str:
+def _estimate(row: pd.Series) -> str:
     return f"{number(row['mean'])} (90 % interval {interval(row['q5'], row['q95'])})"
 
 
@@ -162,8 +165,8 @@ def trust(findings: Findings) -> str:
         parts.append(posterior.facts.trust.split(" (")[0])
     text = target + (f" ({'; '.join(parts)})" if parts else "")
     seen = checks(findings)
-    bad = [check.name for check in seen if check.state == BAD]
-    care = [check.name for check in seen if check.state == CARE and check.name != "Target"]
+    bad = [_called(check.name) for check in seen if check.state == BAD]
+    care = [_called(check.name) for check in seen if check.state == CARE and check.name != "Target"]
     doubts = len(findings.doubts)
     if bad:
         return f"{text}; do not quote them as they are: {listed(bad + care)} failed, see below."
@@ -172,3 +175,8 @@ def trust(findings: Findings) -> str:
     if doubts:
         return f"{text}; {plural(doubts, 'warning')} below."
     return f"{text}; nothing else speaks against them." if flaw else f"{text}; nothing speaks against them."
+
+
+def _called(check: str) -> str:
+    """A check within a sentence: names of quantities stay as they are."""
+    return check if check in ("R-hat", "Pareto k") else f"the {check.lower()}"
