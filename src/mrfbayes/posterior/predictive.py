@@ -104,6 +104,11 @@ def _observed(posterior: Posterior, x: object) -> Observed:
             )
         return posterior.observed
     statistics = count(model, x, labels=ungrouped(posterior.levels, model.nodes))
+    if statistics.holes is not None:
+        raise InputError(
+            "the predictive check compares complete rows, and this posterior was learned from rows with missing cells, "
+            "whose complete ones may be a choice of them"
+        )
     if statistics.digest != posterior.data_digest:
         raise InputError("x is not the data that this posterior was learned from.")
     return observe(model, statistics)
