@@ -163,6 +163,8 @@ def trust(findings: Findings) -> str:
         parts.append(f"Pareto k {number(found['pareto_k'])}")
     if posterior.facts.trust is not None:
         parts.append(posterior.facts.trust.split(" (")[0])
+    if posterior.facts.missing is not None:
+        parts.append("cells assumed to be missing at random")
     text = target + (f" ({'; '.join(parts)})" if parts else "")
     seen = checks(findings)
     bad = [_called(check.name) for check in seen if check.state == BAD]

@@ -157,6 +157,8 @@ def _data_facts(findings: Findings) -> list[tuple[str, str]]:
     facts = [
         ("rows", f"{statistics.n_rows:,}" if statistics is not None and is_counted else f"{n:,g}, by their counts")
     ]
+    if statistics is not None and statistics.holes is not None:
+        facts.append(("rows with missing cells", f"{statistics.holes.n_rows:,}"))
     if statistics is not None and is_counted and abs(n - statistics.n_rows) > 1e-9:
         facts.append(("total weight", f"{n:,g}"))
     if model.grid_shape:
