@@ -10,6 +10,7 @@ import numpy as np
 
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.memory import require_memory
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, seed_sequence
 from mrfbayes.data.levels import ungrouped
@@ -76,6 +77,8 @@ def predictive_check(
     chosen = generator(seed, "draws").choice(len(flat), size=replicates, replace=len(flat) < replicates)
     n = max(1, round(observed.n))
     n_rows = min(n, observed.n_rows)  # of large data only a random part of the rows is kept
+    size = 8 * replicates * observed.flat.size
+    require_memory(size, f"the statistics of {replicates:,} replicates", "ask for fewer replicates=")
     values = np.empty((replicates, observed.flat.size))
     with Progress("predictive check", replicates, progress) as bar:
         for k, y in enumerate(_replicates(model, flat[chosen], n, seed)):
