@@ -194,11 +194,11 @@ class Posterior:
 
     @cached_property
     def observed(self) -> Observed | None:
-        """Averages over the data, for predictive checks; None where nothing is known of the data."""
+        """Averages over the data, for predictive checks; None where nothing is known of them, or cells are missing."""
         from mrfbayes.posterior.observed import observe
 
-        statistics = getattr(self.problem, "statistics", None)
-        return None if statistics is None else observe(self.model, statistics)
+        statistics = None if self.problem is None else self.problem.statistics
+        return None if statistics is None or statistics.holes is not None else observe(self.model, statistics)
 
     @cached_property
     def edge_evidence(self) -> EdgeEvidence:

@@ -10,10 +10,11 @@ import numpy as np
 
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.memory import require_memory
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, seed_sequence
 from mrfbayes.data.levels import ungrouped
-from mrfbayes.data.statistics import count
+from mrfbayes.data.statistics import Statistics, count
 from mrfbayes.estimation.dense_mode import is_dense
 from mrfbayes.model.field import Model
 from mrfbayes.model.natural_form import dense_layout
@@ -76,6 +77,8 @@ def predictive_check(
     chosen = generator(seed, "draws").choice(len(flat), size=replicates, replace=len(flat) < replicates)
     n = max(1, round(observed.n))
     n_rows = min(n, observed.n_rows)  # of large data only a random part of the rows is kept
+    size = 8 * replicates * observed.flat.size
+    require_memory(size, f"the statistics of {replicates:,} replicates", "ask for fewer replicates=")
     values = np.empty((replicates, observed.flat.size))
     with Progress("predictive check", replicates, progress) as bar:
         for k, y in enumerate(_replicates(model, flat[chosen], n, seed)):
@@ -98,20 +101,26 @@ def affordable_replicates(model: Model, n: float) -> int:
 def _observed(posterior: Posterior, x: object) -> Observed:
     model = posterior.model
     if x is None:
+        if posterior.problem is not None:
+            _refuse_holes(posterior.problem.statistics)
         if posterior.observed is None:
             raise InputError(
                 "predictive_check: this posterior knows nothing of its data (an old file, or a custom prior): pass x."
             )
         return posterior.observed
     statistics = count(model, x, labels=ungrouped(posterior.levels, model.nodes))
+    _refuse_holes(statistics)
+    if statistics.digest != posterior.data_digest:
+        raise InputError("x is not the data that this posterior was learned from.")
+    return observe(model, statistics)
+
+
+def _refuse_holes(statistics: Statistics) -> None:
     if statistics.holes is not None:
         raise InputError(
             "the predictive check compares complete rows, and this posterior was learned from rows with missing cells, "
             "whose complete ones may be a choice of them"
         )
-    if statistics.digest != posterior.data_digest:
-        raise InputError("x is not the data that this posterior was learned from.")
-    return observe(model, statistics)
 
 
 def _replicates(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:

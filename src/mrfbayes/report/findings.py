@@ -113,7 +113,10 @@ class Findings:
         if not self.check:
             self.missing["predictive check"] = "it was not asked for"
             return None
-        observed = self.posterior.observed
+        observed, statistics = self.posterior.observed, self.statistics
+        if statistics is not None and statistics.holes is not None:
+            self.missing["predictive check"] = "it compares complete rows, and some have missing cells"
+            return None
         if observed is None:
             self.missing["predictive check"] = "nothing is known of the observations"
             return None
