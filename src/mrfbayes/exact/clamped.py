@@ -30,6 +30,7 @@ from mrfbayes.kernels.exact.clamped import (
     clamped_draw,
     clamped_log_z,
     clamped_moments,
+    clamped_sampled,
     clamped_series,
     clump_projections,
 )
@@ -193,6 +194,12 @@ class Clamped:
     def third(self, w: np.ndarray, directions: np.ndarray) -> np.ndarray:
         """Sum of the rows' kappa[s, v.s, v.s | seen] (k, p) for every row v of ``directions`` (k, p)."""
         return np.array([series[1] for series in self.along(w, directions)]).reshape(directions.shape)
+
+    def sampled(self, w: np.ndarray, state: np.ndarray) -> np.ndarray:
+        """(p,) statistics of one completion of every row at w, what is seen apart; whole weights and small clumps."""
+        cells = np.zeros(self.n_cells)
+        clamped_sampled(self.clumps, self.table(w), state, np.empty(3 * self.most), cells)
+        return self._statistics(cells)
 
     def draw(self, w: np.ndarray, rows: np.ndarray, copies: np.ndarray, state: np.ndarray) -> None:
         """Fill the holes of ``rows`` (k, d) in place, row k a copy of the ``copies``[k]-th row with holes, at w."""
