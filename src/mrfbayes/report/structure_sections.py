@@ -9,7 +9,7 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.report.figures import Picture, inline
-from mrfbayes.report.tables import PageTable, frame_table
+from mrfbayes.report.tables import PageTable, evidence_table, frame_table
 from mrfbayes.report.wording import listed, plural
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def selection_section(selection: Selection) -> Section:
         ),
     )
     tables = [
-        frame_table("structure-edges", plural(len(edges), "edge"), edges),
+        evidence_table("structure-edges", plural(len(edges), "edge"), edges, "Inclusion"),
         frame_table(
             "structure-graphs", f"{plural(len(graphs), 'graph')} with the largest posterior probability", graphs
         ),
