@@ -284,6 +284,33 @@ class Posterior:
 
         return predict_table(self, x, given, draws, rng, progress)
 
+    def impute(self, m: int = 10, x: object = None, *, rng: Seed | None = 0) -> list[np.ndarray]:
+        """``m`` completed data sets (n, d) of states: missing cells drawn from the posterior, given what is seen.
+
+        Each belongs to another draw of the parameters, so that an analysis repeated on all of them shows what the
+        missing cells leave open. Cells are taken to be missing at random.
+
+        Parameters
+        ----------
+        m : number of data sets
+        x : rows with missing cells, in any form that `mrfbayes.count` takes, and in whose order the result comes; by
+            default those that the posterior was learned from, complete rows first
+        rng : seed
+        """
+        from mrfbayes.posterior.imputation import completed
+
+        return completed(self, m, x, rng)
+
+    def missing_information(self) -> pd.Series:
+        """The share of the information on each parameter that missing cells took: 0 where none is missing.
+
+        1 - v_complete / v (Louis 1982), where v is the variance of the log-odds in the Gaussian at the mode, and
+        v_complete what it would be if all cells were there.
+        """
+        from mrfbayes.posterior.imputation import missing_information
+
+        return missing_information(self)
+
     def to_arviz(self) -> xr.DataTree:
         """The draws as a DataTree (groups "posterior" and "sample_stats"), what ArviZ, PyMC and NumPyro users open."""
         from mrfbayes.posterior.netcdf import to_datatree
