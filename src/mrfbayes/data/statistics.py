@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.errors import InputError, MRFWarning
+from mrfbayes.data.collections import Terms, count_collection, is_collection, weight_column
 from mrfbayes.data.levels import Labels, grouped, read_levels
 from mrfbayes.data.patterns import DenseCells, PatternChunk, PatternTable, pattern_table, patterns_of
 from mrfbayes.data.read import NotPlain, Observations
@@ -148,6 +149,11 @@ class Statistics:
         return self._chunks
 
     @property
+    def dense(self) -> DenseCells | None:
+        """Look-up tables of neighbourhood patterns, where they were made instead of keeping the observations."""
+        return self._dense
+
+    @property
     def planes(self) -> np.ndarray | None:
         """All observations of a binary field as bit planes (d, n_words): observation k is bit k % 64 of word k // 64.
 
@@ -184,7 +190,8 @@ def count(
 
     Parameters
     ----------
-    x : (n, d) array of states, pandas, polars or Arrow table, path of a CSV, TSV (also gzipped) or Parquet file; for
+    x : (n, d) array of states, pandas, polars or Arrow table, path of a CSV, TSV (also gzipped) or Parquet file, or of
+        a folder of Parquet files; a Dask data frame or array, which is counted where its partitions lie; for
         grids also images, as an array (n, rows, columns), a PNG or NPY file, or a list of such files; or a
         `Statistics` of the same model, which is returned as it is
     weights : (n,) weights >= 0 of the observations, or the name of a column; default 1 each
@@ -205,18 +212,23 @@ def count(
     if isinstance(x, Statistics):
         return _same(model, x, weights, levels)
     given = None if labels is None else tuple(None if label is None else tuple(label) for label in labels)
-    data = Observations(
-        model,
-        open_source(model, x, delimiter),
-        weights if isinstance(weights, str) else _weights(weights),
-        missing,
-        given,
-        read_levels(levels, model),
-    )
-    try:
-        tally = _tally(model, data.plain())
-    except NotPlain:
-        tally = _tally(model, data.coded())
+    if is_collection(x):
+        terms = Terms(weight_column(weights), missing, given, levels)
+        tally, found_labels, said = count_collection(model, x, terms)
+    else:
+        data = Observations(
+            model,
+            open_source(model, x, delimiter),
+            weights if isinstance(weights, str) else _weights(weights),
+            missing,
+            given,
+            read_levels(levels, model),
+        )
+        try:
+            tally = _tally(model, data.plain())
+        except NotPlain:
+            tally = _tally(model, data.coded())
+        found_labels, said = data.labels, (*getattr(data.source, "notes", ()), *data.warnings)
     if not tally.total > 0:
         raise InputError("weights are all zero: at least one observation must count.")
     lowering = model.lowering
@@ -225,7 +237,7 @@ def count(
     counts = tally.total * lowering.constant + np.bincount(
         column, weights=value * sums[row], minlength=model.n_parameters
     )
-    texts = (*getattr(data.source, "notes", ()), *data.warnings, *_graph_doubts(model), *_doubts(model, tally))
+    texts = (*said, *_graph_doubts(model), *_doubts(model, tally))
     for array in (counts, tally.node_part, tally.edge_part, rows_kept := tally.rows):
         array.setflags(write=False)
     result = Statistics(
@@ -236,7 +248,7 @@ def count(
         tally.node_part,
         tally.edge_part,
         rows_kept,
-        data.labels,
+        found_labels,
         texts,
         tally.digest,
         None if tally.chunks is None else tuple(tally.chunks),

@@ -21,9 +21,8 @@ DRAW_SHARES = {"direct": 0.15}  # of a time budget that preparation leaves for t
 def make_problem(model: Model, x: object, settings: Settings, levels: object = None) -> Problem:
     """Model, data, prior and seed; ``levels`` is the order of text labels."""
     statistics = count(model, x, levels=levels)
-    return Problem(
-        model, statistics, settings.prior, settings.seed, settings.estimate, settings.progress, settings.workers
-    )
+    threads = settings.workers if isinstance(settings.workers, int) else 1  # a cluster has no part in preparing
+    return Problem(model, statistics, settings.prior, settings.seed, settings.estimate, settings.progress, threads)
 
 
 def prepare(problem: Problem, settings: Settings) -> Prepared:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 
 from mrfbayes.base.budget import Budget
 from mrfbayes.base.interrupts import InterruptFlag
@@ -16,6 +17,7 @@ from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.prepare import in_time, make_problem, prepare
 from mrfbayes.posterior.replicas import replica_posterior
 from mrfbayes.posterior.settings import Asked, check_settings
+from mrfbayes.run.clusters import Workers, connected
 
 
 def sample(
@@ -31,7 +33,7 @@ def sample(
     start: object = None,
     prior: object = "uniform",
     rng: Seed | None = 0,
-    workers: int = 1,
+    workers: Workers = 1,
     progress: bool = True,
     checkpoint: str | os.PathLike[str] | None = None,
     seconds: float | None = None,
@@ -60,7 +62,8 @@ def sample(
     start : "dispersed" (around the estimate, the default of adapted proposals), "mle", "half", or theta itself
     prior : see `mrfbayes.priors`
     rng : seed; the same seed gives the same draws for any number of workers
-    workers : processes over which the chains are spread; for "langevin" threads over which its replicas are
+    workers : what the chains are spread over: a number of processes, a Dask client, or the address of its scheduler;
+        for "langevin" a number of threads over which its replicas are
     checkpoint : file from which a killed run goes on; a finished one is continued by asking for more steps
     seconds : time budget of the whole call, the preparation included; what there is by then is the result, marked
         partial, and an error where there is nothing. The first call compiles, which a budget cannot cut short
@@ -79,7 +82,8 @@ def sample(
         engine, estimate, method_options,
     )  # fmt: skip
     settings = check_settings(model, asked)
-    with Budget(settings.seconds).as_current(), in_time(settings):
+    with Budget(settings.seconds).as_current(), in_time(settings), connected(settings.workers) as workers:
+        settings = replace(settings, workers=workers)
         problem = make_problem(model, x, settings, levels)
         started = time.perf_counter()
         prepared = prepare(problem, settings)

@@ -18,6 +18,7 @@ from mrfbayes.model.field import Model
 from mrfbayes.model.point import PointEstimate, as_estimate
 from mrfbayes.posterior.auto import choose_engine, choose_method
 from mrfbayes.priors import Prior
+from mrfbayes.run.clusters import Workers, check_workers
 from mrfbayes.run.store import recorded
 
 KEPT_DRAWS = 2_000  # draws per chain that thinning leaves by default
@@ -78,7 +79,7 @@ class Settings:
     start: str | np.ndarray | None
     prior: Prior
     seed: np.random.SeedSequence
-    workers: int
+    workers: Workers
     progress: bool
     checkpoint: str | os.PathLike[str] | None
     chosen: Mapping[str, int]
@@ -125,7 +126,7 @@ def check_settings(model: Model, asked: Asked) -> Settings:
         start=start,
         prior=prior,
         seed=seed_sequence(asked.rng),
-        workers=whole("workers", asked.workers),
+        workers=check_workers(asked.workers),
         progress=bool(asked.progress),
         checkpoint=asked.checkpoint,
         chosen=recorded(asked.checkpoint),

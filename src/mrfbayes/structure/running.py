@@ -282,7 +282,7 @@ def _run(
     store = None if options.checkpoint is None else Checkpoint(options.checkpoint, complete)
     terms = RunSettings(
         options.warmup + options.steps,
-        n_workers=options.workers,
+        workers=options.workers,
         checkpoint=store,
         seconds=options.seconds,
         progress=options.progress,
