@@ -131,8 +131,8 @@ def test_options_are_named_and_others_refused(key):
     row = REGISTRY[key]
     with pytest.raises(InputError, match=f"method '{key}' has no option 'colour'; its options: "):
         check_options(row, {"colour": 1})
-    module = inspect.getmodule(row.prepare)
-    documented = (row.prepare.__doc__ or "") + (module.__doc__ or "")
+    module = inspect.getmodule(row.function)
+    documented = (row.function.__doc__ or "") + (module.__doc__ or "")
     assert "Differs from the paper" in documented
     for name in re.findall(r"see `(\w+)`", documented):
         documented += inspect.getdoc(getattr(module, name)) or ""

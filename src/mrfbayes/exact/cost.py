@@ -60,6 +60,7 @@ NANOSECONDS: dict[str, tuple[float, ...]] = {
 # Parameters and processor seconds of calibration block by block (`benchmarks/results/scale.md`).
 BLOCKWISE = np.array([[1_984, 8_064, 32_512, 130_560, 523_264, 1_998_000], [6, 12, 41, 172, 391, 633]], dtype=float)
 FULL_COVARIANCE = 2_000  # parameters up to which `calibrated` keeps a full covariance
+WINDOW_SECONDS = 1.2e-3  # per node of a planar field: moments through windows
 MOST_EXACT_SECONDS = 120.0  # of exact moments, past which it takes particles
 COLUMN_BYTES, FACTOR_BYTES = 130, 2_000  # per edge and column that is solved for, and per edge: a planar covariance
 REFERENCE_PROBE = 2.52e-5  # seconds that `_probe` took there
@@ -149,6 +150,7 @@ def cost(model: Model) -> Cost:
     by_planar = _planar_work(model, calls)
     if "log_partition" in by_planar:
         kind = "planar determinant"
+        methods |= _planar_methods(model)
     return Cost(kind, width, is_complete, {**work, **by_planar}, methods, limit)
 
 
@@ -175,6 +177,24 @@ def _planar_work(model: Model, calls: Mapping[str, tuple[str, int]]) -> dict[str
             batch = max(1, min(size.n_edges, COLUMN_BATCH_BYTES // (64 * size.n_edges)))
             n_bytes = 24 * p * p + size.n_edges * (COLUMN_BYTES * batch + FACTOR_BYTES)
             found["fisher_information"] = Work(size.covariance_seconds * machine_factor(), n_bytes, n_bytes <= limit)
+    return found
+
+
+def _planar_methods(model: Model) -> dict[str, float]:
+    """Seconds of 1,000 steps of the methods that the planar recursion serves, roughly.
+
+    Measured: the exact posterior by weighed proposals takes a log Z a step, by trajectories two or three passes for
+    expected counts; exact calibration takes some forty of these and about a millisecond a node for its windows.
+    """
+    from mrfbayes.exact.choice import planar_size, weighs_by_planar
+
+    size = planar_size(model)
+    if size is None or not weighs_by_planar(model):
+        return {}
+    step = size.seconds("log_z") if model.n_parameters <= FULL_COVARIANCE else 2.5 * size.seconds("moments")
+    found = {"exact": QUOTED_STEPS * step * machine_factor()}
+    if model.lowering.is_plain and model.n_parameters > FULL_COVARIANCE:
+        found["calibrated"] = (40 * size.seconds("moments") + WINDOW_SECONDS * model.n_nodes) * machine_factor()
     return found
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from mrfbayes.base.errors import CostError
 from mrfbayes.base.memory import describe_bytes
 from mrfbayes.base.progress import Progress
-from mrfbayes.base.random_streams import child
+from mrfbayes.calibration.exact_blocks import sees_windows
 from mrfbayes.calibration.full import DENSE_PARAMETERS, MOMENT_CELLS, calibrate, check_options, moments_cost
 from mrfbayes.calibration.local import LocalJoint, calibrate_locally
 from mrfbayes.calibration.result import Calibration, Joint
@@ -47,15 +47,18 @@ def prepare(
     found: Calibration[Joint]
     if moments == "auto" and is_dense(problem.model) and moments_cost(problem.model) >= MOMENT_CELLS:
         found = calibrate_by_walking(problem, variance, particles)
-    elif is_local(problem.model, moments):
+    elif is_local(problem.model, moments) and problem.statistics.holes is None:
         found = calibrate_many(problem, variance, moments, particles)
     else:
         found = calibrate(problem, variance, moments, particles)
     unused = {} if found.accuracy else {"particles": "moments are exact here"}
     if isinstance(found.joint, WalkJoint):
         unused = {"variance": "coins have the moments that replicas found"}
+    by_order = "coins are matched to leading order"
     if found.accuracy and isinstance(found.joint, LocalJoint):
-        unused = {"variance": "coins are matched to leading order, block by block"}
+        unused = {"variance": f"{by_order}, block by block"}
+    if found.details.get("moments") == "windows":
+        unused = {"variance": f"{by_order} on so large a field", "particles": "moments are exact here"}
     known = found.joint.moments()
     return Prepared(
         None,
@@ -103,7 +106,7 @@ def is_local(model: Model, moments: str) -> bool:
     if not PARTICLE_LIMIT < model.n_parameters <= DENSE_PARAMETERS:
         return model.n_parameters > DENSE_PARAMETERS
     untied = model.chart.all_coins and not (model.chart.tosses > 1).any()
-    exactly = moments == "exact" or (moments == "auto" and moments_cost(model) < MOMENT_CELLS)
+    exactly = moments == "exact" or (moments == "auto" and (moments_cost(model) < MOMENT_CELLS or sees_windows(model)))
     return bool(untied and not exactly and np.diff(model.adjacency.offset).max(initial=0) <= MOST_NEIGHBOURS)
 
 
@@ -126,7 +129,6 @@ def calibrate_many(problem: Problem, variance: str, moments: str, particles: int
             f"parameters), and blocks of neighbours are too large past {DENSE_NEIGHBOURS}: choose fewer columns, a "
             "sparser graph, or tied=True."
         )
-    if moments == "exact" or (moments == "auto" and is_strip(model)):
+    if (moments == "exact" and not sees_windows(model)) or (moments == "auto" and is_strip(model)):
         return calibrate_strip(problem, variance)
-    seed = child(problem.seed, "calibrated")
-    return calibrate_locally(model, problem.statistics, problem.prior, seed, particles, problem.progress)
+    return calibrate_locally(problem, moments, particles)

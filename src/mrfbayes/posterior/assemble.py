@@ -114,7 +114,7 @@ def origin(problem: Problem, settings: Settings, how: Engine, said: list[str]) -
         settings={**record(settings, how), "levels": statistics.levels},
         versions=versions(),
         data_digest=statistics.digest,
-        n=statistics.n,
+        n=statistics.n_all,
         warnings=tuple(dict.fromkeys(said)),
         problem=problem,
     )

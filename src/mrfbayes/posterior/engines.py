@@ -40,6 +40,11 @@ def make_engine(problem: Problem, prepared: Prepared, settings: Settings) -> Eng
                 "choose 'mh'."
             )
         name = "mh"
+    if name in ("independence", "mh") and prepared.view is None and prepared.smooth is not None:
+        name = "hmc"  # the likelihood is no kernel
+        if settings.is_engine_asked:
+            text = f"engine={settings.engine!r} is not used: some rows have too many missing cells for it; 'hmc' ran."
+            prepared = replace(prepared, warnings=(*prepared.warnings, text))
     if name == "independence":
         candidate, doubt = _candidate(problem, prepared, is_kept=settings.checkpoint is not None)
         if candidate is not None and not doubt:

@@ -64,6 +64,11 @@ def predictive_check(
     replicates = whole("replicates", replicates, 20)
     model, seed = posterior.model, seed_sequence(rng)
     statistics = count(model, x, labels=ungrouped(posterior.levels, model.nodes))
+    if statistics.holes is not None:
+        raise InputError(
+            "the predictive check compares complete rows, and this posterior was learned from rows with missing cells, "
+            "whose complete ones may be a choice of them"
+        )
     if statistics.digest != posterior.data_digest:
         raise InputError("x is not the data that this posterior was learned from.")
     pairs = second_neighbours(model.edges, model.n_nodes)

@@ -40,6 +40,7 @@ def sample(
     engine: str | None = None,
     estimate: object = None,
     levels: object = None,
+    missing: str = "refuse",
     **method_options: object,
 ) -> Posterior:
     """Draw from the posterior of every parameter.
@@ -73,6 +74,9 @@ def sample(
         the method of that name
     estimate : an estimate to use instead of making one, from `mrfbayes.estimate`, or theta (p,) itself
     levels : order of text labels; see `mrfbayes.count`. With method "mavm" a number is that method's option
+    missing : what to do with rows of which cells are missing: "refuse"; "drop" to leave them out; "model" for the
+        likelihood of the cells that are there, which assumes that cells are missing at random (methods "exact",
+        "calibrated" and "langevin")
     method_options : options of the method
     """
     if method == "mavm" and isinstance(levels, (int, float)):  # its own option of that name; no order is a number
@@ -84,7 +88,7 @@ def sample(
     settings = check_settings(model, asked)
     with Budget(settings.seconds).as_current(), in_time(settings), connected(settings.workers) as workers:
         settings = replace(settings, workers=workers)
-        problem = make_problem(model, x, settings, levels)
+        problem = make_problem(model, x, settings, levels, missing)
         started = time.perf_counter()
         prepared = prepare(problem, settings)
         how = make_engine(problem, prepared, settings)

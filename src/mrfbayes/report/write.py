@@ -154,6 +154,8 @@ def _data_facts(findings: Findings) -> list[tuple[str, str]]:
     if statistics is None:
         return []
     facts = [("rows", f"{statistics.n_rows:,}" if statistics.n_rows else "counts only")]
+    if statistics.holes is not None:
+        facts.append(("rows with missing cells", f"{statistics.holes.n_rows:,}"))
     if abs(statistics.n - statistics.n_rows) > 1e-9:
         facts.append(("total weight", f"{statistics.n:g}"))
     facts.append(("variables", ", ".join(model.nodes[:40]) + (", ..." if model.n_nodes > 40 else "")))

@@ -7,7 +7,9 @@ Preconditioned by the covariance L L^T at the mode c (`estimation.dense_mode`), 
 and Matthews 2013), each replica with chains of its own, its spread corrected for the gradient's noise direction by
 direction (`mrfbayes.methods.langevin.walk`), and moments from the difference to a Gaussian control at the same random
 numbers (`mrfbayes.methods.langevin.moments`). Binary variables of any kind, ordered ones with score couplings, and
-agreement couplings with any number of states.
+agreement couplings with any number of states. Where cells are missing, s_obs is what the data are expected to have in
+full, given what is seen of them, at w: summed over, or sampled by clamped chains where that is too much
+(`mrfbayes.particles.completions`).
 
 There is no accept or reject step: the target is approximate. What remains is the step's own error, third order in the
 posterior's skewness, and chains that lag behind their replica; both are measured on fields whose posterior is known.
@@ -47,7 +49,7 @@ def prepare(
     sweeps : of the Gibbs chains per step; all but the first are counted
     """
     layout = _checked_layout(problem, replicas, step, sweeps)
-    n = float(problem.statistics.n)
+    n = float(problem.statistics.n_all)
     chains = int(np.clip(n / ROWS_PER_CHAIN, LEAST_CHAINS, MOST_CHAINS)) if particles is None else particles
     posterior = DensePosterior(layout, problem.statistics, problem.prior)
     seed = child(problem.seed, "langevin")

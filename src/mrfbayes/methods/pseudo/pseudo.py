@@ -25,6 +25,7 @@ from mrfbayes.estimation.godambe import spread_ratio
 from mrfbayes.estimation.mode import newton
 from mrfbayes.estimation.optimise import lbfgs
 from mrfbayes.estimation.pseudolikelihood import PseudoObjective
+from mrfbayes.exact.clamped import observed
 from mrfbayes.kernels.base.contracts import implements, log_likelihood, log_likelihood_gradient
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import apply_map, apply_transpose
@@ -179,7 +180,7 @@ def prepare(problem: Problem, *, plain: bool = False) -> Prepared:
     if not isinstance(plain, (bool, np.bool_)):
         raise InputError(f"plain = {plain!r}: True for the O(n d) form, False for pattern counts.")
     found = Conditionals.of(problem.model, problem.statistics, bool(plain))
-    lowered = lowered_data(problem)._replace(slope=writable(found.slope))
+    lowered = lowered_data(problem.model, observed(problem.statistics))._replace(slope=writable(found.slope))
     view = VIEWS[type(found.patterns[0])](lowered, found.neighbours, *found.patterns, np.zeros(lowered.potentials.size))
     details: dict[str, object] = {"patterns": found.n_patterns}
     if problem.prior.custom is not None or not problem.model.n_parameters:  # a prior without derivatives
