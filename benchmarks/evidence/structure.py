@@ -24,37 +24,7 @@ import mrfbayes as mb
 RESULTS = Path(__file__).parent / "results"
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE, PICTURE = DOCS / "evidence_structure.md", DOCS / "pictures" / "evidence_structure.png"
-TEXT = """# Which edges: how far from the truth
-
-An inclusion probability is the posterior probability that an edge is there, averaged over all graphs. `mb.select` computes it from the
-true likelihood. Most packages put the pseudolikelihood in its place, which counts every edge twice, once from either end. What
-is lost by that?
-
-## Five items: all 1,024 graphs
-
-Five items of the adhd data, three slabs, two priors over graphs, n = 100, 350 and 2,000 (`benchmarks/bench_select.py truth`, settings one by one in
-`benchmarks/results/select.md`). The evidence of every graph was computed by importance sampling, with either likelihood. Over all settings the
-inclusion probabilities of `mb.select` are off by 0.0014 on average, never by more than 3.1 of the Monte-Carlo errors that the result states; those of the
-pseudolikelihood by 0.030 on average, and by up to 0.33 (n = 350, Cauchy slab).
-
-## Twelve and sixteen variables
-
-Made by `python benchmarks/evidence/structure.py`: complete graphs in which a fifth of the edges are there, slab normal(0, 1), every edge with prior
-probability 1/2, the same for both likelihoods. The truth is the engine that sums over all states, with 16,000 sweeps; the first line of each field is
-the same engine with another seed, the second the engine on weighted samples that serves where no sum is possible. "Other side" counts edges whose
-probability is on the other side of one half than in truth.
-
-{table}
-
-![Inclusion probabilities against the truth](pictures/evidence_structure.png)
-
-Over these {n_edges} edges weighted samples are off by {ours:.4f} on average and {ours_max:.3f} at most, the pseudolikelihood by {theirs:.3f} on average and
-{theirs_max:.2f} at most. Its error has a direction: of the edges that it moves by more than 0.1, {up:.0%} become more probable than they are. That is what
-users of the pseudolikelihood lose: edges that the data leave open look settled.
-
-Rank tests over graph and parameters together, which no error of this kind survives, are in `benchmarks/results/graph_ranks.md`; the
-calibration of differences between groups is in `benchmarks/results/groups.md`.
-"""
+TEXT = (Path(__file__).parent / "structure_page.md").read_text(encoding="utf-8")
 FIELDS = ((12, 500), (12, 2000), (16, 500))
 SWEEPS, WARMUP = 600, 100  # of the pseudolikelihood
 GRID = np.sinh(np.linspace(-3.2, 3.2, 41))  # in sds around the mode of a conditional
