@@ -28,6 +28,7 @@ from mrfbayes.exact.clamped import observed
 from mrfbayes.model.field import Model
 
 VARIANCES = ("relative", "loop", "order")
+LEAST_EXTRA = 4  # particles past p: half in each start; the inverse of their covariance has a mean from p + 3 on
 MOMENTS = ("auto", "exact", "particles")
 MOMENT_CELLS = 1.2e10  # table cells of exact calibration, about two minutes
 PROPOSAL_CELLS = 2e8  # the same for proposals of planar fields, two seconds
@@ -70,8 +71,7 @@ def calibrate(
         most, else by the replicas of `langevin` on dense fields and by particles on others
     particles : how many, for moments="particles"
     """
-    # Half of the particles in each start; the inverse of their covariance has a mean from p + 3 of them on.
-    check_options(variance, moments, particles, least=problem.model.n_parameters + 4)
+    check_options(variance, moments, particles, least=problem.model.n_parameters + LEAST_EXTRA)
     with Progress("calibrate", 3, problem.progress) as bar:
         return _calibrate(problem, variance, moments, particles, bar)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.data.batch import Batch, Coded, Source, Values
 from mrfbayes.data.coding import MISSING_CODE, Coding, Wishes, decide
@@ -112,9 +113,13 @@ class Observations:
             categories, is_ordered = self.source.categories(j)
             columns.append(Column(str(j) if names is None else names[j], where, categories, is_ordered))
         problems = Problems()
+        seen = 0
         for batch, _ in self._batches(problems):
+            if seen:
+                budget().check(f"reading the labels, after {seen:,} rows")
             for j, column in enumerate(columns):
                 column.see(batch.column(j), batch.rows)
+            seen += len(batch.rows)
         if self._missing == "refuse":
             _refuse_missing(columns, problems)
         wishes = Wishes(self.model.nodes, self.labels, self.levels, lambda nodes: order_matters(self.model, nodes))

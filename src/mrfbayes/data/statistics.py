@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import InputError, MRFWarning
 from mrfbayes.data.collections import Terms, count_collection, is_collection, weight_column
 from mrfbayes.data.holes import Holes, hole_doubts, refuse_hidden
@@ -284,6 +285,8 @@ def count(
 def _tally(model: Model, batches: Iterable[tuple[np.ndarray, np.ndarray | None]]) -> Tally:
     tally = Tally(model)
     for rows, weight in batches:
+        if tally.n_seen:  # what fits one batch is counted in any case
+            budget().check(f"counting, after {tally.n_seen:,} rows")
         tally.add(rows, weight)
     tally.finish()
     return tally

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import CalibrationError, MRFWarning
 from mrfbayes.base.failures import calibrating
 from mrfbayes.base.random_streams import child, generator, kernel_state
@@ -24,7 +25,7 @@ from mrfbayes.data.statistics import Statistics, count
 from mrfbayes.estimation.pseudolikelihood import pseudo_estimate
 from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
 from mrfbayes.model.field import Model
-from mrfbayes.model.natural_form import PRODUCT, DenseLayout, dense_layout
+from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, PRODUCT, DenseLayout, dense_layout
 from mrfbayes.particles.completions import make_completions, typical_rows
 from mrfbayes.particles.dense import DenseEnsemble
 from mrfbayes.priors import Prior
@@ -40,7 +41,6 @@ RENEW = 0.4  # S is made anew where the Newton decrement has not fallen below th
 MOST_STEPS = 25
 WANTED = 0.015  # posterior sds: noise of the mode (root mean square)
 MOST_POOLED = 64  # gradients of one step
-MOST_PARAMETERS = 12_000  # a full covariance: 1.2 GB in double precision, three of them at a time
 FEW_NEIGHBOURS = 8  # coins of sparser fields are calibrated block by block
 NEAR = 0.3  # posterior sds: from here on S has to be good
 SEEN_AT_LEAST = 0.05  # information of a statistic that no particle shows, where no prior gives any
@@ -185,7 +185,7 @@ def _inverse_factor(information: np.ndarray) -> np.ndarray:
 
 def can_be_dense(model: Model) -> bool:
     """Whether dense chains can sample the field and a full covariance of its parameters is within reach."""
-    if not 0 < model.n_parameters <= MOST_PARAMETERS:
+    if not 0 < model.n_parameters <= MOST_DENSE_PARAMETERS:
         return False
     layout = dense_layout(model)
     return layout is not None and (layout.coupling != PRODUCT or int(layout.states.max()) <= MOST_LEVELS)
@@ -281,6 +281,9 @@ def dense_mode(
         moved += newton.decrement
         w = w + newton.step * min(1.0, LONGEST_STEP / float(np.abs(newton.step).max(initial=1e-9)))
         ensemble.set_parameters(posterior.natural(w))
+        if budget().is_out:
+            budget().cut(f"the search for the mode stopped after {steps} steps")
+            break
         if noise < wanted and signal < 2.0 * wanted:  # what is left of it after this step is noise
             break
         if signal < 3.0 * noise:  # as many gradients as bring the noise of the next step below what is wanted

@@ -76,16 +76,20 @@ def estimate(
     **options : options of the algorithm; see ``run`` in its module
     """
     started = time.perf_counter()
-    stats = count(model, x, levels=levels, missing=missing)
     if on_boundary not in ON_BOUNDARY:
         raise InputError(f"on_boundary = {on_boundary!r}: choose 'penalise' or 'refuse'.")
     seed = seed_sequence(rng)
     given = prior if prior is None or isinstance(prior, Prior) else Prior(model, prior)
+    n_threads = _threads(threads)
+    if algorithm != "auto":
+        _check_algorithm(model, algorithm)
+        _check_options(algorithm, options)
+    stats = count(model, x, levels=levels, missing=missing)
     key, reason = _choose(model, stats, algorithm)
     _check_options(key, options)
     notes: list[str] = []
     with Progress(f"estimate ({key}), per cent", 100, progress) as bar:
-        task = Task(model, stats, given, child(seed, "estimate", key), _threads(threads), bar)
+        task = Task(model, stats, given, child(seed, "estimate", key), n_threads, bar)
         verdict, outcome = _existence_first(task, key, options)
         if verdict.verdict == "boundary" and given is None:
             text = _boundary_text(verdict)
@@ -152,6 +156,17 @@ def _check_options(key: str, options: Mapping[str, object]) -> None:
             raise InputError(f"algorithm {key!r} has no option {name!r}; its options: {', '.join(known) or 'none'}.")
 
 
+def _check_algorithm(model: Model, algorithm: str) -> None:
+    """Refuse a name that is none, and an exact algorithm where log Z is out of reach."""
+    from mrfbayes.estimation.newton import predicted_seconds
+
+    if algorithm not in ALGORITHMS:
+        names = ", ".join(map(repr, ("auto", *ALGORITHMS)))
+        raise InputError(f"algorithm = {algorithm!r}: choose one of {names}.")
+    if algorithm == "exact" and predicted_seconds(model) == float("inf"):
+        raise CostError(f"algorithm = 'exact' needs log Z, which is not feasible on {model!r}: use 'pcd' or 'auto'.")
+
+
 def _choose(model: Model, stats: Statistics, algorithm: str) -> tuple[str, str]:
     """The algorithm, and why this one."""
     from mrfbayes.estimation.dense_mode import is_dense
@@ -163,15 +178,10 @@ def _choose(model: Model, stats: Statistics, algorithm: str) -> tuple[str, str]:
         seconds = predicted_seconds(model)
         if seconds <= AUTO_SECONDS:
             return "exact", f"log Z is feasible on this graph, and the estimate should take about {seconds:.2g} s"
-        other = "chord" if is_dense(model) and len(stats.rows) else "pcd"
+        other = "chord" if is_dense(model) and len(stats.rows) else "pcd"  # which starts from observations
         if seconds == float("inf"):
             return other, "log Z is not feasible on this graph"
         return other, f"with exact log Z it would take about {seconds:.0f} s (limit {AUTO_SECONDS:.0f})"
-    if algorithm not in ALGORITHMS:
-        names = ", ".join(map(repr, ("auto", *ALGORITHMS)))
-        raise InputError(f"algorithm = {algorithm!r}: choose one of {names}.")
-    if algorithm == "exact" and predicted_seconds(model) == float("inf"):
-        raise CostError(f"algorithm = 'exact' needs log Z, which is not feasible on {model!r}: use 'pcd' or 'auto'.")
     if algorithm == "pseudo":
         _ = stats.patterns  # refused with the right words where only counts are known
     return algorithm, "asked for"

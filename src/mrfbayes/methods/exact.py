@@ -39,6 +39,7 @@ from mrfbayes.methods.holed import holed_view
 from mrfbayes.methods.lowered import Lowered, lower_theta, lowered_data, writable_layout, writable_plan
 from mrfbayes.methods.problem import Prepared, Problem, Smooth, writable
 from mrfbayes.model.field import Model
+from mrfbayes.priors import Prior
 
 DENSE_METRIC = 3_000  # parameters up to which the information is a full matrix: it takes a pass of the recursion each
 METRIC_MODE_TOLERANCE = 1e-3  # posterior sds: a metric needs no more
@@ -127,6 +128,12 @@ def planar_log_likelihood(view, theta):
     nodes = view.lowered.n_node_rows
     field, coupling = view.lowered.potentials[:nodes], view.lowered.potentials[nodes:]
     return linear - view.lowered.n * planar_log_z(view.plan, field, coupling)
+
+
+def check(model: Model, prior: Prior) -> None:
+    """Refuse fields whose partition function is out of reach."""
+    if not weighs_by_planar(model):
+        recursion(model)
 
 
 def prepare(problem: Problem) -> Prepared:

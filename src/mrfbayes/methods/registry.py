@@ -12,13 +12,16 @@ from mrfbayes.base.errors import InputError
 
 if TYPE_CHECKING:
     from mrfbayes.methods.problem import Prepared, Problem
+    from mrfbayes.model.field import Model
+    from mrfbayes.priors import Prior
 
 
 @dataclass(frozen=True)
 class Row:
     """A method: its key, the paper's label, whether its target is the exact posterior, and where its code is.
 
-    The module has ``prepare(problem, **options) -> mrfbayes.methods.problem.Prepared``. ``engines`` are the ways in
+    The module has ``prepare(problem, **options) -> mrfbayes.methods.problem.Prepared`` and may have
+    ``check(model, prior, **options)``, which refuses what can be refused without the data. ``engines`` are the ways in
     which draws can be made of it, the usual one last: "mh" (a random walk), "direct" (independent draws),
     "independence" (calibrated proposals, corrected), "langevin" (replicas that walk by noisy gradients).
     ``takes_holes`` says whether it has a likelihood for rows with missing cells.
@@ -139,9 +142,12 @@ def method_row(key: str) -> Row:
         raise InputError(f"method = {key!r}: choose one of {', '.join(map(repr, REGISTRY))}.") from None
 
 
-def check_options(row: Row, options: Mapping[str, object]) -> None:
-    """Refuse options that the method does not have."""
+def check_options(row: Row, model: Model, prior: Prior, options: Mapping[str, object]) -> None:
+    """Refuse options that the method does not have, bad values, and fields that it cannot do, before the data."""
     for name in options:
         if name not in row.options:
             known = ", ".join(row.options) or "none"
             raise InputError(f"method {row.key!r} has no option {name!r}; its options: {known}.")
+    check = getattr(importlib.import_module(f"mrfbayes.methods.{row.module}"), "check", None)
+    if check is not None:
+        check(model, prior, **{**row.options, **options})

@@ -85,6 +85,8 @@ def collect_warnings(problem: Problem, settings: Settings, how: Engine) -> tuple
     texts = [*how.prepared.warnings, *unused_settings(settings, how)]
     if budget().cuts:
         texts.append(f"the time budget of {budget().seconds:g} s was short: {'; '.join(dict.fromkeys(budget().cuts))}.")
+    if late := budget().overrun():
+        texts.append(late)
     return said, [text for text in dict.fromkeys(texts) if text not in said]
 
 
@@ -194,7 +196,7 @@ def refuse_nothing(stopped_by: str, settings: Settings) -> None:
         raise KeyboardInterrupt(f"stopped before the first draw was kept.{kept}")
     raise CostError(
         f"the time budget of {settings.seconds:g} s ended before the first draw was kept: allow more seconds=, or use "
-        f"method='mle', 'pseudo' or 'calibrated'.{kept}"
+        f"method='mle', 'pseudo' or 'calibrated'.{kept}{' ' + budget().overrun()}".rstrip()
     )
 
 

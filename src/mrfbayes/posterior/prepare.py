@@ -50,7 +50,11 @@ def in_time(settings: Settings) -> Iterator[None]:
     try:
         yield
     except OutOfTime as out:
+        late = budget().overrun()
+        instead = "use method='mle' or 'pseudo'"
+        if str(out).startswith(("counting", "reading")):  # a part of the data would be another data set
+            instead = "count the data once (mrfbayes.count) and pass the result as x"
         raise CostError(
             f"the time budget of {settings.seconds:g} s ended in the preparation of method {settings.row.key!r} "
-            f"({out}), before anything could be drawn: allow more seconds=, or use method='mle' or 'pseudo'."
+            f"({out}), before anything could be drawn: allow more seconds=, or {instead}.{' ' + late if late else ''}"
         ) from None

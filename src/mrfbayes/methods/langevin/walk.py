@@ -20,7 +20,7 @@ numbers: what is known about it is subtracted from what it shows (`mrfbayes.meth
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -101,6 +101,14 @@ class Walk:
         """``n`` more steps of every replica."""
         for _ in range(n):
             self._step()
+
+    def end_warmup(self) -> None:
+        """End the warm-up now, with what the noise looks like so far: for want of time."""
+        self.settings = replace(self.settings, warmup=self.steps)
+        if len(self.state["history"]):
+            self._turn()
+        if self.state["noise_count"][0]:
+            self._settle()
 
     def arrays(self) -> State:
         """Everything that `restore` needs, as arrays that can be stored."""
