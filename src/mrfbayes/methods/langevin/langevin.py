@@ -27,7 +27,7 @@ from mrfbayes.methods.langevin.walk import Walk, WalkSettings
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.natural_form import PRODUCT, DenseLayout, dense_layout
 
-STEPS, WARMUP = 300, 90
+STEPS, WARMUP = 270, 90
 LEAST_CHAINS, ROWS_PER_CHAIN = 128, 4  # of a replica: the gradient's noise grows with n
 MOST_CHAINS = 4_096
 DISAGREEMENT = 5.0  # standard errors between particles from two starts
