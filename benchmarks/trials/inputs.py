@@ -237,7 +237,7 @@ FILES = [
     Trial("Parquet called CSV", text(b"PAR1" + bytes(20)), BAD, "call it .parquet"),
     Trial("CSV called Parquet", text("a,b,c\n", name="d.parquet"), BAD, "not with the mark of Parquet"),
     Trial("no such file", lambda folder: mb.count(BINARY, folder / "nowhere.csv"), BAD, "no such file"),
-    Trial("a folder", lambda folder: mb.count(BINARY, folder), BAD, "this is a folder"),
+    Trial("a folder", lambda folder: mb.count(BINARY, folder), BAD, "holds no Parquet files"),
     Trial("weights column", text("a,b,c,w\n0,1,0,2\n1,0,1,3\n", weights="w"), check=lambda s: s.n == 5),
     Trial(
         "bad weights column", text("a,b,c,w\n0,1,0,-2\n1,0,1,x\n", weights="w"), BAD, (":2: weight -2", ":3: weight x")

@@ -24,11 +24,13 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal t
     from mrfbayes.particles.simulate import simulate
     from mrfbayes.posterior.compare import compare
     from mrfbayes.posterior.evidence import evidence
+    from mrfbayes.posterior.fits import Fits
     from mrfbayes.posterior.likelihood import likelihood
     from mrfbayes.posterior.posterior import Posterior
     from mrfbayes.posterior.predictive import predictive_check
     from mrfbayes.posterior.prior_sensitivity import prior_sensitivity
     from mrfbayes.posterior.sample import sample
+    from mrfbayes.posterior.sample_many import sample_many
     from mrfbayes.report.write import report
     from mrfbayes.structure.compare_groups import compare_groups
     from mrfbayes.structure.groups import GroupComparison
@@ -53,6 +55,8 @@ _PLACES = {
     "estimate": "estimation.estimate",
     "likelihood": "posterior.likelihood",
     "sample": "posterior.sample",
+    "sample_many": "posterior.sample_many",
+    "Fits": "posterior.fits",
     "Posterior": "posterior.posterior",
     "compare": "posterior.compare",
     "evidence": "posterior.evidence",
@@ -76,6 +80,7 @@ _PLACES = {
 __all__ = [
     "CostError",
     "Factor",
+    "Fits",
     "GroupComparison",
     "InputError",
     "Ising",
@@ -108,6 +113,7 @@ __all__ = [
     "priors",
     "report",
     "sample",
+    "sample_many",
     "select",
     "simulate",
 ]

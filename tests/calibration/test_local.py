@@ -33,7 +33,8 @@ def full(statistics):
 
 @pytest.fixture(scope="module")
 def local(statistics):
-    return calibrate_locally(MODEL, statistics, Prior(MODEL, "uniform"), seed_sequence(2), 16_384, progress=False)
+    problem = Problem(MODEL, statistics, Prior(MODEL, "uniform"), seed_sequence(2), progress=False)
+    return calibrate_locally(problem, "particles", 16_384)
 
 
 def test_means_and_sds_are_those_of_the_full_matrices(local, full):
@@ -97,7 +98,8 @@ def test_blocks_reach_further_where_that_changes_the_spreads():
 
 
 def test_full_matrices_from_particles_have_a_limit_of_their_own():
-    assert calibrated.is_local(mb.grid(32, 32), "auto")
+    assert calibrated.is_local(mb.grid(32, 32), "particles")
+    assert not calibrated.is_local(mb.grid(32, 32), "auto")  # planar: no particles are needed
     assert not calibrated.is_local(mb.grid(32, 32, tied=True), "auto")
     assert not calibrated.is_local(mb.grid(80, 6), "auto")  # exact moments are cheap there
     assert calibrated.is_local(mb.grid(80, 6), "particles")

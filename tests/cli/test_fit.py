@@ -221,3 +221,52 @@ def test_columns_by_name_range_and_pattern():
         with pytest.raises(mb.InputError) as error:
             choose_columns(names, wanted, without, "f.csv")
         assert words in str(error.value)
+
+
+@pytest.fixture(scope="module")
+def grouped(folder):
+    table = pd.read_csv(folder / "answers.csv").drop(columns=["id", "never"])
+    table["who"] = np.where(np.arange(200) < 90, "old", "young")
+    table.to_csv(folder / "grouped.csv", index=False)
+    return folder / "grouped.csv"
+
+
+def test_fit_searches_graphs_and_compares_groups(grouped, folder):
+    done = run("fit", grouped, "--select", "--group", "who", "--out", folder / "structure")
+    said = " ".join(done.output.split())
+    assert "Left out: who." in said
+    assert "Averaged over all graphs, the data support 1 edge of 3" in said
+    assert "Groups: old (n = 90) and young (n = 110)." in said
+    selection, comparison = (mb.load(folder / "structure" / name) for name in ("graphs.nc", "groups.nc"))
+    assert selection.model.nodes == comparison.model.nodes == ("tired", "worried", "sad")
+    assert comparison.groups == ("old", "young")
+    assert comparison.n == (90, 110)
+    table = pd.read_csv(folder / "structure" / "structure.csv", index_col=0)
+    np.testing.assert_allclose(table["inclusion"], selection.inclusion)
+    assert len(pd.read_csv(folder / "structure" / "differences.csv")) == 6
+    page = (folder / "structure" / "report.html").read_text(encoding="utf-8")
+    assert "Structure</h2>" in page
+    assert "Differences between groups</h2>" in page
+    settings = tomllib.loads((folder / "structure" / "settings.toml").read_text())["fit"]
+    assert (settings["select"], settings["group"]) == (True, "who")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--group", "age"], "--group age: grouped.csv has no such column"),
+        (["--group", "nobody"], "--group nobody: 200 rows belong to no group"),
+        (["--group", "number"], "the column has 200 different values; groups are 2 to 12"),
+        (["--select", "--tied", "yes"], "ties several factors"),
+    ],
+)
+def test_groups_and_searches_are_refused_before_the_sampling(grouped, folder, options, message):
+    table = pd.read_csv(grouped)
+    table["nobody"], table["number"] = "NA", np.arange(200)
+    (folder / "more").mkdir(exist_ok=True)
+    table.to_csv(folder / "more" / "grouped.csv", index=False)
+    others = [name for name in ("nobody", "number", "who") if name not in options]
+    without = [part for name in others for part in ("--without", name)]
+    with pytest.raises(mb.InputError, match=message):
+        run("fit", folder / "more" / "grouped.csv", *without, *options, "--out", folder / "refused")
+    assert not (folder / "refused").exists()

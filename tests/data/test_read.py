@@ -396,7 +396,7 @@ def test_wrong_grid_shape_says_how_to_reshape():
         ({"weights": np.zeros(200)}, "weights are all zero"),
         ({"weights": "w"}, "weights = 'w': x has no column names; give the weights as an array"),
         ({"weights": [object()] * 200}, "weights: expected numbers, got list"),
-        ({"missing": "ignore"}, "missing = 'ignore': choose 'refuse' or 'drop'"),
+        ({"missing": "ignore"}, "missing = 'ignore': choose 'refuse', 'drop' or 'model'"),
     ],
 )
 def test_bad_options(options, message):
@@ -419,7 +419,7 @@ def test_bad_options_of_tables(tmp_path):
         count(NAMED, np.full((2, 3), np.nan), missing="drop")
     with pytest.raises(InputError, match=r"nowhere\.csv: no such file; check the path"):
         count(NAMED, tmp_path / "nowhere.csv")
-    with pytest.raises(InputError, match="this is a folder; give a CSV or Parquet file"):
+    with pytest.raises(InputError, match="this folder holds no Parquet files"):
         count(NAMED, tmp_path)
     with pytest.raises(InputError, match="model: got str, expected a mrfbayes Model"):
         count("grid", X)

@@ -221,13 +221,33 @@ def test_quantities_of_a_grid_are_the_same_by_both(tied, monkeypatch):
     np.testing.assert_allclose(some @ covariance, [one[0] for one in columns], atol=1e-10 * np.abs(columns[0]).max())
 
 
+def test_parallel_factors_and_ties_across_edges(monkeypatch):
+    """Two coins on one edge, and one coin on two others: as by tables."""
+    agree = [[0, 1], [1, 0]]
+    pairs = [(f"v{u}", f"v{v}") for u, v in GRID.tolist()]
+    factors = [mb.Factor(pair, outcomes=agree) for pair in pairs[2:]]
+    factors += [mb.Factor(pairs[4], outcomes=agree), mb.Factor(pairs[0], outcomes=agree, block="tied")]
+    factors.append(mb.Factor(pairs[1], outcomes=agree, block="tied"))
+    theta = np.random.default_rng(4).uniform(0.2, 0.9, size=12)
+    results = []
+    for has_tables in (True, False):
+        if not has_tables:
+            monkeypatch.setattr(choice, "_tables", lambda model, work: None)
+        model = mb.Model([f"v{i}" for i in range(9)], factors)
+        assert takes_planar(model, "log_z") is not has_tables
+        counts, information = mb.expected_counts(model, theta), mb.fisher_information(model, theta)
+        results.append(np.concatenate([[mb.log_partition(model, theta)], counts, information.ravel()]))
+    np.testing.assert_allclose(results[1], results[0], atol=1e-10)
+
+
 def test_cost_of_wide_planar_fields_is_told_without_making_them():
     cost = mb.cost(mb.grid(1000, 1000))
     assert cost.feasible
     assert cost.recursion == "planar determinant"
     assert cost.work["log_partition"].n_bytes < 2**30
     assert not cost.work["fisher_information"].feasible
-    assert np.isinf(cost.methods["exact"])
+    assert np.isfinite(cost.methods["exact"])  # hours, by trajectories
+    assert np.isinf(cost.methods["exchange"])  # its particles come from tables
     made = PlanarRecursion(draw(mb.grid(20, 30))).size
     guessed = planar_size(mb.grid(20, 30))
     assert guessed.n_products == pytest.approx(made.n_products, rel=0.5)
@@ -240,6 +260,7 @@ def test_maximum_likelihood_on_a_wide_grid():
     x = mb.simulate(model, theta, 40, "exact", rng=1)
     found = mb.estimate(model, x, "exact", on_boundary="penalise")
     assert found.converged
+    assert found.details["confirmed_step"] < 1e-6
     gradient = mb.count(model, x).counts - 40 * mb.expected_counts(model, found.theta)
     if found.penalised:
         gradient = gradient + 1 - 2 * found.theta

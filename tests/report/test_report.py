@@ -2,11 +2,11 @@
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import matplotlib as mpl
 import numpy as np
-import pandas as pd
 import pytest
 
 import mrfbayes as mb
@@ -132,24 +132,29 @@ def test_extra_sections_appear_when_given(posterior, tmp_path):
     pair = {"exact": posterior, "again": posterior}
     comparison = Comparison(pair, "exact", comparison_table(pair, "exact"))
 
-    class Groups:
-        def differences(self):
-            return posterior.edges()[["mean", "verdict"]]
-
-    class Selection:
-        def edges(self):
-            return posterior.edges()[["mean", "verdict"]]
-
-        def graphs(self):
-            return pd.DataFrame({"number": [2, 1], "edges": [("a--b", "b--c"), ("a--b",)]}, index=[1, 2])
-
+    model = posterior.model
+    rows = np.random.default_rng(3).integers(0, 2, (120, model.n_nodes))
+    rows[:60, 1] = rows[:60, 0]
+    run = {"steps": 200, "chains": 2, "progress": False}
+    selection = replace(mb.select(model, rows, **run), warnings=("look twice",))
+    groups = mb.compare_groups(model, {"one <b>": rows[:60], "two": rows[60:]}, **run)
     path = mb.report(
-        posterior, tmp_path / "a.html", comparison=comparison, groups=Groups(), selection=Selection(), check=False
+        posterior, tmp_path / "a.html", comparison=comparison, groups=groups, selection=selection, check=False
     )
-    page = Page(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    page = Page(text)
     headings = page.headings
-    assert page.data[-2]["rows"][0] == ["1", ["2", 2.0], "a \u2013 b, b \u2013 c"]
     assert headings[6:] == ["Comparison of methods", "Structure", "Differences between groups", "Methods, to paste"]
+    first = selection.graphs().iloc[0]
+    edges = ", ".join(name.replace("--", " \u2013 ") for name in first["edges"])
+    assert [cell if isinstance(cell, str) else cell[0] for cell in page.data[-2]["rows"][0]][-1] == edges
+    assert len(page.data[-1]["rows"]) == model.n_parameters
+    for name in ("structure-evidence", "structure-size", "structure-pictures", "differences-0"):
+        assert f'<figure id="{name}">' in text
+    assert "Averaged over all graphs, the data support" in text
+    assert "Warning: look twice" in text  # the reader is told of its doubts
+    assert "one &lt;b&gt; (n = 60)" in text
+    assert "one <b>" not in text
 
 
 def test_what_is_wrong_is_named(posterior, tmp_path):

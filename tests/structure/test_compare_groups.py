@@ -66,6 +66,10 @@ def test_a_column_an_array_and_a_mapping_say_the_same():
     assert one.groups == two.groups == three.groups == ("a", "b")
     np.testing.assert_array_equal(one.coordinates, two.coordinates)
     np.testing.assert_array_equal(one.coordinates, three.coordinates)
+    both = mb.compare_groups(model, data, slab={"edges": "normal(0, 1)", "nodes": "normal(0, 1)"}, **short)
+    np.testing.assert_array_equal(one.coordinates, both.coordinates)
+    narrow = mb.compare_groups(model, data, slab={"nodes": "normal(0, 0.01)"}, **short)
+    assert np.abs(narrow.coordinates[:, :, 1, model.n_edges :]).max() < 0.1
 
 
 @SHORT_RUNS
@@ -111,6 +115,11 @@ def test_categories_that_a_group_lacks_are_kept_and_named():
         (np.zeros((5, 3), int), {"group": "who"}, "names a column"),
         ({"a": np.eye(3, dtype=int), "b": np.eye(3, dtype=int)}, {"slab": "normal(1, 1)"}, "centred at zero"),
         ({"a": np.eye(3, dtype=int), "b": np.eye(3, dtype=int)}, {"differences": "often"}, "differences = 'often'"),
+        (
+            {"a": np.eye(3, dtype=int), "b": np.eye(3, dtype=int)},
+            {"slab": {"0--1": "normal(0, 1)"}},
+            "slab has an entry",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_refused_with_a_reason(x, options, message):

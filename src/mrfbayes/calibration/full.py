@@ -15,17 +15,23 @@ from mrfbayes.base.random_streams import child
 from mrfbayes.calibration import expansion as calibration
 from mrfbayes.calibration.copula import CopulaJoint
 from mrfbayes.calibration.cumulants import ExactCumulants, ParticleCumulants, direction_cells
+from mrfbayes.calibration.exact_blocks import sees_windows
 from mrfbayes.calibration.matching import match, match_loop, skewness_doubts
-from mrfbayes.calibration.one_loop import Effort, one_loop, usable
+from mrfbayes.calibration.observed import ObservedCumulants, observed_value
+from mrfbayes.calibration.one_loop import Effort, loops_are_affordable, one_loop, usable
 from mrfbayes.calibration.result import Calibration
+from mrfbayes.calibration.windows_dense import window_mode
 from mrfbayes.estimation.estimate import estimate as make_estimate
 from mrfbayes.estimation.problem import Problem
 from mrfbayes.exact import quantities as exact
+from mrfbayes.exact.clamped import observed
 from mrfbayes.model.field import Model
 
 VARIANCES = ("relative", "loop", "order")
+LEAST_EXTRA = 4  # particles past p: half in each start; the inverse of their covariance has a mean from p + 3 on
 MOMENTS = ("auto", "exact", "particles")
 MOMENT_CELLS = 1.2e10  # table cells of exact calibration, about two minutes
+PROPOSAL_CELLS = 2e8  # the same for proposals of planar fields, two seconds
 LEAST_PARTICLES, MOST_PARTICLES, SWEEPS = 32_768, 131_072, 200
 DOUBTFUL_LOCATION = 0.1  # posterior sds
 DENSE_PARAMETERS = 2_000  # parameters up to which S is a full matrix
@@ -60,14 +66,22 @@ def calibrate(
     variance : how spreads are matched. "order": leading order to leading order; "loop": the coin's variance is the
         posterior's to one loop; "relative": what the loops add beyond those of the coin alone, which is the most
         accurate and keeps single coins and trees exact
-    moments : "exact" (by recursion), "particles" (by Gibbs sampling at the estimated mode), or "auto": exact where that
-        takes a minute or two at most, else by the replicas of `langevin` on dense fields and by particles on others
+    moments : "exact" (by recursion, on large planar fields of agreement coins with third-order sums through windows),
+        "particles" (by Gibbs sampling at the estimated mode), or "auto": exact where that takes a minute or two at
+        most, else by the replicas of `langevin` on dense fields and by particles on others
     particles : how many, for moments="particles"
     """
-    # Half of the particles in each start; the inverse of their covariance has a mean from p + 3 of them on.
-    check_options(variance, moments, particles, least=problem.model.n_parameters + 4)
+    check_options(variance, moments, particles, least=problem.model.n_parameters + LEAST_EXTRA)
     with Progress("calibrate", 3, problem.progress) as bar:
         return _calibrate(problem, variance, moments, particles, bar)
+
+
+def calibrate_proposals(problem: Problem) -> Calibration[DenseJoint]:
+    """`calibrate` for draws that are weighed afterwards: on planar fields quick, without loops."""
+    is_quick = problem.statistics.holes is None and sees_windows(problem.model)
+    is_quick = is_quick and moments_cost(problem.model) > PROPOSAL_CELLS
+    with Progress("calibrate", 3, problem.progress) as bar:
+        return _calibrate(problem, "relative", "windows" if is_quick else "auto", None, bar)
 
 
 def _calibrate(
@@ -78,21 +92,36 @@ def _calibrate(
             f"'calibrated' keeps a full covariance of the {problem.model.n_parameters} parameters (limit "
             f"{DENSE_PARAMETERS}): use method='mle', or tie parameters."
         )
+    is_dear = moments_cost(problem.model) >= MOMENT_CELLS
+    if moments != "particles" and is_dear and sees_windows(problem.model) and problem.statistics.holes is None:
+        moments = "windows"
     if moments == "auto":
-        moments = "exact" if moments_cost(problem.model) < MOMENT_CELLS else "particles"
+        moments = "particles" if is_dear else "exact"
+    if moments != "exact" and problem.statistics.holes is not None:
+        raise CostError(
+            "'calibrated' with missing cells needs exact moments, which are out of reach on this field: use "
+            "method='langevin' where it is dense, or missing='drop'."
+        )
     bar.update(0, "mode")
-    accuracy = None
-    if moments == "exact":
+    accuracy, n = None, problem.statistics.n_all
+    warnings: list[str] = []
+    if moments == "windows":
+        mode, order, details = window_mode(problem)
+        variance = "order"  # loops would take samples, which are dear here
+    elif moments == "exact":
         mode, details, warnings = exact_mode(problem)
     else:
         mode, accuracy, details, warnings = particle_mode(problem, particles)
-    n = problem.statistics.n
     bar.update(1, "third cumulants")
-    order = calibration.third_order(mode, n, calibration.prior_tensors(problem.prior, mode.w, mode.covariance))
+    if moments != "windows":
+        order = calibration.third_order(mode, n, calibration.prior_tensors(problem.prior, mode.w, mode.covariance))
     spread = np.diag(mode.covariance)
     numbers = (mode.w, spread, order.third, order.shift)
     covariance = mode.covariance
     loops = None
+    if variance != "order" and not loops_are_affordable(mode):
+        variance = "order"
+        warnings.append("spreads are those of leading order: so many missing cells make loops too dear")
     if variance != "order":
         bar.update(2, "loops")
         effort = Effort(mode.cumulants.n) if isinstance(mode.cumulants, ParticleCumulants) else Effort()
@@ -147,12 +176,12 @@ def moments_cost(model: Model) -> float:
 
 def exact_mode(problem: Problem) -> tuple[calibration.Mode, dict[str, object], list[str]]:
     """The mode by Newton's method on the exact posterior."""
-    model, statistics = problem.model, problem.statistics
+    model, data = problem.model, observed(problem.statistics)
     mode = calibration.find_mode(
-        lambda w: exact.moments_w(model, w),
-        lambda w: ExactCumulants(model, w),
-        statistics.counts,
-        statistics.n,
+        lambda w: observed_value(model, data, w),
+        lambda w: ExactCumulants(model, w) if data.clamped is None else ObservedCumulants(model, w, data),
+        data.counts,
+        data.n,
         problem.prior,
         start_log_odds(problem),
     )

@@ -1,7 +1,8 @@
 """Calibration of very many parameters: everything about a coin comes from the block of parameters around it.
 
-Cost and memory are linear in the number of parameters. Spreads, third cumulants and mean shifts are sums over the block
-(`particles.moments.local_moments`); coins are matched order to order; normal scores are joined by Vecchia's
+Cost and memory are linear in the number of parameters. Spreads, third cumulants and mean shifts are sums over the
+block, exact on planar fields of agreement coins (`calibration.exact_blocks`), elsewhere and on the largest ones from
+particles (`calibration.blocks`); coins are matched order to order; normal scores are joined by Vecchia's
 construction (each given its near ones before it), which draws a joint vector in one pass. Quantiles are those of the
 coin by Cornish and Fisher's expansion in its first four cumulants. How far a block reaches is measured: one step
 more is taken where it changes the spreads of some parameters by more than `WORTHWHILE` on average.
@@ -16,13 +17,23 @@ import numpy as np
 from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import CostError
 from mrfbayes.base.random_streams import child, kernel_state
-from mrfbayes.calibration.blocks import Blocks, LocalInformation, in_threads, local_blocks, local_moments, planes_of
+from mrfbayes.calibration import exact_blocks
+from mrfbayes.calibration.blocks import (
+    Blocks,
+    LocalInformation,
+    LocalMoments,
+    in_threads,
+    local_blocks,
+    local_moments,
+    planes_of,
+)
+from mrfbayes.calibration.exact_blocks import sees_windows
 from mrfbayes.calibration.expansion import Accuracy
 from mrfbayes.calibration.matching import Coins, match, skewness_doubts
 from mrfbayes.calibration.result import Calibration
-from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.estimate import estimate
 from mrfbayes.estimation.newton import predicted_seconds
+from mrfbayes.estimation.problem import Problem
 from mrfbayes.estimation.result import Estimate
 from mrfbayes.model.field import Model
 from mrfbayes.particles.moments import particles_at
@@ -149,54 +160,78 @@ class LocalJoint:
 
 
 def calibrate_locally(
-    model: Model,
-    statistics: Statistics,
-    prior: Prior,
-    seed: np.random.SeedSequence,
-    particles: int | None = None,
-    progress: bool = True,
-    threads: int = 2,
+    problem: Problem, moments: str, particles: int | None, threads: int = 2
 ) -> Calibration[LocalJoint]:
-    """Calibrate a field of coins (no ties, no scores) of any size."""
+    """Calibrate a field of coins (no ties, no scores) of any size.
+
+    Parameters
+    ----------
+    moments : "exact" on planar fields of agreement coins, through windows; "particles"; or "auto", exact where the mode
+        can be so as well in reasonable time
+    particles : how many, where moments come from them
+    """
+    model, statistics, prior = problem.model, problem.statistics, problem.prior
+    seed = child(problem.seed, "calibrated")
     # Planar fields have an exact mode at any size; it is worth a while.
-    algorithm = "exact" if predicted_seconds(model) < MODE_SECONDS else "pcd"
+    is_quick = predicted_seconds(model) < MODE_SECONDS
+    is_exact = moments == "exact" or (moments == "auto" and particles is None and is_quick and sees_windows(model))
+    algorithm = "exact" if is_quick or is_exact else "pcd"
     with budget().share(0.5):
-        found = estimate(model, statistics, algorithm, rng=child(seed, "mode"), prior=prior, progress=progress)
+        found = estimate(model, statistics, algorithm, child(seed, "mode"), prior=prior, progress=problem.progress)
     w, n = np.asarray(found.log_odds, dtype=float), statistics.n
-    count = particles or min(max(int(PLANE_BITS / w.size) // 64 * 64, LEAST_PARTICLES), MOST_PARTICLES)
-    planes = planes_of(model, particles_at(model, w, count, SWEEPS, child(seed, "particles"), statistics))
-    gradient = prior.gradient_w(w)
-    expected = np.clip((statistics.counts + gradient) / n, 1e-9, 1 - 1e-9)  # at the mode
-    known, curvature = expected * (1 - expected), -prior.hessian_w(w)
-    budget().check("how far blocks reach")
-    distance, gain = choose_distance(model, LocalInformation(planes, n, known, curvature))
-    blocks = local_blocks(model, distance)
-    budget().check("moments of the blocks")
-    moments = local_moments(planes, blocks, n, known, curvature, threads)
-    cube, shift = prior_part(prior, w, moments.spread, moments.variance, blocks.offset, blocks.member)
-    third = -n * moments.third.cube + cube
-    coins = match(w, moments.variance, third, 0.5 * (-n * moments.third.mixed + shift))
-    regressions = Regressions.of(blocks, moments.spread, threads)
-    sd_error = moments.variance_error / 2
-    accuracy = Accuracy(w, _mode_error(found, moments.variance), float(np.sqrt(np.mean(sd_error**2))))
+    moments_at = _exact_moments if is_exact else _particle_moments
+    local, details = moments_at(problem, w, particles, threads)
+    cube, shift = prior_part(prior, w, local.spread, local.variance, local.blocks.offset, local.blocks.member)
+    third = -n * local.third.cube + cube
+    coins = match(w, local.variance, third, 0.5 * (-n * local.third.mixed + shift))
+    regressions = Regressions.of(local.blocks, local.spread, threads)
+    sd_error = None if is_exact else local.variance_error / 2
+    noise = 0.0 if sd_error is None else float(np.sqrt(np.mean(sd_error**2)))
+    accuracy = Accuracy(w, _mode_error(found, local.variance), noise)
     details = {
         "calibration": "order",
-        "moments": "local",
-        "particles": count,
-        "sweeps": SWEEPS,
-        "distance": distance,
-        "distance_gain": gain,
+        **details,
         "clipped": coins.clipped,
         "sd_noise": accuracy.spread,
         "mode": algorithm,
         "mode_seconds": found.seconds,
         "mode_error": accuracy.mode,
-        "indefinite_blocks": moments.indefinite,
+        "indefinite_blocks": local.indefinite,
         "cut_regressions": regressions.dropped,
     }
-    warnings = [*found.warnings, *skewness_doubts(moments.variance, third)]
+    warnings = [*found.warnings, *skewness_doubts(local.variance, third)]
     joint = LocalJoint(Expansion.of(coins), regressions)
     return Calibration(coins, joint, sd_error, accuracy, details, tuple(warnings))
+
+
+def _exact_moments(
+    problem: Problem, w: np.ndarray, particles: int | None, threads: int
+) -> tuple[LocalMoments, dict[str, object]]:
+    """Moments through windows, and how far these reach."""
+    n, curvature = problem.statistics.n, -problem.prior.hessian_w(w)
+    budget().check("how far blocks reach")
+    distance, gain = exact_blocks.choose_distance(problem.model, w, n, curvature)
+    local, cut = exact_blocks.exact_moments(problem.model, w, n, curvature, distance, problem.progress)
+    return local, {"moments": "windows", "distance": distance, "distance_gain": gain, "cut_blocks": cut}
+
+
+def _particle_moments(
+    problem: Problem, w: np.ndarray, particles: int | None, threads: int
+) -> tuple[LocalMoments, dict[str, object]]:
+    """Moments of Gibbs particles at the mode, and how many there are."""
+    model, statistics, prior, n = problem.model, problem.statistics, problem.prior, problem.statistics.n
+    seed = child(child(problem.seed, "calibrated"), "particles")
+    count = particles or min(max(int(PLANE_BITS / w.size) // 64 * 64, LEAST_PARTICLES), MOST_PARTICLES)
+    planes = planes_of(model, particles_at(model, w, count, SWEEPS, seed, statistics))
+    expected = np.clip((statistics.counts + prior.gradient_w(w)) / n, 1e-9, 1 - 1e-9)  # at the mode
+    known, curvature = expected * (1 - expected), -prior.hessian_w(w)
+    budget().check("how far blocks reach")
+    distance, gain = choose_distance(model, LocalInformation(planes, n, known, curvature))
+    blocks = local_blocks(model, distance)
+    budget().check("moments of the blocks")
+    local = local_moments(planes, blocks, n, known, curvature, threads)
+    facts = {"moments": "local", "particles": count, "sweeps": SWEEPS, "distance": distance, "distance_gain": gain}
+    return local, facts
 
 
 def choose_distance(model: Model, information: LocalInformation) -> tuple[int, float]:

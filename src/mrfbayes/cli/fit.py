@@ -10,8 +10,12 @@ import typer
 from mrfbayes.cli.option_groups import DataOptions, ReadingOptions, SamplingOptions, grouped
 from mrfbayes.cli.options import Json, Overwrite, ScaleChoice
 from mrfbayes.cli.settings_file import Settings
+from mrfbayes.cli.structure import StructureOptions
 
-FILES = ("report.html", "summary.csv", "edges.csv", "weights.csv", "posterior.nc", "settings.toml")
+FILES = (
+    *("report.html", "summary.csv", "edges.csv", "weights.csv", "posterior.nc", "settings.toml"),
+    *("graphs.nc", "structure.csv", "groups.nc", "differences.csv"),
+)
 
 
 @grouped
@@ -19,6 +23,7 @@ def fit(
     given: DataOptions,
     sampling: SamplingOptions,
     read: ReadingOptions,
+    asked: StructureOptions,
     out: Annotated[Path, typer.Option("--out", help="Folder for report and tables.")] = Path("fit"),
     scale: ScaleChoice = None,
     title: Annotated[str, typer.Option(help="Title of the report.")] = "",
@@ -34,21 +39,23 @@ def fit(
     from mrfbayes.report.findings import Findings
 
     _check_folder(out, given.data, overwrite)
-    repeat = {**vars(given), **vars(sampling), **vars(read), "out": out, "scale": scale, "title": title}
+    repeat = {**vars(given), **vars(sampling), **vars(read), **vars(asked), "out": out, "scale": scale, "title": title}
     reading = read.reading
-    model, x, lines = given.understood(reading)
+    model, x, lines = asked.without_group(given, reading).understood(reading)
     screen = console(to_stderr=json)
     for line in lines:
         screen.print(safe(line), markup=False)
     with quiet_warnings():  # they are in the result, and printed with it
         statistics = reading.count(model, x)
         show_states(statistics.levels, json)
+        groups = asked.groups(given.data, statistics, reading)
         posterior, kept = sampling.sample(statistics, out / "posterior.nc", True)
         if kept.status:
             raise OutputError(kept.text)
+        structure = asked.search(statistics, groups, sampling)
         findings = Findings(posterior, scale or "")
-        paths = write_results(findings, out, title or given.data.stem, given.data.name, repeat)
-    print_findings(findings, paths, json)
+        paths = write_results(findings, out, title or given.data.stem, given.data.name, repeat, structure)
+    print_findings(findings, paths, json, structure)
     if posterior.facts.stopped_by == "Ctrl-C":
         raise typer.Exit(130)
 

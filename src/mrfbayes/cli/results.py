@@ -12,6 +12,7 @@ import typer
 
 from mrfbayes.cli.settings_file import settings_text
 from mrfbayes.cli.show import console
+from mrfbayes.cli.structure import Structure
 from mrfbayes.cli.text import safe
 from mrfbayes.model.exports import edge_couplings
 from mrfbayes.report.findings import Findings
@@ -21,8 +22,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+NO_STRUCTURE = Structure()
+
+
 def write_results(
-    findings: Findings, folder: Path, title: str, source: str, repeat: Mapping[str, object]
+    findings: Findings,
+    folder: Path,
+    title: str,
+    source: str,
+    repeat: Mapping[str, object],
+    structure: Structure,
 ) -> dict[str, Path]:
     """Report, tables, matrix, result and settings; the report last, since it needs all that can fail."""
     from mrfbayes.base.atomic_files import write_text
@@ -41,9 +50,10 @@ def write_results(
         write_table(weight_matrix(findings), paths["weights"], True)
     else:
         paths.pop("weights")
+    paths |= structure.write(folder)
     comment = f"Repeats this run: mrfbayes fit --settings {paths['settings'].name}"
     write_text(paths["settings"], settings_text("fit", _plain(repeat), comment), True)
-    write_text(paths["report"], render(findings, title, source, []), True)
+    write_text(paths["report"], render(findings, title, source, structure.sections), True)
     return paths
 
 
@@ -62,14 +72,16 @@ def weight_matrix(findings: Findings) -> pd.DataFrame:
     return pd.DataFrame(matrix, index=pd.Index(model.nodes, name="node"), columns=list(model.nodes))
 
 
-def print_findings(findings: Findings, paths: Mapping[str, Path], as_json: bool) -> None:
+def print_findings(
+    findings: Findings, paths: Mapping[str, Path], as_json: bool, structure: Structure = NO_STRUCTURE
+) -> None:
     """The sentences that a person needs, warnings, and where everything is."""
     if as_json:
-        typer.echo(json.dumps(as_data(findings, paths), indent=1))
+        typer.echo(json.dumps(as_data(findings, paths, structure), indent=1))
         return
     out = console()
     out.print()
-    for sentence in brief(findings):
+    for sentence in [*brief(findings), *structure.sentences]:
         out.print(safe(sentence), markup=False, soft_wrap=False)
     for text in findings.posterior.warnings:
         out.print(safe(f"warning: {text}"), style="yellow", markup=False)
@@ -79,11 +91,11 @@ def print_findings(findings: Findings, paths: Mapping[str, Path], as_json: bool)
     out.print(safe(f"also written: {', '.join(others)}"), markup=False)
 
 
-def as_data(findings: Findings, paths: Mapping[str, Path]) -> dict[str, object]:
+def as_data(findings: Findings, paths: Mapping[str, Path], structure: Structure) -> dict[str, object]:
     """The findings and the paths, for machines."""
     posterior = findings.posterior
     return {
-        "sentences": brief(findings),
+        "sentences": [*brief(findings), *structure.sentences],
         "verdicts": findings.verdicts,
         "diagnostics": findings.diagnostics,
         "method": posterior.method,

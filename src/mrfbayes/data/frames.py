@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Series = nw.Series[IntoSeries]
 
 FRAME_CELLS = 1 << 24
+PARQUET = {".parquet", ".pq", ".pqt"}
 BOMB_CELLS = 1 << 26  # a Parquet file with more cells than this ...
 BOMB_CELLS_PER_BYTE = 100  # ... and more per byte than data that vary reach is refused (coins of odds 1:20 reach 28)
 
@@ -156,6 +157,32 @@ class LazyTable:
 
 def parquet(path: Path, where: str) -> LazyTable:
     """A Parquet file, checked to be whole before polars sees it."""
+    return _parquet([path], where, _whole_size(path, where))
+
+
+def parquet_folder(path: Path, where: str) -> LazyTable:
+    """All Parquet files in a folder and the folders in it, in the order of their names, as one table.
+
+    What begins with a dot or an underscore is left out: programs that write such folders put notes there.
+    """
+    below = sorted(file.relative_to(path) for file in path.rglob("*") if file.suffix.lower() in PARQUET)
+    files = [path / name for name in below if not any(part[0] in "._" for part in name.parts)]
+    files = [file for file in files if file.is_file()]
+    if not files:
+        raise InputError(f"{where}: this folder holds no Parquet files; give a folder that does, or a CSV file.")
+    size = sum(_whole_size(file, str(file)) for file in files)
+    schemas = [LazyTable(_scan([file]), str(file)).names for file in files]
+    for file, names in zip(files, schemas, strict=True):
+        if names != schemas[0]:
+            raise InputError(
+                f"{file}: its columns are not those of {files[0]}; the files of a folder are one table: leave out "
+                "others."
+            )
+    return _parquet(files, where, size)
+
+
+def _whole_size(path: Path, where: str) -> int:
+    """Bytes of a file that begins and ends like Parquet."""
     try:
         size = path.stat().st_size
         with path.open("rb") as stream:
@@ -170,10 +197,20 @@ def parquet(path: Path, where: str) -> LazyTable:
         raise InputError(f"{where}: starts with {head!r}, not with the mark of Parquet; is it another kind of file?")
     if tail != b"PAR1" or size < 12:
         raise InputError(f"{where}: the mark at the end of the file is missing, so it is truncated; write it again.")
+    return size
+
+
+def _scan(paths: Sequence[Path]) -> Any:
+    import polars as pl
+
+    return pl.scan_parquet(list(paths), glob=False, hive_partitioning=False)
+
+
+def _parquet(paths: Sequence[Path], where: str, size: int) -> LazyTable:
     import polars as pl
 
     with _polars_errors(where):
-        frame = pl.scan_parquet(path, glob=False)
+        frame = _scan(paths)
         table = LazyTable(frame, where, first_row=1)
         n_rows = int(frame.select(pl.len()).collect().item())
     cells = n_rows * table.n_columns

@@ -11,7 +11,7 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.data.batch import Source, check_columns
-from mrfbayes.data.frames import ArrayTable, ColumnsTable, FrameTable, LazyTable, parquet
+from mrfbayes.data.frames import PARQUET, ArrayTable, ColumnsTable, FrameTable, LazyTable, parquet, parquet_folder
 from mrfbayes.data.images import flatten, is_image, read_images
 from mrfbayes.model.field import Model
 from mrfbayes.model.lattice import pixels_of
@@ -20,11 +20,9 @@ if TYPE_CHECKING:
     import polars as pl
     import xarray as xr
 
-PARQUET = {".parquet", ".pq", ".pqt"}
-
 
 def open_source(model: Model, x: object, delimiter: str | None) -> Source:
-    """``x`` as a source: array, nested list, data frame, or the path of a CSV or Parquet file."""
+    """``x`` as a source: array, nested list, data frame, the path of a CSV or Parquet file or a folder of Parquet."""
     if isinstance(x, (list, tuple)) and x and all(isinstance(one, (str, PathLike)) for one in x):
         files = [fspath(one) for one in x]
         if not all(map(is_image, files)):
@@ -125,7 +123,7 @@ def _as_frame(x: object) -> Source | None:
 
 def open_file(path: Path, where: str, delimiter: str | None, nodes: Sequence[str], max_states: int) -> Source:
     if path.is_dir():
-        raise InputError(f"{where}: this is a folder; give a CSV or Parquet file.")
+        return parquet_folder(path, where)
     if not path.exists():
         raise InputError(f"{where}: no such file; check the path.")
     if path.suffix.lower() in PARQUET:

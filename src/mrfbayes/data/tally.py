@@ -21,6 +21,11 @@ RETAINED_BYTES = 1 << 30  # packed observations kept for later use; beyond this 
 _ROW_SEED = 20_2404  # which rows are kept must not depend on the user's seed: same data, same statistics
 
 
+def kept_rows(n_nodes: int) -> int:
+    """How many of the observed rows are kept as they are."""
+    return int(np.clip(KEPT_BYTES // n_nodes, 64, KEPT_ROWS))
+
+
 def chunk_rows(n_nodes: int) -> int:
     """Rows per chunk: a multiple of 64."""
     return int(np.clip(CHUNK_BYTES // n_nodes // 64 * 64, 64, CHUNK_ROWS))
@@ -58,10 +63,32 @@ class Tally:
             if self._n_pending == self._size:
                 self._flush()
 
+    @property
+    def n_seen(self) -> int:
+        """Rows taken in so far."""
+        return self.n_rows + self._n_pending
+
     def finish(self) -> None:
         """Take in what is left."""
         if self._n_pending:
             self._flush()
+
+    def take_sums(
+        self,
+        node_part: np.ndarray,
+        edge_part: np.ndarray,
+        size: tuple[int, float],
+        dense: DenseCells | None,
+        digest: hashlib._Hash,
+    ) -> None:
+        """Sums that were made elsewhere, of ``size`` rows and total weight, in place of rows."""
+        self.node_part, self.edge_part, self.dense, self._digest = node_part, edge_part, dense, digest
+        self.n_rows, self.total = size
+        self.chunks = None
+
+    def take_sample(self, rows: np.ndarray) -> None:
+        """Rows that were chosen elsewhere to be kept."""
+        self._sample.add(rows, np.zeros(0))
 
     @property
     def rows(self) -> np.ndarray:
@@ -161,7 +188,7 @@ class _RowSample:
     """
 
     def __init__(self, n_nodes: int) -> None:
-        self._room = int(np.clip(KEPT_BYTES // n_nodes, 64, KEPT_ROWS))
+        self._room = kept_rows(n_nodes)
         self._random = np.random.Generator(np.random.SFC64(_ROW_SEED))
         self._time = np.full(self._room, np.inf)  # infinite: a free place
         self._index = np.zeros(self._room, dtype=np.int64)

@@ -53,6 +53,19 @@ class Column:
             if value not in self.first:
                 self._remember(float(value), int(rows[int(np.argmax(values == value))]))
 
+    def join(self, other: Column) -> None:
+        """Take in what another part of the same column held, whose rows come after these."""
+        first_row = self.n_seen
+        self.n_seen += other.n_seen
+        self.overflow |= other.overflow
+        self.strange = self.strange or other.strange
+        if other.first_missing is not None:
+            row, text = other.first_missing
+            self._miss(other.n_missing, first_row + row, text)
+        for value, row in other.first.items():
+            if value not in self.first:
+                self._remember(value, first_row + row)
+
     def _see_objects(self, values: np.ndarray, rows: np.ndarray) -> None:
         listed = values.tolist()
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from mrfbayes.exact.memory import WORKS
 from mrfbayes.exact.planar_drawing import Drawing
 from mrfbayes.exact.planar_information import covariance_columns
 from mrfbayes.exact.planar_passes import Dissection
+
+if TYPE_CHECKING:
+    from mrfbayes.kernels.exact.planar_log_z import PlanarPlan
 
 MOST_LOG_Z_ERROR = 1e-8, 1e-12  # allowed, at all and per vertex
 MOST_MEAN_ERROR = 1e-8  # of expected counts
@@ -90,6 +93,15 @@ class PlanarRecursion:
         """Bytes of the tree, the buffers and the results."""
         return self.size.n_bytes(work, n)
 
+    @property
+    def most_log_z_error(self) -> float:
+        """What is refused beyond."""
+        return MOST_LOG_Z_ERROR[0] + MOST_LOG_Z_ERROR[1] * self.drawing.n_vertices
+
+    def plan(self) -> PlanarPlan:
+        """For log Z inside compiled chains."""
+        return self.dissection.plan(self.most_log_z_error)
+
     def _couplings(self, node_part: np.ndarray, edge_part: np.ndarray) -> np.ndarray:
         return np.concatenate([edge_part, node_part[self.drawing.fielded]])
 
@@ -108,7 +120,7 @@ class PlanarRecursion:
         """Log of the sum of all weights."""
         coupling = self._couplings(node_part, edge_part)
         series, error = self.dissection.log_z(np.tanh(coupling / 2))
-        if not error <= MOST_LOG_Z_ERROR[0] + MOST_LOG_Z_ERROR[1] * self.drawing.n_vertices:
+        if not error <= self.most_log_z_error:
             return self._other("log_z", error).log_z(node_part, edge_part)
         return self._log_z(coupling, series)
 
@@ -126,6 +138,14 @@ class PlanarRecursion:
         # A node without a factor of its own is in both states as often, unless others' factors reach it.
         nodes, edges = self._parts((1 + t) / 2 + (1 - t * t) / 2 * slope, np.nan if self.drawing.fielded.size else 0.5)
         return self._log_z(coupling, series), nodes, edges
+
+    def stable_moments(self, node_part: np.ndarray, edge_part: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Expected statistics of nodes and edges by exteriors: slower than `moments`, and the last word on them."""
+        t = np.tanh(self._couplings(node_part, edge_part) / 2)
+        _, slope, error = self.dissection.gradient_at_ends(t)
+        if not error <= MOST_MEAN_ERROR:
+            return self._other("moments", error).moments(node_part, edge_part)[1:]
+        return self._parts((1 + t) / 2 + (1 - t * t) / 2 * slope, np.nan if self.drawing.fielded.size else 0.5)
 
     def series(
         self, node_part: np.ndarray, edge_part: np.ndarray, directions: Iterator[np.ndarray], order: int

@@ -11,6 +11,8 @@ def contract_blocks(a: np.ndarray, b: np.ndarray, tau: np.ndarray) -> tuple[np.n
 
     k = tau.size
     ma, mb = len(a) - k, len(b) - k
+    if k == 0:
+        return np.block([[a, np.zeros((ma, mb))], [np.zeros((mb, ma)), b]]), 0.0, 1.0
     u, v = a[:ma, ma:], b[:mb, mb:]
     scaled = tau[:, None] * b[mb:, mb:] * tau
     factors = lu_factor(np.eye(k) + scaled @ a[ma:, ma:], check_finite=False)

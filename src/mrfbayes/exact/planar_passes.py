@@ -19,21 +19,25 @@ from mrfbayes.exact.planar_drawing import Drawing
 if TYPE_CHECKING:
     from mrfbayes.kernels.exact.planar_draw import PlanarDraw
     from mrfbayes.kernels.exact.planar_inside import PlanarBuffers
+    from mrfbayes.kernels.exact.planar_log_z import PlanarPlan
     from mrfbayes.kernels.exact.planar_outside import PlanarExterior
 
-LARGE_MERGE = 2**19  # multiplications of a merge from which on BLAS is faster
+LARGE_MERGE = 2**21  # multiplications of a merge from which on BLAS is faster
 KEPT_BUFFER_BYTES = 2**27  # of buffers that are kept from call to call
-EPSILON = float(np.finfo(float).eps)
 
 
 class Dissection:
-    """A drawing cut into regions, and what can be computed by merging them."""
+    """A drawing cut into regions, and what can be computed by merging them.
 
-    def __init__(self, drawing: Drawing) -> None:
+    ``tiles`` are whole-number places (x, y) of the vertices: those that share a place are kept together.
+    """
+
+    def __init__(self, drawing: Drawing, tiles: tuple[np.ndarray, np.ndarray] | None = None) -> None:
         from mrfbayes.kernels.exact.planar_tree import dissect
 
         self.drawing = drawing
-        self.tree = dissect(drawing.offset, drawing.half, drawing.end, drawing.x, drawing.y)
+        fine = drawing.x, drawing.y
+        self.tree = dissect(drawing.offset, drawing.half, drawing.end, fine if tiles is None else tiles, fine)
         tree = self.tree
         self.size = np.diff(tree.first)
         inner = np.flatnonzero(tree.vertex < 0)
@@ -46,6 +50,7 @@ class Dissection:
         small = ~up
         down = 3 * k * k + (n_left + n_right) * k + m * m, 6 * k * k + 4 * m * k + m * m
         self._work = int(max(np.max(part[small], initial=1) for part in down))
+        self._whole_work = int(np.max(down[0], initial=1))
         # Exteriors: each child is merged with its sibling over what the sibling keeps.
         region, sibling = np.concatenate([left, right]), np.concatenate([right, left])
         kept = self.size[sibling] - np.concatenate([k, k])
@@ -71,13 +76,27 @@ class Dissection:
         """Entries of all regions' matrices."""
         return int((self.size[self.tree.vertex < 0] ** 2).sum())
 
-    def log_z(self, t: np.ndarray) -> tuple[float, float]:
-        """L(t) and an estimate of its error, from the weakest pivot.
+    def plan(self, most_error: float) -> PlanarPlan:
+        """For log Z inside compiled chains, up to an error: with room of its own, and no merge left to BLAS."""
+        from mrfbayes.kernels.exact.planar_inside import PlanarBuffers
+        from mrfbayes.kernels.exact.planar_log_z import PlanarPlan
 
-        A pivot p magnifies what was rounded before it by 1/p, and errors of matrices pass two such pivots at worst.
-        """
+        drawing = self.drawing
+        slot, total = self._slots(keep=False)
+        places, shared = np.empty(self._longest, dtype=np.int64), np.empty(self._longest)
+        buffers = PlanarBuffers(slot, np.zeros(total + 1), np.empty(self._whole_work), places, shared)
+        tree = type(self.tree)(*(np.array(part) for part in self.tree))
+        fielded, n_free = np.array(drawing.fielded, dtype=np.int64), drawing.n_vertices - bool(drawing.fielded.size)
+        return PlanarPlan(
+            tree, buffers, np.array(drawing.sign), fielded, np.empty(drawing.sign.size), n_free, most_error
+        )
+
+    def log_z(self, t: np.ndarray) -> tuple[float, float]:
+        """L(t) and an estimate of its error, from the weakest pivot."""
+        from mrfbayes.kernels.exact.planar_log_z import log_z_error
+
         value, weakest = self._inside(self._tau(t), self._buffers(False))
-        return value, EPSILON * (self.drawing.n_vertices / weakest + 1 / weakest**2) if weakest > 0 else np.inf
+        return value, float(log_z_error(self.drawing.n_vertices, weakest))
 
     def gradient(self, t: np.ndarray) -> tuple[float, np.ndarray, float]:
         """L(t), its derivatives (m,) by the adjoint, and an estimate of their error.
@@ -109,6 +128,19 @@ class Dissection:
         self._descend(tau, buffers, self._exterior(), self._drawn(nothing, ends), np.zeros(4, dtype=np.uint64))
         error = np.abs(ends[::2] - ends[1::2]) * (1 - t * t)
         return value, (ends[::2] + ends[1::2]) / 2 * self.drawing.sign, float(error.max(initial=0.0))
+
+    def exteriors(self, t: np.ndarray, wanted: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """The exteriors of some regions (2n - 1,), none within another: (region, matrix over its dangling halves)."""
+        buffers, tau, outer = self._buffers(True), self._tau(t), self._exterior()
+        self._inside(tau, buffers)
+        behind = np.concatenate([[0], np.cumsum(wanted)])
+        has = behind[np.arange(wanted.size) + 2 * self.tree.n_within - 1] > behind[:-1]  # one within, or itself
+        for region in np.flatnonzero(has).tolist():
+            if region:
+                sibling = self._sibling(region, outer)
+                self._merge_exterior(region, tau, outer, self._matrix(sibling, buffers))
+            if wanted[region]:
+                yield region, _square(outer.store, outer.slot[region], self.size[region])
 
     def sample(self, t: np.ndarray, n: int, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(n, n_vertices) draws of 0 and 1, and their log-probabilities (n,)."""

@@ -27,6 +27,7 @@ __all__ = [
     "log_partition_w",
     "moments_w",
     "sample_exact",
+    "stable_mean_w",
     "third_order_w",
 ]
 
@@ -63,6 +64,15 @@ def moments_w(model: Model, log_odds: np.ndarray) -> tuple[float, np.ndarray]:
     lowering = model.lowering
     log_z, nodes, edges = chosen(model, "moments").moments(*lowering.potentials(log_odds))
     return log_z + float(lowering.constant @ log_odds), lowering.statistics(nodes, edges)
+
+
+def stable_mean_w(model: Model, log_odds: np.ndarray) -> np.ndarray | None:
+    """E[s] (p,) by the planar recursion's stable way, where it does the work; None elsewhere."""
+    found = chosen(model, "moments")
+    if not isinstance(found, PlanarRecursion):
+        return None
+    lowering = model.lowering
+    return lowering.statistics(*found.stable_moments(*lowering.potentials(log_odds)))
 
 
 def cumulants_along(

@@ -24,6 +24,7 @@ from mrfbayes.posterior.engines import Engine
 from mrfbayes.posterior.facts import RunFacts
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.settings import Settings
+from mrfbayes.run.clusters import are_several
 from mrfbayes.run.driver import ChainRun
 
 if TYPE_CHECKING:
@@ -64,9 +65,14 @@ def unused_settings(settings: Settings, how: Engine) -> list[str]:
         texts.append(f"warmup= is not used: {alone[how.name]}.")
     if how.name == "direct":
         is_walked = how.prepared.details.get("moments") == "langevin"  # its threads were used before
-        given = {"checkpoint": settings.checkpoint is not None, "workers": settings.workers > 1 and not is_walked}
+        given = {
+            "checkpoint": settings.checkpoint is not None,
+            "workers": are_several(settings.workers) and not (is_walked and isinstance(settings.workers, int)),
+        }
         texts += [f"{name}= is not used: {alone['direct']}." for name, is_given in given.items() if is_given]
-    elif settings.workers > 1 and settings.chains == 1 and how.name != "langevin":
+    elif how.name == "langevin" and not isinstance(settings.workers, int):
+        texts.append("workers= is not used: replicas walk in threads of one process; give their number.")
+    elif are_several(settings.workers) and settings.chains == 1 and how.name != "langevin":
         texts.append("workers= is not used: there is only one chain to run.")
     return texts
 
@@ -79,6 +85,8 @@ def collect_warnings(problem: Problem, settings: Settings, how: Engine) -> tuple
     texts = [*how.prepared.warnings, *unused_settings(settings, how)]
     if budget().cuts:
         texts.append(f"the time budget of {budget().seconds:g} s was short: {'; '.join(dict.fromkeys(budget().cuts))}.")
+    if late := budget().overrun():
+        texts.append(late)
     return said, [text for text in dict.fromkeys(texts) if text not in said]
 
 
@@ -108,7 +116,7 @@ def origin(problem: Problem, settings: Settings, how: Engine, said: list[str]) -
         settings={**record(settings, how), "levels": statistics.levels},
         versions=versions(),
         data_digest=statistics.digest,
-        n=statistics.n,
+        n=statistics.n_all,
         warnings=tuple(dict.fromkeys(said)),
         problem=problem,
     )
@@ -188,7 +196,7 @@ def refuse_nothing(stopped_by: str, settings: Settings) -> None:
         raise KeyboardInterrupt(f"stopped before the first draw was kept.{kept}")
     raise CostError(
         f"the time budget of {settings.seconds:g} s ended before the first draw was kept: allow more seconds=, or use "
-        f"method='mle', 'pseudo' or 'calibrated'.{kept}"
+        f"method='mle', 'pseudo' or 'calibrated'.{kept}{' ' + budget().overrun()}".rstrip()
     )
 
 

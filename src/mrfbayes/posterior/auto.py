@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.calibration.exact_blocks import sees_windows
+from mrfbayes.calibration.full import DENSE_PARAMETERS
 from mrfbayes.estimation.dense_mode import is_dense
-from mrfbayes.exact.choice import is_planar_alone
+from mrfbayes.exact.choice import is_planar_alone, planar_size, weighs_by_planar
 from mrfbayes.exact.quantities import is_feasible
 from mrfbayes.exact.recursions import recursion
 from mrfbayes.methods.registry import Row
@@ -25,6 +27,10 @@ def choose_method(model: Model) -> tuple[str, str]:
         return other, f"{other}: the partition function is out of reach (its tables would not fit)"
     width = recursion(model).width
     seconds = recursion(model).n_bytes("moments") / 8 * CELL_SECONDS * AUTO_PROPOSALS
+    if model.n_parameters <= DENSE_LIMIT and weighs_by_planar(model):
+        size = planar_size(model)
+        assert size is not None
+        seconds = size.seconds("log_z") * AUTO_PROPOSALS
     if seconds > AUTO_SECONDS:
         return other, f"{other}: exact would take about {seconds:.0f} s (treewidth {width})"
     return "exact", f"exact: the partition function is cheap here (treewidth {width})"
@@ -32,14 +38,14 @@ def choose_method(model: Model) -> tuple[str, str]:
 
 def choose_engine(model: Model, row: Row, prior: Prior, asked: str | None, walk: str) -> str:
     """How draws are made of the method; ``walk`` names a setting that only a random walk has."""
+    # Planar fields have an exact covariance whatever their size, and weighing proposals takes milliseconds.
+    most = DENSE_PARAMETERS if model.n_parameters > DENSE_LIMIT and sees_windows(model) else DENSE_LIMIT
     possible = [
         name
         for name in row.engines
-        if (name != "independence" or (prior.custom is None and 0 < model.n_parameters <= DENSE_LIMIT))
+        if (name != "independence" or (prior.custom is None and 0 < model.n_parameters <= most))
         and (name != "hmc" or (prior.custom is None and model.n_parameters > 0))  # it needs derivatives
     ]
-    if row.key == "exact" and "hmc" in possible and is_planar_alone(model):
-        possible = ["hmc"]  # the others evaluate the likelihood inside kernels, on tables
     chosen = possible[-1] if asked is None else asked
     if chosen not in possible:
         raise InputError(

@@ -19,7 +19,9 @@ from mrfbayes.base.errors import CalibrationError, CostError, InputError, MRFWar
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import kernel_state
 from mrfbayes.calibration.copula import hold
-from mrfbayes.calibration.full import MOMENT_CELLS, moments_cost
+from mrfbayes.calibration.exact_blocks import sees_windows
+from mrfbayes.calibration.full import DENSE_PARAMETERS, MOMENT_CELLS, moments_cost
+from mrfbayes.exact.choice import planar_size, weighs_by_planar
 from mrfbayes.exact.cost import predicted_seconds
 from mrfbayes.exact.quantities import is_feasible
 from mrfbayes.exact.recursions import recursion
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 
 CORRECTED_LIMIT = 300  # parameters up to which every edge gets draws of its own
 FACTOR_DRAWS = 1_000  # per edge
+FEWEST_DRAWS = 50  # per edge of a planar field, whose weights are even
+HOLD_SECONDS = 4e-11  # per cube of the number of parameters: the copula with one of them held
 BASE_DRAWS = 10_000
 LEAST_DRAWS = 100  # that a coin is fitted to
 EDGE_SECONDS = 120.0  # on the reference machine, past which coins give the Bayes factors
@@ -94,7 +98,7 @@ def edge_blocks(model: Model) -> np.ndarray:
     return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
 
 
-def edge_evidence(posterior: Posterior, problem: Problem | None, draws: int = FACTOR_DRAWS) -> EdgeEvidence:
+def edge_evidence(posterior: Posterior, problem: Problem | None) -> EdgeEvidence:
     """Bayes factors from the exact likelihood where that is feasible, else from coins fitted to the draws.
 
     The same numbers before and after a result is saved: an estimate that happens to be at hand is not used.
@@ -113,6 +117,7 @@ def edge_evidence(posterior: Posterior, problem: Problem | None, draws: int = FA
         except (CostError, InputError, CalibrationError):
             pass
         else:
+            draws = factor_draws(posterior.model)
             found = EdgeEvidence(*_corrected(proposal, problem, blocks, draws), "importance weights")
     if found is None:
         found = EdgeEvidence(*_from_draws(posterior, problem, blocks), "coins fitted to the draws")
@@ -122,15 +127,27 @@ def edge_evidence(posterior: Posterior, problem: Problem | None, draws: int = FA
 
 def needs_rows(model: Model) -> bool:
     """Whether `edge_evidence` looks at more of the data than their counts (particles start from observations)."""
-    return is_correctable(model) and moments_cost(model) >= MOMENT_CELLS
+    return is_correctable(model) and moments_cost(model) >= MOMENT_CELLS and not sees_windows(model)
 
 
 def is_correctable(model: Model) -> bool:
     """Whether the exact likelihood can be asked often enough, by what that takes on the reference machine."""
-    if model.n_parameters > CORRECTED_LIMIT or not is_feasible(model):
-        return False
-    evaluations = BASE_DRAWS + FACTOR_DRAWS * edge_blocks(model).size
-    return predicted_seconds(recursion(model), "log_z", evaluations) <= EDGE_SECONDS
+    return factor_draws(model) > 0
+
+
+def factor_draws(model: Model) -> int:
+    """Draws for every edge's Bayes factor that the time allows; none where the exact likelihood is out of reach."""
+    n_edges, p = edge_blocks(model).size, model.n_parameters
+    if weighs_by_planar(model):
+        size = planar_size(model)
+        assert size is not None
+        left = EDGE_SECONDS - BASE_DRAWS * size.seconds("log_z") - n_edges * HOLD_SECONDS * p**3
+        most = left / max(n_edges * size.seconds("log_z"), 1e-12)
+        return 0 if p > DENSE_PARAMETERS or most < FEWEST_DRAWS else int(min(most, FACTOR_DRAWS))
+    if p > CORRECTED_LIMIT or not is_feasible(model):
+        return 0
+    seconds = predicted_seconds(recursion(model), "log_z", BASE_DRAWS + FACTOR_DRAWS * n_edges)
+    return FACTOR_DRAWS if seconds <= EDGE_SECONDS else 0
 
 
 def no_evidence(model: Model) -> EdgeEvidence:

@@ -72,7 +72,7 @@ def run(problem: Problem, settings: Settings, how: Engine) -> ChainRun:
             n_steps=plan.warmup + plan.steps,
             longest=0 if prepared.is_ratio or plan.proposal == "printed" else plan.warmup + plan.longest,
             is_enough=diagnostics.is_enough,
-            n_workers=settings.workers,
+            workers=settings.workers,
             checkpoint=store,
             seconds=None if settings.seconds is None else budget().left,
             may_cut_warmup=store is None and settings.warmup is None,

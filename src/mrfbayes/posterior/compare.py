@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from concurrent.futures import as_completed
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError, MRFWarning
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
@@ -21,7 +21,9 @@ from mrfbayes.model.field import Model
 from mrfbayes.posterior import diagnostics
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.sample import sample
-from mrfbayes.run.workers import begin_worker, explained, process_pool
+from mrfbayes.posterior.settings import Asked, check_settings
+from mrfbayes.run.clusters import Workers, are_several, check_workers, connected
+from mrfbayes.run.pools import Job, run_jobs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,7 +83,7 @@ def compare(
     *,
     reference: str | None = "exact",
     rng: Seed | None = 0,
-    workers: int = 1,
+    workers: Workers = 1,
     progress: bool = True,
     levels: object = None,
     **settings: object,
@@ -92,18 +94,20 @@ def compare(
     ----------
     methods : keys of the registry, or mappings with "method" and settings of its own (which win over ``settings``)
     reference : method that errors are measured against; left out where it is not feasible
-    workers : processes over which the methods are spread
+    workers : what the methods are spread over: a number of processes, a Dask client, or the address of its scheduler
     levels : order of text labels; see `mrfbayes.count`
     settings : passed on to `mrfbayes.sample`
     """
-    whole("workers", workers)
+    workers = check_workers(workers)
     requests = [{"method": m} if isinstance(m, str) else dict(m) for m in methods]
     for request in requests:
         if "method" not in request:
             raise InputError(f"methods: {request!r} does not say which; add 'method'.")
-    statistics = count(model, x, levels=levels)
-    seed = seed_sequence(rng)
     estimate = settings.pop("estimate", None)
+    for request in requests:
+        _check(model, {**settings, **request, "estimate": estimate})
+    seed = seed_sequence(rng)
+    statistics = count(model, x, levels=levels)
     if estimate is None:
         estimate = make_estimate(model, statistics, rng=child(seed, "estimate"), progress=progress)
     jobs: dict[str, dict[str, Any]] = {}
@@ -113,10 +117,10 @@ def compare(
         if name in jobs:
             raise InputError(f"methods: {name!r} stands there twice; give each a 'name' of its own.")
         jobs[name] = options
-    if workers == 1:
-        found = {name: _run(model, statistics, {**job, "progress": progress}) for name, job in jobs.items()}
-    else:
+    if are_several(workers):
         found = _run_apart(model, statistics, jobs, workers, progress)
+    else:
+        found = {name: _run(model, statistics, {**job, "progress": progress}) for name, job in jobs.items()}
     _speak(found, (*statistics.warnings, *getattr(estimate, "warnings", ())))
     posteriors: dict[str, Posterior] = {}
     for name, result in found.items():
@@ -126,6 +130,16 @@ def compare(
             raise result
     known = next((name for name, post in posteriors.items() if post.method == reference), None)
     return Comparison(posteriors, known, comparison_table(posteriors, known))
+
+
+def _check(model: Model, job: Mapping[str, Any]) -> None:
+    """Refuse a bad setting before anything is computed; a refusal for its cost comes when the method runs."""
+    known = inspect.signature(sample).parameters.values()
+    usual = {one.name: one.default for one in known if one.name == "method" or one.kind is one.KEYWORD_ONLY}
+    own = {name: value for name, value in job.items() if name not in usual and name != "name"}
+    call = {name: job.get(name, value) for name, value in usual.items() if name != "levels"}
+    with suppress(CostError):
+        check_settings(model, Asked(**call, options=own))
 
 
 def _run(model: Model, statistics: Statistics, job: Mapping[str, Any]) -> Posterior | CostError:
@@ -149,25 +163,24 @@ def _speak(found: Mapping[str, Posterior | CostError], said: Sequence[str]) -> N
 
 
 def _run_apart(
-    model: Model, statistics: Statistics, jobs: Mapping[str, dict[str, object]], workers: int, progress: bool
+    model: Model, statistics: Statistics, jobs: Mapping[str, dict[str, object]], workers: Workers, progress: bool
 ) -> dict[str, Posterior | CostError]:
-    """`_run` of every job in processes of their own."""
+    """`_run` of every job in other processes."""
     names = list(jobs)
     names = names[-1:] + names[:-1]  # lists go from cheap to dear: the dearest must not run alone at the end
+    tasks = [Job(name, (model, statistics, {**jobs[name], "progress": False})) for name in names]
+    found: dict[str, Posterior | CostError] = {}
     with (
-        explained(workers),
-        process_pool(min(workers, len(jobs)), begin_worker) as pool,
+        connected(workers) as place,
+        closing(run_jobs(_run, tasks, min(place, len(jobs)) if isinstance(place, int) else place)) as outcomes,
         Progress("comparing", len(jobs), progress) as bar,
     ):
-        futures = {pool.submit(_run, model, statistics, {**jobs[name], "progress": False}): name for name in names}
-        try:
-            found = {}
-            for done in as_completed(futures):
-                found[futures[done]] = done.result()
-                bar.update(len(found), futures[done])
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        for name, outcome in outcomes:
+            if isinstance(outcome, Exception) and not isinstance(outcome, CostError):
+                raise outcome
+            assert isinstance(outcome, (Posterior, CostError))
+            found[name] = outcome
+            bar.update(len(found), name)
     return {name: found[name] for name in jobs}
 
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.budget import budget
+from mrfbayes.base.errors import CalibrationError
 from mrfbayes.base.failures import calibrating
 from mrfbayes.base.random_streams import child, kernel_state
-from mrfbayes.calibration.full import DenseJoint, calibrate
+from mrfbayes.calibration.full import DenseJoint, calibrate_proposals
 from mrfbayes.calibration.result import Calibration
 from mrfbayes.coins.importance_weights import TRUSTED_K as TRUSTED_K
 from mrfbayes.coins.importance_weights import pareto_k as pareto_k
@@ -86,7 +87,9 @@ def make_proposal(problem: Problem, prepared: Prepared, draws: int = PILOT_DRAWS
     """Calibrate, and weigh a first set of draws against the likelihood in ``prepared``."""
     from mrfbayes.kernels.run.independence import IndependenceView
 
-    found = calibrate(problem)
+    if prepared.view is None:
+        raise CalibrationError("the likelihood is no kernel here: some row has too many missing cells in one clump")
+    found = calibrate_proposals(problem)
     nothing, decisions = np.zeros(0), np.zeros(4, dtype=np.uint64)
     view = IndependenceView(prepared.view, found.joint.view, nothing, nothing, nothing, nothing, decisions)
     theta, log_weights = weigh(view, problem, draws, kernel_state(problem.seed, "pilot"))

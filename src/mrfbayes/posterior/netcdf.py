@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import warnings as python_warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mrfbayes.base.atomic_files import check_targets, replacing
+from mrfbayes.base.atomic_files import check_targets, write_bytes
 from mrfbayes.base.errors import InputError, MRFWarning, OutputError
 from mrfbayes.base.sealed_files import is_sealed, seal
 from mrfbayes.model.field import Model
@@ -130,6 +132,26 @@ class SavedQuantiles:
         return np.asarray(np.quantile(self._draws, probability, axis=(0, 1)))
 
 
+def packed(tree: xr.DataTree) -> bytes:
+    """A tree as a netCDF file with a checksum at its end."""
+    tree.attrs["sealed"] = 1
+    with _without_cluster():
+        content = tree.to_netcdf(None, engine="h5netcdf")
+    return b"".join([content, seal(content)])
+
+
+@contextmanager
+def _without_cluster() -> Iterator[None]:
+    """Beside a Dask client xarray asks its scheduler for a lock on the file, also where there is no file."""
+    if "dask" not in sys.modules:
+        yield
+        return
+    import dask
+
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
 def save(posterior: Posterior, path: str | os.PathLike[str], overwrite: bool = False) -> None:
     """Write ``posterior`` to ``path``, whole or not at all."""
     check_targets({"path": path}, overwrite=overwrite)
@@ -138,13 +160,9 @@ def save(posterior: Posterior, path: str | os.PathLike[str], overwrite: bool = F
 
 def write_sealed(tree: xr.DataTree, path: str | os.PathLike[str], overwrite: bool) -> None:
     """Write a tree to one netCDF file with a checksum at its end, whole or not at all."""
-    tree.attrs["sealed"] = 1
-    # In memory first: HDF5 does not survive a full disk.
-    content = tree.to_netcdf(None, engine="h5netcdf")
+    content = packed(tree)  # in memory first: HDF5 does not survive a full disk
     try:
-        with replacing(path, overwrite) as file:
-            file.write(content)
-            file.write(seal(content))
+        write_bytes(path, content, overwrite)
     except OutputError as error:
         raise OutputError(f"{error} The result is still in memory: save() it to another place.") from error
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.memory import require_memory
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, seed_sequence
 from mrfbayes.data.levels import ungrouped
@@ -64,9 +65,16 @@ def predictive_check(
     replicates = whole("replicates", replicates, 20)
     model, seed = posterior.model, seed_sequence(rng)
     statistics = count(model, x, labels=ungrouped(posterior.levels, model.nodes))
+    if statistics.holes is not None:
+        raise InputError(
+            "the predictive check compares complete rows, and this posterior was learned from rows with missing cells, "
+            "whose complete ones may be a choice of them"
+        )
     if statistics.digest != posterior.data_digest:
         raise InputError("x is not the data that this posterior was learned from.")
     pairs = second_neighbours(model.edges, model.n_nodes)
+    size = 8 * replicates * (model.n_parameters + len(pairs))
+    require_memory(size, f"the statistics of {replicates:,} replicates", "ask for fewer replicates=")
     flat = posterior.draws.reshape(-1, model.n_parameters)
     chosen = generator(seed, "draws").choice(len(flat), size=replicates, replace=len(flat) < replicates)
     n = max(1, round(statistics.n))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 
 from mrfbayes.base.budget import Budget
+from mrfbayes.base.compiling import watch_compilation
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.random_streams import Seed
 from mrfbayes.model.field import Model
@@ -16,6 +18,7 @@ from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.prepare import in_time, make_problem, prepare
 from mrfbayes.posterior.replicas import replica_posterior
 from mrfbayes.posterior.settings import Asked, check_settings
+from mrfbayes.run.clusters import Workers, connected
 
 
 def sample(
@@ -31,13 +34,14 @@ def sample(
     start: object = None,
     prior: object = "uniform",
     rng: Seed | None = 0,
-    workers: int = 1,
+    workers: Workers = 1,
     progress: bool = True,
     checkpoint: str | os.PathLike[str] | None = None,
     seconds: float | None = None,
     engine: str | None = None,
     estimate: object = None,
     levels: object = None,
+    missing: str = "refuse",
     **method_options: object,
 ) -> Posterior:
     """Draw from the posterior of every parameter.
@@ -60,16 +64,21 @@ def sample(
     start : "dispersed" (around the estimate, the default of adapted proposals), "mle", "half", or theta itself
     prior : see `mrfbayes.priors`
     rng : seed; the same seed gives the same draws for any number of workers
-    workers : processes over which the chains are spread; for "langevin" threads over which its replicas are
+    workers : what the chains are spread over: a number of processes, a Dask client, or the address of its scheduler;
+        for "langevin" a number of threads over which its replicas are
     checkpoint : file from which a killed run goes on; a finished one is continued by asking for more steps
     seconds : time budget of the whole call, the preparation included; what there is by then is the result, marked
-        partial, and an error where there is nothing. The first call compiles, which a budget cannot cut short
+        partial, and an error where there is nothing. The first call compiles, which cannot be cut short: the clock
+        runs, the rest is shortened, and the result says by how much the call was late
     engine : "mh"; "direct" where the method can draw independently (then the default); "hmc" (Hamiltonian Monte Carlo
         around the mode) for "pseudo", where it is the default, and for "exact"; "independence" for "exact": proposals
         from the calibrated posterior, corrected (the default; where they fit badly, "hmc" runs instead); "langevin" for
         the method of that name
     estimate : an estimate to use instead of making one, from `mrfbayes.estimate`, or theta (p,) itself
     levels : order of text labels; see `mrfbayes.count`. With method "mavm" a number is that method's option
+    missing : what to do with rows of which cells are missing: "refuse"; "drop" to leave them out; "model" for the
+        likelihood of the cells that are there, which assumes that cells are missing at random (methods "exact",
+        "calibrated" and "langevin")
     method_options : options of the method
     """
     if method == "mavm" and isinstance(levels, (int, float)):  # its own option of that name; no order is a number
@@ -78,9 +87,11 @@ def sample(
         method, steps, warmup, chains, thin, proposal, start, prior, rng, workers, progress, checkpoint, seconds,
         engine, estimate, method_options,
     )  # fmt: skip
-    settings = check_settings(model, asked)
-    with Budget(settings.seconds).as_current(), in_time(settings):
-        problem = make_problem(model, x, settings, levels)
+    settings = check_settings(model, asked, x)
+    watch_compilation()
+    with Budget(settings.seconds).as_current(), in_time(settings), connected(settings.workers) as workers:
+        settings = replace(settings, workers=workers)
+        problem = make_problem(model, x, settings, levels, missing)
         started = time.perf_counter()
         prepared = prepare(problem, settings)
         how = make_engine(problem, prepared, settings)

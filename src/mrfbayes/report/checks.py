@@ -61,6 +61,9 @@ def checks(findings: Findings) -> list[TrustCheck]:
         state = GOOD if found["noise"] < 1 else BAD
         text = "Noise of the estimated log-likelihood ratios in nats; above 1 the draws are visibly too wide."
         out.append(TrustCheck("Noise", state, f"{found['noise']:.2g}", text))
+    if posterior.facts.missing is not None:
+        text = f"{posterior.facts.missing}."
+        out.append(TrustCheck("Missing cells", INFO, "at random", text))
     out.append(_predictive(findings))
     if posterior.partial:
         out.append(

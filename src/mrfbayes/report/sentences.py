@@ -103,6 +103,8 @@ def trust(findings: Findings) -> str:
         parts.append(f"Pareto k {found['pareto_k']:.2f}")
     if posterior.facts.trust is not None:
         parts.append(posterior.facts.trust.split(" (")[0])
+    if posterior.facts.missing is not None:
+        parts.append("cells assumed to be missing at random")
     text = target + (f" ({'; '.join(parts)})" if parts else "")
     doubts = len(posterior.warnings)
     return f"{text}; {plural(doubts, 'warning')} below." if doubts else f"{text}; nothing speaks against them."

@@ -21,15 +21,14 @@ from mrfbayes.report.figures import Picture, inline, pictures
 from mrfbayes.report.findings import Findings
 from mrfbayes.report.methods_text import citations, methods_paragraph
 from mrfbayes.report.sentences import brief
-from mrfbayes.report.tables import PageTable, edge_table, frame_table, node_table
+from mrfbayes.report.structure_sections import Section, groups_section, selection_section
+from mrfbayes.report.tables import edge_table, frame_table, node_table
 from mrfbayes.report.wording import plural
 
 if TYPE_CHECKING:
     from mrfbayes.posterior.compare import Comparison
     from mrfbayes.structure.groups import GroupComparison
     from mrfbayes.structure.selection import Selection
-
-Section = tuple[str, str, str, list[PageTable], list[Picture]]
 
 
 def report(
@@ -71,7 +70,9 @@ def report(
     target = Path(path)
     check_targets({"path": target}, overwrite=overwrite)
     findings = Findings(posterior, scale or "", check)
-    extra = _comparison(comparison) + _selection(selection) + _groups(groups)
+    extra = _comparison(comparison)
+    extra += [] if selection is None else [selection_section(selection)]
+    extra += [] if groups is None else [groups_section(groups)]
     page = render(findings, title or "Posterior of a Markov random field", source, extra)
     write_text(target, page, overwrite)
     return target
@@ -153,6 +154,8 @@ def _data_facts(findings: Findings) -> list[tuple[str, str]]:
     if statistics is None:
         return []
     facts = [("rows", f"{statistics.n_rows:,}" if statistics.n_rows else "counts only")]
+    if statistics.holes is not None:
+        facts.append(("rows with missing cells", f"{statistics.holes.n_rows:,}"))
     if abs(statistics.n - statistics.n_rows) > 1e-9:
         facts.append(("total weight", f"{statistics.n:g}"))
     facts.append(("variables", ", ".join(model.nodes[:40]) + (", ..." if model.n_nodes > 40 else "")))
@@ -211,33 +214,3 @@ def _comparison(comparison: Comparison | None) -> list[Section]:
     model = next(iter(comparison.posteriors.values())).model
     text = f"Several methods on the same data ({model!r}), against the exact posterior where it can be had."
     return [("comparison", "Comparison of methods", text, [table], plates)]
-
-
-def _selection(selection: Selection | None) -> list[Section]:
-    if selection is None:
-        return []
-    edges, graphs = selection.edges(), selection.graphs()
-    tables = [
-        frame_table("structure-edges", plural(len(edges), "edge"), edges),
-        frame_table(
-            "structure-graphs", f"{plural(len(graphs), 'graph')} with the largest posterior probability", graphs
-        ),
-    ]
-    text = "Posterior over graphs: the inclusion probability of each edge, averaged over all graphs."
-    return [("structure", "Structure", text, tables, [])]
-
-
-def _groups(groups: GroupComparison | None) -> list[Section]:
-    if groups is None:
-        return []
-    table = groups.differences()
-    made = frame_table("differences", plural(len(table), "difference"), table)
-    return [
-        (
-            "groups",
-            "Differences between groups",
-            "Edges first, then nodes, with the evidence that groups differ.",
-            [made],
-            [],
-        )
-    ]

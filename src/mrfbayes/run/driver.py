@@ -15,6 +15,7 @@ import numpy as np
 from mrfbayes.base.errors import InputError, OutputError, SamplingError
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
+from mrfbayes.run.clusters import Workers
 from mrfbayes.run.hmc import HmcTask
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import ChainTask, Chunk, State, WorkerTask, make_workers
@@ -125,7 +126,7 @@ class RunSettings:
     ----------
     n_steps : of each chain, warm-up included
     longest : steps to which the run may grow, doubling, as long as ``is_enough`` says no of the draws so far
-    n_workers : processes
+    workers : processes, or a Dask client
     checkpoint : where draws and states are kept, or None
     seconds : time budget, or None
     may_cut_warmup : whether warm-up may end early so that half of a time budget is left for draws
@@ -136,7 +137,7 @@ class RunSettings:
     n_steps: int
     longest: int = 0
     is_enough: Callable[[np.ndarray], bool] = lambda draws: True
-    n_workers: int = 1
+    workers: Workers = 1
     checkpoint: Checkpoint | None = None
     seconds: float | None = None
     may_cut_warmup: bool = False
@@ -150,7 +151,7 @@ def run_chains(task: WorkerTask, states: list[State], settings: RunSettings) -> 
     collector = _Collector(states, task.n_columns, settings.checkpoint)
     done = resumed = task.steps_done(collector.states[0])
     goal, seconds = settings.n_steps, math.inf if settings.seconds is None else settings.seconds
-    workers = make_workers(task, settings.n_workers, len(states))
+    workers = make_workers(task, settings.workers, len(states))
     started = time.perf_counter()
     stopped_by = ""
     with InterruptFlag() as interrupt:  # until all that was drawn is in the checkpoint and stacked
@@ -186,7 +187,7 @@ def run_chains(task: WorkerTask, states: list[State], settings: RunSettings) -> 
                         goal -= task.n_warmup - done
                         task = task.with_warmup(done)
                         workers.close()
-                        workers = make_workers(task, settings.n_workers, len(states))
+                        workers = make_workers(task, settings.workers, len(states))
         finally:
             collector.write()
             workers.close()

@@ -26,6 +26,7 @@ import numpy as np
 
 from mrfbayes.base.atomic_files import cannot_write, sync_folder
 from mrfbayes.base.errors import InputError, MRFWarning
+from mrfbayes.base.locks import hold
 
 MAGIC = b"mrfbayes checkpoint 1\n"
 _TAG = b"SEG\n"
@@ -147,10 +148,8 @@ class Checkpoint:
             raise cannot_write(self.path, error) from error
 
     def _lock(self) -> None:
-        import fcntl
-
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            hold(self._file)
         except OSError:
             raise InputError(f"checkpoint {self.path} is in use by another process: choose another file.") from None
 

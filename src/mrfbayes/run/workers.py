@@ -1,4 +1,4 @@
-"""Who advances the chains: this process, or a pool of processes.
+"""Who advances the chains: this process, a pool of processes, or a Dask cluster.
 
 A chunk is a pure function of the task and the state of a chain: it can run anywhere, in any order, and again.
 """
@@ -7,21 +7,24 @@ from __future__ import annotations
 
 import math
 import os
+import secrets
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from multiprocessing import current_process, get_context
+from multiprocessing import current_process, get_all_start_methods, get_context
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from mrfbayes.base.errors import InputError
+from mrfbayes.base.errors import InputError, SamplingError
 from mrfbayes.base.views import View
+from mrfbayes.run.clusters import Workers, submit
 
 if TYPE_CHECKING:
+    from distributed import Client
+
     from mrfbayes.kernels.priors import PriorView
     from mrfbayes.kernels.run.chain import ChainSettings
     from mrfbayes.kernels.run.hmc import HmcSettings
@@ -181,23 +184,13 @@ NO_WORKERS = (
 )
 
 
-@contextmanager
-def explained(n_workers: int) -> Iterator[None]:
-    """Say what to do where the processes of a pool cannot start."""
-    try:
-        yield
-    except BrokenProcessPool:
-        raise InputError(NO_WORKERS.format(n=n_workers)) from None
-
-
 def process_pool(n_workers: int, initializer: Callable[..., None], *arguments: object) -> ProcessPoolExecutor:
     """Processes that share nothing with this one; each calls ``initializer(*arguments)`` first."""
     if getattr(current_process(), "_inheriting", False):
         # A worker that imports a script without a main guard: it ends here in silence, and its parent says why.
         raise SystemExit(1)
-    return ProcessPoolExecutor(
-        n_workers, mp_context=get_context("forkserver"), initializer=initializer, initargs=arguments
-    )
+    way = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"  # Windows has no other
+    return ProcessPoolExecutor(n_workers, mp_context=get_context(way), initializer=initializer, initargs=arguments)
 
 
 def begin_worker() -> None:
@@ -248,7 +241,46 @@ class ProcessWorkers:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
-def make_workers(task: WorkerTask, n_workers: int, n_chains: int) -> SerialWorkers | ProcessWorkers:
-    """Processes only where there is more than one chain to spread."""
-    n_workers = min(n_workers, n_chains)
-    return SerialWorkers(task) if n_workers <= 1 else ProcessWorkers(task, n_workers)
+def _itself(task: WorkerTask) -> WorkerTask:
+    """A task that was sent to a cluster; it is computed rather than scattered, so that it outlives its workers."""
+    return task
+
+
+def _advance_there(task: WorkerTask, state: State, n_steps: int) -> Chunk:
+    return task.advance(state, n_steps)
+
+
+class DaskWorkers:
+    """Chains spread over the workers of a Dask cluster; the chunk of a worker that died is computed by another one."""
+
+    def __init__(self, task: WorkerTask, client: Client) -> None:
+        self._client, self._run, self._number = client, f"mrfbayes-{secrets.token_hex(8)}", 0
+        self._task = submit(client, f"{self._run}-task", _itself, task)
+
+    def advance(self, states: Sequence[State], n_steps: int) -> list[Chunk]:
+        """One chunk of every chain."""
+        from distributed import KilledWorker
+
+        futures = []
+        for state in states:
+            self._number += 1
+            key = f"{self._run}-{self._number}"
+            futures.append(submit(self._client, key, _advance_there, self._task, state, n_steps))
+        try:
+            return list(self._client.gather(futures))
+        except KilledWorker as error:
+            raise SamplingError(
+                f"the workers that advanced a chain died {error.allowed_failures + 1} times: is there enough memory on "
+                "them? The draws before that are in the checkpoint, if one was asked for."
+            ) from None
+
+    def close(self) -> None:
+        """Take the task from the cluster."""
+        self._task.release()
+
+
+def make_workers(task: WorkerTask, workers: Workers, n_chains: int) -> SerialWorkers | ProcessWorkers | DaskWorkers:
+    """Other processes only where there is more than one chain to spread."""
+    if n_chains == 1 or workers == 1:
+        return SerialWorkers(task)
+    return ProcessWorkers(task, min(workers, n_chains)) if isinstance(workers, int) else DaskWorkers(task, workers)

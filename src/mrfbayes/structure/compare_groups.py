@@ -20,7 +20,7 @@ from mrfbayes.base.errors import InputError, MRFWarning
 from mrfbayes.base.random_streams import Seed, seed_sequence
 from mrfbayes.data.statistics import Statistics, count
 from mrfbayes.model.field import Model
-from mrfbayes.priors import Cauchy, Logistic, Normal, Prior
+from mrfbayes.priors import Cauchy, Distribution, Logistic, Normal, Prior
 from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem
 from mrfbayes.structure.factors import EdgeFactors, edge_factors
 from mrfbayes.structure.graph_priors import graph_prior
@@ -61,7 +61,8 @@ def compare_groups(
     model : the field of all groups; every edge has one parameter of its own
     x : mapping from the groups' names to their data, each as in `sample`; or one table with the groups in a column
     group : name of that column, or one label per row of an array ``x``
-    slab : prior of a difference that is there, and of the differences of node factors, which are always there
+    slab : prior of a difference that is there, and of the differences of node factors, which are always there; as
+        {"edges": ..., "nodes": ...} where they are to differ
     differences : prior of which edges differ: "bernoulli(0.5)", "beta-bernoulli(1, 1)", or one probability per edge
     prior : prior of the baseline, as {"edges": ..., "nodes": ...}; uniform on theta by default
     engine, particles, steps, warmup, chains, thin, rng, workers, progress, checkpoint, seconds : as in `select`
@@ -75,6 +76,7 @@ def compare_groups(
     settings = {
         "groups": list(data),
         "slab": str(coordinates.slabs[1]),
+        "node_slab": str(coordinates.nodes[1]),
         "differences": str(graphs),
         "difference_probabilities": graphs.probability.tolist(),
         "prior": f"edges {coordinates.slabs[0]}, nodes {coordinates.nodes[0]}",
@@ -106,24 +108,34 @@ def simplex(n_groups: int) -> np.ndarray:
 
 def group_coordinates(model: Model, n_groups: int, slab: object, prior: object) -> Coordinates:
     """Baseline and contrasts with their priors."""
-    difference = slab_distribution(slab)
-    if not isinstance(difference, (Normal, Cauchy, Logistic)) or difference.location != 0:
+    both = dict(slab) if isinstance(slab, Mapping) else {"edges": slab, "nodes": slab}
+    unknown = [key for key in both if key not in ("edges", "nodes")]
+    if unknown:
+        raise InputError(f"slab has an entry for {unknown[0]!r}: give {{'edges': ..., 'nodes': ...}}.")
+    edges, own = (_difference(both.get(key, "normal(0, 1)"), n_groups) for key in ("edges", "nodes"))
+    given = dict(prior) if isinstance(prior, Mapping) else {} if prior is None else {"edges": prior, "nodes": prior}
+    baseline = slab_distribution(given.pop("edges", "uniform"), "prior['edges']")
+    nodes = node_prior(model, given)
+    contrasts = Prior(model, {"nodes": own})
+    rate = np.concatenate([np.ones((n_groups, 1)), simplex(n_groups)], axis=1)
+    k = n_groups - 1
+    return Coordinates(rate, (baseline, *[edges] * k), (nodes, *[contrasts] * k), (False, *[True] * k))
+
+
+def _difference(slab: object, n_groups: int) -> Distribution:
+    """The prior of a difference."""
+    found = slab_distribution(slab)
+    if not isinstance(found, (Normal, Cauchy, Logistic)) or found.location != 0:
         raise InputError(
             f"slab = {slab!r}: the prior of a difference is centred at zero, whichever group comes first: "
             "'normal(0, 1)', 'cauchy(0, 1)' or 'logistic(0, 1)'."
         )
-    if n_groups > 2 and not isinstance(difference, Normal):
+    if n_groups > 2 and not isinstance(found, Normal):
         raise InputError(
             f"slab = {slab!r}: with {n_groups} groups only a normal slab is the prior of the difference between any "
             "two of them: use 'normal(0, 1)', or compare two groups."
         )
-    given = dict(prior) if isinstance(prior, Mapping) else {} if prior is None else {"edges": prior, "nodes": prior}
-    baseline = slab_distribution(given.pop("edges", "uniform"), "prior['edges']")
-    nodes = node_prior(model, given)
-    contrasts = Prior(model, {"nodes": difference})
-    rate = np.concatenate([np.ones((n_groups, 1)), simplex(n_groups)], axis=1)
-    k = n_groups - 1
-    return Coordinates(rate, (baseline, *[difference] * k), (nodes, *[contrasts] * k), (False, *[True] * k))
+    return found
 
 
 def split_groups(model: Model, x: object, group: object) -> dict[str, Statistics]:

@@ -6,10 +6,12 @@ import os
 
 import numpy as np
 
+from mrfbayes.base.checks import whole
 from mrfbayes.base.random_streams import Seed, seed_sequence
 from mrfbayes.data.statistics import count
 from mrfbayes.model.field import Model
 from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem
+from mrfbayes.structure.engines import choose_engine
 from mrfbayes.structure.factors import edge_factors
 from mrfbayes.structure.graph_priors import graph_prior
 from mrfbayes.structure.moves import Coordinates, named_nodes, node_prior, slab_distribution
@@ -63,9 +65,11 @@ def select(
     """
     factors = edge_factors(model)
     slabs, nodes, graphs = slab_distribution(slab), node_prior(model, prior), graph_prior(model, edges)
-    statistics = count(model, x)
     rest = {"chains": chains, "workers": workers, "progress": progress, "checkpoint": checkpoint, "seconds": seconds}
     options = run_options(model.n_parameters, steps, warmup, thin, **rest)
+    whole("particles", particles, 100)
+    seed, engine = seed_sequence(rng), choose_engine(model, engine)
+    statistics = count(model, x)
     settings = {
         "slab": str(slabs),
         "edges": str(graphs),
@@ -74,7 +78,7 @@ def select(
     }
     coordinates = Coordinates(np.ones((1, 1)), (slabs,), (nodes,), (True,))
     problem = SearchProblem(factors, (statistics,), coordinates, graphs)
-    request = SearchRequest(engine, particles, options, seed_sequence(rng), settings, said=statistics.warnings)
+    request = SearchRequest(engine, particles, options, seed, settings, said=statistics.warnings)
     shared, run, summary = search(problem, request)
     return Selection(
         **vars(shared),

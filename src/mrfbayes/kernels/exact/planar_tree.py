@@ -107,8 +107,8 @@ def _grown(array, size):
 
 
 @kernel
-def dissect(offset, half, end, x, y):
-    """`PlanarTree` by bisection of the vertices at (x, y).
+def dissect(offset, half, end, coarse, fine):
+    """`PlanarTree` by bisection of the vertices by their ``coarse`` places (x, y), and by the ``fine`` within one.
 
     offset, half: the half-edges of each vertex in the order of their angles; end: (2m,) the vertex of each half-edge.
     """
@@ -147,6 +147,9 @@ def dissect(offset, half, end, x, y):
         if high - low == 1:
             vertex[region] = order[low]
         else:
+            x, y = coarse
+            if _extent(x, order, low, high) == 0.0 and _extent(y, order, low, high) == 0.0:
+                x, y = fine
             wide = _extent(x, order, low, high) >= _extent(y, order, low, high)
             middle = _bisect(x if wide else y, order, low, high, values, spare)
             for i in range(low, high):

@@ -1,0 +1,23 @@
+"""Fields and results in the objects of other packages, and back: networkx, pgmpy, dimod, qgraph, Ising (J, h), scales.
+
+ArviZ needs no bridge: `mrfbayes.Posterior.to_arviz`. pgmpy and dimod come with the extra ``interop`` and are imported
+when they are used.
+"""
+
+from mrfbayes.bridges.dimod_models import from_dimod, to_dimod
+from mrfbayes.bridges.networks import to_networkx, weight_table
+from mrfbayes.bridges.pgmpy_networks import from_pgmpy, to_pgmpy
+from mrfbayes.bridges.scales import binary_to_ising, convert_coupling, ising_to_binary, to_ising
+
+__all__ = [
+    "binary_to_ising",
+    "convert_coupling",
+    "from_dimod",
+    "from_pgmpy",
+    "ising_to_binary",
+    "to_dimod",
+    "to_ising",
+    "to_networkx",
+    "to_pgmpy",
+    "weight_table",
+]

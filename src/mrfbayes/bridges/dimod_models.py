@@ -1,0 +1,51 @@
+"""Binary fields as dimod's binary quadratic models, and back: the energy is -T log p, but for a constant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mrfbayes.base.errors import InputError
+from mrfbayes.bridges.scales import to_ising
+from mrfbayes.model.build import graph
+from mrfbayes.model.field import Model
+from mrfbayes.model.ising import Ising
+
+if TYPE_CHECKING:
+    from dimod import BinaryQuadraticModel
+
+
+def to_dimod(model: Model, theta: object, temperature: float = 1.0) -> BinaryQuadraticModel:
+    """The field at ``theta`` as a `dimod.BinaryQuadraticModel` of spins: p is proportional to exp(-energy / T)."""
+    try:
+        import dimod
+    except ImportError:
+        raise InputError("dimod is not installed: pip install 'mrfbayes[interop]'.") from None
+    if not (isinstance(temperature, (int, float)) and temperature > 0):
+        raise InputError(f"temperature = {temperature!r}: must be a positive number.")
+    found = to_ising(model, theta)
+    coupling, field = np.asarray(found.coupling), np.asarray(found.field)
+    linear = dict(zip(model.nodes, (-temperature * field).tolist(), strict=True))
+    quadratic = {
+        (model.nodes[u], model.nodes[v]): float(-temperature * coupling[u, v]) for u, v in model.edges.tolist()
+    }
+    return dimod.BinaryQuadraticModel(linear, quadratic, 0.0, dimod.SPIN)
+
+
+def from_dimod(bqm: BinaryQuadraticModel, temperature: float = 1.0) -> tuple[Model, np.ndarray]:
+    """A binary quadratic model at temperature T as a field of agreement coins with a coin per node, and its theta.
+
+    Spins -1 and +1, or variables 0 and 1, are states 0 and 1.
+    """
+    spins = bqm.spin
+    names = [str(name) for name in spins.variables]
+    if len(set(names)) < len(names):
+        raise InputError("bqm: two variables have the same name when written as text.")
+    if not names:
+        raise InputError("bqm has no variables.")
+    pairs = [(str(u), str(v)) for u, v in spins.quadratic]
+    model = graph(np.array(pairs, dtype=object).reshape(-1, 2), nodes=names, fields=True)
+    coupling = {pair: -float(value) for pair, value in zip(pairs, spins.quadratic.values(), strict=True)}
+    field = {str(name): -float(value) for name, value in spins.linear.items()}
+    return model, Ising(coupling, field, temperature).as_theta(model)

@@ -1,0 +1,82 @@
+"""Results as networks: a networkx graph with posterior attributes, and the matrix of weights that qgraph draws."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mrfbayes.base.errors import InputError
+from mrfbayes.model.scales import scaled
+from mrfbayes.model.wording import meaning, natural_scale
+from mrfbayes.posterior.posterior import Posterior
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
+
+
+def to_networkx(posterior: Posterior, scale: str = "log-odds", *, evidence: bool = True) -> nx.Graph:
+    """The field as a networkx graph, what the posterior says of its nodes and edges as attributes.
+
+    Edges have ``weight`` (the posterior mean), ``sd``, ``q5``, ``q95`` in ``scale`` and, with ``evidence``,
+    ``positive``, ``log_bf10`` and ``verdict`` as in `Posterior.edges`. Nodes have ``states`` and, where they have a
+    coin of their own, ``mean``, ``sd``, ``q5``, ``q95``. ``graph.graph`` has the scale, its meaning, method, n and
+    warnings. Such a graph is also what `mrfbayes.graph` takes.
+    """
+    import networkx as nx
+
+    model = posterior.model
+    rows = scaled(model, scale)
+    spread = posterior.spread(rows)
+    place = {name: k for k, name in enumerate(rows.names)}
+    about = {"scale": scale, "meaning": meaning(model, scale), "method": posterior.method, "n": float(posterior.n)}
+    graph = nx.Graph(**about, warnings=list(posterior.warnings))
+    for i, node in enumerate(model.nodes):
+        known = {"states": int(model.states[i])}
+        graph.add_node(node, **known, **(_row(spread, place[node]) if node in place else {}))
+    table = posterior.edges(scale) if evidence and model.n_edges else None
+    for u, v in model.edges.tolist():
+        name = f"{model.nodes[u]}--{model.nodes[v]}"
+        if name not in place:
+            raise InputError(
+                f"edge {name} has no parameter of its own (it is tied, or a die): its strength is that of the block; "
+                "use posterior.summary()."
+            )
+        found = _row(spread, place[name])
+        found["weight"] = found.pop("mean")
+        if table is not None:
+            found |= {column: _plain(table.loc[name, column]) for column in ("positive", "log_bf10", "verdict")}
+        graph.add_edge(model.nodes[u], model.nodes[v], **found)
+    return graph
+
+
+def _row(spread: dict[str, np.ndarray], k: int) -> dict[str, object]:
+    return {name: float(values[k]) for name, values in spread.items()}
+
+
+def _plain(value: object) -> object:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def weight_table(posterior: Posterior, scale: str = "", *, only: str = "") -> pd.DataFrame:
+    """A symmetric table of edge strengths, nodes by nodes: what ``qgraph(weights)`` draws in R.
+
+    Parameters
+    ----------
+    scale : of the strengths; by default the one in which the field is usually quoted
+    only : "present" leaves only edges whose Bayes factor is above 10, others are 0; by default all edges are there
+    """
+    import pandas as pd
+
+    if only not in ("", "present"):
+        raise InputError(f"only = {only!r}: choose 'present', or leave it out.")
+    model = posterior.model
+    graph = to_networkx(posterior, scale or natural_scale(model), evidence=only == "present")
+    table = pd.DataFrame(0.0, index=list(model.nodes), columns=list(model.nodes))
+    for u, v, found in graph.edges(data=True):
+        if only and found["verdict"] != only:
+            continue
+        table.loc[u, v] = table.loc[v, u] = found["weight"]
+    table.attrs |= {"scale": graph.graph["scale"], "meaning": graph.graph["meaning"]}
+    return table

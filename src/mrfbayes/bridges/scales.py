@@ -1,0 +1,88 @@
+r"""The scales in which packages quote a pairwise interaction, and the functions that lead from each to each.
+
+With variables :math:`x \in \{0, 1, \dots\}` an edge contributes
+
+.. math:: \sigma\,x_u x_v = 2\omega\,x_u x_v
+
+to log p. ``sigma`` is what older versions of bgms store and what IsingFit estimates; ``omega`` is its half, which newer
+versions of bgms store. With spins :math:`s = 2x - 1` the same edge contributes :math:`J s_u s_v` (``ising``),
+:math:`J = \sigma/4`. ``log-odds`` w and ``theta`` are those of the coin that the model puts on the edge: of "both one"
+and score couplings w = sigma, of agreement couplings w = 2 J; theta = 1/(1 + exp(-w)).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mrfbayes.base.errors import InputError
+from mrfbayes.model.field import Model
+from mrfbayes.model.ising import Ising
+
+COUPLING_SCALES = ("theta", "log-odds", "omega", "sigma", "ising")
+_LOG_ODDS_OF_SIGMA = {"both-one": 1.0, "score": 1.0, "agreement": 0.5}  # w = factor * sigma
+
+
+def convert_coupling(values: object, source: str, target: str, coupling: str = "both-one") -> np.ndarray:
+    """Interactions ``values`` from one scale in another.
+
+    Parameters
+    ----------
+    values : numbers of any shape
+    source, target : "theta", "log-odds", "omega", "sigma" or "ising" (J of spins -1 and +1); see the module
+    coupling : of the model whose theta and log-odds are meant: "both-one", "agreement", or "score" (ordered variables,
+        which have no spins)
+    """
+    for name, scale in (("source", source), ("target", target)):
+        if scale not in COUPLING_SCALES:
+            raise InputError(f"{name} = {scale!r}: choose one of {', '.join(map(repr, COUPLING_SCALES))}.")
+        if scale == "ising" and coupling == "score":
+            raise InputError(f"{name} = 'ising': ordered variables have no spins; use 'omega', 'sigma' or 'log-odds'.")
+    if coupling not in _LOG_ODDS_OF_SIGMA:
+        raise InputError(f"coupling = {coupling!r}: choose one of {', '.join(map(repr, _LOG_ODDS_OF_SIGMA))}.")
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"values: expected numbers, got {type(values).__name__}.") from None
+    per_sigma = {"sigma": 1.0, "omega": 0.5, "ising": 0.25, "log-odds": _LOG_ODDS_OF_SIGMA[coupling]}
+    if source == "theta":
+        if not ((array > 0) & (array < 1)).all():
+            raise InputError("values: theta is a weight between 0 and 1, both excluded.")
+        source, array = "log-odds", np.log(array) - np.log1p(-array)
+    sigma = array / per_sigma[source]
+    if target == "theta":
+        return np.asarray(1 / (1 + np.exp(-sigma * per_sigma["log-odds"])))
+    return np.asarray(sigma * per_sigma[target])
+
+
+def to_ising(model: Model, theta: object) -> Ising:
+    """J as a symmetric (d, d) matrix and h (d,) of a binary field at ``theta``, for spins -1 and +1."""
+    if not model.is_binary:
+        raise InputError(f"J and h are for variables with two states, and this model has up to {model.states.max()}.")
+    node, edge = model.lowering.potentials(model.chart.log_odds(model.theta(theta)))
+    matrix = np.zeros((model.n_nodes, model.n_nodes))
+    u, v = model.edges.T
+    matrix[u, v] = matrix[v, u] = edge / 2
+    return Ising(matrix, node / 2)
+
+
+def ising_to_binary(coupling: object, field: object) -> tuple[np.ndarray, np.ndarray]:
+    """Interactions sigma (d, d) and thresholds mu (d,) of variables 0 and 1, from J and h of spins -1 and +1.
+
+    log p = sum over pairs of sigma x_u x_v + sum of mu x + constant, with sigma = 4 J and mu = 2 h - 2 (row sums of J).
+    """
+    matrix, vector = _square(coupling, "coupling"), np.asarray(field, dtype=float)
+    return 4 * matrix, np.asarray(2 * vector - 2 * matrix.sum(axis=1))
+
+
+def binary_to_ising(interaction: object, threshold: object) -> tuple[np.ndarray, np.ndarray]:
+    """J (d, d) and h (d,) of spins -1 and +1, from interactions sigma and thresholds mu of variables 0 and 1."""
+    matrix, vector = _square(interaction, "interaction"), np.asarray(threshold, dtype=float)
+    return matrix / 4, np.asarray(vector / 2 + matrix.sum(axis=1) / 4)
+
+
+def _square(values: object, name: str) -> np.ndarray:
+    matrix = np.array(values, dtype=float)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.allclose(matrix, matrix.T):
+        raise InputError(f"{name} has shape {matrix.shape}: give a symmetric matrix, a row and a column per variable.")
+    np.fill_diagonal(matrix, 0.0)
+    return matrix

@@ -1,0 +1,245 @@
+"""`MarkovField`: the posterior of a Markov random field behind scikit-learn's interface."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mrfbayes.base.checks import whole
+from mrfbayes.base.errors import InputError
+from mrfbayes.data.levels import ungrouped
+from mrfbayes.data.statistics import count
+from mrfbayes.model.build import complete
+from mrfbayes.model.field import Model
+from mrfbayes.particles.simulate import simulate
+from mrfbayes.posterior.conditionals import conditional_log_probabilities
+from mrfbayes.posterior.predictability import evenly
+from mrfbayes.posterior.row_scores import row_scores, score_kind
+from mrfbayes.posterior.sample import sample
+from mrfbayes.sklearn.columns import Cuts, number_of_states, states_of
+
+try:
+    from sklearn.base import BaseEstimator, DensityMixin
+    from sklearn.utils import check_random_state
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError:
+    raise ImportError("mrfbayes.sklearn needs scikit-learn: pip install 'mrfbayes[sklearn]'.") from None
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from sklearn.utils import Tags
+
+DRAWS_OF_SAMPLE = 100  # of the posterior, that simulated rows are spread over
+
+
+class MarkovField(DensityMixin, BaseEstimator):
+    """A density estimator for discrete columns: the posterior of a Markov random field.
+
+    Parameters
+    ----------
+    model : a `mrfbayes.Model` whose nodes are the columns; by default every pair of columns is an edge
+    coupling : of that default model: "both-one" where all columns have two values, "score" for ordered numbers and
+        "agreement" for more than two labels, unless it is given
+    bins : None for columns that are discrete; a number cuts every column into so many classes, at quantiles
+    method, prior, steps, chains : as in `mrfbayes.sample`
+    draws : number of posterior draws that scores and predictions are averaged over
+    masked : columns, by name or number, that `predict_proba` predicts from all others
+    random_state : seed
+
+    Attributes
+    ----------
+    model_ : the field
+    posterior_ : the `mrfbayes.Posterior`, with its summary, edges and warnings
+    score_kind_ : what `score_samples` gives: "log-likelihood", or "pseudo-log-likelihood" where log Z is out of reach
+    labels_ : per column, the values behind states 0, 1, ...
+    classes_ : those of the masked column, where it is a single one
+    """
+
+    def __init__(
+        self,
+        model: Model | None = None,
+        *,
+        coupling: str | None = None,
+        bins: int | None = None,
+        method: str = "auto",
+        prior: object = "normal(0, 1)",
+        steps: int | None = None,
+        chains: int = 4,
+        draws: int = 100,
+        masked: Sequence[object] | None = None,
+        random_state: object = 0,
+    ) -> None:
+        self.model = model
+        self.coupling = coupling
+        self.bins = bins
+        self.method = method
+        self.prior = prior
+        self.steps = steps
+        self.chains = chains
+        self.draws = draws
+        self.masked = masked
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = self.bins is None
+        return tags
+
+    def fit(self, X: object, y: object = None) -> MarkovField:
+        """Sample the posterior given the rows of ``X``; ``y`` is there for pipelines and ignored."""
+        x = validate_data(self, X, dtype=None)
+        whole("draws", self.draws)
+        if self.bins is not None:
+            self.cuts_ = Cuts.of(x, self.bins)
+            x = self.cuts_.classes(x)
+        names = list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(x.shape[1])]))
+        self.model_ = self._make_model(names, x)
+        self.masked_ = self._find_masked(names)
+        table = dict(zip(names if self.model_.named else self.model_.nodes, x.T, strict=True))
+        statistics = count(self.model_, table)
+        seed = self.random_state
+        if seed is not None and not isinstance(seed, (int, np.random.Generator, np.random.SeedSequence)):
+            seed = int(check_random_state(seed).randint(2**31 - 1))
+        self.posterior_ = sample(
+            self.model_,
+            statistics,
+            self.method,
+            prior=self.prior,
+            steps=self.steps,
+            chains=self.chains,
+            rng=seed,
+            progress=False,
+        )
+        known = ungrouped(statistics.levels, self.model_.nodes) or (None,) * self.model_.n_nodes
+        self.labels_ = [
+            list(range(int(r))) if labels is None else list(labels)
+            for labels, r in zip(known, self.model_.states, strict=True)
+        ]
+        if len(self.masked_) == 1:
+            self.classes_ = np.array(self.labels_[self._places(names)[self.masked_[0]]])
+        self.score_kind_ = score_kind(self.model_)
+        return self
+
+    def score_samples(self, X: object) -> np.ndarray:
+        """(n,) log-probability of every row under the posterior predictive; ``score_kind_`` says of which kind."""
+        rows = self._states(self._checked(X))
+        return row_scores(self.model_, self._draws(), rows)
+
+    def score(self, X: object, y: object = None) -> float:
+        """The mean of `score_samples`."""
+        return float(self.score_samples(X).mean())
+
+    def sample(self, n_samples: int = 1, random_state: object = None) -> np.ndarray:
+        """(n_samples, d) new rows from the posterior predictive, as values; as numbers of classes where bins= cuts."""
+        check_is_fitted(self)
+        n = whole("n_samples", n_samples)
+        source = check_random_state(self.random_state if random_state is None else random_state)
+        theta = self.posterior_.draws.reshape(-1, self.model_.n_parameters)
+        theta = theta[source.randint(len(theta), size=min(n, DRAWS_OF_SAMPLE))]
+        sizes = np.bincount(np.arange(n) % len(theta))
+        parts = [
+            simulate(self.model_, one, int(size), rng=int(source.randint(2**31 - 1)), progress=False)
+            for one, size in zip(theta, sizes, strict=True)
+        ]
+        rows = np.concatenate(parts)
+        source.shuffle(rows)
+        places = self._places(self._names())
+        columns = [np.array(self.labels_[place])[rows[:, place]] for place in places]
+        return np.stack(columns, axis=1)
+
+    def predict_proba(self, X: object) -> np.ndarray:
+        """Probability of each value of the masked columns given the others, a column per name of
+        `get_feature_names_out`.
+
+        Masked columns of ``X`` are not looked at and may be missing (NaN). Without ``masked`` every column is predicted
+        in turn, from all others.
+        """
+        if not len(self._fitted().masked_):
+            rows = self._states(self._checked(X))
+            found = np.mean(
+                [np.exp(conditional_log_probabilities(self.model_, w, rows)) for w in self._draws()], axis=0
+            )
+            places = self._places(self._names())
+            return np.concatenate([found[:, place, : len(self.labels_[place])] for place in places], axis=1)
+        x, names = self._checked(X, may_miss=True), self._names()
+        states = self._states(x, without=self.masked_)
+        places = self._places(names)
+        order = {self.model_.nodes[place]: j for j, place in enumerate(places)}
+        given = [node for node in self.model_.nodes if order[node] not in self.masked_]
+        table = self._as_labels(states, given)
+        found = self.posterior_.predict(table, given, draws=self.draws, progress=False)
+        wanted = [self.model_.nodes[places[j]] for j in self.masked_]
+        return np.concatenate([np.asarray(found[node]) for node in wanted], axis=1)
+
+    def get_feature_names_out(self, input_features: Sequence[object] | None = None) -> np.ndarray:
+        """Names of the columns of `predict_proba`: "column=value"."""
+        names = list(self._fitted()._names())
+        if input_features is not None and list(map(str, input_features)) != list(map(str, names)):
+            raise ValueError(f"input_features is not equal to the columns of fit, {', '.join(map(str, names))}.")
+        places = self._places(names)
+        shown = self.masked_ or range(len(names))
+        return np.array([f"{names[j]}={value}" for j in shown for value in self.labels_[places[j]]], dtype=object)
+
+    def _make_model(self, names: list[object], x: np.ndarray) -> Model:
+        if self.model is not None:
+            if not isinstance(self.model, Model):
+                raise InputError(f"model: got {type(self.model).__name__}, expected a mrfbayes Model.")
+            return self.model
+        states, is_ordered = (int(self.bins), True) if self.bins is not None else number_of_states(x)
+        coupling = self.coupling or ("both-one" if states == 2 else "score" if is_ordered else "agreement")
+        return complete(names, states=states, fields=True, coupling=coupling)
+
+    def _fitted(self) -> MarkovField:
+        check_is_fitted(self)
+        return self
+
+    def _names(self) -> list[object]:
+        return list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)]))
+
+    def _places(self, names: list[object]) -> list[int]:
+        """Which node each column is."""
+        if not self.model_.named:
+            return list(range(len(names)))
+        index = {node: place for place, node in enumerate(self.model_.nodes)}
+        return [index[str(name)] for name in names]
+
+    def _find_masked(self, names: list[object]) -> list[int]:
+        found = []
+        for one in [] if self.masked is None else self.masked:
+            if one in names:
+                found.append(names.index(one))
+            elif isinstance(one, (int, np.integer)) and 0 <= one < len(names):
+                found.append(int(one))
+            else:
+                raise InputError(f"masked: no column is called {one!r}; X has {', '.join(map(str, names))}.")
+        if len(set(found)) == len(names):
+            raise InputError("masked names every column: leave some from which the others are predicted.")
+        return found
+
+    def _checked(self, X: object, may_miss: bool = False) -> np.ndarray:
+        check_is_fitted(self)
+        x = validate_data(self, X, dtype=None, reset=False, ensure_all_finite=not may_miss)
+        return np.asarray(x)
+
+    def _states(self, x: np.ndarray, without: Sequence[int] = ()) -> np.ndarray:
+        """(n, d) states in the order of the nodes; 0 in the columns ``without``."""
+        if self.bins is not None:
+            x = self.cuts_.classes(x)
+        names = self._names()
+        states = np.zeros(x.shape, dtype=np.int64)
+        for j, place in enumerate(self._places(names)):
+            if j not in without:
+                states[:, place] = states_of(x[:, j], self.labels_[place], str(names[j]))
+        return states
+
+    def _as_labels(self, states: np.ndarray, nodes: Sequence[str]) -> pd.DataFrame:
+        import pandas as pd
+
+        places = [self.model_.nodes.index(node) for node in nodes]
+        return pd.DataFrame({n: np.array(self.labels_[k])[states[:, k]] for n, k in zip(nodes, places, strict=True)})
+
+    def _draws(self) -> np.ndarray:
+        return evenly(self.posterior_.log_odds.reshape(-1, self.model_.n_parameters), self.draws)
