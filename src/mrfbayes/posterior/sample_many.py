@@ -47,6 +47,7 @@ class Call(NamedTuple):
 
     method: str
     levels: object
+    missing: str
     settings: Mapping[str, Any]
 
 
@@ -61,6 +62,7 @@ def sample_many(
     progress: bool = True,
     seconds: float | None = None,
     levels: object = None,
+    missing: str = "refuse",
     **settings: object,
 ) -> Fits:
     """`mrfbayes.sample` of every data set: the same model and settings, each with a random stream of its own.
@@ -72,7 +74,7 @@ def sample_many(
     ----------
     datasets : mapping from names to data, as `mrfbayes.sample` takes them (arrays, tables, paths, `Statistics`); or a
         sequence of data, which are then called "0", "1", ...
-    method, levels, settings : as in `mrfbayes.sample`
+    method, levels, missing, settings : as in `mrfbayes.sample`
     folder : where each result is kept as soon as it is there, in one file; the same call goes on from there. Files of
         other data or of other settings are refused. Without it results stay in memory
     rng : seed; a data set's stream follows from it and from its name, so the others do not matter
@@ -86,18 +88,18 @@ def sample_many(
     """
     given = _named(datasets)
     checked = _check(model, method, rng, workers, progress, seconds, settings)
-    seed = seed_sequence(rng)
+    seed, call = seed_sequence(rng), Call(method, levels, missing, settings)
     done: dict[str, Posterior | None] = {}
     failures: dict[str, str] = {}
     with ExitStack() as stack:
         store = None
         if folder is not None:
-            store = stack.enter_context(FitFolder(folder).opened(_identity(model, method, seed, levels, settings)))
+            store = stack.enter_context(FitFolder(folder).opened(_identity(model, seed, call)))
         place = stack.enter_context(connected(checked.workers))
         if isinstance(place, int):
             place = min(place, len(given))
         budget = Budget(checked.seconds)
-        jobs = _jobs(model, given, Call(method, levels, settings), seed, store)
+        jobs = _jobs(model, given, call, seed, store)
         bar = stack.enter_context(Progress("data sets", len(given), progress))
         outcomes = stack.enter_context(closing(run_jobs(fit_one, jobs, place, lambda: not budget.is_out)))
         interrupt = stack.enter_context(InterruptFlag())
@@ -135,7 +137,7 @@ def fit_one(
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MRFWarning)  # they are in the result
-        statistics = count(model, x, levels=call.levels)
+        statistics = count(model, x, levels=call.levels, missing=call.missing)
         if known and known == statistics.digest:
             return None
         if known:
@@ -191,16 +193,15 @@ def _check(
     return check_settings(model, Asked(**asked, options={k: v for k, v in settings.items() if k not in names}))
 
 
-def _identity(
-    model: Model, method: str, seed: np.random.SeedSequence, levels: object, settings: Mapping[str, object]
-) -> dict[str, str]:
+def _identity(model: Model, seed: np.random.SeedSequence, call: Call) -> dict[str, str]:
     """What all results of a folder have in common."""
 
     def plain(value: object) -> object:
         value = getattr(value, "theta", value)  # of an estimate
         return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else str(value)
 
-    text = json.dumps({"method": method, "levels": levels, **settings}, sort_keys=True, default=plain)
+    common = {"method": call.method, "levels": call.levels, "missing": call.missing, **call.settings}
+    text = json.dumps(common, sort_keys=True, default=plain)
     return {
         "format": "mrfbayes many 1",
         "model": model.fingerprint,
