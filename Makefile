@@ -28,8 +28,9 @@ types: .venv/.test
 imports: .venv/.test
 	$(BIN)/lint-imports
 
+# Two processes fill two cores: more threads in each would only wait for one another.
 check: .venv/.test
-	$(PYTEST) -n 2 --dist loadfile
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PYTEST) -n 2 --dist loadfile
 
 readme: .venv/.core
 	$(BIN)/python benchmarks/readme_table.py

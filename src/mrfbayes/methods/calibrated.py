@@ -45,7 +45,7 @@ LEAST_LOCAL_PARTICLES = 128  # two words of bits: blocks have fewer parameters t
 MOST_NEIGHBOURS = 8  # of a node: blocks of denser graphs are too large
 DENSE_NEIGHBOURS = 24  # on average: one step away from an edge lie more nodes than a block's tables can hold
 WALKING_CHAINS = 4  # groups of replicas where moments come from a walk
-PARTICLE_LIMIT = 600  # the same where it comes from particles, of which so many parameters need too many
+PARTICLE_LIMIT = 600  # parameters up to which a full covariance comes from particles: more need too many of them
 
 
 def check(model: Model, prior: Prior, *, variance: str, moments: str, particles: int | None) -> None:
