@@ -12,7 +12,6 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing
-from dataclasses import fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,18 +27,12 @@ from mrfbayes.model.field import Model
 from mrfbayes.posterior.fits import FitFolder, Fits
 from mrfbayes.posterior.netcdf import packed, to_datatree
 from mrfbayes.posterior.posterior import Posterior
-from mrfbayes.posterior.sample import sample
-from mrfbayes.posterior.settings import Asked, Settings, check_settings
+from mrfbayes.posterior.sample import check_call, sample
+from mrfbayes.posterior.settings import Settings
 from mrfbayes.run.clusters import Workers, connected
 from mrfbayes.run.pools import Job, run_jobs
 
 TAKEN = {"checkpoint": "folder= keeps every finished data set", "workers": "it spreads the data sets"}
-OWN = {
-    "chains": 4,
-    "proposal": "adapted",
-    "prior": "uniform",
-    "progress": True,
-}  # defaults of `sample` that are not None
 
 
 class Call(NamedTuple):
@@ -87,7 +80,8 @@ def sample_many(
         a mapping from names to `Posterior`; ``partial`` where Ctrl-C or the budget left some undone
     """
     given = _named(datasets)
-    checked = _check(model, method, rng, workers, progress, seconds, settings)
+    common = {"method": method, "rng": rng, "workers": workers, "progress": progress, "seconds": seconds}
+    checked = _check(model, settings, common)
     seed, call = seed_sequence(rng), Call(method, levels, missing, settings)
     done: dict[str, Posterior | None] = {}
     failures: dict[str, str] = {}
@@ -168,29 +162,14 @@ def _named(datasets: object) -> dict[str, object]:
     return given
 
 
-def _check(
-    model: Model,
-    method: str,
-    rng: object,
-    workers: Workers,
-    progress: bool,
-    seconds: object,
-    settings: Mapping[str, object],
-) -> Settings:
+def _check(model: Model, settings: Mapping[str, object], call: Mapping[str, object]) -> Settings:
     """Everything about the call that can be refused before any data set is looked at."""
     for name, reason in TAKEN.items():
         if name in settings:
             raise InputError(f"{name}= is not for the single data sets: {reason}.")
     if not isinstance(model, Model):
         raise InputError(f"model: got {type(model).__name__}, expected a mrfbayes Model, as from mrfbayes.grid.")
-    names = {field.name for field in fields(Asked)} - {"options"}
-    asked: dict[str, Any] = {
-        **dict.fromkeys(names),
-        **OWN,
-        **{name: value for name, value in settings.items() if name in names},
-    }
-    asked |= {"method": method, "rng": rng, "workers": workers, "progress": progress, "seconds": seconds}
-    return check_settings(model, Asked(**asked, options={k: v for k, v in settings.items() if k not in names}))
+    return check_call(model, {**settings, **call})
 
 
 def _identity(model: Model, seed: np.random.SeedSequence, call: Call) -> dict[str, str]:
