@@ -65,6 +65,8 @@ def write_text(path: PathName, text: str, overwrite: bool = False) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Bring the names of the files in ``folder`` to the disk."""
+    if os.name == "nt":
+        return  # Windows opens no folders, and keeps names by itself
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mrfbayes.structure.groups import GroupComparison
     from mrfbayes.structure.selection import Selection
 
-PANEL = "Structure"
+SEARCH_PANEL = "Structure"
 MOST_GROUPS = 12  # more are an id column
 
 
@@ -71,10 +71,14 @@ class Structure:
 class StructureOptions:
     """The options that ask for a search over graphs and for a comparison of groups."""
 
-    select: Annotated[bool, typer.Option("--select", help="Also which edges are there.", rich_help_panel=PANEL)] = False
+    select: Annotated[
+        bool, typer.Option("--select", help="Also which edges are there.", rich_help_panel=SEARCH_PANEL)
+    ] = False
     group: Annotated[
         str | None,
-        typer.Option("--group", help="Column whose values are groups: which edges differ?", rich_help_panel=PANEL),
+        typer.Option(
+            "--group", help="Column whose values are groups: which edges differ?", rich_help_panel=SEARCH_PANEL
+        ),
     ] = None
 
     def without_group(self, given: DataOptions) -> DataOptions:
@@ -95,10 +99,16 @@ class StructureOptions:
         What cannot be searched is refused here, before anything is computed.
         """
         from mrfbayes.cli.understood import GAPS, table_of
+        from mrfbayes.structure.augmented import refuse_particles
+        from mrfbayes.structure.engines import choose_engine
         from mrfbayes.structure.factors import edge_factors
 
         if self.select or self.group is not None:
             edge_factors(statistics.model)
+        if self.select:
+            refuse_particles(statistics, choose_engine(statistics.model, None))
+        if self.group is not None and statistics.holes is not None:
+            raise InputError(f"--group {self.group}: groups with missing cells cannot be compared yet: --missing drop.")
         if self.group is None:
             return {}
         frame = table_of(given)

@@ -45,7 +45,7 @@ LEAST_LOCAL_PARTICLES = 128  # two words of bits: blocks have fewer parameters t
 MOST_NEIGHBOURS = 8  # of a node: blocks of denser graphs are too large
 DENSE_NEIGHBOURS = 24  # on average: one step away from an edge lie more nodes than a block's tables can hold
 WALKING_CHAINS = 4  # groups of replicas where moments come from a walk
-PARTICLE_LIMIT = 600  # the same where it comes from particles, of which so many parameters need too many
+PARTICLE_LIMIT = 600  # parameters up to which a full covariance comes from particles: more need too many of them
 
 
 def check(model: Model, prior: Prior, *, variance: str, moments: str, particles: int | None) -> None:
@@ -80,7 +80,7 @@ def prepare(
     by_order = "coins are matched to leading order"
     if found.accuracy and isinstance(found.joint, LocalJoint):
         unused = {"variance": f"{by_order}, block by block"}
-    if found.details.get("moments") == "windows":
+    if found.source == "windows":
         unused = {"variance": f"{by_order} on so large a field", "particles": "moments are exact here"}
     known = found.joint.moments()
     return Prepared(

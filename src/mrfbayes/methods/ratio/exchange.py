@@ -12,12 +12,14 @@ not by 1,000 sweeps from a random start (``source="gibbs"`` does that).
 from __future__ import annotations
 
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.methods.ratio import EXCHANGE, log_mean_exp, weigh
+from mrfbayes.kernels.methods.ratio import log_mean_exp, weigh
 from mrfbayes.kernels.methods.ratio_sources import draw_particles
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.methods.ratio.sources import check_particles, make_particles, ratio_view
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
+
+EXCHANGE = 0  # this method's number in the view that the ratio methods share
 
 
 @kernel(inline="always")

@@ -11,12 +11,14 @@ Differs from the paper: it is not in its comparison, which averages ratios of on
 from __future__ import annotations
 
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.methods.ratio import EXCHANGE_EXACT, weigh_all
+from mrfbayes.kernels.methods.ratio import weigh_all
 from mrfbayes.kernels.methods.ratio_sources import draw_particles
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.methods.ratio.sources import auxiliary_data, ratio_view, require_exact_draws
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
+
+EXCHANGE_EXACT = 4  # this method's number in the view that the ratio methods share
 
 
 @kernel(inline="always")

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.methods.ratio import IMPORTANCE, log_mean_exp, optimal_log_ratio, weigh
+from mrfbayes.kernels.methods.ratio import log_mean_exp, optimal_log_ratio, weigh
 from mrfbayes.kernels.methods.ratio_sources import draw_particles
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.methods.ratio.sources import check_particles, make_particles, ratio_view
@@ -24,6 +24,7 @@ from mrfbayes.priors import Prior
 
 ALPHAS = ("geometric", "constant", "optimal")
 GEOMETRIC, CONSTANT, OPTIMAL = range(3)
+IMPORTANCE = 1  # this method's number in the view that the ratio methods share
 
 
 @kernel(inline="always")

@@ -21,7 +21,7 @@ import numpy as np
 from mrfbayes.base.checks import whole
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import copy_into
-from mrfbayes.kernels.methods.ratio import MAVM, weigh_all
+from mrfbayes.kernels.methods.ratio import weigh_all
 from mrfbayes.kernels.methods.ratio_sources import draw_particles, sweep_particles
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.methods.ratio.sources import auxiliary_data, ratio_view, require_exact_draws
@@ -29,6 +29,7 @@ from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
 
 NOW, NEXT = range(2)
+MAVM = 5  # this method's number in the view that the ratio methods share
 
 
 @kernel(inline="always")

@@ -19,7 +19,7 @@ import numpy as np
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.methods.ratio import PERSISTENT, log_mean_exp, weigh
+from mrfbayes.kernels.methods.ratio import log_mean_exp, weigh
 from mrfbayes.kernels.methods.ratio_sources import draw_particles, sweep_particles
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.methods.ratio.sources import check_particles, make_particles, ratio_view
@@ -27,6 +27,7 @@ from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
 
 KEEP, RESTORE = range(2)
+PERSISTENT = 3  # this method's number in the view that the ratio methods share
 
 
 @kernel
