@@ -84,6 +84,8 @@ def prepare(
         "start_disagreement": mode.disagreement,
         "newton_steps": mode.steps,
     }
+    if mode.complete_sd is not None:
+        details["missing_information"] = (1 - (mode.complete_sd / mode.sd) ** 2).tolist()
     return Prepared(None, walk=walk, details=details, warnings=tuple(warnings))
 
 
