@@ -7,7 +7,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -137,7 +137,8 @@ def _check(model: Model, job: Mapping[str, Any]) -> None:
     known = inspect.signature(sample).parameters.values()
     usual = {one.name: one.default for one in known if one.name == "method" or one.kind is one.KEYWORD_ONLY}
     own = {name: value for name, value in job.items() if name not in usual and name != "name"}
-    call = {name: job.get(name, value) for name, value in usual.items() if name != "levels"}
+    asked = {field.name for field in fields(Asked)}  # levels and missing are about the data, which are counted by now
+    call = {name: job.get(name, value) for name, value in usual.items() if name in asked}
     with suppress(CostError):
         check_settings(model, Asked(**call, options=own))
 
