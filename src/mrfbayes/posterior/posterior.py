@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mrfbayes.methods.problem import Problem
     from mrfbayes.posterior.bayes_factors import EdgeEvidence
     from mrfbayes.posterior.corrected import WeightedProposals
-    from mrfbayes.posterior.observed import Observed
+    from mrfbayes.posterior.observed import ObservedAverages
 
 MANY = 500  # parameters past which independent draws are not examined for convergence
 PREDICTABILITY_DRAWS = 200  # of the posterior
@@ -193,7 +193,7 @@ class Posterior:
             yield from self.draw(min(size, n - first), child(seed, "stream", first))
 
     @cached_property
-    def observed(self) -> Observed | None:
+    def observed(self) -> ObservedAverages | None:
         """Averages over the data, for predictive checks; None where nothing is known of them, or cells are missing."""
         from mrfbayes.posterior.observed import observe
 
