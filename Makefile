@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest
 QUICK := tests/model tests/run tests/data/test_statistics.py tests/kernels/base/test_jit.py tests/kernels/base/test_random.py \
 	tests/posterior/test_diagnostics.py tests/exact/test_quantities.py tests/test_priors.py tests/test_public_names.py
 
-.PHONY: demo test quick lint types imports check readme paper paper-run evidence browser gallery screenshots docs slow clean
+.PHONY: demo test quick lint types imports check readme paper paper-run evidence browser gallery screenshots docs slow install-check clean
 
 demo: .venv/.core
 	@$(BIN)/mrfbayes demo
@@ -28,8 +28,9 @@ types: .venv/.test
 imports: .venv/.test
 	$(BIN)/lint-imports
 
+# Two processes fill two cores: more threads in each would only wait for one another.
 check: .venv/.test
-	$(PYTEST) -n 2 --dist loadfile
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PYTEST) -n 2 --dist loadfile
 
 readme: .venv/.core
 	$(BIN)/python benchmarks/readme_table.py
@@ -70,6 +71,11 @@ screenshots: .venv/.core
 
 slow: .venv/.test
 	$(PYTEST) tests/slow
+
+# Wheel and sdist in fresh environments, without constraints. Others: make install-check PYTHONS="python3.12 python3.13"
+PYTHONS ?= $(PYTHON)
+install-check:
+	$(PYTHON) tests/install_check.py --python $(PYTHONS) --out benchmarks/results/install.md
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -20,10 +20,10 @@ import numpy as np
 from record import recorded
 
 import mrfbayes as mb
-from mrfbayes.posterior.sample_many import fit_one, stream_of
+from mrfbayes.posterior.sample_many import Call, fit_one, stream_of
 from mrfbayes.run.pools import Job, run_jobs
 
-SIZES = {0.01: 100, 0.1: 40, 1.0: 8}  # processor seconds of a task: how many of them
+SIZES = {0.01: 100, 0.1: 30, 1.0: 6}  # processor seconds of a task: how many of them
 RESULT_BYTES = 8 * 1_000 * 100
 
 
@@ -38,15 +38,15 @@ def work(seconds: float) -> tuple[float, int, float, bytes]:
 def fit(model: mb.Model, x: np.ndarray, seed: np.random.SeedSequence) -> tuple[float, int, float, bytes]:
     """One data set as `sample_many` does it, to the contents of its file."""
     started = time.process_time()
-    content = fit_one(model, x, ("mle", None, {"steps": 1_000, "chains": 4}), seed, "")
+    content = fit_one(model, x, Call("mle", None, {"steps": 1_000, "chains": 4}), seed, "")
     assert isinstance(content, bytes)
     return time.process_time() - started, os.getpid(), time.process_time(), content
 
 
 def measure(function, jobs, workers) -> dict[str, float]:
     """Processor seconds of the tasks, of the workers beside them, and of this process, after everything has started."""
-    warm = [Job(f"warm {k}", jobs[k % len(jobs)].arguments) for k in range(8)]
-    used = {pid: total for _, (_, pid, total, _) in run_jobs(function, warm, workers)} if workers != 1 else {}
+    warm = [Job(f"warm {k}", jobs[k].arguments) for k in range(2)] if not isinstance(workers, int) else []
+    used = {pid: total for _, (_, pid, total, _) in run_jobs(function, warm, workers)}
     started, clock = time.process_time(), time.perf_counter()
     own: dict[int, float] = {}
     total: dict[int, float] = {}

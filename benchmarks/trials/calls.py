@@ -53,6 +53,7 @@ OPTIONS: dict[str, dict[str, tuple[Any, ...]]] = {
     "exchange": {"particles": (0, 1), "source": ("moon",), "sweeps": (0.5,)},
     "persistent": {"particles": (0,), "k": (0, 1.5), "restore": (3, "yes"), "sweeps": (0,)},
     "mavm": {"levels": (-1, 1.5), "k": (0, "x")},
+    "langevin": {"step": (0, 1, "x"), "replicas": (0, 2.5), "particles": (0, "x", True), "sweeps": (0, None)},
 }
 UNUSED: dict[str, tuple[str, dict[str, Any]]] = {
     "mle and workers": ("mle", {"workers": 2}),
@@ -213,7 +214,7 @@ def _bad(key: str, value: Any) -> Callable[[], None]:
 
 
 def _bad_option(method: str, key: str, value: Any) -> Callable[[], None]:
-    return lambda: refused(key, method=method, estimate=np.full(7, 0.55), **{key: value})
+    return lambda: refused(key, method=method, **{key: value})  # the estimate is not made first
 
 
 TRIALS: list[tuple[str, Callable[[], None]]] = [

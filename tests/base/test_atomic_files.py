@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -169,3 +170,23 @@ def test_one_file_for_two_purposes_is_refused(tmp_path):
 def test_bytes_of_any_kind(tmp_path):
     write_bytes(tmp_path / "a", memoryview(b"abc"))
     assert (tmp_path / "a").read_bytes() == b"abc"
+
+
+def test_a_path_that_leads_out_of_the_folder_is_refused(tmp_path, monkeypatch):
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    inside.mkdir()
+    outside.mkdir()
+    (inside / "link").symlink_to(outside)
+    monkeypatch.chdir(inside)
+    whole = re.escape(str(outside / "r.nc"))
+    with pytest.raises(
+        mb.InputError, match=rf"out \.\./outside/r\.nc leads out .* by '\.\.': .* the whole path, {whole}"
+    ):
+        check_targets({"out": "../outside/r.nc"})
+    with pytest.raises(mb.InputError, match=rf"out link/r\.nc leads out .* by a link: .* the whole path, {whole}"):
+        check_targets({"out": "link/r.nc"})
+    with pytest.raises(mb.InputError, match=r"write the path without '\.\.'"):
+        check_targets({"out": inside / ".." / "outside" / "r.nc"})
+    for fine in ("r.nc", "./r.nc", "../inside/r.nc", str(outside / "r.nc")):
+        check_targets({"out": fine})
+    assert not list(outside.iterdir())

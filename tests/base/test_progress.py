@@ -44,7 +44,7 @@ def test_piped_output_says_what_is_being_done(monkeypatch):
     with Progress("estimate", 100) as bar:
         bar.update(10, "residual 3 sd")
         bar.update(20, "too soon for another line")
-    assert stream.getvalue() == "estimate: 10/100, residual 3 sd (0 s)\n"
+    assert stream.getvalue() == "estimate: 10/100, residual 3 sd (0 s, about 0 s left)\n"
     with Progress("estimate", 100, enabled=False) as bar:
         bar.update(10, "residual 3 sd")
     assert stream.getvalue().count("\n") == 1

@@ -23,6 +23,8 @@ def folder(tmp_path_factory):
     header, *lines = (path / "grid.csv").read_text().split("\n")
     words = [header.replace(",", ";"), *(line.replace(",", ";").replace("0", "m").replace("1", "f") for line in lines)]
     (path / "words.csv").write_text("\n".join(words))
+    lines[3], lines[5] = ",0,1,1", "1,NA,,0"
+    (path / "holes.csv").write_text("\n".join([header, *lines]))
     (path / "twice.csv").write_text("0:0,0:1\n0:1,0:0\n0:1,1:1\n1:1,1:1\n")
     (path / "hostile.csv").write_text(
         '"=cmd|x","[red]b[/red]","\x1b[31mc"\n' + "\n".join("0,1,1\n1,1,0\n1,0,1\n0,0,0" for _ in range(5))
@@ -70,6 +72,22 @@ def test_the_checkpoint_continues_the_run(sampled, folder):
     assert "2 chains of 3000 draws" in more.stdout
 
 
+def test_missing_cells_are_modelled_or_dropped(folder):
+    settings = ("sample", "holes.csv", "--complete", "--method", "calibrated", "--steps", 200)
+    done = run(*settings, "--missing", "model", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "2 rows have missing cells" in done.stdout
+    assert "not on the missing value itself" in " ".join(done.stdout.split())
+    for old in (("--missing-drop",), ("--missing", "drop")):
+        done = run(*settings, *old, cwd=folder)
+        assert "2 of 80 rows have missing values and were dropped" in " ".join(done.stdout.split())
+    told = run("info", "holes.csv", "--complete", "--missing", "model", cwd=folder)
+    assert "modelled, as missing at random" in " ".join(told.stdout.split()), told.stderr
+    refused = run("sample", "holes.csv", "--complete", cwd=folder)
+    assert refused.returncode == 2
+    assert "or pass missing='model' (on the command line --missing model)" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
@@ -85,7 +103,13 @@ def test_the_checkpoint_continues_the_run(sampled, folder):
         (("sample", "grid.csv", "--grid", "100000x100000"), 3, "9.1 TiB"),
         (("sample", "grid.csv", "--grid", "\N{SUPERSCRIPT TWO}x3"), 2, "for example 8x8"),
         (("sample", "grid.csv", "--complete", "--prior", "beta(1e308, 1e308)"), 2, "from 1e-06 to 1e+09"),
-        (("sample", "grid.csv", "--complete", "--missing", "ignore"), 2, "choose 'refuse' or 'drop'"),
+        (("sample", "grid.csv", "--complete", "--missing", "ignore"), 2, "choose 'refuse', 'drop' or 'model'"),
+        (("sample", "holes.csv", "--complete", "--missing", "model", "--missing-drop"), 2, "give one of the two"),
+        (
+            ("sample", "holes.csv", "--complete", "--missing", "model", "--method", "mle"),
+            2,
+            "has no likelihood for rows",
+        ),
         (("sample", "grid.csv", "--complete", "--levels", "low,high"), 2, "with '<' between, as 'low<high'"),
         (("sample", "grid.csv", "--complete", "--delimiter", ";;"), 2, "give a single character"),
         (("sample", "words.csv", "--complete", "--fields"), 2, "--levels 'LOWEST<...<HIGHEST'"),

@@ -396,7 +396,7 @@ def test_wrong_grid_shape_says_how_to_reshape():
         ({"weights": np.zeros(200)}, "weights are all zero"),
         ({"weights": "w"}, "weights = 'w': x has no column names; give the weights as an array"),
         ({"weights": [object()] * 200}, "weights: expected numbers, got list"),
-        ({"missing": "ignore"}, "missing = 'ignore': choose 'refuse' or 'drop'"),
+        ({"missing": "ignore"}, "missing = 'ignore': choose 'refuse', 'drop' or 'model'"),
     ],
 )
 def test_bad_options(options, message):

@@ -17,6 +17,7 @@ from mrfbayes.exact.cost import describe_seconds, machine_factor
 from mrfbayes.exact.memory import TooLarge
 from mrfbayes.exact.quantities import covariance_w, moments_w, sample_exact, third_order_w
 from mrfbayes.exact.recursions import is_feasible, least_width, recursion
+from mrfbayes.methods.registry import REGISTRY
 from mrfbayes.model.build import complete
 
 MODELS = {
@@ -132,6 +133,15 @@ def test_calibrated_and_what_auto_may_choose_are_covered():
     assert mb.cost(mb.grid(8, 8)).methods["calibrated"] > small.methods["calibrated"]
     dense = mb.cost(complete(range(200)))
     assert np.isinf(dense.methods["calibrated"])
+    assert np.isinf(dense.methods["langevin"])  # 19,900 parameters, past its limit
+    forty, hundred = (mb.cost(complete(range(d), fields=True)).methods["langevin"] for d in (40, 100))
+    assert forty / machine_factor() == pytest.approx(3.9)  # as measured
+    assert hundred > forty
+    assert set(small.methods) == set(REGISTRY)
+    assert all(np.isfinite(list(small.methods.values())))
+    wide_and_planar = mb.cost(mb.grid(100, 100))
+    assert np.isfinite(wide_and_planar.methods["exact"])  # by determinants
+    assert np.isinf(wide_and_planar.methods["mavm"])  # needs exact draws
     assert np.isfinite(mb.cost(complete(range(40))).methods["calibrated"])
 
 

@@ -113,7 +113,7 @@ def test_tables_of_another_kind_and_wrong_options_are_refused():
     model, x = field()
     with pytest.raises(mb.InputError, match="step = 2: give a number between 0 and 1"):
         mb.sample(model, x, "langevin", step=2, progress=False)
-    with pytest.raises(mb.InputError, match="replicas = 0: give a whole number of at least 1"):
+    with pytest.raises(mb.InputError, match="replicas = 0: give a whole number, at least 1"):
         mb.sample(model, x, "langevin", replicas=0, progress=False)
     levels = mb.graph([(0, 1)], states=9, coupling="score", fields=True)
     with pytest.raises(mb.InputError, match=r"9 levels \(limit 7\): join rare levels"):

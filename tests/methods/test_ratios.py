@@ -215,3 +215,10 @@ def test_wide_fields_fall_back_on_sweeps_or_are_refused():
         method_row("exchange").prepare(problem, source="exact")
     with pytest.raises(CostError, match="method='exchange'"):
         method_row("exchange-exact").prepare(problem)
+
+
+def test_methods_that_share_a_view_have_numbers_of_their_own():
+    from mrfbayes.methods.ratio import views
+
+    numbers = {name: value for name, value in vars(views).items() if name.isupper()}
+    assert len(numbers) == len(set(numbers.values())) == 6, numbers

@@ -19,6 +19,7 @@ import pytest
 import mrfbayes as mb
 from mrfbayes.base.errors import InputError
 from mrfbayes.methods.registry import REGISTRY, check_options, method_row
+from mrfbayes.priors import Prior
 from mrfbayes.run import driver
 
 MODEL = mb.grid(2, 3)
@@ -130,9 +131,9 @@ def test_result_says_what_it_is(references, key):
 def test_options_are_named_and_others_refused(key):
     row = REGISTRY[key]
     with pytest.raises(InputError, match=f"method '{key}' has no option 'colour'; its options: "):
-        check_options(row, {"colour": 1})
-    module = inspect.getmodule(row.prepare)
-    documented = (row.prepare.__doc__ or "") + (module.__doc__ or "")
+        check_options(row, MODEL, Prior(MODEL, "uniform"), {"colour": 1})
+    module = inspect.getmodule(row.function)
+    documented = (row.function.__doc__ or "") + (module.__doc__ or "")
     assert "Differs from the paper" in documented
     for name in re.findall(r"see `(\w+)`", documented):
         documented += inspect.getdoc(getattr(module, name)) or ""

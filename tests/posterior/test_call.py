@@ -1,6 +1,6 @@
 """Everything about a call: what is given is checked first, and nothing that is given is ignored in silence."""
 
-import itertools
+import importlib
 import subprocess
 import sys
 import warnings
@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.base.budget import Budget, OutOfTime
-from mrfbayes.posterior import diagnostics, engines, prepare, settings
+from mrfbayes.model.build import complete
+from mrfbayes.posterior import prepare
 from mrfbayes.run import driver
 from mrfbayes.run.hmc import HmcTask
 
@@ -82,10 +82,7 @@ def quick(method="mle", **changes):
     ],
 )
 def test_a_call_is_checked_before_the_data_are_read(monkeypatch, changes, message):
-    def read(*arguments, **options):
-        raise AssertionError("the data were read first")
-
-    monkeypatch.setattr(prepare, "count", read)
+    monkeypatch.setattr(prepare, "count", too_early)
     with pytest.raises(mb.InputError, match=message):
         mb.sample(MODEL, DATA, **{**SHORT, "method": "mle", **changes})
 
@@ -100,15 +97,66 @@ def test_a_call_is_checked_before_the_data_are_read(monkeypatch, changes, messag
         ("auxiliary", {"particles": 0}, "particles = 0"),
         ("auxiliary", {"source": "sky"}, "source = 'sky'"),
         ("mavm", {"levels": -1}, "levels = -1"),
+        ("mavm", {"k": 0}, "k = 0"),
+        ("calibrated", {"variance": "loops"}, "variance = 'loops'"),
+        ("calibrated", {"moments": "some"}, "moments = 'some'"),
+        ("calibrated", {"particles": 3}, "particles = 3"),
+        ("pseudo", {"plain": 3}, "plain = 3"),
+        ("importance", {"alpha": "beta"}, "alpha = 'beta'"),
+        ("importance", {"sweeps": 0}, "sweeps = 0"),
+        ("exchange", {"particles": 1.5}, "particles = 1.5"),
+        ("persistent", {"k": 0}, "k = 0"),
+        ("persistent", {"restore": "yes"}, "restore = 'yes'"),
+        ("langevin", {"step": 2}, "step = 2"),
+        ("langevin", {"replicas": 0}, "replicas = 0"),
+        ("langevin", {"sweeps": 1.5}, "sweeps = 1.5"),
+        ("langevin", {"particles": "many"}, "particles = 'many'"),
     ],
 )
-def test_options_are_checked_before_the_estimate_is_made(monkeypatch, method, options, message):
-    def make(*arguments, **options):
-        raise AssertionError("the estimate was made first")
-
-    monkeypatch.setattr("mrfbayes.estimation.estimate.estimate", make)
+def test_options_are_checked_before_the_data_are_read(monkeypatch, method, options, message):
+    monkeypatch.setattr(prepare, "count", too_early)
     with pytest.raises(mb.InputError, match=message):
         mb.sample(MODEL, DATA, method, **SHORT, **options)
+
+
+@pytest.mark.parametrize("method", ["exact", "exchange-exact", "moller", "mavm", "importance"])
+def test_a_field_out_of_reach_is_refused_before_the_data_are_read(monkeypatch, method):
+    monkeypatch.setattr(prepare, "count", too_early)
+    options = {"source": "exact"} if method == "importance" else {}
+    with pytest.raises(mb.CostError, match=r"width .*limit"):
+        mb.sample(complete(range(60)), DATA, method, **SHORT, **options)
+
+
+def test_other_calls_are_checked_before_the_data_are_read(monkeypatch):
+    for place in ("posterior.compare", "estimation.estimate", "posterior.evidence", "structure.select"):
+        monkeypatch.setattr(importlib.import_module(f"mrfbayes.{place}"), "count", too_early)
+    for settings in ({"steps": 0}, {"methods": ["mle", {"method": "mle", "rho": 7}]}, {"engine": "warp"}):
+        with pytest.raises(mb.InputError, match=r"steps = 0|rho = 7|engine = 'warp'"):
+            mb.compare(MODEL, DATA, **settings)
+    for settings in ({"algorithm": "guess"}, {"algorithm": "pcd", "colour": 1}, {"threads": 0}, {"rng": "x"}):
+        with pytest.raises(mb.InputError, match=r"'guess'|no option 'colour'|threads = 0|rng = 'x'"):
+            mb.estimate(MODEL, DATA, **settings)
+    with pytest.raises(mb.CostError, match="width"):
+        mb.evidence(complete(range(60)), DATA)
+    with pytest.raises(mb.InputError, match=r"prior"):
+        mb.evidence(MODEL, DATA, prior="gamma(1)")
+    for settings in ({"steps": 0}, {"engine": "warp"}, {"workers": 0}, {"particles": 3}):
+        with pytest.raises(mb.InputError, match=r"steps = 0|'warp'|workers = 0|particles = 3"):
+            mb.select(MODEL, DATA, **settings)
+
+
+def test_the_checkpoint_is_no_file_of_the_data(tmp_path):
+    path = tmp_path / "x.csv"
+    np.savetxt(path, DATA, fmt="%d", delimiter=",", header="a,b,c,d,e,f", comments="")
+    before = path.read_bytes()
+    for given in (path, [path]):
+        with pytest.raises(mb.InputError, match=r"checkpoint and x(\[0\])? are the same file"):
+            mb.sample(MODEL, given, "pseudo", checkpoint=path, **SHORT)
+    assert path.read_bytes() == before
+
+
+def too_early(*arguments, **options):
+    raise AssertionError("the data were read first")
 
 
 @pytest.mark.parametrize("particles", [0, -5, 2.5, 7, 9, 10])
@@ -184,122 +232,6 @@ def test_one_tied_image_gives_no_false_warnings():
     with pytest.warns(mb.MRFWarning) as caught:
         mb.count(mb.grid(3, 3), np.ones((1, 9), dtype=int))  # untied: there is something to say
     assert any("only one observation" in str(warning.message) for warning in caught)
-
-
-# A time budget covers the whole call.
-
-
-def test_a_budget_that_ends_in_the_preparation_says_so():
-    with pytest.raises(
-        mb.CostError, match=r"the time budget of 1e-09 s ended in the preparation of method 'calibrated'"
-    ):
-        mb.sample(MODEL, DATA, "calibrated", seconds=1e-9, progress=False)
-
-
-def test_a_budget_that_ends_in_warm_up_says_so():
-    with pytest.raises(mb.CostError, match="ended before the first draw was kept"):
-        mb.sample(MODEL, DATA, "pseudo", engine="mh", warmup=5_000, seconds=1e-9, progress=False)
-
-
-def test_without_time_for_proposals_a_random_walk_is_the_result(monkeypatch):
-    def late(*arguments):
-        raise OutOfTime("exact covariances")
-
-    monkeypatch.setattr(engines, "make_proposal", late)
-    with pytest.warns(mb.MRFWarning):
-        posterior = mb.sample(MODEL, DATA, "exact", seconds=600, **SHORT)
-    assert posterior.engine == "mh"
-    assert posterior.partial
-    assert posterior.draws.shape[1] == 200
-    assert any("proposals were not calibrated: there was no time for it" in text for text in posterior.warnings)
-
-
-def test_without_time_for_loops_spreads_are_of_leading_order(monkeypatch):
-    def late(*arguments, **options):
-        raise OutOfTime("loops")
-
-    plain = mb.sample(MODEL, DATA, "calibrated", variance="order", steps=100, progress=False)
-    monkeypatch.setattr("mrfbayes.calibration.full.one_loop", late)
-    with pytest.warns(mb.MRFWarning, match="spreads are those of leading order"):
-        posterior = mb.sample(MODEL, DATA, "calibrated", steps=100, seconds=600, progress=False)
-    assert posterior.partial
-    assert posterior.details["calibration"] == "order"
-    np.testing.assert_array_equal(posterior.draws, plain.draws)
-
-
-@pytest.mark.parametrize("algorithm", ["exact", "pcd"])
-def test_an_estimate_that_runs_out_of_time_is_what_there_is(algorithm):
-    with Budget(1e-9).as_current() as time_left, warnings.catch_warnings():
-        warnings.simplefilter("ignore", mb.MRFWarning)
-        found = mb.estimate(MODEL, DATA, algorithm, progress=False)
-    assert np.isfinite(found.theta).all()
-    assert not found.converged
-    assert any("before it had converged" in text for text in time_left.cuts)
-
-
-def test_warm_up_is_cut_so_that_half_of_the_budget_is_left(monkeypatch):
-    """A clock that runs by itself: each look at it takes a second."""
-    ticks = itertools.count()
-    monkeypatch.setattr(driver, "FIRST_CHUNK", 50)
-    monkeypatch.setattr(driver, "ROUND_SECONDS", 1e9)
-    monkeypatch.setattr(driver.time, "perf_counter", lambda: float(next(ticks)))
-    with pytest.warns(mb.MRFWarning):
-        posterior = mb.sample(MODEL, DATA, "pseudo", engine="mh", steps=40_000, thin=1, seconds=20.0, progress=False)
-    assert posterior.partial
-    assert 0 < posterior.warmup < 20_000
-    assert posterior.draws.shape[1] > 0
-    assert any("warm-up ended after" in text for text in posterior.warnings)
-
-
-# The default number of steps is a beginning.
-
-
-def test_chains_are_lengthened_until_they_are_enough(monkeypatch):
-    monkeypatch.setattr(settings, "INDEPENDENT_STEPS", 50)
-    posterior = mb.sample(MODEL, DATA, "exact", progress=False, chains=2)
-    assert posterior.engine == "independence"
-    assert posterior.steps in (200, 400, 800)
-    assert posterior.ess.min() >= 400
-    assert posterior.r_hat.max() <= 1.01
-    assert not posterior.warnings
-    given = quick("exact", steps=50, warmup=0)
-    assert given.steps == 50  # what was asked for is what is done
-
-
-def test_chains_that_are_never_enough_say_so(monkeypatch, tmp_path):
-    monkeypatch.setattr(settings, "INDEPENDENT_STEPS", 10)
-    monkeypatch.setattr(diagnostics, "LEAST_ESS", 10**9)
-    with pytest.warns(mb.MRFWarning, match="though the chains were lengthened to 160 steps each"):
-        posterior = mb.sample(MODEL, DATA, "exact", progress=False, chains=2)
-    assert posterior.steps == 160
-
-
-def test_a_lengthened_run_resumes_the_same_way(monkeypatch, tmp_path):
-    monkeypatch.setattr(settings, "INDEPENDENT_STEPS", 50)
-    ready = {"method": "exact", "chains": 2, "progress": False}
-    whole = mb.sample(MODEL, DATA, **ready)
-    path = tmp_path / "run.checkpoint"
-    monkeypatch.setattr(driver, "FIRST_CHUNK", 70)
-    monkeypatch.setattr(driver, "ROUND_SECONDS", 1e-9)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", mb.MRFWarning)
-        with monkeypatch.context() as patch:
-            patch.setattr(driver, "_goal", interrupted_after(3, driver._goal))
-            with pytest.raises(AssertionError):
-                mb.sample(MODEL, DATA, checkpoint=path, **ready)
-    again = mb.sample(MODEL, DATA, checkpoint=path, **ready)
-    assert again.details["resumed_steps"] > 50
-    np.testing.assert_array_equal(again.draws, whole.draws)
-
-
-def interrupted_after(rounds, goal):
-    calls = itertools.count()
-
-    def stop(*arguments):
-        assert next(calls) < rounds
-        return goal(*arguments)
-
-    return stop
 
 
 SCRIPT = """

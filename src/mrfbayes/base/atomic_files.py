@@ -65,6 +65,8 @@ def write_text(path: PathName, text: str, overwrite: bool = False) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Bring the names of the files in ``folder`` to the disk."""
+    if os.name == "nt":
+        return  # Windows opens no folders, and keeps names by itself
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -92,13 +94,19 @@ def check_targets(
     ----------
     new : by argument, files that will be written whole; None where the argument was not given
     continued : by argument, files that are appended to, and may be there (checkpoints)
-    inputs : by argument, files that are read; whatever is not a path is left alone
+    inputs : by argument, files that are read, or lists of such; whatever is not a path is left alone
     overwrite : whether files of ``new`` may replace what is there; an input is never replaced
     permission : how the user gives that permission, for the message
     """
     written = {name: _path(name, path) for name, path in {**(new or {}), **(continued or {})}.items() if path}
-    read = {name: Path(path) for name, path in (inputs or {}).items() if isinstance(path, (str, os.PathLike))}
+    read = {
+        f"{name}[{k}]" if isinstance(given, (list, tuple)) else name: Path(path)
+        for name, given in (inputs or {}).items()
+        for k, path in enumerate(given if isinstance(given, (list, tuple)) else (given,))
+        if isinstance(path, (str, os.PathLike))
+    }
     for name, target in written.items():
+        _refuse_escape(name, target)
         _refuse_existing(f"{name} ", target, overwrite or name in (continued or {}), permission)
         for other, path in {**read, **written}.items():
             if other != name and _is_same(target, path):
@@ -131,6 +139,21 @@ def _refuse_existing(name: str, target: Path, overwrite: bool, permission: str) 
         raise InputError(f"{name}{target} is not a regular file: choose another name.")
     if not overwrite:
         raise InputError(f"{name}{target} exists: choose another name, or pass {permission}.")
+
+
+def _refuse_escape(name: str, target: Path) -> None:
+    """Refuse a path that is written as if it stayed in its folder, and leads out of it by '..' or by a link."""
+    if target.is_absolute() and ".." in target.parts:
+        raise InputError(f"{name} {target}: write the path without '..'.")
+    if target.is_absolute() or not target.parent.is_dir():
+        return
+    folder, here = os.path.realpath(target.parent), os.path.realpath(os.curdir)
+    if os.path.commonpath([folder, here]) != here:
+        by = "'..'" if ".." in target.parts else "a link"
+        raise InputError(
+            f"{name} {target} leads out of the present folder by {by}: if that is meant, write the whole path, "
+            f"{Path(folder) / target.name}."
+        )
 
 
 def _is_same(first: Path, second: Path) -> bool:

@@ -8,6 +8,8 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from mrfbayes.base.compiling import FIRST_TIME, is_compiling, watch_compilation
+
 if TYPE_CHECKING:
     import rich.progress
 
@@ -63,7 +65,7 @@ class Progress:
             if self._is_piped:
                 self._line()
             elif self._bar is not None and self._task is not None:
-                self._bar.update(self._task, completed=self._done, total=self.total, note=self._note)
+                self._bar.update(self._task, completed=self._done, total=self.total, note=self._said())
 
     def _line(self) -> None:
         now = time.monotonic()
@@ -71,9 +73,18 @@ class Progress:
             return
         self._next_line = now + self._pause
         self._pause = min(1.5 * self._pause, LONGEST_PAUSE)
-        note = f", {self._note}" if self._note else ""
+        note = f", {self._said()}" if self._said() else ""
         seconds = now - self._started
-        print(f"{self._label}: {self._done:.0f}/{self.total:.0f}{note} ({seconds:.0f} s)", file=sys.stderr, flush=True)
+        left = f", about {seconds * (self.total / self._done - 1):.0f} s left" if self._done else ""
+        print(
+            f"{self._label}: {self._done:.0f}/{self.total:.0f}{note} ({seconds:.0f} s{left})",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    def _said(self) -> str:
+        """The caller's note, or why nothing moves."""
+        return FIRST_TIME if is_compiling() else self._note
 
     def _open(self) -> None:
         from rich.console import Console
@@ -108,6 +119,7 @@ class Progress:
 
     def __enter__(self) -> Progress:
         if self._enabled:
+            watch_compilation()
             if _NESTED:
                 _NESTED[-1]._hide()
             _NESTED.append(self)

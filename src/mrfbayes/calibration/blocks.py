@@ -14,6 +14,7 @@ import numpy as np
 
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.base.memory import require_memory
 from mrfbayes.model.field import Model
 from mrfbayes.particles.moments import row_statistics
 
@@ -92,7 +93,10 @@ def _scopes(model: Model) -> np.ndarray:
 def statistic_planes(model: Model, words: np.ndarray) -> np.ndarray:
     """s of bit-sliced particles of a binary field, as planes (p, n_words); ``words`` (d, n_words), all of them full."""
     _scopes(model)
-    planes = np.empty((model.n_parameters, words.shape[1]), dtype=np.uint64)
+    p, n_words = model.n_parameters, words.shape[1]
+    what = f"{p:,} statistics of {64 * n_words:,} particles"
+    require_memory(8 * p * n_words, what, "ask for fewer particles=, or use method='mle'")
+    planes = np.empty((p, n_words), dtype=np.uint64)
     for group in model.groups:
         for outcome in range(group.sides - 1):
             parameter = model.chart.offset[group.block] + outcome

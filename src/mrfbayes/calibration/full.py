@@ -17,15 +17,18 @@ from mrfbayes.calibration.copula import CopulaJoint
 from mrfbayes.calibration.cumulants import ExactCumulants, ParticleCumulants, direction_cells
 from mrfbayes.calibration.exact_blocks import sees_windows
 from mrfbayes.calibration.matching import match, match_loop, skewness_doubts
-from mrfbayes.calibration.one_loop import Effort, one_loop, usable
+from mrfbayes.calibration.observed import ObservedCumulants, observed_value
+from mrfbayes.calibration.one_loop import Effort, loops_are_affordable, one_loop, usable
 from mrfbayes.calibration.result import Calibration
 from mrfbayes.calibration.windows_dense import window_mode
 from mrfbayes.estimation.estimate import estimate as make_estimate
 from mrfbayes.estimation.problem import Problem
 from mrfbayes.exact import quantities as exact
+from mrfbayes.exact.clamped import observed
 from mrfbayes.model.field import Model
 
 VARIANCES = ("relative", "loop", "order")
+LEAST_EXTRA = 4  # particles past p: half in each start; the inverse of their covariance has a mean from p + 3 on
 MOMENTS = ("auto", "exact", "particles")
 MOMENT_CELLS = 1.2e10  # table cells of exact calibration, about two minutes
 PROPOSAL_CELLS = 2e8  # the same for proposals of planar fields, two seconds
@@ -68,15 +71,15 @@ def calibrate(
         most, else by the replicas of `langevin` on dense fields and by particles on others
     particles : how many, for moments="particles"
     """
-    # Half of the particles in each start; the inverse of their covariance has a mean from p + 3 of them on.
-    check_options(variance, moments, particles, least=problem.model.n_parameters + 4)
+    check_options(variance, moments, particles, least=problem.model.n_parameters + LEAST_EXTRA)
     with Progress("calibrate", 3, problem.progress) as bar:
         return _calibrate(problem, variance, moments, particles, bar)
 
 
 def calibrate_proposals(problem: Problem) -> Calibration[DenseJoint]:
     """`calibrate` for draws that are weighed afterwards: on planar fields quick, without loops."""
-    is_quick = sees_windows(problem.model) and moments_cost(problem.model) > PROPOSAL_CELLS
+    is_quick = problem.statistics.holes is None and sees_windows(problem.model)
+    is_quick = is_quick and moments_cost(problem.model) > PROPOSAL_CELLS
     with Progress("calibrate", 3, problem.progress) as bar:
         return _calibrate(problem, "relative", "windows" if is_quick else "auto", None, bar)
 
@@ -90,12 +93,17 @@ def _calibrate(
             f"{DENSE_PARAMETERS}): use method='mle', or tie parameters."
         )
     is_dear = moments_cost(problem.model) >= MOMENT_CELLS
-    if moments != "particles" and is_dear and sees_windows(problem.model):
+    if moments != "particles" and is_dear and sees_windows(problem.model) and problem.statistics.holes is None:
         moments = "windows"
     if moments == "auto":
         moments = "particles" if is_dear else "exact"
+    if moments != "exact" and problem.statistics.holes is not None:
+        raise CostError(
+            "'calibrated' with missing cells needs exact moments, which are out of reach on this field: use "
+            "method='langevin' where it is dense, or missing='drop'."
+        )
     bar.update(0, "mode")
-    accuracy, n = None, problem.statistics.n
+    accuracy, n = None, problem.statistics.n_all
     warnings: list[str] = []
     if moments == "windows":
         mode, order, details = window_mode(problem)
@@ -111,6 +119,9 @@ def _calibrate(
     numbers = (mode.w, spread, order.third, order.shift)
     covariance = mode.covariance
     loops = None
+    if variance != "order" and not loops_are_affordable(mode):
+        variance = "order"
+        warnings.append("spreads are those of leading order: so many missing cells make loops too dear")
     if variance != "order":
         bar.update(2, "loops")
         effort = Effort(mode.cumulants.n) if isinstance(mode.cumulants, ParticleCumulants) else Effort()
@@ -136,6 +147,9 @@ def _calibrate(
         "clipped": coins.clipped,
         "largest_skewness": float(np.abs(order.third / spread**1.5).max(initial=0.0)),
     }
+    if isinstance(mode.cumulants, ObservedCumulants):
+        complete = n * mode.cumulants.free.covariance + calibration.prior_information(problem.prior, mode.w)
+        details["missing_information"] = (1 - np.diag(np.linalg.inv(complete)) / spread).tolist()
     warnings += skewness_doubts(spread, order.third)
     sd = np.sqrt(np.diag(covariance))
     joint = DenseJoint(problem.model.chart, coins, covariance / np.outer(sd, sd), mode, order)
@@ -165,12 +179,12 @@ def moments_cost(model: Model) -> float:
 
 def exact_mode(problem: Problem) -> tuple[calibration.Mode, dict[str, object], list[str]]:
     """The mode by Newton's method on the exact posterior."""
-    model, statistics = problem.model, problem.statistics
+    model, data = problem.model, observed(problem.statistics)
     mode = calibration.find_mode(
-        lambda w: exact.moments_w(model, w),
-        lambda w: ExactCumulants(model, w),
-        statistics.counts,
-        statistics.n,
+        lambda w: observed_value(model, data, w),
+        lambda w: ExactCumulants(model, w) if data.clamped is None else ObservedCumulants(model, w, data),
+        data.counts,
+        data.n,
         problem.prior,
         start_log_odds(problem),
     )

@@ -22,10 +22,12 @@ import numpy as np
 
 from mrfbayes.base.budget import budget
 from mrfbayes.base.random_streams import child
-from mrfbayes.calibration.expansion import Mode, PriorTensors, ThirdOrder
+from mrfbayes.calibration.expansion import Cumulants, Mode, PriorTensors, ThirdOrder
+from mrfbayes.calibration.observed import ObservedCumulants
 
 LOOP_NOISE = 1e-3  # of a variance, the largest: sampling stops there
 LOOP_SAMPLES = 262_144  # or after so many samples
+HOLED_CELLS = 3e9  # the same where cells are missing, when there is no other way
 POLARISED_CELLS = 1e8  # table cells of directional derivatives up to which the sum over pairs is done exactly
 PAIR_SAMPLES = 8_192  # of them in the sum over pairs
 _BATCH = 4_096
@@ -58,11 +60,15 @@ def one_loop(
     skew = np.where(mode.cumulants.is_indicator, 1 - 2 * mean, 0.0)
     known = np.where(mode.cumulants.is_indicator, diagonal, 0.0)
 
-    squared, pair_terms = _sampled_loops(mode, order, known, n, seed, effort or Effort())
-    squared[np.diag_indices_from(squared)] += known**2 * skew * order.trace_terms.sum(axis=0)
-    pair_terms += (s @ field * skew * known) @ (s @ field * skew * known).T
+    if isinstance(mode.cumulants, ObservedCumulants):
+        fourth_field, pair_terms = _observed_loops(mode, mode.cumulants, order, n, seed, effort or Effort())
+    else:
+        squared, pair_terms = _sampled_loops(mode, order, known, n, seed, effort or Effort())
+        squared[np.diag_indices_from(squared)] += known**2 * skew * order.trace_terms.sum(axis=0)
+        pair_terms += (s @ field * skew * known) @ (s @ field * skew * known).T
+        fourth_field = squared - 2 * scs @ field @ s
 
-    fourth = -n * (squared - 2 * scs @ field @ s) + s @ tensors.fourth @ s
+    fourth = -n * fourth_field + s @ tensors.fourth @ s
     # Third derivatives twice: field with field, field with prior (both ways), prior with prior.
     b, e, f = tensors.index
     out = tensors.value[:, None] * s[b]  # (m, p)
@@ -99,16 +105,29 @@ def _sampled_loops(
     """E[P_j P_k (Q - E Q)] and E[P_j P'_k (D'SD')^2] less what the squares of single statistics explain."""
     s, cumulants = mode.covariance, mode.cumulants
     expected = float(np.einsum("ab,ab->", s, cumulants.covariance))
-    samples, pairs, most_noise = effort
     states = cumulants.states()
     if states is not None:  # few enough to sum over all of them: no noise
         d, probability = states[0] - cumulants.mean, states[1]
         half = d, d @ s * probability[:, None]
         return _squared(d, probability, s, expected, known), _pair_products(half, half, s, known)
-    samples, pairs, most_noise = effort
     polarised = _polarised_products(mode, order.trace_terms, known)
     if polarised is not None:
-        pairs = 0
+        effort = effort._replace(pairs=0)
+    squared, kept = _sampled_squares(cumulants, s, known, n, seed, effort)
+    if polarised is not None:
+        return squared, polarised
+    d = np.concatenate(kept)
+    halves = [(part, part @ s / len(part)) for part in (d[: len(d) // 2], d[len(d) // 2 :])]
+    products = _pair_products(halves[0], halves[1], s, known)
+    return squared, (products + products.T) / 2
+
+
+def _sampled_squares(
+    cumulants: Cumulants, s: np.ndarray, known: np.ndarray, n: float, seed: np.random.SeedSequence, effort: Effort
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """E[P_j P_k (Q - E Q)] from samples, as many as it takes, and the first of them."""
+    samples, pairs, most_noise = effort
+    expected = float(np.einsum("ab,ab->", s, cumulants.covariance))
     squared: list[np.ndarray] = []
     kept: list[np.ndarray] = []
     done = 0
@@ -124,15 +143,44 @@ def _sampled_loops(
             noise = diagonal.std(axis=0, ddof=1) / np.sqrt(len(squared))
             if float((0.5 * n * noise / np.diag(s)).max()) < most_noise:
                 break
-    if polarised is not None:
-        return np.mean(squared, axis=0), polarised
-    d = np.concatenate(kept)
-    halves = [(part, part @ s / len(part)) for part in (d[: len(d) // 2], d[len(d) // 2 :])]
-    products = _pair_products(halves[0], halves[1], s, known)
-    return np.mean(squared, axis=0), (products + products.T) / 2
+    return np.asarray(np.mean(squared, axis=0)), kept
 
 
-def _polarised_products(mode: Mode, along_factor: np.ndarray, known: np.ndarray) -> np.ndarray | None:
+def _observed_loops(
+    mode: Mode,
+    cumulants: ObservedCumulants,
+    order: ThirdOrder,
+    n: float,
+    seed: np.random.SeedSequence,
+    effort: Effort,
+) -> tuple[np.ndarray, np.ndarray]:
+    """S kappa_4 S and the sum over pairs, for data with holes: the field's own less what clamped rows have."""
+    s, free = mode.covariance, cumulants.free
+    nothing = np.zeros(len(s))
+    states = free.states()
+    if states is not None:
+        d, probability = states[0] - free.mean, states[1]
+        expected = float(np.einsum("ab,ab->", s, free.covariance))
+        squared = _squared(d, probability, s, expected, nothing)
+    else:
+        squared, _ = _sampled_squares(free, s, nothing, n, seed, effort._replace(pairs=0))
+    fourth = squared - 2 * s @ free.covariance @ s @ free.covariance @ s - cumulants.clamped_fourth(mode.factor)
+    products = _polarised_products(mode, order.trace_terms, nothing, HOLED_CELLS)
+    assert products is not None
+    return np.asarray(fourth), products
+
+
+def loops_are_affordable(mode: Mode) -> bool:
+    """Whether loops can be summed; where cells are missing there is no sampling to fall back on."""
+    cumulants = mode.cumulants
+    if not isinstance(cumulants, ObservedCumulants):
+        return True
+    return not cumulants.clamped.large and len(mode.w) ** 2 / 2 * cumulants.direction_cells <= HOLED_CELLS
+
+
+def _polarised_products(
+    mode: Mode, along_factor: np.ndarray, known: np.ndarray, most_cells: float = POLARISED_CELLS
+) -> np.ndarray | None:
     """What `_pair_products` estimates, exactly, where p^2 / 2 directional derivatives are cheap.
 
     With c_k the columns of a factor of S it is the sum over k, l of kappa[P_i, c_k, c_l] kappa[P_j, c_k, c_l]; where k
@@ -140,7 +188,7 @@ def _polarised_products(mode: Mode, along_factor: np.ndarray, known: np.ndarray)
     """
     s, columns = mode.covariance, mode.factor.T
     p = len(s)
-    if p * p / 2 * mode.cumulants.direction_cells > POLARISED_CELLS:
+    if p * p / 2 * mode.cumulants.direction_cells > most_cells:
         return None
     products = along_factor @ s
     products = products.T @ products

@@ -14,6 +14,12 @@ from mrfbayes.cli.options import Json, PriorChoice, SeedChoice
 if TYPE_CHECKING:
     from mrfbayes.model.field import Model
 
+WITH_MISSING = {
+    "refuse": "Rows with missing cells are refused unless --missing is drop or model.",
+    "drop": "Rows with missing cells are left out.",
+    "model": "Rows with missing cells are modelled, as missing at random, by exact, calibrated or langevin.",
+}
+
 
 @grouped
 def info(given: DataOptions, read: ReadingOptions, json: Json = False) -> None:
@@ -21,6 +27,8 @@ def info(given: DataOptions, read: ReadingOptions, json: Json = False) -> None:
     import mrfbayes as mb
 
     model, _, lines = given.understood(read.reading)
+    if any(" missing, in " in line for line in lines):
+        lines.append(WITH_MISSING.get(read.reading.missing, ""))
     cost = mb.cost(model)
     method, why = recommended(model)
     if json:

@@ -57,7 +57,12 @@ ScaleChoice = Annotated[
 DATA = "Data"
 Missing = Annotated[bool, typer.Option("--missing-drop", help="As --missing drop.", rich_help_panel=DATA)]
 MissingChoice = Annotated[
-    str, typer.Option("--missing", help="refuse, or drop: leave out rows with missing values.", rich_help_panel=DATA)
+    str,
+    typer.Option(
+        "--missing",
+        help="Rows with missing values: refuse; drop: leave them out; model: use the cells that are there.",
+        rich_help_panel=DATA,
+    ),
 ]
 Levels = Annotated[
     list[str] | None,
@@ -107,6 +112,8 @@ class Reading:
         mark = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}.get(delimiter or "", delimiter)
         if mark is not None and (len(mark) != 1 or not mark.isascii()):
             raise InputError(f"--delimiter {mark!r}: give a single character, as ',' or ';', or tab.")
+        if missing_drop and missing == "model":
+            raise InputError("--missing-drop leaves rows out, --missing model uses them: give one of the two.")
         return cls(tuple(levels or ()), mark, "drop" if missing_drop else missing, weights)
 
     @property

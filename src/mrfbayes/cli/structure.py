@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mrfbayes.structure.groups import GroupComparison
     from mrfbayes.structure.selection import Selection
 
-PANEL = "Structure"
+SEARCH_PANEL = "Structure"
 MOST_GROUPS = 12  # more are an id column
 
 
@@ -73,10 +73,14 @@ class Structure:
 class StructureOptions:
     """The options that ask for a search over graphs and for a comparison of groups."""
 
-    select: Annotated[bool, typer.Option("--select", help="Also which edges are there.", rich_help_panel=PANEL)] = False
+    select: Annotated[
+        bool, typer.Option("--select", help="Also which edges are there.", rich_help_panel=SEARCH_PANEL)
+    ] = False
     group: Annotated[
         str | None,
-        typer.Option("--group", help="Column whose values are groups: which edges differ?", rich_help_panel=PANEL),
+        typer.Option(
+            "--group", help="Column whose values are groups: which edges differ?", rich_help_panel=SEARCH_PANEL
+        ),
     ] = None
 
     def without_group(self, given: DataOptions, reading: Reading) -> DataOptions:

@@ -1,9 +1,9 @@
 """Dask collections, counted partition by partition where they lie.
 
-A partition is counted like any table, by whichever worker holds it, and only sums travel, so that 10^9 rows need no
-more room here than a thousand. While all observations together, packed, take at most 1 GiB, they travel too, and then
-the statistics are those of one table in every respect, the digest included. Beyond that the sums are the same, the rows
-that are kept are another random subset, and the digest is that of the partitions' digests.
+A partition is counted like any table, by whichever worker holds it. While all observations together, packed, take at
+most 1 GiB, they travel too, and the statistics are those of one table in every respect, the digest included. Beyond
+that only sums travel, so that 10^9 rows need no room here: the sums are the same, the rows that are kept are another
+random subset, and the digest is that of the partitions' digests.
 
 Values that are not plain states need one coding for all partitions. It is decided as for any table, from a small one
 that holds every distinct value of every column.

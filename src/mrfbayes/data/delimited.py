@@ -14,6 +14,7 @@ from typing import BinaryIO
 import numpy as np
 
 from mrfbayes.base.errors import InputError, Problems
+from mrfbayes.base.memory import require_memory
 from mrfbayes.data.batch import Batch, Coded, check_columns
 
 BLOCK_BYTES = 1 << 22
@@ -277,6 +278,8 @@ class _LabelBook:
 
     def __init__(self, n_columns: int, has_decimal_commas: bool) -> None:
         self._has_decimal_commas = has_decimal_commas
+        size = n_columns * MOST_LABELS * (LONGEST_LABEL + 8)
+        require_memory(size, f"the labels of {n_columns:,} columns", "code them as numbers 0, 1, ..., or use Parquet")
         self._book = np.zeros((n_columns, MOST_LABELS, LONGEST_LABEL), dtype=np.uint8)
         self._lengths = np.zeros((n_columns, MOST_LABELS), dtype=np.int64)
         self._sizes = np.zeros(n_columns, dtype=np.int64)

@@ -9,14 +9,18 @@ from pathlib import Path
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.data.batch import Batch, Coded, Source, Values
 from mrfbayes.data.coding import MISSING_CODE, Coding, Wishes, decide
 from mrfbayes.data.frames import ArrayTable
+from mrfbayes.data.holes import HoleTally
 from mrfbayes.data.levels import Labels, Levels, order_matters
 from mrfbayes.data.sources import open_file
 from mrfbayes.data.values import Column
 from mrfbayes.model.field import Model
+
+KEEP = "keep"  # rows with missing cells come as they are, in their place
 
 
 class NotPlain(Exception):
@@ -44,7 +48,8 @@ class Observations:
         self.labels = labels
         self.levels = levels
         self.warnings: tuple[str, ...] = ()
-        self._drop = missing == "drop"
+        self._missing = missing
+        self.holes = HoleTally(model.n_nodes)
         self._columns = match_columns(model, source, weights if isinstance(weights, str) else None)
         self._weight_column = isinstance(weights, str)
         self._weights = None if isinstance(weights, str) else weights
@@ -84,13 +89,23 @@ class Observations:
             for j in range(self.model.n_nodes):
                 rows[:, j] = coding.encode(batch.column(j), j)
             n_rows += len(rows)
+            if self._missing == KEEP:
+                yield rows, weight
+                continue
             keep = ~(rows == MISSING_CODE).any(axis=1)
             if not keep.all():
                 n_dropped += int((~keep).sum())
+                if self._missing == "model":
+                    self.holes.add(rows[~keep], None if weight is None else weight[~keep])
                 rows, weight = rows[keep], None if weight is None else weight[keep]
             yield rows, weight
+        if self._missing in ("model", KEEP):
+            return
         if n_dropped == n_rows:
-            raise InputError(f"{self.source.where}: every row has a missing value; nothing is left to count.")
+            raise InputError(
+                f"{self.source.where}: every row has a missing value; nothing is left to count: missing='model' (on "
+                "the command line --missing model) uses what is there."
+            )
         if n_dropped:
             text = f"{self.source.where}: {n_dropped} of {n_rows} rows have missing values and were dropped"
             self.warnings = (*self.warnings, text)
@@ -103,10 +118,14 @@ class Observations:
             categories, is_ordered = self.source.categories(j)
             columns.append(Column(str(j) if names is None else names[j], where, categories, is_ordered))
         problems = Problems()
+        seen = 0
         for batch, _ in self._batches(problems):
+            if seen:
+                budget().check(f"reading the labels, after {seen:,} rows")
             for j, column in enumerate(columns):
                 column.see(batch.column(j), batch.rows)
-        if not self._drop:
+            seen += len(batch.rows)
+        if self._missing == "refuse":
             _refuse_missing(columns, problems)
         wishes = Wishes(self.model.nodes, self.labels, self.levels, lambda nodes: order_matters(self.model, nodes))
         coding = decide(columns, self.model.states.tolist(), wishes, problems)
@@ -156,7 +175,8 @@ def _refuse_missing(columns: Sequence[Column], problems: Problems) -> None:
     columns_text = "1 column" if len(found) == 1 else f"{len(found)} columns"
     count = "1 value is missing" if total == 1 else f"{total} values are missing in {columns_text}"
     advice = (
-        f"{count}: fill them in, or pass missing='drop' (on the command line --missing drop) to leave out such rows."
+        f"{count}: fill them in; or pass missing='model' (on the command line --missing model) to use what is there, "
+        "if cells are missing at random; or missing='drop' to leave out such rows."
     )
     for column in sorted(found, key=lambda column: column.first_missing or (0, None)):
         assert column.first_missing is not None
@@ -242,3 +262,13 @@ def columns_but(path: str | PathLike[str], without: Sequence[str], delimiter: st
 
 def _some(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+
+
+def read_rows(model: Model, source: Source, labels: Labels | None) -> np.ndarray:
+    """(n, d) uint8 states of all rows in their order, `MISSING_CODE` where a cell is missing."""
+    data = Observations(model, source, None, KEEP, labels)
+    try:
+        parts = [np.asarray(rows) for rows, _ in data.plain()]
+    except NotPlain:
+        parts = [rows for rows, _ in data.coded()]
+    return np.concatenate(parts)

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import InputError, MRFWarning
 from mrfbayes.data.collections import Terms, count_collection, is_collection, weight_column
+from mrfbayes.data.holes import Holes, hole_doubts, refuse_hidden
 from mrfbayes.data.levels import Labels, grouped, read_levels
 from mrfbayes.data.patterns import DenseCells, PatternChunk, PatternTable, pattern_table, patterns_of
 from mrfbayes.data.read import NotPlain, Observations
@@ -24,7 +26,7 @@ from mrfbayes.model.field import Model, factors_per_block
 if TYPE_CHECKING:
     from mrfbayes.data.levels import LevelGroup
 
-MISSING = ("refuse", "drop")
+MISSING = ("refuse", "drop", "model")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,8 @@ class Statistics:
     labels : per node the values behind the states 0..r-1, None for a node given as plain states; None if all are
     warnings : what the reader of a result has to know about the data
     digest : SHA-256 of data and weights
+    holes : rows with missing cells, where they are modelled (``missing="model"``); n, n_rows and all sums are those of
+        the complete rows alone
     """
 
     model: Model
@@ -56,17 +60,19 @@ class Statistics:
     labels: Labels | None
     warnings: tuple[str, ...]
     digest: str
+    holes: Holes | None = None
     _chunks: tuple[PatternChunk, ...] | None = field(repr=False, default=None)
     _dense: DenseCells | None = field(repr=False, default=None)
 
     @classmethod
-    def from_counts(cls, model: Model, counts: object, n: float) -> Statistics:
+    def from_counts(cls, model: Model, counts: object, n: float, holes: Holes | None = None) -> Statistics:
         """Statistics from counts alone, for any n: all that most methods need.
 
         Parameters
         ----------
         counts : (p,) in the order of ``model.parameters``: counts of the first K-1 outcomes, or total scores
         n : number of observations (or their total weight)
+        holes : the ``holes`` of another `Statistics`, beside which these are the counts of the complete rows
         """
         array = _numbers(counts, "counts")
         if array.shape != (model.n_parameters,):
@@ -74,7 +80,8 @@ class Statistics:
                 f"counts has shape {array.shape}, expected ({model.n_parameters},): one count per parameter, in the "
                 "order of model.parameters."
             )
-        if isinstance(n, bool) or not isinstance(n, (int, float, np.number)) or not np.isfinite(n) or not n > 0:
+        is_number = isinstance(n, (int, float, np.number)) and not isinstance(n, bool)
+        if not is_number or not np.isfinite(n) or not (n > 0 or (holes and n == 0)):
             raise InputError(f"n = {n!r}: give the number of observations, a finite number > 0.")
         bad = np.flatnonzero(~((array >= 0) & np.isfinite(array)))
         if bad.size:
@@ -93,7 +100,13 @@ class Statistics:
         array.setflags(write=False)
         digest = hashlib.sha256(b"mrfbayes counts 1" + array.astype("<f8").tobytes() + np.float64(n).tobytes())
         rows = np.zeros((0, model.n_nodes), dtype=np.uint8)
-        return cls(model, float(n), 0, array, None, None, rows, None, (), digest.hexdigest())
+        known = digest.hexdigest() if holes is None else holes.digest(digest.hexdigest())
+        return cls(model, float(n), 0, array, None, None, rows, None, (), known, holes)
+
+    @property
+    def n_all(self) -> float:
+        """Total weight of all rows, those with holes included."""
+        return self.n if self.holes is None else self.n + self.holes.n
 
     @property
     def mean(self) -> np.ndarray:
@@ -195,7 +208,9 @@ def count(
         grids also images, as an array (n, rows, columns), a PNG or NPY file, or a list of such files; or a
         `Statistics` of the same model, which is returned as it is
     weights : (n,) weights >= 0 of the observations, or the name of a column; default 1 each
-    missing : "refuse", or "drop" to leave out rows with a missing value (reported as a warning)
+    missing : "refuse"; "drop" to leave out rows with a missing value (reported as a warning); or "model" to keep what
+        is there of them, in ``holes``: methods that can then use the likelihood of the observed cells, which assumes
+        that cells are missing at random
     labels : the ``labels`` of an earlier `Statistics`, to code new data the same way; unknown labels are refused
     delimiter : of a text file; by default it is recognised
     levels : labels in ascending order, as ``["never", "rarely", "often"]`` or ``"never<rarely<often"``, for all columns
@@ -208,10 +223,11 @@ def count(
     if not isinstance(model, Model):
         raise InputError(f"model: got {type(model).__name__}, expected a mrfbayes Model, as from mrfbayes.grid.")
     if missing not in MISSING:
-        raise InputError(f"missing = {missing!r}: choose 'refuse' or 'drop'.")
+        raise InputError(f"missing = {missing!r}: choose 'refuse', 'drop' or 'model'.")
     if isinstance(x, Statistics):
         return _same(model, x, weights, levels)
     given = None if labels is None else tuple(None if label is None else tuple(label) for label in labels)
+    holes = None
     if is_collection(x):
         terms = Terms(weight_column(weights), missing, given, levels)
         tally, found_labels, said = count_collection(model, x, terms)
@@ -229,7 +245,10 @@ def count(
         except NotPlain:
             tally = _tally(model, data.coded())
         found_labels, said = data.labels, (*getattr(data.source, "notes", ()), *data.warnings)
-    if not tally.total > 0:
+        holes = data.holes.finish()
+        if holes is None and data.holes.n_empty and not tally.n_rows:
+            raise InputError(f"{data.source.where}: no row has an observed cell; nothing is left to count.")
+    if not tally.total > 0 and holes is None:
         raise InputError("weights are all zero: at least one observation must count.")
     lowering = model.lowering
     row, column, value = lowering.forward
@@ -237,7 +256,11 @@ def count(
     counts = tally.total * lowering.constant + np.bincount(
         column, weights=value * sums[row], minlength=model.n_parameters
     )
-    texts = (*said, *_graph_doubts(model), *_doubts(model, tally))
+    doubts = _doubts(model, tally, holes)
+    if holes is not None:
+        refuse_hidden(model, holes, tally.total)
+        doubts += hole_doubts(model, holes, tally.total)
+    texts = (*said, *_graph_doubts(model), *doubts)
     for array in (counts, tally.node_part, tally.edge_part, rows_kept := tally.rows):
         array.setflags(write=False)
     result = Statistics(
@@ -250,8 +273,9 @@ def count(
         rows_kept,
         found_labels,
         texts,
-        tally.digest,
-        None if tally.chunks is None else tuple(tally.chunks),
+        tally.digest if holes is None else holes.digest(tally.digest),
+        holes,
+        tuple(tally.chunks) if tally.chunks else None,
         tally.dense,
     )
     result.warn()
@@ -261,6 +285,8 @@ def count(
 def _tally(model: Model, batches: Iterable[tuple[np.ndarray, np.ndarray | None]]) -> Tally:
     tally = Tally(model)
     for rows, weight in batches:
+        if tally.n_seen:  # what fits one batch is counted in any case
+            budget().check(f"counting, after {tally.n_seen:,} rows")
         tally.add(rows, weight)
     tally.finish()
     return tally
@@ -305,18 +331,21 @@ def _graph_doubts(model: Model) -> list[str]:
     return [_some(model, alone, "node has no edges", "nodes have no edges")] if alone.size else []
 
 
-def _doubts(model: Model, tally: Tally) -> list[str]:
+def _doubts(model: Model, tally: Tally, holes: Holes | None) -> list[str]:
     """What the counts themselves give reason to warn about."""
     texts = []
     is_tied = bool((factors_per_block(model) > 1).all())  # then one observation has many tosses of every coin
-    if tally.n_rows == 1 and not is_tied:
+    n_rows = tally.n_rows + (0 if holes is None else holes.n_rows)
+    if n_rows == 1 and not is_tied:
         texts.append("only one observation (n = 1): parameters that are not tied can hardly be learned from it")
     offset = np.arange(0, 2 * model.n_nodes + 1, 2) if model.is_binary else model.lowering.node_offset
     if model.is_binary:
         cells = np.stack([tally.total - tally.node_part, tally.node_part], axis=1).ravel()
     else:
         cells = tally.node_part
-    if tally.n_rows == 1 and is_tied:
+    if holes is not None:
+        cells = cells + holes.seen_cells(model)
+    if n_rows == 1 and is_tied and holes is None:
         return texts + _doubts_of_one(model, cells, offset)
     used = np.add.reduceat((cells > 0).astype(np.int64), offset[:-1])
     constant = np.flatnonzero(used == 1)

@@ -63,6 +63,11 @@ class Tally:
             if self._n_pending == self._size:
                 self._flush()
 
+    @property
+    def n_seen(self) -> int:
+        """Rows taken in so far."""
+        return self.n_rows + self._n_pending
+
     def finish(self) -> None:
         """Take in what is left."""
         if self._n_pending:

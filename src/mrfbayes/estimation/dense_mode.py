@@ -12,19 +12,21 @@ curvature Lambda alone.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.base.errors import MRFWarning
+from mrfbayes.base.budget import budget
+from mrfbayes.base.errors import CalibrationError, MRFWarning
 from mrfbayes.base.failures import calibrating
-from mrfbayes.base.random_streams import generator, kernel_state
+from mrfbayes.base.random_streams import child, generator, kernel_state
 from mrfbayes.data.statistics import Statistics, count
 from mrfbayes.estimation.pseudolikelihood import pseudo_estimate
 from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
 from mrfbayes.model.field import Model
-from mrfbayes.model.natural_form import PRODUCT, DenseLayout, dense_layout
+from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, PRODUCT, DenseLayout, dense_layout
+from mrfbayes.particles.completions import make_completions, typical_rows
 from mrfbayes.particles.dense import DenseEnsemble
 from mrfbayes.priors import Prior
 
@@ -33,12 +35,12 @@ PARTICLES_PER_PARAMETER, LEAST_PARTICLES = 8, 8_192
 FIRST_PARTICLES = 4  # the same for the metric of the first steps, which need not be good
 BURN_IN, BETWEEN = 30, 1  # sweeps after the start, and between the snapshots that a covariance is made of
 SKIPPED, COUNTED = 10, 20  # sweeps of a gradient
+MOST_COMPLETED = 100  # sweeps of missing cells for a gradient, where these are sampled
 LONGEST_STEP = 0.7  # of a log-odds
 RENEW = 0.4  # S is made anew where the Newton decrement has not fallen below this share
 MOST_STEPS = 25
 WANTED = 0.015  # posterior sds: noise of the mode (root mean square)
 MOST_POOLED = 64  # gradients of one step
-MOST_PARAMETERS = 12_000  # a full covariance: 1.2 GB in double precision, three of them at a time
 FEW_NEIGHBOURS = 8  # coins of sparser fields are calibrated block by block
 NEAR = 0.3  # posterior sds: from here on S has to be good
 SEEN_AT_LEAST = 0.05  # information of a statistic that no particle shows, where no prior gives any
@@ -65,6 +67,7 @@ class DenseMode:
     steps : Newton steps
     means : (levels,) probabilities of the states 1, 2, ... of every node at the mode
     rows : (k, d) particles at the mode
+    complete_sd : (p,) the spread that complete data would leave, where cells are missing
     """
 
     w: np.ndarray
@@ -79,6 +82,7 @@ class DenseMode:
     steps: int
     means: np.ndarray
     rows: np.ndarray
+    complete_sd: np.ndarray | None = None
 
     @property
     def sd(self) -> np.ndarray:
@@ -91,7 +95,7 @@ class DensePosterior:
 
     def __init__(self, layout: DenseLayout, statistics: Statistics, prior: Prior | None) -> None:
         self.layout, self.statistics, self.prior = layout, statistics, prior
-        self.n = float(statistics.n)
+        self.n = float(statistics.n_all)
         self._back = layout.forward.T.tocsr()
         self.is_identity = bool(
             layout.forward.shape[0] == layout.forward.shape[1]
@@ -103,11 +107,15 @@ class DensePosterior:
         """Natural parameters (..., natural) of w (..., p)."""
         return w if self.is_identity else np.asarray((self.layout.forward @ w.T).T)
 
-    def likelihood_gradient(self, moments: np.ndarray) -> np.ndarray:
-        """Gradient (..., p) of the log-likelihood from E[T] (..., natural)."""
+    def likelihood_gradient(self, moments: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Gradient (..., p) of the log-likelihood from E[T] (..., natural) and the data's ``counts`` (..., p).
+
+        Where cells are missing these are what the data are expected to have in full, given what is seen of them.
+        """
         flat = moments.reshape(-1, moments.shape[-1])
         expected = self.layout.constant + (flat if self.is_identity else (self._back @ flat.T).T)
-        return np.asarray(self.statistics.counts - self.n * expected).reshape(*moments.shape[:-1], -1)
+        expected = self.n * expected.reshape(*moments.shape[:-1], -1)
+        return np.asarray(counts - expected)
 
     def prior_gradient(self, w: np.ndarray) -> np.ndarray:
         """Gradient (..., p) of the log prior; nothing without one."""
@@ -117,11 +125,29 @@ class DensePosterior:
         """Second derivatives (p, p) or (p,) of the log prior; without one, a little that keeps S positive definite."""
         return np.full(w.size, -SEEN_AT_LEAST) if self.prior is None else self.prior.hessian_w(w)
 
-    def factor(self, covariance: np.ndarray, w: np.ndarray, particles: int, d_eff: float) -> np.ndarray:
-        """L (p, p) of the metric S = L L^T at w; ``covariance`` of T is overwritten."""
-        from scipy.linalg import cholesky
-        from scipy.linalg.lapack import dtrtri
+    def factor(
+        self,
+        covariance: np.ndarray,
+        w: np.ndarray,
+        particles: int,
+        d_eff: float,
+        clamped: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """L (p, p) of the metric S = L L^T at w; ``covariance`` of T is overwritten.
 
+        ``clamped`` (p, p) is what missing cells take from the information; it is noisy where it was sampled, and as
+        much of it is left out as keeps the rest positive definite.
+        """
+        information = self._information(covariance, w, particles, d_eff)
+        if clamped is not None:
+            for share in (1.0, 0.8, 0.5):
+                try:
+                    return _inverse_factor(information - share * clamped)
+                except CalibrationError:
+                    continue
+        return _inverse_factor(information)
+
+    def _information(self, covariance: np.ndarray, w: np.ndarray, particles: int, d_eff: float) -> np.ndarray:
         if self.is_identity:
             information = covariance
         else:
@@ -132,13 +158,7 @@ class DensePosterior:
             information[np.diag_indices_from(information)] += np.maximum(-hessian, 0.0)
         else:
             information -= hessian
-        # Symmetric, so its transpose is itself in the order that LAPACK overwrites instead of copying.
-        with calibrating("the information at the mode is not positive definite", NARROWER):
-            lower = cholesky(information.T, lower=True, overwrite_a=True, check_finite=False)
-            inverse, failed = dtrtri(lower, lower=1, overwrite_c=1)
-            if failed:
-                raise ArithmeticError(f"its factor is zero in row {failed}")
-        return np.asarray(inverse.T)
+        return information
 
     def effective(self, factor: np.ndarray, w: np.ndarray) -> float:
         """d_eff, the number of parameters that the data rather than the prior determine."""
@@ -149,9 +169,23 @@ class DensePosterior:
         return float(p + np.sum((hessian @ factor) * factor))
 
 
+def _inverse_factor(information: np.ndarray) -> np.ndarray:
+    """L with L L^T the inverse of ``information``, which is overwritten."""
+    from scipy.linalg import cholesky
+    from scipy.linalg.lapack import dtrtri
+
+    # Symmetric, so its transpose is itself in the order that LAPACK overwrites instead of copying.
+    with calibrating("the information at the mode is not positive definite", NARROWER):
+        lower = cholesky(information.T, lower=True, overwrite_a=True, check_finite=False)
+        inverse, failed = dtrtri(lower, lower=1, overwrite_c=1)
+        if failed:
+            raise ArithmeticError(f"its factor is zero in row {failed}")
+    return np.asarray(inverse.T)
+
+
 def can_be_dense(model: Model) -> bool:
     """Whether dense chains can sample the field and a full covariance of its parameters is within reach."""
-    if not 0 < model.n_parameters <= MOST_PARAMETERS:
+    if not 0 < model.n_parameters <= MOST_DENSE_PARAMETERS:
         return False
     layout = dense_layout(model)
     return layout is not None and (layout.coupling != PRODUCT or int(layout.states.max()) <= MOST_LEVELS)
@@ -207,9 +241,13 @@ def dense_mode(
     ``wanted`` is the noise of the mode at which to stop, in posterior sds.
     """
     layout, prior, statistics = posterior.layout, posterior.prior, posterior.statistics
+    completions = make_completions(layout, statistics, REPLICAS, child(seed, "completions"))
+    if statistics.holes is not None:  # rows to start from, with their holes filled anyhow
+        rows = typical_rows(statistics, generator(seed, "fill"))
+        statistics = replace(statistics, rows=rows, n=statistics.n_all, holes=None)
     means = level_means(layout, statistics)
     ensemble = DenseEnsemble(layout, means, REPLICAS, chains, kernel_state(seed, "mode"), threads)
-    ensemble.start(_two_starts(posterior, ensemble.n_chains, generator(seed, "start")))
+    ensemble.start(_two_starts(statistics.rows, layout.states, ensemble.n_chains, generator(seed, "start")))
     w = _start(statistics, prior)
     p = w.size
     particles = 0
@@ -219,7 +257,11 @@ def dense_mode(
         samples = -(-max(per_parameter * p, LEAST_PARTICLES) // ensemble.n_chains)
         particles = samples * ensemble.n_chains
         _, covariance = ensemble.products(samples, BETWEEN)
-        return posterior.factor(covariance, at, particles, d_eff)
+        return posterior.factor(covariance, at, particles, d_eff, completions.covariance(at))
+
+    def step_at(pooled: int) -> Newton:
+        counts = completions.at(w, min(COUNTED * pooled, MOST_COMPLETED))
+        return _newton(posterior, factor, w, ensemble.moments(SKIPPED, COUNTED * pooled), counts)
 
     ensemble.set_parameters(posterior.natural(w))
     ensemble.sweep(BURN_IN)
@@ -227,11 +269,11 @@ def dense_mode(
     last, moved, pooled, steps, is_first = np.inf, 0.0, 1, 0, True
     while steps < MOST_STEPS:
         steps += 1
-        newton = _newton(posterior, factor, w, ensemble.moments(SKIPPED, COUNTED * pooled))
+        newton = step_at(pooled)
         signal = float(np.sqrt(max(newton.decrement**2 - newton.noise**2, 0.0)))
         if signal > max(RENEW * last, 3.0 * newton.noise) or (is_first and signal < NEAR):
             factor = metric(w, posterior.effective(factor, w))
-            newton = _newton(posterior, factor, w, ensemble.moments(SKIPPED, COUNTED * pooled))
+            newton = step_at(pooled)
             last, moved, is_first = np.inf, 0.0, False
         else:
             last = signal
@@ -239,6 +281,9 @@ def dense_mode(
         moved += newton.decrement
         w = w + newton.step * min(1.0, LONGEST_STEP / float(np.abs(newton.step).max(initial=1e-9)))
         ensemble.set_parameters(posterior.natural(w))
+        if budget().is_out:
+            budget().cut(f"the search for the mode stopped after {steps} steps")
+            break
         if noise < wanted and signal < 2.0 * wanted:  # what is left of it after this step is noise
             break
         if signal < 3.0 * noise:  # as many gradients as bring the noise of the next step below what is wanted
@@ -246,7 +291,12 @@ def dense_mode(
     if moved > FAR_DENSE:
         factor = metric(w, posterior.effective(factor, w))
     mean = ensemble.moments(SKIPPED, COUNTED * pooled)
-    fresh = _newton(posterior, factor, w, mean)
+    counts = completions.at(w, min(COUNTED * pooled, MOST_COMPLETED))
+    fresh = _newton(posterior, factor, w, mean, counts)
+    complete = None
+    if posterior.statistics.holes is not None:
+        _, covariance = ensemble.products(particles // ensemble.n_chains, BETWEEN)
+        complete = posterior.factor(covariance, w, particles, posterior.effective(factor, w))
     variance = np.concatenate([factor[k : k + 512] ** 2 @ newton.variance for k in range(0, p, 512)])
     return DenseMode(
         w,
@@ -261,6 +311,7 @@ def dense_mode(
         steps,
         np.asarray(mean.mean(axis=(0, 1))[len(layout.pairs) :]),
         ensemble.rows(),
+        None if complete is None else np.asarray(np.sqrt(np.einsum("ij,ij->i", complete, complete))),
     )
 
 
@@ -269,7 +320,7 @@ def _start(statistics: Statistics, prior: Prior | None) -> np.ndarray:
     model, rows = statistics.model, statistics.rows
     if not len(rows):
         return np.zeros(model.n_parameters)
-    if statistics.n != len(rows):  # a sample of many rows, each worth as many as it stands for
+    if statistics.n != len(rows) or statistics.n_rows != len(rows):  # each row is worth as many as it stands for
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MRFWarning)  # what there is to say of the data has been said of all rows
             statistics = count(model, rows, weights=np.full(len(rows), statistics.n / len(rows)))
@@ -277,19 +328,20 @@ def _start(statistics: Statistics, prior: Prior | None) -> np.ndarray:
     return pseudo_estimate(model, statistics, prior, tolerance=START_TOLERANCE).w
 
 
-def _two_starts(posterior: DensePosterior, n: int, rng: np.random.Generator) -> np.ndarray:
+def _two_starts(rows: np.ndarray, states: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
     """(n, d): the first half at the data (where rows are known), the second at states all alike."""
-    rows, states = posterior.statistics.rows, posterior.layout.states
     x = rng.integers(states, size=(n, states.size), dtype=np.int64).astype(np.uint8)
     if len(rows):
         x[: n // 2] = rows[rng.integers(len(rows), size=n // 2)]
     return x
 
 
-def _newton(posterior: DensePosterior, factor: np.ndarray, w: np.ndarray, mean: np.ndarray) -> Newton:
-    """The Newton step at w with the moments ``mean`` (replicas, 2, natural)."""
+def _newton(
+    posterior: DensePosterior, factor: np.ndarray, w: np.ndarray, mean: np.ndarray, counts: np.ndarray
+) -> Newton:
+    """The Newton step at w with the moments ``mean`` (replicas, 2, natural) and the data's ``counts``."""
     parts = mean.reshape(-1, mean.shape[-1])
-    whitened = posterior.likelihood_gradient(parts) @ factor
+    whitened = posterior.likelihood_gradient(parts, counts) @ factor
     direction = whitened.mean(axis=0) + posterior.prior_gradient(w) @ factor
     noise = whitened.var(axis=0, ddof=1) / len(parts)
     return Newton(factor @ direction, direction, noise)

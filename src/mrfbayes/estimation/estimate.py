@@ -37,6 +37,7 @@ ALGORITHMS: dict[str, str] = {
     "stochastic": "stochastic",
     "pseudo": "pseudolikelihood",
 }
+WITH_HOLES = ("exact", "chord")  # algorithms that have a likelihood for rows with missing cells
 ON_BOUNDARY = ("penalise", "refuse")
 RUNAWAY = 15.0  # log-odds: an undecided maximum this far out is taken as not finite
 NAMED = 5
@@ -53,6 +54,7 @@ def estimate(
     progress: bool = True,
     threads: int | None = None,
     levels: object = None,
+    missing: str = "refuse",
     **options: object,
 ) -> Estimate:
     """Estimate the parameters of ``model`` from the observations ``x``.
@@ -69,19 +71,25 @@ def estimate(
     progress : whether to show a bar after two seconds
     threads : threads for the algorithms that sample; default as many as help. Results do not depend on it
     levels : order of text labels; see `mrfbayes.count`
+    missing : what to do with rows of which cells are missing: "refuse"; "drop" to leave them out; "model" to maximise
+        the likelihood of the cells that are there, which assumes that cells are missing at random ("exact", "chord")
     **options : options of the algorithm; see ``run`` in its module
     """
     started = time.perf_counter()
-    stats = count(model, x, levels=levels)
     if on_boundary not in ON_BOUNDARY:
         raise InputError(f"on_boundary = {on_boundary!r}: choose 'penalise' or 'refuse'.")
     seed = seed_sequence(rng)
     given = prior if prior is None or isinstance(prior, Prior) else Prior(model, prior)
+    n_threads = _threads(threads)
+    if algorithm != "auto":
+        _check_algorithm(model, algorithm)
+        _check_options(algorithm, options)
+    stats = count(model, x, levels=levels, missing=missing)
     key, reason = _choose(model, stats, algorithm)
     _check_options(key, options)
     notes: list[str] = []
     with Progress(f"estimate ({key}), per cent", 100, progress) as bar:
-        task = Task(model, stats, given, child(seed, "estimate", key), _threads(threads), bar)
+        task = Task(model, stats, given, child(seed, "estimate", key), n_threads, bar)
         verdict, outcome = _existence_first(task, key, options)
         if verdict.verdict == "boundary" and given is None:
             text = _boundary_text(verdict)
@@ -148,27 +156,56 @@ def _check_options(key: str, options: Mapping[str, object]) -> None:
             raise InputError(f"algorithm {key!r} has no option {name!r}; its options: {', '.join(known) or 'none'}.")
 
 
-def _choose(model: Model, stats: Statistics, algorithm: str) -> tuple[str, str]:
-    """The algorithm, and why this one."""
-    from mrfbayes.estimation.dense_mode import is_dense
-    from mrfbayes.estimation.newton import AUTO_SECONDS, predicted_seconds
+def _check_algorithm(model: Model, algorithm: str) -> None:
+    """Refuse a name that is none, and an exact algorithm where log Z is out of reach."""
+    from mrfbayes.estimation.newton import predicted_seconds
 
-    if algorithm == "auto":
-        seconds = predicted_seconds(model)
-        if seconds <= AUTO_SECONDS:
-            return "exact", f"log Z is feasible on this graph, and the estimate should take about {seconds:.2g} s"
-        other = "chord" if is_dense(model) and len(stats.rows) else "pcd"
-        if seconds == float("inf"):
-            return other, "log Z is not feasible on this graph"
-        return other, f"with exact log Z it would take about {seconds:.0f} s (limit {AUTO_SECONDS:.0f})"
     if algorithm not in ALGORITHMS:
         names = ", ".join(map(repr, ("auto", *ALGORITHMS)))
         raise InputError(f"algorithm = {algorithm!r}: choose one of {names}.")
     if algorithm == "exact" and predicted_seconds(model) == float("inf"):
         raise CostError(f"algorithm = 'exact' needs log Z, which is not feasible on {model!r}: use 'pcd' or 'auto'.")
+
+
+def _choose(model: Model, stats: Statistics, algorithm: str) -> tuple[str, str]:
+    """The algorithm, and why this one."""
+    from mrfbayes.estimation.dense_mode import is_dense
+    from mrfbayes.estimation.newton import AUTO_SECONDS, predicted_seconds
+
+    if stats.holes is not None:
+        return _choose_with_holes(model, algorithm, predicted_seconds(model) <= AUTO_SECONDS)
+    if algorithm == "auto":
+        seconds = predicted_seconds(model)
+        if seconds <= AUTO_SECONDS:
+            return "exact", f"log Z is feasible on this graph, and the estimate should take about {seconds:.2g} s"
+        other = "chord" if is_dense(model) and len(stats.rows) else "pcd"  # which starts from observations
+        if seconds == float("inf"):
+            return other, "log Z is not feasible on this graph"
+        return other, f"with exact log Z it would take about {seconds:.0f} s (limit {AUTO_SECONDS:.0f})"
     if algorithm == "pseudo":
         _ = stats.patterns  # refused with the right words where only counts are known
     return algorithm, "asked for"
+
+
+def _choose_with_holes(model: Model, algorithm: str, is_quick: bool) -> tuple[str, str]:
+    """The algorithm where cells are missing: two of them have a likelihood for that."""
+    from mrfbayes.estimation.dense_mode import can_be_dense
+    from mrfbayes.exact.quantities import is_feasible
+
+    if algorithm not in ("auto", *WITH_HOLES):
+        able = ", ".join(map(repr, WITH_HOLES))
+        raise InputError(
+            f"algorithm = {algorithm!r} has no likelihood for rows with missing cells: use one of {able}, 'auto', or "
+            "missing='drop'."
+        )
+    if algorithm == "chord" or (algorithm == "auto" and not is_quick and can_be_dense(model)):
+        return "chord", "asked for" if algorithm == "chord" else "log Z is out of reach or slow on this graph"
+    if not is_feasible(model):
+        raise CostError(
+            f"the estimate with missing cells needs log Z, which is not feasible on {model!r}, or dense chains "
+            "(algorithm='chord'), which it is not for: use missing='drop'."
+        )
+    return "exact", "missing cells are summed over"
 
 
 def _threads(threads: int | None) -> int:
@@ -192,7 +229,7 @@ def _existence_first(task: Task, key: str, options: Mapping[str, object]) -> tup
         outcome: Outcome = _module(key).run(task, **options)
         if outcome.converged and is_interior(task.model, task.stats, outcome.w):
             return Existence("exists", (), "a finite maximum was found, with information in every direction"), outcome
-        if budget().is_out:
+        if budget().is_out or task.stats.holes is not None:
             return quick, outcome
     return existence(task.model, task.stats), None
 

@@ -56,6 +56,8 @@ def existence(model: Model, stats: Statistics, thorough: bool = True) -> Existen
     """
     from mrfbayes.estimation import cycles
 
+    if stats.holes is not None:
+        return Existence("not decided", (), "cells are missing")
     never = _absent_outcomes(model, stats)
     if not never.any() and _rows_span_everything(model, stats):
         return Existence("exists", (), "the observed rows span the whole marginal polytope")

@@ -16,6 +16,7 @@ from mrfbayes.estimation.pseudolikelihood import prior_diagonal
 from mrfbayes.estimation.result import Outcome, Recorder, Task
 from mrfbayes.exact import quantities as exact
 from mrfbayes.exact.choice import planar_size, takes_planar
+from mrfbayes.exact.clamped import observed
 from mrfbayes.exact.recursions import recursion
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
@@ -42,24 +43,23 @@ def predicted_seconds(model: Model) -> float:
 
 
 class ExactObjective:
-    """Log-likelihood w.s - n A(w), plus the log prior where there is one."""
+    """Log-likelihood w.s - n A(w), and the sums over missing cells; plus the log prior where there is one."""
 
     def __init__(self, model: Model, stats: Statistics, prior: Prior | None) -> None:
         self.model, self.stats, self.prior = model, stats, prior
+        self.observed = observed(stats)
 
     def value_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient (p,)."""
-        log_z, mean = exact.moments_w(self.model, w)
-        value = float(self.stats.counts @ w - self.stats.n * log_z)
-        gradient = self.stats.counts - self.stats.n * mean
+        value, gradient = self.observed.value_gradient(w, *exact.moments_w(self.model, w))
         if self.prior is not None:
             value += self.prior.log_density_w(w)
             gradient = gradient + self.prior.gradient_w(w)
         return value, gradient
 
     def curvature(self, w: np.ndarray) -> np.ndarray:
-        """n Cov[s] minus the prior's Hessian, (p, p)."""
-        matrix = self.stats.n * exact.covariance_w(self.model, w)
+        """n Cov[s], less the Cov[s | seen] of rows with holes, minus the prior's Hessian, (p, p)."""
+        matrix = self.observed.information(w, exact.covariance_w(self.model, w))
         if self.prior is None:
             return np.asarray(matrix)
         hessian = self.prior.hessian_w(w)
@@ -73,10 +73,10 @@ class ExactObjective:
         _, mean = exact.moments_w(self.model, w)
         tosses = self.model.chart.tosses[self.model.chart.block_of]
         share = np.clip(mean / tosses, 1e-9, 1 - 1e-9)
-        diagonal = self.stats.n * tosses * share * (1 - share)
+        diagonal = self.stats.n_all * tosses * share * (1 - share)
         if self.prior is not None:
             diagonal = diagonal + np.abs(prior_diagonal(self.prior, w))
-        return np.asarray(np.maximum(diagonal, 1e-6 * self.stats.n))
+        return np.asarray(np.maximum(diagonal, 1e-6 * self.stats.n_all))
 
 
 OPTIMISERS: dict[str, Callable[..., Ascent]] = {"lbfgs": lbfgs, "newton": newton}
@@ -137,5 +137,6 @@ def is_interior(model: Model, stats: Statistics, w: np.ndarray) -> bool:
     """
     if model.n_parameters > MAX_CERTIFICATE:
         return False
-    values = np.linalg.eigvalsh(exact.covariance_w(model, w))
-    return bool(values[flat_directions(model) :].min(initial=np.inf) > 1e-4 / stats.n)
+    information = observed(stats).information(w, exact.covariance_w(model, w)) / stats.n_all
+    values = np.linalg.eigvalsh(information)
+    return bool(values[flat_directions(model) :].min(initial=np.inf) > 1e-4 / stats.n_all)

@@ -34,7 +34,9 @@ from mrfbayes.kernels.exact.graph_plan import (
     STATES,
     EliminationPlan,
 )
+from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
 from mrfbayes.model.field import Model
+from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, PRODUCT, dense_layout
 
 QUOTED_DRAWS = 1_000  # that the cost of sampling is quoted for
 QUOTED_STEPS = 1_000  # that the cost of a method is quoted for
@@ -59,6 +61,9 @@ NANOSECONDS: dict[str, tuple[float, ...]] = {
 }
 # Parameters and processor seconds of calibration block by block (`benchmarks/results/scale.md`).
 BLOCKWISE = np.array([[1_984, 8_064, 32_512, 130_560, 523_264, 1_998_000], [6, 12, 41, 172, 391, 633]], dtype=float)
+# Parameters and processor seconds of `langevin` on complete graphs of 20, 40, 64, 100 (`benchmarks/results/dense.md`).
+WALKING = np.array([[210, 820, 2_080, 5_050], [1.0, 3.9, 10.6, 57.1]])
+MAVM_LEVELS = 10  # of `mavm` by default
 FULL_COVARIANCE = 2_000  # parameters up to which `calibrated` keeps a full covariance
 WINDOW_SECONDS = 1.2e-3  # per node of a planar field: moments through windows
 MOST_EXACT_SECONDS = 120.0  # of exact moments, past which it takes particles
@@ -86,8 +91,9 @@ class Cost:
     is_complete : False where the search for an order stopped at a table past hope; the width is then where it stopped
     work : by name ("log_partition": one evaluation inside a chain; "expected_counts", "fisher_information",
         "third_order", "sample": one call)
-    methods : seconds of 1,000 steps of each method, once prepared; infinite where it cannot run. "calibrated" has no
-        chain: there it is the preparation and 1,000 independent draws
+    methods : seconds of 1,000 steps of each method, once prepared; infinite where it cannot run. "calibrated" and
+        "langevin" have no such chain: there it is the whole call with its defaults. Auxiliary data sets
+        ("exchange-exact", "moller", "mavm") are taken to have 1,000 observations
     limit : bytes that may be used
     """
 
@@ -265,6 +271,7 @@ def _methods(model: Model, width: int, work: Mapping[str, Work]) -> dict[str, fl
     degree = np.minimum(np.bincount(model.edges.ravel(), minlength=d), 12)
     patterns = float((model.states * float(np.median(model.states)) ** np.maximum(degree - 1.0, 0.0)).sum()) / 2
     ratio = 270e-9 * m  # of 1,000 particles' weights
+    sweep = 5e-10 * 1024 * d  # of 1,000 particles
     exact = work["log_partition"]
     draws = work["sample"].seconds if work["sample"].feasible else float("inf")
     each = {
@@ -272,12 +279,16 @@ def _methods(model: Model, width: int, work: Mapping[str, Work]) -> dict[str, fl
         "mle": 20e-9 * p,
         "pseudo": 27e-9 * patterns,
         "laplace": 13e-9 * p + 5e-11 * p * p,
-        "persistent": 5e-10 * 1024 * d + ratio,
+        "persistent": sweep + ratio,
         "exchange": draws + ratio,
         "importance": 2 * draws + ratio,
         "auxiliary": 2 * draws + ratio,
+        "exchange-exact": draws + ratio,
+        "moller": draws + ratio,
+        "mavm": draws + MAVM_LEVELS * (sweep + ratio) + ratio,
     }
-    seconds = {name: QUOTED_STEPS * one for name, one in each.items()} | {"calibrated": _calibrated(model, work)}
+    seconds = {name: QUOTED_STEPS * one for name, one in each.items()}
+    seconds |= {"calibrated": _calibrated(model, work), "langevin": _langevin(model)}
     return {name: one if np.isinf(one) else one * machine_factor() for name, one in seconds.items()}
 
 
@@ -296,6 +307,18 @@ def _calibrated(model: Model, work: Mapping[str, Work]) -> float:
         return 0.02 * p
     is_local = model.chart.all_coins and not (model.chart.tosses > 1).any() and 2 * model.n_edges <= 24 * model.n_nodes
     return float(np.exp(np.interp(np.log(p), *np.log(BLOCKWISE)))) if is_local else float("inf")
+
+
+def _langevin(model: Model) -> float:
+    """Seconds of the whole call where `langevin` can sample the field, by the number of parameters."""
+    p = model.n_parameters
+    layout = dense_layout(model) if 0 < p <= MOST_DENSE_PARAMETERS else None
+    if layout is None or (layout.coupling == PRODUCT and int(layout.states.max()) > MOST_LEVELS):
+        return float("inf")
+    known, seconds = np.log(WALKING)
+    steepest = (seconds[-1] - seconds[-2]) / (known[-1] - known[-2])
+    beyond = steepest * max(np.log(p) - known[-1], 0.0)
+    return float(np.exp(np.interp(np.log(p), known, seconds) + beyond))
 
 
 @cache

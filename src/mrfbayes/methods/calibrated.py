@@ -20,7 +20,14 @@ from mrfbayes.base.errors import CostError
 from mrfbayes.base.memory import describe_bytes
 from mrfbayes.base.progress import Progress
 from mrfbayes.calibration.exact_blocks import sees_windows
-from mrfbayes.calibration.full import DENSE_PARAMETERS, MOMENT_CELLS, calibrate, check_options, moments_cost
+from mrfbayes.calibration.full import (
+    DENSE_PARAMETERS,
+    LEAST_EXTRA,
+    MOMENT_CELLS,
+    calibrate,
+    check_options,
+    moments_cost,
+)
 from mrfbayes.calibration.local import LocalJoint, calibrate_locally
 from mrfbayes.calibration.result import Calibration, Joint
 from mrfbayes.calibration.strips import calibrate_strip, is_strip
@@ -32,12 +39,28 @@ from mrfbayes.methods.langevin.moments import walk_moments
 from mrfbayes.methods.langevin.trust import doubts, walk_trust
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model
+from mrfbayes.priors import Prior
 
 LEAST_LOCAL_PARTICLES = 128  # two words of bits: blocks have fewer parameters than that
 MOST_NEIGHBOURS = 8  # of a node: blocks of denser graphs are too large
 DENSE_NEIGHBOURS = 24  # on average: one step away from an edge lie more nodes than a block's tables can hold
 WALKING_CHAINS = 4  # groups of replicas where moments come from a walk
-PARTICLE_LIMIT = 600  # the same where it comes from particles, of which so many parameters need too many
+PARTICLE_LIMIT = 600  # parameters up to which a full covariance comes from particles: more need too many of them
+
+
+def check(model: Model, prior: Prior, *, variance: str, moments: str, particles: int | None) -> None:
+    """Refuse options that cannot be, and fields of too many parameters."""
+    check_options(variance, moments, particles, least=1)
+    is_blockwise = not _walks(model, moments) and is_local(model, moments)
+    least = LEAST_LOCAL_PARTICLES if is_blockwise or _walks(model, moments) else model.n_parameters + LEAST_EXTRA
+    check_options(variance, moments, particles, least)
+    if is_blockwise:
+        _refuse_many(model)
+
+
+def _walks(model: Model, moments: str) -> bool:
+    """Whether the moments come from the replicas of `langevin`."""
+    return moments == "auto" and is_dense(model) and moments_cost(model) >= MOMENT_CELLS
 
 
 def prepare(
@@ -45,9 +68,9 @@ def prepare(
 ) -> Prepared:
     """Independent draws of the calibrated posterior; there is no chain to run. Options: see `calibrate`."""
     found: Calibration[Joint]
-    if moments == "auto" and is_dense(problem.model) and moments_cost(problem.model) >= MOMENT_CELLS:
+    if _walks(problem.model, moments):
         found = calibrate_by_walking(problem, variance, particles)
-    elif is_local(problem.model, moments):
+    elif is_local(problem.model, moments) and problem.statistics.holes is None:
         found = calibrate_many(problem, variance, moments, particles)
     else:
         found = calibrate(problem, variance, moments, particles)
@@ -57,7 +80,7 @@ def prepare(
     by_order = "coins are matched to leading order"
     if found.accuracy and isinstance(found.joint, LocalJoint):
         unused = {"variance": f"{by_order}, block by block"}
-    if found.details.get("moments") == "windows":
+    if found.source == "windows":
         unused = {"variance": f"{by_order} on so large a field", "particles": "moments are exact here"}
     known = found.joint.moments()
     return Prepared(
@@ -114,6 +137,14 @@ def calibrate_many(problem: Problem, variance: str, moments: str, particles: int
     """Very many coins: everything from the block around each (`mrfbayes.calibration.local`), exactly on strips."""
     model = problem.model
     check_options(variance, moments, particles, least=LEAST_LOCAL_PARTICLES)
+    _refuse_many(model)
+    if (moments == "exact" and not sees_windows(model)) or (moments == "auto" and is_strip(model)):
+        return calibrate_strip(problem, variance)
+    return calibrate_locally(problem, moments, particles)
+
+
+def _refuse_many(model: Model) -> None:
+    """Refuse very many parameters of which no blocks can be made."""
     has = "dice" if not model.chart.all_coins else "tied factors or scores" if (model.chart.tosses > 1).any() else ""
     if has:
         raise CostError(
@@ -129,6 +160,3 @@ def calibrate_many(problem: Problem, variance: str, moments: str, particles: int
             f"parameters), and blocks of neighbours are too large past {DENSE_NEIGHBOURS}: choose fewer columns, a "
             "sparser graph, or tied=True."
         )
-    if (moments == "exact" and not sees_windows(model)) or (moments == "auto" and is_strip(model)):
-        return calibrate_strip(problem, variance)
-    return calibrate_locally(problem, moments, particles)

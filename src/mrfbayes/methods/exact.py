@@ -5,7 +5,8 @@ r"""The likelihood itself (Exact-L), log Z by recursion (Reeves & Pettitt 2004).
 Differs from the paper: nothing in what is computed. On a grid the recursion goes node by node with 2^min(rows, columns)
 states; on any other graph it follows an elimination order; on planar graphs without node factors, where that is faster
 or alone possible, it is the determinant of `mrfbayes.exact.planar`. The paper's own field on a grid needs no logarithm
-of odds: its weights are theta and 1 - theta.
+of odds: its weights are theta and 1 - theta. Rows with missing cells, which the paper does not have, enter by their
+sums over those cells (`mrfbayes.methods.holed`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from mrfbayes.estimation.newton import ExactObjective
 from mrfbayes.estimation.optimise import lbfgs
 from mrfbayes.exact import quantities as exact
 from mrfbayes.exact.choice import planar, weighs_by_planar
+from mrfbayes.exact.clamped import Observed, observed
 from mrfbayes.exact.graph import GraphRecursion
 from mrfbayes.exact.grid import GridRecursion
 from mrfbayes.exact.planar import PlanarRecursion
@@ -33,9 +35,11 @@ from mrfbayes.kernels.exact.graph_binary import elimination_log_z_binary
 from mrfbayes.kernels.exact.graph_plan import EliminationPlan, log_z_scratch
 from mrfbayes.kernels.exact.grid import GridLayout, transfer_log_z, transfer_log_z_theta, transfer_scratch
 from mrfbayes.kernels.exact.planar_log_z import PlanarPlan, planar_log_z
+from mrfbayes.methods.holed import holed_view
 from mrfbayes.methods.lowered import Lowered, lower_theta, lowered_data, writable_layout, writable_plan
 from mrfbayes.methods.problem import Prepared, Problem, Smooth, writable
 from mrfbayes.model.field import Model
+from mrfbayes.priors import Prior
 
 DENSE_METRIC = 3_000  # parameters up to which the information is a full matrix: it takes a pass of the recursion each
 METRIC_MODE_TOLERANCE = 1e-3  # posterior sds: a metric needs no more
@@ -126,41 +130,47 @@ def planar_log_likelihood(view, theta):
     return linear - view.lowered.n * planar_log_z(view.plan, field, coupling)
 
 
+def check(model: Model, prior: Prior) -> None:
+    """Refuse fields whose partition function is out of reach."""
+    if not weighs_by_planar(model):
+        recursion(model)
+
+
 def prepare(problem: Problem) -> Prepared:
     """The exact likelihood of any field whose partition function is feasible."""
-    model, statistics = problem.model, problem.statistics
+    model = problem.model
+    data = observed(problem.statistics)
     has_derivatives = problem.prior.custom is None and model.n_parameters > 0
     found = planar(model) if weighs_by_planar(model) else recursion(model)
     view: View
     if isinstance(found, PlanarRecursion):
-        view = PlanarView(found.plan(), lowered_data(problem))
+        view = PlanarView(found.plan(), lowered_data(model, data))
     elif isinstance(found, GridRecursion):
         layout = writable_layout(found.layout)
         scratch = np.zeros(transfer_scratch(layout, "log_z"))
         if model.lowering.is_plain:
-            view = CoinGridView(layout, writable(statistics.counts), float(statistics.n), scratch)
+            view = CoinGridView(layout, writable(data.counts), float(data.n), scratch)
         else:
-            view = FieldGridView(layout, lowered_data(problem), scratch)
+            view = FieldGridView(layout, lowered_data(model, data), scratch)
     else:
         assert isinstance(found, GraphRecursion)
         scratch = np.zeros(log_z_scratch(found.plan))
         kind = FieldGraphView if model.is_binary else TableGraphView
-        view = kind(writable_plan(found.plan), lowered_data(problem), scratch)
+        view = kind(writable_plan(found.plan), lowered_data(model, data), scratch)
     details = {"recursion": type(found).__name__, "width": found.width}
-    return Prepared(view, smooth=(lambda: _smooth(problem)) if has_derivatives else None, details=details)
+    whole = view if data.clamped is None else holed_view(view, model, data)
+    return Prepared(whole, smooth=(lambda: _smooth(problem)) if has_derivatives else None, details=details)
 
 
 @dataclass(frozen=True)
 class ExactGradient:
-    """The log-likelihood w.s - n A(w) and its gradient s - n E[s], by the recursion."""
+    """The log-likelihood w.s - n A(w) and its gradient s - n E[s], by the recursion; and sums over missing cells."""
 
     model: Model
-    counts: np.ndarray
-    n: float
+    observed: Observed
 
     def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray]:
-        log_z, mean = exact.moments_w(self.model, w)
-        return float(self.counts @ w - self.n * log_z), self.counts - self.n * mean
+        return self.observed.value_gradient(w, *exact.moments_w(self.model, w))
 
 
 def _smooth(problem: Problem) -> Smooth:
@@ -171,4 +181,4 @@ def _smooth(problem: Problem) -> Smooth:
     budget().check("the posterior mode")  # one that was cut short would be another when the run goes on
     dense = model.n_parameters <= DENSE_METRIC
     information = objective.curvature(mode) if dense else objective.diagonal(mode)
-    return Smooth(ExactGradient(model, statistics.counts, statistics.n), mode, information)
+    return Smooth(ExactGradient(model, observed(statistics)), mode, information)

@@ -6,12 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mrfbayes.exact.clamped import Observed
 from mrfbayes.kernels.base.chart import log_odds_into
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import apply_map
 from mrfbayes.kernels.exact.graph_plan import EliminationPlan
 from mrfbayes.kernels.exact.grid import GridLayout
-from mrfbayes.methods.problem import Problem, writable
+from mrfbayes.methods.problem import writable
+from mrfbayes.model.field import Model
 from mrfbayes.model.lowering import LinearMap
 
 
@@ -38,15 +40,15 @@ def lower_theta(lowered, theta):
     return total
 
 
-def lowered_data(problem: Problem) -> Lowered:
+def lowered_data(model: Model, data: Observed) -> Lowered:
     """The parts of a view that every exact kernel shares."""
-    lowering, statistics = problem.model.lowering, problem.statistics
+    lowering = model.lowering
     return Lowered(
-        writable(problem.model.chart.offset, np.int64),
+        writable(model.chart.offset, np.int64),
         LinearMap(*(writable(part, part.dtype) for part in lowering.forward)),
-        writable(statistics.counts - statistics.n * lowering.constant),
-        float(statistics.n),
-        np.zeros(problem.model.n_parameters),
+        writable(data.counts - data.n * lowering.constant),
+        float(data.n),
+        np.zeros(model.n_parameters),
         np.zeros(lowering.n_rows),
         lowering.n_node_rows,
     )

@@ -11,16 +11,20 @@ from typing import TYPE_CHECKING
 from mrfbayes.base.errors import InputError
 
 if TYPE_CHECKING:
-    from mrfbayes.methods.problem import Prepared
+    from mrfbayes.methods.problem import Prepared, Problem
+    from mrfbayes.model.field import Model
+    from mrfbayes.priors import Prior
 
 
 @dataclass(frozen=True)
 class Row:
     """A method: its key, the paper's label, whether its target is the exact posterior, and where its code is.
 
-    The module has ``prepare(problem, **options) -> mrfbayes.methods.problem.Prepared``. ``engines`` are the ways in
+    The module has ``prepare(problem, **options) -> mrfbayes.methods.problem.Prepared`` and may have
+    ``check(model, prior, **options)``, which refuses what can be refused without the data. ``engines`` are the ways in
     which draws can be made of it, the usual one last: "mh" (a random walk), "direct" (independent draws),
     "independence" (calibrated proposals, corrected), "langevin" (replicas that walk by noisy gradients).
+    ``takes_holes`` says whether it has a likelihood for rows with missing cells.
     """
 
     key: str
@@ -29,17 +33,28 @@ class Row:
     module: str
     summary: str
     engines: tuple[str, ...] = ("mh",)
+    takes_holes: bool = False
 
     @property
-    def prepare(self) -> Callable[..., Prepared]:
-        """The method's own preparation."""
-        prepare: Callable[..., Prepared] = importlib.import_module(f"mrfbayes.methods.{self.module}").prepare
-        return prepare
+    def function(self) -> Callable[..., Prepared]:
+        """The ``prepare`` of the method's module."""
+        found: Callable[..., Prepared] = importlib.import_module(f"mrfbayes.methods.{self.module}").prepare
+        return found
+
+    def prepare(self, problem: Problem, **options: object) -> Prepared:
+        """The method's own preparation; refused where it has no likelihood for the missing cells of the data."""
+        if problem.statistics.holes is not None and not self.takes_holes:
+            able = ", ".join(repr(key) for key, row in REGISTRY.items() if row.takes_holes)
+            raise InputError(
+                f"method = {self.key!r} has no likelihood for rows with missing cells: use one of {able}, or "
+                "missing='drop'."
+            )
+        return self.function(problem, **options)
 
     @property
     def options(self) -> Mapping[str, object]:
         """Names and defaults of the method's options."""
-        parameters = inspect.signature(self.prepare).parameters.values()
+        parameters = inspect.signature(self.function).parameters.values()
         return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
@@ -53,6 +68,7 @@ REGISTRY: dict[str, Row] = {
             "exact",
             "the likelihood itself, log Z by recursion",
             ("mh", "hmc", "independence"),
+            takes_holes=True,
         ),
         Row(
             "calibrated",
@@ -61,6 +77,7 @@ REGISTRY: dict[str, Row] = {
             "calibrated",
             "calibrated coins: location, spread and skewness",
             ("direct",),
+            takes_holes=True,
         ),
         Row(
             "langevin",
@@ -69,6 +86,7 @@ REGISTRY: dict[str, Row] = {
             "langevin.langevin",
             "the true likelihood of dense fields, gradients from persistent Gibbs chains",
             ("langevin",),
+            takes_holes=True,
         ),
         Row(
             "mle",
@@ -124,9 +142,12 @@ def method_row(key: str) -> Row:
         raise InputError(f"method = {key!r}: choose one of {', '.join(map(repr, REGISTRY))}.") from None
 
 
-def check_options(row: Row, options: Mapping[str, object]) -> None:
-    """Refuse options that the method does not have."""
+def check_options(row: Row, model: Model, prior: Prior, options: Mapping[str, object]) -> None:
+    """Refuse options that the method does not have, bad values, and fields that it cannot do, before the data."""
     for name in options:
         if name not in row.options:
             known = ", ".join(row.options) or "none"
             raise InputError(f"method {row.key!r} has no option {name!r}; its options: {known}.")
+    check = getattr(importlib.import_module(f"mrfbayes.methods.{row.module}"), "check", None)
+    if check is not None:
+        check(model, prior, **{**row.options, **options})

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 PRODUCT, AGREEMENT = "product", "agreement"
+MOST_DENSE_PARAMETERS = 12_000  # a full covariance: 1.2 GB in double precision, three of them at a time
 
 
 @dataclass(frozen=True)

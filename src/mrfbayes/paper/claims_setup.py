@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from mrfbayes.paper import constants as settings
@@ -19,50 +21,52 @@ def _list(parts: list[str]) -> str:
     return "; ".join(parts)
 
 
-def joint_and_marginal(results: Results) -> Finding:
-    """The marginal's mode by the Beta distribution with the exact mean and sd, which a single coin's posterior is."""
+def _closeness(values_at: Callable[[int], list[float]], lacking: str, digits: int) -> tuple[str, list[bool]]:
+    """Average differences at each n, in words, and whether each is one that nobody would see."""
     parts, near = [], []
     for n in SETUP_SIZES:
+        values = values_at(n)
+        if not values:
+            raise NotRun(lacking.format(n=n))
+        found = measures.average(values)
+        parts.append(f"{found.text(100, digits)} % of the sd at n = {n:,}")
+        near.append(found.value < CLOSE)
+    return " and ".join(parts), near
+
+
+def joint_and_marginal(results: Results) -> Finding:
+    """The marginal's mode by the Beta distribution with the exact mean and sd, which a single coin's posterior is."""
+
+    def values_at(n: int) -> list[float]:
         values = []
         for outcome in results.outcomes("4x4", n, "reference").values():
             mean, sd, mle = (RESOLUTION * np.array(outcome.vectors[name]) for name in ("mean", "sd", "estimate"))
             total = mean * (1 - mean) / sd**2 - 1
             mode = (mean * total - 1) / (total - 2)
             values.append(float((np.abs(mode - mle) / sd).mean()))
-        if not values:
-            raise NotRun(f"4x4, n = {n}, the exact posterior")
-        found = measures.average(values)
-        parts.append(f"{found.text(100, 1)} % of the sd at n = {n:,}")
-        near.append(found.value < CLOSE)
+        return values
+
+    text, near = _closeness(values_at, "4x4, n = {n}, the exact posterior", 1)
     return Finding(
-        "they differ by " + " and ".join(parts),
+        f"they differ by {text}",
         verdict(*near),
         "The mode of each exact marginal, from the Beta distribution with its mean and sd, against the joint MLE.",
     )
 
 
 def plus_two(results: Results) -> Finding:
-    parts, near = [], []
-    for n in SETUP_SIZES:
+    def values_at(n: int) -> list[float]:
         pairs = results.outcomes("4x4", n, "mle-0", "gbd")
         base = results.outcomes("4x4", n, "mle-0", "closed")
-        values = [
-            float(
-                (
-                    np.abs(np.subtract(pairs[r].vectors["mean"], base[r].vectors["mean"]))
-                    / np.array(base[r].vectors["sd"])
-                ).mean()
-            )
-            for r in pairs
-            if r in base
-        ]
-        if not values:
-            raise NotRun("MLE-L with n + 2")
-        found = measures.average(values)
-        parts.append(f"{found.text(100, 2)} % of the sd at n = {n:,}")
-        near.append(found.value < CLOSE)
+        values = []
+        for r in sorted(pairs.keys() & base.keys()):
+            apart = np.abs(np.subtract(pairs[r].vectors["mean"], base[r].vectors["mean"]))
+            values.append(float((apart / np.array(base[r].vectors["sd"])).mean()))
+        return values
+
+    text, near = _closeness(values_at, "MLE-L with n + 2", 2)
     return Finding(
-        "means differ by " + " and ".join(parts),
+        f"means differ by {text}",
         verdict(*near),
         "Of order 1/√n in sds; the GBD form is the exact one for a single coin.",
     )

@@ -144,7 +144,7 @@ def persistent_time(results: Results) -> Finding:
         f"{first:.0f} s at n = 100, {last:.0f} s at n = 1,000 ({last / mle:.0f} times MLE-L; paper: 2,830 and 4,000 s, "
         "320 times)",
         verdict(last / mle > FOLDS, last / first > SOME),
-        "MLE-L is far cheaper a step. The growth with n that the paper saw is not in the algorithm: n enters as "
+        "MLE-L is far cheaper per step. The growth with n that the paper saw is not in the algorithm: n enters as "
         "a power.",
     )
 

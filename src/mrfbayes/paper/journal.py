@@ -11,7 +11,6 @@ cells in them: not on the order in which cells finished, nor on who ran them.
 from __future__ import annotations
 
 import csv
-import fcntl
 import hashlib
 import io
 import json
@@ -24,6 +23,7 @@ from typing import Any
 
 import mrfbayes as mb
 from mrfbayes.base.atomic_files import cannot_write, write_text
+from mrfbayes.base.locks import hold
 from mrfbayes.paper.tasks import Cell, CellOutcome
 
 JOURNAL, TIMINGS = "journal.jsonl", "timings.csv"
@@ -109,7 +109,7 @@ class Store:
         except OSError as error:
             raise mb.InputError(f"{self.folder}: results cannot be written there ({error.strerror}).") from None
         try:
-            fcntl.flock(self._journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            hold(self._journal)
         except OSError:
             self._journal.close()
             raise mb.InputError(f"{self.folder} is in use by another run: choose another folder.") from None

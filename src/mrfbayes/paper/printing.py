@@ -146,30 +146,36 @@ def table2(results: Results) -> Table:
     )
 
 
-def efficiency(results: Results) -> Table:
-    """Acceptance, effective draws, effective draws per second: what the steps were worth."""
-    header = ["", *(f"n={n:,} {what}" for n in TABLE_SIZES for what in ("accepted", "ESS", "ESS/s", "noise"))]
+def _rows(cells: Callable[[str, str, int], list[str]]) -> list[list[str]]:
+    """The ten methods on each grid with ``cells(grid, method, n)`` for every n, without those that were not run."""
     rows: list[list[str]] = []
     for grid in settings.GRIDS:
         rows.append([f"{grid} grid"])
         for method in TEN:
-            row = [METHODS[method].label]
-            for n in TABLE_SIZES:
-                ess = results.number("ess", grid, n, method)
-                accepted = results.number("acceptance", grid, n, method)
-                row += [
-                    _percent(accepted.value),
-                    _significant(ess.value),
-                    _significant(ess.value / results.seconds(grid, n, method)),
-                    _significant(results.number("noise", grid, n, method).value),
-                ]
-            if any(cell != MISSING_RESULT for cell in row[1:]):
-                rows.append(row)
+            found = [cell for n in TABLE_SIZES for cell in cells(grid, method, n)]
+            if any(cell != MISSING_RESULT for cell in found):
+                rows.append([METHODS[method].label, *found])
+    return rows
+
+
+def efficiency(results: Results) -> Table:
+    """Acceptance, effective draws, effective draws per second: what the steps were worth."""
+    header = ["", *(f"n={n:,} {what}" for n in TABLE_SIZES for what in ("accepted", "ESS", "ESS/s", "noise"))]
+
+    def cells(grid: str, method: str, n: int) -> list[str]:
+        ess = results.number("ess", grid, n, method)
+        return [
+            _percent(results.number("acceptance", grid, n, method).value),
+            _significant(ess.value),
+            _significant(ess.value / results.seconds(grid, n, method)),
+            _significant(results.number("noise", grid, n, method).value),
+        ]
+
     return Table(
-        "Share of proposals accepted, smallest effective sample size of the parameters in 10^6 steps, the same for "
-        "each second, and noise: the sd of n log r, in nats, of the methods that estimate ratios. Adapted proposal.",
+        "Share of proposals accepted, smallest effective sample size of the parameters in 10^6 steps and per "
+        "second, and noise: the sd of n log r, in nats, of the methods that estimate ratios. Adapted proposal.",
         header,
-        rows,
+        _rows(cells),
     )
 
 
@@ -184,23 +190,20 @@ def acceptance(results: Results) -> Table:
     """What the printed proposal accepts, from three starts."""
     names = {"printed-half": "½", "printed-mle": "MLE", "printed-truth": "truth"}
     header = ["", *(f"n={n:,} from {names[start]}" for n in TABLE_SIZES for start in PRINTED_STARTS)]
-    rows: list[list[str]] = []
-    for grid in settings.GRIDS:
-        rows.append([f"{grid} grid"])
-        for method in TEN:
-            row = [METHODS[method].label]
-            for n in TABLE_SIZES:
-                for start in PRINTED_STARTS:
-                    accepted = results.number("acceptance", grid, n, method, start).value
-                    ess = results.number("ess", grid, n, method, start).value
-                    row.append(_percent(accepted) + ("" if math.isnan(ess) else f" ({_significant(ess)})"))
-            if any(cell != MISSING_RESULT for cell in row[1:]):
-                rows.append(row)
+
+    def cells(grid: str, method: str, n: int) -> list[str]:
+        found = []
+        for start in PRINTED_STARTS:
+            accepted = results.number("acceptance", grid, n, method, start).value
+            ess = results.number("ess", grid, n, method, start).value
+            found.append(_percent(accepted) + ("" if math.isnan(ess) else f" ({_significant(ess)})"))
+        return found
+
     return Table(
         "The printed proposal (variance 0.001, all parameters at once, 10^6 steps, no burn-in): share accepted and, in "
         "brackets, smallest effective sample size, by start.",
         header,
-        rows,
+        _rows(cells),
     )
 
 
@@ -248,7 +251,7 @@ def studies(results: Results) -> Table:
             row = _error_row(results, why, grid, method, setting)
             if any(cell != MISSING_RESULT for cell in row[1:]):
                 rows.append(row)
-    return Table("Side studies: the same errors for what the paper leaves open.", header, rows)
+    return Table("Side studies: errors for what the paper leaves open.", header, rows)
 
 
 Row = tuple[str, str, str]  # grid, setting, method

@@ -11,6 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
+from mrfbayes.base.memory import require_memory
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.kernels.estimation.stochastic_ascent import AscentPlan, AscentState, AscentView, bit_ascent, move
 from mrfbayes.kernels.particles import bitgibbs
@@ -58,6 +59,8 @@ class Chains(Protocol):
 
 def make_chains(model: Model, n_particles: int, state: np.ndarray) -> Chains:
     """Chains for ``model`` with random stream ``state`` (4,), all particles zero."""
+    size = n_particles * model.n_nodes
+    require_memory(size, f"{n_particles:,} particles of {model.n_nodes:,} nodes", "ask for fewer particles=")
     degree = np.diff(model.adjacency.offset)
     if model.is_binary and (not degree.size or degree.max() <= bitgibbs.MAX_DEGREE):
         return BitChains(model, n_particles, state)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.base.memory import require_memory
 from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.model.field import Model
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 def row_statistics(model: Model, rows: np.ndarray) -> np.ndarray:
     """s of every row of ``rows`` (k, d), as (k, p) floats."""
     chart = model.chart
+    size = 16 * len(rows) * model.n_parameters
+    what = f"the {model.n_parameters:,} statistics of {len(rows):,} configurations"
+    require_memory(size, what, "ask for fewer particles=, or use fewer parameters")
     out = np.zeros((model.n_parameters, len(rows)))
     columns = np.ascontiguousarray(rows.T)
     for group in model.groups:

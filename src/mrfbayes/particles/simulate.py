@@ -170,6 +170,18 @@ def choose_sampler(model: Model, log_odds: np.ndarray, n: int) -> tuple[str, str
     )
 
 
+def exact_seconds(model: Model, n: int) -> float:
+    """Seconds that ``n`` exact draws at one theta are expected to take; infinite where they cannot be had."""
+    from mrfbayes.exact.choice import planar_size, takes_planar
+    from mrfbayes.exact.cost import predicted_seconds
+    from mrfbayes.exact.recursions import is_feasible, recursion
+
+    if takes_planar(model, "sample"):
+        size = planar_size(model)
+        return float("inf") if size is None else n * size.seconds("sample")
+    return predicted_seconds(recursion(model), "sample", n) if is_feasible(model) else float("inf")
+
+
 def agreement_couplings(model: Model, edge_part: np.ndarray) -> np.ndarray:
     """(m,) log weights of agreement; `InputError` where an edge's table is not constant apart from agreement."""
     lowering = model.lowering

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from mrfbayes.base.lazy import make_lazy
 
 if TYPE_CHECKING:
+    from mrfbayes.plots.centrality import centrality
     from mrfbayes.plots.chains import chains, estimate_trace, ranks
     from mrfbayes.plots.comparison import comparison
     from mrfbayes.plots.complexity import complexity
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from mrfbayes.plots.structures import structures
 
 _PLACES = {
+    "centrality": "centrality",
     "chains": "chains",
     "comparison": "comparison",
     "complexity": "complexity",
@@ -52,6 +54,7 @@ _PLACES = {
     "structures": "structures",
 }
 __all__ = [
+    "centrality",
     "chains",
     "comparison",
     "complexity",

@@ -76,7 +76,7 @@ def edge_evidence(
     ax.set_yticks(height, [label(str(name), 38) for name in shown.index])
     ax.set_ylim(-0.7, len(shown) - 0.3)
     ax.grid(axis="y", color=FAINT, lw=0.5, zorder=0)
-    ax.set_xlabel("Bayes factor for the edge against its absence (bars: two Monte-Carlo errors)")
+    ax.set_xlabel("Bayes factor for the edge against its absence\n(bars: two Monte-Carlo errors)")
     part = f": {len(shown)} of {len(table)} edges, from both ends" if len(shown) < len(table) else ""
     title(ax, f"Evidence for each edge{part}")
     ax.legend(fontsize=8, frameon=False, loc="lower right")

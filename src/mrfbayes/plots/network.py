@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,7 @@ from mrfbayes.plots.style import (
     axes_or_new,
     escape,
     keep_table,
+    panels_or_new,
     shorten,
     title,
 )
@@ -80,27 +82,38 @@ def network(
     return ax
 
 
-def network_panels(posterior: Posterior, *, layout: object = "auto", scale: str | None = None) -> Figure:
+def network_panels(
+    posterior: Posterior,
+    *,
+    layout: object = "auto",
+    scale: str | None = None,
+    edges: pd.DataFrame | None = None,
+    ax: Sequence[Axes] | None = None,
+) -> Figure:
     """Three panels with the nodes in the same places: edges supported, ruled out, and undecided.
 
     An edge that is not drawn in the first panel is not shown to be absent: it is in the second or the third.
-    """
-    from matplotlib import pyplot
 
+    Parameters
+    ----------
+    layout, scale, edges : as in `network`
+    ax : three axes, one per panel; of one figure or of several
+    """
     model = posterior.model
     scale = scale or natural_scale(model)
-    table = edge_rows(posterior, scale, None, need_verdicts=True)
+    table = edge_rows(posterior, scale, edges, need_verdicts=True)
     places = positions(model, layout, _pull(table))
-    figure, panels = pyplot.subplots(1, 3, figsize=(11.5, 4.5), layout="constrained")
+    panels = panels_or_new(ax, 1, 3, figsize=(11.5, 4.5))[0]
     widest = float(table["size"].max() or 1.0)
-    for ax, (name, verdict) in zip(panels, VERDICT_PANELS.items(), strict=True):
+    for panel, (name, verdict) in zip(panels, VERDICT_PANELS.items(), strict=True):
         chosen = (table["verdict"] == verdict).to_numpy()
-        draw_edges(ax, model, places, table, chosen, widest, plain=name != "supported")
-        draw_nodes(ax, model, places)
+        draw_edges(panel, model, places, table, chosen, widest, plain=name != "supported")
+        draw_nodes(panel, model, places)
         explained = {"supported": "Bayes factor above 10", "ruled out": "below 1/10", "undecided": "in between"}[name]
-        title(ax, f"{name.capitalize()}: {chosen.sum()} of {len(table)} ({explained})")
-    keep_table(figure, table)
-    made: Figure = figure
+        title(panel, f"{name.capitalize()}: {chosen.sum()} of {len(table)} ({explained})")
+        keep_table(panel, table[chosen])
+    made: Figure = panels[0].figure
+    keep_table(made, table)
     return made
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from mrfbayes.base.errors import InputError
 from mrfbayes.model.scales import scaled
 from mrfbayes.model.wording import natural_scale
-from mrfbayes.plots.style import INK, MUTED, POSITIVE, keep_table, label, place_of, quiet
+from mrfbayes.plots.style import INK, MUTED, POSITIVE, keep_table, label, panels_or_new, place_of, quiet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,16 +21,22 @@ MOST = 6
 BINS = 28
 
 
-def pairs(posterior: Posterior, parameters: Sequence[int | str] | None = None, *, scale: str | None = None) -> Figure:
+def pairs(
+    posterior: Posterior,
+    parameters: Sequence[int | str] | None = None,
+    *,
+    scale: str | None = None,
+    ax: object = None,
+) -> Figure:
     """Two-dimensional histograms of pairs of parameters, their correlations above, their marginals on the diagonal.
 
     Parameters
     ----------
     parameters : two to six names or places; by default the four parameters with the largest correlations
     scale : "theta" or "log-odds"; by default the one that people quote of such a model
+    ax : axes (k, k) for k parameters
     """
     import pandas as pd
-    from matplotlib import pyplot
     from matplotlib.colors import LinearSegmentedColormap
 
     model = posterior.model
@@ -45,40 +51,38 @@ def pairs(posterior: Posterior, parameters: Sequence[int | str] | None = None, *
     chosen = values[:, places]
     names = [model.parameters[j] for j in places]
     correlation = np.corrcoef(chosen.T)
-    figure, panels = pyplot.subplots(
-        k, k, figsize=(1.75 * k + 0.4, 1.75 * k + 0.2), layout="constrained", squeeze=False
-    )
+    panels = panels_or_new(ax, k, k, figsize=(1.75 * k + 0.4, 1.75 * k + 0.2))
+    made: Figure = panels[0, 0].figure
     shade = LinearSegmentedColormap.from_list("pairs", ["#ffffff", "#9cc7e4", POSITIVE, "#00395c"])
     limits = np.quantile(chosen, (0.001, 0.999), axis=0)
     for a in range(k):
         for b in range(k):
-            ax = panels[a, b]
+            panel = panels[a, b]
             if b > a:
-                ax.axis("off")
+                panel.axis("off")
                 size = 9 + 7 * abs(correlation[a, b])
-                ax.text(0.5, 0.5, f"{correlation[a, b]:+.2f}", ha="center", va="center", fontsize=size, color=INK)
-                ax.set(xlim=(0, 1), ylim=(0, 1))
+                panel.text(0.5, 0.5, f"{correlation[a, b]:+.2f}", ha="center", va="center", fontsize=size, color=INK)
+                panel.set(xlim=(0, 1), ylim=(0, 1))
                 continue
             if a == b:
-                ax.hist(chosen[:, a], BINS, range=tuple(limits[:, a]), color=POSITIVE, alpha=0.6, lw=0)
-                ax.set_yticks([])
+                panel.hist(chosen[:, a], BINS, range=tuple(limits[:, a]), color=POSITIVE, alpha=0.6, lw=0)
+                panel.set_yticks([])
             else:
                 x, y = chosen[:, b], chosen[:, a]
-                ax.hist2d(x, y, BINS, range=[limits[:, b], limits[:, a]], cmap=shade, rasterized=True)
-                ax.set_ylim(*limits[:, a])
-            ax.set_xlim(*limits[:, b])
-            ax.locator_params(nbins=3)
-            quiet(ax, "bottom", *(("left",) if a != b else ()))
-            ax.tick_params(labelsize=7, labelbottom=a == k - 1, labelleft=b == 0 and a != b)
+                panel.hist2d(x, y, BINS, range=[limits[:, b], limits[:, a]], cmap=shade, rasterized=True)
+                panel.set_ylim(*limits[:, a])
+            panel.set_xlim(*limits[:, b])
+            panel.locator_params(nbins=3)
+            quiet(panel, "bottom", *(("left",) if a != b else ()))
+            panel.tick_params(labelsize=7, labelbottom=a == k - 1, labelleft=b == 0 and a != b)
             if a == k - 1:
-                ax.set_xlabel(label(names[b], 24), fontsize=8)
+                panel.set_xlabel(label(names[b], 24), fontsize=8)
             if b == 0 and a > 0:
-                ax.set_ylabel(label(names[a], 24), fontsize=8)
-    figure.suptitle(
+                panel.set_ylabel(label(names[a], 24), fontsize=8)
+    made.suptitle(
         f"Posterior in {scale}; above the diagonal: correlations", fontsize=9, color=MUTED, x=0.98, ha="right"
     )
-    keep_table(figure, pd.DataFrame(chosen, columns=names).rename_axis("draw"))
-    made: Figure = figure
+    keep_table(made, pd.DataFrame(chosen, columns=names).rename_axis("draw"))
     return made
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 NAMED = 5
 SURPRISING = 0.01
+MANY_STATISTICS = 2_000  # past which points are an image inside the picture: vectors would take megabytes
 
 
 def predictive(check: PredictiveCheck, *, ax: Axes | None = None) -> Axes:
@@ -32,7 +33,7 @@ def predictive(check: PredictiveCheck, *, ax: Axes | None = None) -> Axes:
     ax.plot([low - margin, high + margin], [low - margin, high + margin], color=MUTED, lw=0.8, zorder=1)
     for fitted, colour, marker, said in (
         (True, POSITIVE, "o", "counts that were fitted"),
-        (False, COLOURS[4], "s", "pairs that were not fitted"),
+        (False, COLOURS[4], "s", "statistics that were not fitted"),
     ):
         part = table[table["fitted"] == fitted]
         if len(part):
@@ -44,6 +45,7 @@ def predictive(check: PredictiveCheck, *, ax: Axes | None = None) -> Axes:
                 color=colour,
                 elinewidth=0.7,
                 alpha=0.75,
+                rasterized=len(table) > MANY_STATISTICS,
                 label=f"{said} ({len(part)})",
                 zorder=2,
             )

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 from mrfbayes.base.errors import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -34,6 +35,21 @@ def axes_or_new(ax: Axes | None, **figure: Any) -> Axes:
 
     made: Axes = pyplot.subplots(layout="constrained", **figure)[1]
     return made
+
+
+def panels_or_new(ax: object, rows: int, columns: int, **figure: Any) -> np.ndarray:
+    """The axes (rows, columns) of a picture with several panels: those given, as a sequence, or of a new figure."""
+    import numpy as np
+
+    if ax is None:
+        from matplotlib import pyplot
+
+        made: np.ndarray = pyplot.subplots(rows, columns, layout="constrained", squeeze=False, **figure)[1]
+        return made
+    given = np.array(ax, dtype=object).ravel()
+    if given.size != rows * columns:
+        raise InputError(f"ax: this picture has {rows * columns} panels, got {given.size} axes; give one for each.")
+    return given.reshape(rows, columns)
 
 
 def escape(text: str) -> str:

@@ -64,7 +64,7 @@ def unused_settings(settings: Settings, how: Engine) -> list[str]:
     if how.name in alone and settings.warmup:
         texts.append(f"warmup= is not used: {alone[how.name]}.")
     if how.name == "direct":
-        is_walked = how.prepared.details.get("moments") == "langevin"  # its threads were used before
+        is_walked = RunFacts.of(how.prepared.details).moments == "langevin"  # its threads were used before
         given = {
             "checkpoint": settings.checkpoint is not None,
             "workers": are_several(settings.workers) and not (is_walked and isinstance(settings.workers, int)),
@@ -85,6 +85,8 @@ def collect_warnings(problem: Problem, settings: Settings, how: Engine) -> tuple
     texts = [*how.prepared.warnings, *unused_settings(settings, how)]
     if budget().cuts:
         texts.append(f"the time budget of {budget().seconds:g} s was short: {'; '.join(dict.fromkeys(budget().cuts))}.")
+    if late := budget().overrun():
+        texts.append(late)
     return said, [text for text in dict.fromkeys(texts) if text not in said]
 
 
@@ -114,7 +116,7 @@ def origin(problem: Problem, settings: Settings, how: Engine, said: list[str]) -
         settings={**record(settings, how), "levels": statistics.levels},
         versions=versions(),
         data_digest=statistics.digest,
-        n=statistics.n,
+        n=statistics.n_all,
         warnings=tuple(dict.fromkeys(said)),
         problem=problem,
     )
@@ -194,7 +196,7 @@ def refuse_nothing(stopped_by: str, settings: Settings) -> None:
         raise KeyboardInterrupt(f"stopped before the first draw was kept.{kept}")
     raise CostError(
         f"the time budget of {settings.seconds:g} s ended before the first draw was kept: allow more seconds=, or use "
-        f"method='mle', 'pseudo' or 'calibrated'.{kept}"
+        f"method='mle', 'pseudo' or 'calibrated'.{kept}{' ' + budget().overrun()}".rstrip()
     )
 
 

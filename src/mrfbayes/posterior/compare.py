@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from mrfbayes.model.field import Model
 from mrfbayes.posterior import diagnostics
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.sample import sample
+from mrfbayes.posterior.settings import Asked, check_settings
 from mrfbayes.run.clusters import Workers, are_several, check_workers, connected
 from mrfbayes.run.pools import Job, run_jobs
 
@@ -101,9 +103,11 @@ def compare(
     for request in requests:
         if "method" not in request:
             raise InputError(f"methods: {request!r} does not say which; add 'method'.")
-    statistics = count(model, x, levels=levels)
-    seed = seed_sequence(rng)
     estimate = settings.pop("estimate", None)
+    for request in requests:
+        _check(model, {**settings, **request, "estimate": estimate})
+    seed = seed_sequence(rng)
+    statistics = count(model, x, levels=levels)
     if estimate is None:
         estimate = make_estimate(model, statistics, rng=child(seed, "estimate"), progress=progress)
     jobs: dict[str, dict[str, Any]] = {}
@@ -126,6 +130,16 @@ def compare(
             raise result
     known = next((name for name, post in posteriors.items() if post.method == reference), None)
     return Comparison(posteriors, known, comparison_table(posteriors, known))
+
+
+def _check(model: Model, job: Mapping[str, Any]) -> None:
+    """Refuse a bad setting before anything is computed; a refusal for its cost comes when the method runs."""
+    known = inspect.signature(sample).parameters.values()
+    usual = {one.name: one.default for one in known if one.name == "method" or one.kind is one.KEYWORD_ONLY}
+    own = {name: value for name, value in job.items() if name not in usual and name != "name"}
+    call = {name: job.get(name, value) for name, value in usual.items() if name != "levels"}
+    with suppress(CostError):
+        check_settings(model, Asked(**call, options=own))
 
 
 def _run(model: Model, statistics: Statistics, job: Mapping[str, Any]) -> Posterior | CostError:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.budget import budget
+from mrfbayes.base.errors import CalibrationError
 from mrfbayes.base.failures import calibrating
 from mrfbayes.base.random_streams import child, kernel_state
 from mrfbayes.calibration.full import DenseJoint, calibrate_proposals
@@ -86,6 +87,8 @@ def make_proposal(problem: Problem, prepared: Prepared, draws: int = PILOT_DRAWS
     """Calibrate, and weigh a first set of draws against the likelihood in ``prepared``."""
     from mrfbayes.kernels.run.independence import IndependenceView
 
+    if prepared.view is None:
+        raise CalibrationError("the likelihood is no kernel here: some row has too many missing cells in one clump")
     found = calibrate_proposals(problem)
     nothing, decisions = np.zeros(0), np.zeros(4, dtype=np.uint64)
     view = IndependenceView(prepared.view, found.joint.view, nothing, nothing, nothing, nothing, decisions)

@@ -9,7 +9,7 @@ from mrfbayes.base.errors import CalibrationError, InputError
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.posterior.corrected import TRUSTED_K, Proposal, corrected, make_proposal
 from mrfbayes.posterior.hamiltonian import hmc_chains
-from mrfbayes.posterior.settings import DEFAULT_DRAW_BYTES, Plan, Settings, make_plan
+from mrfbayes.posterior.settings import Plan, Settings, make_plan
 from mrfbayes.posterior.starts import initial_states
 from mrfbayes.run.workers import State, WorkerTask
 
@@ -40,6 +40,11 @@ def make_engine(problem: Problem, prepared: Prepared, settings: Settings) -> Eng
                 "choose 'mh'."
             )
         name = "mh"
+    if name in ("independence", "mh") and prepared.view is None and prepared.smooth is not None:
+        name = "hmc"  # the likelihood is no kernel
+        if settings.is_engine_asked:
+            text = f"engine={settings.engine!r} is not used: some rows have too many missing cells for it; 'hmc' ran."
+            prepared = replace(prepared, warnings=(*prepared.warnings, text))
     if name == "independence":
         candidate, doubt = _candidate(problem, prepared, is_kept=settings.checkpoint is not None)
         if candidate is not None and not doubt:
@@ -53,30 +58,12 @@ def make_engine(problem: Problem, prepared: Prepared, settings: Settings) -> Eng
             name, shape = "mh", None if candidate is None else candidate.theta_factor()
             prepared = replace(prepared, warnings=(*prepared.warnings, f"{doubt}: adaptive MH ran instead."))
     plan = make_plan(problem.model, settings, name)
-    if name == "langevin":
-        plan = walking_plan(plan, settings, 64 * problem.model.n_parameters * plan.chains)
     if name == "hmc":
         assert prepared.smooth is not None
         task, hmc_states = hmc_chains(problem, prepared.smooth(), plan)
         return Engine(name, prepared, plan, hmc_states, task)
     states = [] if name in ("direct", "langevin") else initial_states(problem, prepared, plan, shape)
     return Engine(name, prepared, plan, states)
-
-
-def walking_plan(plan: Plan, settings: Settings, draw_bytes: int) -> Plan:
-    """``plan`` with the numbers that suit a walk where none were asked for; ``draw_bytes`` is the size of a draw."""
-    from mrfbayes.methods.langevin.langevin import STEPS, WARMUP
-
-    count = STEPS if settings.steps is None else plan.steps
-    fitting = max(1, DEFAULT_DRAW_BYTES // max(draw_bytes, 1))
-    return replace(
-        plan,
-        steps=count,
-        warmup=WARMUP if settings.warmup is None else plan.warmup,
-        thin=max(2 if count > 1 else 1, -(-count // fitting)) if settings.thin is None else plan.thin,
-        proposal="langevin",
-        start="mode",
-    )
 
 
 def _candidate(problem: Problem, prepared: Prepared, is_kept: bool) -> tuple[Proposal | None, str]:

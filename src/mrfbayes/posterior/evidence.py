@@ -10,10 +10,11 @@ import numpy as np
 
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError, MRFWarning
+from mrfbayes.base.memory import require_memory
 from mrfbayes.base.random_streams import Seed, seed_sequence
 from mrfbayes.data.statistics import count
 from mrfbayes.methods.problem import Problem
-from mrfbayes.methods.registry import method_row
+from mrfbayes.methods.registry import check_options, method_row
 from mrfbayes.model.field import Model
 from mrfbayes.posterior.corrected import TRUSTED_K, log_mean_weight, make_proposal, pareto_k
 from mrfbayes.priors import Prior
@@ -70,9 +71,13 @@ def evidence(
     levels : order of text labels; see `mrfbayes.count`
     """
     draws = whole("draws", draws, 100)
+    own, seed = Prior(model, prior), seed_sequence(rng)
+    constant = log_prior_constant(own)
+    check_options(method_row("exact"), model, own, {})
+    size = 8 * draws * model.n_parameters
+    require_memory(size, f"{draws:,} draws of {model.n_parameters:,} parameters", "ask for fewer draws=")
     statistics = count(model, x, levels=levels)
-    problem = Problem(model, statistics, Prior(model, prior), seed_sequence(rng))
-    constant = log_prior_constant(problem.prior)
+    problem = Problem(model, statistics, own, seed)
     proposal = make_proposal(problem, method_row("exact").prepare(problem), int(draws))
     log_mean, error = log_mean_weight(proposal.log_weights)
     k = pareto_k(proposal.log_weights)

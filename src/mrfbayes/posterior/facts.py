@@ -29,6 +29,8 @@ class RunFacts:
     gradients_per_step : gradients that a trajectory of Hamiltonian Monte Carlo took on average
     resumed_steps : steps that came from a checkpoint
     stopped_by : "Ctrl-C", "time budget", or an empty text
+    missing : how many rows have missing cells, and what was assumed of them
+    moments : where those of a calibrated posterior came from: "exact", "particles", "langevin", "windows" or "local"
     rho, marginal : the copula's correlation, where it is one number, and the form of MLE-L's marginals
     """
 
@@ -46,6 +48,8 @@ class RunFacts:
     gradients_per_step: float | None = None
     resumed_steps: int | None = None
     stopped_by: str | None = None
+    moments: str | None = None
+    missing: str | None = None
     rho: float | None = None
     marginal: str | None = None
 
@@ -67,6 +71,8 @@ class RunFacts:
             gradients_per_step=_number(details, "gradients_per_step"),
             resumed_steps=_whole(details, "resumed_steps"),
             stopped_by=_text(details, "stopped_by"),
+            moments=_text(details, "moments"),
+            missing=_text(details, "missing"),
             rho=None if details.get("rho") == "matrix" else _number(details, "rho"),
             marginal=_text(details, "marginal"),
         )

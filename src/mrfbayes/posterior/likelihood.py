@@ -174,11 +174,12 @@ def likelihood(
     if isinstance(method, Model):
         method, model, x = x, method, model
     row = method_row(method)
-    check_options(row, options)
+    prior = Prior(model, "uniform")
+    check_options(row, model, prior, options)
     statistics = count(model, x, levels=levels)
     if estimate is not None and not hasattr(estimate, "theta"):
         model.theta(estimate, "estimate")
-    problem = Problem(model, statistics, Prior(model, "uniform"), seed_sequence(rng), estimate, progress=False)
+    problem = Problem(model, statistics, prior, seed_sequence(rng), estimate, progress=False)
     prepared = row.prepare(problem, **options)
     if prepared.is_ratio:
         raise InputError(f"method {method!r} estimates likelihood ratios only: use mrfbayes.sample with it.")

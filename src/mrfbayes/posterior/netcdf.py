@@ -2,7 +2,8 @@
 
 A file is made in memory, sealed with a checksum of all of it, and written whole or not at all. Only numbers and text
 are stored, and loading builds only arrays: nothing in a file is ever executed. What was computed comes back as it was
-(Bayes factors of edges, quantiles in closed form); what cannot be computed without the data says so when asked for.
+(Bayes factors of edges, predictability, quantiles in closed form); what cannot be computed without the data says so
+when asked for.
 """
 
 from __future__ import annotations
@@ -26,9 +27,12 @@ from mrfbayes.posterior.bayes_factors import EdgeEvidence, edge_blocks
 from mrfbayes.posterior.corrected import WeightedProposals
 from mrfbayes.posterior.facts import RunFacts
 from mrfbayes.posterior.hdf5_groups import Group, probe, read_groups
+from mrfbayes.posterior.observed import ObservedAverages, statistic_names
+from mrfbayes.posterior.predictability import PREDICTABILITY_COLUMNS
 from mrfbayes.posterior.saved_problem import model_to_dataset, problem_to_dataset, read_model, read_problem
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
     from mrfbayes.posterior.posterior import Posterior
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
 FORMAT, OLD_FORMAT = "mrfbayes posterior 2", "mrfbayes posterior 1"
 INTERVALS = (0.5, 0.8, 0.9, 0.95, 0.99)  # whose ends are saved where quantiles are in closed form
 MANY_NAMES = 100_000  # parameters past which only those of the default interval are
+AVERAGES = ("fitted", "pairs", "sums", "shares")
 _TEXT = ("method", "label", "target", "engine", "data_digest")
 _NUMBERS = ("steps", "warmup", "thin", "n", "partial")
 _JSON: dict[str, type] = {"seconds": dict, "settings": dict, "versions": dict, "warnings": list, "details": dict}
@@ -44,8 +49,9 @@ _JSON: dict[str, type] = {"seconds": dict, "settings": dict, "versions": dict, "
 def to_datatree(posterior: Posterior) -> xr.DataTree:
     """Groups "posterior" (theta), "sample_stats" (log-likelihood, acceptance), "moments", "model", and what is known.
 
-    Known may be: "data" (counts and prior), "edges" (Bayes factors, where they were asked for), "weighted" (independent
-    draws and their weights) and "quantiles" (in closed form).
+    Known may be: "data" (counts and prior), "observed" (averages over the data), "edges" (Bayes factors) and
+    "predictability", where they were asked for, "weighted" (independent draws and their weights) and "quantiles" (in
+    closed form).
     """
     import xarray as xr
 
@@ -78,6 +84,13 @@ def to_datatree(posterior: Posterior) -> xr.DataTree:
         found = posterior.edge_evidence
         columns = {name: (("edge",), getattr(found, name)) for name in ("log_bf10", "error", "pareto_k")}
         groups["edges"] = xr.Dataset(columns, attrs={"source": found.source})
+    if posterior.observed is not None:
+        groups["observed"] = _observed_to_dataset(posterior.observed)
+    if "predicted" in posterior.__dict__:
+        table = posterior.predicted
+        groups["predictability"] = xr.Dataset(
+            {name: (("node",), table[name].to_numpy()) for name in table.columns}, attrs=dict(table.attrs)
+        )
     if posterior.weighted is not None:
         theta_columns = {"theta": (("proposal", "parameter"), posterior.weighted.theta)}
         groups["weighted"] = xr.Dataset({**theta_columns, "weight": (("proposal",), posterior.weighted.weights)})
@@ -107,6 +120,13 @@ def _quantiles_to_dataset(quantile: Callable[[float], np.ndarray], p: int) -> xr
     at = [level for interval in intervals for level in ((1 - interval) / 2, (1 + interval) / 2)]
     values = np.stack([quantile(level) for level in at])
     return xr.Dataset({"probability": (("level",), np.array(at)), "theta": (("level", "parameter"), values)})
+
+
+def _observed_to_dataset(observed: ObservedAverages) -> xr.Dataset:
+    import xarray as xr
+
+    parts = {name: (("fitted",) if name == "fitted" else (name,), getattr(observed, name)) for name in AVERAGES}
+    return xr.Dataset(parts, attrs={"n": float(observed.n), "n_rows": int(observed.n_rows)})
 
 
 class SavedQuantiles:
@@ -238,6 +258,16 @@ def _known_fields(groups: Mapping[str, Group], model: Model, values: Mapping[str
         shape = (edge_blocks(model).size,)
         columns = {name: _numbers(groups["edges"], name, shape) for name in ("log_bf10", "error", "pareto_k")}
         known["edge_evidence"] = EdgeEvidence(**columns, source=str(groups["edges"].attributes["source"]))
+    if "observed" in groups:
+        parts = {name: _numbers(groups["observed"], name, (None,)) for name in AVERAGES}
+        _require(parts["fitted"].size == model.n_parameters, "observed averages")
+        _require(parts["shares"].size in (0, int(model.states.sum())), "observed averages")
+        said = groups["observed"]
+        found = ObservedAverages(said.number("n"), int(said.number("n_rows")), **parts)
+        _require(len(statistic_names(model, found)) == found.flat.size, "observed averages")
+        known["observed"] = found
+    if "predictability" in groups:
+        known["predicted"] = _read_predictability(groups["predictability"], model)
     if "weighted" in groups:
         weights = _numbers(groups["weighted"], "weight", (None,))
         theta = _numbers(groups["weighted"], "theta", (weights.size, model.n_parameters))
@@ -249,6 +279,15 @@ def _known_fields(groups: Mapping[str, Group], model: Model, values: Mapping[str
         table = _numbers(groups["quantiles"], "theta", (at.size, model.n_parameters))
         known["quantile"] = SavedQuantiles(at, table, values["draws"])
     return known
+
+
+def _read_predictability(group: Group, model: Model) -> pd.DataFrame:
+    import pandas as pd
+
+    columns = {name: _numbers(group, name, (model.n_nodes,)) for name in PREDICTABILITY_COLUMNS}
+    table = pd.DataFrame(columns, index=pd.Index(model.nodes, name="node"))
+    table.attrs |= {name: int(group.number(name)) for name in ("rows", "draws")}
+    return table
 
 
 def _numbers(group: Group, name: str, shape: tuple[int | None, ...]) -> np.ndarray:

@@ -26,9 +26,12 @@ if TYPE_CHECKING:
     from mrfbayes.methods.problem import Problem
     from mrfbayes.posterior.bayes_factors import EdgeEvidence
     from mrfbayes.posterior.corrected import WeightedProposals
+    from mrfbayes.posterior.observed import ObservedAverages
 
 MANY = 500  # parameters past which independent draws are not examined for convergence
+PREDICTABILITY_DRAWS = 200  # of the posterior
 NOTEBOOK_ROWS = 12  # rows of the table in a notebook
+COMPUTED = ("edge_evidence", "observed", "predicted")  # what a file holds once it was asked for
 STREAM_BYTES = 2**24  # of draws that are made at once
 
 
@@ -190,6 +193,14 @@ class Posterior:
             yield from self.draw(min(size, n - first), child(seed, "stream", first))
 
     @cached_property
+    def observed(self) -> ObservedAverages | None:
+        """Averages over the data, for predictive checks; None where nothing is known of them, or cells are missing."""
+        from mrfbayes.posterior.observed import observe
+
+        statistics = None if self.problem is None else self.problem.statistics
+        return None if statistics is None or statistics.holes is not None else observe(self.model, statistics)
+
+    @cached_property
     def edge_evidence(self) -> EdgeEvidence:
         """Bayes factors of the edges, computed once: see `edges`."""
         from mrfbayes.posterior.bayes_factors import edge_evidence
@@ -211,7 +222,9 @@ class Posterior:
 
         return edges_table(self, scale)
 
-    def predictability(self, x: object = None, *, draws: int = 200, interval: float = 0.9) -> pd.DataFrame:
+    def predictability(
+        self, x: object = None, *, draws: int = PREDICTABILITY_DRAWS, interval: float = 0.9
+    ) -> pd.DataFrame:
         """A row per node: how well all other nodes predict it in the observed rows, over the posterior.
 
         ``accuracy`` is the share of rows in which the likeliest state given the rest of the row is the observed one,
@@ -226,7 +239,16 @@ class Posterior:
         """
         from mrfbayes.posterior.predictability import predictability_table
 
+        if x is None and (draws, interval) == (PREDICTABILITY_DRAWS, 0.9):
+            return self.predicted.copy()
         return predictability_table(self, x, draws, interval)
+
+    @cached_property
+    def predicted(self) -> pd.DataFrame:
+        """The table of `predictability` as it is by default, computed once, and saved with the result."""
+        from mrfbayes.posterior.predictability import predictability_table
+
+        return predictability_table(self, None, PREDICTABILITY_DRAWS, 0.9)
 
     def centrality(self, scale: str = "log-odds", *, interval: float = 0.9) -> pd.DataFrame:
         """A row per node: strength (sum of the sizes of its couplings) and expected influence (their sum).
@@ -261,6 +283,33 @@ class Posterior:
         from mrfbayes.posterior.predict import predict_table
 
         return predict_table(self, x, given, draws, rng, progress)
+
+    def impute(self, m: int = 10, x: object = None, *, rng: Seed | None = 0) -> list[np.ndarray]:
+        """``m`` completed data sets (n, d) of states: missing cells drawn from the posterior, given what is seen.
+
+        Each belongs to another draw of the parameters, so that an analysis repeated on all of them shows what the
+        missing cells leave open. Cells are taken to be missing at random.
+
+        Parameters
+        ----------
+        m : number of data sets
+        x : rows with missing cells, in any form that `mrfbayes.count` takes, and in whose order the result comes; by
+            default those that the posterior was learned from, complete rows first
+        rng : seed
+        """
+        from mrfbayes.posterior.imputation import completed
+
+        return completed(self, m, x, rng)
+
+    def missing_information(self) -> pd.Series:
+        """The share of the information on each parameter that missing cells took: 0 where none is missing.
+
+        1 - v_complete / v (Louis 1982), where v is the variance of the log-odds in the Gaussian at the mode, and
+        v_complete what it would be if all cells were there.
+        """
+        from mrfbayes.posterior.imputation import missing_information
+
+        return missing_information(self)
 
     def to_arviz(self) -> xr.DataTree:
         """The draws as a DataTree (groups "posterior" and "sample_stats"), what ArviZ, PyMC and NumPyro users open."""
@@ -310,8 +359,8 @@ def load(path: str | PathLike[str]) -> Posterior:
     from mrfbayes.posterior.netcdf import read
 
     fields = read(path)
-    evidence = fields.pop("edge_evidence", None)
+    # What was computed before: cached properties look in __dict__ first.
+    known: dict[str, object] = {name: fields.pop(name) for name in COMPUTED if name in fields}
     posterior = Posterior(**fields)
-    if evidence is not None:
-        posterior.__dict__["edge_evidence"] = evidence  # where the cached property looks first
+    posterior.__dict__.update(known)
     return posterior

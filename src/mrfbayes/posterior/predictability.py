@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
     from mrfbayes.posterior.posterior import Posterior
 
-DRAWS = 200
+PREDICTABILITY_COLUMNS = (
+    *("accuracy", "accuracy_alone", "accuracy_gain", "accuracy_gain_q5", "accuracy_gain_q95"),
+    *("log_score_gain", "log_score_gain_q5", "log_score_gain_q95"),
+)
 CELLS = 2e8  # rows x (nodes + edges) x draws: fewer draws are used past that
 
 

@@ -10,23 +10,30 @@ import numpy as np
 
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.memory import require_memory
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, seed_sequence
 from mrfbayes.data.levels import ungrouped
-from mrfbayes.data.statistics import count
+from mrfbayes.data.statistics import Statistics, count
 from mrfbayes.estimation.dense_mode import is_dense
-from mrfbayes.exact.recursions import is_feasible
 from mrfbayes.model.field import Model
 from mrfbayes.model.natural_form import dense_layout
 from mrfbayes.particles.dense import DenseEnsemble
-from mrfbayes.particles.simulate import simulate
+from mrfbayes.particles.ensembles import make_chains
+from mrfbayes.particles.simulate import choose_sampler, exact_seconds, simulate
+from mrfbayes.posterior.observed import ObservedAverages, observe, second_neighbours, statistic_names, unfitted
 from mrfbayes.posterior.posterior import Posterior
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-FIRST_SWEEPS, SWEEPS_BETWEEN = 500, 30  # of Gibbs chains on dense fields
+EXACT_SECONDS = 3.0  # on the reference machine: past that, replicates come from chains that go on from one to the next
+FIRST_SWEEPS = 300
+SWEEPS, SWEEPS_OF_FEW = 20, 50  # between replicates; of fewer observations than a word holds each sweep costs little
+FEW, BLOCK = 64, 512  # observations; those that the kernels take at once, so that fewer cost as much
+# Visits of a neighbour that a check within a report may take: a few seconds; and the most, half a minute.
+WANTED_VISITS, MOST_VISITS = 3e10, 1.5e11
+REPLICATES, LEAST_REPLICATES = 400, 200  # fewer could not show a tail probability below 1 %
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +42,8 @@ class PredictiveCheck:
 
     Attributes
     ----------
-    table : a row per statistic: observed value, mean and sd of the replicates, and the two-sided tail probability of
-        the observed one among them (never below 2 / (replicates + 1))
+    table : a row per statistic: whether it was fitted, its observed value, mean and sd of the replicates, and the
+        two-sided tail probability of the observed one among them (never below 2 / (replicates + 1))
     replicates : (replicates, statistics) their values
     """
 
@@ -49,50 +56,104 @@ class PredictiveCheck:
 
 
 def predictive_check(
-    posterior: Posterior, x: object, *, replicates: int = 200, rng: Seed | None = 0, progress: bool = True
+    posterior: Posterior, x: object = None, *, replicates: int = 200, rng: Seed | None = 0, progress: bool = True
 ) -> PredictiveCheck:
-    """Simulate data sets of the observed size at draws from the posterior, and compare their counts with the observed.
+    """Simulate data sets of the observed size at draws from the posterior, and compare their statistics.
 
-    The statistics are the model's own counts per observation and, because those are what the model was fitted to, the
-    agreement of every pair of nodes that share a neighbour but no edge, which it was not fitted to.
+    Compared are the model's own counts per observation and, because those are what the model was fitted to, two kinds
+    that it was not fitted to: the agreement of every pair of nodes that share a neighbour but no edge, and, for binary
+    and ordered variables, how many rows have each sum.
 
     Parameters
     ----------
-    x : the data that the posterior was learned from
+    x : the data that the posterior was learned from; by default what the posterior, or its file, knows of them
     replicates : number of simulated data sets
     """
     replicates = whole("replicates", replicates, 20)
     model, seed = posterior.model, seed_sequence(rng)
-    statistics = count(model, x, labels=ungrouped(posterior.levels, model.nodes))
-    if statistics.digest != posterior.data_digest:
-        raise InputError("x is not the data that this posterior was learned from.")
-    pairs = second_neighbours(model.edges, model.n_nodes)
+    observed = _observed(posterior, x)
+    pairs = second_neighbours(model.edges, model.n_nodes) if observed.pairs.size else np.zeros((0, 2), dtype=np.int64)
     flat = posterior.draws.reshape(-1, model.n_parameters)
     chosen = generator(seed, "draws").choice(len(flat), size=replicates, replace=len(flat) < replicates)
-    n = max(1, round(statistics.n))
-    n_rows = min(n, len(statistics.rows))  # of large data only a random part of the rows is kept
-    values = np.empty((replicates, model.n_parameters + len(pairs)))
-    simulated = _simulated_densely if is_dense(model) and not is_feasible(model) else _simulated
+    n = max(1, round(observed.n))
+    n_rows = min(n, observed.n_rows)  # of large data only a random part of the rows is kept
+    size = 8 * replicates * observed.flat.size
+    require_memory(size, f"the statistics of {replicates:,} replicates", "ask for fewer replicates=")
+    values = np.empty((replicates, observed.flat.size))
     with Progress("predictive check", replicates, progress) as bar:
-        for k, y in enumerate(simulated(model, flat[chosen], n, seed)):
-            values[k] = _statistics(model, y, pairs, n_rows)
+        for k, y in enumerate(_replicates(model, flat[chosen], n, seed)):
+            agreement, sums = unfitted(model, y[:n_rows], pairs)
+            parts = (count(model, y).mean, agreement, sums[: observed.sums.size])
+            values[k] = np.concatenate(parts)
             bar.update(k + 1)
-    observed = _statistics(model, statistics, pairs, n_rows)
-    return PredictiveCheck(_table(model, pairs, observed, values), values)
+    return PredictiveCheck(_table(model, observed, values), values)
+
+
+def affordable_replicates(model: Model, n: float) -> int:
+    """Replicates for a check that takes seconds, 200 to 400; 0 where even 200 would take minutes."""
+    each = max(n, BLOCK) * (model.n_nodes + 2 * model.n_edges) * (SWEEPS if n >= FEW else SWEEPS_OF_FEW)
+    each *= 1.0 if model.is_binary else float(model.states.max())
+    if LEAST_REPLICATES * each > MOST_VISITS:
+        return 0
+    return int(np.clip(WANTED_VISITS / each, LEAST_REPLICATES, REPLICATES))
+
+
+def _observed(posterior: Posterior, x: object) -> ObservedAverages:
+    model = posterior.model
+    if x is None:
+        if posterior.problem is not None:
+            _refuse_holes(posterior.problem.statistics)
+        if posterior.observed is None:
+            raise InputError(
+                "predictive_check: this posterior knows nothing of its data (an old file, or a custom prior): pass x."
+            )
+        return posterior.observed
+    statistics = count(model, x, labels=ungrouped(posterior.levels, model.nodes))
+    _refuse_holes(statistics)
+    if statistics.digest != posterior.data_digest:
+        raise InputError("x is not the data that this posterior was learned from.")
+    return observe(model, statistics)
+
+
+def _refuse_holes(statistics: Statistics) -> None:
+    if statistics.holes is not None:
+        raise InputError(
+            "the predictive check compares complete rows, and this posterior was learned from rows with missing cells, "
+            "whose complete ones may be a choice of them"
+        )
+
+
+def _replicates(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
+    """A data set (n, d) for each row of ``theta``: independent and exact where that is quick, else by chains."""
+    is_quick = exact_seconds(model, n) * len(theta) < EXACT_SECONDS
+    if is_quick or choose_sampler(model, model.chart.log_odds(theta[0]), n)[0] == "swendsen-wang":
+        return _simulated(model, theta, n, seed)
+    return (_simulated_densely if is_dense(model) else _simulated_in_turn)(model, theta, n, seed)
 
 
 def _simulated(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
-    """A data set (n, d) for each row of ``theta``."""
+    """A data set (n, d) for each row of ``theta``, each from the beginning."""
     for k, one in enumerate(theta):
         yield simulate(model, one, n, rng=child(seed, "replicate", k), progress=False)
 
 
-def _simulated_densely(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
-    """The same on dense fields, where the chains of a data set go on from where those of the last one were.
+def _simulated_in_turn(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
+    """The same by Gibbs chains that go on from where those of the last data set were.
 
     Draws of a posterior are near each other, so that few sweeps take the chains from one law to the next; random starts
     would take as many as the first data set.
     """
+    log_odds = model.chart.log_odds(theta)
+    chains = make_chains(model, n, kernel_state(seed, "replicates"))
+    chains.start_at_random(generator(seed, "start"))
+    chains.sweep(log_odds.mean(axis=0), FIRST_SWEEPS)
+    for w in log_odds:
+        chains.sweep(w, SWEEPS if n >= FEW else SWEEPS_OF_FEW)
+        yield chains.rows()
+
+
+def _simulated_densely(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
+    """The same on dense fields, whose chains have kernels of their own."""
     layout = dense_layout(model)
     assert layout is not None
     even = 1.0 / np.repeat(layout.states, layout.states - 1)
@@ -101,48 +162,26 @@ def _simulated_densely(model: Model, theta: np.ndarray, n: int, seed: np.random.
     chains.start(start.astype(np.uint8))
     for k, one in enumerate(theta):
         chains.set_parameters(layout.forward @ model.chart.log_odds(one))
-        chains.sweep(SWEEPS_BETWEEN if k else FIRST_SWEEPS)
+        chains.sweep(SWEEPS if k else FIRST_SWEEPS)
         yield chains.rows()[:n]
 
 
-def second_neighbours(edges: np.ndarray, n_nodes: int, limit: int = 5_000) -> np.ndarray:
-    """(k, 2) pairs that share a neighbour but no edge, at most ``limit`` of them."""
-    neighbours: list[set[int]] = [set() for _ in range(n_nodes)]
-    for u, v in edges.tolist():
-        neighbours[u].add(v)
-        neighbours[v].add(u)
-    found: set[tuple[int, int]] = set()
-    for around in neighbours:
-        ordered = sorted(around)
-        found |= {(a, b) for i, a in enumerate(ordered) for b in ordered[i + 1 :] if b not in neighbours[a]}
-        if len(found) >= limit:
-            break
-    return np.array(sorted(found)[:limit], dtype=np.int64).reshape(-1, 2)
-
-
-def _statistics(model: Model, x: object, pairs: np.ndarray, n_rows: int) -> np.ndarray:
-    """The model's counts per observation, and the pairs' agreement in the first ``n_rows`` rows."""
-    statistics = count(model, x)
-    rows = (x if isinstance(x, np.ndarray) else statistics.rows)[:n_rows]
-    agreement = (rows[:, pairs[:, 0]] == rows[:, pairs[:, 1]]).mean(axis=0) if n_rows else np.full(len(pairs), np.nan)
-    return np.concatenate([statistics.mean, agreement])
-
-
-def _table(model: Model, pairs: np.ndarray, observed: np.ndarray, values: np.ndarray) -> pd.DataFrame:
+def _table(model: Model, observed: ObservedAverages, values: np.ndarray) -> pd.DataFrame:
     import pandas as pd
 
-    names = [*model.parameters, *(f"{model.nodes[u]} = {model.nodes[v]}" for u, v in pairs)]
-    above = (values >= observed).sum(axis=0) + 1
-    below = (values <= observed).sum(axis=0) + 1
+    at = observed.flat
+    above = (values >= at).sum(axis=0) + 1
+    below = (values <= at).sum(axis=0) + 1
     tail = np.minimum(1.0, 2.0 * np.minimum(above, below) / (len(values) + 1))
     frame = pd.DataFrame(
         {
-            "fitted": [True] * model.n_parameters + [False] * len(pairs),
-            "observed": observed,
+            "fitted": np.arange(at.size) < model.n_parameters,
+            "observed": at,
             "replicated": values.mean(axis=0),
             "replicated_sd": values.std(axis=0, ddof=1),
             "p_value": tail,
         },
-        index=pd.Index(names, name="statistic"),
+        index=pd.Index(statistic_names(model, observed), name="statistic"),
     )
-    return frame.dropna(subset="observed")
+    never = ~frame["fitted"] & (at == 0) & (values == 0).all(axis=0)  # sums that nobody has, nor could
+    return frame[~never]

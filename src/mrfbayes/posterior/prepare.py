@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from mrfbayes.base.budget import OutOfTime, budget
 from mrfbayes.base.errors import CostError
+from mrfbayes.data.holes import MISSING_AT_RANDOM
 from mrfbayes.data.statistics import count
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model
@@ -18,9 +19,11 @@ from mrfbayes.posterior.settings import Settings
 DRAW_SHARES = {"direct": 0.15}  # of a time budget that preparation leaves for the draws; chains get half
 
 
-def make_problem(model: Model, x: object, settings: Settings, levels: object = None) -> Problem:
-    """Model, data, prior and seed; ``levels`` is the order of text labels."""
-    statistics = count(model, x, levels=levels)
+def make_problem(
+    model: Model, x: object, settings: Settings, levels: object = None, missing: str = "refuse"
+) -> Problem:
+    """Model, data, prior and seed; ``levels`` is the order of text labels, ``missing`` what to do with empty cells."""
+    statistics = count(model, x, levels=levels, missing=missing)
     threads = settings.workers if isinstance(settings.workers, int) else 1  # a cluster has no part in preparing
     return Problem(model, statistics, settings.prior, settings.seed, settings.estimate, settings.progress, threads)
 
@@ -30,6 +33,9 @@ def prepare(problem: Problem, settings: Settings) -> Prepared:
     with budget().share(1.0 - DRAW_SHARES.get(settings.engine, 0.5)):
         prepared: Prepared = settings.row.prepare(problem, **settings.options)
         facts, doubts = RunFacts(auto=settings.reason or None), list(prepared.warnings)
+        holes = problem.statistics.holes
+        if holes is not None:
+            facts = replace(facts, missing=f"{holes.n_rows:,} rows have missing cells, {MISSING_AT_RANDOM}")
         if prepared.accuracy is not None:
             trust = assess(problem, prepared.accuracy)
             facts = replace(facts, trust=str(trust), trust_mean=trust.mean_error, trust_sd=trust.sd_error)
@@ -44,7 +50,11 @@ def in_time(settings: Settings) -> Iterator[None]:
     try:
         yield
     except OutOfTime as out:
+        late = budget().overrun()
+        instead = "use method='mle' or 'pseudo'"
+        if str(out).startswith(("counting", "reading")):  # a part of the data would be another data set
+            instead = "count the data once (mrfbayes.count) and pass the result as x"
         raise CostError(
             f"the time budget of {settings.seconds:g} s ended in the preparation of method {settings.row.key!r} "
-            f"({out}), before anything could be drawn: allow more seconds=, or use method='mle' or 'pseudo'."
+            f"({out}), before anything could be drawn: allow more seconds=, or {instead}.{' ' + late if late else ''}"
         ) from None

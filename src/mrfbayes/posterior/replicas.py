@@ -6,12 +6,11 @@ Like every run it goes in short chunks; between them come progress, checkpoint, 
 from __future__ import annotations
 
 import time
-import warnings as python_warnings
 
 import numpy as np
 
 from mrfbayes.base.budget import budget
-from mrfbayes.base.errors import MRFWarning, OutputError
+from mrfbayes.base.errors import OutputError
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
 from mrfbayes.methods.langevin.coins import WalkJoint, walk_coins
@@ -37,6 +36,7 @@ class _Stored:
         self._draws: list[np.ndarray] = []
         self._written_at = time.monotonic()
         self._unwritten = 0
+        self.problem = ""
         if checkpoint is not None and checkpoint.segments:
             self._draws = [w for _, arrays in checkpoint.segments for w in arrays["draws"]]
             self._unwritten = len(self._draws)
@@ -59,8 +59,9 @@ class _Stored:
         try:
             self._checkpoint.append({}, {**self._walk.arrays(), "draws": new})
         except OutputError as error:  # the draws are in memory: go on, and try again later
-            python_warnings.warn(f"the checkpoint lacks the last steps: {error}", MRFWarning, stacklevel=2)
+            self.problem = str(error)
             return
+        self.problem = ""
         self._unwritten = len(self._draws)
 
     def result(self) -> np.ndarray:
@@ -70,9 +71,12 @@ class _Stored:
 
 
 def run_walk(
-    walk: Walk, n_steps: int, checkpoint: Checkpoint | None, seconds: float | None, progress: bool
-) -> tuple[np.ndarray, str]:
-    """Walk to ``n_steps`` steps in all, or as far as interrupt or budget allow: the draws, and what stopped it."""
+    walk: Walk, n_steps: int, checkpoint: Checkpoint | None, seconds: float | None, progress: bool, may_cut_warmup: bool
+) -> tuple[np.ndarray, str, str]:
+    """Walk to ``n_steps`` steps in all, or as far as interrupt or budget allow.
+
+    Returns the draws, what stopped it, and what was wrong with the checkpoint at the end.
+    """
     stored = _Stored(walk, checkpoint)
     started = time.perf_counter()
     stopped_by, chunk = "", 1
@@ -88,12 +92,18 @@ def run_walk(
                 if interrupt.raised:
                     stopped_by = "Ctrl-C"
                     break
-                if seconds is not None and time.perf_counter() - started > seconds:
+                spent = time.perf_counter() - started
+                if seconds is not None and spent > seconds:
                     stopped_by = "time budget"
                     break
+                warmup = walk.settings.warmup
+                if seconds is not None and may_cut_warmup and walk.steps < warmup and spent > seconds / 2:
+                    walk.end_warmup()  # so that half of the time is left for draws
+                    n_steps -= warmup - walk.steps
+                    budget().cut(f"warm-up ended after {walk.steps} of {warmup} steps")
     finally:
         stored.write()
-    return stored.result(), stopped_by if walk.steps < n_steps else ""
+    return stored.result(), stopped_by if walk.steps < n_steps else "", stored.problem
 
 
 def replica_posterior(problem: Problem, settings: Settings, how: Engine, preparation: float) -> Posterior:
@@ -105,13 +115,17 @@ def replica_posterior(problem: Problem, settings: Settings, how: Engine, prepara
     seconds = None if settings.seconds is None else budget().left
     with checkpoint_of(problem, settings, how) as store:
         resumed = 0 if store is None or not store.segments else 1
-        w, stopped_by = run_walk(walk, plan.warmup + plan.steps, store, seconds, problem.progress)
-    steps = max(walk.steps - plan.warmup, 0)
+        w, stopped_by, problem_kept = run_walk(
+            walk, plan.warmup + plan.steps, store, seconds, problem.progress, store is None and settings.warmup is None
+        )
+    steps = max(walk.steps - walk.settings.warmup, 0)
     if not (walk.state["counters"][RECORDED] and w.shape[1]):
         refuse_nothing(stopped_by, settings)
     said, texts = collect_warnings(problem, settings, how)
     if stopped_by:
         texts.append(f"stopped by {stopped_by} after {steps} of {plan.steps} steps: the result is partial.")
+    if problem_kept:
+        texts.append(f"the checkpoint lacks the last steps, which are in this result: {problem_kept}")
     moments = walk_moments(walk)
     # Stored draws agree with the moments that are reported.
     draws = problem.model.chart.theta(moments.mean + (w - moments.raw_mean) * (moments.sd / moments.raw_sd))
@@ -124,7 +138,7 @@ def replica_posterior(problem: Problem, settings: Settings, how: Engine, prepara
         sd=draws.std(axis=(0, 1)),
         engine="langevin",
         steps=steps,
-        warmup=plan.warmup,
+        warmup=walk.settings.warmup,
         thin=plan.thin,
         acceptance=None,
         seconds={"prepare": preparation, "compile": 0.0, "chain": time.perf_counter() - started},

@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 
 from mrfbayes.base.budget import Budget
+from mrfbayes.base.compiling import watch_compilation
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.random_streams import Seed
 from mrfbayes.model.field import Model
@@ -40,6 +41,7 @@ def sample(
     engine: str | None = None,
     estimate: object = None,
     levels: object = None,
+    missing: str = "refuse",
     **method_options: object,
 ) -> Posterior:
     """Draw from the posterior of every parameter.
@@ -66,13 +68,17 @@ def sample(
         for "langevin" a number of threads over which its replicas are
     checkpoint : file from which a killed run goes on; a finished one is continued by asking for more steps
     seconds : time budget of the whole call, the preparation included; what there is by then is the result, marked
-        partial, and an error where there is nothing. The first call compiles, which a budget cannot cut short
+        partial, and an error where there is nothing. The first call compiles, which cannot be cut short: the clock
+        runs, the rest is shortened, and the result says by how much the call was late
     engine : "mh"; "direct" where the method can draw independently (then the default); "hmc" (Hamiltonian Monte Carlo
         around the mode) for "pseudo", where it is the default, and for "exact"; "independence" for "exact": proposals
         from the calibrated posterior, corrected (the default; where they fit badly, "hmc" runs instead); "langevin" for
         the method of that name
     estimate : an estimate to use instead of making one, from `mrfbayes.estimate`, or theta (p,) itself
     levels : order of text labels; see `mrfbayes.count`. With method "mavm" a number is that method's option
+    missing : what to do with rows of which cells are missing: "refuse"; "drop" to leave them out; "model" for the
+        likelihood of the cells that are there, which assumes that cells are missing at random (methods "exact",
+        "calibrated" and "langevin")
     method_options : options of the method
     """
     if method == "mavm" and isinstance(levels, (int, float)):  # its own option of that name; no order is a number
@@ -81,10 +87,11 @@ def sample(
         method, steps, warmup, chains, thin, proposal, start, prior, rng, workers, progress, checkpoint, seconds,
         engine, estimate, method_options,
     )  # fmt: skip
-    settings = check_settings(model, asked)
+    settings = check_settings(model, asked, x)
+    watch_compilation()
     with Budget(settings.seconds).as_current(), in_time(settings), connected(settings.workers) as workers:
         settings = replace(settings, workers=workers)
-        problem = make_problem(model, x, settings, levels)
+        problem = make_problem(model, x, settings, levels, missing)
         started = time.perf_counter()
         prepared = prepare(problem, settings)
         how = make_engine(problem, prepared, settings)

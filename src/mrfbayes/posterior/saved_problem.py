@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.data.coding import MISSING_CODE
+from mrfbayes.data.holes import Holes
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.methods.problem import Problem
 from mrfbayes.model.build import grid
@@ -105,6 +107,10 @@ def problem_to_dataset(problem: Problem) -> xr.Dataset:
     prior, statistics = problem.prior, problem.statistics
     attributes: dict[str, object] = {"n": float(statistics.n), "n_rows": int(statistics.n_rows)}
     variables: dict[str, object] = {"counts": (("parameter",), np.asarray(statistics.counts, dtype=float))}
+    if statistics.holes is not None:
+        variables["holes"] = (("hole_row", "node"), statistics.holes.rows)
+        variables["holes_weight"] = (("hole_row",), statistics.holes.weight)
+        attributes |= {"holes_rows": statistics.holes.n_rows, "holes_empty": statistics.holes.n_empty}
     if prior.custom is None:
         distinct = list(dict.fromkeys(prior.per_block))
         number = {distribution: k for k, distribution in enumerate(distinct)}
@@ -117,7 +123,7 @@ def read_problem(group: Group, model: Model, seed: tuple[str, Sequence[int]], di
     """The problem that `problem_to_dataset` wrote, or None where what it led to cannot be repeated from counts."""
     if "prior" not in group.arrays or (group.number("n_rows") and needs_rows(model)):
         return None
-    statistics = Statistics.from_counts(model, group.arrays["counts"], group.number("n"))
+    statistics = Statistics.from_counts(model, group.arrays["counts"], group.number("n"), _read_holes(group, model))
     distinct = [by_name(name, values) for name, values in json.loads(group.text("priors"))]
     number = _whole(group, "prior", 1)
     _require(bool(((number >= 0) & (number < len(distinct))).all()), "priors")
@@ -125,3 +131,17 @@ def read_problem(group: Group, model: Model, seed: tuple[str, Sequence[int]], di
     sequence = np.random.SeedSequence(ast.literal_eval(str(entropy)), spawn_key=tuple(int(k) for k in spawn_key))
     prior = Prior(model, [distinct[k] for k in number.tolist()])
     return Problem(model, replace(statistics, digest=digest), prior, sequence, progress=False)
+
+
+def _read_holes(group: Group, model: Model) -> Holes | None:
+    """The rows with missing cells, checked; None where there are none."""
+    if "holes" not in group.arrays:
+        return None
+    rows = _whole(group, "holes", 2)
+    weight = group.arrays["holes_weight"].astype(float)
+    hole = rows == MISSING_CODE
+    _require(rows.shape == (weight.size, model.n_nodes) and bool((weight > 0).all()), "rows with missing cells")
+    _require(bool((hole | ((rows >= 0) & (rows < model.states))).all()), "rows with missing cells")
+    _require(bool((hole.any(axis=1) & ~hole.all(axis=1)).all()), "rows with missing cells")
+    n_rows, n_empty = (int(group.number(name)) for name in ("holes_rows", "holes_empty"))
+    return Holes(rows.astype(np.uint8), weight, n_rows, n_empty)

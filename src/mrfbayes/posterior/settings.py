@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mrfbayes.base.atomic_files import check_targets
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.base.memory import memory_limit, require_memory
 from mrfbayes.base.random_streams import Seed, seed_sequence
 from mrfbayes.methods.registry import Row, check_options, method_row
 from mrfbayes.model.field import Model
@@ -102,17 +103,17 @@ class Plan:
     longest: int
 
 
-def check_settings(model: Model, asked: Asked) -> Settings:
-    """Everything that can be refused without looking at the data."""
+def check_settings(model: Model, asked: Asked, x: object = None) -> Settings:
+    """Everything that can be refused without looking at the data ``x``, of which only the path is looked at."""
     chosen, reason = choose_method(model) if asked.method == "auto" else (asked.method, "")
     row = method_row(chosen)
-    check_options(row, asked.options)
     if asked.proposal not in PROPOSALS:
         raise InputError(f"proposal = {asked.proposal!r}: choose one of {', '.join(map(repr, PROPOSALS))}.")
     if asked.checkpoint == "":
         raise InputError("checkpoint = '': give the path of a file, or leave it out.")
-    check_targets(continued={"checkpoint": asked.checkpoint})
+    check_targets(continued={"checkpoint": asked.checkpoint}, inputs={"x": x})
     prior = Prior(model, asked.prior)
+    check_options(row, model, prior, asked.options)
     start = _start(model, asked.start)
     settings = Settings(
         row=row,
@@ -194,14 +195,38 @@ def make_plan(model: Model, settings: Settings, engine: str) -> Plan:
             f"{steps + warmup:.3g} steps would take months: ask for fewer, or give a time budget (seconds=)."
         )
     kept = chains * (steps // thin) * p * 8
-    if kept > MAX_DRAW_BYTES:
+    most = min(MAX_DRAW_BYTES, memory_limit())
+    if kept > most:
         raise CostError(
             f"{chains} chains of {steps // thin} draws of {p} parameters need {kept / 2**30:.1f} GiB: raise thin= to "
-            f"at least {math.ceil(thin * kept / MAX_DRAW_BYTES)}; means and sds use all steps anyway."
+            f"at least {math.ceil(thin * kept / most)}; means and sds use all steps anyway."
         )
     start = settings.start
     if start is None:
         start = "half" if settings.proposal == "printed" else "dispersed"
     proposal = {"independence": "independent", "hmc": "hamiltonian"}.get(engine, settings.proposal)
     longest = steps if settings.steps is not None else max(steps, min(LENGTHENED * steps, fitting * thin))
-    return Plan(steps, warmup, chains, thin, proposal, start, longest)
+    plan = Plan(steps, warmup, chains, thin, proposal, start, longest)
+    if engine != "langevin":
+        return plan
+    replicas = chains * whole("replicas", settings.options.get("replicas", settings.row.options["replicas"]))
+    return _walking_plan(plan, settings, 16 * p * replicas)
+
+
+def _walking_plan(plan: Plan, settings: Settings, draw_bytes: int) -> Plan:
+    """``plan`` with the numbers that suit a walk where none were asked for; ``draw_bytes`` is the size of a draw."""
+    from mrfbayes.methods.langevin.langevin import STEPS, WARMUP
+
+    count = STEPS if settings.steps is None else plan.steps
+    fitting = max(1, DEFAULT_DRAW_BYTES // max(draw_bytes, 1))
+    thin = max(2 if count > 1 else 1, -(-count // fitting)) if settings.thin is None else plan.thin
+    kept = count // thin
+    require_memory(2 * kept * draw_bytes, f"{kept:,} draws of all replicas", "raise thin=, or ask for fewer steps=")
+    return replace(
+        plan,
+        steps=count,
+        warmup=WARMUP if settings.warmup is None else plan.warmup,
+        thin=thin,
+        proposal="langevin",
+        start="mode",
+    )

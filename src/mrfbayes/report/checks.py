@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mrfbayes.report.findings import Findings
+from mrfbayes.report.wording import listed
 
 GOOD, CARE, BAD, INFO = "good", "care", "bad", "info"
 SURPRISING = 0.01
@@ -22,17 +23,7 @@ class TrustCheck(NamedTuple):
 def checks(findings: Findings) -> list[TrustCheck]:
     """All checks that this result has."""
     posterior, found = findings.posterior, findings.diagnostics
-    exact = posterior.target == "exact"
-    out = [
-        TrustCheck(
-            "Target",
-            GOOD if exact else INFO,
-            posterior.target,
-            "Given enough draws, the draws are those of the exact posterior."
-            if exact
-            else f"{posterior.label} replaces the likelihood by one that can be computed; more draws do not mend that.",
-        )
-    ]
+    out = [_target(posterior.target, posterior.method, posterior.label)]
     facts = posterior.facts
     if facts.trust is not None:
         worst = max(facts.trust_mean or 0.0, facts.trust_sd or 0.0)
@@ -54,19 +45,35 @@ def checks(findings: Findings) -> list[TrustCheck]:
         out.append(TrustCheck("Draws", GOOD, f"{found['draws']:,.0f}", text))
     if "pareto_k" in found:
         k = found["pareto_k"]
-        state = GOOD if k < 0.5 else CARE if k < 0.7 else BAD
+        state = GOOD if k < 0.7 else CARE if k < 1 else BAD
         text = "Tail of the importance weights: below 0.7 means that weighted means can be trusted."
         out.append(TrustCheck("Pareto k", state, f"{k:.2f}", text))
     if "noise" in found:
         state = GOOD if found["noise"] < 1 else BAD
         text = "Noise of the estimated log-likelihood ratios in nats; above 1 the draws are visibly too wide."
         out.append(TrustCheck("Noise", state, f"{found['noise']:.2g}", text))
+    if posterior.facts.missing is not None:
+        text = f"{posterior.facts.missing}."
+        out.append(TrustCheck("Missing cells", INFO, "at random", text))
     out.append(_predictive(findings))
     if posterior.partial:
         out.append(
             TrustCheck("Run", CARE, "partial", f"The run was stopped after {posterior.steps:,} steps per chain.")
         )
     return out
+
+
+def _target(target: str, method: str, label: str) -> TrustCheck:
+    if target == "exact":
+        return TrustCheck("Target", GOOD, target, "Given enough draws, the draws are those of the exact posterior.")
+    if method == "pseudo":
+        text = (
+            "The pseudolikelihood counts every edge from both of its ends: means are near, spreads are too small (by a "
+            "fifth on the paper's fields) and Bayes factors too sure."
+        )
+        return TrustCheck("Target", CARE, "too narrow", text)
+    text = f"{label} replaces the likelihood by one that can be computed; more draws do not mend that."
+    return TrustCheck("Target", INFO, target, text)
 
 
 def _predictive(findings: Findings) -> TrustCheck:
@@ -77,7 +84,10 @@ def _predictive(findings: Findings) -> TrustCheck:
     found, expected = int((table["p_value"] < SURPRISING).sum()), SURPRISING * len(table)
     state = GOOD if found <= max(1.0, 3 * expected) else CARE
     text = (
-        f"Statistics of data simulated from the posterior that miss the observed one (p < {SURPRISING:g}); about "
-        f"{expected:.1f} are expected by chance."
+        f"Observed statistics that data simulated from the posterior do not reproduce (p < {SURPRISING:g}); about "
+        f"{expected:.1f} of {len(table)} are expected by chance."
     )
+    if state == CARE:
+        worst = table.nsmallest(3, "p_value")
+        text += f" Least like the data: {listed([str(name) for name in worst.index])}."
     return TrustCheck("Predictive check", state, f"{found} of {len(table)}", text)

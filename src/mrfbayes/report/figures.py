@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
@@ -29,6 +30,8 @@ _INKS = {
 }
 _INKS_LOWER = {colour.lower(): name for colour, name in _INKS.items()}
 DRAWN_NODES = 5_000
+FOREST_ROWS, NODE_ROWS = 30, 30
+NARROW_ZOOM = 1.2
 
 
 class Picture(NamedTuple):
@@ -39,10 +42,14 @@ class Picture(NamedTuple):
     says: str
     svg: Markup
     caption: str
+    panels: tuple[Markup, ...] = ()  # pictures beside each other, below each other on a phone
 
 
-def inline(draw: Callable[[], Axes | Figure], name: str, says: str) -> Markup:
-    """The SVG of what ``draw`` returns (axes or a figure), without a fixed size, its ids made unique by ``name``."""
+def inline(draw: Callable[[], Axes | Figure], name: str, says: str, zoom: float = 1.0) -> Markup:
+    """The SVG of what ``draw`` returns (axes or a figure), without a fixed size, its ids made unique by ``name``.
+
+    On a wide page it is shown ``zoom`` times as large as in print: narrow pictures can still be read on a phone.
+    """
     from matplotlib import pyplot, rc_context
 
     with rc_context(
@@ -67,7 +74,7 @@ def inline(draw: Callable[[], Axes | Figure], name: str, says: str) -> Markup:
     text = re.sub(r"(<svg[^>]*?) height=\"[^\"]*\"", r"\1", text, count=1)
     text = re.sub(r"#[0-9a-fA-F]{6}\b", lambda m: _ink(m.group(0)), text)
     # Light text on a dark page must not be outlined in black.
-    head = f'<svg role="img" aria-labelledby="{name}-says" style="max-width:{wide:.0f}px"'
+    head = f'<svg role="img" aria-labelledby="{name}-says" style="max-width:{zoom * wide:.0f}px"'
     body = text.replace("<svg", head, 1)
     at = body.index(">") + 1
     return Markup(body[:at]) + Markup('<title id="{}-says">{}</title>').format(name, says) + Markup(body[at:])
@@ -78,52 +85,112 @@ def _ink(colour: str) -> str:
     return f"var({name})" if name else colour
 
 
+class _Plan(NamedTuple):
+    """What is drawn, before it is."""
+
+    name: str
+    title: str
+    says: str
+    draw: Callable[[], Axes | Figure]
+    caption: str
+    zoom: float = 1.0
+
+
 def pictures(findings: Findings) -> list[Picture]:
-    """The network or field, its panels, and the forest, as far as this model has them."""
+    """The network or field, its panels, forest and evidence, as far as this model has them."""
+    model, edges = findings.posterior.model, findings.edges
+    found = []
+    for plan in _plans(findings):
+        try:
+            svg = inline(plan.draw, plan.name, plan.says, plan.zoom)
+            found.append(Picture(plan.name, plan.title, plan.says, svg, plan.caption))
+        except InputError as reason:
+            findings.missing[plan.title] = str(reason)
+        if plan.name == "network" and findings.verdicts["unknown"] < len(edges) and model.n_edges:
+            found.append(_panels(findings))
+    return found
+
+
+def _plans(findings: Findings) -> list[_Plan]:
     from mrfbayes import plots
 
     posterior, model, edges = findings.posterior, findings.posterior.model, findings.edges
-    said = findings.verdicts
-    wanted: list[tuple[str, str, str, Callable[[], Axes | Figure], str]] = []
+    plans = []
     is_grid = model.grid_shape is not None
     if is_grid and model.n_nodes <= DRAWN_NODES:
         says = f"The {model.n_nodes} nodes of the grid with their couplings as coloured lines."
         caption = "Colour and width are the posterior mean of each coupling; dashed where its interval includes zero."
         if findings.is_tied:
             says, caption = "The observations as an image.", "All neighbours share the couplings in the title."
-        wanted.append(("field", "The field", says, lambda: plots.field(model, posterior), caption))
-    elif not is_grid and model.n_nodes <= DRAWN_NODES and not findings.is_tied:
+        plans.append(_Plan("field", "The field", says, lambda: plots.field(model, posterior), caption))
+    elif not is_grid and 1 < model.n_nodes <= DRAWN_NODES and not findings.is_tied and model.n_edges:
         says = f"Network of {model.n_nodes} nodes; the table of edges below holds its numbers."
         caption = "Width is the posterior mean, colour and dash its sign, opacity how sure the sign is."
-        wanted.append(
-            (
-                "network",
-                "The network",
-                says,
-                lambda: plots.network(posterior, edges=edges, scale=findings.scale),
-                caption,
-            )
-        )
-        if said["unknown"] < len(edges):
-            says = f"{said['present']} edges supported, {said['absent']} ruled out, {said['undecided']} undecided."
-            caption = "The same nodes three times. An edge missing on the left is not thereby absent: look where it is."
-            wanted.append(
-                (
-                    "panels",
-                    "Supported, ruled out, undecided",
-                    says,
-                    lambda: plots.network_panels(posterior, scale=findings.scale),
-                    caption,
-                )
-            )
+        draw = lambda: plots.network(posterior, edges=edges, scale=findings.scale)  # noqa: E731
+        plans.append(_Plan("network", "The network", says, draw, caption))
     if len(edges) > 1:
         says = "Posterior means and 90 % intervals of the surest edges; the table below holds all."
-        caption = "Filled where the 90 % interval excludes no interaction."
-        wanted.append(("forest", "Couplings", says, lambda: plots.forest(posterior, scale=findings.scale), caption))
-    found = []
-    for name, title, says, draw, caption in wanted:
-        try:
-            found.append(Picture(name, title, says, inline(draw, name, says), caption))
-        except InputError as reason:
-            findings.missing[title] = str(reason)
+        caption = "Couplings: filled where the 90 % interval excludes no interaction."
+
+        def forest() -> Axes:
+            ax = _narrow(min(len(edges), FOREST_ROWS))
+            return plots.forest(posterior, scale=findings.scale, rows=FOREST_ROWS, ax=ax)
+
+        plans.append(_Plan("forest", "Couplings", says, forest, caption, NARROW_ZOOM))
+    if len(edges) > 1 and findings.verdicts["unknown"] < len(edges):
+        says = "Bayes factors of the edges with both boundaries; the table below holds all."
+        caption = "Evidence: right of 10 the data support the edge, left of 1/10 they rule it out."
+
+        def evidence() -> Axes:
+            ax = _narrow(min(len(edges), FOREST_ROWS))
+            return plots.edge_evidence(posterior, rows=FOREST_ROWS, edges=edges, ax=ax)
+
+        plans.append(_Plan("evidence", "Evidence", says, evidence, caption, NARROW_ZOOM))
+    return plans
+
+
+def node_pictures(findings: Findings) -> list[Picture]:
+    """Centrality and predictability of the nodes with their intervals."""
+    from mrfbayes import plots
+
+    nodes, found = findings.nodes, []
+    if findings.is_tied or len(nodes) < 3 or not findings.posterior.model.n_edges:
+        return []
+    for measure, caption in (
+        ("strength", "Strength: how strongly a variable is tied to the others, whatever the sign."),
+        ("log_score_gain", "Predictability: what knowing all others tells about it."),
+    ):
+        if measure in nodes:
+            says = f"{caption} The table below holds the numbers."
+
+            def draw(measure: str = measure) -> Axes:
+                ax = _narrow(min(len(nodes), NODE_ROWS))
+                return plots.centrality(findings.posterior, measure, rows=NODE_ROWS, nodes=nodes, ax=ax)
+
+            found.append(Picture(measure, measure, says, inline(draw, measure, says, NARROW_ZOOM), caption))
     return found
+
+
+def _narrow(rows: int) -> Axes:
+    from matplotlib import pyplot
+
+    made: Axes = pyplot.subplots(figsize=(4.7, 0.8 + 0.19 * max(rows, 3)), layout="constrained")[1]
+    return made
+
+
+def _panels(findings: Findings) -> Picture:
+    """Supported, ruled out and undecided: three pictures, so that a phone can put them below each other."""
+    from matplotlib import pyplot
+
+    from mrfbayes import plots
+
+    said = findings.verdicts
+    says = f"{said['present']} edges supported, {said['absent']} ruled out, {said['undecided']} undecided."
+    axes: list[Axes] = [pyplot.subplots(figsize=(3.7, 3.9), layout="constrained")[1] for _ in range(3)]
+    plots.network_panels(findings.posterior, scale=findings.scale, edges=findings.edges, ax=axes)
+    panels = []
+    for ax, name in zip(axes, ("supported", "ruled out", "undecided"), strict=True):
+        shown = partial(lambda panel: panel, ax)
+        panels.append(inline(shown, f"panel-{name.replace(' ', '-')}", f"{says} This panel: {name}.", 1.2))
+    caption = "The same nodes three times. An edge missing on the left is not thereby absent: look where it is."
+    return Picture("panels", "Supported, ruled out, undecided", says, Markup(""), caption, tuple(panels))

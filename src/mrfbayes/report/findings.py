@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from mrfbayes.posterior.posterior import Posterior
     from mrfbayes.posterior.predictive import PredictiveCheck
 
-REPLICATES = 100
-CHECKED_CELLS = 3e7  # simulated states past which the predictive check is left out
 DIAGNOSED = 3_000  # parameters up to which every one has its effective sample size
 
 
@@ -45,6 +43,16 @@ class Findings:
         """The data, where the posterior knows them."""
         found: Statistics | None = getattr(self.posterior.problem, "statistics", None)
         return found
+
+    @property
+    def data_problems(self) -> list[str]:
+        """What was said about the data themselves."""
+        return [] if self.statistics is None else list(self.statistics.warnings)
+
+    @property
+    def doubts(self) -> list[str]:
+        """What was said about the run."""
+        return [text for text in self.posterior.warnings if text not in self.data_problems]
 
     @cached_property
     def edges(self) -> pd.DataFrame:
@@ -100,22 +108,26 @@ class Findings:
     @cached_property
     def predictive(self) -> PredictiveCheck | None:
         """The predictive check, where the data are at hand and it takes seconds."""
-        from mrfbayes.posterior.predictive import predictive_check
+        from mrfbayes.posterior.predictive import affordable_replicates, predictive_check
 
-        statistics, model = self.statistics, self.posterior.model
         if not self.check:
             self.missing["predictive check"] = "it was not asked for"
             return None
-        if statistics is None or not statistics.n_rows:
-            self.missing["predictive check"] = "the observations are not at hand"
+        observed, statistics = self.posterior.observed, self.statistics
+        if statistics is not None and statistics.holes is not None:
+            self.missing["predictive check"] = "it compares complete rows, and some have missing cells"
             return None
-        if statistics.n * model.n_nodes * REPLICATES > CHECKED_CELLS:
-            self.missing["predictive check"] = "it would simulate too many observations; run mb.predictive_check"
+        if observed is None:
+            self.missing["predictive check"] = "nothing is known of the observations"
+            return None
+        replicates = affordable_replicates(self.posterior.model, observed.n)
+        if not replicates:
+            self.missing["predictive check"] = "it would take minutes; run mrfbayes.predictive_check"
             return None
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", MRFWarning)
-                return predictive_check(self.posterior, statistics, replicates=REPLICATES)
+                return predictive_check(self.posterior, replicates=replicates)
         except (InputError, CostError) as reason:
             self.missing["predictive check"] = str(reason)
             return None

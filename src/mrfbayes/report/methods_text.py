@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mrfbayes.model.wording import coupling_of
 from mrfbayes.report.findings import Findings
-from mrfbayes.report.wording import plural
+from mrfbayes.report.wording import number, plural
 
 REFERENCES = {
     "field": "Liu, Y., & Zheng, Z. MLE-induced Likelihood for Markov Random Fields.",
@@ -21,6 +21,14 @@ REFERENCES = {
     "exchange": (
         "Murray, I., Ghahramani, Z., & MacKay, D. (2006). MCMC for doubly-intractable distributions. Proc. UAI."
     ),
+    "hmc": (
+        "Neal, R. M. (2011). MCMC using Hamiltonian dynamics. In S. Brooks, A. Gelman, G. L. Jones, & X.-L. Meng "
+        "(Eds.), Handbook of Markov Chain Monte Carlo (pp. 113\u2013162). CRC Press."
+    ),
+    "langevin": (
+        "Leimkuhler, B., & Matthews, C. (2013). Rational construction of stochastic numerical methods for molecular "
+        "sampling. Applied Mathematics Research eXpress, 2013(1), 34\u201356."
+    ),
     "savage_dickey": (
         "Dickey, J. M. (1971). The weighted likelihood ratio, linear hypotheses on normal location parameters. Annals "
         "of Mathematical Statistics, 42(1), 204\u2013223."
@@ -32,60 +40,105 @@ _WAYS = {
     "mle": "the MLE-induced likelihood",
     "pseudo": "the pseudolikelihood",
     "laplace": "a quadratic approximation of the log-likelihood at its maximum",
+    "langevin": "the true likelihood, whose gradients came from persistent Gibbs chains",
 }
 
 
 def methods_paragraph(findings: Findings) -> str:
-    """What was done, in the past tense."""
-    posterior, model = findings.posterior, findings.posterior.model
-    prior = str(posterior.settings.get("prior", "uniform"))
-    chains, draws, _ = posterior.draws.shape
+    """What was done, in the past tense, ready to paste."""
+    posterior = findings.posterior
+    n = f"n = {posterior.n:,.0f} {'observation' if round(posterior.n) == 1 else 'observations'}"
+    version = posterior.versions.get("mrfbayes", "")
+    return " ".join(
+        part
+        for part in (
+            f"We estimated {_field(findings)} from {n} with mrfbayes {version}.".replace("  ", " "),
+            f"The prior {_prior(str(posterior.settings.get('prior', 'uniform')), posterior.model.chart.all_coins)}.",
+            f"The posterior was based on {_WAYS.get(posterior.method, f'the method {posterior.label}')}; "
+            f"{_run(findings)}{_checked(findings)}.",
+            f"We report posterior means and equal-tailed 90 % intervals of {_quantity(findings)}.",
+            _verdicts(findings),
+            f"The random seed was {findings.seed}.",
+        )
+        if part
+    )
+
+
+def _field(findings: Findings) -> str:
+    model = findings.posterior.model
+    shape = (
+        f"a {model.grid_shape[0]} x {model.grid_shape[1]} grid"
+        if model.grid_shape
+        else plural(model.n_nodes, "variable")
+    )
+    has_thresholds = any(group.arity == 1 for group in model.groups)
+    if not model.n_edges:
+        return f"independent distributions of {shape}"
     kind = {
         "agreement": "couplings on the agreement of neighbours",
         "both-one": "couplings on both variables being present (the Ising model in 0/1 coding)",
         "score": "couplings on the product of ordinal levels",
         "table": "general pairwise tables",
     }.get(coupling_of(model), "pairwise couplings")
-    fields = " and a threshold per variable" if any(group.arity == 1 for group in model.groups) else ""
-    shape = (
-        f"a {model.grid_shape[0]} x {model.grid_shape[1]} grid" if model.grid_shape else f"{model.n_nodes} variables"
+    tied = findings.is_tied
+    shared = (
+        ", shared by all neighbours" if tied and len(findings.edges) == 1 else ", shared by direction" if tied else ""
     )
-    way = _WAYS.get(posterior.method, f"the method {posterior.label}")
+    comma = "," if shared else ""
+    fields = f"{comma} and a threshold {'for all variables' if tied else 'per variable'}" if has_thresholds else comma
+    return f"a pairwise Markov random field on {shape} with {kind}{shared}{fields}"
+
+
+def _prior(prior: str, all_coins: bool) -> str:
+    if prior == "uniform" and not all_coins:
+        return "of the weights of each factor was uniform"
+    if prior == "uniform":
+        return "of each parameter was uniform on its weight theta, that is, standard logistic on its log-odds"
+    on = "log-odds" if any(k in prior for k in ("normal", "cauchy", "logistic")) else "weight theta"
+    if ", " in prior.replace("(0, ", "("):
+        return f"of the parameters was {prior}"
+    return f"of each parameter was {prior} on its {on}"
+
+
+def _run(findings: Findings) -> str:
+    posterior = findings.posterior
+    chains, draws, _ = posterior.draws.shape
     if posterior.engine == "direct":
-        run = f"{plural(chains * draws, 'independent draw')} were made"
-    elif posterior.engine == "independence":
-        run = f"{chains} chains of {posterior.steps:,} steps with calibrated independent proposals were run"
-    else:
-        run = f"{chains} chains of {posterior.steps:,} steps after {posterior.warmup:,} steps of warm-up were run"
-    checks = []
-    if "r_hat" in findings.diagnostics:
-        checks.append(f"the largest R-hat was {findings.diagnostics['r_hat']:.3f}")
-        checks.append(f"the smallest bulk effective sample size {findings.diagnostics['ess']:,.0f}")
-    if "pareto_k" in findings.diagnostics:
-        checks.append(f"the Pareto k of the importance weights {findings.diagnostics['pareto_k']:.2f}")
-    checked = f" ({', '.join(checks)})" if checks else ""
-    said = findings.verdicts
-    edges = ""
-    if len(findings.edges) and said["unknown"] < len(findings.edges):
-        edges = (
-            " Edges were judged by Bayes factors for their presence given the rest of the network (Savage-Dickey "
-            f"ratio): {said['present']} of {len(findings.edges)} were supported (above 10), {said['absent']} ruled out "
-            f"(below 1/10), and {said['undecided']} undecided."
-        )
-    return (
-        f"We estimated a pairwise Markov random field on {shape} with {kind}{fields} from n = {posterior.n:,.0f} "
-        f"observations in mrfbayes {posterior.versions.get('mrfbayes', '')}. Priors were {prior} "
-        f"({_prior_scale(prior)}). "
-        f"The posterior was based on {way}; {run}{checked}.{edges} "
-        f"The random seed was {findings.seed}."
-    )
+        return f"{plural(chains * draws, 'independent draw')} were made"
+    if posterior.engine == "independence":
+        return f"{chains} chains of {posterior.steps:,} steps with calibrated independent proposals were run"
+    kind = {"hmc": " of Hamiltonian Monte Carlo", "langevin": " of Langevin dynamics"}.get(posterior.engine, "")
+    name = "replicas" if posterior.engine == "langevin" else "chains"
+    return f"{chains} {name} of {posterior.steps:,} steps{kind} after {posterior.warmup:,} steps of warm-up were run"
 
 
-def _prior_scale(prior: str) -> str:
+def _checked(findings: Findings) -> str:
+    checks, found = [], findings.diagnostics
+    if "r_hat" in found:
+        checks.append(f"the largest R-hat was {found['r_hat']:.3f}")
+        checks.append(f"the smallest bulk effective sample size {found['ess']:,.0f}")
+    if "pareto_k" in found:
+        checks.append(f"the Pareto k of the importance weights {number(found['pareto_k'])}")
+    return f" ({', '.join(checks)})" if checks else ""
+
+
+def _quantity(findings: Findings) -> str:
+    if findings.scale == "theta":
+        return "theta"
+    if findings.scale == "ising":
+        return "couplings J and fields h"
+    both = coupling_of(findings.posterior.model) == "both-one"
+    return "log odds ratios" if both else "the parameters in log-odds"
+
+
+def _verdicts(findings: Findings) -> str:
+    said, total = findings.verdicts, len(findings.edges)
+    if not total or said["unknown"] == total:
+        return ""
     return (
-        "on the log-odds of each parameter"
-        if any(k in prior for k in ("normal", "cauchy", "logistic"))
-        else ("on the weight theta of each factor")
+        "Edges were judged by Bayes factors for their presence given the rest of the network (Savage-Dickey ratio): "
+        f"{said['present']} of {total} {'was' if said['present'] == 1 else 'were'} supported (above 10), "
+        f"{said['absent']} ruled out (below 1/10), and {said['undecided']} undecided."
     )
 
 
@@ -97,6 +150,7 @@ def citations(findings: Findings) -> list[str]:
         keys.append("r_hat")
     if "pareto_k" in findings.diagnostics:
         keys.append("pareto_k")
+    keys += [key for key in ("hmc", "langevin") if posterior.engine == key]
     if posterior.method == "pseudo":
         keys.append("pseudo")
     if posterior.method.startswith("exchange"):

@@ -7,12 +7,14 @@ for (const box of document.querySelectorAll("[data-table]")) {
   const heads = [...box.querySelectorAll("thead th")];
   const status = box.querySelector("[data-status]");
   const more = box.querySelector("[data-more]");
+  const all = box.querySelector("[data-all]");
   const search = box.querySelector("input");
   const picks = [...box.querySelectorAll("[data-pick]")];
   const verdict = data.columns.findIndex((column) => column.kind === "verdict");
   const state = { column: -1, down: false, text: "", pick: "", shown: data.page };
 
-  const key = (cell) => (Array.isArray(cell[1]) ? cell[1][0] + cell[1][1] : cell[1]);
+  // Intervals sort by their middle, shares of states by their mean state.
+  const key = ([, value], kind) => (!Array.isArray(value) ? value : kind === "shares" ? value.reduce((sum, part, k) => sum + k * part, 0) : value[0] + value[1]);
   const compare = (a, b) => {
     if (a === null || b === null) return (a === null) - (b === null);
     const order = typeof a === "number" ? a - b : String(a).localeCompare(String(b), undefined, { numeric: true });
@@ -22,7 +24,8 @@ for (const box of document.querySelectorAll("[data-table]")) {
     const found = rows.filter((row) =>
       (!state.text || String(row[0][0]).toLowerCase().includes(state.text)) &&
       (!state.pick || (state.pick === "fragile" ? row[verdict][0].includes("fragile") : row[verdict][0].startsWith(state.pick))));
-    return state.column < 0 ? found : found.sort((a, b) => compare(key(a[state.column]), key(b[state.column])));
+    const kind = data.columns[state.column]?.kind;
+    return state.column < 0 ? found : found.sort((a, b) => compare(key(a[state.column], kind), key(b[state.column], kind)));
   };
   const cell = (column, [text, value], first) => {
     const made = document.createElement(first ? "th" : "td");
@@ -36,6 +39,7 @@ for (const box of document.querySelectorAll("[data-table]")) {
     } else {
       made.textContent = text;
       if (column.kind === "interval" && data.bar && value[0] !== null) made.append(bar(value));
+      if (column.kind === "shares") made.append(shares(value));
     }
     return made;
   };
@@ -54,6 +58,20 @@ for (const box of document.querySelectorAll("[data-table]")) {
     line.append(span, mark);
     return line;
   };
+  const shares = (parts) => {
+    const line = document.createElement("span");
+    line.className = "states";
+    line.setAttribute("aria-hidden", "true");
+    // Of two states the share of the second one is read from the left, as a bar.
+    const order = parts.length === 2 ? [1, 0] : parts.map((_, k) => k);
+    for (const k of order) {
+      const piece = document.createElement("i");
+      piece.style.flex = parts[k];
+      piece.style.opacity = 0.12 + (0.88 * k) / (parts.length - 1);
+      line.append(piece);
+    }
+    return line;
+  };
   const draw = () => {
     const found = chosen();
     const part = document.createDocumentFragment();
@@ -67,6 +85,8 @@ for (const box of document.querySelectorAll("[data-table]")) {
     status.textContent = `${shown.toLocaleString("en")} of ${found.length.toLocaleString("en")} shown` +
       (found.length < rows.length ? `, ${rows.length.toLocaleString("en")} in all` : "");
     more.hidden = found.length <= state.shown;
+    all.hidden = more.hidden || found.length > 2000;
+    more.parentElement.hidden = rows.length <= data.page && found.length === rows.length;
   };
   heads.forEach((head, k) => {
     const button = document.createElement("button");
@@ -88,7 +108,8 @@ for (const box of document.querySelectorAll("[data-table]")) {
     state.shown = data.page;
     draw();
   }));
-  more.addEventListener("click", () => { state.shown += 10 * data.page; draw(); });
+  more.addEventListener("click", () => { state.shown += 4 * data.page; draw(); });
+  all.addEventListener("click", () => { state.shown = rows.length; draw(); });
   box.querySelector(".tools")?.removeAttribute("hidden");
   draw();
 }
@@ -100,3 +121,7 @@ if (copy && navigator.clipboard) {
     copy.textContent = "Copied";
   });
 }
+// On paper nothing can be opened: what is folded is unfolded for it.
+const folded = [...document.querySelectorAll("details:not([open])")];
+addEventListener("beforeprint", () => folded.forEach((part) => { part.open = true; }));
+addEventListener("afterprint", () => folded.forEach((part) => { part.open = false; }));

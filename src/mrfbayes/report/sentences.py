@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from mrfbayes.model.scales import n_edge_blocks
 from mrfbayes.model.wording import coupling_of, quantity
+from mrfbayes.report.checks import BAD, CARE, checks
 from mrfbayes.report.findings import Findings
 from mrfbayes.report.wording import bayes_factor, interval, listed, number, plural
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_KINDS = {"agreement": "agreement", "both-one": '"both present"', "score": "ordinal", "table": "general"}
 
 
 def brief(findings: Findings) -> list[str]:
@@ -16,19 +25,37 @@ def brief(findings: Findings) -> list[str]:
 def asked(findings: Findings) -> str:
     """Data and model."""
     posterior, model = findings.posterior, findings.posterior.model
-    states = "yes/no variables" if model.is_binary else f"variables with up to {model.states.max()} states"
-    n = plural(round(posterior.n), "observation")
-    field = f"a {model.grid_shape[0]} x {model.grid_shape[1]} grid" if model.grid_shape else ""
-    where = f"{field} of {model.n_nodes:,} {states}" if field else f"{model.n_nodes:,} {states}"
-    kind = {"agreement": "agreement", "both-one": '"both present"', "score": "ordinal", "table": "general"}
-    coupling = kind.get(coupling_of(model), "pairwise")
-    if findings.is_tied:
+    kind = "yes/no variable" if model.is_binary else f"variable with up to {model.states.max()} states"
+    many = "yes/no variables" if model.is_binary else f"variables with up to {model.states.max()} states"
+    where = plural(model.n_nodes, kind, many)
+    if model.grid_shape:
+        where = f"a {model.grid_shape[0]} x {model.grid_shape[1]} grid of {where}"
+    coupling = _KINDS.get(coupling_of(model), "pairwise")
+    if not model.n_edges:
+        share = "no coupling"
+    elif findings.is_tied:
         share = f"{plural(len(findings.edges), f'{coupling} coupling')} shared by {model.n_edges:,} neighbouring pairs"
     else:
-        share = f"a {coupling} coupling for each of {plural(model.n_edges, 'pair')}".replace("a agree", "an agree")
-        share = share.replace("a ordinal", "an ordinal")
-    extra = " and a threshold for each variable" if any(group.arity == 1 for group in model.groups) else ""
-    return f"{n} of {where} were fitted with {share}{extra}: {plural(model.n_parameters, 'parameter')} in all."
+        article = "an" if coupling[0] in "ao" else "a"
+        share = f"{article} {coupling} coupling for each of {plural(model.n_edges, 'pair')}"
+        share = share.replace("each of 1 pair", "the one pair")
+    was = "was" if posterior.n == 1 else "were"
+    return (
+        f"{_observations(posterior.n)} of {where} {was} fitted with {share}{_thresholds(findings)}: "
+        f"{plural(model.n_parameters, 'parameter')} in all."
+    )
+
+
+def _observations(n: float) -> str:
+    return plural(round(n), "observation") if abs(n - round(n)) < 1e-9 else f"Observations of total weight {n:,.1f}"
+
+
+def _thresholds(findings: Findings) -> str:
+    model = findings.posterior.model
+    blocks = model.chart.n_blocks - n_edge_blocks(model)
+    if not any(group.arity == 1 for group in model.groups):
+        return ""
+    return " and a threshold for each variable" if blocks > 1 or model.n_nodes == 1 else " and one threshold for all"
 
 
 def came_out(findings: Findings) -> str:
@@ -36,50 +63,82 @@ def came_out(findings: Findings) -> str:
     said, total = findings.verdicts, len(findings.edges)
     if not total or said["unknown"] == total:
         return ""
-    text = (
-        f"The data support {plural(said['present'], 'edge')} of {total:,} (Bayes factor above 10), speak against "
-        f"{said['absent']:,} (below 1/10), and leave {said['undecided']:,} undecided"
-    )
     fragile = int(findings.edges["fragile"].sum())
-    if fragile:
-        text += (
-            f"; {plural(fragile, 'verdict is', 'verdicts are')} so close to a boundary that more draws could change it"
-        )
-    return text + "."
+    close = f"{plural(fragile, 'verdict is', 'verdicts are')} so close to a boundary that more draws could change "
+    close += "it" if fragile == 1 else "them"
+    if total == 1:
+        what = "a coupling of neighbours" if findings.is_tied else f"the edge {listed([str(findings.edges.index[0])])}"
+        factor = bayes_factor(float(findings.edges["log_bf10"].iloc[0]))
+        verdict = next(name for name, count in said.items() if count)
+        text = {
+            "present": f"The data support {what} (Bayes factor {factor})",
+            "absent": f"The data speak against {what} (Bayes factor {factor})",
+            "undecided": f"The data do not decide about {what} (Bayes factor {factor})",
+        }[verdict]
+        return text + (f"; {close}." if fragile else ".")
+    thing = "coupling" if findings.is_tied else "edge"
+    found = plural(said["present"], thing) if said["present"] else f"no {thing}"
+    against = f"{said['absent']:,}" if said["absent"] else "none"
+    left = f"{said['undecided']:,}" if said["undecided"] else "none"
+    text = (
+        f"The data support {found} of {total:,} (Bayes factor above 10), speak against {against} (below 1/10), and "
+        f"leave {left} undecided"
+    )
+    if said["unknown"]:
+        text += f"; {plural(said['unknown'], thing)} had no Bayes factor"
+    return f"{text}; {close}." if fragile else f"{text}."
 
 
 def strongest(findings: Findings) -> str:
     """The edges that stand out."""
     edges = findings.edges
-    if not len(edges):
+    model = findings.posterior.model
+    if (
+        not len(edges) or (model.chart.sides[: n_edge_blocks(model)] > 2).any()
+    ):  # a table of weights has no one strength
         return ""
     name = quantity(findings.posterior.model, findings.scale)
     if len(edges) <= 3:
-        parts = [
-            f"{edge} {number(row['mean'])} (90 % interval {interval(row['q5'], row['q95'])})"
-            for edge, row in edges.iterrows()
-        ]
-        return f"Posterior mean of the {name}: {listed(parts)}."
+        parts = [f"{_named(findings, edge)}{_estimate(row)}" for edge, row in edges.iterrows()]
+        return f"Posterior mean of {'theta' if name == 'theta' else f'the {name}'}: {listed(parts)}."
     neutral = 0.5 if findings.scale == "theta" else 0.0
     size = (edges["mean"] - neutral).abs()
-    chosen = edges[edges["verdict"] == "present"] if findings.verdicts["present"] else edges
+    supported = findings.verdicts["present"] > 0
+    chosen = edges[edges["verdict"] == "present"] if supported else edges
     top = chosen.loc[size[chosen.index].sort_values(ascending=False).index[:3]]
     first = top.iloc[0]
     factor = f", Bayes factor {bayes_factor(first['log_bf10'])}" if first["log_bf10"] == first["log_bf10"] else ""
     others = f", followed by {listed(list(map(str, top.index[1:])))}" if len(top) > 1 else ""
+    unsure = "" if supported or findings.verdicts["unknown"] == len(edges) else ", though the data do not decide on it"
     return (
-        f"The strongest {'supported ' if findings.verdicts['present'] else ''}edge is {listed([str(top.index[0])])}: "
-        f"{name} {number(first['mean'])} (90 % interval {interval(first['q5'], first['q95'])}{factor}){others}."
+        f"The strongest {'supported ' if supported else ''}edge is {listed([str(top.index[0])])}: "
+        f"{name} {number(first['mean'])} (90 % interval {interval(first['q5'], first['q95'])}{factor}){others}{unsure}."
     )
+
+
+def _named(findings: Findings, edge: object) -> str:
+    """A tied coupling is called after all its edges only where there are several kinds."""
+    return "" if findings.is_tied and len(findings.edges) == 1 else f"{edge} "
+
+
+def _estimate(row: pd.Series) -> str:
+    return f"{number(row['mean'])} (90 % interval {interval(row['q5'], row['q95'])})"
 
 
 def nodes(findings: Findings) -> str:
     """The node that the others tell most about."""
     table = findings.nodes
-    if "accuracy_gain" not in table or findings.is_tied or len(table) < 2:
+    if "accuracy_gain" not in table or findings.is_tied or len(table) < 2 or not findings.posterior.model.n_edges:
         return ""
     best = table["log_score_gain"].idxmax()
     row = table.loc[best]
+    if not row["log_score_gain"] > 0:
+        return "No variable is predicted better by the others than by its own frequencies."
+    if row["accuracy"] <= row["accuracy_alone"]:
+        return (
+            f"The variable that the others tell most about is {best}, though its commonest state remains the best "
+            f"guess ({row['accuracy_alone']:.0%} of the rows)."
+        )
     return (
         f"The variable that the others predict best is {best}: they name its state in {row['accuracy']:.0%} of the "
         f"rows, against {row['accuracy_alone']:.0%} without them."
@@ -89,20 +148,37 @@ def nodes(findings: Findings) -> str:
 def trust(findings: Findings) -> str:
     """What the numbers rest on, and whether anything speaks against them."""
     posterior, found = findings.posterior, findings.diagnostics
+    flaw = ", whose spreads are too small" if posterior.method == "pseudo" else ""
     target = (
         "These numbers target the exact posterior"
         if posterior.target == "exact"
-        else f"These numbers approximate the posterior ({posterior.label})"
+        else "These numbers approximate the posterior"
     )
-    parts = []
+    parts = [] if posterior.target == "exact" else [posterior.label + flaw]
     if found.get("r_hat", 0) > 0:
         parts.append(f"largest R-hat {found['r_hat']:.3f}")
     if found.get("ess", 0) > 0:
         parts.append(f"smallest effective sample size {found['ess']:,.0f}")
     if "pareto_k" in found:
-        parts.append(f"Pareto k {found['pareto_k']:.2f}")
+        parts.append(f"Pareto k {number(found['pareto_k'])}")
     if posterior.facts.trust is not None:
         parts.append(posterior.facts.trust.split(" (")[0])
+    if posterior.facts.missing is not None:
+        parts.append("cells assumed to be missing at random")
     text = target + (f" ({'; '.join(parts)})" if parts else "")
-    doubts = len(posterior.warnings)
-    return f"{text}; {plural(doubts, 'warning')} below." if doubts else f"{text}; nothing speaks against them."
+    seen = checks(findings)
+    bad = [_called(check.name) for check in seen if check.state == BAD]
+    care = [_called(check.name) for check in seen if check.state == CARE and check.name != "Target"]
+    doubts = len(findings.doubts)
+    if bad:
+        return f"{text}; do not quote them as they are: {listed(bad + care)} failed, see below."
+    if care:
+        return f"{text}; look at {listed(care)} before quoting them."
+    if doubts:
+        return f"{text}; {plural(doubts, 'warning')} below."
+    return f"{text}; nothing else speaks against them." if flaw else f"{text}; nothing speaks against them."
+
+
+def _called(check: str) -> str:
+    """A check within a sentence: names of quantities stay as they are."""
+    return check if check in ("R-hat", "Pareto k") else f"the {check.lower()}"

@@ -9,7 +9,7 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.report.figures import Picture, inline
-from mrfbayes.report.tables import PageTable, frame_table
+from mrfbayes.report.tables import PageTable, evidence_table, frame_table
 from mrfbayes.report.wording import listed, plural
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def selection_section(selection: Selection) -> Section:
         ),
     )
     tables = [
-        frame_table("structure-edges", plural(len(edges), "edge"), edges),
+        evidence_table("structure-edges", plural(len(edges), "edge"), edges, "Inclusion"),
         frame_table(
             "structure-graphs", f"{plural(len(graphs), 'graph')} with the largest posterior probability", graphs
         ),
@@ -123,8 +123,8 @@ def groups_sentences(comparison: GroupComparison, table: pd.DataFrame) -> list[s
 def _trust(result: SearchResult) -> list[str]:
     error = float(np.nan_to_num(result.inclusion_error).max())
     found = [f"Probabilities have Monte-Carlo errors of at most {error:.3f}."]
-    gap = result.details.get("set_difference_mean")
-    if result.target == "approximate" and isinstance(gap, float):
+    gap = result.set_difference
+    if result.target == "approximate" and gap is not None:
         found.append(
             f"The partition function is out of reach, so weighted samples stand for it: two independent sets of them "
             f"differ by {gap:.4f} on average."

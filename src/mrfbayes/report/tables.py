@@ -7,6 +7,7 @@ import math
 from numbers import Real
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 from markupsafe import Markup
 
 from mrfbayes.model.wording import scale_name
@@ -17,11 +18,13 @@ if TYPE_CHECKING:
 
     from mrfbayes.report.findings import Findings
 
-PAGE_ROWS = 50  # rows that stand in the page itself; the rest come from the data when asked for
+RARE_SHARE = 0.05  # share of all states but the commonest, below which a variable is called rare
+LISTED_VARIABLES = 2_000  # whose shares are listed
+PAGE_ROWS = 25  # rows that stand in the page itself; the rest come from the data when asked for
 
 
 class Heading(NamedTuple):
-    """``kind`` is text, number, interval or verdict; ``hint`` explains the heading."""
+    """``kind`` is text, number, interval, shares or verdict; ``hint`` explains the heading."""
 
     title: str
     kind: str
@@ -96,6 +99,68 @@ def edge_table(findings: Findings) -> PageTable:
         )
     low, high = float(edges["q5"].min()), float(edges["q95"].max())
     return PageTable("edges", f"{len(rows):,} edges", columns, rows, (min(low, neutral), max(high, neutral), neutral))
+
+
+def evidence_table(name: str, caption: str, frame: pd.DataFrame, probability: str) -> PageTable:
+    """Edges of a search over graphs, or differences between groups, the best supported first.
+
+    Parameters
+    ----------
+    frame : columns inclusion, log_bf10, verdict, fragile, mean, q5, q95, in log-odds
+    probability : heading of the column ``inclusion``
+    """
+    has_evidence = bool(frame["log_bf10"].notna().any())
+    columns = [Heading(str(frame.index.name or "name").capitalize(), "text")]
+    if has_evidence:
+        columns += [
+            Heading("Verdict", "verdict", "present above a Bayes factor of 10, absent below 1/10"),
+            Heading(probability, "number", "posterior probability"),
+        ]
+    columns += [
+        Heading("Mean (log-odds)", "number", "posterior mean"),
+        Heading("90 % interval", "interval", "it lies here with a probability of 90 %"),
+    ]
+    if has_evidence:
+        columns.append(Heading("Bayes factor", "number", "posterior odds over prior odds"))
+    key = frame["log_bf10"] if has_evidence else frame["mean"].abs()
+    rows = []
+    for label, row in frame.loc[key.sort_values(ascending=False, kind="stable").index].iterrows():
+        cells = [_text(str(label).replace("--", " \u2013 "))]
+        if has_evidence:
+            cells.append(_text(str(row["verdict"]) + (", fragile" if row["fragile"] else "")))
+            cells.append(_number(row["inclusion"], 3))
+        cells.append(_number(row["mean"], 3))
+        cells.append((interval(row["q5"], row["q95"]), [_digits(row["q5"]), _digits(row["q95"])]))
+        if has_evidence:
+            cells.append((bayes_factor(row["log_bf10"]), _digits(row["log_bf10"])))
+        rows.append(cells)
+    low, high = float(frame["q5"].min()), float(frame["q95"].max())
+    return PageTable(name, caption, columns, rows, (min(low, 0.0), max(high, 0.0), 0.0))
+
+
+def variable_table(findings: Findings) -> PageTable | None:
+    """Every variable with the shares of its states; None where they are not known or there was one observation."""
+    observed, model = findings.posterior.observed, findings.posterior.model
+    if observed is None or not observed.shares.size or observed.n < 2 or model.n_nodes > LISTED_VARIABLES:
+        return None
+    ends = np.cumsum(model.states)[:-1]
+    rows = []
+    for name, share in zip(model.nodes, np.split(observed.shares, ends), strict=True):
+        said = f"{share[1]:.0%}" if share.size == 2 else " \u00b7 ".join(f"{100 * part:.0f}" for part in share) + " %"
+        alarm = "constant" if share.max() > 1 - 1e-12 else "rare" if np.sort(share)[-2] < RARE_SHARE else ""
+        spread = float(np.arange(share.size) @ share)
+        rows.append([_text(str(name)), (said.replace("%", " %").replace("  ", " "), share.round(4).tolist())])
+        rows[-1] += [_number(spread, 2)] if share.size > 2 or not model.is_binary else []
+        rows[-1].append(_text(alarm))
+    columns = [
+        Heading("Variable", "text"),
+        Heading("Share of 1" if model.is_binary else "Shares of the states", "shares", "in the observations"),
+    ]
+    columns += [] if model.is_binary else [Heading("Mean state", "number", "states count from 0")]
+    columns.append(Heading("Remark", "text", f"rare: all states but one make up less than {RARE_SHARE:.0%}"))
+    if not any(row[-1][0] for row in rows):
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    return PageTable("variables", f"{len(rows):,} variables", columns, rows)
 
 
 def node_table(findings: Findings) -> PageTable:

@@ -17,12 +17,12 @@ from mrfbayes.data.levels import mapping_lines
 from mrfbayes.model.wording import meaning
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.report.checks import checks
-from mrfbayes.report.figures import Picture, inline, pictures
+from mrfbayes.report.figures import Picture, inline, node_pictures, pictures
 from mrfbayes.report.findings import Findings
 from mrfbayes.report.methods_text import citations, methods_paragraph
 from mrfbayes.report.sentences import brief
 from mrfbayes.report.structure_sections import Section, groups_section, selection_section
-from mrfbayes.report.tables import edge_table, frame_table, node_table
+from mrfbayes.report.tables import edge_table, frame_table, node_table, variable_table
 from mrfbayes.report.wording import plural
 
 if TYPE_CHECKING:
@@ -87,9 +87,8 @@ def render(findings: Findings, title: str, source: str, extra: list[Section]) ->
     environment = Environment(
         loader=DictLoader(read), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    posterior, model = findings.posterior, findings.posterior.model
-    statistics = findings.statistics
-    problems = list(statistics.warnings) if statistics is not None else []
+    model = findings.posterior.model
+    problems = findings.data_problems
     shown = pictures(findings)
     found_checks = checks(findings)
     said = findings.verdicts
@@ -114,10 +113,12 @@ def render(findings: Findings, title: str, source: str, extra: list[Section]) ->
         meaning=meaning(model, findings.scale),
         problems=problems,
         data_facts=_data_facts(findings),
+        variables=variable_table(findings),
         checks=found_checks,
-        doubts=[text for text in posterior.warnings if text not in problems],
+        doubts=findings.doubts,
         trust_pictures=_trust_pictures(findings),
         pictures=shown,
+        node_pictures=node_pictures(findings),
         edges=edges,
         nodes=nodes,
         pick=known,
@@ -151,18 +152,25 @@ def _badges(findings: Findings) -> list[str]:
 
 def _data_facts(findings: Findings) -> list[tuple[str, str]]:
     statistics, model = findings.statistics, findings.posterior.model
-    if statistics is None:
-        return []
-    facts = [("rows", f"{statistics.n_rows:,}" if statistics.n_rows else "counts only")]
-    if abs(statistics.n - statistics.n_rows) > 1e-9:
-        facts.append(("total weight", f"{statistics.n:g}"))
-    facts.append(("variables", ", ".join(model.nodes[:40]) + (", ..." if model.n_nodes > 40 else "")))
+    n = findings.posterior.n
+    is_counted = statistics is not None and statistics.n_rows > 0
+    facts = [
+        ("rows", f"{statistics.n_rows:,}" if statistics is not None and is_counted else f"{n:,g}, by their counts")
+    ]
+    if statistics is not None and statistics.holes is not None:
+        facts.append(("rows with missing cells", f"{statistics.holes.n_rows:,}"))
+    if statistics is not None and is_counted and abs(n - statistics.n_rows) > 1e-9:
+        facts.append(("total weight", f"{n:,g}"))
+    if model.grid_shape:
+        facts.append(("variables", f"grid of {model.grid_shape[0]} x {model.grid_shape[1]}"))
+    else:
+        facts.append(("variables", ", ".join(model.nodes[:40]) + (", ..." if model.n_nodes > 40 else "")))
     states = sorted(set(model.states.tolist()))
     facts.append(("states", ", ".join(map(str, states))))
     coded = mapping_lines(findings.posterior.levels)
     if coded:
         facts.append(("coding", "; ".join(coded[:12]) + ("; ..." if len(coded) > 12 else "")))
-    facts.append(("SHA-256 begins", statistics.digest[:16]))
+    facts.append(("SHA-256 begins", findings.posterior.data_digest[:16]))
     return facts
 
 
@@ -185,11 +193,14 @@ def _trust_pictures(findings: Findings) -> list[Picture]:
 
 def _settings(findings: Findings) -> list[tuple[str, str]]:
     posterior = findings.posterior
-    rows = [(str(name), _plain(value)) for name, value in posterior.settings.items()]
+    said = {name: value for name, value in posterior.settings.items() if value not in ({}, [], (), None, "")}
+    rows = [(str(name), findings.seed if name == "seed" else _plain(value)) for name, value in said.items()]
+    if "levels" in said:  # the section on the data tells them
+        rows = [row for row in rows if row[0] != "levels"]
     rows += [("seconds", ", ".join(f"{name} {value:.1f}" for name, value in posterior.seconds.items()))]
-    rows += [(f"version of {name}", value) for name, value in posterior.versions.items()]
     if posterior.facts.auto is not None:
         rows.append(("method chosen because", posterior.facts.auto))
+    rows.append(("versions", ", ".join(f"{name} {value}" for name, value in posterior.versions.items())))
     rows += [(f"not shown: {name}", reason) for name, reason in findings.missing.items()]
     return [(name, value) for name, value in rows if value]
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
-from multiprocessing import current_process, get_context
+from multiprocessing import current_process, get_all_start_methods, get_context
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -189,9 +189,8 @@ def process_pool(n_workers: int, initializer: Callable[..., None], *arguments: o
     if getattr(current_process(), "_inheriting", False):
         # A worker that imports a script without a main guard: it ends here in silence, and its parent says why.
         raise SystemExit(1)
-    return ProcessPoolExecutor(
-        n_workers, mp_context=get_context("forkserver"), initializer=initializer, initargs=arguments
-    )
+    way = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"  # Windows has no other
+    return ProcessPoolExecutor(n_workers, mp_context=get_context(way), initializer=initializer, initargs=arguments)
 
 
 def begin_worker() -> None:

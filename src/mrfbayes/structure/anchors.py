@@ -21,6 +21,7 @@ from mrfbayes.base.random_streams import child, generator
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.model.field import Model
 from mrfbayes.run.workers import State
+from mrfbayes.structure.augmented import starting_counts
 from mrfbayes.structure.edge_blocks import EdgeBlocks
 from mrfbayes.structure.factors import EdgeFactors
 from mrfbayes.structure.graph_priors import GraphPrior
@@ -60,12 +61,12 @@ class SearchProblem:
     @property
     def counts(self) -> np.ndarray:
         """(G, p) sufficient statistics."""
-        return np.stack([statistics.counts for statistics in self.data])
+        return np.stack([starting_counts(statistics) for statistics in self.data])
 
     @property
     def n(self) -> np.ndarray:
         """(G,) numbers of observations."""
-        return np.array([statistics.n for statistics in self.data], dtype=float)
+        return np.array([statistics.n_all for statistics in self.data], dtype=float)
 
     def moves(self, blocks: EdgeBlocks) -> MoveView:
         """The moves of edges and nodes."""

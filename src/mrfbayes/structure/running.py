@@ -23,6 +23,7 @@ from mrfbayes.run.driver import ChainRun, RunSettings, run_chains
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import State
 from mrfbayes.structure.anchors import SearchProblem, weighted_parts
+from mrfbayes.structure.augmented import augmented
 from mrfbayes.structure.edge_blocks import pair_blocks
 from mrfbayes.structure.engines import SearchEngine, choose_engine, exact_engine
 from mrfbayes.structure.result import SearchResult
@@ -101,6 +102,7 @@ def prepare_search(
         states = weighted.begin(problem.states(options.chains, len(parts), seed), seed)
         details = {"particles": int(weighted.sets[0].rows.shape[1]), "anchor": weighted.engines[0].anchor.tolist()}
     task = SearchTask(parts, blocks.view(factors.first, factors.size), options.warmup, options.thin)
+    task = augmented(task, states, problem.data, seed)
     return PreparedSearch(task, states, details)
 
 

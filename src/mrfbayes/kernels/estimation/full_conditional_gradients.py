@@ -14,9 +14,9 @@ from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import largest_size
 from mrfbayes.kernels.estimation.full_conditionals import (
     SAFE_CONDITIONAL_LOG_ODDS,
-    add_doubling,
     dense_log_odds,
     dense_odds,
+    fill_byte_tables,
     total,
 )
 
@@ -106,9 +106,7 @@ def listed_expectations(neighbours, patterns, field, coupling, node_part, edge_p
         i = patterns.node[k]
         first, stop = neighbours.offset[i], neighbours.offset[i + 1]
         n_bytes = (stop - first + 7) // 8
-        for b in range(n_bytes):
-            edges = neighbours.edge[first + 8 * b : min(first + 8 * b + 8, stop)]
-            add_doubling(edges, coupling, field[i] if b == 0 else 0.0, table[256 * b : 256 * b + 256])
+        fill_byte_tables(neighbours.edge[first:stop], coupling, field[i], table)
         low, high = patterns.start[k], patterns.start[k + 1]
         at = patterns.code_start[k]
         codes = patterns.code[at : at + n_bytes * (high - low)].reshape((high - low, n_bytes))

@@ -88,6 +88,14 @@ def add_doubling(edges, coupling, base, out):
 
 
 @kernel
+def fill_byte_tables(edges, coupling, field, table):
+    """A table of 256 entries per byte of eight neighbours; the entries at a code's bytes add up to its log-odds."""
+    for b in range((edges.size + 7) // 8):
+        part = edges[8 * b : min(8 * b + 8, edges.size)]
+        add_doubling(part, coupling, field if b == 0 else 0.0, table[256 * b : 256 * b + 256])
+
+
+@kernel
 def total(values):
     """Sum of an array, four terms at a time."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
@@ -167,9 +175,7 @@ def listed_normalisers(neighbours, patterns, field, coupling):
         i = patterns.node[k]
         first, stop = neighbours.offset[i], neighbours.offset[i + 1]
         n_bytes = (stop - first + 7) // 8
-        for b in range(n_bytes):
-            edges = neighbours.edge[first + 8 * b : min(first + 8 * b + 8, stop)]
-            add_doubling(edges, coupling, field[i] if b == 0 else 0.0, table[256 * b : 256 * b + 256])
+        fill_byte_tables(neighbours.edge[first:stop], coupling, field[i], table)
         at = patterns.code_start[k]
         for c in range(patterns.start[k], patterns.start[k + 1]):
             log_odds = 0.0

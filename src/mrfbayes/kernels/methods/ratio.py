@@ -20,7 +20,6 @@ from mrfbayes.kernels.base.fastmath import exp, sigmoid
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import apply_map
 
-EXCHANGE, IMPORTANCE, AUXILIARY, PERSISTENT, EXCHANGE_EXACT, MAVM = range(6)  # values of RatioView.method
 _U1, _U2, _U4 = np.uint64(1), np.uint64(2), np.uint64(4)
 _NIBBLES, _PAIRS, _BITS = (np.uint64(m) for m in (0x0F0F0F0F0F0F0F0F, 0x3333333333333333, 0x5555555555555555))
 _OPTIMAL_STEPS, _OPTIMAL_TOLERANCE = 100, 1e-10

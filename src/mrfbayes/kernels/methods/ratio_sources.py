@@ -125,9 +125,10 @@ def _draw_rows(source, node_part, edge_part, random_state):
     elimination_sample(source.plan, source.joint, random_state, source.rows)
 
 
+@implements(sweep_particles, GraphSource)
 @implements(sweep_particles, GridSource)
 @kernel
-def sweep_grid(source, node_part, edge_part, particles, n_sweeps, random_state):
+def sweep_words(source, node_part, edge_part, particles, n_sweeps, random_state):
     copy_into(source.bits.field, node_part)
     copy_into(source.bits.coupling, edge_part)
     bit_sweep(source.bits, particles, n_sweeps, random_state)
@@ -141,14 +142,6 @@ def draw_grid(source, node_part, edge_part, particles, random_state):
     else:
         _random_words(particles, random_state)
         sweep_particles(source, node_part, edge_part, particles, source.n_sweeps, random_state)
-
-
-@implements(sweep_particles, GraphSource)
-@kernel
-def sweep_graph(source, node_part, edge_part, particles, n_sweeps, random_state):
-    copy_into(source.bits.field, node_part)
-    copy_into(source.bits.coupling, edge_part)
-    bit_sweep(source.bits, particles, n_sweeps, random_state)
 
 
 @implements(draw_particles, HubSource)

@@ -7,7 +7,9 @@ Preconditioned by the covariance L L^T at the mode c (`estimation.dense_mode`), 
 and Matthews 2013), each replica with chains of its own, its spread corrected for the gradient's noise direction by
 direction (`mrfbayes.methods.langevin.walk`), and moments from the difference to a Gaussian control at the same random
 numbers (`mrfbayes.methods.langevin.moments`). Binary variables of any kind, ordered ones with score couplings, and
-agreement couplings with any number of states.
+agreement couplings with any number of states. Where cells are missing, s_obs is what the data are expected to have in
+full, given what is seen of them, at w: summed over, or sampled by clamped chains where that is too much
+(`mrfbayes.particles.completions`).
 
 There is no accept or reject step: the target is approximate. What remains is the step's own error, third order in the
 posterior's skewness, and chains that lag behind their replica; both are measured on fields whose posterior is known.
@@ -19,13 +21,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.base.memory import require_memory
 from mrfbayes.base.random_streams import child
-from mrfbayes.estimation.dense_mode import CHAINS, MOST_PARAMETERS, DensePosterior, dense_mode
+from mrfbayes.estimation.dense_mode import CHAINS, DensePosterior, dense_mode
 from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
 from mrfbayes.methods.langevin.walk import Walk, WalkSettings
 from mrfbayes.methods.problem import Prepared, Problem
-from mrfbayes.model.natural_form import PRODUCT, DenseLayout, dense_layout
+from mrfbayes.model.field import Model
+from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, PRODUCT, dense_layout
+from mrfbayes.priors import Prior
 
 STEPS, WARMUP = 300, 90
 LEAST_CHAINS, ROWS_PER_CHAIN = 128, 4  # of a replica: the gradient's noise grows with n
@@ -46,8 +52,10 @@ def prepare(
     step : h, in (0, 1)
     sweeps : of the Gibbs chains per step; all but the first are counted
     """
-    layout = _checked_layout(problem, replicas, step, sweeps)
-    n = float(problem.statistics.n)
+    check(problem.model, problem.prior, replicas=replicas, particles=particles, step=step, sweeps=sweeps)
+    layout = dense_layout(problem.model)
+    assert layout is not None
+    n = float(problem.statistics.n_all)
     chains = int(np.clip(n / ROWS_PER_CHAIN, LEAST_CHAINS, MOST_CHAINS)) if particles is None else particles
     posterior = DensePosterior(layout, problem.statistics, problem.prior)
     seed = child(problem.seed, "langevin")
@@ -76,17 +84,20 @@ def prepare(
         "start_disagreement": mode.disagreement,
         "newton_steps": mode.steps,
     }
+    if mode.complete_sd is not None:
+        details["missing_information"] = (1 - (mode.complete_sd / mode.sd) ** 2).tolist()
     return Prepared(None, walk=walk, details=details, warnings=tuple(warnings))
 
 
-def _checked_layout(problem: Problem, replicas: object, step: object, sweeps: object) -> DenseLayout:
-    model = problem.model
+def check(model: Model, prior: Prior, *, replicas: object, particles: object, step: object, sweeps: object) -> None:
+    """Refuse options that cannot be, priors without derivatives, and fields of another kind or size."""
     if not isinstance(step, (int, float)) or not 0 < step < 1:
         raise InputError(f"step = {step!r}: give a number between 0 and 1; 0.3 is usual, less is slower and no better.")
-    for name, value, least in (("replicas", replicas, 1), ("sweeps", sweeps, 1)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise InputError(f"{name} = {value!r}: give a whole number of at least {least}.")
-    if problem.prior.custom is not None:
+    n_replicas, n_particles = whole("replicas", replicas), LEAST_CHAINS
+    whole("sweeps", sweeps)
+    if particles is not None:
+        n_particles = whole("particles", particles)
+    if prior.custom is not None:
         raise InputError("'langevin' needs the prior's derivatives, which a custom prior lacks: use a named prior.")
     layout = dense_layout(model)
     if layout is None:
@@ -99,10 +110,19 @@ def _checked_layout(problem: Problem, replicas: object, step: object, sweeps: ob
             f"'langevin': a variable has {int(layout.states.max())} levels (limit {MOST_LEVELS}): join rare levels, or "
             "use method='pseudo'."
         )
-    if model.n_parameters > MOST_PARAMETERS:
+    if model.n_parameters > MOST_DENSE_PARAMETERS:
         gigabytes = 3 * 8 * model.n_parameters**2 / 1e9
         raise CostError(
             f"'langevin' keeps full covariances of the {model.n_parameters} parameters ({gigabytes:.0f} GB; limit "
-            f"{MOST_PARAMETERS} parameters): use method='pseudo' or 'mle', or fewer variables."
+            f"{MOST_DENSE_PARAMETERS} parameters): use method='pseudo' or 'mle', or fewer variables."
         )
-    return layout
+    d, states = model.n_nodes, int(layout.states.max())
+    each = 4 * n_particles * d * (states if layout.coupling != PRODUCT else 1) + 12 * d * d
+    size = (
+        3 * 8 * model.n_parameters**2 + 4 * n_replicas * each
+    )  # covariances; chains and couplings of four chains' walks
+    require_memory(
+        size,
+        f"'langevin' with {model.n_parameters:,} parameters and {4 * n_replicas:,} replicas",
+        "use fewer replicas=, particles= or variables",
+    )

@@ -20,14 +20,15 @@ numbers: what is known about it is subtracted from what it shows (`mrfbayes.meth
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mrfbayes.base.random_streams import generator, kernel_state
+from mrfbayes.base.random_streams import child, generator, kernel_state
 from mrfbayes.estimation.dense_mode import DenseMode, DensePosterior
 from mrfbayes.kernels.base.random import fill_normal
 from mrfbayes.methods.langevin.metric import Whitening
+from mrfbayes.particles.completions import make_completions
 from mrfbayes.particles.dense import DenseEnsemble
 
 SKIPPED = 1  # sweep of a step that is not counted: without it means are off by a hundredth of an sd
@@ -68,6 +69,7 @@ class Walk:
         )
         chosen = generator(seed, "start").integers(len(mode.rows), size=self._ensemble.n_chains)
         self._ensemble.start(mode.rows[chosen])
+        self._completions = make_completions(posterior.layout, posterior.statistics, k, child(seed, "completions"))
         nothing = np.zeros((k, p))
         self.state: State = {
             "counters": np.zeros(2, dtype=np.int64),
@@ -100,15 +102,28 @@ class Walk:
         for _ in range(n):
             self._step()
 
+    def end_warmup(self) -> None:
+        """End the warm-up now, with what the noise looks like so far: for want of time."""
+        self.settings = replace(self.settings, warmup=self.steps)
+        if len(self.state["history"]):
+            self._turn()
+        if self.state["noise_count"][0]:
+            self._settle()
+
     def arrays(self) -> State:
         """Everything that `restore` needs, as arrays that can be stored."""
-        return {**self.state, "rows": self._ensemble.rows(), "streams": self._ensemble.chains.stream}
+        return {
+            **self.state,
+            "rows": self._ensemble.rows(),
+            "streams": self._ensemble.chains.stream,
+        } | self._completions.arrays()
 
     def restore(self, arrays: State) -> None:
         """Go on from what `arrays` gave."""
         self.state = {name: arrays[name].copy() for name in self.state}
         self._ensemble.start(arrays["rows"])
         self._ensemble.chains.stream[:] = arrays["streams"]
+        self._completions.restore(arrays)
         self.metric = Whitening(self.metric.factor, self.state["directions"], self.settings.threads)
 
     def _step(self) -> None:
@@ -126,7 +141,7 @@ class Walk:
             self._record(moved.astype(float))
             if kept % settings.thin == 0:
                 self.drawn.append(w)
-        halves = self.posterior.likelihood_gradient(moments)
+        halves = self.posterior.likelihood_gradient(moments, self._completions.counts(w, settings.sweeps))
         of_prior = self.posterior.prior_gradient(w)
         gradient = halves.mean(axis=1) + of_prior
         difference = 0.5 * (halves[:, 0] - halves[:, 1])
@@ -140,7 +155,7 @@ class Walk:
         else:  # the noise of the directions that matter is still watched
             drift, shown = self.metric.back(gradient), self.metric.back_first(difference)
         if kept % STILL_EVERY == STILL_FIRST and not warm:
-            self._stand_still(drift, of_prior)
+            self._stand_still(w, drift, of_prior)
         s["y"] += h * drift + s["spread"] * kick
         s["control"] = (1 - h) * s["control"] + kick
         size = shown.shape[1]
@@ -149,11 +164,12 @@ class Walk:
         s["counters"][STEP] += 1
         self._tune(number + 1)
 
-    def _stand_still(self, drift: np.ndarray, of_prior: np.ndarray) -> None:
+    def _stand_still(self, w: np.ndarray, drift: np.ndarray, of_prior: np.ndarray) -> None:
         """Take the gradient again at the same place from chains that have had time, and book it beside the walk's."""
         s = self.state
         moments = self._ensemble.moments(STILL_SKIPPED, STILL_COUNTED)
-        standing = self.metric.back(self.posterior.likelihood_gradient(moments).mean(axis=1) + of_prior)
+        counts = self._completions.counts(w, STILL_COUNTED)
+        standing = self.metric.back(self.posterior.likelihood_gradient(moments, counts).mean(axis=1) + of_prior)
         s["still"] += np.stack([standing, drift, s["spread"] * s["control"]])
         # E[y g] + 1, less what the control, whose variance is known, has by chance.
         expected = s["spread"] ** 2

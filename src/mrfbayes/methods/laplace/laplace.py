@@ -24,6 +24,8 @@ from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.methods.laplace.bethe import bethe_mode
 from mrfbayes.methods.laplace.information import check_positive, covariance, half_matrix, log_odds_jacobian
 from mrfbayes.methods.problem import Prepared, Problem, writable
+from mrfbayes.model.field import Model
+from mrfbayes.priors import Prior
 
 CHOICES = {
     "fisher": ("bethe", "exact", "particles"),
@@ -69,6 +71,15 @@ def laplace_log_likelihood(view, theta):
     return total
 
 
+def check(model: Model, prior: Prior, *, fisher: str, coordinate: str, centre: str, particles: int) -> None:
+    """Refuse options that cannot be."""
+    for name, value in (("fisher", fisher), ("coordinate", coordinate), ("centre", centre)):
+        if value not in CHOICES[name]:
+            raise InputError(f"{name} = {value!r}: choose one of {', '.join(map(repr, CHOICES[name]))}.")
+    if isinstance(particles, bool) or not isinstance(particles, (int, np.integer)) or particles < 2:
+        raise InputError(f"particles = {particles!r}: a covariance needs a whole number of draws, at least 2.")
+
+
 def prepare(
     problem: Problem,
     *,
@@ -78,12 +89,8 @@ def prepare(
     particles: int = 10_000,
 ) -> Prepared:
     """Quadratic log-likelihood; ``particles`` is how many draws ``fisher="particles"`` uses."""
-    for name, value in (("fisher", fisher), ("coordinate", coordinate), ("centre", centre)):
-        if value not in CHOICES[name]:
-            raise InputError(f"{name} = {value!r}: choose one of {', '.join(map(repr, CHOICES[name]))}.")
-    if isinstance(particles, bool) or not isinstance(particles, (int, np.integer)) or particles < 2:
-        raise InputError(f"particles = {particles!r}: a covariance needs a whole number of draws, at least 2.")
     model, statistics = problem.model, problem.statistics
+    check(model, problem.prior, fisher=fisher, coordinate=coordinate, centre=centre, particles=particles)
     details: dict[str, object] = {"fisher": fisher}
     slope = np.zeros(model.n_parameters)
     if centre == "bethe":

@@ -37,6 +37,8 @@ from mrfbayes.kernels.methods.mle import (
 )
 from mrfbayes.methods.mle.dice import DiceCopulaView, DiceView, make_dice, make_sticks
 from mrfbayes.methods.problem import Prepared, Problem, writable
+from mrfbayes.model.field import Model
+from mrfbayes.priors import Prior
 
 
 class CoinView(NamedTuple):
@@ -134,9 +136,14 @@ def make_coins(induced: Induced) -> CopulaCoins:
     return CopulaCoins(np.stack([alpha, other, np.exp(log_eta), np.exp(log_one_minus_eta)]), constant, extra)
 
 
+def check(model: Model, prior: Prior, *, rho: object, marginal: str) -> None:
+    """Refuse copulas and marginals that cannot be."""
+    Induced.check(model, rho, marginal)
+
+
 def prepare(problem: Problem, *, rho: object = 0.0, marginal: str = "printed") -> Prepared:
     """Coins from the estimate, joined as ``rho`` says: a number, or a correlation matrix (p, p)."""
-    Induced.check(problem.model, rho, marginal)  # before the estimate is made
+    check(problem.model, problem.prior, rho=rho, marginal=marginal)  # before the estimate is made
     induced = Induced.make(problem.statistics, problem.estimate, rho, marginal)
     if problem.prior.is_uniform:
         return Prepared(make_view(induced), draw=induced.draw, details=induced.details, warnings=induced.warnings)

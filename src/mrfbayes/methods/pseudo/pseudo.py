@@ -25,6 +25,7 @@ from mrfbayes.estimation.godambe import spread_ratio
 from mrfbayes.estimation.mode import newton
 from mrfbayes.estimation.optimise import lbfgs
 from mrfbayes.estimation.pseudolikelihood import PseudoObjective
+from mrfbayes.exact.clamped import observed
 from mrfbayes.kernels.base.contracts import implements, log_likelihood, log_likelihood_gradient
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import apply_map, apply_transpose
@@ -41,6 +42,8 @@ from mrfbayes.kernels.estimation.full_conditionals import (
 )
 from mrfbayes.methods.lowered import Lowered, lower_theta, lowered_data
 from mrfbayes.methods.problem import Prepared, Problem, Smooth, writable
+from mrfbayes.model.field import Model
+from mrfbayes.priors import Prior
 
 PSEUDO_DENSE_METRIC = 12_000  # parameters up to which the information is a full matrix
 QUASI_STEPS = 100
@@ -174,12 +177,17 @@ VIEWS: dict[type, Callable[..., View]] = {
 }
 
 
-def prepare(problem: Problem, *, plain: bool = False) -> Prepared:
-    """Pseudolikelihood of any field; ``plain`` evaluates it observation by observation."""
+def check(model: Model, prior: Prior, *, plain: bool) -> None:
+    """Refuse an option that cannot be."""
     if not isinstance(plain, (bool, np.bool_)):
         raise InputError(f"plain = {plain!r}: True for the O(n d) form, False for pattern counts.")
+
+
+def prepare(problem: Problem, *, plain: bool = False) -> Prepared:
+    """Pseudolikelihood of any field; ``plain`` evaluates it observation by observation."""
+    check(problem.model, problem.prior, plain=plain)
     found = Conditionals.of(problem.model, problem.statistics, bool(plain))
-    lowered = lowered_data(problem)._replace(slope=writable(found.slope))
+    lowered = lowered_data(problem.model, observed(problem.statistics))._replace(slope=writable(found.slope))
     view = VIEWS[type(found.patterns[0])](lowered, found.neighbours, *found.patterns, np.zeros(lowered.potentials.size))
     details: dict[str, object] = {"patterns": found.n_patterns}
     if problem.prior.custom is not None or not problem.model.n_parameters:  # a prior without derivatives

@@ -14,12 +14,15 @@ exactly where that is feasible (``source="gibbs"``: sweeps from a random start).
 
 from __future__ import annotations
 
-from mrfbayes.base.checks import whole
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.methods.ratio import AUXILIARY, log_mean_exp, weigh
+from mrfbayes.kernels.methods.ratio import log_mean_exp, weigh
 from mrfbayes.kernels.methods.ratio_sources import draw_particles
 from mrfbayes.methods.problem import Prepared, Problem
-from mrfbayes.methods.ratio.sources import make_particles, ratio_view
+from mrfbayes.methods.ratio.sources import check_particles, make_particles, ratio_view
+from mrfbayes.model.field import Model
+from mrfbayes.priors import Prior
+
+AUXILIARY = 2  # this method's number in the view that the ratio methods share
 
 
 @kernel(inline="always")
@@ -40,8 +43,14 @@ def auxiliary_ratio(view, random_state):
     return log_r, variance
 
 
+def check(model: Model, prior: Prior, *, particles: int, source: str, sweeps: int) -> None:
+    """Refuse options that cannot be."""
+    check_particles(model, particles, source, sweeps)
+
+
 def prepare(problem: Problem, *, particles: int = 1000, source: str = "auto", sweeps: int = 1000) -> Prepared:
     """``particles`` fresh ones at both ends of every step, each set against the fixed estimate."""
-    made = make_particles(problem.model, whole("particles", particles, 2), source, whole("sweeps", sweeps))
+    check(problem.model, problem.prior, particles=particles, source=source, sweeps=sweeps)
+    made = make_particles(problem.model, particles, source, sweeps)
     view = ratio_view(problem, made, AUXILIARY, log_odds=problem.estimate.log_odds)
     return Prepared(view, is_ratio=True, keeps_noise=True, unused=made.unused, details=made.details)

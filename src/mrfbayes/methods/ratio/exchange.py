@@ -11,12 +11,15 @@ not by 1,000 sweeps from a random start (``source="gibbs"`` does that).
 
 from __future__ import annotations
 
-from mrfbayes.base.checks import whole
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.methods.ratio import EXCHANGE, log_mean_exp, weigh
+from mrfbayes.kernels.methods.ratio import log_mean_exp, weigh
 from mrfbayes.kernels.methods.ratio_sources import draw_particles
 from mrfbayes.methods.problem import Prepared, Problem
-from mrfbayes.methods.ratio.sources import make_particles, ratio_view
+from mrfbayes.methods.ratio.sources import check_particles, make_particles, ratio_view
+from mrfbayes.model.field import Model
+from mrfbayes.priors import Prior
+
+EXCHANGE = 0  # this method's number in the view that the ratio methods share
 
 
 @kernel(inline="always")
@@ -28,7 +31,13 @@ def exchange_ratio(view, random_state):
     return log_mean_exp(view.log_weights[: view.weigher.n], 1.0, view.work)  # Eq. (14)
 
 
+def check(model: Model, prior: Prior, *, particles: int, source: str, sweeps: int) -> None:
+    """Refuse options that cannot be."""
+    check_particles(model, particles, source, sweeps)
+
+
 def prepare(problem: Problem, *, particles: int = 1000, source: str = "auto", sweeps: int = 1000) -> Prepared:
     """Per step, ``particles`` fresh ones: exact, or from ``sweeps`` Gibbs sweeps of a random start."""
-    made = make_particles(problem.model, whole("particles", particles, 2), source, whole("sweeps", sweeps))
+    check(problem.model, problem.prior, particles=particles, source=source, sweeps=sweeps)
+    made = make_particles(problem.model, particles, source, sweeps)
     return Prepared(ratio_view(problem, made, EXCHANGE), is_ratio=True, unused=made.unused, details=made.details)

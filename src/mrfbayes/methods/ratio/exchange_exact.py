@@ -11,10 +11,14 @@ Differs from the paper: it is not in its comparison, which averages ratios of on
 from __future__ import annotations
 
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.methods.ratio import EXCHANGE_EXACT, weigh_all
+from mrfbayes.kernels.methods.ratio import weigh_all
 from mrfbayes.kernels.methods.ratio_sources import draw_particles
 from mrfbayes.methods.problem import Prepared, Problem
-from mrfbayes.methods.ratio.sources import auxiliary_data, ratio_view
+from mrfbayes.methods.ratio.sources import auxiliary_data, ratio_view, require_exact_draws
+from mrfbayes.model.field import Model
+from mrfbayes.priors import Prior
+
+EXCHANGE_EXACT = 4  # this method's number in the view that the ratio methods share
 
 
 @kernel(inline="always")
@@ -23,6 +27,11 @@ def exchange_exact_ratio(view, random_state):
     data, nodes = view.data, view.data.n_node_rows
     draw_particles(view.source, data.proposed[:nodes], data.proposed[nodes:], view.particles, random_state)
     return weigh_all(view.weigher, view.particles, data.step[:nodes], data.step[nodes:])
+
+
+def check(model: Model, prior: Prior) -> None:
+    """Refuse fields that cannot be drawn exactly."""
+    require_exact_draws(model, "exchange-exact")
 
 
 def prepare(problem: Problem) -> Prepared:

@@ -13,16 +13,18 @@ particles are drawn afresh at every step, exactly where feasible (``source="gibb
 
 from __future__ import annotations
 
-from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.methods.ratio import IMPORTANCE, log_mean_exp, optimal_log_ratio, weigh
+from mrfbayes.kernels.methods.ratio import log_mean_exp, optimal_log_ratio, weigh
 from mrfbayes.kernels.methods.ratio_sources import draw_particles
 from mrfbayes.methods.problem import Prepared, Problem
-from mrfbayes.methods.ratio.sources import make_particles, ratio_view
+from mrfbayes.methods.ratio.sources import check_particles, make_particles, ratio_view
+from mrfbayes.model.field import Model
+from mrfbayes.priors import Prior
 
 ALPHAS = ("geometric", "constant", "optimal")
 GEOMETRIC, CONSTANT, OPTIMAL = range(3)
+IMPORTANCE = 1  # this method's number in the view that the ratio methods share
 
 
 @kernel(inline="always")
@@ -46,6 +48,13 @@ def importance_ratio(view, random_state):
     return log_r, variance
 
 
+def check(model: Model, prior: Prior, *, alpha: str, particles: int, source: str, sweeps: int) -> None:
+    """Refuse options that cannot be."""
+    if alpha not in ALPHAS:
+        raise InputError(f"alpha = {alpha!r}: choose one of {', '.join(map(repr, ALPHAS))}.")
+    check_particles(model, particles, source, sweeps)
+
+
 def prepare(
     problem: Problem,
     *,
@@ -55,8 +64,7 @@ def prepare(
     sweeps: int = 1000,
 ) -> Prepared:
     """``particles`` fresh ones at both ends of every step."""
-    if alpha not in ALPHAS:
-        raise InputError(f"alpha = {alpha!r}: choose one of {', '.join(map(repr, ALPHAS))}.")
-    made = make_particles(problem.model, whole("particles", particles, 2), source, whole("sweeps", sweeps))
+    check(problem.model, problem.prior, alpha=alpha, particles=particles, source=source, sweeps=sweeps)
+    made = make_particles(problem.model, particles, source, sweeps)
     view = ratio_view(problem, made, IMPORTANCE, variant=ALPHAS.index(alpha))
     return Prepared(view, is_ratio=True, unused=made.unused, details=made.details)

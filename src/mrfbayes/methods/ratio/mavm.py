@@ -21,12 +21,15 @@ import numpy as np
 from mrfbayes.base.checks import whole
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import copy_into
-from mrfbayes.kernels.methods.ratio import MAVM, weigh_all
+from mrfbayes.kernels.methods.ratio import weigh_all
 from mrfbayes.kernels.methods.ratio_sources import draw_particles, sweep_particles
 from mrfbayes.methods.problem import Prepared, Problem
-from mrfbayes.methods.ratio.sources import auxiliary_data, ratio_view
+from mrfbayes.methods.ratio.sources import auxiliary_data, ratio_view, require_exact_draws
+from mrfbayes.model.field import Model
+from mrfbayes.priors import Prior
 
 NOW, NEXT = range(2)
+MAVM = 5  # this method's number in the view that the ratio methods share
 
 
 @kernel(inline="always")
@@ -56,15 +59,23 @@ def mavm_settle(view, accepted):
         view.log_weight[NOW] = view.log_weight[NEXT]
 
 
+def check_annealed(model: Model, method: str, levels: int, k: int) -> None:
+    """Refuse options of `mavm` and `moller` that cannot be, and fields that cannot be drawn exactly."""
+    whole("levels", levels, 0)
+    whole("k", k)
+    require_exact_draws(model, method)
+
+
 def annealed(problem: Problem, method: str, levels: int, k: int) -> Prepared:
     """The preparation of `mavm` and `moller`."""
+    check_annealed(problem.model, method, levels, k)
     made = auxiliary_data(problem, method)
     view = ratio_view(
         problem,
         made,
         MAVM,
-        n_sweeps=whole("k", k),
-        n_levels=whole("levels", levels, 0),
+        n_sweeps=k,
+        n_levels=levels,
         log_odds=problem.estimate.log_odds,
     )
 
@@ -74,6 +85,11 @@ def annealed(problem: Problem, method: str, levels: int, k: int) -> Prepared:
     details = {**made.details, "levels": levels, "k": k}
     unused = {} if levels else {"k": "there are no levels between proposal and estimate"}
     return Prepared(view, is_ratio=True, keeps_noise=True, carry=carry, unused=unused, details=details)
+
+
+def check(model: Model, prior: Prior, *, levels: int, k: int) -> None:
+    """Refuse options that cannot be, and fields that cannot be drawn exactly."""
+    check_annealed(model, "mavm", levels, k)
 
 
 def prepare(problem: Problem, *, levels: int = 10, k: int = 1) -> Prepared:

@@ -14,7 +14,14 @@ Differs from the paper: it is not in its comparison, which averages the two rati
 from __future__ import annotations
 
 from mrfbayes.methods.problem import Prepared, Problem
-from mrfbayes.methods.ratio.mavm import annealed
+from mrfbayes.methods.ratio.mavm import annealed, check_annealed
+from mrfbayes.model.field import Model
+from mrfbayes.priors import Prior
+
+
+def check(model: Model, prior: Prior) -> None:
+    """Refuse fields that cannot be drawn exactly."""
+    check_annealed(model, "moller", levels=0, k=1)
 
 
 def prepare(problem: Problem) -> Prepared:

@@ -19,12 +19,15 @@ import numpy as np
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.methods.ratio import PERSISTENT, log_mean_exp, weigh
+from mrfbayes.kernels.methods.ratio import log_mean_exp, weigh
 from mrfbayes.kernels.methods.ratio_sources import draw_particles, sweep_particles
 from mrfbayes.methods.problem import Prepared, Problem
-from mrfbayes.methods.ratio.sources import make_particles, ratio_view
+from mrfbayes.methods.ratio.sources import check_particles, make_particles, ratio_view
+from mrfbayes.model.field import Model
+from mrfbayes.priors import Prior
 
 KEEP, RESTORE = range(2)
+PERSISTENT = 3  # this method's number in the view that the ratio methods share
 
 
 @kernel
@@ -58,6 +61,14 @@ def persistent_settle(view, accepted):
         copy_particles(view.before, view.particles)
 
 
+def check(model: Model, prior: Prior, *, particles: int, k: int, restore: bool, source: str, sweeps: int) -> None:
+    """Refuse options that cannot be."""
+    if not isinstance(restore, (bool, np.bool_)):
+        raise InputError(f"restore = {restore!r}: True to take particles back when a proposal is rejected, or False.")
+    whole("k", k)
+    check_particles(model, particles, source, sweeps)
+
+
 def prepare(
     problem: Problem,
     *,
@@ -68,10 +79,9 @@ def prepare(
     sweeps: int = 1000,
 ) -> Prepared:
     """Each chain has its own ``particles``, made by ``source`` and ``sweeps`` and moved by ``k`` sweeps per step."""
-    if not isinstance(restore, (bool, np.bool_)):
-        raise InputError(f"restore = {restore!r}: True to take particles back when a proposal is rejected, or False.")
-    made = make_particles(problem.model, whole("particles", particles, 2), source, whole("sweeps", sweeps))
-    view = ratio_view(problem, made, PERSISTENT, variant=RESTORE if restore else KEEP, n_sweeps=whole("k", k))
+    check(problem.model, problem.prior, particles=particles, k=k, restore=restore, source=source, sweeps=sweeps)
+    made = make_particles(problem.model, particles, source, sweeps)
+    view = ratio_view(problem, made, PERSISTENT, variant=RESTORE if restore else KEEP, n_sweeps=k)
 
     def carry(seed: np.random.SeedSequence, theta: np.ndarray) -> dict[str, np.ndarray]:
         return {"particles": np.zeros_like(made.array), "log_weight": np.full(2, np.nan)}

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.base.memory import require_memory
 from mrfbayes.base.views import View
 from mrfbayes.exact.graph import GraphRecursion
 from mrfbayes.exact.grid import GridRecursion
@@ -109,10 +111,34 @@ def ratio_view(
     )
 
 
-def make_particles(model: Model, n: int, source: str = "auto", sweeps: int = 1000) -> Particles:
-    """Room for ``n`` particles and their source: exact draws, or ``sweeps`` Gibbs sweeps from a random start."""
+def check_particles(model: Model, n: int, source: str, sweeps: int) -> None:
+    """Refuse numbers and sources of particles that cannot be."""
+    whole("particles", n, 2)
+    whole("sweeps", sweeps)
     if source not in SOURCES:
         raise InputError(f"source = {source!r}: choose one of {', '.join(map(repr, SOURCES))}.")
+    if source == "exact":
+        _draws_exactly(model, must=True)
+    _require_room(model, n)
+
+
+def require_exact_draws(model: Model, method: str) -> None:
+    """Refuse a field of which no data set can be drawn exactly."""
+    try:
+        _draws_exactly(model, must=True)
+    except CostError as error:
+        raise CostError(f"method {method!r} needs exact draws: {error} Or use method='exchange'.") from None
+
+
+def _require_room(model: Model, n: int) -> None:
+    """Refuse particles that memory could not hold: states, log weights and the room to draw them."""
+    each = model.n_nodes * (2 if model.is_binary else 3) + 4 * 8
+    require_memory(n * each, f"{n:,} particles of {model.n_nodes:,} nodes", "ask for fewer particles=")
+
+
+def make_particles(model: Model, n: int, source: str = "auto", sweeps: int = 1000) -> Particles:
+    """Room for ``n`` particles and their source: exact draws, or ``sweeps`` Gibbs sweeps from a random start."""
+    _require_room(model, n)
     if model.is_binary:
         array = np.zeros((model.n_nodes, -(-n // 64)), dtype=np.uint64)
         weigher: View = _word_weigher(model, n, array.shape[1])
@@ -143,10 +169,8 @@ def auxiliary_data(problem: Problem, method: str) -> Particles:
             f"method {method!r} draws n = {n:.3g} observations of {model.n_nodes} nodes at every step, "
             f"{size / 2**30:.1f} GiB: use method='exact', 'mle' or 'calibrated', whose cost does not grow with n."
         )
-    try:
-        return make_particles(model, int(n), "exact")
-    except CostError as error:
-        raise CostError(f"method {method!r} needs exact draws: {error} Or use method='exchange'.") from None
+    require_exact_draws(model, method)
+    return make_particles(model, int(n), "exact")
 
 
 def _word_weigher(model: Model, n: int, n_words: int) -> WordWeigher:

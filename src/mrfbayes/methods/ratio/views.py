@@ -1,8 +1,9 @@
 """What the sampling methods share: one view, so that the chain is compiled once for all of them.
 
-Each method's own file has its formula and its kernel; those kernels are inlined into the one that stands here. (A view
-for each method would compile the samplers, which are large, again and again: tried, 13 to 15 s for each method beyond
-the first where this takes 59 s for all of them together.)
+Each method's own file has its formula, its kernel, its number and its preparation; the kernels are inlined into the one
+that stands here. (A view for each method would compile the samplers, which are large, again and again: tried, 13 to
+15 s for each method beyond the first where this takes 59 s for all of them together. A method that needs a view of its
+own may have one, as CONTRIBUTING.md says; it is then one file and one row, and compiles by itself.)
 """
 
 from __future__ import annotations
@@ -14,28 +15,19 @@ import numpy as np
 from mrfbayes.base.views import View
 from mrfbayes.kernels.base.contracts import implements, log_ratio, settle
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.methods.ratio import (
-    AUXILIARY,
-    EXCHANGE,
-    EXCHANGE_EXACT,
-    IMPORTANCE,
-    MAVM,
-    PERSISTENT,
-    RatioData,
-    lower_step,
-)
-from mrfbayes.methods.ratio.auxiliary import auxiliary_ratio
-from mrfbayes.methods.ratio.exchange import exchange_ratio
-from mrfbayes.methods.ratio.exchange_exact import exchange_exact_ratio
-from mrfbayes.methods.ratio.importance import importance_ratio
-from mrfbayes.methods.ratio.mavm import mavm_ratio, mavm_settle
-from mrfbayes.methods.ratio.persistent import persistent_ratio, persistent_settle
+from mrfbayes.kernels.methods.ratio import RatioData, lower_step
+from mrfbayes.methods.ratio.auxiliary import AUXILIARY, auxiliary_ratio
+from mrfbayes.methods.ratio.exchange import EXCHANGE, exchange_ratio
+from mrfbayes.methods.ratio.exchange_exact import EXCHANGE_EXACT, exchange_exact_ratio
+from mrfbayes.methods.ratio.importance import IMPORTANCE, importance_ratio
+from mrfbayes.methods.ratio.mavm import MAVM, mavm_ratio, mavm_settle
+from mrfbayes.methods.ratio.persistent import PERSISTENT, persistent_ratio, persistent_settle
 
 
 class RatioView(NamedTuple):
     """Particles, where they come from, and what is done with them."""
 
-    method: int  # a code of `mrfbayes.kernels.methods.ratio`
+    method: int  # the number in the method's file
     variant: int  # of the method
     n_sweeps: int  # k
     n_levels: int

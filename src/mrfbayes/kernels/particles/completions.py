@@ -1,0 +1,71 @@
+"""Gibbs sweeps over the missing cells of rows of which the other cells are held: clamped chains of dense fields."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mrfbayes.kernels.base.borrowed import borrow
+from mrfbayes.kernels.base.fastmath import exp
+from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.random import uniform
+
+
+class HoleList(NamedTuple):
+    """Missing nodes of each row: ``node[start[r]:start[r + 1]]``; ``states`` (d,) of every node."""
+
+    start: np.ndarray
+    node: np.ndarray
+    states: np.ndarray
+
+
+@kernel(fastmath={"reassoc", "contract"})
+def _pull(coupling, row):
+    """Sum of coupling * x over a row."""
+    total = 0.0
+    for j in range(row.size):
+        total += coupling[j] * row[j]
+    return total
+
+
+@kernel
+def _agreeing(coupling, row, weights, states):
+    """``weights``[a] += sum of the couplings to nodes in state a."""
+    for j in range(row.size):
+        a = int(row[j])
+        if a < states:
+            weights[a] += coupling[j]
+
+
+@kernel
+def complete_rows(x, holes, coupling, level, is_product, n_sweeps, random_state, weights):
+    """``n_sweeps`` sweeps over the missing cells of ``x`` (rows, d) float64; ``level`` (d, R) is 0 at state 0."""
+    x, holes, coupling, level, random_state, weights = borrow((x, holes, coupling, level, random_state, weights))
+    for _ in range(n_sweeps):
+        for r in range(x.shape[0]):
+            row = x[r]
+            for h in range(holes.start[r], holes.start[r + 1]):
+                i = holes.node[h]
+                states = holes.states[i]
+                if is_product:
+                    pull = _pull(coupling[i], row)
+                    for a in range(states):
+                        weights[a] = level[i, a] + a * pull
+                else:
+                    for a in range(states):
+                        weights[a] = level[i, a]
+                    _agreeing(coupling[i], row, weights, states)
+                top = weights[0]
+                for a in range(1, states):
+                    top = max(top, weights[a])
+                total = 0.0
+                for a in range(states):
+                    weights[a] = exp(weights[a] - top)
+                    total += weights[a]
+                left = uniform(random_state) * total
+                a = 0
+                while a < states - 1 and left >= weights[a]:
+                    left -= weights[a]
+                    a += 1
+                row[i] = a

@@ -1,0 +1,240 @@
+"""What rows with holes are expected to have in full, at given parameters of a dense field: summed exactly, or sampled.
+
+Both kinds give, for several w at once, the expected sufficient statistics of all data (the E-step of the EM algorithm),
+once for each of two halves whose difference is pure noise: none where the sums are exact.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from mrfbayes.base.random_streams import generator, kernel_state
+from mrfbayes.data.coding import MISSING_CODE
+from mrfbayes.data.statistics import Statistics
+from mrfbayes.exact.clamped import Observed, observed
+from mrfbayes.exact.clumps import clump_rows, configurations
+from mrfbayes.kernels.particles.completions import HoleList, complete_rows
+from mrfbayes.model.natural_form import PRODUCT, DenseLayout
+
+HALVES = 2
+SUMMED = 250_000  # completions of all rows up to which they are summed over: some milliseconds for each w
+START_ROWS = 4_096
+
+
+class Completions(Protocol):
+    """The expected statistics of all data, given what is seen of them."""
+
+    n: float
+
+    def counts(self, w: np.ndarray, sweeps: int) -> np.ndarray:
+        """(k, 2, p) of both halves at each w of (k, p)."""
+
+    def at(self, w: np.ndarray, sweeps: int) -> np.ndarray:
+        """At one w (p,): (p,) where they are exact, else (2 replicas, p), half by half."""
+
+    def covariance(self, w: np.ndarray) -> np.ndarray | None:
+        """Sum of the rows' Cov[s | seen] (p, p) at w (p,); None without holes."""
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What changes from call to call, to be stored."""
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Go on from what `arrays` gave."""
+
+
+class SummedCompletions:
+    """Exact sums over missing cells; without any, the counts themselves."""
+
+    def __init__(self, data: Observed) -> None:
+        self._data, self.n = data, data.n
+
+    def counts(self, w: np.ndarray, sweeps: int) -> np.ndarray:
+        """(k, 2, p); both halves are the same."""
+        clamped = self._data.clamped
+        if clamped is None:
+            return np.broadcast_to(self._data.counts, (len(w), HALVES, w.shape[1]))
+        found = np.stack([self._data.counts + clamped.moments(each)[1] for each in w])
+        return np.broadcast_to(found[:, None], (len(w), HALVES, w.shape[1]))
+
+    def at(self, w: np.ndarray, sweeps: int) -> np.ndarray:
+        """(p,) at one w."""
+        return np.asarray(self.counts(w[None], sweeps)[0, 0])
+
+    def covariance(self, w: np.ndarray) -> np.ndarray | None:
+        """Sum of the rows' Cov[s | seen] (p, p)."""
+        return None if self._data.clamped is None else self._data.clamped.covariance(w)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Nothing changes."""
+        return {}
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Nothing to go on from."""
+
+
+class SampledCompletions:
+    """Clamped chains: each of ``replicas`` has two completions of every row with holes, swept at its own w."""
+
+    def __init__(
+        self, layout: DenseLayout, statistics: Statistics, replicas: int, seed: np.random.SeedSequence
+    ) -> None:
+        holes = statistics.holes
+        assert holes is not None
+        self._layout, self._holes = layout, holes
+        self._complete, self.n = statistics.counts, statistics.n_all
+        row, node = np.nonzero(~holes.seen)
+        start = np.searchsorted(row, np.arange(len(holes.rows) + 1))
+        self._list = HoleList(start.astype(np.int64), node.astype(np.int64), layout.states.astype(np.int64))
+        rng = generator(seed, "completions")
+        filled = [fill(statistics, rng) for _ in range(replicas * HALVES)]
+        self._x = np.stack(filled).reshape(replicas, HALVES, *holes.rows.shape).astype(float)
+        self._random = kernel_state(seed, "completions")
+        self._back = layout.forward.T.tocsr()
+        sizes = layout.states - 1
+        self._node = np.repeat(np.arange(sizes.size), sizes)
+        self._state = np.arange(self._node.size) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
+
+    def _sweep(self, w: np.ndarray, k: int, sweeps: int) -> None:
+        coupling, level = natural_tables(self._layout, w)
+        is_product, weights = self._layout.coupling == PRODUCT, np.empty(level.shape[1])
+        for x in self._x[k]:
+            complete_rows(x, self._list, coupling, level, is_product, sweeps, self._random, weights)
+
+    def _sums(self, x: np.ndarray) -> np.ndarray:
+        """(natural,) weighted sums of T over rows."""
+        weight, (u, v) = self._holes.weight, self._layout.pairs.T
+        if self._layout.coupling == PRODUCT:
+            products = (x * weight[:, None]).T @ x
+        else:
+            planes = [(x == a).astype(float) for a in range(int(self._layout.states.max()))]
+            products = np.sum([(plane * weight[:, None]).T @ plane for plane in planes], axis=0)
+        cells = np.bincount(
+            (np.arange(x.shape[1]) * int(self._layout.states.max()) + x.astype(np.int64)).ravel(),
+            weights=np.repeat(weight, x.shape[1]),
+            minlength=x.shape[1] * int(self._layout.states.max()),
+        ).reshape(x.shape[1], -1)
+        return np.concatenate([products[u, v], cells[self._node, self._state]])
+
+    def counts(self, w: np.ndarray, sweeps: int) -> np.ndarray:
+        """(k, 2, p) of both halves, after a sweep each, averaged over ``sweeps`` of them."""
+        out = np.zeros((len(w), HALVES, self._layout.n_natural))
+        for k, each in enumerate(w):
+            for _ in range(sweeps):
+                self._sweep(each, k, 1)
+                out[k] += [self._sums(x) for x in self._x[k]]
+        total = (out / sweeps).reshape(-1, self._layout.n_natural)
+        found = self._complete + self._holes.n * self._layout.constant + np.asarray((self._back @ total.T).T)
+        return np.asarray(found.reshape(len(w), HALVES, -1))
+
+    def at(self, w: np.ndarray, sweeps: int) -> np.ndarray:
+        """(2 replicas, p) at one w, half by half."""
+        return self.counts(np.tile(w, (len(self._x), 1)), sweeps).reshape(-1, w.size)
+
+    def covariance(self, w: np.ndarray) -> np.ndarray | None:
+        """Sum of the rows' Cov[s | seen] (p, p), from the scatter of the chains of one row, all swept at w."""
+        for k in range(len(self._x)):
+            self._sweep(w, k, 4)
+        x = self._x.reshape(-1, *self._x.shape[2:])  # (chains, rows, d)
+        u, v = self._layout.pairs.T
+        total = np.zeros((self._layout.n_natural,) * 2)
+        for r in range(0, x.shape[1], 64):
+            part = x[:, r : r + 64]
+            t = np.concatenate(
+                [self._layout.values(part[..., u], part[..., v]), part[..., self._node] == self._state], 2
+            )
+            t -= t.mean(axis=0)
+            t *= np.sqrt(self._holes.weight[r : r + 64] / (len(x) - 1))[:, None]
+            flat = t.reshape(-1, t.shape[2])
+            total += flat.T @ flat
+        return np.asarray(self._back @ (self._back @ total).T)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The completions and the random state."""
+        return {"completions": self._x.astype(np.uint8), "completions_random": self._random.copy()}
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Go on from what `arrays` gave."""
+        self._x[:] = arrays["completions"]
+        self._random[:] = arrays["completions_random"]
+
+
+def complete_by_gibbs(
+    layout: DenseLayout, rows: np.ndarray, w: np.ndarray, state: np.ndarray, sweeps: int = 60
+) -> np.ndarray:
+    """``rows`` (k, d) with their holes filled at w, after ``sweeps`` Gibbs sweeps from state 0."""
+    row, node = np.nonzero(rows == MISSING_CODE)
+    start = np.searchsorted(row, np.arange(len(rows) + 1))
+    holes = HoleList(start.astype(np.int64), node.astype(np.int64), layout.states.astype(np.int64))
+    x = np.where(rows == MISSING_CODE, 0, rows).astype(float)
+    coupling, level = natural_tables(layout, w)
+    complete_rows(x, holes, coupling, level, layout.coupling == PRODUCT, sweeps, state, np.empty(level.shape[1]))
+    return x.astype(np.uint8)
+
+
+def natural_tables(layout: DenseLayout, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Couplings (d, d) and levels (d, R), nothing at state 0, of the field at w."""
+    d, most = layout.states.size, int(layout.states.max())
+    natural = layout.forward @ w
+    u, v = layout.pairs.T
+    sizes = layout.states - 1
+    node = np.repeat(np.arange(d), sizes)
+    state = np.arange(node.size) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
+    coupling, level = np.zeros((d, d)), np.zeros((d, most))
+    coupling[u, v] = coupling[v, u] = natural[: u.size]
+    level[node, state] = natural[u.size :]
+    return coupling, level
+
+
+def make_completions(
+    layout: DenseLayout, statistics: Statistics, replicas: int, seed: np.random.SeedSequence
+) -> Completions:
+    """Exact sums where completions are few, or no cell is missing; else chains for each of ``replicas``."""
+    if is_summed(statistics):
+        return SummedCompletions(observed(statistics))
+    return SampledCompletions(layout, statistics, replicas, seed)
+
+
+def is_summed(statistics: Statistics) -> bool:
+    """Whether missing cells are few enough to be summed over at every step."""
+    if statistics.holes is None:
+        return True
+    found = clump_rows(statistics.model, statistics.holes)
+    return bool(configurations(statistics.model, found.rows).sum() <= SUMMED)
+
+
+def fill(statistics: Statistics, rng: np.random.Generator) -> np.ndarray:
+    """(k, d) the rows with holes, each hole filled by what was seen elsewhere in its column: a start, no more."""
+    holes, model = statistics.holes, statistics.model
+    assert holes is not None
+    cells = seen_cells(statistics)
+    rows = holes.rows.copy()
+    for i in range(model.n_nodes):
+        hole = np.flatnonzero(rows[:, i] == MISSING_CODE)
+        share = cells[model.lowering.node_offset[i] : model.lowering.node_offset[i + 1]] + 0.5
+        rows[hole, i] = rng.choice(share.size, size=hole.size, p=share / share.sum())
+    return rows
+
+
+def seen_cells(statistics: Statistics) -> np.ndarray:
+    """Weight of every state of every node wherever it was seen, flat as the node tables are."""
+    holes, model = statistics.holes, statistics.model
+    assert holes is not None
+    cells = holes.seen_cells(model)
+    if statistics.node_part is not None:
+        part = statistics.node_part
+        cells = cells + (np.stack([statistics.n - part, part], axis=1).ravel() if model.is_binary else part)
+    return cells
+
+
+def typical_rows(statistics: Statistics, rng: np.random.Generator) -> np.ndarray:
+    """(k, d) up to 4,096 rows like the data, holes filled: for starts."""
+    holes = statistics.holes
+    if holes is None:
+        return statistics.rows
+    filled, own = fill(statistics, rng), statistics.rows
+    weights = np.concatenate([np.full(len(own), statistics.n / max(len(own), 1)), holes.weight])
+    size = int(min(START_ROWS, max(round(statistics.n_all), 1)))
+    chosen = rng.choice(weights.size, size=size, p=weights / weights.sum())
+    return np.concatenate([own, filled])[chosen]

@@ -1,0 +1,68 @@
+"""Centrality: how strongly each node is connected, with its interval."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mrfbayes.base.checks import whole
+from mrfbayes.base.errors import InputError
+from mrfbayes.plots.style import FAINT, INK, POSITIVE, axes_or_new, keep_table, label, quiet, title
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from mrfbayes.posterior.posterior import Posterior
+
+ROWS = 40
+MEASURES = {
+    "strength": "strength: sum of the sizes of its couplings",
+    "expected_influence": "expected influence: sum of its couplings",
+    "log_score_gain": "what the others tell about it (nats per row)",
+    "accuracy_gain": "accuracy gained by knowing the others",
+}
+
+
+def centrality(
+    posterior: Posterior,
+    measure: str = "strength",
+    *,
+    rows: int = ROWS,
+    nodes: pd.DataFrame | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Posterior mean and 90 % interval of one measure of every node, the largest on top.
+
+    Parameters
+    ----------
+    measure : "strength" or "expected_influence" (of `Posterior.centrality`), "log_score_gain" or "accuracy_gain" (of
+        `Posterior.predictability`)
+    rows : at most so many are drawn; `mrfbayes.plots.data` and the CSV hold all
+    nodes : the table with the measure, where it is at hand
+    """
+    if measure not in MEASURES:
+        raise InputError(f"measure = {measure!r}: choose one of {', '.join(map(repr, MEASURES))}.")
+    rows = whole("rows", rows)
+    if nodes is None:
+        nodes = posterior.predictability() if measure.endswith("gain") else posterior.centrality()
+    columns = [measure, f"{measure}_q5", f"{measure}_q95"]
+    table = nodes[columns].sort_values(measure, ascending=False, kind="stable")
+    shown = table.head(rows).iloc[::-1]
+    ax = axes_or_new(ax, figsize=(5.4, 0.8 + 0.2 * max(len(shown), 3)))
+    height = np.arange(len(shown))
+    ax.hlines(height, shown[columns[1]], shown[columns[2]], color=POSITIVE, lw=2.0, zorder=2)
+    ax.plot(shown[measure], height, "o", ms=4.7, color=POSITIVE, zorder=3)
+    if (shown[columns[1]] < 0).any():
+        ax.axvline(0, color=INK, lw=0.8, zorder=1)
+    ax.set_yticks(height, [label(str(name), 30) for name in shown.index])
+    ax.set_ylim(-0.7, len(shown) - 0.3)
+    ax.grid(axis="x", color=FAINT, lw=0.6, zorder=0)
+    ax.set_axisbelow(True)
+    ax.set_xlabel(MEASURES[measure])
+    part = f", the first {len(shown)} of {len(table)}" if len(shown) < len(table) else ""
+    title(ax, f"Nodes{part}: mean and 90% interval")
+    quiet(ax, "bottom").tick_params(axis="y", length=0)
+    keep_table(ax, table)
+    return ax

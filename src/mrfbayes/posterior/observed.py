@@ -1,0 +1,111 @@
+"""What a predictive check compares: the counts that were fitted, and two kinds of statistics that were not.
+
+All of it are averages over the observations, so a result file can hold it without holding anybody's answers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mrfbayes.data.statistics import Statistics
+from mrfbayes.model.field import Model
+from mrfbayes.model.wording import coupling_of
+
+MOST_PAIRS = 5_000
+SCORE_CLASSES = 20  # classes of the sum of a row
+LEAST_ROWS = 20  # observations below which sums of rows have no distribution to speak of
+
+
+class ObservedAverages(NamedTuple):
+    """Averages over the observations.
+
+    Attributes
+    ----------
+    n : number of observations (or their total weight)
+    n_rows : rows that the last two were counted in, at most 4,096
+    fitted : (p,) counts of the model's own outcomes per observation
+    pairs : (k,) agreement of the pairs of nodes that share a neighbour but no edge
+    sums : (c,) share of the rows whose states sum to each value, or class of values; empty where sums mean nothing
+    shares : shares of all states of the first node, then of the second, and so on; empty where they are not known
+    """
+
+    n: float
+    n_rows: int
+    fitted: np.ndarray
+    pairs: np.ndarray
+    sums: np.ndarray
+    shares: np.ndarray
+
+    @property
+    def flat(self) -> np.ndarray:
+        """What a predictive check compares, in the order of `statistic_names`."""
+        return np.concatenate([self.fitted, self.pairs, self.sums])
+
+
+def observe(model: Model, statistics: Statistics) -> ObservedAverages:
+    """The averages of counted data; without rows the fitted ones alone."""
+    rows = statistics.rows
+    pairs = second_neighbours(model.edges, model.n_nodes) if len(rows) else np.zeros((0, 2), dtype=np.int64)
+    return ObservedAverages(
+        statistics.n, len(rows), statistics.mean, *unfitted(model, rows, pairs), _shares(model, statistics)
+    )
+
+
+def _shares(model: Model, statistics: Statistics) -> np.ndarray:
+    if statistics.node_part is None:
+        return np.zeros(0)
+    part = np.asarray(statistics.node_part, dtype=float) / statistics.n
+    return np.stack([1 - part, part], axis=1).ravel() if model.is_binary else part
+
+
+def unfitted(model: Model, rows: np.ndarray, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Agreement of ``pairs``, and the distribution of the sums of the rows."""
+    agreement = (rows[:, pairs[:, 0]] == rows[:, pairs[:, 1]]).mean(axis=0) if len(pairs) else np.zeros(0)
+    if len(rows) < LEAST_ROWS or not _sums_mean_something(model):
+        return agreement, np.zeros(0)
+    bounds = sum_bounds(model)
+    place = np.searchsorted(bounds, rows.sum(axis=1, dtype=np.int64), side="right") - 1
+    return agreement, np.bincount(place, minlength=bounds.size - 1) / len(rows)
+
+
+def _sums_mean_something(model: Model) -> bool:
+    return model.n_nodes > 1 and (model.is_binary or coupling_of(model) == "score")
+
+
+def sum_bounds(model: Model) -> np.ndarray:
+    """(c + 1,) first sum of every class, and the first that no row can have."""
+    most = int((model.states - 1).sum())
+    width = -(-(most + 1) // SCORE_CLASSES)
+    return np.append(np.arange(0, most + 1, width), most + 1)
+
+
+def statistic_names(model: Model, observed: ObservedAverages) -> list[str]:
+    """Names of `ObservedAverages.flat`: parameters, "a = b" for agreeing pairs, "sum 3" or "sum 3 to 5" for sums."""
+    names = list(model.parameters)
+    if observed.pairs.size:
+        names += [f"{model.nodes[u]} = {model.nodes[v]}" for u, v in second_neighbours(model.edges, model.n_nodes)]
+    if observed.sums.size:
+        bounds = sum_bounds(model)
+        ends = zip(bounds[:-1].tolist(), (bounds[1:] - 1).tolist(), strict=True)
+        names += [f"sum {low}" if low == high else f"sum {low} to {high}" for low, high in ends]
+    return names
+
+
+def second_neighbours(edges: np.ndarray, n_nodes: int, limit: int = MOST_PAIRS) -> np.ndarray:
+    """(k, 2) pairs that share a neighbour but no edge, at most ``limit`` of them."""
+    if len(edges) == n_nodes * (n_nodes - 1) // 2:
+        return np.zeros((0, 2), dtype=np.int64)
+    both = np.concatenate([edges, edges[:, ::-1]])
+    both = both[np.lexsort(both.T[::-1])]
+    offset = np.searchsorted(both[:, 0], np.arange(n_nodes + 1))
+    found: set[tuple[int, int]] = set()
+    for node in range(n_nodes):  # sets are made as they are needed: a field of a million nodes is left early
+        ordered = both[offset[node] : offset[node + 1], 1].tolist()
+        for i, a in enumerate(ordered):
+            near = set(both[offset[a] : offset[a + 1], 1].tolist())
+            found |= {(a, b) for b in ordered[i + 1 :] if b not in near}
+        if len(found) >= limit:
+            break
+    return np.array(sorted(found)[:limit], dtype=np.int64).reshape(-1, 2)

@@ -1,0 +1,92 @@
+"""Rows with missing cells: what is kept of them, what is said, and what is refused."""
+
+import numpy as np
+import pytest
+
+import mrfbayes as mb
+from mrfbayes import InputError, MRFWarning, count
+
+CHAIN = mb.graph([("a", "b"), ("b", "c")], fields=True)
+NAN = float("nan")
+X = np.array([[0, 1, 1], [NAN, 1, 0], [NAN, 1, 0], [0, NAN, 1], [1, 0, 0], [NAN, NAN, NAN], [NAN, NAN, 1]])
+
+
+def modelled(x, *texts, **options):
+    with pytest.warns(MRFWarning) as said:
+        statistics = count(CHAIN, x, missing="model", **options)
+    for text in texts:
+        assert any(text in str(warning.message) for warning in said), [str(w.message) for w in said]
+    return statistics
+
+
+def test_complete_rows_are_counted_and_the_others_kept_once_each():
+    found = modelled(X, "4 rows have missing cells", "1 rows without a single observed cell")
+    with pytest.warns(MRFWarning, match="5 of 7 rows have missing values and were dropped"):
+        dropped = count(CHAIN, X, missing="drop")
+    assert found.counts.tolist() == dropped.counts.tolist()
+    assert (found.n, found.n_rows, found.n_all) == (2, 2, 6)
+    kept = dict(zip(map(tuple, found.holes.rows.tolist()), found.holes.weight.tolist(), strict=True))
+    assert kept == {(255, 1, 0): 2, (0, 255, 1): 1, (255, 255, 1): 1}
+    assert (found.holes.n_rows, found.holes.n_empty) == (4, 1)
+    assert found.holes.share == pytest.approx(5 / 12)
+
+
+def test_weights_and_labels_go_along():
+    words = [["no", "yes", "yes"], [None, "yes", "no"], ["NA", "yes", "no"], ["no", "", "yes"], ["yes", "no", "no"]]
+    weight = np.array([1.0, 2.0, 0.5, 0.0, 1.0])
+    found = modelled(np.array(words, dtype=object), "3 rows have missing cells", weights=weight)
+    assert found.holes.rows.tolist() == [[255, 1, 0]]
+    assert found.holes.weight.tolist() == [2.5]
+    assert found.labels[0] == ("no", "yes")
+
+
+def test_the_digest_tells_data_with_holes_apart():
+    first = modelled(X)
+    other = X.copy()
+    other[3, 0] = 1
+    assert len({first.digest, modelled(other).digest, modelled(X[:5]).digest, count(CHAIN, X[[0, 4]]).digest}) == 4
+    assert first.digest == modelled(X[::-1][[6, 5, 4, 3, 2, 1, 0]]).digest
+
+
+def test_without_holes_nothing_changes():
+    found = count(CHAIN, X[[0, 4]], missing="model")
+    assert found.holes is None
+    assert found.digest == count(CHAIN, X[[0, 4]]).digest
+
+
+def test_every_row_may_have_a_hole():
+    found = modelled(X[[1, 3, 6]], "3 rows have missing cells")
+    assert (found.n, found.n_all) == (0, 3)
+    assert not found.counts.any()
+
+
+def test_what_it_assumes_and_cannot_do_is_said():
+    modelled(X, "may depend on the observed cells, not on the missing value itself", "the data cannot tell")
+
+
+def test_pairs_that_were_never_seen_together_are_named():
+    apart = np.array([[0, NAN, 1], [NAN, 1, 1], [1, NAN, 0], [NAN, 0, 0]])
+    modelled(apart, "1 pair of neighbours was never seen together: 'a' and 'b'")
+    assert not any("together" in text for text in modelled(X).warnings)
+
+
+def test_a_column_without_a_cell_is_refused_by_name():
+    with pytest.raises(InputError, match=r"1 column has no observed cell: 'b'; .* leave it out of the model"):
+        count(CHAIN, np.array([[0, NAN, 1], [1, NAN, 0]]), missing="model")
+
+
+def test_refusals_name_the_way_out():
+    with pytest.raises(InputError, match=r"or pass missing='model' \(on the command line --missing model\)"):
+        count(CHAIN, X)
+    with pytest.raises(InputError, match=r"every row has a missing value.* missing='model'"):
+        count(CHAIN, X[[1, 3]], missing="drop")
+    with pytest.raises(InputError, match="choose 'refuse', 'drop' or 'model'"):
+        count(CHAIN, X, missing="guess")
+    with pytest.raises(InputError, match="no row has an observed cell"):
+        count(CHAIN, X[[5]], missing="model")
+
+
+def test_constant_columns_are_judged_by_all_that_is_seen():
+    rows = np.array([[0, 1, 1], [0, 0, 0], [1, NAN, 1]])
+    assert not any("constant" in text for text in modelled(rows).warnings)
+    assert any("constant" in text for text in modelled(np.array([[0, 1, 1], [0, 0, 0], [0, NAN, 1]])).warnings)

@@ -1,0 +1,234 @@
+"""Posteriors of data with missing cells, against brute force over every completion of every row."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import mrfbayes as mb
+import oracles
+import oracles_missing as brute
+from mrfbayes import InputError, MRFWarning
+from mrfbayes.exact import clamped, clumps
+from mrfbayes.particles import completions
+
+PAIRS = list(itertools.combinations(range(5), 2))
+MODEL = mb.graph(PAIRS, coupling="both-one", fields=True)
+EVERYTHING = brute.configurations([2] * 5)
+S = brute.statistics(EVERYTHING, PAIRS, "both-one", [2] * 5)
+
+pytestmark = pytest.mark.filterwarnings("ignore:.* rows have missing cells:mrfbayes.MRFWarning")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(11)
+    w = rng.normal(0, 0.6, S.shape[1])
+    p = np.exp(S @ w)
+    return brute.hide(EVERYTHING[rng.choice(len(S), size=350, p=p / p.sum())], 0.3, rng)
+
+
+def table(rows):
+    return np.where(rows == brute.HOLE, np.nan, rows)
+
+
+def statistics(rows):
+    return mb.count(MODEL, table(rows), missing="model")
+
+
+def derivatives(rows, w):
+    return brute.derivatives(rows, EVERYTHING, S, w)
+
+
+@pytest.fixture(scope="module")
+def truth(rows):
+    """Importance sampling of the brute-force posterior, from a t distribution at its mode."""
+    rng = np.random.default_rng(12)
+
+    def down(w):
+        theta = 1 / (1 + np.exp(-w))
+        gradient = derivatives(rows, w)[0]
+        value = brute.log_likelihood(rows, EVERYTHING, S, w) + np.log(theta * (1 - theta)).sum()
+        return -value, -(gradient + 1 - 2 * theta)
+
+    w = minimize(down, np.zeros(S.shape[1]), jac=True, method="BFGS").x
+    theta = 1 / (1 + np.exp(-w))
+    information = derivatives(rows, w)[1]
+    information = information + np.diag(2 * theta * (1 - theta))
+    return brute.posterior(rows, EVERYTHING, S, w, np.linalg.inv(information), 60_000, rng)
+
+
+def test_exact_agrees_with_brute_force_within_monte_carlo_error(rows, truth):
+    mean, sd, mean_error, sd_error, effective = truth
+    assert effective > 10_000
+    post = mb.sample(MODEL, statistics(rows), "exact", steps=10_000, chains=2, progress=False)
+    assert post.engine == "independence"
+    assert post.n == 350
+    own = post.sd / np.sqrt(post.details["effective_proposals"])
+    assert np.abs((post.mean - mean) / np.hypot(mean_error, own)).max() < 5.2  # level 1e-6 for 15 normal errors
+    assert np.abs((post.sd - sd) / np.hypot(sd_error, own)).max() < 6
+    # Negative control: leaving rows with holes out gives another posterior.
+    complete = rows[(rows != brute.HOLE).all(axis=1)]
+    other = mb.sample(MODEL, complete.astype(np.uint8), "calibrated", progress=False)
+    assert np.abs(other.sd / sd - 1).mean() > 0.3
+
+
+def test_calibrated_is_within_one_per_cent(rows, truth):
+    mean, sd, *_ = truth
+    post = mb.sample(MODEL, table(rows), "calibrated", missing="model", progress=False)
+    assert np.abs((post.mean - mean) / sd).mean() < 0.01
+    assert np.abs(post.sd / sd - 1).mean() < 0.01
+    assert "not on the missing value itself" in post.details["missing"]
+
+
+def test_trajectories_agree_with_brute_force(rows, truth):
+    mean, _, mean_error, *_ = truth
+    post = mb.sample(MODEL, statistics(rows), "exact", engine="hmc", steps=400, chains=2, progress=False)
+    assert np.abs((post.mean - mean) / np.hypot(mean_error, post.mcse)).max() < 6
+
+
+@pytest.mark.filterwarnings("ignore:steps are too long:mrfbayes.MRFWarning")  # a bound that so short a walk leaves wide
+@pytest.mark.parametrize("summed", [250_000, 0], ids=["summed", "clamped chains"])
+def test_langevin_agrees_with_brute_force(rows, truth, summed, monkeypatch):
+    monkeypatch.setattr(completions, "SUMMED", summed)
+    mean, sd, *_ = truth
+    post = mb.sample(MODEL, statistics(rows), "langevin", chains=2, steps=150, rng=1, progress=False)
+    error = np.hypot(post.facts.mean_error, 0.01)
+    assert np.sqrt(np.mean(((post.mean - mean) / sd) ** 2)) < 3 * error
+    assert np.sqrt(np.mean((post.sd / sd - 1) ** 2)) < 3 * np.hypot(post.facts.sd_error, 0.01)
+
+
+def test_the_estimate_is_where_the_brute_force_gradient_vanishes(rows):
+    found = mb.estimate(MODEL, table(rows), missing="model", progress=False)
+    assert found.converged
+    gradient, information, *_ = derivatives(rows, found.log_odds)
+    assert np.sqrt(gradient @ np.linalg.solve(information, gradient)) < 1e-5
+    assert found.existence.verdict == "exists"
+    mode = mb.estimate(MODEL, statistics(rows), prior="uniform", optimiser="newton", progress=False)
+    gradient, *_ = derivatives(rows, mode.log_odds)
+    assert gradient + 1 - 2 * mode.theta == pytest.approx(np.zeros(S.shape[1]), abs=1e-5)
+    sampled = mb.estimate(MODEL, statistics(rows), "chord", prior="uniform", progress=False)
+    assert np.abs(sampled.log_odds - mode.log_odds).max() < 6 * sampled.standard_error.max()
+
+
+def test_save_and_load_keep_the_rows_with_holes(rows, tmp_path):
+    post = mb.sample(MODEL, statistics(rows), "calibrated", progress=False)
+    post.save(tmp_path / "a.nc")
+    loaded = mb.load(tmp_path / "a.nc")
+    kept, own = loaded.problem.statistics, post.problem.statistics
+    assert np.array_equal(kept.holes.rows, own.holes.rows)
+    assert np.array_equal(kept.holes.weight, own.holes.weight)
+    assert (kept.n_all, kept.holes.n_rows, kept.digest) == (own.n_all, own.holes.n_rows, own.digest)
+    assert loaded.details["missing"] == post.details["missing"]
+    assert loaded.edges()["log_bf10"].to_numpy() == pytest.approx(post.edges()["log_bf10"].to_numpy(), abs=1e-12)
+
+
+def test_the_evidence_of_a_hole_is_that_of_both_completions(rows):
+    few = rows[(rows != brute.HOLE).all(axis=1)][:40]
+    holed = few.copy()
+    holed[0, 2] = brute.HOLE
+    found = mb.evidence(MODEL, statistics(holed), draws=4_000)
+    both = []
+    for value in (0, 1):
+        holed[0, 2] = value
+        both.append(mb.evidence(MODEL, holed.astype(np.uint8), draws=4_000))
+    want = np.logaddexp(both[0].log_evidence, both[1].log_evidence)
+    error = np.hypot(found.standard_error, max(one.standard_error for one in both))
+    assert abs(found.log_evidence - want) < 5.2 * error < 0.1
+    assert abs(found.log_evidence - both[0].log_evidence) > 0.2  # negative control
+
+
+@pytest.mark.parametrize("way", ["enumerated", "eliminated", "gibbs"])
+def test_completed_data_sets_are_drawn_from_what_is_possible(rows, way, monkeypatch):
+    if way == "eliminated":
+        for module in (clamped, clumps):
+            monkeypatch.setattr(module, "CLUMP_STATES", 2)
+    if way == "gibbs":
+        monkeypatch.setattr(clamped, "MOST_COMPLETIONS", 1)
+    few = np.concatenate([rows[(rows != brute.HOLE).all(axis=1)][:5], rows[(rows == brute.HOLE).sum(axis=1) == 2][:3]])
+    few = np.concatenate([few, np.repeat(few[-1:], 300, axis=0)])
+    made = mb.sample(MODEL, rows[(rows != brute.HOLE).all(axis=1)].astype(np.uint8), "calibrated", progress=False)
+    w = np.linspace(-1.2, 1.2, S.shape[1])
+    post = replace(made, draws=np.broadcast_to(MODEL.chart.theta(w), (1, 4, w.size)))
+    sets = post.impute(8, table(few), rng=3)
+    assert len(sets) == 8
+    seen = few != brute.HOLE
+    assert all(np.array_equal(one[seen], few[seen]) for one in sets)
+    kept = brute.completions(few[-1], EVERYTHING)
+    p = np.exp(S[kept] @ w)
+    drawn = np.concatenate([one[7:] for one in sets])
+    counts = np.array([(drawn == x).all(axis=1).sum() for x in EVERYTHING[kept]])
+    assert counts.sum() == len(drawn)
+    assert oracles.chi_square(counts, p / p.sum()) > 1e-6
+    assert oracles.chi_square(counts, np.full(4, 0.25)) < 1e-6  # negative control
+
+
+def test_imputing_without_rows_uses_those_that_were_learned_from(rows, tmp_path):
+    post = mb.sample(MODEL, statistics(rows), "calibrated", progress=False)
+    (one,) = post.impute(1)
+    assert one.shape == (350, 5)
+    assert one.max() <= 1
+    post.save(tmp_path / "a.nc")
+    with pytest.raises(InputError, match=r"keeps no rows .* pass them as x="):
+        mb.load(tmp_path / "a.nc").impute(2)
+    (again,) = mb.load(tmp_path / "a.nc").impute(1, table(rows))
+    assert np.array_equal(again[rows != brute.HOLE], rows[rows != brute.HOLE])
+    complete = mb.sample(MODEL, one, "calibrated", progress=False)
+    with pytest.raises(InputError, match="knows of no missing cells; learn it with missing='model'"):
+        complete.impute(2)
+    with pytest.raises(InputError, match="no cell of these data is missing"):
+        complete.impute(2, one)
+    assert not complete.missing_information().any()
+
+
+@pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")  # runs too short to quote quantiles
+def test_missing_information_is_that_of_brute_force(rows, tmp_path):
+    coins = mb.sample(MODEL, statistics(rows), "calibrated", progress=False)
+    mode = mb.estimate(MODEL, statistics(rows), prior="uniform", progress=False).log_odds
+    theta = 1 / (1 + np.exp(-mode))
+    prior = np.diag(2 * theta * (1 - theta))
+    p = np.exp(S @ mode) / np.exp(S @ mode).sum()
+    free = (S * p[:, None]).T @ S - np.outer(p @ S, p @ S)
+    full, seen = (np.diag(np.linalg.inv(i + prior)) for i in (len(rows) * free, derivatives(rows, mode)[1]))
+    want = 1 - full / seen
+    assert 0.2 < want.min() < want.max() < 0.8
+    assert coins.missing_information().to_numpy() == pytest.approx(want, abs=1e-5)
+    coins.save(tmp_path / "a.nc")
+    assert mb.load(tmp_path / "a.nc").missing_information().equals(coins.missing_information())
+    walked = mb.sample(MODEL, statistics(rows), "exact", engine="hmc", steps=100, chains=2, progress=False)
+    assert walked.missing_information().to_numpy() == pytest.approx(want, abs=0.1)
+    chains = mb.sample(MODEL, statistics(rows), "langevin", chains=1, steps=20, progress=False)
+    assert chains.missing_information().to_numpy() == pytest.approx(want, abs=0.1)
+
+
+@pytest.mark.parametrize("method", ["mle", "pseudo", "laplace", "exchange"])
+def test_methods_without_such_a_likelihood_are_refused(rows, method):
+    with pytest.raises(InputError, match=f"method = '{method}' has no likelihood for rows with missing cells: use one"):
+        mb.sample(MODEL, statistics(rows), method, progress=False)
+
+
+def test_other_refusals(rows):
+    with pytest.raises(
+        InputError, match="algorithm = 'pcd' has no likelihood for rows with missing cells: use one of 'exact', 'chord'"
+    ):
+        mb.estimate(MODEL, statistics(rows), "pcd", progress=False)
+    post = mb.sample(MODEL, statistics(rows), "calibrated", progress=False)
+    with pytest.raises(InputError, match="the predictive check compares complete rows"):
+        mb.predictive_check(post, statistics(rows), progress=False)
+
+
+@pytest.mark.filterwarnings("ignore:largest R-hat:mrfbayes.MRFWarning")
+def test_rows_with_large_clumps_are_sampled_by_trajectories(rows, monkeypatch):
+    for module in (clamped, clumps):
+        monkeypatch.setattr(module, "CLUMP_STATES", 4)
+    plain = mb.sample(MODEL, statistics(rows), "calibrated", progress=False, variance="order")
+    with pytest.warns(MRFWarning, match="spreads are those of leading order"):
+        post = mb.sample(MODEL, statistics(rows), "calibrated", progress=False)
+    assert post.mean == pytest.approx(plain.mean, abs=1e-9)
+    with pytest.warns(MRFWarning, match="engine='independence' is not used"):
+        post = mb.sample(
+            MODEL, statistics(rows), "exact", engine="independence", steps=40, warmup=10, chains=1, progress=False
+        )
+    assert post.engine == "hmc"

@@ -1,0 +1,89 @@
+"""The sentences hold where there is one of everything, or none."""
+
+import numpy as np
+import pytest
+
+import mrfbayes as mb
+from mrfbayes.report.findings import Findings
+from mrfbayes.report.methods_text import citations, methods_paragraph
+from mrfbayes.report.sentences import brief
+
+pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.base.errors.MRFWarning")
+FOUR = mb.graph([("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")], fields=True, coupling="both-one")
+
+
+def found(model, x, method="auto", **options):
+    posterior = mb.sample(model, x, method, **{"progress": False, "steps": 300, **options})
+    findings = Findings(posterior)
+    return brief(findings), methods_paragraph(findings), findings
+
+
+def noise(rows, columns, states=2):
+    return np.random.default_rng(0).integers(0, states, (rows, columns))
+
+
+def test_one_pair():
+    model = mb.graph([("a", "b")], fields=True, coupling="both-one")
+    said, paragraph, _ = found(model, noise(80, 2))
+    assert 'a "both present" coupling for the one pair and a threshold for each variable: 3 parameters' in said[0]
+    assert said[1].startswith("The data do not decide about the edge a \u2013 b (Bayes factor 1/")
+    assert said[2].startswith("Posterior mean of the log odds ratio: a \u2013 b 0.")
+    assert "0 of 1 were supported" in paragraph
+    strong = np.repeat([[0, 0], [1, 1], [0, 1], [1, 0]], [60, 60, 8, 8], axis=0)
+    assert found(model, strong)[0][1].startswith("The data support the edge a \u2013 b (Bayes factor ")
+
+
+def test_no_edge_is_supported():
+    said, paragraph, _ = found(FOUR, noise(60, 4))
+    assert said[1].startswith("The data support no edge of 4 (Bayes factor above 10), speak against none (below 1/10)")
+    assert said[2].endswith("though the data do not decide on it.")
+    assert said[3] == "No variable is predicted better by the others than by its own frequencies."
+    assert "standard logistic on its log-odds" in paragraph
+    assert "intervals of log odds ratios" in paragraph
+
+
+def test_one_image_of_a_tied_field():
+    model = mb.grid(6, 6, tied=True, fields=True)
+    said, paragraph, _ = found(model, mb.simulate(model, [0.7, 0.5], 1, rng=1))
+    assert said[0].startswith("1 observation of a 6 x 6 grid of 36 yes/no variables was fitted with 1 agreement")
+    assert "shared by 60 neighbouring pairs and one threshold for all: 2 parameters in all." in said[0]
+    assert "a coupling of neighbours (Bayes factor" in said[1]
+    assert said[2].startswith("Posterior mean of the coupling in log-odds: 0.")
+    assert "shared by all neighbours, and a threshold for all variables from n = 1 observation with" in paragraph
+
+
+def test_no_edges_at_all():
+    said, paragraph, findings = found(mb.graph([], nodes=["a", "b"], fields=True), noise(50, 2))
+    assert said[0] == (
+        "50 observations of 2 yes/no variables were fitted with no coupling and a threshold for each variable: "
+        "2 parameters in all."
+    )
+    assert len(said) == 2
+    assert "independent distributions of 2 variables" in paragraph
+    assert len(citations(findings)) == 3
+
+
+def test_tables_of_weights_have_no_strength():
+    model = mb.graph([("a", "b"), ("b", "c")], states=3, coupling="table", fields=True)
+    said, paragraph, _ = found(model, noise(90, 3, 3))
+    assert not any("strongest" in sentence or "Posterior mean" in sentence for sentence in said)
+    assert "The prior of the weights of each factor was uniform." in paragraph
+
+
+def test_weights_are_not_called_observations():
+    x = mb.count(FOUR, noise(60, 4), weights=np.random.default_rng(1).random(60))
+    assert found(FOUR, x)[0][0].startswith("Observations of total weight ")
+
+
+def test_pseudolikelihood_is_known_to_be_too_narrow():
+    said, paragraph, findings = found(FOUR, noise(60, 4), "pseudo", steps=1_000)
+    assert "approximate the posterior (Pseudo-L, whose spreads are too small; largest R-hat" in said[-1]
+    assert "based on the pseudolikelihood" in paragraph
+    assert any(text.startswith("Besag") for text in citations(findings))
+
+
+def test_a_failed_check_is_named_first():
+    said, _, findings = found(FOUR, noise(60, 4), "exact", engine="mh", steps=40, warmup=40, chains=2)
+    assert findings.diagnostics["r_hat"] > 1.05
+    assert "; do not quote them as they are: R-hat" in said[-1]
+    assert said[-1].endswith("failed, see below.")
