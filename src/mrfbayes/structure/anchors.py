@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import MRFWarning
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import child, generator
@@ -126,6 +127,7 @@ def weighted_parts(
             sets, engines = [], []
             for which in range(2):
                 bar.update(FOLLOWED + which, "final samples")
+                budget().check("drawing the final samples")
                 own = child(seed, "samples", number, which)
                 made, mean = follower.final(samples, anchor, n_particles, own)
                 sets.append(made)
@@ -172,6 +174,7 @@ class Follower:
         starts: list[State] = []
         for sweep in range(FOLLOWED):
             bar.update(sweep, "finding the anchor")
+            budget().check("finding an anchor for the samples")
             here = rate @ state["w"]
             for group, field in enumerate(fields):
                 field.move(here[group], rows[group], streams[group], BURN_IN if sweep == 0 else BETWEEN_SWEEPS)
