@@ -1,6 +1,6 @@
 """Dense fields: Gibbs updates a second, the mode, and the posterior by `langevin`, in processor seconds.
 
-    OPENBLAS_NUM_THREADS=1 python benchmarks/bench_dense.py [--quick] [--part gibbs|posterior]
+    OPENBLAS_NUM_THREADS=1 python benchmarks/bench_dense.py [--quick] [--part gibbs|posterior] [--only 'binary 20' ...]
 
 Compilation is left out: every size is run once on a small scale first. Errors are root mean squares over parameters:
 of means in posterior sds, of sds relative; from the difference of two seeds (divided by sqrt 2) where two were run,
@@ -145,8 +145,12 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true", help="small fields only, nothing written")
     parser.add_argument("--part", choices=("gibbs", "posterior"), help="one part only, nothing written")
+    parser.add_argument("--only", nargs="*", help="fields such as 'binary 20', nothing written")
     given = parser.parse_args()
     warnings.simplefilter("ignore", mb.MRFWarning)
+    if given.only:
+        posterior_rows(tuple(case for case in CASES if f"{case[0]} {case[1]}" in given.only))
+        return
     gibbs = gibbs_rows() if given.part != "posterior" else []
     cases = CASES[:1] + CASES[4:5] if given.quick else CASES
     posterior = posterior_rows(cases) if given.part != "gibbs" else []

@@ -162,7 +162,7 @@ def against_truth():
 
 def levels():
     """Four variables of three levels: 64 graphs, enumerated; node dice with normal priors, which the oracle knows."""
-    from structure.graph_cases import case, exact_posterior
+    from structure.graph_cases import case
 
     print("\nInclusion probabilities against all 64 graphs of four variables with three levels\n")
     print(
@@ -170,9 +170,12 @@ def levels():
     )
     for coupling, n, slab in itertools.product(("score", "agreement"), (100, 350), ("normal(0, 1)", "cauchy(0, 2.5)")):
         model, statistics, x = case(4, coupling, True, 3, n=n, seed=n)
-        for edges in PRIORS:
-            found = exact_posterior(model, statistics, x, slab, edges, truth.normal(0, 1), draws=4000)
-            _, inclusion, error, _, _ = found
+        counts, rng = mb.count(model, x).counts, np.random.default_rng(7)
+        evidences = truth.graph_evidences(
+            statistics, counts, n, model.n_edges, SLABS[slab], truth.normal(0, 1), rng, draws=2000
+        )
+        for edges, prior in PRIORS.items():
+            _, inclusion, error, _, _ = truth.graph_posterior(evidences, model.n_edges, prior)
             sel = mb.select(model, x, slab=slab, edges=edges, prior={"nodes": "normal(0, 1)"}, progress=False)
             gap = np.abs(sel.inclusion - inclusion)
             z = (gap / np.hypot(np.maximum(sel.inclusion_error, 1e-4), error)).max()

@@ -2,6 +2,7 @@
 
     python tests/install_check.py --out benchmarks/results/install.md
     python tests/install_check.py --python python3.12 python3.13
+    python tests/install_check.py --python --wheels-for 3.12 3.13 3.14  # Pythons that are not here: are there wheels?
 
 Every interpreter named gets the wheel, the first one also the sdist. "Used" means: the version is printed, the command
 line answers, a field is simulated, counted and sampled, the result saved, loaded and reported, all in an empty folder.
@@ -92,7 +93,7 @@ def resolve(python: str, package: Path, version: str, folder: Path) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--python", nargs="+", default=[sys.executable])
+    parser.add_argument("--python", nargs="*", default=[sys.executable])
     parser.add_argument("--wheels-for", nargs="*", default=[], help="Pythons that are not here: are there wheels?")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
@@ -100,7 +101,7 @@ def main() -> None:
     lines = [f"python tests/install_check.py {' '.join(sys.argv[1:])}", ""]
     with tempfile.TemporaryDirectory(prefix="mrfbayes-install-") as name:
         folder = Path(name)
-        wheel, sdist = build(pythons[0], folder)
+        wheel, sdist = build(sys.executable, folder)
         for number, python in enumerate(pythons):
             for package in (wheel, sdist) if number == 0 else (wheel,):
                 lines.append(install_and_use(python, package, folder))

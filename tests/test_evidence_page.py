@@ -55,3 +55,13 @@ def test_the_readme_quotes_the_race_with_nuts():
     ratio = re.search(r"\| NUTS, [\d.]+ gradients.*\| ([\d,]+) \|", rows).group(1)
     assert f"{ratio} times NUTS" in text
     assert int(ratio.replace(",", "")) >= 300
+
+
+def test_the_page_on_structure_is_made_from_its_results(monkeypatch):
+    spec = importlib.util.spec_from_file_location("evidence_structure", EVIDENCE / "structure.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    page = module.PAGE.read_text(encoding="utf-8")
+    assert module.page() == page
+    monkeypatch.setattr(module, "TEXT", module.TEXT.replace("{ours:.4f}", "{theirs:.4f}"))
+    assert module.page() != page

@@ -124,3 +124,13 @@ def test_every_page_is_in_the_contents():
                     listed.add((page.parent / f"{line.strip()}.md").resolve())
     missing = {path for path in all_pages() if path.resolve() not in listed} - {DOCS / "index.md"}
     assert not missing
+
+
+def test_the_reference_lists_every_public_name():
+    import mrfbayes as mb
+    from mrfbayes import bridges, plots
+
+    text = (DOCS / "reference" / "api.md").read_text(encoding="utf-8")
+    listed = {line.strip() for line in text.splitlines() if line.startswith("   ")}
+    names = {*(set(mb.__all__) - {"__version__", "plots"}), *(f"plots.{name}" for name in plots.__all__)}
+    assert not (names | {f"bridges.{name}" for name in bridges.__all__} | {"sklearn.MarkovField"}) - listed

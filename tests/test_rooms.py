@@ -166,3 +166,30 @@ def test_few_annotations_say_nothing():
     assert sum(found.values()) <= MOST_ANY, found
     assert says_nothing("def f(x: Any) -> dict[str, Any]: ...") == 2  # the check finds something
     assert not re.search(r"^\w+( *:.*)? = Any$", "".join(file.read_text(encoding="utf-8") for file in FILES), re.M)
+
+
+def unannotated(text):
+    """Functions that are no kernels and lack an annotation: mypy passes over kernels in the files of methods."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef) and not any("kernel" in ast.unparse(d) for d in node.decorator_list):
+            given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            if node.returns is None or any(a.annotation is None and a.arg not in ("self", "cls") for a in given):
+                found.append(node.name)
+    return found
+
+
+def test_all_but_kernels_are_typed_in_the_files_of_methods():
+    files = [file for file in FILES if place(file).startswith("methods/")]
+    found = {place(file): names for file in files if (names := unannotated(file.read_text(encoding="utf-8")))}
+    assert found == {}
+    assert unannotated("@kernel\ndef f(x): ...\ndef g(x) -> int: ...\ndef h(x: int): ...") == ["g", "h"]
+
+
+def test_details_are_read_back_in_one_place():
+    """What code relies on has a type (`RunFacts`, `Calibration.source`, `SearchResult.set_difference`)."""
+    reads = re.compile(r"(?<!outcome)\.details(\[|\.get\()|\bin \w+(\.\w+)*\.details\b(?!\.items)")
+    found = {place(file) for file in FILES if reads.search(file.read_text(encoding="utf-8"))}
+    assert found == {"calibration/result.py", "structure/result.py"}
+    assert reads.search('posterior.details.get("trust")')
+    assert reads.search('"auto" in posterior.details')

@@ -1,14 +1,17 @@
 """Posteriors of data with missing cells, against brute force over every completion of every row."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 import mrfbayes as mb
+import oracles
 import oracles_missing as brute
 from mrfbayes import InputError, MRFWarning
+from mrfbayes.exact import clamped, clumps
 from mrfbayes.particles import completions
 
 PAIRS = list(itertools.combinations(range(5), 2))
@@ -137,6 +140,69 @@ def test_the_evidence_of_a_hole_is_that_of_both_completions(rows):
     assert abs(found.log_evidence - both[0].log_evidence) > 0.2  # negative control
 
 
+@pytest.mark.parametrize("way", ["enumerated", "eliminated", "gibbs"])
+def test_completed_data_sets_are_drawn_from_what_is_possible(rows, way, monkeypatch):
+    if way == "eliminated":
+        for module in (clamped, clumps):
+            monkeypatch.setattr(module, "CLUMP_STATES", 2)
+    if way == "gibbs":
+        monkeypatch.setattr(clamped, "MOST_COMPLETIONS", 1)
+    few = np.concatenate([rows[(rows != brute.HOLE).all(axis=1)][:5], rows[(rows == brute.HOLE).sum(axis=1) == 2][:3]])
+    few = np.concatenate([few, np.repeat(few[-1:], 300, axis=0)])
+    made = mb.sample(MODEL, rows[(rows != brute.HOLE).all(axis=1)].astype(np.uint8), "calibrated", progress=False)
+    w = np.linspace(-1.2, 1.2, S.shape[1])
+    post = replace(made, draws=np.broadcast_to(MODEL.chart.theta(w), (1, 4, w.size)))
+    sets = post.impute(8, table(few), rng=3)
+    assert len(sets) == 8
+    seen = few != brute.HOLE
+    assert all(np.array_equal(one[seen], few[seen]) for one in sets)
+    kept = brute.completions(few[-1], EVERYTHING)
+    p = np.exp(S[kept] @ w)
+    drawn = np.concatenate([one[7:] for one in sets])
+    counts = np.array([(drawn == x).all(axis=1).sum() for x in EVERYTHING[kept]])
+    assert counts.sum() == len(drawn)
+    assert oracles.chi_square(counts, p / p.sum()) > 1e-6
+    assert oracles.chi_square(counts, np.full(4, 0.25)) < 1e-6  # negative control
+
+
+def test_imputing_without_rows_uses_those_that_were_learned_from(rows, tmp_path):
+    post = mb.sample(MODEL, statistics(rows), "calibrated", progress=False)
+    (one,) = post.impute(1)
+    assert one.shape == (350, 5)
+    assert one.max() <= 1
+    post.save(tmp_path / "a.nc")
+    with pytest.raises(InputError, match=r"keeps no rows .* pass them as x="):
+        mb.load(tmp_path / "a.nc").impute(2)
+    (again,) = mb.load(tmp_path / "a.nc").impute(1, table(rows))
+    assert np.array_equal(again[rows != brute.HOLE], rows[rows != brute.HOLE])
+    complete = mb.sample(MODEL, one, "calibrated", progress=False)
+    with pytest.raises(InputError, match="knows of no missing cells; learn it with missing='model'"):
+        complete.impute(2)
+    with pytest.raises(InputError, match="no cell of these data is missing"):
+        complete.impute(2, one)
+    assert not complete.missing_information().any()
+
+
+@pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")  # runs too short to quote quantiles
+def test_missing_information_is_that_of_brute_force(rows, tmp_path):
+    coins = mb.sample(MODEL, statistics(rows), "calibrated", progress=False)
+    mode = mb.estimate(MODEL, statistics(rows), prior="uniform", progress=False).log_odds
+    theta = 1 / (1 + np.exp(-mode))
+    prior = np.diag(2 * theta * (1 - theta))
+    p = np.exp(S @ mode) / np.exp(S @ mode).sum()
+    free = (S * p[:, None]).T @ S - np.outer(p @ S, p @ S)
+    full, seen = (np.diag(np.linalg.inv(i + prior)) for i in (len(rows) * free, derivatives(rows, mode)[1]))
+    want = 1 - full / seen
+    assert 0.2 < want.min() < want.max() < 0.8
+    assert coins.missing_information().to_numpy() == pytest.approx(want, abs=1e-5)
+    coins.save(tmp_path / "a.nc")
+    assert mb.load(tmp_path / "a.nc").missing_information().equals(coins.missing_information())
+    walked = mb.sample(MODEL, statistics(rows), "exact", engine="hmc", steps=100, chains=2, progress=False)
+    assert walked.missing_information().to_numpy() == pytest.approx(want, abs=0.1)
+    chains = mb.sample(MODEL, statistics(rows), "langevin", chains=1, steps=20, progress=False)
+    assert chains.missing_information().to_numpy() == pytest.approx(want, abs=0.1)
+
+
 @pytest.mark.parametrize("method", ["mle", "pseudo", "laplace", "exchange"])
 def test_methods_without_such_a_likelihood_are_refused(rows, method):
     with pytest.raises(InputError, match=f"method = '{method}' has no likelihood for rows with missing cells: use one"):
@@ -155,8 +221,6 @@ def test_other_refusals(rows):
 
 @pytest.mark.filterwarnings("ignore:largest R-hat:mrfbayes.MRFWarning")
 def test_rows_with_large_clumps_are_sampled_by_trajectories(rows, monkeypatch):
-    from mrfbayes.exact import clamped, clumps
-
     for module in (clamped, clumps):
         monkeypatch.setattr(module, "CLUMP_STATES", 4)
     plain = mb.sample(MODEL, statistics(rows), "calibrated", progress=False, variance="order")

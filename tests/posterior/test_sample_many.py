@@ -191,6 +191,15 @@ def test_bad_calls_are_refused_before_any_data(datasets, changes, message, monke
         mb.sample_many(MODEL, datasets, **{"method": "mle", **SETTINGS, **changes})
 
 
+def test_missing_cells_are_dropped_where_that_is_asked_for():
+    holed = DATA["a"].astype(float)
+    holed[3, 2] = np.nan
+    fits = mb.sample_many(MODEL, {"holed": holed}, "mle", missing="drop", **SETTINGS)
+    assert fits["holed"].n == 39
+    with pytest.raises(mb.InputError, match="missing value"):
+        mb.sample_many(MODEL, {"holed": holed}, "mle", **SETTINGS)
+
+
 def test_a_table_of_all_subjects_is_to_be_split():
     import pandas as pd
 

@@ -129,6 +129,51 @@ def test_a_time_budget_leaves_a_partial_result():
     assert np.isfinite(sel.inclusion).all()
 
 
+def test_the_budget_covers_the_preparation():
+    x = np.random.default_rng(0).integers(0, 2, (60, 22))
+    with pytest.raises(
+        mb.CostError, match=r"budget of 0.01 s ended in the preparation of the search \(finding an anchor"
+    ):
+        mb.select(complete(22, fields=True, coupling="both-one"), x, seconds=0.01, particles=1000, progress=False)
+
+
+def test_progress_is_told(monkeypatch, capsys):
+    from mrfbayes.base import progress
+
+    model, _, x = case(4, "both-one", True)
+    monkeypatch.setattr(progress, "SHOW_AFTER_SECONDS", 0.0)
+    mb.select(model, x, steps=300, chains=2)
+    assert "graphs" in capsys.readouterr().err
+    mb.select(model, x, steps=300, chains=2, progress=False)
+    assert not capsys.readouterr().err
+
+
+def test_monte_carlo_errors_are_those_of_repeated_runs():
+    model, statistics, x = case(3, "both-one", True, n=60)
+    _, inclusion, error, _, _ = exact_posterior(model, statistics, x, "normal(0, 1)", "bernoulli(0.5)", draws=20_000)
+    runs = [mb.select(model, x, steps=400, chains=2, warmup=20, rng=seed, progress=False) for seed in range(40)]
+    spread = np.stack([sel.inclusion - inclusion for sel in runs])
+    claimed = np.sqrt(np.stack([sel.inclusion_error for sel in runs]) ** 2 + error**2)
+    ratio = (spread**2).mean() / (claimed**2).mean()
+    assert 0.4 < ratio < 1.8  # forty runs of three edges
+    assert ratio * 4 > 1.6  # errors half as large would be noticed
+
+
+def test_a_networkx_graph_carries_evidence_and_strength():
+    model, _, x = case(4, "both-one", True)
+    sel = mb.select(model, x, steps=300, chains=2, progress=False)
+    graph = sel.to_networkx(0.5)
+    assert {frozenset(edge) for edge in graph.edges} == {frozenset(name.split("--")) for name in sel.median_graph}
+    table = sel.edges()
+    for u, v, said in graph.edges(data=True):
+        row = table.loc[f"{u}--{v}" if f"{u}--{v}" in table.index else f"{v}--{u}"]
+        assert said == pytest.approx(
+            {"inclusion": row["inclusion"], "log_bf10": row["log_bf10"], "weight": row["mean"]}
+        )
+    with pytest.raises(mb.InputError, match="threshold = 2: give a probability from 0 to 1"):
+        sel.to_networkx(2)
+
+
 PLAIN = np.random.default_rng(0).integers(0, 2, (30, 4))
 
 

@@ -147,6 +147,9 @@ def _calibrate(
         "clipped": coins.clipped,
         "largest_skewness": float(np.abs(order.third / spread**1.5).max(initial=0.0)),
     }
+    if isinstance(mode.cumulants, ObservedCumulants):
+        complete = n * mode.cumulants.free.covariance + calibration.prior_information(problem.prior, mode.w)
+        details["missing_information"] = (1 - np.diag(np.linalg.inv(complete)) / spread).tolist()
     warnings += skewness_doubts(spread, order.third)
     sd = np.sqrt(np.diag(covariance))
     joint = DenseJoint(problem.model.chart, coins, covariance / np.outer(sd, sd), mode, order)

@@ -47,3 +47,8 @@ class Calibration(Generic[J]):
     accuracy: Accuracy | None
     details: dict[str, object]
     warnings: tuple[str, ...]
+
+    @property
+    def source(self) -> str:
+        """Where the moments came from: "exact", "particles", "langevin", "windows" or "local"."""
+        return str(self.details.get("moments", ""))

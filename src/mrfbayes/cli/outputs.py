@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import os
@@ -38,8 +39,9 @@ def keep(posterior: Posterior, out: Path | None, overwrite: bool) -> Kept:
     """Save a result to ``out``, or to another place that is named: draws that took hours are not thrown away."""
     if out is None:
         return Kept("", 0)
-    try:
+    with contextlib.suppress(OSError):  # then saving says what is wrong
         out.parent.mkdir(exist_ok=True)
+    try:
         posterior.save(out, overwrite=overwrite)
         return Kept(f"saved to {out}", 0)
     except (OutputError, InputError) as error:

@@ -20,6 +20,8 @@ from mrfbayes.data.sources import open_file
 from mrfbayes.data.values import Column
 from mrfbayes.model.field import Model
 
+KEEP = "keep"  # rows with missing cells come as they are, in their place
+
 
 class NotPlain(Exception):
     """The data are not simply states 0..r-1."""
@@ -87,6 +89,9 @@ class Observations:
             for j in range(self.model.n_nodes):
                 rows[:, j] = coding.encode(batch.column(j), j)
             n_rows += len(rows)
+            if self._missing == KEEP:
+                yield rows, weight
+                continue
             keep = ~(rows == MISSING_CODE).any(axis=1)
             if not keep.all():
                 n_dropped += int((~keep).sum())
@@ -94,7 +99,7 @@ class Observations:
                     self.holes.add(rows[~keep], None if weight is None else weight[~keep])
                 rows, weight = rows[keep], None if weight is None else weight[keep]
             yield rows, weight
-        if self._missing == "model":
+        if self._missing in ("model", KEEP):
             return
         if n_dropped == n_rows:
             raise InputError(
@@ -257,3 +262,13 @@ def columns_but(path: str | PathLike[str], without: Sequence[str], delimiter: st
 
 def _some(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+
+
+def read_rows(model: Model, source: Source, labels: Labels | None) -> np.ndarray:
+    """(n, d) uint8 states of all rows in their order, `MISSING_CODE` where a cell is missing."""
+    data = Observations(model, source, None, KEEP, labels)
+    try:
+        parts = [np.asarray(rows) for rows, _ in data.plain()]
+    except NotPlain:
+        parts = [rows for rows, _ in data.coded()]
+    return np.concatenate(parts)

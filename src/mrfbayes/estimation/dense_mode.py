@@ -31,8 +31,8 @@ from mrfbayes.particles.dense import DenseEnsemble
 from mrfbayes.priors import Prior
 
 REPLICAS, CHAINS = 8, 256  # half of the replicas start at the data, the others at random
-PARTICLES_PER_PARAMETER, LEAST_PARTICLES = 8, 8_192
-FIRST_PARTICLES = 4  # the same for the metric of the first steps, which need not be good
+LEAST_PARTICLES = 8_192
+FIRST_PARTICLES, MOST_PARTICLES = 4, 64  # per parameter: each metric is made of twice as many as the last one
 BURN_IN, BETWEEN = 30, 1  # sweeps after the start, and between the snapshots that a covariance is made of
 SKIPPED, COUNTED = 10, 20  # sweeps of a gradient
 MOST_COMPLETED = 100  # sweeps of missing cells for a gradient, where these are sampled
@@ -250,11 +250,12 @@ def dense_mode(
     ensemble.start(_two_starts(statistics.rows, layout.states, ensemble.n_chains, generator(seed, "start")))
     w = _start(statistics, prior)
     p = w.size
-    particles = 0
+    particles = max(FIRST_PARTICLES * p, LEAST_PARTICLES) // 2
 
-    def metric(at: np.ndarray, d_eff: float, per_parameter: int = PARTICLES_PER_PARAMETER) -> np.ndarray:
+    def metric(at: np.ndarray, d_eff: float) -> np.ndarray:
+        # Twice as many as before: steps that do not come nearer are those of a metric with too much noise.
         nonlocal particles
-        samples = -(-max(per_parameter * p, LEAST_PARTICLES) // ensemble.n_chains)
+        samples = -(-min(2 * particles, max(MOST_PARTICLES * p, LEAST_PARTICLES)) // ensemble.n_chains)
         particles = samples * ensemble.n_chains
         _, covariance = ensemble.products(samples, BETWEEN)
         return posterior.factor(covariance, at, particles, d_eff, completions.covariance(at))
@@ -265,7 +266,7 @@ def dense_mode(
 
     ensemble.set_parameters(posterior.natural(w))
     ensemble.sweep(BURN_IN)
-    factor = metric(w, 0.8 * p, FIRST_PARTICLES)
+    factor = metric(w, 0.8 * p)
     last, moved, pooled, steps, is_first = np.inf, 0.0, 1, 0, True
     while steps < MOST_STEPS:
         steps += 1

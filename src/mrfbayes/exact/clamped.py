@@ -27,8 +27,10 @@ from mrfbayes.exact.eliminated import EliminatedClump
 from mrfbayes.exact.memory import TooLarge
 from mrfbayes.kernels.exact.clamped import (
     Clumps,
+    clamped_draw,
     clamped_log_z,
     clamped_moments,
+    clamped_sampled,
     clamped_series,
     clump_projections,
 )
@@ -193,6 +195,39 @@ class Clamped:
         """Sum of the rows' kappa[s, v.s, v.s | seen] (k, p) for every row v of ``directions`` (k, p)."""
         return np.array([series[1] for series in self.along(w, directions)]).reshape(directions.shape)
 
+    def sampled(self, w: np.ndarray, state: np.ndarray) -> np.ndarray:
+        """(p,) statistics of one completion of every row at w, what is seen apart; whole weights and small clumps."""
+        cells = np.zeros(self.n_cells)
+        clamped_sampled(self.clumps, self.table(w), state, np.empty(3 * self.most), cells)
+        return self._statistics(cells)
+
+    def draw(self, w: np.ndarray, rows: np.ndarray, copies: np.ndarray, state: np.ndarray) -> None:
+        """Fill the holes of ``rows`` (k, d) in place, row k a copy of the ``copies``[k]-th row with holes, at w."""
+        table, found = self.table(w), self.found
+        # All pairs of a row that is to be filled and a clump of it, clump by clump.
+        order = np.argsort(copies, kind="stable")
+        first = np.searchsorted(copies[order], np.arange(len(self.holes.rows) + 1))
+        count = np.diff(first)[found.row]
+        place = order[np.repeat(first[found.row], count) + _within(count)]
+        clump = np.repeat(found.clump, count)
+        by_clump = np.argsort(clump, kind="stable")
+        place, start = place[by_clump], np.searchsorted(clump[by_clump], np.arange(len(found.rows) + 1))
+        counts = np.diff(start)[self.small]
+        sizes = np.diff(self.clumps.start)
+        out = np.empty(int(counts @ sizes), dtype=np.uint8)
+        clamped_draw(self.clumps, table, counts, state, np.empty(2 * self.most), out)
+        taken = 0
+        for u, number in enumerate(self.small.tolist()):
+            nodes = np.flatnonzero(found.rows[number] == MISSING_CODE)
+            drawn = out[taken : taken + counts[u] * nodes.size].reshape(-1, nodes.size)
+            taken += drawn.size
+            rows[np.ix_(place[start[number] : start[number + 1]], nodes)] = drawn
+        numbers = np.setdiff1d(np.arange(len(found.rows)), self.small)
+        for large, number in zip(self.large, numbers.tolist(), strict=True):
+            nodes = np.flatnonzero(found.rows[number] == MISSING_CODE)
+            where = place[start[number] : start[number + 1]]
+            rows[np.ix_(where, nodes)] = large.sample(table, where.size, state)
+
     def fourth(self, w: np.ndarray, factor: np.ndarray) -> np.ndarray:
         """Sum over rows and k of kappa[., ., c_k.s, c_k.s | seen], in the coordinates c.s of the columns of ``factor``.
 
@@ -211,3 +246,8 @@ class Clamped:
             covariance = (t * p) @ t.T
             total += weight * ((t * (p * (square - square @ p))) @ t.T - 2 * covariance @ covariance)
         return total
+
+
+def _within(count: np.ndarray) -> np.ndarray:
+    """0, 1, ... up to each count, one after the other."""
+    return np.asarray(np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count))

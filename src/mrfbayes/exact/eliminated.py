@@ -57,6 +57,10 @@ class EliminatedClump:
         self._add(nodes, pairs, cells)
         return self.weight * log_z
 
+    def sample(self, table: np.ndarray, n: int, state: np.ndarray) -> np.ndarray:
+        """(n, nodes of the clump) independent draws."""
+        return self._recursion.sample(*self._own(table), n, state)
+
     def series(self, table: np.ndarray, directions: np.ndarray, out: np.ndarray) -> None:
         """Derivatives of the weighted E[T] along each direction are added to ``out`` (directions, order, cells)."""
         own = (np.concatenate(self._own(direction)) for direction in directions)

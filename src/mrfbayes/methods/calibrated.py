@@ -80,7 +80,7 @@ def prepare(
     by_order = "coins are matched to leading order"
     if found.accuracy and isinstance(found.joint, LocalJoint):
         unused = {"variance": f"{by_order}, block by block"}
-    if found.details.get("moments") == "windows":
+    if found.source == "windows":
         unused = {"variance": f"{by_order} on so large a field", "particles": "moments are exact here"}
     known = found.joint.moments()
     return Prepared(

@@ -97,15 +97,10 @@ class SampledCompletions:
         self._state = np.arange(self._node.size) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
 
     def _sweep(self, w: np.ndarray, k: int, sweeps: int) -> None:
-        d, most = self._layout.states.size, int(self._layout.states.max())
-        natural = self._layout.forward @ w
-        u, v = self._layout.pairs.T
-        coupling, level = np.zeros((d, d)), np.zeros((d, most))
-        coupling[u, v] = coupling[v, u] = natural[: u.size]
-        level[self._node, self._state] = natural[u.size :]
-        is_product = self._layout.coupling == PRODUCT
+        coupling, level = natural_tables(self._layout, w)
+        is_product, weights = self._layout.coupling == PRODUCT, np.empty(level.shape[1])
         for x in self._x[k]:
-            complete_rows(x, self._list, coupling, level, is_product, sweeps, self._random, np.empty(most))
+            complete_rows(x, self._list, coupling, level, is_product, sweeps, self._random, weights)
 
     def _sums(self, x: np.ndarray) -> np.ndarray:
         """(natural,) weighted sums of T over rows."""
@@ -163,6 +158,33 @@ class SampledCompletions:
         """Go on from what `arrays` gave."""
         self._x[:] = arrays["completions"]
         self._random[:] = arrays["completions_random"]
+
+
+def complete_by_gibbs(
+    layout: DenseLayout, rows: np.ndarray, w: np.ndarray, state: np.ndarray, sweeps: int = 60
+) -> np.ndarray:
+    """``rows`` (k, d) with their holes filled at w, after ``sweeps`` Gibbs sweeps from state 0."""
+    row, node = np.nonzero(rows == MISSING_CODE)
+    start = np.searchsorted(row, np.arange(len(rows) + 1))
+    holes = HoleList(start.astype(np.int64), node.astype(np.int64), layout.states.astype(np.int64))
+    x = np.where(rows == MISSING_CODE, 0, rows).astype(float)
+    coupling, level = natural_tables(layout, w)
+    complete_rows(x, holes, coupling, level, layout.coupling == PRODUCT, sweeps, state, np.empty(level.shape[1]))
+    return x.astype(np.uint8)
+
+
+def natural_tables(layout: DenseLayout, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Couplings (d, d) and levels (d, R), nothing at state 0, of the field at w."""
+    d, most = layout.states.size, int(layout.states.max())
+    natural = layout.forward @ w
+    u, v = layout.pairs.T
+    sizes = layout.states - 1
+    node = np.repeat(np.arange(d), sizes)
+    state = np.arange(node.size) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
+    coupling, level = np.zeros((d, d)), np.zeros((d, most))
+    coupling[u, v] = coupling[v, u] = natural[: u.size]
+    level[node, state] = natural[u.size :]
+    return coupling, level
 
 
 def make_completions(

@@ -64,7 +64,7 @@ def unused_settings(settings: Settings, how: Engine) -> list[str]:
     if how.name in alone and settings.warmup:
         texts.append(f"warmup= is not used: {alone[how.name]}.")
     if how.name == "direct":
-        is_walked = how.prepared.details.get("moments") == "langevin"  # its threads were used before
+        is_walked = RunFacts.of(how.prepared.details).moments == "langevin"  # its threads were used before
         given = {
             "checkpoint": settings.checkpoint is not None,
             "workers": are_several(settings.workers) and not (is_walked and isinstance(settings.workers, int)),

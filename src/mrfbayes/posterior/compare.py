@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import warnings
 from collections.abc import Mapping, Sequence
@@ -20,8 +19,7 @@ from mrfbayes.estimation.estimate import estimate as make_estimate
 from mrfbayes.model.field import Model
 from mrfbayes.posterior import diagnostics
 from mrfbayes.posterior.posterior import Posterior
-from mrfbayes.posterior.sample import sample
-from mrfbayes.posterior.settings import Asked, check_settings
+from mrfbayes.posterior.sample import check_call, sample
 from mrfbayes.run.clusters import Workers, are_several, check_workers, connected
 from mrfbayes.run.pools import Job, run_jobs
 
@@ -86,6 +84,7 @@ def compare(
     workers: Workers = 1,
     progress: bool = True,
     levels: object = None,
+    missing: str = "refuse",
     **settings: object,
 ) -> Comparison:
     """Run several methods with the same settings and set them side by side.
@@ -95,7 +94,7 @@ def compare(
     methods : keys of the registry, or mappings with "method" and settings of its own (which win over ``settings``)
     reference : method that errors are measured against; left out where it is not feasible
     workers : what the methods are spread over: a number of processes, a Dask client, or the address of its scheduler
-    levels : order of text labels; see `mrfbayes.count`
+    levels, missing : order of text labels, what to do with empty cells; see `mrfbayes.count`
     settings : passed on to `mrfbayes.sample`
     """
     workers = check_workers(workers)
@@ -105,9 +104,10 @@ def compare(
             raise InputError(f"methods: {request!r} does not say which; add 'method'.")
     estimate = settings.pop("estimate", None)
     for request in requests:
-        _check(model, {**settings, **request, "estimate": estimate})
+        with suppress(CostError):  # a refusal for its cost comes when the method runs
+            check_call(model, {**settings, **request, "estimate": estimate})
     seed = seed_sequence(rng)
-    statistics = count(model, x, levels=levels)
+    statistics = count(model, x, levels=levels, missing=missing)
     if estimate is None:
         estimate = make_estimate(model, statistics, rng=child(seed, "estimate"), progress=progress)
     jobs: dict[str, dict[str, Any]] = {}
@@ -130,16 +130,6 @@ def compare(
             raise result
     known = next((name for name, post in posteriors.items() if post.method == reference), None)
     return Comparison(posteriors, known, comparison_table(posteriors, known))
-
-
-def _check(model: Model, job: Mapping[str, Any]) -> None:
-    """Refuse a bad setting before anything is computed; a refusal for its cost comes when the method runs."""
-    known = inspect.signature(sample).parameters.values()
-    usual = {one.name: one.default for one in known if one.name == "method" or one.kind is one.KEYWORD_ONLY}
-    own = {name: value for name, value in job.items() if name not in usual and name != "name"}
-    call = {name: job.get(name, value) for name, value in usual.items() if name != "levels"}
-    with suppress(CostError):
-        check_settings(model, Asked(**call, options=own))
 
 
 def _run(model: Model, statistics: Statistics, job: Mapping[str, Any]) -> Posterior | CostError:

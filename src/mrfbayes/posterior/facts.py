@@ -30,6 +30,7 @@ class RunFacts:
     resumed_steps : steps that came from a checkpoint
     stopped_by : "Ctrl-C", "time budget", or an empty text
     missing : how many rows have missing cells, and what was assumed of them
+    moments : where those of a calibrated posterior came from: "exact", "particles", "langevin", "windows" or "local"
     rho, marginal : the copula's correlation, where it is one number, and the form of MLE-L's marginals
     """
 
@@ -47,6 +48,7 @@ class RunFacts:
     gradients_per_step: float | None = None
     resumed_steps: int | None = None
     stopped_by: str | None = None
+    moments: str | None = None
     missing: str | None = None
     rho: float | None = None
     marginal: str | None = None
@@ -69,6 +71,7 @@ class RunFacts:
             gradients_per_step=_number(details, "gradients_per_step"),
             resumed_steps=_whole(details, "resumed_steps"),
             stopped_by=_text(details, "stopped_by"),
+            moments=_text(details, "moments"),
             missing=_text(details, "missing"),
             rho=None if details.get("rho") == "matrix" else _number(details, "rho"),
             marginal=_text(details, "marginal"),

@@ -27,7 +27,7 @@ from mrfbayes.posterior.bayes_factors import EdgeEvidence, edge_blocks
 from mrfbayes.posterior.corrected import WeightedProposals
 from mrfbayes.posterior.facts import RunFacts
 from mrfbayes.posterior.hdf5_groups import Group, probe, read_groups
-from mrfbayes.posterior.observed import Observed, statistic_names
+from mrfbayes.posterior.observed import ObservedAverages, statistic_names
 from mrfbayes.posterior.predictability import PREDICTABILITY_COLUMNS
 from mrfbayes.posterior.saved_problem import model_to_dataset, problem_to_dataset, read_model, read_problem
 
@@ -122,7 +122,7 @@ def _quantiles_to_dataset(quantile: Callable[[float], np.ndarray], p: int) -> xr
     return xr.Dataset({"probability": (("level",), np.array(at)), "theta": (("level", "parameter"), values)})
 
 
-def _observed_to_dataset(observed: Observed) -> xr.Dataset:
+def _observed_to_dataset(observed: ObservedAverages) -> xr.Dataset:
     import xarray as xr
 
     parts = {name: (("fitted",) if name == "fitted" else (name,), getattr(observed, name)) for name in AVERAGES}
@@ -263,7 +263,7 @@ def _known_fields(groups: Mapping[str, Group], model: Model, values: Mapping[str
         _require(parts["fitted"].size == model.n_parameters, "observed averages")
         _require(parts["shares"].size in (0, int(model.states.sum())), "observed averages")
         said = groups["observed"]
-        found = Observed(said.number("n"), int(said.number("n_rows")), **parts)
+        found = ObservedAverages(said.number("n"), int(said.number("n_rows")), **parts)
         _require(len(statistic_names(model, found)) == found.flat.size, "observed averages")
         known["observed"] = found
     if "predictability" in groups:

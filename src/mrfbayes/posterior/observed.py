@@ -18,7 +18,7 @@ SCORE_CLASSES = 20  # classes of the sum of a row
 LEAST_ROWS = 20  # observations below which sums of rows have no distribution to speak of
 
 
-class Observed(NamedTuple):
+class ObservedAverages(NamedTuple):
     """Averages over the observations.
 
     Attributes
@@ -44,11 +44,13 @@ class Observed(NamedTuple):
         return np.concatenate([self.fitted, self.pairs, self.sums])
 
 
-def observe(model: Model, statistics: Statistics) -> Observed:
+def observe(model: Model, statistics: Statistics) -> ObservedAverages:
     """The averages of counted data; without rows the fitted ones alone."""
     rows = statistics.rows
     pairs = second_neighbours(model.edges, model.n_nodes) if len(rows) else np.zeros((0, 2), dtype=np.int64)
-    return Observed(statistics.n, len(rows), statistics.mean, *unfitted(model, rows, pairs), _shares(model, statistics))
+    return ObservedAverages(
+        statistics.n, len(rows), statistics.mean, *unfitted(model, rows, pairs), _shares(model, statistics)
+    )
 
 
 def _shares(model: Model, statistics: Statistics) -> np.ndarray:
@@ -79,8 +81,8 @@ def sum_bounds(model: Model) -> np.ndarray:
     return np.append(np.arange(0, most + 1, width), most + 1)
 
 
-def statistic_names(model: Model, observed: Observed) -> list[str]:
-    """Names of `Observed.flat`: parameters, "a = b" for agreeing pairs, "sum 3" or "sum 3 to 5" for sums."""
+def statistic_names(model: Model, observed: ObservedAverages) -> list[str]:
+    """Names of `ObservedAverages.flat`: parameters, "a = b" for agreeing pairs, "sum 3" or "sum 3 to 5" for sums."""
     names = list(model.parameters)
     if observed.pairs.size:
         names += [f"{model.nodes[u]} = {model.nodes[v]}" for u, v in second_neighbours(model.edges, model.n_nodes)]

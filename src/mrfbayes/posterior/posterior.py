@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mrfbayes.methods.problem import Problem
     from mrfbayes.posterior.bayes_factors import EdgeEvidence
     from mrfbayes.posterior.corrected import WeightedProposals
-    from mrfbayes.posterior.observed import Observed
+    from mrfbayes.posterior.observed import ObservedAverages
 
 MANY = 500  # parameters past which independent draws are not examined for convergence
 PREDICTABILITY_DRAWS = 200  # of the posterior
@@ -193,7 +193,7 @@ class Posterior:
             yield from self.draw(min(size, n - first), child(seed, "stream", first))
 
     @cached_property
-    def observed(self) -> Observed | None:
+    def observed(self) -> ObservedAverages | None:
         """Averages over the data, for predictive checks; None where nothing is known of them, or cells are missing."""
         from mrfbayes.posterior.observed import observe
 
@@ -283,6 +283,33 @@ class Posterior:
         from mrfbayes.posterior.predict import predict_table
 
         return predict_table(self, x, given, draws, rng, progress)
+
+    def impute(self, m: int = 10, x: object = None, *, rng: Seed | None = 0) -> list[np.ndarray]:
+        """``m`` completed data sets (n, d) of states: missing cells drawn from the posterior, given what is seen.
+
+        Each belongs to another draw of the parameters, so that an analysis repeated on all of them shows what the
+        missing cells leave open. Cells are taken to be missing at random.
+
+        Parameters
+        ----------
+        m : number of data sets
+        x : rows with missing cells, in any form that `mrfbayes.count` takes, and in whose order the result comes; by
+            default those that the posterior was learned from, complete rows first
+        rng : seed
+        """
+        from mrfbayes.posterior.imputation import completed
+
+        return completed(self, m, x, rng)
+
+    def missing_information(self) -> pd.Series:
+        """The share of the information on each parameter that missing cells took: 0 where none is missing.
+
+        1 - v_complete / v (Louis 1982), where v is the variance of the log-odds in the Gaussian at the mode, and
+        v_complete what it would be if all cells were there.
+        """
+        from mrfbayes.posterior.imputation import missing_information
+
+        return missing_information(self)
 
     def to_arviz(self) -> xr.DataTree:
         """The draws as a DataTree (groups "posterior" and "sample_stats"), what ArviZ, PyMC and NumPyro users open."""

@@ -21,7 +21,7 @@ from mrfbayes.model.natural_form import dense_layout
 from mrfbayes.particles.dense import DenseEnsemble
 from mrfbayes.particles.ensembles import make_chains
 from mrfbayes.particles.simulate import choose_sampler, exact_seconds, simulate
-from mrfbayes.posterior.observed import Observed, observe, second_neighbours, statistic_names, unfitted
+from mrfbayes.posterior.observed import ObservedAverages, observe, second_neighbours, statistic_names, unfitted
 from mrfbayes.posterior.posterior import Posterior
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def affordable_replicates(model: Model, n: float) -> int:
     return int(np.clip(WANTED_VISITS / each, LEAST_REPLICATES, REPLICATES))
 
 
-def _observed(posterior: Posterior, x: object) -> Observed:
+def _observed(posterior: Posterior, x: object) -> ObservedAverages:
     model = posterior.model
     if x is None:
         if posterior.problem is not None:
@@ -166,7 +166,7 @@ def _simulated_densely(model: Model, theta: np.ndarray, n: int, seed: np.random.
         yield chains.rows()[:n]
 
 
-def _table(model: Model, observed: Observed, values: np.ndarray) -> pd.DataFrame:
+def _table(model: Model, observed: ObservedAverages, values: np.ndarray) -> pd.DataFrame:
     import pandas as pd
 
     at = observed.flat

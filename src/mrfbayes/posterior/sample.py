@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from mrfbayes.base.budget import Budget
 from mrfbayes.base.compiling import watch_compilation
@@ -17,8 +20,10 @@ from mrfbayes.posterior.engines import make_engine
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.prepare import in_time, make_problem, prepare
 from mrfbayes.posterior.replicas import replica_posterior
-from mrfbayes.posterior.settings import Asked, check_settings
+from mrfbayes.posterior.settings import Asked, Settings, check_settings
 from mrfbayes.run.clusters import Workers, connected
+
+OF_THE_DATA = ("levels", "missing")  # keywords that `mrfbayes.count` looks at
 
 
 def sample(
@@ -103,3 +108,12 @@ def sample(
         ran = run(problem, settings, how)
         with InterruptFlag():  # there are draws: Ctrl-C waits until they are a result
             return chain_posterior(problem, settings, how, ran, preparation)
+
+
+def check_call(model: Model, call: Mapping[str, Any]) -> Settings:
+    """Everything about a call of `sample` that can be refused without the data, from some of its keywords."""
+    known = inspect.signature(sample).parameters.values()
+    usual = {one.name: one.default for one in known if one.name == "method" or one.kind is one.KEYWORD_ONLY}
+    own = {name: value for name, value in call.items() if name not in usual and name != "name"}
+    asked = {name: call.get(name, value) for name, value in usual.items() if name not in OF_THE_DATA}
+    return check_settings(model, Asked(**asked, options=own))

@@ -12,7 +12,6 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing
-from dataclasses import fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,18 +27,12 @@ from mrfbayes.model.field import Model
 from mrfbayes.posterior.fits import FitFolder, Fits
 from mrfbayes.posterior.netcdf import packed, to_datatree
 from mrfbayes.posterior.posterior import Posterior
-from mrfbayes.posterior.sample import sample
-from mrfbayes.posterior.settings import Asked, Settings, check_settings
+from mrfbayes.posterior.sample import check_call, sample
+from mrfbayes.posterior.settings import Settings
 from mrfbayes.run.clusters import Workers, connected
 from mrfbayes.run.pools import Job, run_jobs
 
 TAKEN = {"checkpoint": "folder= keeps every finished data set", "workers": "it spreads the data sets"}
-OWN = {
-    "chains": 4,
-    "proposal": "adapted",
-    "prior": "uniform",
-    "progress": True,
-}  # defaults of `sample` that are not None
 
 
 class Call(NamedTuple):
@@ -47,6 +40,7 @@ class Call(NamedTuple):
 
     method: str
     levels: object
+    missing: str
     settings: Mapping[str, Any]
 
 
@@ -61,6 +55,7 @@ def sample_many(
     progress: bool = True,
     seconds: float | None = None,
     levels: object = None,
+    missing: str = "refuse",
     **settings: object,
 ) -> Fits:
     """`mrfbayes.sample` of every data set: the same model and settings, each with a random stream of its own.
@@ -72,7 +67,7 @@ def sample_many(
     ----------
     datasets : mapping from names to data, as `mrfbayes.sample` takes them (arrays, tables, paths, `Statistics`); or a
         sequence of data, which are then called "0", "1", ...
-    method, levels, settings : as in `mrfbayes.sample`
+    method, levels, missing, settings : as in `mrfbayes.sample`
     folder : where each result is kept as soon as it is there, in one file; the same call goes on from there. Files of
         other data or of other settings are refused. Without it results stay in memory
     rng : seed; a data set's stream follows from it and from its name, so the others do not matter
@@ -85,19 +80,20 @@ def sample_many(
         a mapping from names to `Posterior`; ``partial`` where Ctrl-C or the budget left some undone
     """
     given = _named(datasets)
-    checked = _check(model, method, rng, workers, progress, seconds, settings)
-    seed = seed_sequence(rng)
+    common = {"method": method, "rng": rng, "workers": workers, "progress": progress, "seconds": seconds}
+    checked = _check(model, settings, common)
+    seed, call = seed_sequence(rng), Call(method, levels, missing, settings)
     done: dict[str, Posterior | None] = {}
     failures: dict[str, str] = {}
     with ExitStack() as stack:
         store = None
         if folder is not None:
-            store = stack.enter_context(FitFolder(folder).opened(_identity(model, method, seed, levels, settings)))
+            store = stack.enter_context(FitFolder(folder).opened(_identity(model, seed, call)))
         place = stack.enter_context(connected(checked.workers))
         if isinstance(place, int):
             place = min(place, len(given))
         budget = Budget(checked.seconds)
-        jobs = _jobs(model, given, Call(method, levels, settings), seed, store)
+        jobs = _jobs(model, given, call, seed, store)
         bar = stack.enter_context(Progress("data sets", len(given), progress))
         outcomes = stack.enter_context(closing(run_jobs(fit_one, jobs, place, lambda: not budget.is_out)))
         interrupt = stack.enter_context(InterruptFlag())
@@ -135,7 +131,7 @@ def fit_one(
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MRFWarning)  # they are in the result
-        statistics = count(model, x, levels=call.levels)
+        statistics = count(model, x, levels=call.levels, missing=call.missing)
         if known and known == statistics.digest:
             return None
         if known:
@@ -166,41 +162,25 @@ def _named(datasets: object) -> dict[str, object]:
     return given
 
 
-def _check(
-    model: Model,
-    method: str,
-    rng: object,
-    workers: Workers,
-    progress: bool,
-    seconds: object,
-    settings: Mapping[str, object],
-) -> Settings:
+def _check(model: Model, settings: Mapping[str, object], call: Mapping[str, object]) -> Settings:
     """Everything about the call that can be refused before any data set is looked at."""
     for name, reason in TAKEN.items():
         if name in settings:
             raise InputError(f"{name}= is not for the single data sets: {reason}.")
     if not isinstance(model, Model):
         raise InputError(f"model: got {type(model).__name__}, expected a mrfbayes Model, as from mrfbayes.grid.")
-    names = {field.name for field in fields(Asked)} - {"options"}
-    asked: dict[str, Any] = {
-        **dict.fromkeys(names),
-        **OWN,
-        **{name: value for name, value in settings.items() if name in names},
-    }
-    asked |= {"method": method, "rng": rng, "workers": workers, "progress": progress, "seconds": seconds}
-    return check_settings(model, Asked(**asked, options={k: v for k, v in settings.items() if k not in names}))
+    return check_call(model, {**settings, **call})
 
 
-def _identity(
-    model: Model, method: str, seed: np.random.SeedSequence, levels: object, settings: Mapping[str, object]
-) -> dict[str, str]:
+def _identity(model: Model, seed: np.random.SeedSequence, call: Call) -> dict[str, str]:
     """What all results of a folder have in common."""
 
     def plain(value: object) -> object:
         value = getattr(value, "theta", value)  # of an estimate
         return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else str(value)
 
-    text = json.dumps({"method": method, "levels": levels, **settings}, sort_keys=True, default=plain)
+    common = {"method": call.method, "levels": call.levels, "missing": call.missing, **call.settings}
+    text = json.dumps(common, sort_keys=True, default=plain)
     return {
         "format": "mrfbayes many 1",
         "model": model.fingerprint,

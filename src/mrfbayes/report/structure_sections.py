@@ -123,8 +123,8 @@ def groups_sentences(comparison: GroupComparison, table: pd.DataFrame) -> list[s
 def _trust(result: SearchResult) -> list[str]:
     error = float(np.nan_to_num(result.inclusion_error).max())
     found = [f"Probabilities have Monte-Carlo errors of at most {error:.3f}."]
-    gap = result.details.get("set_difference_mean")
-    if result.target == "approximate" and isinstance(gap, float):
+    gap = result.set_difference
+    if result.target == "approximate" and gap is not None:
         found.append(
             f"The partition function is out of reach, so weighted samples stand for it: two independent sets of them "
             f"differ by {gap:.4f} on average."

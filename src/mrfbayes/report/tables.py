@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from mrfbayes.report.findings import Findings
 
-RARE = 0.05  # share of all states but the commonest, below which a variable is called rare
-MOST_VARIABLES = 2_000  # whose shares are listed
+RARE_SHARE = 0.05  # share of all states but the commonest, below which a variable is called rare
+LISTED_VARIABLES = 2_000  # whose shares are listed
 PAGE_ROWS = 25  # rows that stand in the page itself; the rest come from the data when asked for
 
 
@@ -141,13 +141,13 @@ def evidence_table(name: str, caption: str, frame: pd.DataFrame, probability: st
 def variable_table(findings: Findings) -> PageTable | None:
     """Every variable with the shares of its states; None where they are not known or there was one observation."""
     observed, model = findings.posterior.observed, findings.posterior.model
-    if observed is None or not observed.shares.size or observed.n < 2 or model.n_nodes > MOST_VARIABLES:
+    if observed is None or not observed.shares.size or observed.n < 2 or model.n_nodes > LISTED_VARIABLES:
         return None
     ends = np.cumsum(model.states)[:-1]
     rows = []
     for name, share in zip(model.nodes, np.split(observed.shares, ends), strict=True):
         said = f"{share[1]:.0%}" if share.size == 2 else " \u00b7 ".join(f"{100 * part:.0f}" for part in share) + " %"
-        alarm = "constant" if share.max() > 1 - 1e-12 else "rare" if np.sort(share)[-2] < RARE else ""
+        alarm = "constant" if share.max() > 1 - 1e-12 else "rare" if np.sort(share)[-2] < RARE_SHARE else ""
         spread = float(np.arange(share.size) @ share)
         rows.append([_text(str(name)), (said.replace("%", " %").replace("  ", " "), share.round(4).tolist())])
         rows[-1] += [_number(spread, 2)] if share.size > 2 or not model.is_binary else []
@@ -157,7 +157,7 @@ def variable_table(findings: Findings) -> PageTable | None:
         Heading("Share of 1" if model.is_binary else "Shares of the states", "shares", "in the observations"),
     ]
     columns += [] if model.is_binary else [Heading("Mean state", "number", "states count from 0")]
-    columns.append(Heading("Remark", "text", f"rare: all states but one make up less than {RARE:.0%}"))
+    columns.append(Heading("Remark", "text", f"rare: all states but one make up less than {RARE_SHARE:.0%}"))
     if not any(row[-1][0] for row in rows):
         columns, rows = columns[:-1], [row[:-1] for row in rows]
     return PageTable("variables", f"{len(rows):,} variables", columns, rows)

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import MRFWarning
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import child, generator
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.model.field import Model
 from mrfbayes.run.workers import State
+from mrfbayes.structure.augmented import starting_counts
 from mrfbayes.structure.edge_blocks import EdgeBlocks
 from mrfbayes.structure.factors import EdgeFactors
 from mrfbayes.structure.graph_priors import GraphPrior
@@ -60,12 +62,12 @@ class SearchProblem:
     @property
     def counts(self) -> np.ndarray:
         """(G, p) sufficient statistics."""
-        return np.stack([statistics.counts for statistics in self.data])
+        return np.stack([starting_counts(statistics) for statistics in self.data])
 
     @property
     def n(self) -> np.ndarray:
         """(G,) numbers of observations."""
-        return np.array([statistics.n for statistics in self.data], dtype=float)
+        return np.array([statistics.n_all for statistics in self.data], dtype=float)
 
     def moves(self, blocks: EdgeBlocks) -> MoveView:
         """The moves of edges and nodes."""
@@ -125,6 +127,7 @@ def weighted_parts(
             sets, engines = [], []
             for which in range(2):
                 bar.update(FOLLOWED + which, "final samples")
+                budget().check("drawing the final samples")
                 own = child(seed, "samples", number, which)
                 made, mean = follower.final(samples, anchor, n_particles, own)
                 sets.append(made)
@@ -171,6 +174,7 @@ class Follower:
         starts: list[State] = []
         for sweep in range(FOLLOWED):
             bar.update(sweep, "finding the anchor")
+            budget().check("finding an anchor for the samples")
             here = rate @ state["w"]
             for group, field in enumerate(fields):
                 field.move(here[group], rows[group], streams[group], BURN_IN if sweep == 0 else BETWEEN_SWEEPS)

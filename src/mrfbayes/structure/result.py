@@ -65,6 +65,12 @@ class SearchResult:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(self.inclusion_error / (self.inclusion * self.absence))
 
+    @property
+    def set_difference(self) -> float | None:
+        """By how much the two sets of samples differ in inclusion probability, on average; None without such sets."""
+        value = self.details.get("set_difference_mean")
+        return float(value) if isinstance(value, (int, float)) else None
+
     def evidence_table(self) -> pd.DataFrame:
         """A row per edge: ``inclusion``, ``inclusion_error``, ``log_bf10``, ``verdict`` and ``fragile``."""
         import pandas as pd

@@ -10,19 +10,21 @@ import platform
 import time
 import warnings as python_warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mrfbayes import __version__
+from mrfbayes.base.budget import Budget, OutOfTime
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError, MRFWarning
 from mrfbayes.run.driver import ChainRun, RunSettings, run_chains
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import State
 from mrfbayes.structure.anchors import SearchProblem, weighted_parts
+from mrfbayes.structure.augmented import augmented
 from mrfbayes.structure.edge_blocks import pair_blocks
 from mrfbayes.structure.engines import SearchEngine, choose_engine, exact_engine
 from mrfbayes.structure.result import SearchResult
@@ -37,6 +39,7 @@ KEPT_DRAWS = 2_000  # per chain, that thinning leaves by default
 MAX_DRAW_BYTES = 8 * 2**30
 DEFAULT_DRAW_BYTES = 2**28
 UNEVEN = 0.02  # effective share of the samples' weights, that a reader should know of
+SHORTEST_RUN = 0.05  # seconds that are left to the chains where the preparation took all
 DOUBTFUL_ERROR = 0.02  # of an inclusion probability, that a reader should know of
 
 
@@ -101,6 +104,7 @@ def prepare_search(
         states = weighted.begin(problem.states(options.chains, len(parts), seed), seed)
         details = {"particles": int(weighted.sets[0].rows.shape[1]), "anchor": weighted.engines[0].anchor.tolist()}
     task = SearchTask(parts, blocks.view(factors.first, factors.size), options.warmup, options.thin)
+    task = augmented(task, states, problem.data, seed)
     return PreparedSearch(task, states, details)
 
 
@@ -217,7 +221,15 @@ def search(problem: SearchProblem, request: SearchRequest) -> tuple[SearchResult
     started = time.perf_counter()
     model, options, seed = problem.model, request.options, request.seed
     name = choose_engine(model, request.engine)
-    made = prepare_search(problem, name, request.particles, options, seed)
+    limit = Budget(options.seconds)
+    try:
+        with limit.as_current():
+            made = prepare_search(problem, name, request.particles, options, seed)
+    except OutOfTime as out:
+        raise CostError(
+            f"the time budget of {options.seconds:g} s ended in the preparation of the search ({out}), before anything "
+            "could be drawn: allow more seconds=, or fewer particles=."
+        ) from None
     settings = {
         **request.settings,
         "engine": name,
@@ -229,7 +241,8 @@ def search(problem: SearchProblem, request: SearchRequest) -> tuple[SearchResult
     }
     digest = " ".join(statistics.digest for statistics in problem.data)
     preparation = time.perf_counter() - started
-    run = _run(made.task, made.states, options, {"model": model.fingerprint, "data": digest}, settings)
+    in_time = options if options.seconds is None else replace(options, seconds=max(limit.left, SHORTEST_RUN))
+    run = _run(made.task, made.states, in_time, {"model": model.fingerprint, "data": digest}, settings)
     summary = summarise(run.states)
     quality = sample_quality(made.task, run.states, summary)
     doubts = (*request.doubts, *run_doubts(model.blocks, summary, run, options, quality))

@@ -8,9 +8,11 @@ import numpy as np
 
 from mrfbayes.base.checks import whole
 from mrfbayes.base.random_streams import Seed, seed_sequence
+from mrfbayes.data.holes import MISSING_AT_RANDOM
 from mrfbayes.data.statistics import count
 from mrfbayes.model.field import Model
 from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem
+from mrfbayes.structure.augmented import refuse_particles, starting_counts
 from mrfbayes.structure.engines import choose_engine
 from mrfbayes.structure.factors import edge_factors
 from mrfbayes.structure.graph_priors import graph_prior
@@ -37,6 +39,7 @@ def select(
     progress: bool = True,
     checkpoint: str | os.PathLike[str] | None = None,
     seconds: float | None = None,
+    missing: str = "refuse",
 ) -> Selection:
     """Which edges are there: the posterior over graphs and parameters together, from the true likelihood.
 
@@ -62,6 +65,8 @@ def select(
     workers : processes over which the chains are spread
     checkpoint : file from which a killed run goes on; a finished one is continued by asking for more steps
     seconds : time budget; what is drawn by then is the result, marked partial
+    missing : what to do with rows of which cells are missing: "refuse"; "drop" to leave them out; "model" to draw them
+        before every sweep, given what is seen, which assumes that cells are missing at random (exact engines only)
     """
     factors = edge_factors(model)
     slabs, nodes, graphs = slab_distribution(slab), node_prior(model, prior), graph_prior(model, edges)
@@ -69,13 +74,16 @@ def select(
     options = run_options(model.n_parameters, steps, warmup, thin, **rest)
     whole("particles", particles, 100)
     seed, engine = seed_sequence(rng), choose_engine(model, engine)
-    statistics = count(model, x)
+    statistics = count(model, x, missing=missing)
+    refuse_particles(statistics, engine)
     settings = {
         "slab": str(slabs),
         "edges": str(graphs),
         "edge_probabilities": graphs.probability.tolist(),
         "prior": named_nodes(model, nodes),
     }
+    if statistics.holes is not None:
+        settings["missing"] = MISSING_AT_RANDOM
     coordinates = Coordinates(np.ones((1, 1)), (slabs,), (nodes,), (True,))
     problem = SearchProblem(factors, (statistics,), coordinates, graphs)
     request = SearchRequest(engine, particles, options, seed, settings, said=statistics.warnings)
@@ -86,6 +94,6 @@ def select(
         mean=summary.mean[0],
         sd=summary.sd[0],
         size_probability=summary.sizes,
-        n=statistics.n,
-        counts=statistics.counts,
+        n=statistics.n_all,
+        counts=starting_counts(statistics),
     )

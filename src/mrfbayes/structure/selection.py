@@ -87,8 +87,8 @@ class Selection(SearchResult):
 
         Columns: ``probability``; ``share``, how often the graph was among the draws; ``number`` of edges; ``edges``,
         the names of those that are there. On fields of up to twelve binary nodes the evidence of each of these graphs
-        is computed to one loop, and ``probability`` divides the share of all of them by that; elsewhere it is the
-        share.
+        is computed to one loop, and ``probability`` divides the share of all of them by that; elsewhere, and where
+        cells are missing, it is the share.
         """
         import pandas as pd
 
@@ -98,7 +98,8 @@ class Selection(SearchResult):
         order = np.argsort(-count, kind="stable")[:top]
         present = np.unpackbits(found[order], axis=1, count=m).astype(bool)
         share = count[order] / max(len(drawn), 1)
-        probability = share.sum() * self._relative_evidence(present) if can_rescore(self.model) else share
+        can_score = can_rescore(self.model) and "missing" not in self.settings  # the evidence needs complete counts
+        probability = share.sum() * self._relative_evidence(present) if can_score else share
         names = np.array(self.model.blocks[:m], dtype=object)
         table = pd.DataFrame(
             {

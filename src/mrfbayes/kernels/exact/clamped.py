@@ -213,6 +213,30 @@ def clump_projections(clumps, u, table, directions, scratch, probability, out):
 
 
 @kernel
+def clamped_sampled(clumps, table, random_state, scratch, cells):
+    """To ``cells`` is added T of configurations drawn, for each clump as many as it stands for.
+
+    ``scratch`` has three times the configurations of the largest clump.
+    """
+    clumps, table, random_state, scratch, cells = borrow((clumps, table, random_state, scratch, cells))
+    most = scratch.size // 3
+    values, hits, work = scratch[:most], scratch[most : 2 * most], scratch[2 * most :]
+    for u in range(clumps.weight.size):
+        size = spread(clumps, u, table, values, work)
+        _normalise(values, size)
+        for y in range(size):
+            hits[y] = 0.0
+        for _ in range(int(clumps.weight[u])):
+            left = uniform(random_state)
+            y = 0
+            while y < size - 1 and left >= values[y]:
+                left -= values[y]
+                y += 1
+            hits[y] += 1.0
+        _fold(clumps, u, size, hits, work, cells)
+
+
+@kernel
 def clamped_draw(clumps, table, counts, random_state, scratch, out):
     """Draw ``counts``[u] configurations of each clump u; ``out`` takes their digits, clump by clump, draw by draw."""
     most = scratch.size // 2

@@ -33,7 +33,7 @@ from mrfbayes.model.field import Model
 from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, PRODUCT, dense_layout
 from mrfbayes.priors import Prior
 
-STEPS, WARMUP = 300, 90
+STEPS, WARMUP = 270, 90
 LEAST_CHAINS, ROWS_PER_CHAIN = 128, 4  # of a replica: the gradient's noise grows with n
 MOST_CHAINS = 4_096
 DISAGREEMENT = 5.0  # standard errors between particles from two starts
@@ -84,6 +84,8 @@ def prepare(
         "start_disagreement": mode.disagreement,
         "newton_steps": mode.steps,
     }
+    if mode.complete_sd is not None:
+        details["missing_information"] = (1 - (mode.complete_sd / mode.sd) ** 2).tolist()
     return Prepared(None, walk=walk, details=details, warnings=tuple(warnings))
 
 

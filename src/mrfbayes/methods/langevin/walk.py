@@ -34,7 +34,7 @@ from mrfbayes.particles.dense import DenseEnsemble
 SKIPPED = 1  # sweep of a step that is not counted: without it means are off by a hundredth of an sd
 LARGEST_NOISE = 0.2  # V in any direction
 NOISY = 0.02  # V from which a direction is treated apart
-STILL_FIRST, STILL_EVERY = 10, 75  # steps after the warm-up at which the replicas stand still
+STILL_FIRST, STILL_EVERY = 10, 100  # steps after the warm-up at which the replicas stand still
 STILL_SKIPPED, STILL_COUNTED = 8, 8  # sweeps then
 SETTLING = 10  # steps after a change before noise is measured
 STEP, RECORDED = 0, 1  # counters

@@ -1,0 +1,136 @@
+"""Missing cells: the likelihood against every completion of every row, calibrated coins, and dense fields in time.
+
+``python benchmarks/bench_missing.py small`` and ``... dense`` print the tables of results/missing.md.
+"""
+
+import argparse
+import itertools
+import time
+import warnings
+
+import numpy as np
+
+import mrfbayes as mb
+
+SHARES = (0.1, 0.3, 0.5)
+N = 350
+HOLE = 255
+
+
+def fields():
+    """Name, model, all configurations and their statistics, made here without the package; log-odds of the truth."""
+    rng = np.random.default_rng(1)
+    for name, d, states in (("5 nodes", 5, 2), ("6 nodes", 6, 2), ("4 nodes, 3 ordered levels", 4, 3)):
+        pairs = list(itertools.combinations(range(d), 2))
+        coupling = "both-one" if states == 2 else "score"
+        model = mb.graph(pairs, states=states, coupling=coupling, fields=True)
+        x = np.array(list(itertools.product(range(states), repeat=d)))
+        u, v = np.array(pairs).T
+        levels = [x[:, i] == a for i in range(d) for a in range(1, states)]
+        s = np.column_stack([x[:, u] * x[:, v], *levels]).astype(float)
+        yield name, model, x, s, rng.normal(0, 0.5 if states == 2 else 0.3, s.shape[1])
+    model = mb.grid(4, 4)
+    x = np.array(list(itertools.product(range(2), repeat=16)), dtype=np.uint8)
+    u, v = model.edges.T
+    yield "4x4 grid", model, x, (x[:, u] == x[:, v]).astype(float), rng.uniform(0.0, 1.4, len(u))
+
+
+def hidden(x, share, rng):
+    """``x`` with a share of its cells hidden, a cell of each row at least seen."""
+    rows = x.astype(np.int64)
+    hide = rng.random(rows.shape) < share
+    hide[np.arange(len(rows)), rng.integers(rows.shape[1], size=len(rows))] = False
+    rows[hide] = HOLE
+    return rows
+
+
+def brute_force(rows, x, s, log_odds):
+    """Log-likelihoods of several w (k, p), by a sum over every completion of every row."""
+    distinct, counts = np.unique(rows, axis=0, return_counts=True)
+    places = [np.flatnonzero(((x == row) | (row == HOLE)).all(axis=1)) for row in distinct]
+    out = []
+    for w in log_odds:
+        weights = np.exp(s @ w)
+        sums = np.array([weights[place].sum() for place in places])
+        out.append(counts @ np.log(sums) - len(rows) * np.log(weights.sum()))
+    return np.array(out)
+
+
+def small():
+    print(
+        "| field | missing | log L against all completions | calibrated: mean, % of sd | sd, % | noise of these | ",
+        end="",
+    )
+    print("exact: efficiency | sds against whole data | sds, rows dropped | seconds: calibrated, exact |")
+    print("|" + "---|" * 10)
+    for name, model, x, s, w in fields():
+        rng = np.random.default_rng(7)
+        p = np.exp(s @ w)
+        whole = x[rng.choice(len(x), size=N, p=p / p.sum())]
+        full = mb.sample(model, whole.astype(np.uint8), "calibrated", progress=False)
+        for share in SHARES:
+            rows = hidden(whole, share, np.random.default_rng(int(100 * share)))
+            table = np.where(rows == HOLE, np.nan, rows)
+            started = time.process_time()
+            coins = mb.sample(model, table, "calibrated", missing="model", progress=False)
+            between = time.process_time()
+            post = mb.sample(model, table, "exact", missing="model", steps=25_000, chains=4, progress=False)
+            done = time.process_time()
+            some = post.draws[0, :: max(1, post.draws.shape[1] // 20)]
+            ours = mb.likelihood("exact", model, post.problem.statistics)
+            values = np.array([ours.log_likelihood(theta) for theta in some])
+            gap = np.abs(values - brute_force(rows, x, s, model.chart.log_odds(some))).max()
+            mean = 100 * np.abs((coins.mean - post.mean) / post.sd).mean()
+            sd = 100 * np.abs(coins.sd / post.sd - 1).mean()
+            noise = 100 * np.sqrt(2 / np.pi / post.facts.effective_proposals)
+            wider = f"{np.mean(post.sd / full.sd):.2f}"
+            kept = rows[(rows != HOLE).all(axis=1)]
+            dropped = "no row left"
+            if len(kept) > 1:
+                dropped = (
+                    f"{np.mean(mb.sample(model, kept.astype(np.uint8), 'calibrated', progress=False).sd / full.sd):.2f}"
+                )
+            print(
+                f"| {name} | {share:.0%} | {gap:.1e} | {mean:.2f} | {sd:.2f} | {noise:.2f} | "
+                f"{post.facts.efficiency:.2f} ({post.engine}) | {wider} | {dropped} | "
+                f"{between - started:.1f}, {done - between:.1f} |",
+                flush=True,
+            )
+
+
+def dense():
+    print("| field | d | p | n | missing | rows with holes, distinct | whole, s | mean error | sd error | stated |")
+    print("|" + "---|" * 10)
+    rng = np.random.default_rng(5)
+    for states, d, n, share in ((2, 30, 1000, 0.1), (2, 30, 1000, 0.3), (5, 17, 350, 0.1)):
+        pairs = list(itertools.combinations(range(d), 2))
+        model = mb.graph(pairs, states=states, coupling="both-one" if states == 2 else "score", fields=True)
+        m, p = len(pairs), len(model.parameters)
+        w = np.concatenate([rng.normal(0, 0.5 / (states - 1), m) * (rng.random(m) < 0.3), rng.normal(-0.5, 0.4, p - m)])
+        x = mb.simulate(model, model.chart.theta(w), n, sampler="gibbs", rng=2, progress=False).astype(float)
+        x[rng.random(x.shape) < share] = np.nan
+        statistics = mb.count(model, x, missing="model")
+        runs, seconds = [], []
+        for seed in (0, 1):
+            mb.sample(
+                model, statistics, "langevin", prior="normal(0, 1)", steps=4, warmup=4, progress=False
+            )  # compiles
+            started = time.process_time()
+            runs.append(mb.sample(model, statistics, "langevin", prior="normal(0, 1)", rng=seed, progress=False))
+            seconds.append(time.process_time() - started)
+        a, b = runs
+        mean = np.sqrt(np.mean(((a.mean - b.mean) / a.sd) ** 2) / 2)
+        sd = np.sqrt(np.mean((a.sd / b.sd - 1) ** 2) / 2)
+        kind = "binary" if states == 2 else f"ordered, {states} levels"
+        print(
+            f"| {kind} | {d} | {p} | {n} | {share:.0%} | {len(statistics.holes.rows)} | {np.mean(seconds):.1f} | "
+            f"{mean:.4f} | {sd:.4f} | {a.facts.trust_mean:.3f}, {a.facts.trust_sd:.3f} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("part", choices=["small", "dense"])
+    warnings.simplefilter("ignore")
+    {"small": small, "dense": dense}[parser.parse_args().part]()

@@ -1,0 +1,128 @@
+"""Missing cells of the data behind a posterior: completed data sets, and how much information is missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mrfbayes.base.checks import whole
+from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, seed_sequence
+from mrfbayes.calibration.expansion import prior_information
+from mrfbayes.data.coding import MISSING_CODE
+from mrfbayes.data.holes import HoleTally
+from mrfbayes.data.levels import ungrouped
+from mrfbayes.data.patterns import column_bytes
+from mrfbayes.data.read import read_rows
+from mrfbayes.data.sources import open_source
+from mrfbayes.exact import quantities as exact
+from mrfbayes.exact.clamped import Clamped, observed
+from mrfbayes.model.field import Model
+from mrfbayes.model.natural_form import dense_layout
+from mrfbayes.particles.completions import complete_by_gibbs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mrfbayes.posterior.posterior import Posterior
+
+KNOWN = ("missing_information", "proposal_missing_information")  # where a run has put it
+
+
+def completed(posterior: Posterior, m: int, x: object, rng: Seed | None) -> list[np.ndarray]:
+    """``m`` data sets (n, d); see `Posterior.impute`."""
+    model, seed = posterior.model, seed_sequence(rng)
+    rows = _rows_of(posterior) if x is None else read_rows(
+        model, open_source(model, x, None), ungrouped(posterior.levels, model.nodes)
+    )  # fmt: skip
+    hole = rows == MISSING_CODE
+    places = np.flatnonzero(hole.any(axis=1))
+    if not places.size:
+        raise InputError("impute: no cell of these data is missing, so there is nothing to fill in.")
+    draws = posterior.log_odds.reshape(-1, model.n_parameters)
+    m = whole("m", m)
+    chosen = generator(seed, "draws").choice(len(draws), size=m, replace=len(draws) < m)
+    fill = _Filler(model, rows[places])
+    out = []
+    for k, draw in enumerate(chosen.tolist()):
+        full = rows.copy()
+        full[places] = fill(draws[draw], child(seed, "completed", k))
+        out.append(full)
+    return out
+
+
+class _Filler:
+    """Draws what is missing from some rows, given what is seen: exactly, or by Gibbs sweeps where it is much."""
+
+    def __init__(self, model: Model, rows: np.ndarray) -> None:
+        self._model, self._rows = model, rows
+        self._empty = (rows == MISSING_CODE).all(axis=1)
+        tally = HoleTally(model.n_nodes)
+        tally.add(rows, None)
+        holes = tally.finish()
+        self._clamped: Clamped | None = None
+        self._copies = np.zeros(0, dtype=np.int64)
+        if holes is None:
+            return
+        try:
+            self._clamped = Clamped(model, holes)
+        except CostError:
+            if dense_layout(model) is None:
+                raise
+            return
+        key = np.dtype((np.void, model.n_nodes))
+        known = np.ascontiguousarray(holes.rows).view(key).ravel()
+        mine = np.ascontiguousarray(rows[~self._empty]).view(key).ravel()
+        self._copies = np.searchsorted(known, mine)
+
+    def __call__(self, w: np.ndarray, seed: np.random.SeedSequence) -> np.ndarray:
+        """(k, d) the rows in full."""
+        full = self._rows.copy()
+        if self._empty.any():  # nothing is seen of them: any row of the field will do
+            full[self._empty] = exact.sample_exact(self._model, w, int(self._empty.sum()), child(seed, "empty"))
+        part = full[~self._empty]
+        if self._clamped is not None:
+            self._clamped.draw(w, part, self._copies, kernel_state(seed, "impute"))
+        elif len(part):
+            layout = dense_layout(self._model)
+            assert layout is not None
+            part = complete_by_gibbs(layout, part, w, kernel_state(seed, "impute"))
+        full[~self._empty] = part
+        return full
+
+
+def _rows_of(posterior: Posterior) -> np.ndarray:
+    """All rows that the posterior knows: the complete ones, then those with holes, each as often as it was seen."""
+    statistics = getattr(posterior.problem, "statistics", None)
+    holes = getattr(statistics, "holes", None)
+    if statistics is None or holes is None:
+        raise InputError(
+            "impute: this posterior knows of no missing cells; learn it with missing='model', or pass the rows as x=."
+        )
+    if statistics.n and statistics.chunks is None:
+        raise InputError("impute: this posterior keeps no rows (it was loaded, or they are too many): pass them as x=.")
+    if not np.array_equal(holes.weight, np.rint(holes.weight)):
+        raise InputError("impute: the rows have weights that are no whole numbers: pass the rows themselves as x=.")
+    nodes = np.arange(posterior.model.n_nodes)
+    parts = [column_bytes(chunk, nodes).T for chunk in statistics.chunks or ()]
+    return np.concatenate([*parts, np.repeat(holes.rows, holes.weight.astype(np.int64), axis=0)])
+
+
+def missing_information(posterior: Posterior) -> pd.Series:
+    """Per parameter: see `Posterior.missing_information`."""
+    import pandas as pd
+
+    index = pd.Index(posterior.parameters, name="parameter")
+    for name in KNOWN:
+        if name in posterior.details:
+            return pd.Series(np.array(posterior.details[name], dtype=float), index, name="missing_information")
+    problem = posterior.problem
+    if problem is None or problem.statistics.holes is None:
+        return pd.Series(np.zeros(len(index)), index, name="missing_information")
+    w = posterior.log_odds.reshape(-1, len(index)).mean(axis=0)
+    data = observed(problem.statistics)
+    free = exact.covariance_w(posterior.model, w)
+    prior = prior_information(problem.prior, w)
+    seen, full = (np.diag(np.linalg.inv(part + prior)) for part in (data.information(w, free), data.n * free))
+    return pd.Series(1 - full / seen, index, name="missing_information")
