@@ -41,6 +41,7 @@ def write_results(
         name.split(".")[0]: folder / name
         for name in ("posterior.nc", "summary.csv", "edges.csv", "weights.csv", "report.html")
     }
+    _ = findings.edges, findings.nodes  # computed before the result is saved, which keeps them
     posterior.save(paths["posterior"], overwrite=True)
     write_table(posterior.summary(scale=findings.scale), paths["summary"], True)
     write_table(findings.edges, paths["edges"], True)
