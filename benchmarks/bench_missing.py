@@ -1,6 +1,7 @@
 """Missing cells: the likelihood against every completion of every row, calibrated coins, and dense fields in time.
 
-``python benchmarks/bench_missing.py small`` and ``... dense`` print the tables of results/missing.md.
+``python benchmarks/bench_missing.py small`` and ``... dense`` print the tables of results/missing.md; a name after
+"small" picks one field, a number after "dense" one row.
 """
 
 import argparse
@@ -56,7 +57,7 @@ def brute_force(rows, x, s, log_odds):
     return np.array(out)
 
 
-def small():
+def small(only):
     print(
         "| field | missing | log L against all completions | calibrated: mean, % of sd | sd, % | noise of these | ",
         end="",
@@ -64,6 +65,8 @@ def small():
     print("exact: efficiency | sds against whole data | sds, rows dropped | seconds: calibrated, exact |")
     print("|" + "---|" * 10)
     for name, model, x, s, w in fields():
+        if only and name != only:
+            continue
         rng = np.random.default_rng(7)
         p = np.exp(s @ w)
         whole = x[rng.choice(len(x), size=N, p=p / p.sum())]
@@ -98,11 +101,12 @@ def small():
             )
 
 
-def dense():
+def dense(only):
     print("| field | d | p | n | missing | rows with holes, distinct | whole, s | mean error | sd error | stated |")
     print("|" + "---|" * 10)
     rng = np.random.default_rng(5)
-    for states, d, n, share in ((2, 30, 1000, 0.1), (2, 30, 1000, 0.3), (5, 17, 350, 0.1)):
+    rows = ((2, 30, 1000, 0.1), (2, 30, 1000, 0.3), (5, 17, 350, 0.1))
+    for states, d, n, share in rows if not only else (rows[int(only)],):
         pairs = list(itertools.combinations(range(d), 2))
         model = mb.graph(pairs, states=states, coupling="both-one" if states == 2 else "score", fields=True)
         m, p = len(pairs), len(model.parameters)
@@ -132,5 +136,7 @@ def dense():
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("part", choices=["small", "dense"])
+    parser.add_argument("only", nargs="?", default="")
     warnings.simplefilter("ignore")
-    {"small": small, "dense": dense}[parser.parse_args().part]()
+    given = parser.parse_args()
+    {"small": small, "dense": dense}[given.part](given.only)
