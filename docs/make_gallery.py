@@ -120,6 +120,12 @@ def pictures() -> list[tuple[str, str, str, Callable[[], Any]]]:
             lambda: plots.edge_evidence(symptoms()[1]),
         ),
         (
+            "centrality",
+            'centrality(post, "strength")',
+            "How strongly each node is connected, with its interval; expected influence and predictability likewise.",
+            lambda: plots.centrality(post),
+        ),
+        (
             "prior_posterior",
             'prior_posterior(post, "avoid--distract")',
             "The ratio of both heights at zero is the Bayes factor.",

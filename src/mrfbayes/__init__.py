@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal to the table below
     from mrfbayes import datasets, plots, priors
     from mrfbayes.base.errors import CostError, InputError, MRFWarning, OutputError, SamplingError
+    from mrfbayes.data.long import wide
     from mrfbayes.data.statistics import Statistics, count
     from mrfbayes.estimation.estimate import estimate
     from mrfbayes.exact.cost import cost
@@ -52,6 +53,7 @@ _PLACES = {
     "simulate": "particles.simulate",
     "count": "data.statistics",
     "Statistics": "data.statistics",
+    "wide": "data.long",
     "estimate": "estimation.estimate",
     "likelihood": "posterior.likelihood",
     "sample": "posterior.sample",
@@ -116,6 +118,7 @@ __all__ = [
     "sample_many",
     "select",
     "simulate",
+    "wide",
 ]
 
 make_lazy(__name__, _PLACES)

@@ -184,27 +184,29 @@ def test_estimate_evidence_and_compare(folder):
 
 
 def test_defaults_follow_the_data(tmp_path):
-    from mrfbayes.cli.defaults import ModelOptions, data_and_model
+    from mrfbayes.cli.defaults import suggested_field
+    from mrfbayes.cli.options import DataOptions
 
     rng = np.random.default_rng(1)
     levels = pd.DataFrame(rng.integers(1, 6, (40, 3)), columns=list("abc"))
     levels.to_csv(tmp_path / "levels.csv", index=False)
-    model, _, said = data_and_model(tmp_path / "levels.csv", ModelOptions())
-    assert "5 ordered levels" in said[-1]
-    assert model.states.tolist() == [5, 5, 5]
-    assert "coupling 'score', node factors" in said[-1]
+    found = suggested_field(DataOptions(data=[str(tmp_path / "levels.csv")]))
+    assert "5 ordered levels" in found.lines[-1]
+    assert found.model.states.tolist() == [5, 5, 5]
+    assert "coupling 'score', node factors" in found.lines[-1]
     image = (rng.random((6, 8)) < 0.2).astype(int)
-    np.savetxt(tmp_path / "image.csv", image, fmt="%d", delimiter=",")
-    model, x, said = data_and_model(tmp_path / "image.csv", ModelOptions(grid="6x8"))
-    np.testing.assert_array_equal(x, image.reshape(1, 48))
-    assert "one image of 6 x 8 pixels" in said[0]
-    assert model.parameters == ("edges", "nodes")  # unbalanced: node factors
+    place = str(tmp_path / "image.csv")
+    np.savetxt(place, image, fmt="%d", delimiter=",")
+    found = suggested_field(DataOptions(data=[place], grid="6x8"))
+    np.testing.assert_array_equal(found.count().rows, image.reshape(1, 48))
+    assert "one image of 6 x 8 pixels" in found.lines[0]
+    assert found.model.parameters == ("edges", "nodes")  # unbalanced: node factors
     balanced = np.indices((6, 8)).sum(axis=0) % 2
-    np.savetxt(tmp_path / "image.csv", balanced, fmt="%d", delimiter=";")
-    assert data_and_model(tmp_path / "image.csv", ModelOptions(grid="6x8"))[0].parameters == ("edges",)
+    np.savetxt(place, balanced, fmt="%d", delimiter=";")
+    assert suggested_field(DataOptions(data=[place], grid="6x8")).model.parameters == ("edges",)
     gaps = tmp_path / "gaps.csv"
     gaps.write_text("a,b\n0,1\n,1\n1,NA\n1,1\n")
-    lines = understand(gaps, (), (), None).lines()
+    lines = understand(DataOptions(data=[str(gaps)])).lines()
     assert any("2 cells missing, in a and b." in line for line in lines)
     assert any("1 column is constant: b." in line for line in lines)
 

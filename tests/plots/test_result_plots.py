@@ -49,6 +49,8 @@ def test_every_plot_takes_axes_and_keeps_its_numbers(posterior, data, tmp_path):
         "sensitivity": lambda ax: mb.plots.sensitivity(table, ax=ax),
         "field": lambda ax: mb.plots.field(MODEL, posterior, ax=ax),
         "marginals": lambda ax: mb.plots.marginals(posterior, parameters=0, ax=ax),
+        "centrality": lambda ax: mb.plots.centrality(posterior, ax=ax),
+        "predictability": lambda ax: mb.plots.centrality(posterior, "log_score_gain", ax=ax),
     }
     for name, draw in drawn.items():
         ax = pyplot.subplots()[1]
@@ -71,6 +73,22 @@ def test_figures_keep_their_numbers(posterior, tmp_path):
     assert len(mb.plots.data(mb.plots.pairs(posterior, [0, 1, 2])).columns) == 3
     assert mb.plots.pairs(posterior)
     assert len(mb.plots.data(mb.plots.marginals(posterior, parameters=[0, 3])).index.unique()) == 2
+
+
+def test_panels_are_drawn_into_the_axes_that_are_given(posterior):
+    figure, axes = pyplot.subplots(1, 3)
+    assert mb.plots.network_panels(posterior, ax=axes) is figure
+    assert all(ax.texts for ax in axes)
+    apart = [pyplot.subplots()[1] for _ in range(3)]
+    mb.plots.network_panels(posterior, ax=apart)
+    shown = sum(len(mb.plots.data(ax)) for ax in apart)
+    assert shown == len(PAIRS)
+    figure, axes = pyplot.subplots(2, 2)
+    assert mb.plots.pairs(posterior, [0, 1], ax=axes) is figure
+    with pytest.raises(mb.InputError, match="this picture has 3 panels, got 4 axes; give one for each"):
+        mb.plots.network_panels(posterior, ax=axes)
+    with pytest.raises(mb.InputError, match="measure = 'fame': choose one of 'strength'"):
+        mb.plots.centrality(posterior, "fame")
 
 
 def test_a_network_shows_what_the_posterior_says(posterior):

@@ -13,7 +13,7 @@ import mrfbayes as mb
 from mrfbayes.report.findings import Findings
 from mrfbayes.report.sentences import brief
 from mrfbayes.report.tables import script_safe
-from mrfbayes.report.wording import bayes_factor, listed, number
+from mrfbayes.report.wording import bayes_factor, grid_of, listed, number
 
 mpl.use("Agg")
 HOSTILE = ("</script><script>window.bad=1</script>", "<img src=x onerror=window.bad=1>", "=cmd|x", "{{ 7*7 }}", "a & b")
@@ -173,5 +173,8 @@ def test_numbers_are_written_as_people_write_them():
     assert [bayes_factor(np.log(v)) for v in (3, 140, 1 / 23, 6.3e5)] == ["3", "140", "1/23", "6.3 \u00d7 10\u2075"]
     assert bayes_factor(float("nan")) == "\u2013"
     assert number(-1.5) == "\u22121.50"
+    assert [grid_of((n, 8)) for n in (4, 8, 11, 80)] == [
+        f"{a} {n} x 8 grid" for a, n in (("a", 4), ("an", 8), ("an", 11), ("an", 80))
+    ]
     assert listed(["a--b"]) == "a \u2013 b"
     assert listed(list("abcdefg"), 3) == "a, b, c and 4 more"

@@ -1,81 +1,101 @@
-"""The model that a file suggests, where the options do not say."""
+"""Data and the model that they suggest, where the options do not say."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mrfbayes.base.errors import InputError
-from mrfbayes.cli.options import Reading, build_model, grid_size
-from mrfbayes.cli.understood import Understood, read_frame, understand
+from mrfbayes.cli.field import Usual, build_field
+from mrfbayes.cli.options import DataOptions
+from mrfbayes.cli.understood import Understood, understand
 
 if TYPE_CHECKING:
+    from mrfbayes.data.statistics import Statistics
     from mrfbayes.model.field import Model
 
-READING = Reading()  # a file that needs no telling how
 BALANCED = (0.4, 0.6)  # share of ones between which an image needs no node factor
 
 
 @dataclass(frozen=True)
-class ModelOptions:
-    """What the options say; None or empty where they leave the choice to the data."""
+class Given:
+    """What a command works on: the model, the data to count, what to say about both, and how they are read."""
 
-    grid: str = ""
-    graph: Path | None = None
-    complete: bool = False
-    fields: bool | None = None
-    tied: str | None = None
-    states: int | None = None
-    coupling: str | None = None
-    columns: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
+    model: Model
+    x: object
+    lines: list[str]
+    options: DataOptions
+
+    def count(self) -> Statistics:
+        """The counts of the data."""
+        return self.options.reading.count(self.model, self.x)
 
 
-def data_and_model(path: Path, given: ModelOptions, reading: Reading = READING) -> tuple[Model, object, list[str]]:
-    """The model, the data to count, and what to say about both."""
-    if (bool(given.grid) + (given.graph is not None) + given.complete) > 1:
+def explicit_field(options: DataOptions) -> Given:
+    """The field as it is asked for, with the plainest choices where the options do not say; see `suggested_field`."""
+    if (bool(options.grid) + (options.graph is not None) + options.complete) != 1:
+        raise InputError("which field? Give exactly one of --grid RxC, --graph FILE and --complete.")
+    seen = understand(options)
+    model = build_field(options, Usual(columns=_chosen(seen, options), is_complete=options.complete))
+    return Given(model, seen.x_of(model), [], options)
+
+
+def suggested_field(options: DataOptions) -> Given:
+    """The field that the data suggest, where the options leave the choice: see `usual_of`."""
+    if (bool(options.grid) + (options.graph is not None) + options.complete) > 1:
         raise InputError("which field? Give at most one of --grid RxC, --graph FILE and --complete.")
-    without = (*given.without, *([reading.weights] if reading.weights else ()))
-    size = grid_size(given.grid) if given.grid else None
-    seen = understand(path, given.columns, without, size, reading.delimiter)
-    model, said = suggested_model(seen, given, reading.n_levels)
-    x: object = path if seen.image is None else seen.image.reshape(1, -1)
-    if given.grid and seen.left_out:  # matched by place: only the chosen columns may be there
-        frame = read_frame(path, reading.delimiter)
-        x = path if frame is None else frame.select([*seen.columns, *([reading.weights] if reading.weights else ())])
-    return model, x, [*seen.lines(), said]
+    seen = understand(options)
+    if seen.shape is not None and not options.grid:
+        if options.graph is not None or options.complete:
+            raise InputError(f"{seen.name}: images are observations of a grid: leave --graph and --complete out.")
+        options = replace(options, grid=f"{seen.shape[0]}x{seen.shape[1]}")
+    usual, why = usual_of(seen, options)
+    model = build_field(options, usual)
+    return Given(model, seen.x_of(model), [*seen.lines(), _sentence(model, options, usual, why)], options)
 
 
-def suggested_model(seen: Understood, given: ModelOptions, n_levels: int = 0) -> tuple[Model, str]:
-    """The model, and a sentence that says what was chosen; ``n_levels`` labels were given in their order."""
+def usual_of(seen: Understood, options: DataOptions) -> tuple[Usual, str]:
+    """Two values: both-one with node factors; ordered levels: score; on a grid agreement, tied for a single image."""
+    n_levels = options.reading.n_levels
     levels = n_levels or seen.ordered_states
-    is_grid = bool(given.grid)
-    one_image = seen.image is not None or (is_grid and seen.rows == 1)
-    if seen.image is not None or (seen.is_binary and n_levels <= 2):
+    is_grid = bool(options.grid)
+    if seen.is_binary and n_levels <= 2:
         states, coupling, why = 2, "agreement" if is_grid else "both-one", "two values"
     elif levels:
         states, coupling, why = levels, "agreement" if is_grid else "score", f"{levels} ordered levels"
     else:
         states, coupling, why = len(seen.levels), "agreement", f"{len(seen.levels)} labels without an order"
-    states = given.states or states
-    coupling = given.coupling or coupling
-    tied = given.tied or ("yes" if one_image else "no")
-    fields = given.fields if given.fields is not None else _needs_fields(seen, is_grid)
-    complete = not is_grid and given.graph is None
-    columns = None if is_grid else seen.columns
-    model = build_model(given.grid, given.graph, complete, fields, tied, states, coupling, columns)
-    shape = f"{given.grid} grid" if is_grid else f"graph of {given.graph}" if given.graph else "all pairs"
-    said = (
-        f"Model ({why}): {shape}, coupling {coupling!r}, {'' if fields else 'no '}node factors"
-        f"{', tied' if tied != 'no' else ''}: {model.n_edges:,} edges, {model.n_parameters:,} parameters."
+    tied = "yes" if is_grid and seen.rows == 1 else "no"
+    is_complete = not is_grid and options.graph is None
+    fields = _needs_fields(seen, is_grid)
+    return Usual(max(states, 2), coupling, fields, tied, _chosen(seen, options), is_complete), why
+
+
+def _chosen(seen: Understood, options: DataOptions) -> list[str] | None:
+    """The columns for the nodes; of a graph's file only where some were chosen: others are matched by name anyway."""
+    if options.graph is not None and not (options.columns or options.without):
+        return None
+    return seen.columns
+
+
+def _sentence(model: Model, options: DataOptions, usual: Usual, why: str) -> str:
+    shape = f"{options.grid} grid" if options.grid else f"graph of {options.graph}" if options.graph else "all pairs"
+    if options.grid:
+        around = [
+            "8 neighbours" if options.neighbours == 8 else "",
+            "periodic" if options.periodic else "",
+            "masked" if options.mask else "",
+        ]
+        shape += "".join(f", {one}" for one in around if one)
+    fields = usual.fields if options.fields is None else options.fields
+    tied = (options.tied or usual.tied) != "no"
+    return (
+        f"Model ({why}): {shape}, coupling {options.coupling or usual.coupling!r}, {'' if fields else 'no '}node "
+        f"factors{', tied' if tied else ''}: {model.n_edges:,} edges, {model.n_parameters:,} parameters."
     )
-    return model, said
 
 
 def _needs_fields(seen: Understood, is_grid: bool) -> bool:
     if not is_grid:
         return True
-    if seen.image is None:
-        return False
-    return not BALANCED[0] <= float(seen.image.mean()) <= BALANCED[1]
+    return seen.ones is not None and not BALANCED[0] <= seen.ones <= BALANCED[1]

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from rich.text import Text
 
-from mrfbayes.cli.show import console, quiet_warnings, table
+from mrfbayes.cli.show import quiet_warnings, table
 from mrfbayes.run.workers import begin_worker, process_pool
 
 if TYPE_CHECKING:
     import pandas as pd
+    from rich.console import Console
 
     from mrfbayes.posterior.compare import Comparison
     from mrfbayes.posterior.posterior import Posterior
@@ -84,7 +85,7 @@ def comparison_rows(frame: pd.DataFrame) -> list[list[str]]:
 COMPARISON_COLUMNS = ("method", "target", "mean error", "sd ratio", "acc.", "ESS", "ESS/s", "s")
 
 
-def show_questionnaire(found: Questionnaire) -> None:
+def show_questionnaire(found: Questionnaire, out: Console) -> None:
     """The couplings that are surest, and what the run says of itself."""
     posterior, edges = found.posterior, found.edges
     log_odds = posterior.log_odds.reshape(-1, len(posterior.parameters))
@@ -98,7 +99,6 @@ def show_questionnaire(found: Questionnaire) -> None:
         ]
         for j in order
     ]
-    out = console()
     out.print(table(["coupling (log-odds)", "5 %", "median", "95 %", "P(sign)", "log Bayes factor"], rows))
     out.print(
         f"   {posterior.label}, {posterior.target} target; stopped after {posterior.facts.resumed_steps} draws "
@@ -108,15 +108,14 @@ def show_questionnaire(found: Questionnaire) -> None:
     )
 
 
-def run_demo() -> None:
+def run_demo(out: Console) -> Path:
     """Print both parts; both are computed at once, since most of a first run is compiling."""
-    out = console()
     started = time.perf_counter()
     with process_pool(2, begin_worker) as pool, out.status("two jobs are running; the first run compiles for a minute"):
         first, second = pool.submit(questionnaire), pool.submit(paper_comparison, workers=2, progress=False)
         try:
             out.print(Text("1. Which symptoms go together? 355 children, 9 yes/no items, all pairs coupled", "bold"))
-            show_questionnaire(first.result())
+            show_questionnaire(first.result(), out)
             out.print()
             out.print(Text(f"2. The ten methods of the paper on a 4x4 field, n = {COMPARISON_N}", "bold"))
             out.print(table(COMPARISON_COLUMNS, comparison_rows(second.result().table)))
@@ -132,6 +131,7 @@ def run_demo() -> None:
         path = write_report(first.result(), second.result(), REPORT)
     out.print(Text("3. All of it as one page", "bold"))
     out.print(f"   report: {path.resolve()}", soft_wrap=True, markup=False)
+    return path
 
 
 def write_report(found: Questionnaire, comparison: Comparison, path: Path) -> Path:

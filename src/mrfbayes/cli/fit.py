@@ -1,4 +1,4 @@
-"""``mrfbayes fit``: from a data file to a folder with a report."""
+"""``mrfbayes fit``: from data files to a folder with a report."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from mrfbayes.cli.option_groups import DataOptions, ReadingOptions, SamplingOptions, grouped
-from mrfbayes.cli.options import Json, Overwrite, ScaleChoice
-from mrfbayes.cli.settings_file import Settings
+from mrfbayes.cli.answers import say
+from mrfbayes.cli.grouped import grouped
+from mrfbayes.cli.options import Common, DataOptions, Overwrite, SamplingOptions, ScaleChoice
+from mrfbayes.cli.settings_file import keep_settings
 from mrfbayes.cli.structure import StructureOptions
 
 FILES = (
@@ -20,54 +21,47 @@ FILES = (
 
 @grouped
 def fit(
-    given: DataOptions,
-    sampling: SamplingOptions,
-    read: ReadingOptions,
+    data: DataOptions,
+    run: SamplingOptions,
     asked: StructureOptions,
+    common: Common,
     out: Annotated[Path, typer.Option("--out", help="Folder for report and tables.")] = Path("fit"),
     scale: ScaleChoice = None,
     title: Annotated[str, typer.Option(help="Title of the report.")] = "",
-    settings: Settings = None,
     overwrite: Overwrite = False,
-    json: Json = False,
 ) -> None:
     """Read a file, say what it holds, sample the posterior, and write report, tables and result into a folder."""
     from mrfbayes.base.errors import OutputError
+    from mrfbayes.cli.defaults import suggested_field
     from mrfbayes.cli.results import print_findings, write_results
-    from mrfbayes.cli.show import console, quiet_warnings, show_states
-    from mrfbayes.cli.text import safe
+    from mrfbayes.cli.show import quiet_warnings, show_states
     from mrfbayes.report.findings import Findings
 
-    _check_folder(out, given.data, overwrite)
-    repeat = {**vars(given), **vars(sampling), **vars(read), **vars(asked), "out": out, "scale": scale, "title": title}
-    reading = read.reading
-    model, x, lines = asked.without_group(given, reading).understood(reading)
-    screen = console(to_stderr=json)
-    for line in lines:
-        screen.print(safe(line), markup=False)
+    _check_folder(out, data, overwrite)
+    given = suggested_field(asked.without_group(data))
+    say(given.lines, common.json)
     with quiet_warnings():  # they are in the result, and printed with it
-        statistics = reading.count(model, x)
-        show_states(statistics.levels, json)
-        groups = asked.groups(given.data, statistics, reading)
-        posterior, kept = sampling.sample(statistics, out / "posterior.nc", True)
+        statistics = given.count()
+        show_states(statistics.levels, common.json)
+        groups = asked.groups(data, statistics)
+        posterior, kept = run.sample(statistics, out / "posterior.nc", True)
         if kept.status:
             raise OutputError(kept.text)
-        structure = asked.search(statistics, groups, sampling)
+        structure = asked.search(statistics, groups, run)
         findings = Findings(posterior, scale or "")
-        paths = write_results(findings, out, title or given.data.stem, given.data.name, repeat, structure)
-    print_findings(findings, paths, json, structure)
+        source = Path(data.data[0])
+        paths = write_results(findings, out, title or source.stem, source.name, structure)
+        paths["settings"] = keep_settings(out / "settings.toml", True, is_own=True) or out / "settings.toml"
+    print_findings(findings, paths, common.json, structure)
     if posterior.facts.stopped_by == "Ctrl-C":
         raise typer.Exit(130)
 
 
-def _check_folder(out: Path, data: Path, overwrite: bool) -> None:
+def _check_folder(out: Path, data: DataOptions, overwrite: bool) -> None:
     from mrfbayes.base.atomic_files import check_targets
     from mrfbayes.base.errors import InputError
 
     if out.exists() and not out.is_dir():
         raise InputError(f"--out {out} is a file: name a folder.")
-    if out.is_dir():
-        targets: dict[str, Path | None] = {f"--out {name}": out / name for name in FILES}
-        check_targets(targets, inputs={"data": data}, overwrite=overwrite, permission="--overwrite")
-    elif not out.parent.is_dir():
-        raise InputError(f"--out {out}: there is no folder {out.parent}: make it first.")
+    targets = {f"--out {name}": out / name for name in FILES} if out.is_dir() else {"--out": out}
+    check_targets(targets, inputs={"data": data.data}, overwrite=overwrite, permission="--overwrite")

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the model that they describe."""
+"""Options that several commands share; see `mrfbayes.cli.grouped` for how a command takes them."""
 
 from __future__ import annotations
 
@@ -9,80 +9,185 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.cli.settings_file import Settings
 
 if TYPE_CHECKING:
+    from mrfbayes.cli.outputs import Kept
     from mrfbayes.data.statistics import Statistics
     from mrfbayes.model.field import Model
+    from mrfbayes.posterior.posterior import Posterior
 
-Grid = Annotated[str, typer.Option("--grid", help="Grid, as ROWSxCOLUMNS.", metavar="RxC", rich_help_panel="Model")]
-Graph = Annotated[
-    Path | None, typer.Option("--graph", help="Edge list (CSV) or GraphML file.", rich_help_panel="Model")
-]
-Complete = Annotated[
-    bool, typer.Option("--complete", help="Every pair of the data's columns is an edge.", rich_help_panel="Model")
-]
-Fields = Annotated[bool, typer.Option("--fields/--no-fields", help="A factor per node.", rich_help_panel="Model")]
-Tied = Annotated[
-    str, typer.Option("--tied", help="no, yes or direction (grids): share parameters.", rich_help_panel="Model")
-]
-States = Annotated[int, typer.Option("--states", help="States per node.", rich_help_panel="Model")]
-Coupling = Annotated[
-    str, typer.Option("--coupling", help="agreement, both-one, score or table.", rich_help_panel="Model")
-]
+MODEL, DATA, RUN = "Model", "Data", "Run"
 
 ResultFile = Annotated[Path, typer.Argument(help="Result file, as posterior.nc of a fit.")]
-DataFile = Annotated[Path, typer.Argument(help="CSV or Parquet file, one observation per row.")]
-Columns = Annotated[
-    list[str] | None, typer.Option(help="Column, range a:z or pattern q*; repeatable.", rich_help_panel="Model")
-]
-Without = Annotated[
-    list[str] | None, typer.Option(help="Leave out column, range or pattern; repeatable.", rich_help_panel="Model")
-]
-CouplingChoice = Annotated[
-    str | None, typer.Option("--coupling", help="agreement, both-one, score or table.", rich_help_panel="Model")
-]
-FieldsChoice = Annotated[
-    bool | None, typer.Option("--fields/--no-fields", help="A factor per node.", rich_help_panel="Model")
-]
-TiedChoice = Annotated[
-    str | None, typer.Option("--tied", help="no, yes or direction (grids).", rich_help_panel="Model")
-]
-StatesChoice = Annotated[int | None, typer.Option("--states", help="States per node.", rich_help_panel="Model")]
-PriorChoice = Annotated[
-    str, typer.Option("--prior", help="Such as 'uniform' or 'normal(0, 1)'.", rich_help_panel="Model")
-]
 ScaleChoice = Annotated[
     str | None, typer.Option("--scale", help="theta, log-odds or ising; default: as such models are quoted.")
 ]
-DATA = "Data"
-Missing = Annotated[bool, typer.Option("--missing-drop", help="As --missing drop.", rich_help_panel=DATA)]
-MissingChoice = Annotated[
-    str,
-    typer.Option(
-        "--missing",
-        help="Rows with missing values: refuse; drop: leave them out; model: use the cells that are there.",
-        rich_help_panel=DATA,
-    ),
-]
-Levels = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--levels",
-        help="Order of text labels, lowest first: 'never<rarely<often'; for one column 'mood=low<high'. Repeatable.",
-        rich_help_panel=DATA,
-    ),
-]
-Delimiter = Annotated[
-    str | None,
-    typer.Option("--delimiter", help="Of a text file, as ';' or tab; else recognised.", rich_help_panel=DATA),
-]
-Weights = Annotated[str | None, typer.Option("--weights", help="Column with the rows' weights.", rich_help_panel=DATA)]
-MergeEdges = Annotated[
-    bool, typer.Option("--merge-edges", help="Take an edge that is given twice once.", rich_help_panel="Model")
+PriorChoice = Annotated[
+    str, typer.Option("--prior", help="Such as 'uniform' or 'normal(0, 1)'.", rich_help_panel=MODEL)
 ]
 SeedChoice = Annotated[int, typer.Option("--rng", help="Seed.", min=0)]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Many = list[str] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Common:
+    """What every command has: how it answers, and settings from a file."""
+
+    json: Json = False
+    settings: Settings = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FieldOptions:
+    """Which field; None or empty where the choice is left to the command."""
+
+    grid: Annotated[
+        str, typer.Option("--grid", help="Grid, as ROWSxCOLUMNS.", metavar="RxC", rich_help_panel=MODEL)
+    ] = ""
+    graph: Annotated[
+        Path | None, typer.Option("--graph", help="Edge list (CSV) or GraphML file.", rich_help_panel=MODEL)
+    ] = None
+    coupling: Annotated[
+        str | None, typer.Option("--coupling", help="agreement, both-one, score or table.", rich_help_panel=MODEL)
+    ] = None
+    fields: Annotated[
+        bool | None, typer.Option("--fields/--no-fields", help="A factor per node.", rich_help_panel=MODEL)
+    ] = None
+    tied: Annotated[
+        str | None,
+        typer.Option("--tied", help="no, yes or direction (grids): share parameters.", rich_help_panel=MODEL),
+    ] = None
+    states: Annotated[
+        Many,
+        typer.Option(
+            "--states", help="States per node: 3, or of one column mood=5; repeatable.", rich_help_panel=MODEL
+        ),
+    ] = None
+    merge_edges: Annotated[
+        bool, typer.Option("--merge-edges", help="Take an edge that is given twice once.", rich_help_panel=MODEL)
+    ] = False
+    neighbours: Annotated[
+        int, typer.Option("--neighbours", help="Of a pixel: 4 or 8 (grids).", rich_help_panel=MODEL)
+    ] = 4
+    periodic: Annotated[
+        bool,
+        typer.Option("--periodic", help="The first row and column follow the last (grids).", rich_help_panel=MODEL),
+    ] = False
+    mask: Annotated[
+        Path | None,
+        typer.Option(
+            "--mask",
+            help="CSV, PNG or NPY of zeros and ones: the pixels that belong to the grid.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataOptions(FieldOptions):
+    """Which data, how they are read, and which field is learned from them."""
+
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            help="CSV or Parquet file, or images (PNG, NPY); several, or a pattern as 'wave*.csv', are one data set."
+        ),
+    ]
+    complete: Annotated[
+        bool, typer.Option("--complete", help="Every pair of the data's columns is an edge.", rich_help_panel=MODEL)
+    ] = False
+    columns: Annotated[
+        Many, typer.Option("--columns", help="Column, range a:z or pattern q*; repeatable.", rich_help_panel=DATA)
+    ] = None
+    without: Annotated[
+        Many, typer.Option("--without", help="Leave out column, range or pattern; repeatable.", rich_help_panel=DATA)
+    ] = None
+    levels: Annotated[
+        Many,
+        typer.Option(
+            "--levels",
+            help="Order of text labels: 'never<rarely<often'; for one column 'mood=low<high'. Repeatable.",
+            rich_help_panel=DATA,
+        ),
+    ] = None
+    delimiter: Annotated[
+        str | None,
+        typer.Option("--delimiter", help="Of a text file, as ';' or tab; else recognised.", rich_help_panel=DATA),
+    ] = None
+    missing: Annotated[
+        str,
+        typer.Option(
+            "--missing",
+            help="Rows with missing values: refuse; drop: leave them out; model: use the cells that are there.",
+            rich_help_panel=DATA,
+        ),
+    ] = "refuse"
+    missing_drop: Annotated[bool, typer.Option("--missing-drop", help="As --missing drop.", rich_help_panel=DATA)] = (
+        False
+    )
+    weights: Annotated[
+        str | None, typer.Option("--weights", help="Column with the rows' weights.", rich_help_panel=DATA)
+    ] = None
+    long: Annotated[
+        str | None,
+        typer.Option(
+            "--long",
+            help="A long table: its columns for row, column and value, as person,item,answer.",
+            rich_help_panel=DATA,
+        ),
+    ] = None
+
+    @property
+    def reading(self) -> Reading:
+        """How the files are read."""
+        return Reading.of(self.levels, self.delimiter, self.missing, self.missing_drop, self.weights)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SamplingOptions:
+    """How draws are made."""
+
+    method: Annotated[str, typer.Option("--method", help="See `mrfbayes methods`.", rich_help_panel=RUN)] = "auto"
+    steps: Annotated[
+        int | None, typer.Option("--steps", help="Steps per chain after warm-up.", rich_help_panel=RUN)
+    ] = None
+    warmup: Annotated[int | None, typer.Option("--warmup", help="Steps of warm-up.", rich_help_panel=RUN)] = None
+    chains: Annotated[int, typer.Option("--chains", help="Chains.", rich_help_panel=RUN)] = 4
+    workers: Annotated[int, typer.Option("--workers", help="Processes.", rich_help_panel=RUN)] = 1
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", help="Time budget of the sampling.", rich_help_panel=RUN)
+    ] = None
+    checkpoint: Annotated[
+        Path | None, typer.Option("--checkpoint", help="File from which a killed run goes on.", rich_help_panel=RUN)
+    ] = None
+    prior: PriorChoice = "uniform"
+    rng: SeedChoice = 0
+
+    def sample(self, statistics: Statistics, out: Path | None, overwrite: bool) -> tuple[Posterior, Kept]:
+        """The posterior, saved to ``out``; once there are draws, Ctrl-C waits until they are saved."""
+        import mrfbayes as mb
+        from mrfbayes.base.interrupts import InterruptFlag
+        from mrfbayes.cli.outputs import keep
+
+        with InterruptFlag() as interrupt:
+            with interrupt.allowed():
+                posterior = mb.sample(
+                    statistics.model,
+                    statistics,
+                    self.method,
+                    steps=self.steps,
+                    warmup=self.warmup,
+                    chains=self.chains,
+                    prior=self.prior,
+                    workers=self.workers,
+                    seconds=self.seconds,
+                    checkpoint=self.checkpoint,
+                    rng=self.rng,
+                )
+            return posterior, keep(posterior, out, overwrite)
 
 
 @dataclass(frozen=True)
@@ -97,7 +202,7 @@ class Reading:
     @classmethod
     def of(
         cls,
-        levels: list[str] | None,
+        levels: Many,
         delimiter: str | None,
         missing: str,
         missing_drop: bool,
@@ -133,44 +238,3 @@ class Reading:
             delimiter=self.delimiter,
             levels=list(self.levels) or None,
         )
-
-
-def build_model(
-    grid: str,
-    graph: Path | None,
-    complete: bool,
-    fields: bool,
-    tied: str,
-    states: int,
-    coupling: str,
-    columns: list[str] | None = None,
-    merge_edges: bool = False,
-) -> Model:
-    """The model that the options describe."""
-    from mrfbayes.model.build import complete as build_complete
-    from mrfbayes.model.build import graph as build_graph
-    from mrfbayes.model.build import grid as build_grid
-
-    if (bool(grid) + (graph is not None) + complete) != 1:
-        raise InputError("which field? Give exactly one of --grid RxC, --graph FILE and --complete.")
-    if tied not in ("no", "yes", "direction"):
-        raise InputError(f"--tied {tied}: choose no, yes or direction.")
-    tie: bool | str = {"no": False, "yes": True}.get(tied, "direction")
-    if grid:
-        rows, cols = grid_size(grid)
-        return build_grid(rows, cols, states=states, fields=fields, tied=tie, coupling=coupling)
-    if tie == "direction":
-        raise InputError("--tied direction is for grids: only there edges have directions.")
-    if complete:
-        if not columns:
-            raise InputError("--complete needs a data file whose columns have names, and at least one of them.")
-        return build_complete(columns, states=states, fields=fields, tied=bool(tie), coupling=coupling)
-    return build_graph(graph, states=states, fields=fields, tied=bool(tie), coupling=coupling, merge_edges=merge_edges)
-
-
-def grid_size(text: str) -> tuple[int, int]:
-    """Rows and columns of ``--grid``."""
-    rows, _, cols = text.lower().partition("x")
-    if not (text.isascii() and rows.isdigit() and cols.isdigit()):
-        raise InputError(f"--grid {text}: write rows x columns, for example 8x8.")
-    return int(rows), int(cols)

@@ -27,12 +27,13 @@ class Kept(NamedTuple):
 
 def check_files(
     new: Mapping[str, Path | None],
-    inputs: Mapping[str, Path | None],
+    inputs: Mapping[str, Path | Sequence[str] | None],
     overwrite: bool,
     continued: Mapping[str, Path | None] | None = None,
 ) -> None:
     """`mrfbayes.base.atomic_files.check_targets` in the words of the command line."""
-    check_targets(new, continued=continued, inputs=inputs, overwrite=overwrite, permission="--overwrite")
+    read = {name: given[0] if isinstance(given, list) and len(given) == 1 else given for name, given in inputs.items()}
+    check_targets(new, continued=continued, inputs=read, overwrite=overwrite, permission="--overwrite")
 
 
 def keep(posterior: Posterior, out: Path | None, overwrite: bool) -> Kept:

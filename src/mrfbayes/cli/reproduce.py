@@ -8,10 +8,16 @@ from typing import Annotated
 
 import typer
 
+from mrfbayes.cli.answers import print_json
+from mrfbayes.cli.grouped import grouped
+from mrfbayes.cli.options import Common
+
 Names = list[str] | None
 
 
+@grouped
 def reproduce(
+    common: Common,
     profile: Annotated[str, typer.Option(help="quick (a test), standard (12 core-hours) or paper.")] = "quick",
     only: Annotated[
         Names, typer.Option(help="Part: table1, table2, figure1, figure2, figure3, ...; repeatable.")
@@ -37,23 +43,31 @@ def reproduce(
     from mrfbayes.paper.render import write_all
     from mrfbayes.paper.runner import run_cells
 
-    results = out / "results"
-    status = 0
+    facts: dict[str, object] = {"out": str(out)}
+    results, status = out / "results", 0
     cells = cells_of(profile, only or (), method or (), grid or (), replications)
     if run:
         with Store(results) as store:
             missing = [cell for cell in cells if cell not in store]
-            typer.echo(f"{len(cells)} cells, {len(cells) - len(missing)} of them finished before")
+            typer.echo(f"{len(cells)} cells, {len(cells) - len(missing)} of them finished before", err=common.json)
             with Progress("seconds of work", round(sum(map(cost, missing)))) as bar:
                 done = run_cells(cells, store, workers=workers, cluster=cluster, seconds=seconds, report=bar.update)
         if done.stopped_by:
-            typer.echo(f"stopped by {done.stopped_by}; the same command goes on from here")
+            typer.echo(f"stopped by {done.stopped_by}; the same command goes on from here", err=common.json)
         for cell, reason in done.failures.items():
             typer.echo(f"failed: {cell}: {reason}", err=True)
-        typer.echo(f"{done.finished} cells finished, stored in {results}")
+        typer.echo(f"{done.finished} cells finished, stored in {results}", err=common.json)
+        facts |= {
+            "cells": len(cells),
+            "finished": done.finished,
+            "failed": len(done.failures),
+            "stopped_by": done.stopped_by,
+        }
         status = 130 if done.stopped_by == "Ctrl-C" else 1 if done.failures else 0
     if render and not status:
         for path in write_all(Store(results), out, PROFILES[profile].steps):
-            typer.echo(f"written: {path}")
+            typer.echo(f"written: {path}", err=common.json)
+    if common.json:
+        print_json(facts)
     if status:
         raise typer.Exit(status)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import typer
 
-from mrfbayes.cli.settings_file import settings_text
 from mrfbayes.cli.show import console
 from mrfbayes.cli.structure import Structure
 from mrfbayes.cli.text import safe
@@ -30,7 +29,6 @@ def write_results(
     folder: Path,
     title: str,
     source: str,
-    repeat: Mapping[str, object],
     structure: Structure,
 ) -> dict[str, Path]:
     """Report, tables, matrix, result and settings; the report last, since it needs all that can fail."""
@@ -41,8 +39,9 @@ def write_results(
     posterior = findings.posterior
     paths = {
         name.split(".")[0]: folder / name
-        for name in ("posterior.nc", "summary.csv", "edges.csv", "weights.csv", "settings.toml", "report.html")
+        for name in ("posterior.nc", "summary.csv", "edges.csv", "weights.csv", "report.html")
     }
+    _ = findings.edges, findings.nodes  # computed before the result is saved, which keeps them
     posterior.save(paths["posterior"], overwrite=True)
     write_table(posterior.summary(scale=findings.scale), paths["summary"], True)
     write_table(findings.edges, paths["edges"], True)
@@ -51,8 +50,6 @@ def write_results(
     else:
         paths.pop("weights")
     paths |= structure.write(folder)
-    comment = f"Repeats this run: mrfbayes fit --settings {paths['settings'].name}"
-    write_text(paths["settings"], settings_text("fit", _plain(repeat), comment), True)
     write_text(paths["report"], render(findings, title, source, structure.sections), True)
     return paths
 
@@ -107,7 +104,3 @@ def as_data(findings: Findings, paths: Mapping[str, Path], structure: Structure)
         "warnings": list(posterior.warnings),
         "files": {name: str(path) for name, path in paths.items()},
     }
-
-
-def _plain(values: Mapping[str, object]) -> dict[str, object]:
-    return {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}

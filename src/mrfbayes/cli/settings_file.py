@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from mrfbayes.base.errors import InputError
+
+_RUNNING: ContextVar[typer.Context | None] = ContextVar("mrfbayes_command", default=None)
+NOT_KEPT = ("settings", "json", "help", "overwrite")  # of one run alone
 
 
 def read_settings(path: Path, command: str, known: set[str]) -> dict[str, object]:
@@ -33,6 +37,7 @@ def read_settings(path: Path, command: str, known: set[str]) -> dict[str, object
 
 
 def _load(context: typer.Context, path: Path | None) -> Path | None:
+    _RUNNING.set(context)
     if path is not None:
         known = {str(option.name) for option in context.command.params} - {"settings", "help"}
         context.default_map = read_settings(path, str(context.command.name), known)
@@ -47,6 +52,26 @@ Settings = Annotated[
 ]
 
 
+def beside(target: Path | None) -> Path | None:
+    """Where the settings of a run go that writes ``target``."""
+    return None if target is None or not target.name else target.with_name(f"{target.name}.toml")
+
+
+def keep_settings(target: Path | None, overwrite: bool, is_own: bool = False) -> Path | None:
+    """Write what repeats the command that is running: beside its output, or to ``target`` itself where ``is_own``."""
+    from mrfbayes.base.atomic_files import write_text
+
+    context = _RUNNING.get()
+    path = target if is_own else beside(target)
+    if path is None or context is None:
+        return None
+    command = str(context.command.name)
+    values = {name: _plain(value) for name, value in context.params.items() if name not in NOT_KEPT}
+    comment = f"Repeats this run: mrfbayes {command} --settings {path.name}"
+    write_text(path, settings_text(command, values, comment), overwrite)
+    return path
+
+
 def settings_text(command: str, values: Mapping[str, object], comment: str) -> str:
     """A TOML table that repeats a run."""
     lines = [f"# {line}" for line in comment.splitlines()] + [f"[{command}]"]
@@ -54,6 +79,12 @@ def settings_text(command: str, values: Mapping[str, object], comment: str) -> s
         if value is not None and value != [] and value != "":
             lines.append(f"{name} = {_value(value)}")
     return "\n".join(lines) + "\n"
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Path):
+        return str(value)
+    return [_plain(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def _value(value: object) -> str:

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mrfbayes.base.errors import InputError
-from mrfbayes.cli.option_groups import DataOptions, SamplingOptions
-from mrfbayes.cli.options import Reading
-from mrfbayes.cli.understood import GAPS, read_frame
+from mrfbayes.cli.options import DataOptions, Reading, SamplingOptions
 
 if TYPE_CHECKING:
     import polars as pl
@@ -83,23 +81,24 @@ class StructureOptions:
         ),
     ] = None
 
-    def without_group(self, given: DataOptions, reading: Reading) -> DataOptions:
+    def without_group(self, given: DataOptions) -> DataOptions:
         """The data without the column that says which group a row belongs to."""
         if self.group is None:
             return given
-        from mrfbayes.data.read import columns_but
+        from mrfbayes.cli.understood import table_of
 
-        names = columns_but(given.data, (), reading.delimiter)
-        if self.group not in names:
-            some = ", ".join(map(repr, names[:6]))
-            raise InputError(f"--group {self.group}: {given.data.name} has no such column; it has {some}.")
+        frame = table_of(given)
+        if frame is not None and self.group not in frame.columns:
+            some, name = ", ".join(map(repr, frame.columns[:6])), Path(given.data[0]).name
+            raise InputError(f"--group {self.group}: {name} has no such column; it has {some}.")
         return replace(given, without=[*(given.without or ()), self.group])
 
-    def groups(self, path: Path, statistics: Statistics, reading: Reading) -> dict[str, Statistics]:
+    def groups(self, given: DataOptions, statistics: Statistics) -> dict[str, Statistics]:
         """The counts of each group, coded as those of the whole file; nothing where no group was asked for.
 
         What cannot be searched is refused here, before anything is computed.
         """
+        from mrfbayes.cli.understood import GAPS, table_of
         from mrfbayes.structure.augmented import refuse_particles
         from mrfbayes.structure.engines import choose_engine
         from mrfbayes.structure.factors import edge_factors
@@ -112,9 +111,11 @@ class StructureOptions:
             raise InputError(f"--group {self.group}: groups with missing cells cannot be compared yet: --missing drop.")
         if self.group is None:
             return {}
-        frame = read_frame(path, reading.delimiter)
+        frame = table_of(given)
         if frame is None:
-            raise InputError(f"--group {self.group}: {path.name} is too large to be taken apart, or not a plain table.")
+            raise InputError(
+                f"--group {self.group}: {given.data[0]} is too large to be taken apart, or not a plain table."
+            )
         texts = frame[self.group].cast(str)
         lacking = int(texts.null_count()) + sum(int((texts == gap).sum()) for gap in GAPS)
         if lacking:
@@ -124,7 +125,7 @@ class StructureOptions:
             raise InputError(
                 f"--group {self.group}: the column has {len(names)} different values; groups are 2 to {MOST_GROUPS}."
             )
-        return {str(name): _counted(frame.filter(texts == name), statistics, reading) for name in names}
+        return {str(name): _counted(frame.filter(texts == name), statistics, given.reading) for name in names}
 
     def search(self, statistics: Statistics, groups: Mapping[str, Statistics], sampling: SamplingOptions) -> Structure:
         """The search over graphs where it was asked for, and the comparison where there are ``groups``."""

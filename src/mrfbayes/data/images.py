@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.memory import require_memory
 from mrfbayes.model.field import Model
 from mrfbayes.model.lattice import pixels_of
 
@@ -40,7 +41,7 @@ def read_images(model: Model, paths: Sequence[str]) -> tuple[np.ndarray, tuple[s
     """Files as observations (n, d), and what has to be said about their greys."""
     parts, greys = [], []
     for path in paths:
-        images = _read(path)
+        images = read_image(path)
         if images.ndim == 2 and Path(path).suffix.lower() == ".npy" and images.shape[1] == model.n_nodes:
             parts.append(images)  # a table: one observation per row
             continue
@@ -52,6 +53,8 @@ def read_images(model: Model, paths: Sequence[str]) -> tuple[np.ndarray, tuple[s
             )
         parts.append(flatten(model, images, path))
         greys.append(np.unique(parts[-1]))
+    size = sum(part.nbytes for part in parts)
+    require_memory(3 * size, f"{len(paths):,} images", "use fewer of them, or smaller ones")
     x = np.concatenate(parts)
     levels = np.unique(np.concatenate(greys)) if greys else np.zeros(0)
     most = int(model.states.max())
@@ -66,7 +69,8 @@ def read_images(model: Model, paths: Sequence[str]) -> tuple[np.ndarray, tuple[s
     return np.searchsorted(levels, x), (f"{paths[0]}: greys were read as states in their order: {shown}",)
 
 
-def _read(path: str) -> np.ndarray:
+def read_image(path: str) -> np.ndarray:
+    """The greys of a PNG file, or the array of an NPY file."""
     if not Path(path).is_file():
         raise InputError(f"{path}: no such file; check the path.")
     try:

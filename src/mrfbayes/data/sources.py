@@ -13,6 +13,7 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.data.batch import Source, check_columns
 from mrfbayes.data.frames import PARQUET, ArrayTable, ColumnsTable, FrameTable, LazyTable, parquet, parquet_folder
 from mrfbayes.data.images import flatten, is_image, read_images
+from mrfbayes.data.several import SeveralTables, matching_files
 from mrfbayes.model.field import Model
 from mrfbayes.model.lattice import pixels_of
 
@@ -22,16 +23,11 @@ if TYPE_CHECKING:
 
 
 def open_source(model: Model, x: object, delimiter: str | None) -> Source:
-    """``x`` as a source: array, nested list, data frame, the path of a CSV or Parquet file or a folder of Parquet."""
-    if isinstance(x, (list, tuple)) and x and all(isinstance(one, (str, PathLike)) for one in x):
-        files = [fspath(one) for one in x]
-        if not all(map(is_image, files)):
-            raise InputError("x is a list of files: of several files only images (PNG, NPY) are one data set.")
-        return ArrayTable(*_images(model, files))
-    if isinstance(x, (str, PathLike)) and is_image(fspath(x)):
-        return ArrayTable(*_images(model, [fspath(x)]))
+    """``x`` as a source: array, nested list, data frame; a file, a folder of Parquet, or several by list or pattern."""
     if isinstance(x, (str, PathLike)):
-        return open_file(Path(fspath(x)), fspath(x), delimiter, model.nodes, int(model.states.max()))
+        x = [x]
+    if isinstance(x, (list, tuple)) and x and all(isinstance(one, (str, PathLike)) for one in x):
+        return _open_files(model, matching_files([fspath(one) for one in x]), delimiter)
     if type(x).__module__.split(".")[0] == "xarray" and hasattr(x, "dims") and not hasattr(x, "data_vars"):
         x, names = _named_axes(model, cast("xr.DataArray", x))
         if names is not None:
@@ -61,6 +57,18 @@ def open_source(model: Model, x: object, delimiter: str | None) -> Source:
             "of shape (n, rows, columns) as x.reshape(len(x), -1)."
         )
     return ArrayTable(array, "x")
+
+
+def _open_files(model: Model, files: Sequence[str], delimiter: str | None) -> Source:
+    """One file, or several as one data set: all images, or all tables."""
+    pictures = [is_image(name) for name in files]
+    if all(pictures):
+        return ArrayTable(*_images(model, files))
+    if any(pictures):
+        raise InputError(f"{files[pictures.index(True)]} is an image and other files are tables: read them apart.")
+    most = int(model.states.max())
+    tables = [open_file(Path(name), name, delimiter, model.nodes, most) for name in files]
+    return tables[0] if len(tables) == 1 else SeveralTables(tables)
 
 
 def _images(model: Model, names: Sequence[str]) -> tuple[np.ndarray, str, None, tuple[str, ...]]:

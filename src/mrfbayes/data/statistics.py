@@ -206,7 +206,8 @@ def count(
     x : (n, d) array of states, pandas, polars or Arrow table, path of a CSV, TSV (also gzipped) or Parquet file, or of
         a folder of Parquet files; a Dask data frame or array, which is counted where its partitions lie; for
         grids also images, as an array (n, rows, columns), a PNG or NPY file, or a list of such files; or a
-        `Statistics` of the same model, which is returned as it is
+        `Statistics` of the same model, which is returned as it is; several files as one data set, as a list or
+        a pattern such as "wave*.csv"
     weights : (n,) weights >= 0 of the observations, or the name of a column; default 1 each
     missing : "refuse"; "drop" to leave out rows with a missing value (reported as a warning); or "model" to keep what
         is there of them, in ``holes``: methods that can then use the likelihood of the observed cells, which assumes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mrfbayes.model.wording import coupling_of
 from mrfbayes.report.findings import Findings
-from mrfbayes.report.wording import number, plural
+from mrfbayes.report.wording import grid_of, number, plural
 
 REFERENCES = {
     "field": "Liu, Y., & Zheng, Z. MLE-induced Likelihood for Markov Random Fields.",
@@ -66,11 +66,7 @@ def methods_paragraph(findings: Findings) -> str:
 
 def _field(findings: Findings) -> str:
     model = findings.posterior.model
-    shape = (
-        f"a {model.grid_shape[0]} x {model.grid_shape[1]} grid"
-        if model.grid_shape
-        else plural(model.n_nodes, "variable")
-    )
+    shape = grid_of(model.grid_shape) if model.grid_shape else plural(model.n_nodes, "variable")
     has_thresholds = any(group.arity == 1 for group in model.groups)
     if not model.n_edges:
         return f"independent distributions of {shape}"

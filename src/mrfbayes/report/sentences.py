@@ -8,7 +8,7 @@ from mrfbayes.model.scales import n_edge_blocks
 from mrfbayes.model.wording import coupling_of, quantity
 from mrfbayes.report.checks import BAD, CARE, checks
 from mrfbayes.report.findings import Findings
-from mrfbayes.report.wording import bayes_factor, interval, listed, number, plural
+from mrfbayes.report.wording import bayes_factor, grid_of, interval, listed, number, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +29,7 @@ def asked(findings: Findings) -> str:
     many = "yes/no variables" if model.is_binary else f"variables with up to {model.states.max()} states"
     where = plural(model.n_nodes, kind, many)
     if model.grid_shape:
-        where = f"a {model.grid_shape[0]} x {model.grid_shape[1]} grid of {where}"
+        where = f"{grid_of(model.grid_shape)} of {where}"
     coupling = _KINDS.get(coupling_of(model), "pairwise")
     if not model.n_edges:
         share = "no coupling"

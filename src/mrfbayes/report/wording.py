@@ -21,6 +21,13 @@ def listed(names: Sequence[str], most: int = 5) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}" if shown else "none"
 
 
+def grid_of(shape: tuple[int, int]) -> str:
+    """ "a 4 x 4 grid", "an 8 x 8 grid"."""
+    said = str(shape[0])
+    article = "an" if said[0] == "8" or said in ("11", "18") else "a"
+    return f"{article} {shape[0]} x {shape[1]} grid"
+
+
 def number(value: float, digits: int = 2) -> str:
     """A number with a true minus sign; a dash where there is none."""
     if not math.isfinite(value):

@@ -1,0 +1,26 @@
+"""``mrfbayes evidence``: how well a model as a whole explains the data."""
+
+from __future__ import annotations
+
+from mrfbayes.cli.answers import print_json, say
+from mrfbayes.cli.grouped import grouped
+from mrfbayes.cli.options import Common, DataOptions, PriorChoice, SeedChoice
+
+
+@grouped
+def evidence(data: DataOptions, common: Common, prior: PriorChoice = "uniform", rng: SeedChoice = 0) -> None:
+    """Log evidence of the model, with its standard error: compare models by its differences."""
+    import mrfbayes as mb
+    from mrfbayes.cli.defaults import suggested_field
+    from mrfbayes.cli.show import quiet_warnings, show_states
+
+    given = suggested_field(data)
+    with quiet_warnings():
+        statistics = given.count()
+        show_states(statistics.levels, common.json)
+        found = mb.evidence(given.model, statistics, prior=prior, rng=rng)
+    if common.json:
+        facts = {"log_evidence": found.log_evidence, "standard_error": found.standard_error, "prior": prior}
+        print_json({**facts, "pareto_k": found.pareto_k})
+        return
+    say([*given.lines, f"log evidence {found.log_evidence:.3f} (standard error {found.standard_error:.3f})"])

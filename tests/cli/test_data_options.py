@@ -1,0 +1,192 @@
+"""Data and fields on the command line: several files, long tables, images, masks, states, couplings J and h."""
+
+import json
+import tomllib
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.image import imsave
+from typer.testing import CliRunner
+
+import mrfbayes as mb
+from mrfbayes.cli.app import app
+from mrfbayes.cli.defaults import explicit_field, suggested_field
+from mrfbayes.cli.options import DataOptions
+
+X = np.random.default_rng(5).integers(0, 2, size=(40, 4))
+
+
+def run(*arguments):
+    """The outcome of a command; problems are raised, as `main` would catch them."""
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=True)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
+
+
+def options(*files, **given):
+    return DataOptions(data=[str(name) for name in files], **given)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    frame = pd.DataFrame(X, columns=["q1", "q2", "q3", "mood"])
+    frame[:20].to_csv(tmp_path / "wave1.csv", index=False)
+    frame[20:].to_csv(tmp_path / "wave2.csv", index=False)
+    frame.melt(var_name="item", value_name="answer", ignore_index=False).rename_axis("person").to_csv(
+        tmp_path / "long.csv"
+    )
+    (tmp_path / "edges.csv").write_text("q1,q2\nq2,q3\nq3,mood\n")
+    return tmp_path
+
+
+def test_several_files_and_long_tables_are_the_same_data(folder):
+    for given in (
+        options(folder / "wave1.csv", folder / "wave2.csv"),
+        options(folder / "wave*.csv"),
+        options(folder / "long.csv", long="person,item,answer"),
+    ):
+        found = suggested_field(given)
+        np.testing.assert_array_equal(found.count().rows, X)
+        assert "40 rows of 4 columns: q1, q2, q3 and mood." in found.lines[0]
+    with pytest.raises(mb.InputError, match=r"--long person,item: name three columns"):
+        suggested_field(options(folder / "long.csv", long="person,item"))
+    with pytest.raises(mb.InputError, match=r"wave7\*: no file matches"):
+        suggested_field(options(folder / "wave7*"))
+
+
+def test_columns_are_chosen_for_every_kind_of_model(folder):
+    chosen = {"columns": ["q*", "mood"], "without": ["q1"]}
+    for make in (suggested_field, explicit_field):
+        graph = make(options(folder / "wave1.csv", graph=folder / "edges.csv", **chosen))
+        assert graph.model.nodes == ("q2", "q3", "mood")
+        assert graph.model.n_edges == 2
+        assert graph.count().n == 20
+        grid = make(options(folder / "wave1.csv", grid="1x3", **chosen))
+        np.testing.assert_array_equal(grid.count().rows, X[:20, 1:])
+    complete = explicit_field(options(folder / "wave1.csv", complete=True, **chosen))
+    assert complete.model.nodes == ("q2", "q3", "mood")
+    with pytest.raises(mb.InputError, match="which field"):
+        explicit_field(options(folder / "wave1.csv"))
+
+
+def test_states_are_told_by_column(folder):
+    given = options(folder / "wave1.csv", states=["3", "mood=5"], coupling="table")
+    assert suggested_field(given).model.states.tolist() == [3, 3, 3, 5]
+    given = options(folder / "wave1.csv", states=["mood=5"], graph=folder / "edges.csv", coupling="table")
+    assert suggested_field(given).model.states.tolist() == [2, 2, 2, 5]
+    for states, message in ((["many"], "write a whole number"), (["rage=3"], "no column is called 'rage'")):
+        with pytest.raises(mb.InputError, match=message):
+            suggested_field(options(folder / "wave1.csv", states=states))
+
+
+@pytest.mark.parametrize("values", [(-1, 1), (1, 2)])
+def test_codings_are_recognised_and_said(tmp_path, values):
+    pd.DataFrame(np.array(values)[X], columns=list("abcd")).to_csv(tmp_path / "x.csv", index=False)
+    found = suggested_field(options(tmp_path / "x.csv"))
+    assert any("are taken as 0 and 1" in line for line in found.lines)
+    with pytest.warns(mb.MRFWarning, match="were read as states"):
+        np.testing.assert_array_equal(found.count().rows, X)
+
+
+def test_images_are_observations_of_a_grid(tmp_path):
+    images = np.random.default_rng(2).integers(0, 2, size=(3, 5, 6)).astype(np.uint8)
+    for k, image in enumerate(images):
+        imsave(tmp_path / f"{k}.png", image, cmap="gray", vmin=0, vmax=1)
+    np.save(tmp_path / "all.npy", images)
+    for files in ([tmp_path / "*.png"], [tmp_path / "all.npy"]):
+        found = suggested_field(options(*files))
+        assert "3 images of 5 x 6 pixels" in found.lines[0]
+        assert "5x6 grid, coupling 'agreement'" in found.lines[-1]
+        with pytest.warns(mb.MRFWarning, match="constant"):
+            np.testing.assert_array_equal(found.count().rows, images.reshape(3, 30))
+    one = suggested_field(options(tmp_path / "1.png"))
+    assert ", tied:" in one.lines[-1]
+    assert one.model.parameters == ("edges",)
+    dark = (np.random.default_rng(3).random((8, 8)) < 0.1).astype(np.uint8)
+    np.save(tmp_path / "dark.npy", dark)
+    assert suggested_field(options(tmp_path / "dark.npy")).model.parameters == ("edges", "nodes")
+    with pytest.raises(mb.InputError, match="images are observations of a grid"):
+        suggested_field(options(tmp_path / "dark.npy", complete=True))
+    with pytest.raises(mb.InputError, match="images of different sizes"):
+        suggested_field(options(tmp_path / "dark.npy", tmp_path / "all.npy"))
+
+
+def test_neighbours_borders_and_masks(tmp_path):
+    image = np.random.default_rng(2).integers(0, 2, size=(5, 6)).astype(np.uint8)
+    np.save(tmp_path / "image.npy", image)
+    mask = np.ones((5, 6), dtype=int)
+    mask[0, :3] = 0
+    np.savetxt(tmp_path / "mask.csv", mask, fmt="%d", delimiter=",")
+    np.save(tmp_path / "mask.npy", mask)
+    for name in ("mask.csv", "mask.npy"):
+        given = options(tmp_path / "image.npy", neighbours=8, periodic=True, mask=tmp_path / name)
+        found = suggested_field(given)
+        assert "5x6 grid, 8 neighbours, periodic, masked" in found.lines[-1]
+        expected = mb.grid(5, 6, neighbours=8, periodic=True, mask=mask, tied=True)
+        assert found.model.n_edges == expected.n_edges
+        np.testing.assert_array_equal(found.count().rows[0], image[mask == 1])
+    (tmp_path / "bad.csv").write_text("0,x\n")
+    with pytest.raises(mb.InputError, match="expected rows of zeros and ones"):
+        suggested_field(options(tmp_path / "image.npy", mask=tmp_path / "bad.csv"))
+    pd.DataFrame(X, columns=list("abcd")).to_csv(tmp_path / "x.csv", index=False)
+    for given in ({"mask": tmp_path / "mask.csv"}, {"periodic": True}, {"neighbours": 8}):
+        with pytest.raises(mb.InputError, match="is for grids"):
+            suggested_field(options(tmp_path / "x.csv", **given))
+
+
+def test_couplings_and_a_temperature_in_place_of_theta(tmp_path):
+    (tmp_path / "j.csv").write_text("edge,J\n" + '"0,0--0,1",0.5\n"0,0--1,0",0.1\n"0,1--1,1",-0.3\n"1,0--1,1",0.2\n')
+    (tmp_path / "h.csv").write_text('node,h\n"0,0",0.4\n')
+    model = mb.grid(2, 2, fields=True)
+    ising = mb.Ising(
+        {"0,0--0,1": 0.5, "0,0--1,0": 0.1, "0,1--1,1": -0.3, "1,0--1,1": 0.2}, {"0,0": 0.4}, temperature=2.0
+    )
+    words = ("--J", tmp_path / "j.csv", "--h", tmp_path / "h.csv", "--temperature", 2, "--grid", "2x2", "--fields")
+    out = tmp_path / "x.csv"
+    told = json.loads(run("simulate", "ising", 50, *words, "--out", out, "--json").stdout)
+    assert told["observations"] == 50
+    np.testing.assert_array_equal(pd.read_csv(out).to_numpy(), mb.simulate(model, ising, 50))
+    theta = ising.as_theta(model)
+    lines = [f'"{name}",{value!r}' for name, value in zip(model.parameters, theta.tolist(), strict=True)]
+    (tmp_path / "theta.csv").write_text("\n".join(lines))
+    run("simulate", tmp_path / "theta.csv", 50, "--grid", "2x2", "--fields", "--out", tmp_path / "y.csv")
+    np.testing.assert_array_equal(pd.read_csv(tmp_path / "y.csv"), pd.read_csv(out))
+    for arguments, message in (
+        (("ising", 5), "ising: give the couplings"),
+        (("0.6", 5, "--J", "1"), "go with 'ising'"),
+        (("nowhere.csv", 5), "neither a number nor a file"),
+        ((tmp_path / "h.csv", 5), "no parameter is called|is not there"),
+    ):
+        with pytest.raises(mb.InputError, match=message):
+            run("simulate", *arguments, "--grid", "2x2", "--out", tmp_path / "z.csv")
+
+
+def test_every_command_answers_in_json_and_repeats_itself(folder):
+    for name in ("info", "evidence", "estimate"):
+        assert json.loads(run(name, folder / "wave1.csv", "--columns", "q1", "--columns", "q2", "--json").stdout)
+    for name in ("cost", "methods"):
+        assert json.loads(run(name, *(("--grid", "3x3") if name == "cost" else ()), "--json").stdout)
+    table = folder / "table.csv"
+    run("estimate", folder / "wave1.csv", "--columns", "q*", "--csv", table, "--algorithm", "exact")
+    settings = folder / "table.csv.toml"
+    assert tomllib.loads(settings.read_text())["estimate"]["columns"] == ["q*"]
+    first = table.read_bytes()
+    run("estimate", "--settings", settings, "--overwrite")
+    assert table.read_bytes() == first
+    result = folder / "r.nc"
+    chosen = ("--complete", "--columns", "q1:q3", "--method", "mle", "--steps", 40)
+    told = json.loads(run("sample", folder / "wave1.csv", *chosen, "--out", result, "--json").stdout)
+    assert set(told["parameters"]) == {"q1--q2", "q1--q3", "q2--q3"}
+    assert tomllib.loads((folder / "r.nc.toml").read_text())["sample"]["method"] == "mle"
+    assert json.loads(run("summary", result, "--json").stdout)["scale"]
+    for name, command in app_commands().items():
+        assert {"json", "settings"} <= {option.name for option in command.params}, name
+
+
+def app_commands():
+    """The commands as click knows them."""
+    import typer
+
+    return typer.main.get_command(app).commands

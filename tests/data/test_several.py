@@ -1,0 +1,118 @@
+"""Several files as one data set, and long tables as wide ones."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import mrfbayes as mb
+from mrfbayes.data.several import matching_files
+
+MODEL = mb.graph([("a", "b"), ("b", "c")], fields=True)
+X = np.random.default_rng(5).integers(0, 2, size=(30, 3))
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Three waves; the second has its columns in another order and one more."""
+    parts = np.split(X, 3)
+    pd.DataFrame(parts[0], columns=list("abc")).to_csv(tmp_path / "wave1.csv", index=False)
+    second = pd.DataFrame(parts[1], columns=list("abc"))[["c", "a", "b"]].assign(note="x")
+    second.to_csv(tmp_path / "wave2.csv", index=False)
+    pl.DataFrame(dict(zip("abc", parts[2].T, strict=True))).write_parquet(tmp_path / "wave3.parquet")
+    return tmp_path
+
+
+def test_files_are_one_data_set(files):
+    listed = [files / "wave1.csv", files / "wave2.csv", files / "wave3.parquet"]
+    whole = mb.count(MODEL, X)
+    for x in (listed, [str(files / "wave*")], str(files / "wave*")):
+        found = mb.count(MODEL, x)
+        np.testing.assert_array_equal(found.rows, X)
+        np.testing.assert_array_equal(found.counts, whole.counts)
+    assert matching_files([str(files / "wave[12].csv")]) == [str(files / "wave1.csv"), str(files / "wave2.csv")]
+
+
+def test_rows_are_counted_through(files):
+    (files / "wave2.csv").write_text("a,b,c\n0,1,0\n0,,1\n")
+    message = re.escape("wave1.csv and 1 more (rows counted through):14:b: blank cell")  # 11 lines, then the third
+    with pytest.raises(mb.InputError, match=message):
+        mb.count(MODEL, [files / "wave1.csv", files / "wave2.csv"])
+    (files / "wave2.csv").write_text("a,b,c\n0,1\n")
+    with pytest.raises(mb.InputError, match=r"wave2\.csv:2: 2 columns, the header has 3"):
+        mb.count(MODEL, [files / "wave1.csv", files / "wave2.csv"])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a,b,z\n0,1,0\n", r"other\.csv: no column 'c', which .*wave1\.csv has"),
+        ("0,1,0\n1,1,1\n", r"other\.csv: no header, but another file of the data set has one"),
+    ],
+)
+def test_files_that_do_not_go_together_are_refused(files, content, message):
+    (files / "other.csv").write_text(content)
+    with pytest.raises(mb.InputError, match=message):
+        mb.count(MODEL, [files / "wave1.csv", files / "other.csv"])
+
+
+def test_what_is_no_file_is_refused(files):
+    with pytest.raises(mb.InputError, match=r"wave9\*\.csv: no file matches this pattern"):
+        mb.count(MODEL, str(files / "wave9*.csv"))
+    with pytest.raises(mb.InputError, match=r"nowhere\.csv: no such file"):
+        mb.count(MODEL, [files / "wave1.csv", files / "nowhere.csv"])
+    np.save(files / "image.npy", X)
+    with pytest.raises(mb.InputError, match=r"image\.npy is an image and other files are tables"):
+        mb.count(MODEL, [files / "wave1.csv", files / "image.npy"])
+
+
+def test_ordered_types_of_all_files_are_heard(tmp_path):
+    levels = pl.Enum(["low", "middle", "high"])
+    model = mb.graph([("a", "b")], states=3, fields=True, coupling="score")
+    x = np.random.default_rng(1).integers(0, 3, size=(20, 2))
+    for k, part in enumerate(np.split(x, 2)):
+        words = {name: pl.Series(np.array(levels.categories)[part[:, j]], dtype=levels) for j, name in enumerate("ab")}
+        pl.DataFrame(words).write_parquet(tmp_path / f"{k}.parquet")
+    np.testing.assert_array_equal(mb.count(model, str(tmp_path / "*.parquet")).rows, x)
+
+
+def long_table():
+    who, what = np.divmod(np.arange(90), 3)
+    return pd.DataFrame({"person": who, "item": np.array(list("abc"))[what], "answer": X.ravel()})
+
+
+def test_a_long_table_is_the_wide_one(tmp_path):
+    table = long_table().sample(frac=1.0, random_state=1)  # in any order
+    expected = mb.count(MODEL, X).counts
+    table.to_csv(tmp_path / "long.csv", index=False)
+    table.to_parquet(tmp_path / "long.parquet")
+    for x in (table, pl.from_pandas(table), tmp_path / "long.csv", str(tmp_path / "long.parquet")):
+        np.testing.assert_array_equal(mb.count(MODEL, mb.wide(x, "person", "item", "answer")).counts, expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "names", "message"),
+    [
+        (lambda t: t, ("who", "item", "answer"), "x has no column 'who'; it has 'person', 'item', 'answer'"),
+        (lambda t: t, ("item", "item", "answer"), "name three different columns"),
+        (lambda t: pd.concat([t, t[:1]]), ("person", "item", "answer"), "0 has two values of 'a'; keep one"),
+        (lambda t: t.assign(item=None), ("person", "item", "answer"), "90 rows name no 'person' or no 'item'"),
+    ],
+)
+def test_bad_long_tables_are_refused(change, names, message):
+    with pytest.raises(mb.InputError, match=re.escape(message)):
+        mb.wide(change(long_table()), *names)
+
+
+def test_what_is_not_there_is_missing(tmp_path):
+    table = mb.wide(long_table()[1:], "person", "item", "answer")
+    with pytest.raises(mb.InputError, match="1 value is missing"):
+        mb.count(MODEL, table)
+    with pytest.warns(mb.MRFWarning, match="1 of 30 rows have missing values"):
+        assert mb.count(MODEL, table, missing="drop").n == 29
+    with pytest.raises(mb.InputError, match="no such file"):
+        mb.wide(tmp_path / "no.csv", "a", "b", "c")
+    with pytest.raises(mb.InputError, match="x is a int; expected a data frame"):
+        mb.wide(7, "a", "b", "c")
