@@ -33,9 +33,9 @@ from mrfbayes.run.hmc import HmcTask, initial_state, make_metric
 from run import FIELDS, compare, laplace_target, pseudo_target, uniform_prior
 
 HERE = Path(__file__).parent
-DRAWS = {16: 3_000, 24: 2_000, 32: 1_200}  # with control variates these are many
-OWN_DRAWS = 400  # of laplace and pseudo
-WARM_UP = 100
+DRAWS = {16: 1_000, 24: 600, 32: 400}  # with control variates these are many
+OWN_DRAWS = 300  # of laplace and pseudo
+WARM_UP = 60
 N = 1_000
 RANGES = ((0.5, 0.8), (0.6, 0.9))
 

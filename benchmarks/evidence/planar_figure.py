@@ -56,7 +56,9 @@ def main():
                 ax.set_xlabel("nodes along a side")
             if column == 0:
                 ax.set_ylabel(title)
-    axes[0, 0].legend(frameon=False, fontsize=7, loc="lower right")
+    figure.legend(
+        *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False, fontsize=8
+    )
     figure.savefig(PICTURE, dpi=130)
     print("| field | reference noise | " + " | ".join(METHODS) + " |")
     print("|---|---:|" + "---:|" * len(METHODS))

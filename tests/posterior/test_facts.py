@@ -48,3 +48,9 @@ def test_a_result_knows_its_facts(tmp_path):
     assert posterior.facts.stopped_by == posterior.details["stopped_by"] == ""
     posterior.save(tmp_path / "a.nc")
     assert mb.load(tmp_path / "a.nc").facts == posterior.facts
+
+
+def test_what_missing_cells_took_away_is_found_under_either_name():
+    assert RunFacts.of({"proposal_missing_information": [0.1, 0]}).missing_information == (0.1, 0.0)
+    with pytest.raises(mb.InputError, match=r"details\['missing_information'\] = 1: this fact is a list of numbers"):
+        RunFacts.of({"missing_information": 1})

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
+from mrfbayes.calibration import full
 from mrfbayes.exact import choice
 from mrfbayes.posterior import bayes_factors, corrected
 
@@ -49,6 +50,22 @@ def test_evidence_and_bayes_factors_are_those_of_the_tables(planar_only, data, b
     assert table.attrs["source"] == "importance weights"
     error = np.hypot(table["log_bf10_error"], edges["log_bf10_error"])
     assert np.abs((table["log_bf10"] - edges["log_bf10"]) / error).max() < 6
+
+
+@pytest.mark.filterwarnings("ignore:largest R-hat", "ignore:.*rows have missing cells")
+def test_missing_cells_are_summed_over(monkeypatch):
+    """Hidden cells fall into clumps that tables hold, whatever the whole field takes."""
+    model = mb.grid(4, 4)
+    x = mb.simulate(model, np.linspace(0.45, 0.8, 24), 80, rng=4, progress=False).astype(float)
+    x[np.random.default_rng(1).random(x.shape) < 0.1] = np.nan
+    known = mb.sample(model, x, "exact", missing="model", rng=5, progress=False)
+    monkeypatch.setattr(choice, "_tables", lambda model, work: None)
+    monkeypatch.setattr(full, "PROPOSAL_CELLS", 0.0)
+    options = {"missing": "model", "steps": 5_000, "chains": 2, "rng": 6, "progress": False}
+    post = mb.sample(mb.grid(4, 4), x, "exact", **options)
+    assert (post.engine, post.details["proposal_moments"]) == ("independence", "windows")
+    assert np.abs((post.mean - known.mean) / (known.sd / np.sqrt(np.minimum(post.ess, 5_000)))).max() < 6
+    np.testing.assert_allclose(post.sd, known.sd, rtol=0.15)
 
 
 def test_large_planar_fields_get_fewer_draws_for_each_edge():

@@ -77,9 +77,11 @@ def calibrate(
 
 
 def calibrate_proposals(problem: Problem) -> Calibration[DenseJoint]:
-    """`calibrate` for draws that are weighed afterwards: on planar fields quick, without loops."""
-    is_quick = problem.statistics.holes is None and sees_windows(problem.model)
-    is_quick = is_quick and moments_cost(problem.model) > PROPOSAL_CELLS
+    """`calibrate` for draws that are weighed afterwards: on planar fields quick, without loops.
+
+    Where cells are missing its mode and covariance are those of what is seen, its third-order sums those of whole rows.
+    """
+    is_quick = sees_windows(problem.model) and moments_cost(problem.model) > PROPOSAL_CELLS
     with Progress("calibrate", 3, problem.progress) as bar:
         return _calibrate(problem, "relative", "windows" if is_quick else "auto", None, bar)
 
@@ -97,7 +99,7 @@ def _calibrate(
         moments = "windows"
     if moments == "auto":
         moments = "particles" if is_dear else "exact"
-    if moments != "exact" and problem.statistics.holes is not None:
+    if moments not in ("exact", "windows") and problem.statistics.holes is not None:
         raise CostError(
             "'calibrated' with missing cells needs exact moments, which are out of reach on this field: use "
             "method='langevin' where it is dense, or missing='drop'."

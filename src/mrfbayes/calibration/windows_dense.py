@@ -9,8 +9,10 @@ from mrfbayes.base.random_streams import child
 from mrfbayes.calibration.cumulants import ExactCumulants
 from mrfbayes.calibration.exact_blocks import FAR, exact_moments
 from mrfbayes.calibration.expansion import Mode, ThirdOrder, coin_tensors, prior_information
+from mrfbayes.calibration.observed import ObservedCumulants
 from mrfbayes.estimation.estimate import estimate
 from mrfbayes.estimation.problem import Problem
+from mrfbayes.exact.clamped import observed
 
 
 def window_mode(problem: Problem) -> tuple[Mode, ThirdOrder, dict[str, object]]:
@@ -21,8 +23,8 @@ def window_mode(problem: Problem) -> tuple[Mode, ThirdOrder, dict[str, object]]:
     model, statistics, prior = problem.model, problem.statistics, problem.prior
     seed = child(problem.seed, "mode")
     found = estimate(model, statistics, "exact", seed, prior=prior, progress=problem.progress)
-    w, n = np.asarray(found.log_odds, dtype=float), statistics.n
-    cumulants = ExactCumulants(model, w)
+    w, n, data = np.asarray(found.log_odds, dtype=float), statistics.n_all, observed(statistics)
+    cumulants = ExactCumulants(model, w) if data.clamped is None else ObservedCumulants(model, w, data)
     with calibrating("the curvature at the posterior mode is not positive definite"):
         inverse = np.linalg.inv(n * cumulants.covariance + prior_information(prior, w))
         inverse = (inverse + inverse.T) / 2

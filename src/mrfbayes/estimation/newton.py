@@ -108,7 +108,7 @@ def run(task: Task, *, start: np.ndarray | None = None, optimiser: str = "lbfgs"
     if stable is not None:
         # The ascent went by the quick gradient; the maximum is confirmed by the stable one.
         _, gradient = objective.value_gradient(ascent.w)
-        gradient = gradient + task.stats.n * (exact.moments_w(model, ascent.w)[1] - stable)
+        gradient = gradient + task.stats.n_all * (exact.moments_w(model, ascent.w)[1] - stable)
         confirmed = float(np.abs(gradient / np.sqrt(objective.diagonal(ascent.w))).max(initial=0.0))
         outcome.details["confirmed_step"] = confirmed
         if confirmed > CONFIRMED_STEP:

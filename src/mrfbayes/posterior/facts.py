@@ -31,6 +31,7 @@ class RunFacts:
     stopped_by : "Ctrl-C", "time budget", or an empty text
     missing : how many rows have missing cells, and what was assumed of them
     moments : where those of a calibrated posterior came from: "exact", "particles", "langevin", "windows" or "local"
+    missing_information : (p,) share of the information on each parameter that missing cells took away
     rho, marginal : the copula's correlation, where it is one number, and the form of MLE-L's marginals
     """
 
@@ -49,6 +50,7 @@ class RunFacts:
     resumed_steps: int | None = None
     stopped_by: str | None = None
     moments: str | None = None
+    missing_information: tuple[float, ...] | None = None
     missing: str | None = None
     rho: float | None = None
     marginal: str | None = None
@@ -72,6 +74,7 @@ class RunFacts:
             resumed_steps=_whole(details, "resumed_steps"),
             stopped_by=_text(details, "stopped_by"),
             moments=_text(details, "moments"),
+            missing_information=_numbers(details, ("missing_information", "proposal_missing_information")),
             missing=_text(details, "missing"),
             rho=None if details.get("rho") == "matrix" else _number(details, "rho"),
             marginal=_text(details, "marginal"),
@@ -98,6 +101,17 @@ def _number(details: Mapping[str, object], name: str) -> float | None:
     if isinstance(value, (int, float, np.integer, np.floating)):
         return float(value)
     raise InputError(f"details[{name!r}] = {value!r}: this fact is a number.")
+
+
+def _numbers(details: Mapping[str, object], names: tuple[str, ...]) -> tuple[float, ...] | None:
+    """The first of ``names`` that is there."""
+    for name in names:
+        value = details.get(name)
+        if isinstance(value, (list, tuple)) and all(isinstance(each, (int, float)) for each in value):
+            return tuple(float(each) for each in value)
+        if value is not None:
+            raise InputError(f"details[{name!r}] = {value!r}: this fact is a list of numbers.")
+    return None
 
 
 def _whole(details: Mapping[str, object], name: str) -> int | None:

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from mrfbayes.posterior.posterior import Posterior
 
-KNOWN = ("missing_information", "proposal_missing_information")  # where a run has put it
-
 
 def completed(posterior: Posterior, m: int, x: object, rng: Seed | None) -> list[np.ndarray]:
     """``m`` data sets (n, d); see `Posterior.impute`."""
@@ -114,9 +112,9 @@ def missing_information(posterior: Posterior) -> pd.Series:
     import pandas as pd
 
     index = pd.Index(posterior.parameters, name="parameter")
-    for name in KNOWN:
-        if name in posterior.details:
-            return pd.Series(np.array(posterior.details[name], dtype=float), index, name="missing_information")
+    known = posterior.facts.missing_information
+    if known is not None:
+        return pd.Series(np.array(known), index, name="missing_information")
     problem = posterior.problem
     if problem is None or problem.statistics.holes is None:
         return pd.Series(np.zeros(len(index)), index, name="missing_information")
