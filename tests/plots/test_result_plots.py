@@ -152,3 +152,12 @@ def test_what_is_wrong_is_named(posterior, tmp_path):
     mb.plots.save(ax, tmp_path / "a.svg")
     with pytest.raises(mb.InputError, match="exists"):
         mb.plots.save(ax, tmp_path / "a.svg")
+    mb.plots.save(ax, tmp_path / "a.svg", overwrite=True)
+
+
+def test_a_table_of_the_same_name_is_not_taken_for_a_pictures_numbers(posterior, tmp_path):
+    mine = tmp_path / "field.csv"
+    mine.write_text("a,b\n0,1\n")
+    with pytest.raises(mb.InputError, match="choose another name for the picture"):
+        mb.plots.save(mb.plots.forest(posterior), tmp_path / "field.png", overwrite=True)
+    assert mine.read_text() == "a,b\n0,1\n"

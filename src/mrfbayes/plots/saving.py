@@ -30,7 +30,7 @@ def save(picture: Axes | Figure, path: str | PathLike[str], overwrite: bool = Fa
     ----------
     picture : axes or figure that a function of `mrfbayes.plots` returned
     path : file to write, ending in .svg, .pdf or .png
-    overwrite : whether files that exist are replaced
+    overwrite : whether files that exist are replaced; numbers only together with their picture
 
     Returns
     -------
@@ -41,6 +41,11 @@ def save(picture: Axes | Figure, path: str | PathLike[str], overwrite: bool = Fa
         raise InputError(f"{target}: a picture's file ends in one of {', '.join(PICTURE_FORMATS)}.")
     numbers = target.with_suffix(".csv")
     check_targets({"path": target, "its numbers": numbers}, overwrite=overwrite)
+    if numbers.exists() and not target.exists():
+        raise InputError(
+            f"{numbers} is there without {target.name}, so it is not that picture's numbers but a file of yours: choose "
+            "another name for the picture."
+        )
     frame = table_of(picture)
     figure = figure_of(picture)
     from matplotlib import rc_context
