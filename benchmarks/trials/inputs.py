@@ -185,7 +185,7 @@ DATA = [
     Trial("NaN weights", count(X, weights=np.full(80, np.nan)), BAD, "weights[0] = nan"),
     Trial("zero weights", count(X, weights=np.zeros(80)), BAD, "weights are all zero"),
     Trial("too many weights", count(X, weights=np.ones(81)), BAD, "weights has 81 entries"),
-    Trial("missing= of another kind", count(X, missing="ignore"), BAD, "choose 'refuse' or 'drop'"),
+    Trial("missing= of another kind", count(X, missing="ignore"), BAD, "choose 'refuse', 'drop' or 'model'"),
     Trial("model of another kind", lambda folder: mb.count("grid", X), BAD, "model: got str"),
     Trial("nested column", parquet({"a": [[0], [1]], "b": [0, 1], "c": [1, 0]}), BAD, "column of type List"),
     Trial("date column", parquet({"a": [date(2020, 1, 1)] * 2, "b": [0, 1], "c": [1, 0]}), BAD, "column of type Date"),

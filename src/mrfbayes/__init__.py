@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal t
     from mrfbayes.data.long import wide
     from mrfbayes.data.statistics import Statistics, count
     from mrfbayes.estimation.estimate import estimate
+    from mrfbayes.estimation.result import Estimate
     from mrfbayes.exact.cost import cost
     from mrfbayes.exact.quantities import expected_counts, fisher_information, log_partition
     from mrfbayes.model.build import complete, graph, grid
@@ -55,6 +56,7 @@ _PLACES = {
     "Statistics": "data.statistics",
     "wide": "data.long",
     "estimate": "estimation.estimate",
+    "Estimate": "estimation.result",
     "likelihood": "posterior.likelihood",
     "sample": "posterior.sample",
     "sample_many": "posterior.sample_many",
@@ -81,6 +83,7 @@ _PLACES = {
 }
 __all__ = [
     "CostError",
+    "Estimate",
     "Factor",
     "Fits",
     "GroupComparison",

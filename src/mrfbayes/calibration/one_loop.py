@@ -110,7 +110,7 @@ def _sampled_loops(
         d, probability = states[0] - cumulants.mean, states[1]
         half = d, d @ s * probability[:, None]
         return _squared(d, probability, s, expected, known), _pair_products(half, half, s, known)
-    polarised = _polarised_products(mode, order.trace_terms, known)
+    polarised = _polarised_products(mode, order.trace_terms, known, POLARISED_CELLS)
     if polarised is not None:
         effort = effort._replace(pairs=0)
     squared, kept = _sampled_squares(cumulants, s, known, n, seed, effort)
@@ -179,7 +179,7 @@ def loops_are_affordable(mode: Mode) -> bool:
 
 
 def _polarised_products(
-    mode: Mode, along_factor: np.ndarray, known: np.ndarray, most_cells: float = POLARISED_CELLS
+    mode: Mode, along_factor: np.ndarray, known: np.ndarray, most_cells: float
 ) -> np.ndarray | None:
     """What `_pair_products` estimates, exactly, where p^2 / 2 directional derivatives are cheap.
 

@@ -176,7 +176,7 @@ def _refuse_missing(columns: Sequence[Column], problems: Problems) -> None:
     count = "1 value is missing" if total == 1 else f"{total} values are missing in {columns_text}"
     advice = (
         f"{count}: fill them in; or pass missing='model' (on the command line --missing model) to use what is there, "
-        "if cells are missing at random; or missing='drop' to leave out such rows."
+        "if cells are missing at random; or missing='drop' (--missing drop) to leave out such rows."
     )
     for column in sorted(found, key=lambda column: column.first_missing or (0, None)):
         assert column.first_missing is not None

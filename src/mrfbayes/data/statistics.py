@@ -21,7 +21,7 @@ from mrfbayes.data.patterns import DenseCells, PatternChunk, PatternTable, patte
 from mrfbayes.data.read import NotPlain, Observations
 from mrfbayes.data.sources import open_source
 from mrfbayes.data.tally import Tally
-from mrfbayes.model.field import Model, factors_per_block
+from mrfbayes.model.field import Model, factors_per_block, require_model
 
 if TYPE_CHECKING:
     from mrfbayes.data.levels import LevelGroup
@@ -221,8 +221,7 @@ def count(
     -------
     Statistics
     """
-    if not isinstance(model, Model):
-        raise InputError(f"model: got {type(model).__name__}, expected a mrfbayes Model, as from mrfbayes.grid.")
+    require_model(model)
     if missing not in MISSING:
         raise InputError(f"missing = {missing!r}: choose 'refuse', 'drop' or 'model'.")
     if isinstance(x, Statistics):

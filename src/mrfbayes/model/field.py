@@ -438,3 +438,9 @@ def _number_blocks(
             seen[name] = seen.get(name, 0) + 1
             block_names[k] = f"{name}#{seen[name]}"
     return groups, block_names
+
+
+def require_model(model: object) -> None:
+    """Refuse what is no model before anything is asked of it."""
+    if not isinstance(model, Model):
+        raise InputError(f"model: got {type(model).__name__}, expected a mrfbayes Model, as from mrfbayes.grid.")

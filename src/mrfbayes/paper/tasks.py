@@ -12,16 +12,13 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import mrfbayes as mb
 from mrfbayes.paper import constants as settings
 from mrfbayes.paper.constants import METHODS, SETTINGS
-
-if TYPE_CHECKING:
-    from mrfbayes.estimation.result import Estimate
 
 RESOLUTION = 1e-6  # of stored means and sds: whole multiples of it
 STORED_DIGITS = 5  # of other stored numbers
@@ -77,7 +74,7 @@ def observe(grid: str, replication: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @lru_cache(maxsize=4)
-def estimate_of(grid: str, replication: int, n: int, algorithm: str) -> Estimate:
+def estimate_of(grid: str, replication: int, n: int, algorithm: str) -> mb.Estimate:
     """The estimate that MLE-L, Laplace-L and AuxVar stand on."""
     return mb.estimate(
         model_of(grid),
@@ -154,7 +151,7 @@ def _posterior(cell: Cell) -> CellOutcome:
 
 
 def _marginals(
-    model: mb.Model, statistics: mb.Statistics, estimate: Estimate, options: Mapping[str, Any]
+    model: mb.Model, statistics: mb.Statistics, estimate: mb.Estimate, options: Mapping[str, Any]
 ) -> CellOutcome:
     """MLE-L's means and sds themselves: its marginals are known, and no copula changes them."""
     induced = mb.likelihood("mle", model, statistics, estimate=estimate, **options)

@@ -43,7 +43,7 @@ def save(picture: Axes | Figure, path: str | PathLike[str], overwrite: bool = Fa
     check_targets({"path": target, "its numbers": numbers}, overwrite=overwrite)
     if numbers.exists() and not target.exists():
         raise InputError(
-            f"{numbers} is there without {target.name}, so it is not that picture's numbers but a file of yours: choose "
+            f"{numbers} is there without {target.name}, so it is a file of yours, not its numbers: choose "
             "another name for the picture."
         )
     frame = table_of(picture)

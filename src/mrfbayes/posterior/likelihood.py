@@ -14,7 +14,7 @@ from mrfbayes.coins.die import DieMarginal
 from mrfbayes.data.statistics import count
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.methods.registry import Row, check_options, method_row
-from mrfbayes.model.field import Model
+from mrfbayes.model.field import Model, require_model
 from mrfbayes.posterior.facts import RunFacts
 from mrfbayes.priors import Prior
 
@@ -173,6 +173,7 @@ def likelihood(
     """
     if isinstance(method, Model):
         method, model, x = x, method, model
+    require_model(model)
     row = method_row(method)
     prior = Prior(model, "uniform")
     check_options(row, model, prior, options)

@@ -73,12 +73,12 @@ def predictive_check(
     model, seed = posterior.model, seed_sequence(rng)
     observed = _observed(posterior, x)
     pairs = second_neighbours(model.edges, model.n_nodes) if observed.pairs.size else np.zeros((0, 2), dtype=np.int64)
+    size = 8 * replicates * observed.flat.size
+    require_memory(size, f"the statistics of {replicates:,} replicates", "ask for fewer replicates=")
     flat = posterior.draws.reshape(-1, model.n_parameters)
     chosen = generator(seed, "draws").choice(len(flat), size=replicates, replace=len(flat) < replicates)
     n = max(1, round(observed.n))
     n_rows = min(n, observed.n_rows)  # of large data only a random part of the rows is kept
-    size = 8 * replicates * observed.flat.size
-    require_memory(size, f"the statistics of {replicates:,} replicates", "ask for fewer replicates=")
     values = np.empty((replicates, observed.flat.size))
     with Progress("predictive check", replicates, progress) as bar:
         for k, y in enumerate(_replicates(model, flat[chosen], n, seed)):

@@ -23,7 +23,7 @@ from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
 from mrfbayes.data.statistics import count
-from mrfbayes.model.field import Model
+from mrfbayes.model.field import Model, require_model
 from mrfbayes.posterior.fits import FitFolder, Fits
 from mrfbayes.posterior.netcdf import packed, to_datatree
 from mrfbayes.posterior.posterior import Posterior
@@ -167,8 +167,7 @@ def _check(model: Model, settings: Mapping[str, object], call: Mapping[str, obje
     for name, reason in TAKEN.items():
         if name in settings:
             raise InputError(f"{name}= is not for the single data sets: {reason}.")
-    if not isinstance(model, Model):
-        raise InputError(f"model: got {type(model).__name__}, expected a mrfbayes Model, as from mrfbayes.grid.")
+    require_model(model)
     return check_call(model, {**settings, **call})
 
 
