@@ -211,12 +211,21 @@ def test_defaults_follow_the_data(tmp_path):
     assert any("1 column is constant: b." in line for line in lines)
 
 
+@pytest.mark.parametrize("start", ["P", ""])
+def test_a_column_of_names_of_rows_is_no_variable(tmp_path, start):
+    rows = "".join(f"{start}{k},{k % 2},{k % 3 % 2}\n" for k in range(1, 41))
+    (tmp_path / "x.csv").write_text("person,a,b\n" + rows)
+    with pytest.raises(mb.InputError, match="'person' has another value in every row.*: add --without person"):
+        run("info", tmp_path / "x.csv")
+    assert run("info", tmp_path / "x.csv", "--without", "person").exit_code == 0
+
+
 def test_columns_by_name_range_and_pattern():
     names = ["id", "q1", "q2", "q10", "age"]
     assert choose_columns(names, ["q*"], ["q10"], "f.csv") == ["q1", "q2"]
     assert choose_columns(names, ["q1:age"], [], "f.csv") == ["q1", "q2", "q10", "age"]
     for wanted, without, words in (
-        (["agee"], [], "f.csv has no such column; it has 'id', 'q1', 'q2', 'q10', 'age'; did you mean 'age'?"),
+        (["agee"], [], "f.csv has no such column (did you mean 'age'?); it has 'id', 'q1', 'q2', 'q10', 'age'."),
         (["age:id"], [], "'age' stands after 'id' in f.csv; write id:age"),
         ([], ["*"], "leave no column of f.csv"),
     ):

@@ -36,8 +36,8 @@ def _matches(names: Sequence[str], request: str, option: str, where: str) -> lis
     found = [name for name in names if fnmatchcase(name, request)] if any(c in request for c in "*?[") else []
     if not found:
         close = get_close_matches(request, names, 1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise InputError(f"{option} {request}: {where} has no such column; it has {_some(names)}{hint}.")
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        raise InputError(f"{option} {request}: {where} has no such column{hint}; it has {_some(names)}.")
     return found
 
 

@@ -160,10 +160,21 @@ def _table(files: list[str], options: DataOptions) -> Understood:
         found = {row[0]: int(row[1]) for row in counts.iter_rows() if row[0] is not None}
         missing[one] = int(frame[one].null_count()) + sum(found.pop(gap, 0) for gap in GAPS)
         values[one] = found
+    _refuse_identifiers(values, missing, frame.height, name)
     left_out = [one for one in names if one not in chosen]
     return Understood(
         name, frame.height, list(chosen), x, left_out, values, missing, frame=frame, weights=reading.weights
     )
+
+
+def _refuse_identifiers(values: dict[str, dict[object, int]], missing: dict[str, int], rows: int, name: str) -> None:
+    """A column with another value in every row names the rows: as a variable it would have a state per person."""
+    found = [one for one, seen in values.items() if len(seen) == rows - missing[one] and len(seen) > ORDERED_LEVELS]
+    if found:
+        options = " ".join(f"--without {one!r}" if " " in one else f"--without {one}" for one in found)
+        columns = listed([repr(one) for one in found], 6)
+        has = "has" if len(found) == 1 else "have"
+        raise InputError(f"{name}: {columns} {has} another value in every row, as names of rows do: add {options}.")
 
 
 def _wide(frame: pl.DataFrame | None, columns: str, name: str) -> pl.DataFrame:

@@ -52,6 +52,11 @@ class Holes:
         """Share of the cells of these rows that are missing, by weight."""
         return float(self.weight @ (~self.seen).mean(axis=1) / max(self.n, 1e-300))
 
+    @property
+    def said(self) -> str:
+        """How many rows they are, in words."""
+        return "1 row has missing cells" if self.n_rows == 1 else f"{self.n_rows:,} rows have missing cells"
+
     def digest(self, complete: str) -> str:
         """SHA-256 of these rows after those without holes, whose digest is ``complete``."""
         known = hashlib.sha256(b"mrfbayes holes 1" + complete.encode())
@@ -132,7 +137,7 @@ def hole_doubts(model: Model, holes: Holes, n_complete: float) -> list[str]:
     """What has to be said of data with holes: how many, what that assumes, and which pairs were never seen together."""
     n = holes.n + n_complete
     share = holes.share * holes.n / n
-    texts = [f"{holes.n_rows:,} rows have missing cells ({share:.1%} of all cells), {MISSING_AT_RANDOM}"]
+    texts = [f"{holes.said} ({share:.1%} of all cells), {MISSING_AT_RANDOM}"]
     if holes.n_empty:
         texts.append(f"{holes.n_empty:,} rows without a single observed cell say nothing and were left out")
     if n_complete > 0 or not model.n_edges:

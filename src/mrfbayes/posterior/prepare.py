@@ -35,7 +35,7 @@ def prepare(problem: Problem, settings: Settings) -> Prepared:
         facts, doubts = RunFacts(auto=settings.reason or None), list(prepared.warnings)
         holes = problem.statistics.holes
         if holes is not None:
-            facts = replace(facts, missing=f"{holes.n_rows:,} rows have missing cells, {MISSING_AT_RANDOM}")
+            facts = replace(facts, missing=f"{holes.said}, {MISSING_AT_RANDOM}")
         if prepared.accuracy is not None:
             trust = assess(problem, prepared.accuracy)
             facts = replace(facts, trust=str(trust), trust_mean=trust.mean_error, trust_sd=trust.sd_error)
