@@ -215,7 +215,7 @@ def test_defaults_follow_the_data(tmp_path):
 def test_a_column_of_names_of_rows_is_no_variable(tmp_path, start):
     rows = "".join(f"{start}{k},{k % 2},{k % 3 % 2}\n" for k in range(1, 41))
     (tmp_path / "x.csv").write_text("person,a,b\n" + rows)
-    with pytest.raises(mb.InputError, match="'person' has another value in every row.*: add --without person"):
+    with pytest.raises(mb.InputError, match=r"'person' has another value in every row.*: add --without person"):
         run("info", tmp_path / "x.csv")
     assert run("info", tmp_path / "x.csv", "--without", "person").exit_code == 0
 
