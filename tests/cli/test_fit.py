@@ -220,6 +220,13 @@ def test_a_column_of_names_of_rows_is_no_variable(tmp_path, start):
     assert run("info", tmp_path / "x.csv", "--without", "person").exit_code == 0
 
 
+def test_very_many_columns_are_refused_for_their_cost_without_a_look_at_each(tmp_path):
+    names = [f"c{k}" for k in range(200_000)]
+    (tmp_path / "wide.csv").write_text(",".join(names) + "\n" + ",".join("0" * len(names)) + "\n")
+    with pytest.raises(mb.CostError, match=r"a complete graph of 200,000 nodes has .* choose fewer columns"):
+        run("sample", tmp_path / "wide.csv", "--complete")
+
+
 def test_columns_by_name_range_and_pattern():
     names = ["id", "q1", "q2", "q10", "age"]
     assert choose_columns(names, ["q*"], ["q10"], "f.csv") == ["q1", "q2"]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 ORDERED_LEVELS = 12  # whole numbers up to which a column counts as ordered levels
 RARE = 0.02  # share of rows below which a state of a yes/no column is called rare
 UNPACKED = 100  # times its size that a file may take in memory
+LOOKED_AT = 10_000  # columns that are looked at one by one; a graph of more is refused for its cost, or is a grid
 GAPS = ("", "NA", "N/A", "NaN", "nan", "null", "?")
 CODINGS = {(-1, 1): "-1 and +1 are taken as 0 and 1", (1, 2): "1 and 2 are taken as 0 and 1"}
 
@@ -149,7 +150,7 @@ def _table(files: list[str], options: DataOptions) -> Understood:
         if options.complete or wanted or without:
             names = columns_but(files[0], (), reading.delimiter)
             chosen = choose_columns(names, wanted, without, name)
-            return Understood(name, 0, chosen, x, [one for one in names if one not in chosen])
+            return Understood(name, 0, chosen, x, _others(names, chosen))
         return Understood(name, 0, [], x)
     names = frame.columns
     chosen = choose_columns(names, wanted, without, name)
@@ -161,10 +162,15 @@ def _table(files: list[str], options: DataOptions) -> Understood:
         missing[one] = int(frame[one].null_count()) + sum(found.pop(gap, 0) for gap in GAPS)
         values[one] = found
     _refuse_identifiers(values, missing, frame.height, name)
-    left_out = [one for one in names if one not in chosen]
+    left_out = _others(names, chosen)
     return Understood(
         name, frame.height, list(chosen), x, left_out, values, missing, frame=frame, weights=reading.weights
     )
+
+
+def _others(names: Sequence[str], chosen: Sequence[str]) -> list[str]:
+    taken = set(chosen)
+    return [name for name in names if name not in taken]
 
 
 def _refuse_identifiers(values: dict[str, dict[object, int]], missing: dict[str, int], rows: int, name: str) -> None:
@@ -217,10 +223,12 @@ def read_frame(path: Path, delimiter: str | None = None) -> pl.DataFrame | None:
         return None  # counted in a stream, without a look at it first
     try:
         if path.suffix == ".parquet":
-            return pl.read_parquet(path)
+            return pl.read_parquet(path) if len(pl.read_parquet_schema(path)) <= LOOKED_AT else None
         with path.open(encoding="utf-8-sig") as file:
             head = file.readline()
         separator = delimiter or max(",;\t|", key=head.count)
+        if head.count(separator) >= LOOKED_AT:
+            return None
         return pl.read_csv(path, separator=separator, infer_schema_length=None)
     except (OSError, UnicodeDecodeError, pl.exceptions.PolarsError):
         return None
