@@ -45,7 +45,7 @@ class Estimate(PointEstimate):
     Attributes
     ----------
     converged : whether that was checked and found true
-    residual : the largest moment residual |E[s] - mean s|: in units of its Monte-Carlo error for algorithms that
+    residual : the largest residual, E[s] less the mean of s: in units of its Monte-Carlo error for algorithms that
         sample, in posterior sds for those that do not
     monte_carlo_error : Monte-Carlo error of that residual in posterior sds, at its largest; 0 without sampling
     standard_error : (p,) Monte-Carlo standard error of ``log_odds``; None without sampling
