@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ORDERED_LEVELS = 12  # whole numbers up to which a column counts as ordered levels
 RARE = 0.02  # share of rows below which a state of a yes/no column is called rare
 UNPACKED = 100  # times its size that a file may take in memory
-LOOKED_AT = 10_000  # columns that are looked at one by one; a graph of more is refused for its cost, or is a grid
+MOST_COLUMNS = 10_000  # columns that are looked at one by one; a graph of more is refused for its cost, or is a grid
 GAPS = ("", "NA", "N/A", "NaN", "nan", "null", "?")
 CODINGS = {(-1, 1): "-1 and +1 are taken as 0 and 1", (1, 2): "1 and 2 are taken as 0 and 1"}
 
@@ -223,11 +223,11 @@ def read_frame(path: Path, delimiter: str | None = None) -> pl.DataFrame | None:
         return None  # counted in a stream, without a look at it first
     try:
         if path.suffix == ".parquet":
-            return pl.read_parquet(path) if len(pl.read_parquet_schema(path)) <= LOOKED_AT else None
+            return pl.read_parquet(path) if len(pl.read_parquet_schema(path)) <= MOST_COLUMNS else None
         with path.open(encoding="utf-8-sig") as file:
             head = file.readline()
         separator = delimiter or max(",;\t|", key=head.count)
-        if head.count(separator) >= LOOKED_AT:
+        if head.count(separator) >= MOST_COLUMNS:
             return None
         return pl.read_csv(path, separator=separator, infer_schema_length=None)
     except (OSError, UnicodeDecodeError, pl.exceptions.PolarsError):
