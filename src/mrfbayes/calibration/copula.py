@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class CopulaJoint:
+class CopulaJoint(ABC):
     """Coins joined by a Gaussian copula with a full correlation matrix.
 
     Attributes
@@ -30,14 +30,10 @@ class CopulaJoint:
     chart: Chart
     coins: Coins
 
-    def copula(self) -> np.ndarray:
-        """(p, p) correlation of the normal scores."""
-        raise NotImplementedError
-
-    @cached_property
+    @property
+    @abstractmethod
     def view(self) -> CopulaView:
         """As the kernels take it; made at the first draw, since a result may never be asked for one."""
-        return copula_view(self.coins, self.copula(), self.chart.offset)
 
     def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
         """(n, p) independent draws of theta."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from mrfbayes.base.failures import calibrating
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import child
 from mrfbayes.calibration import expansion as calibration
-from mrfbayes.calibration.copula import CopulaJoint
+from mrfbayes.calibration.copula import CopulaJoint, copula_view
 from mrfbayes.calibration.cumulants import ExactCumulants, ParticleCumulants, direction_cells
 from mrfbayes.calibration.exact_blocks import sees_windows
 from mrfbayes.calibration.matching import match, match_loop, skewness_doubts
@@ -26,6 +28,9 @@ from mrfbayes.estimation.problem import Problem
 from mrfbayes.exact import quantities as exact
 from mrfbayes.exact.clamped import observed
 from mrfbayes.model.field import Model
+
+if TYPE_CHECKING:
+    from mrfbayes.kernels.calibration.copula import CopulaView
 
 VARIANCES = ("relative", "loop", "order")
 LEAST_EXTRA = 4  # particles past p: half in each start; the inverse of their covariance has a mean from p + 3 on
@@ -51,9 +56,10 @@ class DenseJoint(CopulaJoint):
     mode: calibration.Mode
     order: calibration.ThirdOrder
 
-    def copula(self) -> np.ndarray:
-        """(p, p) R."""
-        return self.correlation
+    @cached_property
+    def view(self) -> CopulaView:
+        """As the kernels take it; made at the first draw, since a result may never be asked for one."""
+        return copula_view(self.coins, self.correlation, self.chart.offset)
 
 
 def calibrate(
