@@ -290,7 +290,9 @@ def test_groups_and_searches_are_refused_before_the_sampling(grouped, folder, op
     assert not (folder / "refused").exists()
 
 
-@pytest.mark.parametrize("command", [("estimate",), ("evidence",), ("compare", "--method", "calibrated", "--steps", "50")])
+@pytest.mark.parametrize(
+    "command", [("estimate",), ("evidence",), ("compare", "--method", "calibrated", "--steps", "50")]
+)
 def test_what_is_assumed_of_missing_cells_is_said(tmp_path, command):
     x = np.random.default_rng(3).integers(2, size=(60, 3)).astype(float)
     x[::2, 0], x[1::2, 1] = np.nan, np.nan
