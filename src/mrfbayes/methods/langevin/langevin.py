@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.memory import require_memory
@@ -34,6 +35,7 @@ from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, PRODUCT, dense_la
 from mrfbayes.priors import Prior
 
 STEPS, WARMUP = 270, 90
+SMALL, STEPS_OF_SMALL = 200, 810  # parameters of a field whose steps take milliseconds
 LEAST_CHAINS, ROWS_PER_CHAIN = 128, 4  # of a replica: the gradient's noise grows with n
 MOST_CHAINS = 4_096
 DISAGREEMENT = 5.0  # standard errors between particles from two starts
@@ -61,10 +63,10 @@ def prepare(
     seed = child(problem.seed, "langevin")
     mode = dense_mode(posterior, child(seed, "mode"), CHAINS if particles is None else particles, problem.threads)
     warnings = []
-    if mode.error > DOUBTFUL_MODE:
+    if mode.error > DOUBTFUL_MODE or not (mode.converged or budget().is_out):  # a budget speaks for itself
         warnings.append(
-            f"the mode is off by about {mode.error:.2f} posterior sds (root mean square): the Gibbs chains mix too "
-            "slowly in so ordered a field, and means cannot be trusted."
+            f"the mode is off by about {mode.error:.2f} posterior sds (root mean square) after {mode.steps} steps: the "
+            "Gibbs chains mix too slowly in so ordered a field, and means cannot be trusted."
         )
     if mode.disagreement > DISAGREEMENT:
         warnings.append(
@@ -87,6 +89,11 @@ def prepare(
     if mode.complete_sd is not None:
         details["missing_information"] = (1 - (mode.complete_sd / mode.sd) ** 2).tolist()
     return Prepared(None, walk=walk, details=details, warnings=tuple(warnings))
+
+
+def default_steps(n_parameters: int) -> int:
+    """Steps where none are asked for: those of a small field are so cheap that it gets more."""
+    return STEPS_OF_SMALL if n_parameters <= SMALL else STEPS
 
 
 def check(model: Model, prior: Prior, *, replicas: object, particles: object, step: object, sweeps: object) -> None:
