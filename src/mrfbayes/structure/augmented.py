@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 RANDOM, COMPLETED = "completions of group {}", "completed rows of group {}"  # names of a chain's arrays
 COMPLETING_SWEEPS = 2  # over the missing cells of completed rows, before each sweep over the graph
-ROWS_AT_ONCE = 2_048
+FILLED_AT_ONCE = 2_048
 
 
 def starting_counts(statistics: Statistics) -> np.ndarray:
@@ -42,8 +42,8 @@ def starting_counts(statistics: Statistics) -> np.ndarray:
     if holes is None:
         return statistics.counts
     rows, total = fill(statistics, generator(np.random.SeedSequence(0), "completed")), statistics.counts.copy()
-    for first in range(0, len(rows), ROWS_AT_ONCE):
-        part = slice(first, first + ROWS_AT_ONCE)
+    for first in range(0, len(rows), FILLED_AT_ONCE):
+        part = slice(first, first + FILLED_AT_ONCE)
         total += holes.weight[part] @ row_statistics(statistics.model, rows[part])
     return total
 
