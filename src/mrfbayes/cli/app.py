@@ -53,7 +53,7 @@ class Commands(typer.core.TyperGroup):
         formatter.write_paragraph()
         formatter.write_text("mrfbayes COMMAND --help tells what a command takes.")
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
+    def format_commands(self, *_: object) -> None:
         """The commands are listed by what they work on, before the options."""
 
 

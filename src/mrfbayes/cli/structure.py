@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -145,6 +145,8 @@ class StructureOptions:
         import mrfbayes as mb
         from mrfbayes.base.budget import budget
         from mrfbayes.base.errors import CostError
+        from mrfbayes.structure.groups import GroupComparison
+        from mrfbayes.structure.selection import Selection
 
         limit, model = budget(), statistics.model
         parts: list[tuple[str, Callable[..., SearchResult]]] = []
@@ -154,7 +156,7 @@ class StructureOptions:
         if groups:
             prior = _prior(sampling, "edges", "nodes")
             parts.append(("groups", partial(mb.compare_groups, model, groups, prior=prior)))
-        found: dict[str, Any] = {}
+        found: dict[str, SearchResult] = {}
         lacking = []
         for k, (name, run) in enumerate(parts):
             share = 1.0 / (len(parts) - k + 1)  # the last one leaves time for the Bayes factors and the report
@@ -170,7 +172,10 @@ class StructureOptions:
                 found[name] = made
             else:
                 lacking.append(f"{SEARCHES[name]} was left out: the time budget was too short for it.")
-        return Structure(found.get("graphs"), found.get("groups"), tuple(lacking))
+        selection, comparison = found.get("graphs"), found.get("groups")
+        assert selection is None or isinstance(selection, Selection)
+        assert comparison is None or isinstance(comparison, GroupComparison)
+        return Structure(selection, comparison, tuple(lacking))
 
 
 def _prior(sampling: SamplingOptions, *parts: str) -> dict[str, str] | None:

@@ -52,7 +52,9 @@ PLANAR_EDGE_SECONDS = 120.0  # of planar fields, which have thousands of edges
 LOG_TEN = math.log(10)  # the Bayes factor at which an edge is called present, its inverse absent
 
 
-NO_TIME = "Bayes factors are those of coins fitted to the draws: the time budget ended before exact ones were found."
+OUT_OF_TIME = (
+    "Bayes factors are those of coins fitted to the draws: the time budget ended before exact ones were found."
+)
 
 
 class EdgeEvidence(NamedTuple):
@@ -127,7 +129,7 @@ def edge_evidence(posterior: Posterior, problem: Problem | None) -> EdgeEvidence
         except (CostError, InputError, CalibrationError):
             pass
         except OutOfTime:
-            python_warnings.warn(NO_TIME, MRFWarning, stacklevel=2)
+            python_warnings.warn(OUT_OF_TIME, MRFWarning, stacklevel=2)
     if found is None:
         found = EdgeEvidence(*_from_draws(posterior, problem, blocks), "coins fitted to the draws")
     _speak_of_unknown(found, problem, blocks)
