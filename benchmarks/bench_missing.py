@@ -10,12 +10,15 @@ import time
 import warnings
 
 import numpy as np
+from scipy.sparse import csr_array
 
 import mrfbayes as mb
 
 SHARES = (0.1, 0.3, 0.5)
 N = 350
 HOLE = 255
+PROPOSALS, DEGREES = 20_000, 8  # of the importance sampling by brute force, and of its t distribution
+BATCHES = 100  # of the draws of `exact`, from which their Monte-Carlo error is taken
 
 
 def fields():
@@ -57,13 +60,50 @@ def brute_force(rows, x, s, log_odds):
     return np.array(out)
 
 
+def brute_posterior(rows, x, s, near):
+    """Mean and sd (p,) of w under uniform theta, and their errors: draws of a t around ``near``, weighted."""
+    rng = np.random.default_rng(11)
+    distinct, counts = np.unique(rows, axis=0, return_counts=True)
+    compatible = csr_array(np.stack([((x == row) | (row == HOLE)).all(axis=1) for row in distinct]).astype(float))
+    p = s.shape[1]
+    factor = np.linalg.cholesky(1.2 * np.cov(near.T))
+    z = rng.standard_normal((PROPOSALS, p)) / np.sqrt(rng.chisquare(DEGREES, (PROPOSALS, 1)) / DEGREES)
+    w = near.mean(axis=0) + z @ factor.T
+    log_weight = np.empty(PROPOSALS)
+    for first in range(0, PROPOSALS, 500):
+        part = slice(first, first + 500)
+        cells = np.exp(s @ w[part].T)
+        log_weight[part] = counts @ np.log(compatible @ cells) - len(rows) * np.log(cells.sum(axis=0))
+    log_weight -= (np.abs(w) + 2 * np.log1p(np.exp(-np.abs(w)))).sum(axis=1)  # theta is uniform
+    log_weight += (DEGREES + p) / 2 * np.log1p((z**2).sum(axis=1) / DEGREES)  # less the proposal's density
+    weight = np.exp(log_weight - log_weight.max())
+    weight /= weight.sum()
+    mean = weight @ w
+    square = weight @ (w - mean) ** 2
+    errors = [np.sqrt(weight**2 @ (values**2)) for values in (w - mean, (w - mean) ** 2 - square)]
+    sd = np.sqrt(square)
+    return mean, sd, errors[0], errors[1] / (2 * sd)
+
+
+def against_brute_force(post, rows, x, s):
+    """Largest difference of `exact`'s means and sds of log-odds from brute force, in Monte-Carlo errors of both."""
+    draws = post.model.chart.log_odds(post.draws.reshape(-1, s.shape[1]))
+    mean, sd, mean_error, sd_error = brute_posterior(rows, x, s, draws)
+    moved = draws[: len(draws) // BATCHES * BATCHES] - mean
+    batches = np.stack([moved, moved**2]).reshape(2, BATCHES, -1, s.shape[1]).mean(axis=2)
+    of_mean, of_square = batches.std(axis=1, ddof=1) / np.sqrt(BATCHES)
+    off = (draws.mean(axis=0) - mean) / np.hypot(mean_error, of_mean)
+    spread = (draws.std(axis=0) - sd) / np.hypot(sd_error, of_square / (2 * sd))
+    return np.abs(off).max(), np.abs(spread).max()
+
+
 def small(only):
     print(
-        "| field | missing | log L against all completions | calibrated: mean, % of sd | sd, % | noise of these | ",
-        end="",
+        "| field | missing | log L against all completions | exact against brute force, in errors: mean, sd | ", end=""
     )
+    print("calibrated: mean, % of sd | sd, % | noise of these | ", end="")
     print("exact: efficiency | sds against whole data | sds, rows dropped | seconds: calibrated, exact |")
-    print("|" + "---|" * 10)
+    print("|" + "---|" * 11)
     for name, model, x, s, w in fields():
         if only and name != only:
             continue
@@ -83,6 +123,7 @@ def small(only):
             ours = mb.likelihood("exact", model, post.problem.statistics)
             values = np.array([ours.log_likelihood(theta) for theta in some])
             gap = np.abs(values - brute_force(rows, x, s, model.chart.log_odds(some))).max()
+            off, spread = against_brute_force(post, rows, x, s)
             mean = 100 * np.abs((coins.mean - post.mean) / post.sd).mean()
             sd = 100 * np.abs(coins.sd / post.sd - 1).mean()
             noise = 100 * np.sqrt(2 / np.pi / post.facts.effective_proposals)
@@ -94,7 +135,7 @@ def small(only):
                     f"{np.mean(mb.sample(model, kept.astype(np.uint8), 'calibrated', progress=False).sd / full.sd):.2f}"
                 )
             print(
-                f"| {name} | {share:.0%} | {gap:.1e} | {mean:.2f} | {sd:.2f} | {noise:.2f} | "
+                f"| {name} | {share:.0%} | {gap:.1e} | {off:.1f}, {spread:.1f} | {mean:.2f} | {sd:.2f} | {noise:.2f} | "
                 f"{post.facts.efficiency:.2f} ({post.engine}) | {wider} | {dropped} | "
                 f"{between - started:.1f}, {done - between:.1f} |",
                 flush=True,

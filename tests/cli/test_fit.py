@@ -276,7 +276,6 @@ def test_fit_searches_graphs_and_compares_groups(grouped, folder):
         (["--group", "nobody"], "--group nobody: 200 rows belong to no group"),
         (["--group", "number"], "the column has 200 different values; groups are 2 to 12"),
         (["--select", "--tied", "yes"], "ties several factors"),
-        (["--group", "who", "--missing", "model"], "--group who: groups with missing cells cannot be compared yet"),
     ],
 )
 def test_groups_and_searches_are_refused_before_the_sampling(grouped, folder, options, message):
@@ -284,9 +283,6 @@ def test_groups_and_searches_are_refused_before_the_sampling(grouped, folder, op
     table["nobody"], table["number"] = "NA", np.arange(200)
     (folder / "more").mkdir(exist_ok=True)
     table.to_csv(folder / "more" / "grouped.csv", index=False)
-    if "--missing" in options:
-        table.loc[3, "sad"] = np.nan
-        table.to_csv(folder / "more" / "grouped.csv", index=False)
     others = [name for name in ("nobody", "number", "who") if name not in options]
     without = [part for name in others for part in ("--without", name)]
     with pytest.raises(mb.InputError, match=message):

@@ -215,8 +215,55 @@ def test_other_refusals(rows):
     ):
         mb.estimate(MODEL, statistics(rows), "pcd", progress=False)
     post = mb.sample(MODEL, statistics(rows), "calibrated", progress=False)
-    with pytest.raises(InputError, match="the predictive check compares complete rows"):
-        mb.predictive_check(post, statistics(rows), progress=False)
+    with pytest.raises(InputError, match="x is not the data that this posterior was learned from"):
+        mb.predictive_check(post, table(rows[:300]), progress=False)
+    weighted = mb.count(MODEL, table(rows), weights=np.full(len(rows), 0.5), missing="model")
+    with pytest.raises(InputError, match="predictability: the rows have weights that are no whole numbers"):
+        mb.sample(MODEL, weighted, "calibrated", progress=False).predictability()
+
+
+def test_the_predictive_check_completes_what_is_missing(tmp_path):
+    rng = np.random.default_rng(21)
+    w = rng.normal(0, 0.6, S.shape[1])
+    p = np.exp(S @ w)
+    rows = EVERYTHING[rng.choice(len(S), size=350, p=p / p.sum())]
+    hide = rng.random(rows.shape) < 0.5 * rows[:, :1]  # at random, not completely: where the first is one
+    hide[:, 0] = False
+    x = np.where(hide, np.nan, rows)
+    post = mb.sample(MODEL, x, "calibrated", missing="model", progress=False)
+    check = mb.predictive_check(post, replicates=100, progress=False)
+    first = MODEL.parameters[len(PAIRS)]
+    assert check.table.loc[first, "observed"] == pytest.approx(rows[:, 0].mean())
+    complete = rows[~hide.any(axis=1), 0].mean()  # what the complete rows alone would say
+    assert complete < rows[:, 0].mean() - 0.1
+    assert check.table["p_value"].min() > 0.02
+    post.save(tmp_path / "a.nc")
+    again = mb.predictive_check(mb.load(tmp_path / "a.nc"), x, replicates=100, progress=False)
+    assert again.table.equals(check.table)
+    # Negative control: draws of another field.
+    far = replace(post, draws=np.full((1, 100, len(w)), 0.4))
+    assert mb.predictive_check(far, x, replicates=100, progress=False).table["p_value"].min() < 0.02
+
+
+def test_predictability_is_that_of_completed_rows(rows):
+    post = mb.sample(MODEL, statistics(rows), "calibrated", progress=False)
+    found = post.predictability(draws=100)
+    theta = post.draws.reshape(-1, S.shape[1])
+    some = theta[np.linspace(0, len(theta) - 1, 100).astype(int)]
+    score, hits = np.zeros(5), np.zeros(5)
+    places = [brute.completions(row, EVERYTHING) for row in rows]
+    for each in np.log(some / (1 - some)):
+        log_p = S @ each
+        other = log_p[np.arange(32)[:, None] ^ (16 >> np.arange(5))]  # the same configuration, one node flipped
+        of_own = log_p[:, None] - np.logaddexp(log_p[:, None], other)
+        weights = np.stack([np.where(place, np.exp(log_p), 0.0) for place in places])
+        average = (weights / weights.sum(axis=1, keepdims=True)).mean(axis=0)
+        score += average @ of_own / len(some)
+        hits += average @ (of_own > np.log(0.5)) / len(some)
+    entropy = found["log_score_gain"].to_numpy() - score
+    assert np.abs(found["accuracy"] - hits).max() < 0.01
+    assert (entropy > 0.3).all()
+    assert (entropy < np.log(2) + 0.01).all()
 
 
 @pytest.mark.filterwarnings("ignore:largest R-hat:mrfbayes.MRFWarning")

@@ -1,86 +1,160 @@
 """Searches over graphs with missing cells against the evidence of every graph, by brute force over completions."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.special import gammaln
 
 import mrfbayes as mb
 import oracles_missing as brute
+from mrfbayes.particles import completions
 
 PAIRS = [(0, 1), (0, 2), (1, 2)]
 MODEL = mb.graph(PAIRS, coupling="both-one", fields=True)
 EVERYTHING = brute.configurations([2] * 3)
 S = brute.statistics(EVERYTHING, PAIRS, "both-one", [2] * 3)
+GRAPHS = np.array(list(itertools.product([False, True], repeat=3)))
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* missing cells:mrfbayes.MRFWarning")
 
 
+def hidden(w, n, seed):
+    rng = np.random.default_rng(seed)
+    p = np.exp(S @ np.array(w))
+    return brute.hide(EVERYTHING[rng.choice(len(S), size=n, p=p / p.sum())], 0.3, rng)
+
+
+def table(rows):
+    return np.where(rows == brute.HOLE, np.nan, rows)
+
+
+def log_normal(w):
+    return -0.5 * (w**2 + np.log(2 * np.pi)).sum(axis=-1)
+
+
+def log_logistic(w):
+    return -(np.abs(w) + 2 * np.log1p(np.exp(-np.abs(w)))).sum(axis=-1)
+
+
+def spread(f, w, step=1e-3):
+    """Inverse of minus the matrix of second differences of ``f`` at w."""
+    shifts = step * np.eye(w.size)
+    sums = shifts[:, None] + shifts[None]
+    gaps = shifts[:, None] - shifts[None]
+    at = [f(w + sign * part.reshape(-1, w.size)) for part, sign in ((sums, 1), (sums, -1), (gaps, 1), (gaps, -1))]
+    return np.linalg.inv(-(at[0] + at[1] - at[2] - at[3]).reshape(w.size, -1) / (4 * step**2))
+
+
+def inclusion(log_posterior, size_of, draws=20_000):
+    """Of three indicators, all 8 settings alike a priori: each one's evidence by importance sampling at its mode."""
+    rng, scores = np.random.default_rng(3), []
+    for present in GRAPHS:
+        d = size_of(present)
+        found = minimize(lambda w, present=present: -log_posterior(present, w), np.zeros(d))
+        factor = np.linalg.cholesky(1.3 * spread(partial(log_posterior, present), found.x))
+        z = rng.standard_normal((draws, d)) / np.sqrt(rng.chisquare(8, size=(draws, 1)) / 8)
+        log_q = gammaln((8 + d) / 2) - gammaln(4) - d / 2 * np.log(8 * np.pi) - np.log(np.diag(factor)).sum()
+        log_q = log_q - (8 + d) / 2 * np.log1p((z**2).sum(axis=1) / 8)
+        log_weights = log_posterior(present, found.x + z @ factor.T) - log_q
+        weights = np.exp(log_weights - log_weights.max())
+        assert weights.std() / weights.mean() / np.sqrt(draws) < 0.02
+        scores.append(np.log(weights.mean()) + log_weights.max())
+    p = np.exp(scores - np.max(scores))
+    return (p / p.sum()) @ GRAPHS
+
+
+def is_off(found, want):
+    """Whether an inclusion probability is far from what enumeration says, its own error of 0.005 allowed for."""
+    return np.abs((found.inclusion - want) / np.hypot(found.inclusion_error, 0.005)).max() > 5.2
+
+
 @pytest.fixture(scope="module")
 def rows():
-    rng = np.random.default_rng(2)
-    p = np.exp(S @ np.array([0.9, 0.0, 0.4, -0.5, 0.2, 0.3]))
-    return brute.hide(EVERYTHING[rng.choice(len(S), size=150, p=p / p.sum())], 0.3, rng)
+    return hidden([0.9, 0.0, 0.4, -0.5, 0.2, 0.3], 150, seed=2)
 
 
-def log_evidence(rows, chosen, rng, draws=20_000):
-    """Of the graph whose parameters are ``chosen``, and its relative error: importance sampling at its mode."""
-    s, n_edges = S[:, chosen], int((chosen < 3).sum())
+@pytest.fixture(scope="module")
+def truth(rows):
+    def log_posterior(present, w):
+        m = int(present.sum())
+        chosen = np.concatenate([np.flatnonzero(present), [3, 4, 5]])
+        return (
+            brute.log_likelihood(rows, EVERYTHING, S[:, chosen], w) + log_normal(w[..., :m]) + log_logistic(w[..., m:])
+        )
 
-    def log_prior(w):
-        edges, nodes = w[..., :n_edges], w[..., n_edges:]
-        log_normal = -0.5 * (edges**2 + np.log(2 * np.pi)).sum(axis=-1)
-        return log_normal - (np.abs(nodes) + 2 * np.log1p(np.exp(-np.abs(nodes)))).sum(axis=-1)
-
-    def down(w):
-        return -brute.log_likelihood(rows, EVERYTHING, s, w) - log_prior(w)
-
-    found = minimize(down, np.zeros(len(chosen)))
-    factor = np.linalg.cholesky(1.3 * found.hess_inv)
-    z = rng.standard_normal((draws, len(chosen))) / np.sqrt(rng.chisquare(8, size=(draws, 1)) / 8)
-    w = found.x + z @ factor.T
-    d = len(chosen)
-    from scipy.special import gammaln
-
-    log_q = gammaln((8 + d) / 2) - gammaln(4) - d / 2 * np.log(8 * np.pi) - np.log(np.diag(factor)).sum()
-    log_q = log_q - (8 + d) / 2 * np.log1p((z**2).sum(axis=1) / 8)
-    log_weights = brute.log_likelihood(rows, EVERYTHING, s, w) + log_prior(w) - log_q
-    weights = np.exp(log_weights - log_weights.max())
-    return np.log(weights.mean()) + log_weights.max(), weights.std() / weights.mean() / np.sqrt(draws)
+    return inclusion(log_posterior, lambda present: int(present.sum()) + 3)
 
 
-@pytest.mark.parametrize("engine", ["states", "recursion"])
-def test_inclusion_probabilities_are_those_of_all_graphs(rows, engine):
-    rng = np.random.default_rng(3)
-    graphs = np.array(list(itertools.product([False, True], repeat=3)))
-    scores = [log_evidence(rows, np.concatenate([np.flatnonzero(g), [3, 4, 5]]), rng) for g in graphs]
-    log_p, error = np.array(scores).T
-    assert error.max() < 0.01
-    p = np.exp(log_p - log_p.max())
-    want = (p / p.sum()) @ graphs
+@pytest.mark.parametrize(
+    ("engine", "is_swept"), [("states", False), ("recursion", False), ("states", True), ("particles", True)]
+)
+def test_inclusion_probabilities_are_those_of_all_graphs(rows, truth, engine, is_swept, monkeypatch):
+    if is_swept:  # as where completions are too many to be gone through: Gibbs sweeps over completed rows
+        monkeypatch.setattr(completions, "SUMMED", 0)
     found = mb.select(
-        MODEL, np.where(rows == brute.HOLE, np.nan, rows), missing="model", engine=engine, steps=2_500, chains=2,
-        progress=False,
-    )  # fmt: skip
+        MODEL, table(rows), missing="model", engine=engine, steps=1_500, chains=2, progress=False, particles=4_096
+    )
     assert found.engine == engine
-    assert np.abs((found.inclusion - want) / np.hypot(found.inclusion_error, 0.005)).max() < 5.2
+    assert not is_off(found, truth)
     assert found.n == 150
     assert found.graphs()["probability"].equals(found.graphs()["share"])
-    # Negative control: without the rows with holes the probabilities are others.
+
+
+def test_without_the_rows_with_holes_they_are_others(rows, truth):
     complete = mb.select(MODEL, rows[(rows != brute.HOLE).all(axis=1)].astype(np.uint8), steps=500, progress=False)
-    assert np.abs((complete.inclusion - want) / np.hypot(complete.inclusion_error, 0.005)).max() > 5.2
+    assert is_off(complete, truth)
+
+
+@pytest.mark.parametrize("is_swept", [False, True])
+def test_differences_between_groups_are_those_of_all_settings(is_swept, monkeypatch):
+    first, second = hidden([0.9, 0.0, 0.4, -0.5, 0.2, 0.3], 90, 5), hidden([-0.3, 0.1, 0.4, -0.2, 0.2, 0.0], 70, 6)
+
+    def log_posterior(present, w):
+        change = np.zeros((*w.shape[:-1], 6))
+        change[..., np.concatenate([np.flatnonzero(present), [3, 4, 5]])] = w[..., 6:]
+        groups = ((first, w[..., :6] - change / 2), (second, w[..., :6] + change / 2))
+        likelihood = sum(brute.log_likelihood(rows, EVERYTHING, S, own) for rows, own in groups)
+        return likelihood + log_logistic(w[..., :6]) + log_normal(w[..., 6:])
+
+    if is_swept:
+        monkeypatch.setattr(completions, "SUMMED", 0)
+    found = mb.compare_groups(
+        MODEL, {"a": table(first), "b": table(second)}, missing="model", steps=1_500, chains=2, progress=False
+    )
+    want = inclusion(log_posterior, lambda present: int(present.sum()) + 9)
+    assert not is_off(found, want)
+    assert found.n == (90, 70)
+    assert any(text.startswith("group 'a': ") and "missing at random" in text for text in found.warnings)
+    # Negative control: the groups' complete rows say something else.
+    dropped = mb.compare_groups(
+        MODEL, {"a": table(first), "b": table(second)}, missing="drop", steps=500, chains=2, progress=False
+    )
+    assert is_off(dropped, want)
+
+
+@pytest.mark.filterwarnings("ignore:the inclusion probability:mrfbayes.MRFWarning")
+def test_a_run_with_missing_cells_goes_on_from_its_file(rows, tmp_path, monkeypatch):
+    monkeypatch.setattr(completions, "SUMMED", 0)
+    settings = {"missing": "model", "chains": 2, "warmup": 10, "thin": 1, "progress": False}
+    whole = mb.select(MODEL, table(rows), steps=40, **settings)
+    for steps in (15, 40):
+        found = mb.select(MODEL, table(rows), steps=steps, checkpoint=tmp_path / "run.h5", **settings)
+    np.testing.assert_array_equal(found.log_odds, whole.log_odds)
 
 
 def test_what_a_search_cannot_do_with_missing_cells_is_refused(rows):
-    x = np.where(rows == brute.HOLE, np.nan, rows)
-    with pytest.raises(mb.CostError, match="needs an exact engine, 'states' or 'recursion'"):
-        mb.select(MODEL, x, missing="model", engine="particles", progress=False)
+    x = table(rows)
     weighted = mb.count(MODEL, x, weights=np.full(len(x), 0.5), missing="model")
     with pytest.raises(mb.InputError, match="must be whole numbers in a search over graphs"):
         mb.select(MODEL, weighted, progress=False)
-    statistics = mb.count(MODEL, x, missing="model")
-    with pytest.raises(mb.InputError, match="groups with missing cells cannot be compared yet"):
-        mb.compare_groups(MODEL, {"a": statistics, "b": statistics}, progress=False)
     with pytest.raises(mb.InputError, match="pass missing='model'"):
         mb.select(MODEL, x, progress=False)
+    with pytest.raises(mb.InputError, match="pass missing='model'"):
+        mb.compare_groups(MODEL, {"a": x, "b": x}, progress=False)
+    unseen = x.copy()
+    unseen[:, 1] = np.nan
+    with pytest.raises(mb.InputError, match="group 'b': 1 column has no observed cell: '1'"):
+        mb.compare_groups(MODEL, {"a": x, "b": unseen}, missing="model", progress=False)

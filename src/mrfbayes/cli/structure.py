@@ -99,16 +99,10 @@ class StructureOptions:
         What cannot be searched is refused here, before anything is computed.
         """
         from mrfbayes.cli.understood import GAPS, table_of
-        from mrfbayes.structure.augmented import refuse_particles
-        from mrfbayes.structure.engines import choose_engine
         from mrfbayes.structure.factors import edge_factors
 
         if self.select or self.group is not None:
             edge_factors(statistics.model)
-        if self.select:
-            refuse_particles(statistics, choose_engine(statistics.model, None))
-        if self.group is not None and statistics.holes is not None:
-            raise InputError(f"--group {self.group}: groups with missing cells cannot be compared yet: --missing drop.")
         if self.group is None:
             return {}
         frame = table_of(given)

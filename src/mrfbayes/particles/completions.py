@@ -84,17 +84,13 @@ class SampledCompletions:
         assert holes is not None
         self._layout, self._holes = layout, holes
         self._complete, self.n = statistics.counts, statistics.n_all
-        row, node = np.nonzero(~holes.seen)
-        start = np.searchsorted(row, np.arange(len(holes.rows) + 1))
-        self._list = HoleList(start.astype(np.int64), node.astype(np.int64), layout.states.astype(np.int64))
+        self._list = hole_list(layout, ~holes.seen)
         rng = generator(seed, "completions")
         filled = [fill(statistics, rng) for _ in range(replicas * HALVES)]
         self._x = np.stack(filled).reshape(replicas, HALVES, *holes.rows.shape).astype(float)
         self._random = kernel_state(seed, "completions")
         self._back = layout.forward.T.tocsr()
-        sizes = layout.states - 1
-        self._node = np.repeat(np.arange(sizes.size), sizes)
-        self._state = np.arange(self._node.size) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
+        self._node, self._state = _levels(layout)
 
     def _sweep(self, w: np.ndarray, k: int, sweeps: int) -> None:
         coupling, level = natural_tables(self._layout, w)
@@ -102,28 +98,13 @@ class SampledCompletions:
         for x in self._x[k]:
             complete_rows(x, self._list, coupling, level, is_product, sweeps, self._random, weights)
 
-    def _sums(self, x: np.ndarray) -> np.ndarray:
-        """(natural,) weighted sums of T over rows."""
-        weight, (u, v) = self._holes.weight, self._layout.pairs.T
-        if self._layout.coupling == PRODUCT:
-            products = (x * weight[:, None]).T @ x
-        else:
-            planes = [(x == a).astype(float) for a in range(int(self._layout.states.max()))]
-            products = np.sum([(plane * weight[:, None]).T @ plane for plane in planes], axis=0)
-        cells = np.bincount(
-            (np.arange(x.shape[1]) * int(self._layout.states.max()) + x.astype(np.int64)).ravel(),
-            weights=np.repeat(weight, x.shape[1]),
-            minlength=x.shape[1] * int(self._layout.states.max()),
-        ).reshape(x.shape[1], -1)
-        return np.concatenate([products[u, v], cells[self._node, self._state]])
-
     def counts(self, w: np.ndarray, sweeps: int) -> np.ndarray:
         """(k, 2, p) of both halves, after a sweep each, averaged over ``sweeps`` of them."""
         out = np.zeros((len(w), HALVES, self._layout.n_natural))
         for k, each in enumerate(w):
             for _ in range(sweeps):
                 self._sweep(each, k, 1)
-                out[k] += [self._sums(x) for x in self._x[k]]
+                out[k] += [natural_sums(self._layout, x, self._holes.weight) for x in self._x[k]]
         total = (out / sweeps).reshape(-1, self._layout.n_natural)
         found = self._complete + self._holes.n * self._layout.constant + np.asarray((self._back @ total.T).T)
         return np.asarray(found.reshape(len(w), HALVES, -1))
@@ -164,13 +145,46 @@ def complete_by_gibbs(
     layout: DenseLayout, rows: np.ndarray, w: np.ndarray, state: np.ndarray, sweeps: int = 60
 ) -> np.ndarray:
     """``rows`` (k, d) with their holes filled at w, after ``sweeps`` Gibbs sweeps from state 0."""
-    row, node = np.nonzero(rows == MISSING_CODE)
-    start = np.searchsorted(row, np.arange(len(rows) + 1))
-    holes = HoleList(start.astype(np.int64), node.astype(np.int64), layout.states.astype(np.int64))
     x = np.where(rows == MISSING_CODE, 0, rows).astype(float)
-    coupling, level = natural_tables(layout, w)
-    complete_rows(x, holes, coupling, level, layout.coupling == PRODUCT, sweeps, state, np.empty(level.shape[1]))
+    sweep_rows(layout, x, rows == MISSING_CODE, w, state, sweeps)
     return x.astype(np.uint8)
+
+
+def sweep_rows(
+    layout: DenseLayout, x: np.ndarray, hole: np.ndarray, w: np.ndarray, state: np.ndarray, sweeps: int
+) -> None:
+    """Gibbs sweeps over the cells of ``x`` (k, d) float64 where ``hole`` is true, in place, the others held, at w."""
+    coupling, level = natural_tables(layout, w)
+    is_product, weights = layout.coupling == PRODUCT, np.empty(level.shape[1])
+    complete_rows(x, hole_list(layout, hole), coupling, level, is_product, sweeps, state, weights)
+
+
+def hole_list(layout: DenseLayout, hole: np.ndarray) -> HoleList:
+    """The missing nodes of each row, where ``hole`` (k, d) is true."""
+    row, node = np.nonzero(hole)
+    start = np.searchsorted(row, np.arange(len(hole) + 1))
+    return HoleList(start.astype(np.int64), node.astype(np.int64), layout.states.astype(np.int64))
+
+
+def natural_sums(layout: DenseLayout, x: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """(natural,) weighted sums of T over the rows of ``x`` (k, d) float64."""
+    (u, v), most, d = layout.pairs.T, int(layout.states.max()), x.shape[1]
+    if layout.coupling == PRODUCT:
+        products = (x * weight[:, None]).T @ x
+    else:
+        planes = [(x == a).astype(float) for a in range(most)]
+        products = np.sum([(plane * weight[:, None]).T @ plane for plane in planes], axis=0)
+    cells = np.bincount(
+        (np.arange(d) * most + x.astype(np.int64)).ravel(), weights=np.repeat(weight, d), minlength=d * most
+    ).reshape(d, most)
+    return np.concatenate([products[u, v], cells[_levels(layout)]])
+
+
+def _levels(layout: DenseLayout) -> tuple[np.ndarray, np.ndarray]:
+    """Node and state behind each of the natural parameters of nodes."""
+    sizes = layout.states - 1
+    node = np.repeat(np.arange(sizes.size), sizes)
+    return node, np.arange(node.size) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
 
 
 def natural_tables(layout: DenseLayout, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -178,9 +192,7 @@ def natural_tables(layout: DenseLayout, w: np.ndarray) -> tuple[np.ndarray, np.n
     d, most = layout.states.size, int(layout.states.max())
     natural = layout.forward @ w
     u, v = layout.pairs.T
-    sizes = layout.states - 1
-    node = np.repeat(np.arange(d), sizes)
-    state = np.arange(node.size) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
+    node, state = _levels(layout)
     coupling, level = np.zeros((d, d)), np.zeros((d, most))
     coupling[u, v] = coupling[v, u] = natural[: u.size]
     level[node, state] = natural[u.size :]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.checks import whole
-from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.base.errors import CostError, InputError, MRFWarning
 from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, seed_sequence
 from mrfbayes.calibration.expansion import prior_information
 from mrfbayes.data.coding import MISSING_CODE
@@ -16,6 +17,7 @@ from mrfbayes.data.levels import ungrouped
 from mrfbayes.data.patterns import column_bytes
 from mrfbayes.data.read import read_rows
 from mrfbayes.data.sources import open_source
+from mrfbayes.data.statistics import Statistics, count
 from mrfbayes.exact import quantities as exact
 from mrfbayes.exact.clamped import Clamped, observed
 from mrfbayes.model.field import Model
@@ -31,23 +33,60 @@ if TYPE_CHECKING:
 def completed(posterior: Posterior, m: int, x: object, rng: Seed | None) -> list[np.ndarray]:
     """``m`` data sets (n, d); see `Posterior.impute`."""
     model, seed = posterior.model, seed_sequence(rng)
-    rows = _rows_of(posterior) if x is None else read_rows(
+    rows = _rows_of(posterior, "impute") if x is None else read_rows(
         model, open_source(model, x, None), ungrouped(posterior.levels, model.nodes)
     )  # fmt: skip
-    hole = rows == MISSING_CODE
-    places = np.flatnonzero(hole.any(axis=1))
-    if not places.size:
+    completion = Completion(model, rows)
+    if completion.is_whole:
         raise InputError("impute: no cell of these data is missing, so there is nothing to fill in.")
     draws = posterior.log_odds.reshape(-1, model.n_parameters)
     m = whole("m", m)
     chosen = generator(seed, "draws").choice(len(draws), size=m, replace=len(draws) < m)
-    fill = _Filler(model, rows[places])
-    out = []
-    for k, draw in enumerate(chosen.tolist()):
-        full = rows.copy()
-        full[places] = fill(draws[draw], child(seed, "completed", k))
-        out.append(full)
-    return out
+    return [completion.at(draws[draw], child(seed, "completed", k)) for k, draw in enumerate(chosen.tolist())]
+
+
+class Completion:
+    """Rows (n, d) of states, and what they may be in full."""
+
+    def __init__(self, model: Model, rows: np.ndarray) -> None:
+        self.rows = rows
+        self._places = np.flatnonzero((rows == MISSING_CODE).any(axis=1))
+        self._fill = _Filler(model, rows[self._places])
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no cell is missing."""
+        return not self._places.size
+
+    def at(self, w: np.ndarray, seed: np.random.SeedSequence) -> np.ndarray:
+        """(n, d) with every missing cell drawn at w, given what is seen of its row."""
+        full = self.rows.copy()
+        full[self._places] = self._fill(w, seed)
+        return full
+
+
+def completion_of(posterior: Posterior, x: object, who: str, is_own: bool = False) -> Completion | None:
+    """The rows behind a posterior that was learned from rows with missing cells; None for all others.
+
+    Parameters
+    ----------
+    x : the data; None takes what the posterior knows of them
+    who : whose need of them an error names
+    is_own : whether x has to be what the posterior was learned from
+    """
+    known = getattr(posterior.problem, "statistics", None)
+    if getattr(known, "holes", None) is None and posterior.facts.missing is None:
+        return None
+    model = posterior.model
+    if x is None:
+        return Completion(model, _rows_of(posterior, who))
+    labels = None if isinstance(x, Statistics) else ungrouped(posterior.levels, model.nodes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MRFWarning)  # said when the posterior was learned
+        counted = count(model, x, missing="model", labels=labels)
+    if is_own and counted.digest != posterior.data_digest:
+        raise InputError("x is not the data that this posterior was learned from.")
+    return Completion(model, _all_rows(counted, who))
 
 
 class _Filler:
@@ -90,21 +129,27 @@ class _Filler:
         return full
 
 
-def _rows_of(posterior: Posterior) -> np.ndarray:
-    """All rows that the posterior knows: the complete ones, then those with holes, each as often as it was seen."""
-    statistics = getattr(posterior.problem, "statistics", None)
-    holes = getattr(statistics, "holes", None)
-    if statistics is None or holes is None:
+def _rows_of(posterior: Posterior, who: str) -> np.ndarray:
+    """All rows that the posterior knows."""
+    statistics: object = getattr(posterior.problem, "statistics", None)
+    if not isinstance(statistics, Statistics) or statistics.holes is None:
         raise InputError(
-            "impute: this posterior knows of no missing cells; learn it with missing='model', or pass the rows as x=."
+            f"{who}: this posterior knows of no missing cells; learn it with missing='model', or pass the rows as x=."
         )
+    return _all_rows(statistics, who)
+
+
+def _all_rows(statistics: Statistics, who: str) -> np.ndarray:
+    """The complete rows, then those with holes, each as often as it was seen."""
+    holes, nodes = statistics.holes, np.arange(statistics.model.n_nodes)
     if statistics.n and statistics.chunks is None:
-        raise InputError("impute: this posterior keeps no rows (it was loaded, or they are too many): pass them as x=.")
-    if not np.array_equal(holes.weight, np.rint(holes.weight)):
-        raise InputError("impute: the rows have weights that are no whole numbers: pass the rows themselves as x=.")
-    nodes = np.arange(posterior.model.n_nodes)
+        raise InputError(f"{who}: this posterior keeps no rows (it was loaded, or they are too many): pass them as x=.")
     parts = [column_bytes(chunk, nodes).T for chunk in statistics.chunks or ()]
-    return np.concatenate([*parts, np.repeat(holes.rows, holes.weight.astype(np.int64), axis=0)])
+    if holes is not None:
+        if not np.array_equal(holes.weight, np.rint(holes.weight)):
+            raise InputError(f"{who}: the rows have weights that are no whole numbers: pass the rows themselves as x=.")
+        parts.append(np.repeat(holes.rows, holes.weight.astype(np.int64), axis=0))
+    return np.concatenate(parts)
 
 
 def missing_information(posterior: Posterior) -> pd.Series:

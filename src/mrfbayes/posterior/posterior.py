@@ -229,7 +229,8 @@ class Posterior:
 
         ``accuracy`` is the share of rows in which the likeliest state given the rest of the row is the observed one,
         ``accuracy_alone`` what always naming the commonest state reaches; ``accuracy_gain`` and ``log_score_gain``
-        (nats per row, against the observed frequencies) are posterior means with their intervals beside them.
+        (nats per row, against the observed frequencies) are posterior means with their intervals beside them. Rows with
+        missing cells count in full, as completed at every draw that is used.
 
         Parameters
         ----------

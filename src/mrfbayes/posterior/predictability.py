@@ -8,7 +8,9 @@ import numpy as np
 
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.random_streams import child, generator
 from mrfbayes.posterior.conditionals import conditional_log_probabilities
+from mrfbayes.posterior.imputation import Completion, completion_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +21,8 @@ PREDICTABILITY_COLUMNS = (
     *("accuracy", "accuracy_alone", "accuracy_gain", "accuracy_gain_q5", "accuracy_gain_q95"),
     *("log_score_gain", "log_score_gain_q5", "log_score_gain_q95"),
 )
+COMPLETED = child(np.random.SeedSequence(0), "predictability")  # the stream of what is drawn for missing cells
+KEPT_ROWS = 4_096  # with missing cells, as many as are kept of others
 CELLS = 2e8  # rows x (nodes + edges) x draws: fewer draws are used past that
 
 
@@ -27,21 +31,29 @@ def predictability_table(posterior: Posterior, x: object, draws: int, interval: 
     import pandas as pd
 
     model = posterior.model
-    rows = observed_rows(posterior, x)
+    completion = completion_of(posterior, x, "predictability")
+    if completion is not None and len(completion.rows) > KEPT_ROWS:
+        kept = generator(COMPLETED, "rows").choice(len(completion.rows), size=KEPT_ROWS, replace=False)
+        completion = Completion(model, completion.rows[kept])
+    rows = observed_rows(posterior, x) if completion is None else completion.rows
     n, d = rows.shape
     per_draw = n * (d + model.n_edges) * (1 if model.is_binary else float(model.states.max()))
     draws = max(20, min(whole("draws", draws), int(CELLS / max(per_draw, 1))))
     log_odds = evenly(posterior.log_odds.reshape(-1, model.n_parameters), draws)
     accuracy, score = np.empty((len(log_odds), d)), np.empty((len(log_odds), d))
-    own = rows[:, :, None].astype(np.int64)
+    shares: list[np.ndarray] = []
     for k, w in enumerate(log_odds):
+        if completion is not None:
+            rows = completion.at(w, child(COMPLETED, k))
         log_p = conditional_log_probabilities(model, w, rows)
-        of_own = np.take_along_axis(log_p, own, axis=2)[:, :, 0]
+        of_own = np.take_along_axis(log_p, rows[:, :, None].astype(np.int64), axis=2)[:, :, 0]
         best = log_p.max(axis=2)
         ties = (log_p >= best[:, :, None] - 1e-12).sum(axis=2)
         accuracy[k] = ((of_own >= best - 1e-12) / ties).mean(axis=0)
         score[k] = of_own.mean(axis=0)
-    share = np.stack([(rows == state).mean(axis=0) for state in range(int(model.states.max()))])
+        if completion is not None or k == 0:
+            shares.append(np.stack([(rows == state).mean(axis=0) for state in range(int(model.states.max()))]))
+    share = np.mean(shares, axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         base_score = np.where(share > 0, share * np.log(share), 0.0).sum(axis=0)
     base = share.max(axis=0)

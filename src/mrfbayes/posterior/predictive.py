@@ -14,13 +14,14 @@ from mrfbayes.base.memory import require_memory
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, seed_sequence
 from mrfbayes.data.levels import ungrouped
-from mrfbayes.data.statistics import Statistics, count
+from mrfbayes.data.statistics import count
 from mrfbayes.estimation.dense_mode import is_dense
 from mrfbayes.model.field import Model
 from mrfbayes.model.natural_form import dense_layout
 from mrfbayes.particles.dense import DenseEnsemble
 from mrfbayes.particles.ensembles import make_chains
 from mrfbayes.particles.simulate import choose_sampler, exact_seconds, simulate
+from mrfbayes.posterior.imputation import completion_of
 from mrfbayes.posterior.observed import ObservedAverages, observe, second_neighbours, statistic_names, unfitted
 from mrfbayes.posterior.posterior import Posterior
 
@@ -43,7 +44,9 @@ class PredictiveCheck:
     Attributes
     ----------
     table : a row per statistic: whether it was fitted, its observed value, mean and sd of the replicates, and the
-        two-sided tail probability of the observed one among them (never below 2 / (replicates + 1))
+        two-sided tail probability of the observed one among them (never below 2 / (replicates + 1)); where cells are
+        missing, the data are completed at the draw of every replicate, "observed" is the mean over these data sets,
+        and each replicate is compared with its own
     replicates : (replicates, statistics) their values
     """
 
@@ -71,22 +74,30 @@ def predictive_check(
     """
     replicates = whole("replicates", replicates, 20)
     model, seed = posterior.model, seed_sequence(rng)
-    observed = _observed(posterior, x)
+    completion = completion_of(posterior, x, "predictive_check", is_own=True)
+    flat = posterior.draws.reshape(-1, model.n_parameters)
+    chosen = generator(seed, "draws").choice(len(flat), size=replicates, replace=len(flat) < replicates)
+    if completion is None:
+        observed = _observed(posterior, x)
+    else:
+        first = completion.at(model.chart.log_odds(flat[chosen[0]]), child(seed, "completed", 0))
+        observed = observe(model, count(model, first))
     pairs = second_neighbours(model.edges, model.n_nodes) if observed.pairs.size else np.zeros((0, 2), dtype=np.int64)
     size = 8 * replicates * observed.flat.size
     require_memory(size, f"the statistics of {replicates:,} replicates", "ask for fewer replicates=")
-    flat = posterior.draws.reshape(-1, model.n_parameters)
-    chosen = generator(seed, "draws").choice(len(flat), size=replicates, replace=len(flat) < replicates)
     n = max(1, round(observed.n))
     n_rows = min(n, observed.n_rows)  # of large data only a random part of the rows is kept
-    values = np.empty((replicates, observed.flat.size))
+    values, at = np.empty((replicates, observed.flat.size)), np.tile(observed.flat, (replicates, 1))
     with Progress("predictive check", replicates, progress) as bar:
         for k, y in enumerate(_replicates(model, flat[chosen], n, seed)):
             agreement, sums = unfitted(model, y[:n_rows], pairs)
             parts = (count(model, y).mean, agreement, sums[: observed.sums.size])
             values[k] = np.concatenate(parts)
+            if completion is not None and k:
+                full = completion.at(model.chart.log_odds(flat[chosen[k]]), child(seed, "completed", k))
+                at[k] = observe(model, count(model, full)).flat
             bar.update(k + 1)
-    return PredictiveCheck(_table(model, observed, values), values)
+    return PredictiveCheck(_table(model, statistic_names(model, observed), at, values), values)
 
 
 def affordable_replicates(model: Model, n: float) -> int:
@@ -101,26 +112,15 @@ def affordable_replicates(model: Model, n: float) -> int:
 def _observed(posterior: Posterior, x: object) -> ObservedAverages:
     model = posterior.model
     if x is None:
-        if posterior.problem is not None:
-            _refuse_holes(posterior.problem.statistics)
         if posterior.observed is None:
             raise InputError(
                 "predictive_check: this posterior knows nothing of its data (an old file, or a custom prior): pass x."
             )
         return posterior.observed
     statistics = count(model, x, labels=ungrouped(posterior.levels, model.nodes))
-    _refuse_holes(statistics)
     if statistics.digest != posterior.data_digest:
         raise InputError("x is not the data that this posterior was learned from.")
     return observe(model, statistics)
-
-
-def _refuse_holes(statistics: Statistics) -> None:
-    if statistics.holes is not None:
-        raise InputError(
-            "the predictive check compares complete rows, and this posterior was learned from rows with missing cells, "
-            "whose complete ones may be a choice of them"
-        )
 
 
 def _replicates(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
@@ -166,22 +166,22 @@ def _simulated_densely(model: Model, theta: np.ndarray, n: int, seed: np.random.
         yield chains.rows()[:n]
 
 
-def _table(model: Model, observed: ObservedAverages, values: np.ndarray) -> pd.DataFrame:
+def _table(model: Model, names: list[str], at: np.ndarray, values: np.ndarray) -> pd.DataFrame:
+    """Replicates ``values`` (replicates, statistics) beside what each is compared with, ``at``."""
     import pandas as pd
 
-    at = observed.flat
     above = (values >= at).sum(axis=0) + 1
     below = (values <= at).sum(axis=0) + 1
     tail = np.minimum(1.0, 2.0 * np.minimum(above, below) / (len(values) + 1))
     frame = pd.DataFrame(
         {
-            "fitted": np.arange(at.size) < model.n_parameters,
-            "observed": at,
+            "fitted": np.arange(len(names)) < model.n_parameters,
+            "observed": at.mean(axis=0),
             "replicated": values.mean(axis=0),
             "replicated_sd": values.std(axis=0, ddof=1),
             "p_value": tail,
         },
-        index=pd.Index(statistic_names(model, observed), name="statistic"),
+        index=pd.Index(names, name="statistic"),
     )
-    never = ~frame["fitted"] & (at == 0) & (values == 0).all(axis=0)  # sums that nobody has, nor could
+    never = ~frame["fitted"] & ((at == 0) & (values == 0)).all(axis=0)  # sums that nobody has, nor could
     return frame[~never]

@@ -114,13 +114,12 @@ class Findings:
             self.missing["predictive check"] = "it was not asked for"
             return None
         observed, statistics = self.posterior.observed, self.statistics
-        if statistics is not None and statistics.holes is not None:
-            self.missing["predictive check"] = "it compares complete rows, and some have missing cells"
-            return None
-        if observed is None:
+        has_holes = statistics is not None and statistics.holes is not None
+        if observed is None and not has_holes:
             self.missing["predictive check"] = "nothing is known of the observations"
             return None
-        replicates = affordable_replicates(self.posterior.model, observed.n)
+        n = observed.n if observed is not None else statistics.n_all if statistics is not None else 0.0
+        replicates = affordable_replicates(self.posterior.model, n)
         if not replicates:
             self.missing["predictive check"] = "it would take minutes; run mrfbayes.predictive_check"
             return None

@@ -21,8 +21,9 @@ from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import child, generator
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.model.field import Model
+from mrfbayes.particles.completions import typical_rows
 from mrfbayes.run.workers import State
-from mrfbayes.structure.augmented import starting_counts
+from mrfbayes.structure.augmented import COMPLETED, Augmentation, augmentation, starting_counts
 from mrfbayes.structure.edge_blocks import EdgeBlocks
 from mrfbayes.structure.factors import EdgeFactors
 from mrfbayes.structure.graph_priors import GraphPrior
@@ -99,7 +100,8 @@ class WeightedParts:
         """The chains' states with samples and streams of their own, where the chain that was followed has been."""
         for number, state in enumerate(states):
             start = self.starts[number % len(self.starts)]
-            for name in ("w", "present", "centre"):
+            completed = [COMPLETED.format(group) for group in range(len(self.moves.n))]
+            for name in ("w", "present", "centre", *(name for name in completed if name in start)):
                 state[name] = start[name].copy()
             _count_edges(state)
             rows = self.sets[int(state["part"][0])].rows
@@ -117,9 +119,9 @@ def weighted_parts(
     """Two independent sets of samples at the same anchor."""
     source = sample_source(problem.model, tuple(problem.data))
     moves = problem.moves(blocks)
-    follower = Follower(problem, blocks, source, moves)
+    follower = Follower(problem, blocks, source, moves, augmentation(problem.data, moves))
     with Progress("samples for the search", FOLLOWED + 2, progress) as bar:
-        state = _at_first_guess(problem, seed)
+        state = follower.at_first_guess(seed)
         samples = follower.samples_at_data(child(seed, "follow"))
         for number in range(ROUNDS):
             anchor, starts, samples = follower.follow(state, samples, bar)
@@ -141,21 +143,34 @@ def weighted_parts(
 
 @dataclass(frozen=True, eq=False)
 class Follower:
-    """Lets samples follow a chain over graphs."""
+    """Lets samples follow a chain over graphs, which draws missing cells on its way."""
 
     problem: SearchProblem
     blocks: EdgeBlocks
     source: SampleSource
     moves: MoveView
+    missing: Augmentation | None
+
+    def at_first_guess(self, seed: np.random.SeedSequence) -> State:
+        """A chain with all edges, at the pseudolikelihood's mode of each group."""
+        own = child(seed, "followed")
+        state = self.problem.states(1, 1, own)[0]
+        guess = np.stack([_first_guess(self.problem, statistics, seed) for statistics in self.problem.data])
+        state["w"] = np.linalg.pinv(self.problem.coordinates.rate) @ guess
+        state["present"][:] = 1
+        _count_edges(state)
+        if self.missing is not None:
+            self.missing.begin(state, own)
+        return state
 
     def samples_at_data(self, seed: np.random.SeedSequence) -> SampleSet:
         """Samples at observed rows, each as often as the others as nearly as can be; at random without rows."""
         n_particles, rows, streams = self.source.round_up(FOLLOWING), [], []
         for group, statistics in enumerate(self.problem.data):
             rng = generator(seed, "rows", group)
-            states = self.problem.model.states
-            if len(statistics.rows):
-                some = statistics.rows[rng.permutation(np.arange(n_particles) % len(statistics.rows))]
+            states, typical = self.problem.model.states, typical_rows(statistics, rng)
+            if len(typical):
+                some = typical[rng.permutation(np.arange(n_particles) % len(typical))]
             else:
                 some = rng.integers(states, size=(n_particles, states.size))
             rows.append(some.astype(np.uint8))
@@ -179,7 +194,8 @@ class Follower:
             for group, field in enumerate(fields):
                 field.move(here[group], rows[group], streams[group], BURN_IN if sweep == 0 else BETWEEN_SWEEPS)
             engine = weighted_engine(self.source, self.blocks, here, None, self.moves)
-            task = SearchTask(((self.moves, engine),), view, FOLLOWED_WARMUP, FOLLOWED)
+            moves = self.moves if self.missing is None else self.missing.redraw(self.moves, state)
+            task = SearchTask(((moves, engine),), view, FOLLOWED_WARMUP, FOLLOWED)
             state = task.advance({**state, "samples": rows, "streams": streams}, 1).state
             if (FOLLOWED - 1 - sweep) % ((FOLLOWED - FOLLOWED_WARMUP) // CHAIN_STARTS) == 0 and sweep > FOLLOWED_WARMUP:
                 starts.append(state)
@@ -201,29 +217,25 @@ class Follower:
         return SampleSet(np.stack(made), np.stack(streams)), np.stack(means)
 
 
-def _at_first_guess(problem: SearchProblem, seed: np.random.SeedSequence) -> State:
-    """A chain with all edges, at the pseudolikelihood's mode of each group."""
-    state = problem.states(1, 1, child(seed, "followed"))[0]
-    guess = np.stack([_first_guess(problem, statistics, seed) for statistics in problem.data])
-    state["w"] = np.linalg.pinv(problem.coordinates.rate) @ guess
-    state["present"][:] = 1
-    _count_edges(state)
-    return state
-
-
 def _first_guess(problem: SearchProblem, statistics: Statistics, seed: np.random.SeedSequence) -> np.ndarray:
-    """The pseudolikelihood's mode under the slab, where rows are at hand; else the mode by sampling."""
+    """The pseudolikelihood's mode under the slab, where rows are at hand; else the mode by sampling.
+
+    Missing cells are filled by what was seen elsewhere in their columns: the chain that starts here draws them anew.
+    """
     import warnings
 
+    from mrfbayes.data.statistics import count
     from mrfbayes.estimation.estimate import estimate
     from mrfbayes.priors import Prior
 
     model, slab = problem.model, problem.coordinates.slabs[0]
     m = model.n_edges
     prior = Prior(model, {"edges": slab})
-    algorithm = "pseudo" if statistics.n_rows else "pcd"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MRFWarning)  # it is only a start
+        if statistics.holes is not None:
+            statistics = count(model, typical_rows(statistics, generator(seed, "guess")))
+        algorithm = "pseudo" if statistics.n_rows else "pcd"
         found = estimate(model, statistics, algorithm, child(seed, "guess"), prior=prior, progress=False)
     w = np.array(found.log_odds)
     w[:m] = np.clip(w[:m], -FAR_ANCHOR, FAR_ANCHOR)

@@ -1,91 +1,199 @@
 """Searches over graphs where cells are missing: before every sweep they are drawn, given what is seen and the graph.
 
 Gibbs sampling of (missing cells, graph, parameters): the exact conditional of an edge needs the counts of complete
-rows, so missing cells are part of what is sampled. Of them only the counts matter; they are drawn clump by clump
-(`mrfbayes.exact.clumps`), exactly.
+rows, so missing cells are part of what is sampled. Where few cells are missing only the counts matter, and they are
+drawn clump by clump (`mrfbayes.exact.clumps`), exactly; where many are, a chain carries completed rows, whose missing
+cells make Gibbs sweeps of their own. Both leave the joint posterior as it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from mrfbayes.base.errors import CostError, InputError
-from mrfbayes.base.random_streams import child, kernel_state
+from mrfbayes.base.random_streams import child, generator, kernel_state
+from mrfbayes.data.coding import MISSING_CODE
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.exact.clamped import Observed, observed
+from mrfbayes.model.natural_form import DenseLayout, dense_layout
+from mrfbayes.particles.completions import fill, is_summed, natural_sums, sweep_rows
+from mrfbayes.particles.moments import row_statistics
 from mrfbayes.run.workers import Chunk, State
 from mrfbayes.structure.moves import centring
 from mrfbayes.structure.search import SearchTask
 
-RANDOM = "completions"  # the random state of a chain's completions, among its arrays
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from mrfbayes.kernels.structure.moves import MoveView
+
+RANDOM, COMPLETED = "completions of group {}", "completed rows of group {}"  # names of a chain's arrays
+GIBBS_SWEEPS = 2  # over the missing cells of completed rows, before each sweep over the graph
+ROWS_AT_ONCE = 2_048
 
 
 def starting_counts(statistics: Statistics) -> np.ndarray:
-    """(p,) sufficient statistics; what is missing as it would be without interactions."""
-    data = observed(statistics)
-    if data.clamped is None:
+    """(p,) sufficient statistics, every missing cell filled by what was seen elsewhere in its column."""
+    holes = statistics.holes
+    if holes is None:
         return statistics.counts
-    return np.asarray(data.counts + data.clamped.moments(np.zeros(statistics.model.n_parameters))[1])
+    rows, total = fill(statistics, generator(np.random.SeedSequence(0), "completed")), statistics.counts.copy()
+    for first in range(0, len(rows), ROWS_AT_ONCE):
+        part = slice(first, first + ROWS_AT_ONCE)
+        total += holes.weight[part] @ row_statistics(statistics.model, rows[part])
+    return total
+
+
+class Completing(Protocol):
+    """Draws the missing cells of one group of data."""
+
+    def begin(self, rng: np.random.Generator) -> np.ndarray:
+        """Completed rows (k, d) that a chain carries; none where they are drawn afresh."""
+
+    def counts(self, w: np.ndarray, rows: np.ndarray, random: np.ndarray) -> np.ndarray:
+        """(p,) statistics of all data with missing cells drawn at w; ``rows`` and ``random`` are changed in place."""
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnClumps:
+    """Missing cells drawn independently and exactly, by sums over their clumps."""
+
+    data: Observed
+
+    def begin(self, rng: np.random.Generator) -> np.ndarray:
+        """See `Completing`."""
+        return np.zeros((0, 0), dtype=np.uint8)
+
+    def counts(self, w: np.ndarray, rows: np.ndarray, random: np.ndarray) -> np.ndarray:
+        """See `Completing`."""
+        assert self.data.clamped is not None
+        return np.asarray(self.data.counts + self.data.clamped.sampled(w, random))
+
+
+@dataclass(frozen=True, eq=False)
+class SweptRows:
+    """Missing cells that move on by Gibbs sweeps; ``rows`` (k, d) have holes, one for every observation."""
+
+    statistics: Statistics
+    layout: DenseLayout
+    rows: np.ndarray
+
+    def begin(self, rng: np.random.Generator) -> np.ndarray:
+        """See `Completing`."""
+        holes = self.statistics.holes
+        assert holes is not None
+        return np.repeat(fill(self.statistics, rng), holes.weight.astype(np.int64), axis=0)
+
+    def counts(self, w: np.ndarray, rows: np.ndarray, random: np.ndarray) -> np.ndarray:
+        """See `Completing`."""
+        x = rows.astype(float)
+        sweep_rows(self.layout, x, self.rows == MISSING_CODE, w, random, GIBBS_SWEEPS)
+        rows[:] = x
+        natural = natural_sums(self.layout, x, np.ones(len(x)))
+        constant = self.statistics.counts + len(x) * self.layout.constant
+        return np.asarray(constant + self.layout.forward.T @ natural)
+
+
+@dataclass(frozen=True, eq=False)
+class Augmentation:
+    """The missing cells of all groups.
+
+    Attributes
+    ----------
+    groups : what draws those of each group; None for a group that lacks none
+    known : (G, p) statistics of the groups that lack none
+    centre : (p, p) how statistics are centred, as in `mrfbayes.structure.moves.centring`
+    """
+
+    groups: tuple[Completing | None, ...]
+    known: np.ndarray
+    centre: csr_array
+
+    def begin(self, state: State, seed: np.random.SeedSequence) -> None:
+        """Give a chain what it carries: a random stream per group, and completed rows unless it has some."""
+        for g, part in enumerate(self.groups):
+            if part is not None:
+                state[RANDOM.format(g)] = kernel_state(seed, "completions", g)
+                state.setdefault(COMPLETED.format(g), part.begin(generator(seed, "completed", g)))
+
+    def carried(self, state: State) -> State:
+        """Copies of the arrays that `begin` gave."""
+        names = [name.format(g) for g, part in enumerate(self.groups) if part for name in (RANDOM, COMPLETED)]
+        return {name: state[name].copy() for name in names}
+
+    def redraw(self, moves: MoveView, state: State) -> MoveView:
+        """The moves for data whose missing cells are drawn at the chain's place; its `carried` arrays change."""
+        here, counts = moves.rate @ state["w"], self.known.copy()
+        for g, part in enumerate(self.groups):
+            if part is not None:
+                counts[g] = part.counts(here[g], state[COMPLETED.format(g)], state[RANDOM.format(g)])
+        total = np.ascontiguousarray(moves.rate.T @ np.asarray((self.centre.T @ counts.T).T))
+        return moves._replace(raw_count=counts, total=total)
+
+
+def augmentation(groups: Sequence[Statistics], moves: MoveView) -> Augmentation | None:
+    """What draws the missing cells of the groups; None where there are none."""
+    if all(statistics.holes is None for statistics in groups):
+        return None
+    known = np.stack([statistics.counts for statistics in groups]).astype(float)
+    return Augmentation(tuple(_completing(statistics) for statistics in groups), known, centring(moves))
+
+
+def _completing(statistics: Statistics) -> Completing | None:
+    holes = statistics.holes
+    if holes is None:
+        return None
+    if not np.array_equal(holes.weight, np.rint(holes.weight)):
+        raise InputError("weights of rows with missing cells must be whole numbers in a search over graphs.")
+    layout = dense_layout(statistics.model)
+    if layout is not None and not is_summed(statistics):
+        return SweptRows(statistics, layout, np.repeat(holes.rows, holes.weight.astype(np.int64), axis=0))
+    data = observed(statistics)
+    assert data.clamped is not None
+    if data.clamped.large:
+        raise CostError(
+            "a row has more missing cells in one clump than can be enumerated, which a search over graphs does at "
+            "every sweep where variables with different numbers of states agree or not: leave such rows out, or use "
+            "missing='drop'."
+        )
+    return DrawnClumps(data)
 
 
 @dataclass(frozen=True, eq=False)
 class AugmentedTask(SearchTask):
-    """The sweeps of ``SearchTask``, each after the counts of missing cells were drawn anew."""
+    """The sweeps of ``SearchTask``, each after what is missing was drawn anew."""
 
-    data: Observed
+    missing: Augmentation
 
     def advance(self, state: State, n_steps: int) -> Chunk:
         """``n_steps`` more sweeps from ``state``, which is left as it was."""
         if not n_steps:  # nothing but compilation
             return super().advance(state, 0)
-        clamped = self.data.clamped
-        assert clamped is not None
-        moves, engine = self.parts[0]
-        centre = centring(moves)
+        part = state["part"].copy()
+        moves, engine = self.parts[int(part[0])]
+        state = {**state, **self.missing.carried(state), "part": np.zeros_like(part)}
         kept_w, kept_value = [], []
         for _ in range(n_steps):
-            random = state[RANDOM].copy()
-            counts = (self.data.counts + clamped.sampled(state["w"][0], random))[None, :]
-            centred = np.asarray((centre.T @ counts.T).T)
-            drawn = moves._replace(raw_count=counts, total=np.ascontiguousarray(moves.rate.T @ centred))
-            whole = SearchTask(((drawn, engine),), self.blocks, self.n_warmup, self.n_thin)
-            chunk = whole.advance({**state, RANDOM: random}, 1)
+            drawn = self.missing.redraw(moves, state)
+            chunk = SearchTask(((drawn, engine),), self.blocks, self.n_warmup, self.n_thin).advance(state, 1)
             state = chunk.state
             kept_w.append(chunk.theta)
             kept_value.append(chunk.log_likelihood)
+        state["part"] = part
         return Chunk(state, np.concatenate(kept_w), np.concatenate(kept_value))
 
 
 def augmented(
     task: SearchTask, states: list[State], groups: Sequence[Statistics], seed: np.random.SeedSequence
 ) -> SearchTask:
-    """The task that also draws missing cells, where there are any; each state is given a random stream for that."""
-    if all(statistics.holes is None for statistics in groups):
+    """The task that also draws missing cells, where there are any; each state is given what that needs."""
+    missing = augmentation(groups, task.parts[0][0])
+    if missing is None:
         return task
-    if len(groups) > 1:
-        raise InputError("groups with missing cells cannot be compared yet: count them with missing='drop'.")
-    data, holes = observed(groups[0]), groups[0].holes
-    assert holes is not None
-    assert data.clamped is not None
-    if data.clamped.large:
-        raise CostError(
-            "a row has more missing cells in one clump than can be enumerated, which a search over graphs does at "
-            "every sweep: leave such rows out, or use missing='drop'."
-        )
-    if not np.array_equal(holes.weight, np.rint(holes.weight)):
-        raise InputError("weights of rows with missing cells must be whole numbers in a search over graphs.")
     for number, state in enumerate(states):
-        state[RANDOM] = kernel_state(child(seed, "chain", number), "completions")
-    return AugmentedTask(task.parts, task.blocks, task.n_warmup, task.n_thin, data)
-
-
-def refuse_particles(statistics: Statistics, engine: str) -> None:
-    """Samples at an anchor have counts that do not change: only exact engines draw missing cells."""
-    if statistics.holes is not None and engine == "particles":
-        raise CostError(
-            "a search over graphs with missing cells needs an exact engine, 'states' or 'recursion': if the field is "
-            "too large for both, use missing='drop', or fewer variables."
-        )
+        missing.begin(state, child(seed, "chain", number))
+    return AugmentedTask(task.parts, task.blocks, task.n_warmup, task.n_thin, missing)

@@ -18,6 +18,8 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError, MRFWarning
 from mrfbayes.base.random_streams import Seed, seed_sequence
+from mrfbayes.data.holes import MISSING_AT_RANDOM, hole_doubts
+from mrfbayes.data.levels import Labels
 from mrfbayes.data.statistics import Statistics, count
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Cauchy, Distribution, Logistic, Normal, Prior
@@ -53,6 +55,7 @@ def compare_groups(
     progress: bool = True,
     checkpoint: str | os.PathLike[str] | None = None,
     seconds: float | None = None,
+    missing: str = "refuse",
 ) -> GroupComparison:
     """Which edges differ between groups: the posterior of baseline and differences, from the true likelihood.
 
@@ -65,10 +68,11 @@ def compare_groups(
         {"edges": ..., "nodes": ...} where they are to differ
     differences : prior of which edges differ: "bernoulli(0.5)", "beta-bernoulli(1, 1)", or one probability per edge
     prior : prior of the baseline, as {"edges": ..., "nodes": ...}; uniform on theta by default
-    engine, particles, steps, warmup, chains, thin, rng, workers, progress, checkpoint, seconds : as in `select`
+    engine, particles, steps, warmup, chains, thin, rng, workers, progress, checkpoint, seconds, missing : as in
+        `select`; a category that is seen in any group is one of all
     """
     factors = edge_factors(model)
-    data = split_groups(model, x, group)
+    data = split_groups(model, x, group, missing)
     coordinates = group_coordinates(model, len(data), slab, prior)
     graphs = graph_prior(model, differences, "differences")
     rest = {"chains": chains, "workers": workers, "progress": progress, "checkpoint": checkpoint, "seconds": seconds}
@@ -81,8 +85,10 @@ def compare_groups(
         "difference_probabilities": graphs.probability.tolist(),
         "prior": f"edges {coordinates.slabs[0]}, nodes {coordinates.nodes[0]}",
     }
+    if any(statistics.holes is not None for statistics in data.values()):
+        settings["missing"] = MISSING_AT_RANDOM
     problem = SearchProblem(factors, tuple(data.values()), coordinates, graphs)
-    doubts = _resting_on_the_prior(factors, data)
+    doubts = (*_holes(data), *_resting_on_the_prior(factors, data))
     request = SearchRequest(engine, particles, options, seed_sequence(rng), settings, doubts=doubts)
     shared, run, summary = search(problem, request)
     n_chains, n_draws, _ = run.draws.shape
@@ -93,7 +99,7 @@ def compare_groups(
         rate=coordinates.rate,
         coordinate_mean=summary.mean,
         coordinate_sd=summary.sd,
-        n=tuple(statistics.n for statistics in data.values()),
+        n=tuple(statistics.n_all for statistics in data.values()),
     )
 
 
@@ -138,20 +144,35 @@ def _difference(slab: object, n_groups: int) -> Distribution:
     return found
 
 
-def split_groups(model: Model, x: object, group: object) -> dict[str, Statistics]:
-    """The counted data of each group, all coded alike."""
+def split_groups(model: Model, x: object, group: object, missing: str = "refuse") -> dict[str, Statistics]:
+    """The counted data of each group, all coded alike; ``missing`` as in `count`."""
     named = dict(x) if _is_groups(x, group) and isinstance(x, Mapping) else _by_label(x, group)
     parts = {str(name): part for name, part in named.items()}
     if len(parts) < 2:
         raise InputError(f"x has {len(parts)} group ({', '.join(map(repr, parts))}): give at least two.")
     with python_warnings.catch_warnings():
         python_warnings.simplefilter("ignore", MRFWarning)  # a category that one group lacks is named below
-        pooled = count(model, _pooled(list(parts.values()))) if _are_tables(parts.values()) else None
-        labels = None if pooled is None else pooled.labels
-        return {
-            name: count(model, part, labels=None if isinstance(part, Statistics) else labels)
-            for name, part in parts.items()
-        }
+        are_tables = _are_tables(parts.values())
+        labels = count(model, _pooled(list(parts.values())), missing=missing).labels if are_tables else None
+        return {name: _counted(model, name, part, labels, missing) for name, part in parts.items()}
+
+
+def _counted(model: Model, name: str, part: object, labels: Labels | None, missing: str) -> Statistics:
+    """One group's data; what is wrong with them is said of that group."""
+    try:
+        return count(model, part, missing=missing, labels=None if isinstance(part, Statistics) else labels)
+    except InputError as wrong:
+        raise InputError(f"group {name!r}: {wrong}") from None
+
+
+def _holes(data: Mapping[str, Statistics]) -> list[str]:
+    """What has to be said of the groups with missing cells."""
+    found = []
+    for name, statistics in data.items():
+        if statistics.holes is not None:
+            texts = hole_doubts(statistics.model, statistics.holes, statistics.n)
+            found.append(f"group {name!r}: {'; '.join(texts)}.")
+    return found
 
 
 def _is_groups(x: object, group: object) -> bool:
@@ -210,10 +231,14 @@ def _resting_on_the_prior(factors: EdgeFactors, data: Mapping[str, Statistics]) 
     model, found = factors.model, []
     for name, statistics in data.items():
         for node, rows in enumerate(factors.nodes):
-            first = int(factors.first[node])
+            first, n = int(factors.first[node]), statistics.n
             seen = statistics.counts[first : first + len(rows)]
+            if statistics.holes is not None:
+                offset = model.lowering.node_offset[node]
+                cells = statistics.holes.seen_cells(model)[offset : offset + model.states[node]]
+                seen, n = seen + rows @ cells, n + cells.sum()
             empty = [model.parameters[first + k] for k in np.flatnonzero(seen == 0)]
-            if len(rows) and seen.sum() >= statistics.n:
+            if len(rows) and seen.sum() >= n:
                 empty.append(f"{model.nodes[node]} (its first state)")
             found += [f"{parameter} in {name}" for parameter in empty]
     if not found:

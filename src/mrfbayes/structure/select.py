@@ -12,7 +12,7 @@ from mrfbayes.data.holes import MISSING_AT_RANDOM
 from mrfbayes.data.statistics import count
 from mrfbayes.model.field import Model
 from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem
-from mrfbayes.structure.augmented import refuse_particles, starting_counts
+from mrfbayes.structure.augmented import starting_counts
 from mrfbayes.structure.engines import choose_engine
 from mrfbayes.structure.factors import edge_factors
 from mrfbayes.structure.graph_priors import graph_prior
@@ -66,7 +66,7 @@ def select(
     checkpoint : file from which a killed run goes on; a finished one is continued by asking for more steps
     seconds : time budget; what is drawn by then is the result, marked partial
     missing : what to do with rows of which cells are missing: "refuse"; "drop" to leave them out; "model" to draw them
-        before every sweep, given what is seen, which assumes that cells are missing at random (exact engines only)
+        before every sweep, given what is seen, which assumes that cells are missing at random
     """
     factors = edge_factors(model)
     slabs, nodes, graphs = slab_distribution(slab), node_prior(model, prior), graph_prior(model, edges)
@@ -75,7 +75,6 @@ def select(
     whole("particles", particles, 100)
     seed, engine = seed_sequence(rng), choose_engine(model, engine)
     statistics = count(model, x, missing=missing)
-    refuse_particles(statistics, engine)
     settings = {
         "slab": str(slabs),
         "edges": str(graphs),
