@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from types import ModuleType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.methods.ratio import RatioData, lower_step
 from mrfbayes.methods.registry import REGISTRY
 
+Result = TypeVar("Result")
 RATIO_MODULES: dict[str, ModuleType] = {
     row.module.removeprefix("ratio."): importlib.import_module(f"mrfbayes.methods.{row.module}")
     for row in REGISTRY.values()
@@ -50,7 +51,7 @@ class RatioView(NamedTuple):
     work: np.ndarray  # scratch
 
 
-def _branches(name: str, otherwise: Callable[..., object]) -> Callable[..., object]:
+def _branches(name: str, otherwise: Callable[..., Result]) -> Callable[..., Result]:
     """A kernel that runs the function called ``name`` of the method whose number stands in the view."""
     for method, module in reversed(RATIO_MODULES.items()):
         if hasattr(module, name):
@@ -58,14 +59,14 @@ def _branches(name: str, otherwise: Callable[..., object]) -> Callable[..., obje
     return otherwise
 
 
-def _branch(number: int, mine: Callable[..., object], otherwise: Callable[..., object]) -> Callable[..., object]:
+def _branch(number: int, mine: Callable[..., Result], otherwise: Callable[..., Result]) -> Callable[..., Result]:
     @kernel(inline="always")
     def branch(view, argument):
         if view.method == number:
             return mine(view, argument)
         return otherwise(view, argument)
 
-    found: Callable[..., object] = branch
+    found: Callable[..., Result] = branch
     return found
 
 
@@ -79,7 +80,7 @@ def _nothing_carried(view, accepted):
     return None
 
 
-_RATIO = _branches("ratio", _no_ratio)
+_RATIO: Callable[..., tuple[float, float]] = _branches("ratio", _no_ratio)
 _SETTLED = _branches("settled", _nothing_carried)
 
 
