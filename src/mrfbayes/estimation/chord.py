@@ -49,7 +49,7 @@ def run(task: Task, *, particles: int | None = None, tolerance: float | None = N
         )
     return Outcome(
         found.w,
-        found.error < OFF and found.disagreement <= APART,
+        found.converged and found.error < OFF and found.disagreement <= APART,
         found.residual,
         found.steps,
         trace,

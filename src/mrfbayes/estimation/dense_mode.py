@@ -32,7 +32,8 @@ from mrfbayes.priors import Prior
 
 REPLICAS, CHAINS = 8, 256  # half of the replicas start at the data, the others at random
 LEAST_PARTICLES = 8_192
-FIRST_PARTICLES, MOST_PARTICLES = 4, 64  # per parameter: each metric is made of twice as many as the last one
+FIRST_PARTICLES, MOST_PARTICLES = 4, 64  # per parameter
+MORE_PARTICLES = 4  # times as many as the last metric had: from 16 per parameter on, steps shrink by a third at least
 BURN_IN, BETWEEN = 30, 1  # sweeps after the start, and between the snapshots that a covariance is made of
 SKIPPED, COUNTED = 10, 20  # sweeps of a gradient
 MOST_COMPLETED = 100  # sweeps of missing cells for a gradient, where these are sampled
@@ -57,6 +58,7 @@ class DenseMode:
     ----------
     w : (p,) the mode
     factor : (p, p) L with S = L L^T, the covariance of the Gaussian at the mode
+    converged : whether the steps had become as small as their noise when they ended
     error : how far w is off, in posterior sds (root mean square), as fresh particles show it
     noise : the Monte-Carlo error of w that is expected, in the same units
     residual : the largest whitened gradient that fresh particles show, in standard errors
@@ -72,6 +74,7 @@ class DenseMode:
 
     w: np.ndarray
     factor: np.ndarray
+    converged: bool
     error: float
     noise: float
     residual: float
@@ -250,12 +253,12 @@ def dense_mode(
     ensemble.start(_two_starts(statistics.rows, layout.states, ensemble.n_chains, generator(seed, "start")))
     w = _start(statistics, prior)
     p = w.size
-    particles = max(FIRST_PARTICLES * p, LEAST_PARTICLES) // 2
+    particles = max(FIRST_PARTICLES * p, LEAST_PARTICLES) // MORE_PARTICLES
 
     def metric(at: np.ndarray, d_eff: float) -> np.ndarray:
-        # Twice as many as before: steps that do not come nearer are those of a metric with too much noise.
+        # More than before: steps that do not come nearer are those of a metric with too much noise.
         nonlocal particles
-        samples = -(-min(2 * particles, max(MOST_PARTICLES * p, LEAST_PARTICLES)) // ensemble.n_chains)
+        samples = -(-min(MORE_PARTICLES * particles, max(MOST_PARTICLES * p, LEAST_PARTICLES)) // ensemble.n_chains)
         particles = samples * ensemble.n_chains
         _, covariance = ensemble.products(samples, BETWEEN)
         return posterior.factor(covariance, at, particles, d_eff, completions.covariance(at))
@@ -267,29 +270,34 @@ def dense_mode(
     ensemble.set_parameters(posterior.natural(w))
     ensemble.sweep(BURN_IN)
     factor = metric(w, 0.8 * p)
-    last, moved, pooled, steps, is_first = np.inf, 0.0, 1, 0, True
-    while steps < MOST_STEPS:
+    last, moved, pooled, steps, is_first, converged = np.inf, np.zeros(p), 1, 0, True, False
+    while steps < MOST_STEPS and not converged:
         steps += 1
         newton = step_at(pooled)
         signal = float(np.sqrt(max(newton.decrement**2 - newton.noise**2, 0.0)))
-        if signal > max(RENEW * last, 3.0 * newton.noise) or (is_first and signal < NEAR):
+        if signal > max(RENEW * last, 3.0 * newton.noise):
             factor = metric(w, posterior.effective(factor, w))
             newton = step_at(pooled)
-            last, moved, is_first = np.inf, 0.0, False
+            last, moved, is_first = np.inf, np.zeros(p), False
         else:
             last = signal
         noise = newton.noise
-        moved += newton.decrement
-        w = w + newton.step * min(1.0, LONGEST_STEP / float(np.abs(newton.step).max(initial=1e-9)))
+        share = min(1.0, LONGEST_STEP / float(np.abs(newton.step).max(initial=1e-9)))
+        w, moved = w + share * newton.step, moved + share * newton.direction
         ensemble.set_parameters(posterior.natural(w))
+        if is_first and signal < NEAR:  # after the step, so that S is that of a place which is near
+            factor = metric(w, posterior.effective(factor, w))
+            last, moved, is_first = np.inf, np.zeros(p), False
         if budget().is_out:
             budget().cut(f"the search for the mode stopped after {steps} steps")
             break
-        if noise < wanted and signal < 2.0 * wanted:  # what is left of it after this step is noise
-            break
-        if signal < 3.0 * noise:  # as many gradients as bring the noise of the next step below what is wanted
+        # What is left of it after this step is noise, and no more can be done about that.
+        converged = signal < 2.0 * max(wanted, noise) and (noise < wanted or pooled == MOST_POOLED)
+        if (
+            signal < 3.0 * noise and not converged
+        ):  # as many gradients as bring the noise of the next step below what is wanted
             pooled = int(np.clip(np.ceil(pooled * (noise / (0.95 * wanted)) ** 2), 1, MOST_POOLED))
-    if moved > FAR_DENSE:
+    if np.sqrt(np.mean(moved**2)) > FAR_DENSE:
         factor = metric(w, posterior.effective(factor, w))
     mean = ensemble.moments(SKIPPED, COUNTED * pooled)
     counts = completions.at(w, min(COUNTED * pooled, MOST_COMPLETED))
@@ -302,6 +310,7 @@ def dense_mode(
     return DenseMode(
         w,
         factor,
+        converged,
         float(np.sqrt(max(fresh.decrement**2 - fresh.noise**2, 0.0))),
         noise,
         float(np.abs(fresh.direction / np.sqrt(np.maximum(fresh.variance, 1e-300))).max(initial=0.0)),

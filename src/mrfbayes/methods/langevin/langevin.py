@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.memory import require_memory
@@ -61,10 +62,10 @@ def prepare(
     seed = child(problem.seed, "langevin")
     mode = dense_mode(posterior, child(seed, "mode"), CHAINS if particles is None else particles, problem.threads)
     warnings = []
-    if mode.error > DOUBTFUL_MODE:
+    if mode.error > DOUBTFUL_MODE or not (mode.converged or budget().is_out):  # a budget speaks for itself
         warnings.append(
-            f"the mode is off by about {mode.error:.2f} posterior sds (root mean square): the Gibbs chains mix too "
-            "slowly in so ordered a field, and means cannot be trusted."
+            f"the mode is off by about {mode.error:.2f} posterior sds (root mean square) after {mode.steps} steps: the "
+            "Gibbs chains mix too slowly in so ordered a field, and means cannot be trusted."
         )
     if mode.disagreement > DISAGREEMENT:
         warnings.append(
