@@ -269,6 +269,30 @@ def test_fit_searches_graphs_and_compares_groups(grouped, folder):
     assert (settings["select"], settings["group"]) == (True, "who")
 
 
+def test_a_time_budget_covers_searches_and_report(grouped, folder):
+    """Each search has a checkpoint of its own; one for which there is no time is left out, and that is said."""
+    kept = folder / "kept.ckpt"
+    options = ("--select", "--prior", "normal(0, 2)", "--checkpoint", kept, "--seconds", 100_000, "--json")
+    found = json.loads(run("fit", grouped, "--without", "who", *options, "--out", folder / "timed").stdout)
+    assert (found["partial"], found["warnings"]) == (False, [])
+    assert kept.exists()
+    assert (folder / "kept.ckpt.graphs").exists()
+    selection = mb.load(folder / "timed" / "graphs.nc")
+    assert selection.settings["slab"] == "normal(0, 2)"
+    assert selection.settings["prior"] == {"nodes": "normal(0, 2)"}
+
+    from mrfbayes.base.budget import Budget
+    from mrfbayes.cli.options import SamplingOptions
+    from mrfbayes.cli.show import quiet_warnings
+    from mrfbayes.cli.structure import StructureOptions
+
+    statistics = mb.count(selection.model, pd.read_csv(grouped).drop(columns="who"))
+    with Budget(1e-9).as_current(), quiet_warnings():
+        late = StructureOptions(select=True).search(statistics, {}, SamplingOptions())
+    assert late.selection is None
+    assert late.lacking == ("The search over graphs was left out: the time budget was too short for it.",)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

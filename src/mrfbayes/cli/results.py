@@ -73,12 +73,16 @@ def print_findings(
     out.print()
     for sentence in [*brief(findings), *structure.sentences]:
         out.print(safe(sentence), markup=False, soft_wrap=False)
-    for text in findings.posterior.warnings:
+    for text in _warnings(findings, structure):
         out.print(safe(f"warning: {text}"), style="yellow", markup=False)
     out.print()
     out.print(f"report: {safe(str(paths['report'])) if 'report' in paths else ''}", style="bold", markup=False)
     others = [str(path) for name, path in paths.items() if name != "report"]
     out.print(safe(f"also written: {', '.join(others)}"), markup=False)
+
+
+def _warnings(findings: Findings, structure: Structure) -> list[str]:
+    return [*findings.data_problems, *findings.doubts, *structure.lacking]
 
 
 def as_data(findings: Findings, paths: Mapping[str, Path], structure: Structure) -> dict[str, object]:
@@ -94,6 +98,6 @@ def as_data(findings: Findings, paths: Mapping[str, Path], structure: Structure)
         "n": posterior.n,
         "parameters": posterior.model.n_parameters,
         "partial": posterior.partial,
-        "warnings": list(posterior.warnings),
+        "warnings": _warnings(findings, structure),
         "files": {name: str(path) for name, path in paths.items()},
     }
