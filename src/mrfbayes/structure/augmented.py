@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mrfbayes.kernels.structure.moves import MoveView
 
 RANDOM, COMPLETED = "completions of group {}", "completed rows of group {}"  # names of a chain's arrays
-GIBBS_SWEEPS = 2  # over the missing cells of completed rows, before each sweep over the graph
+REFILL_SWEEPS = 2  # over the missing cells of completed rows, before each sweep over the graph
 ROWS_AT_ONCE = 2_048
 
 
@@ -91,7 +91,7 @@ class SweptRows:
     def counts(self, w: np.ndarray, rows: np.ndarray, random: np.ndarray) -> np.ndarray:
         """See `Completing`."""
         x = rows.astype(float)
-        sweep_rows(self.layout, x, self.rows == MISSING_CODE, w, random, GIBBS_SWEEPS)
+        sweep_rows(self.layout, x, self.rows == MISSING_CODE, w, random, REFILL_SWEEPS)
         rows[:] = x
         natural = natural_sums(self.layout, x, np.ones(len(x)))
         constant = self.statistics.counts + len(x) * self.layout.constant
