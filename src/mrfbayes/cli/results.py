@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import typer
 
 from mrfbayes.cli.show import console
 from mrfbayes.cli.structure import Structure
 from mrfbayes.cli.text import safe
-from mrfbayes.model.exports import edge_couplings
+from mrfbayes.model.exports import edge_couplings, edge_table
 from mrfbayes.report.findings import Findings
 from mrfbayes.report.sentences import brief
 
@@ -58,15 +57,9 @@ MATRIX_NODES = 5_000
 
 
 def weight_matrix(findings: Findings) -> pd.DataFrame:
-    """Posterior means of the couplings in log-odds as a symmetric matrix, as qgraph and igraph read it."""
-    import pandas as pd
-
+    """Posterior means of the couplings in log-odds as a symmetric matrix."""
     posterior, model = findings.posterior, findings.posterior.model
-    values = edge_couplings(model, posterior.log_odds.mean(axis=(0, 1)))
-    matrix = np.zeros((model.n_nodes, model.n_nodes))
-    u, v = model.edges.T
-    matrix[u, v] = matrix[v, u] = values
-    return pd.DataFrame(matrix, index=pd.Index(model.nodes, name="node"), columns=list(model.nodes))
+    return edge_table(model, edge_couplings(model, posterior.log_odds.mean(axis=(0, 1)))).rename_axis("node")
 
 
 def print_findings(
