@@ -1,7 +1,7 @@
 """Missing cells: the likelihood against every completion of every row, calibrated coins, and dense fields in time.
 
-``python benchmarks/bench_missing.py small`` and ``... dense`` print the tables of results/missing.md; a name after
-"small" picks one field, and a share after that one row; a number after "dense" picks one row.
+``python benchmarks/bench_missing.py small``, ``... dense`` and ``... select`` print the tables of results/missing.md; a
+name after "small" picks one field, and a share after that one row; a number after the others picks one row.
 """
 
 import argparse
@@ -175,11 +175,43 @@ def dense(only, _):
         )
 
 
+def select(only, _):
+    """Searches over graphs: weighted samples against all states, and two sets of samples where no sum is possible."""
+    print("| d | n | missing | engine | compared with | mean | largest | Monte-Carlo error | ms per sweep |")
+    print("|" + "---|" * 9)
+    rows = ((16, 500, 0.1, "states", 1500), (16, 500, 0.3, "states", 1500), (30, 1000, 0.1, None, 800))
+    for d, n, share, other, steps in rows if not only else (rows[int(only)],):
+        model = mb.graph(list(itertools.combinations(range(d), 2)), coupling="both-one", fields=True)
+        rng = np.random.default_rng(d)
+        m = model.n_edges
+        w = np.concatenate([rng.normal(0, 0.8, m) * (rng.random(m) < 0.2), rng.normal(-0.5, 0.5, d)])
+        x = mb.simulate(model, model.chart.theta(w), n, sampler="gibbs", rng=d, progress=False).astype(float)
+        x[rng.random(x.shape) < share] = np.nan
+        statistics = mb.count(model, x, missing="model")
+        settings = {"steps": steps, "chains": 2, "progress": False}
+        started = time.process_time()
+        found = mb.select(model, statistics, engine="particles", **settings)
+        each = 1e3 * (time.process_time() - started) / (2 * (steps + found.warmup))
+        gap, name = np.array([]), "its own two sets"
+        if other is not None:
+            gap, name = (
+                np.abs(mb.select(model, statistics, engine=other, **settings).inclusion - found.inclusion),
+                other,
+            )
+        mean = gap.mean() if gap.size else found.details["set_difference_mean"]
+        most = gap.max() if gap.size else found.details["set_difference_max"]
+        print(
+            f"| {d} | {n} | {share:.0%} | particles | {name} | {mean:.4f} | {most:.3f} | "
+            f"{found.inclusion_error.mean():.4f} | {each:.1f} |",
+            flush=True,
+        )
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("part", choices=["small", "dense"])
+    parser.add_argument("part", choices=["small", "dense", "select"])
     parser.add_argument("only", nargs="?", default="")
     parser.add_argument("share", nargs="?", default="")
     warnings.simplefilter("ignore")
     given = parser.parse_args()
-    {"small": small, "dense": dense}[given.part](given.only, given.share)
+    {"small": small, "dense": dense, "select": select}[given.part](given.only, given.share)
