@@ -122,7 +122,7 @@ def run(task: Task, *, start: np.ndarray | None = None, optimiser: str = "lbfgs"
 
 
 def _start(task: Task) -> np.ndarray:
-    """No interaction; on planar fields a share of the log-odds of each coin seen alone, which loops make look larger."""
+    """No interaction; on planar fields a share of the log-odds of each coin alone, which loops make look larger."""
     model, stats = task.model, task.stats
     if not (takes_planar(model, "moments") and model.chart.all_coins):
         return np.zeros(model.n_parameters)
