@@ -146,7 +146,7 @@ def dense(only):
     print("| field | d | p | n | missing | rows with holes, distinct | whole, s | mean error | sd error | stated |")
     print("|" + "---|" * 10)
     rng = np.random.default_rng(5)
-    rows = ((2, 30, 1000, 0.1), (2, 30, 1000, 0.3), (5, 17, 350, 0.1))
+    rows = ((2, 30, 1000, 0.1), (2, 30, 1000, 0.3), (5, 17, 350, 0.1), (5, 17, 350, 0.3))
     for states, d, n, share in rows if not only else (rows[int(only)],):
         pairs = list(itertools.combinations(range(d), 2))
         model = mb.graph(pairs, states=states, coupling="both-one" if states == 2 else "score", fields=True)

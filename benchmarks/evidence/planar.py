@@ -11,7 +11,6 @@ method is appended to the file; ``--keep`` keeps the reference's moments, so tha
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 import warnings
 from pathlib import Path
@@ -19,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from cells import grid_cell
 from hamiltonian import Chain, Moments, moments
+from rows import append_rows, compare, mle_row, uniform_prior
 
 import mrfbayes as mb
 from mrfbayes.base.random_streams import child
@@ -29,7 +29,7 @@ from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import method_row
 from mrfbayes.priors import Prior
 from mrfbayes.run.hmc import HmcTask, initial_state, make_metric
-from run import FIELDS, compare, laplace_target, pseudo_target, uniform_prior
+from run import laplace_target, pseudo_target
 
 HERE = Path(__file__).parent
 DRAWS = {16: 1_000, 24: 600, 32: 400}  # with control variates these are many
@@ -113,12 +113,7 @@ def run_cell(size, low, high, keep, only_reference):
     seconds = time.process_time() - started
     yield compare(base, "calibrated", *found.moments, truth, seconds, f"moments {found.details['moments']}")
 
-    started = time.process_time()
-    likelihood = mb.likelihood("mle", model, statistics, estimate=problem.estimate)
-    marginals = [likelihood.marginal(j) for j in range(model.n_parameters)]
-    own = np.array([float(c.mean) for c in marginals]), np.array([float(c.sd) for c in marginals])
-    note = "no finite MLE: penalised" if problem.estimate.penalised else ""
-    yield compare(base, "mle", *own, truth, time.process_time() - started, note)
+    yield mle_row(base, problem, truth)
 
     for label in ("laplace (bethe)", "laplace (exact)", "pseudo"):
         started = time.process_time()
@@ -158,13 +153,7 @@ def main():
                 print({k: f"{v:.4g}" if isinstance(v, float) else v for k, v in row.items()}, flush=True)
             if options.reference:
                 continue
-            fresh = not options.results.exists()
-            with options.results.open("a", newline="") as file:
-                writer = csv.DictWriter(file, FIELDS, restval="")
-                if fresh:
-                    writer.writeheader()
-                for row in rows:
-                    writer.writerow({k: f"{v:.5g}" if isinstance(v, float) else v for k, v in row.items()})
+            append_rows(options.results, rows)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 from cells import Cell, cells
 from hamiltonian import Factor, Moments, moments, run_chain
+from rows import append_rows, compare, mle_row, uniform_prior
 from strip import strip_rows
 
 import mrfbayes as mb
@@ -38,14 +39,6 @@ from mrfbayes.priors import Prior
 HERE = Path(__file__).parent
 REFERENCE_DRAWS = 20_000
 OWN_DRAWS = 5_000  # of laplace and pseudo
-FIELDS = ["cell", "kind", "p", "n", "method", "mean_error", "mean_error_max", "sd_error", "sd_ratio", "sd_error_max"]
-FIELDS += ["noise_mean", "noise_sd", "seconds", "note"]
-
-
-def uniform_prior(w):
-    """Log density in w of a uniform theta, and its gradient."""
-    size = np.abs(w)
-    return -(size + 2 * np.log1p(np.exp(-size))).sum(), -np.tanh(w / 2)
 
 
 def exact_target(model, statistics):
@@ -91,24 +84,6 @@ def pseudo_target(problem):
     return target
 
 
-def compare(base, method, mean, sd, reference, seconds, note="", noise=None) -> dict:
-    """One row: errors of ``mean`` and ``sd`` against the reference, and the noise of both together."""
-    error, ratio = np.abs(mean - reference.mean) / reference.sd, sd / reference.sd
-    own = (0.0, 0.0) if noise is None else (noise.mean_error, noise.sd_error)
-    return base | {
-        "method": method,
-        "mean_error": float(error.mean()),
-        "mean_error_max": float(error.max()),
-        "sd_error": float(np.abs(ratio - 1).mean()),
-        "sd_ratio": float(ratio.mean()),
-        "sd_error_max": float(np.abs(ratio - 1).max()),
-        "noise_mean": float(np.sqrt(np.mean(reference.mean_error**2 + own[0] ** 2))),
-        "noise_sd": float(np.sqrt(np.mean(reference.sd_error**2 + own[1] ** 2))),
-        "seconds": round(seconds, 2),
-        "note": note,
-    }
-
-
 def run_cell(cell: Cell):
     """Rows of one cell."""
     model = cell.model
@@ -119,7 +94,7 @@ def run_cell(cell: Cell):
     statistics = mb.count(model, data)
     base = {"cell": cell.name, "kind": cell.kind, "p": model.n_parameters, "n": int(statistics.n)}
     if cell.kind.startswith("strip"):
-        yield from strip_rows(cell, statistics, seed, base, compare)
+        yield from strip_rows(cell, statistics, seed, base)
         return
     problem = Problem(model, statistics, Prior(model, "uniform"), child(seed, "calibrated"), progress=False)
     started = time.process_time()
@@ -142,12 +117,7 @@ def run_cell(cell: Cell):
     note = f"clipped {coins.clipped}" if coins.clipped else ""
     yield compare(base, "calibrated (order)", *theta_moments(coins), reference, 0.0, note)
 
-    started = time.process_time()
-    likelihood = mb.likelihood("mle", model, statistics, estimate=problem.estimate)
-    marginals = [likelihood.marginal(j) for j in range(model.n_parameters)]
-    own = np.array([float(c.mean) for c in marginals]), np.array([float(c.sd) for c in marginals])
-    note = "no finite MLE: penalised" if problem.estimate.penalised else ""
-    yield compare(base, "mle", *own, reference, time.process_time() - started, note)
+    yield mle_row(base, problem, reference)
 
     for label in ("laplace (bethe)", "laplace (exact)", "pseudo"):
         started = time.process_time()
@@ -184,13 +154,7 @@ def main():
         if cell.name in done or options.only not in cell.name or time.monotonic() - started > options.seconds:
             continue
         rows = list(run_cell(cell))
-        fresh = not options.results.exists()
-        with options.results.open("a", newline="") as file:
-            writer = csv.DictWriter(file, FIELDS, restval="")
-            if fresh:
-                writer.writeheader()
-            for row in rows:
-                writer.writerow({k: f"{v:.5g}" if isinstance(v, float) else v for k, v in row.items()})
+        append_rows(options.results, rows)
         own = next(row for row in rows if row["method"] == "calibrated")
         print(
             f"{cell.name}: mean {own['mean_error']:.2%} (noise {own['noise_mean']:.2%}), sd {own['sd_error']:.2%} "

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 from hamiltonian import Factor, moments, run_chain
+from rows import compare, mle_row, uniform_prior
 
 import mrfbayes as mb
 from mrfbayes.base.random_streams import child, generator
@@ -23,12 +24,6 @@ OWN_DRAWS = 500  # of laplace and pseudo
 WARM_UP = 120
 DECAYED = 40  # levels past which the inverse of a metric is nothing
 METRIC_TOLERANCE = 1e-2  # of a variance: a metric may leave out what the posterior does not
-
-
-def uniform_prior(w):
-    """Log density in w of a uniform theta, and its gradient."""
-    size = np.abs(w)
-    return -(size + 2 * np.log1p(np.exp(-size))).sum(), -np.tanh(w / 2)
 
 
 def quadratic(centre, slope, information):
@@ -52,7 +47,7 @@ def diagonal(mode):
     return out
 
 
-def strip_rows(cell, statistics, seed, base, compare):
+def strip_rows(cell, statistics, seed, base):
     """Rows of one strip."""
     model, counts, n = cell.model, statistics.counts, statistics.n
     problem = Problem(model, statistics, Prior(model, "uniform"), child(seed, "calibrated"), progress=False)
@@ -84,12 +79,7 @@ def strip_rows(cell, statistics, seed, base, compare):
         own = calibrate_strip(problem, "order").expansion.theta_moments()
     yield compare(base, "calibrated (order)", *own, reference, 0.0, "")
 
-    started = time.process_time()
-    likelihood = mb.likelihood("mle", model, statistics, estimate=problem.estimate)
-    coins = [likelihood.marginal(j) for j in range(model.n_parameters)]
-    own = np.array([float(c.mean) for c in coins]), np.array([float(c.sd) for c in coins])
-    note = "no finite MLE: penalised" if problem.estimate.penalised else ""
-    yield compare(base, "mle", *own, reference, time.process_time() - started, note)
+    yield mle_row(base, problem, reference)
 
     centre = np.asarray(problem.estimate.log_odds)
     slope = np.tanh(centre / 2) if problem.estimate.penalised else np.zeros_like(centre)

@@ -30,6 +30,7 @@ import numpy as np
 import mrfbayes as mb
 from mrfbayes.base.atomic_files import check_targets, write_text
 from mrfbayes.run.store import Checkpoint
+from run import refusal
 
 ROOT = Path(__file__).resolve().parents[2]
 OLD = ROOT / "tests" / "posterior" / "format1.nc"  # written before files had checksums
@@ -79,16 +80,7 @@ def folder() -> Iterator[Path]:
 
 def refused(call: Callable[[], Any], kinds: tuple[type[Exception], ...] = (mb.InputError,)) -> str:
     """The one line in which a call is refused."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            answer = call()
-        except kinds as error:
-            text = str(error)
-        except Exception as error:
-            raise AssertionError(f"{type(error).__name__}: {error}") from None
-        else:
-            raise AssertionError(f"accepted: {answer!r:.200}")
+    text = refusal(call, kinds)
     assert len(text.splitlines()) == 1, f"several lines: {text}"
     return text
 

@@ -29,6 +29,19 @@ REPORT = HERE.parent / "results" / "trials.md"
 LONGEST = 60.0  # processor seconds of one trial
 
 
+def refusal(call: Callable[[], Any], kinds: type[Exception] | tuple[type[Exception], ...]) -> str:
+    """The text in which a call is refused; an AssertionError where it is not, or in another way."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            answer = call()
+        except kinds as error:
+            return str(error)
+        except Exception as error:
+            raise AssertionError(f"a raw {type(error).__name__}: {error}") from error
+    raise AssertionError(f"accepted: {answer!r:.200}")
+
+
 @dataclass(frozen=True)
 class Trial:
     """One input and what must happen to it.

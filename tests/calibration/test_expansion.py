@@ -33,7 +33,7 @@ def test_cumulants_of_a_coin_give_the_coin_back():
     rng = np.random.default_rng(0)
     a, b = np.exp(rng.uniform(-1, 6, (2, 300)))
     coins = Coins(a, b, np.zeros(300), 0)
-    _, variance, third = coin_moments(coins)
+    _, variance, third, _ = coin_moments(coins)
     found_a, found_b = np.empty(300), np.empty(300)
     clipped = match_cumulants(variance, third, found_a, found_b)
     inside = np.array(

@@ -185,3 +185,18 @@ def test_all_problems_of_a_graph_file_are_shown_and_edges_merged(folder):
     assert "--merge-edges" in done.stderr
     (folder / "twice.csv").write_text("0:0,0:1\n0:1,0:0\n")
     assert run("cost", "--graph", "twice.csv", "--merge-edges", cwd=folder).returncode == 0
+
+
+def test_help_lists_every_command_and_loads_nothing_that_it_does_not_need(folder):
+    """Its processor time is that of its imports: neither NumPy, Numba nor what draws boxes is among them."""
+    code = (
+        "import sys; from mrfbayes.cli.app import SECTIONS, app; sys.argv = ['mrfbayes', '--help'];"
+        "app(standalone_mode=False);"
+        "listed = {name for names in SECTIONS.values() for name in names};"
+        "assert listed == {command.callback.__name__ for command in app.registered_commands};"
+        "print(sorted({'numpy', 'numba', 'scipy', 'pandas', 'rich', 'matplotlib'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folder, timeout=60)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
+    for text in ("On data:", "  fit ", "On a saved result:", "  export ", "Without data:", "  reproduce "):
+        assert text in done.stdout

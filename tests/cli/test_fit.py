@@ -269,6 +269,30 @@ def test_fit_searches_graphs_and_compares_groups(grouped, folder):
     assert (settings["select"], settings["group"]) == (True, "who")
 
 
+def test_a_time_budget_covers_searches_and_report(grouped, folder):
+    """Each search has a checkpoint of its own; one for which there is no time is left out, and that is said."""
+    kept = folder / "kept.ckpt"
+    options = ("--select", "--prior", "normal(0, 2)", "--checkpoint", kept, "--seconds", 100_000, "--json")
+    found = json.loads(run("fit", grouped, "--without", "who", *options, "--out", folder / "timed").stdout)
+    assert (found["partial"], found["warnings"]) == (False, [])
+    assert kept.exists()
+    assert (folder / "kept.ckpt.graphs").exists()
+    selection = mb.load(folder / "timed" / "graphs.nc")
+    assert selection.settings["slab"] == "normal(0, 2)"
+    assert selection.settings["prior"] == {"nodes": "normal(0, 2)"}
+
+    from mrfbayes.base.budget import Budget
+    from mrfbayes.cli.options import SamplingOptions
+    from mrfbayes.cli.show import quiet_warnings
+    from mrfbayes.cli.structure import StructureOptions
+
+    statistics = mb.count(selection.model, pd.read_csv(grouped).drop(columns="who"))
+    with Budget(1e-9).as_current(), quiet_warnings():
+        late = StructureOptions(select=True).search(statistics, {}, SamplingOptions())
+    assert late.selection is None
+    assert late.lacking == ("The search over graphs was left out: the time budget was too short for it.",)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -288,3 +312,29 @@ def test_groups_and_searches_are_refused_before_the_sampling(grouped, folder, op
     with pytest.raises(mb.InputError, match=message):
         run("fit", folder / "more" / "grouped.csv", *without, *options, "--out", folder / "refused")
     assert not (folder / "refused").exists()
+
+
+@pytest.mark.parametrize(
+    "command", [("estimate",), ("evidence",), ("compare", "--method", "calibrated", "--steps", "50")]
+)
+def test_what_is_assumed_of_missing_cells_is_said(tmp_path, command):
+    x = np.random.default_rng(3).integers(2, size=(60, 3)).astype(float)
+    x[::2, 0], x[1::2, 1] = np.nan, np.nan
+    pd.DataFrame(x, columns=list("abc")).to_csv(tmp_path / "apart.csv", index=False)
+    done = run(*command, tmp_path / "apart.csv", "--complete", "--missing", "model")
+    said = " ".join(done.output.split())
+    assert "60 rows have missing cells (33.3% of all cells), assumed to be missing at random" in said
+    assert "1 pair of neighbours was never seen together: 'a' and 'b'" in said
+
+
+def test_fit_searches_graphs_and_compares_groups_with_missing_cells(grouped, folder):
+    table = pd.read_csv(grouped)
+    table.loc[table.index % 5 == 0, "sad"] = np.nan
+    table.to_csv(folder / "missing.csv", index=False)
+    options = ("--select", "--group", "who", "--missing", "model", "--chains", "1", "--method", "calibrated")
+    done = run("fit", folder / "missing.csv", *options, "--out", folder / "missing")
+    said = " ".join(done.output.split())
+    assert "group 'old': 18 rows have missing cells" in said
+    assert mb.load(folder / "missing" / "groups.nc").n == (90, 110)
+    page = (folder / "missing" / "report.html").read_text(encoding="utf-8")
+    assert 'aria-labelledby="predictive-says"' in page

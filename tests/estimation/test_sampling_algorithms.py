@@ -152,7 +152,7 @@ def test_threshold_is_four_errors_for_one_parameter_and_many_groups():
     [
         ("pcd", {"particles": 0}, "particles = 0: give a whole number, at least 1"),
         ("pcd", {"steps": 2.5}, "steps = 2.5: give a whole number, at least 1"),
-        ("pcd", {"tolerance": 0}, "tolerance = 0: give the noise allowed in posterior sds"),
+        ("pcd", {"tolerance": 0}, "tolerance = 0: give a positive number of posterior sds"),
         ("cd", {"sweeps": -1}, "sweeps = -1: give a whole number, at least 1"),
         ("fpcd", {"fast_gain": 0.0}, "fast_gain = 0.0: give a number above 0"),
         ("mcmc-mle", {"sweeps": 0}, "sweeps = 0: give a whole number, at least 1"),

@@ -23,6 +23,8 @@ def test_auto_is_langevin_on_dense_fields_and_says_why():
     assert reason.startswith("langevin: the partition function is out of reach")
     assert choose_method(complete(30, states=5, coupling="score"))[0] == "langevin"
     assert choose_method(complete(8, coupling="both-one"))[0] == "exact"
+    assert choose_method(complete(16, coupling="both-one"))[0] == "exact"
+    assert choose_method(complete(18, coupling="both-one"))[0] == "langevin"  # exact: a minute
     assert choose_method(mb.grid(40, 40))[0] == "calibrated"
     assert choose_method(complete(8, states=7, coupling="score"))[0] == "langevin"  # a questionnaire
     assert choose_method(mb.grid(40, 40, neighbours=8))[0] == "calibrated"

@@ -136,6 +136,25 @@ def test_other_calls_are_checked_before_the_data_are_read(monkeypatch):
     for settings in ({"algorithm": "guess"}, {"algorithm": "pcd", "colour": 1}, {"threads": 0}, {"rng": "x"}):
         with pytest.raises(mb.InputError, match=r"'guess'|no option 'colour'|threads = 0|rng = 'x'"):
             mb.estimate(MODEL, DATA, **settings)
+    for algorithm, settings in (
+        ("auto", {"tolerance": -1.0}),
+        ("exact", {"optimiser": "adam"}),
+        ("cd", {"sweeps": 0}),
+        ("pcd", {"particles": 2.5}),
+        ("fpcd", {"fast_gain": "much"}),
+        ("stochastic", {"tolerance": True}),
+        ("mcmc-mle", {"particles": None}),
+        ("pf-mcmc-mle", {"steps": 0}),
+        ("chord", {"tolerance": 0}),
+        ("pseudo", {"tolerance": 0}),
+        ("pcd", {"start": [2.0]}),
+    ):
+        with pytest.raises(mb.InputError, match=r"^(tolerance|optimiser|sweeps|particles|fast_gain|steps|start)\b"):
+            mb.estimate(MODEL, DATA, algorithm, **settings)
+    with pytest.raises(mb.InputError, match="algorithm = 'chord' is for"):
+        mb.estimate(mb.grid(2, 2, coupling="score", states=9), DATA, "chord")
+    with pytest.raises(mb.CostError, match="weights particles by all"):
+        mb.estimate(mb.grid(70, 70), DATA, "mcmc-mle")
     with pytest.raises(mb.CostError, match="width"):
         mb.evidence(complete(range(60)), DATA)
     with pytest.raises(mb.InputError, match=r"prior"):

@@ -109,6 +109,38 @@ def test_dear_likelihoods_leave_the_bayes_factors_to_coins(monkeypatch):
     assert not is_correctable(MODEL)
 
 
+def test_larger_questionnaires_get_fewer_draws_per_edge_and_then_coins():
+    from mrfbayes.posterior.bayes_factors import factor_draws
+
+    draws = [
+        factor_draws(mb.complete([f"q{k}" for k in range(d)], fields=True, coupling="both-one")) for d in (9, 17, 18)
+    ]
+    assert draws[0] == 1_000 > draws[1] > 250
+    assert draws[2] == 0
+
+
+def test_bayes_factors_keep_to_the_time_budget_and_say_so():
+    from mrfbayes.base.budget import Budget
+    from mrfbayes.report.findings import Findings
+
+    found = Findings(make_posterior(), check=False)
+    with Budget(1e-9).as_current():
+        edges = found.edges
+    assert edges.attrs["source"] == "coins fitted to the draws"
+    assert found.doubts == [
+        "Bayes factors are those of coins fitted to the draws: the time budget ended before exact ones were found."
+    ]
+
+
+def test_exact_draws_are_preferred_to_weights_that_cannot_be_trusted(monkeypatch):
+    from mrfbayes.posterior.corrected import Proposal
+
+    monkeypatch.setattr(Proposal, "is_trusted", property(lambda self: False))
+    assert make_posterior().edges().attrs["source"] == "coins fitted to the draws"
+    approximate = replace(make_posterior(), target="approximate")
+    assert approximate.edges().attrs["source"] == "importance weights"
+
+
 def test_a_result_without_bayes_factors_still_has_findings():
     from mrfbayes.report.findings import Findings
     from mrfbayes.report.sentences import brief

@@ -1,5 +1,6 @@
 """How long a call may take and how long its chains are: a budget covers all of it, and a default is a beginning."""
 
+import dataclasses
 import itertools
 import os
 import warnings
@@ -58,6 +59,9 @@ def test_a_call_that_took_longer_than_its_budget_says_by_how_much(monkeypatch):
 
 def test_langevin_cuts_its_warm_up_for_want_of_time(monkeypatch):
     x = mb.simulate(DENSE, 0.55, 200, rng=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mb.MRFWarning)
+        mb.sample(DENSE, x, "langevin", steps=2, warmup=2, progress=False)  # compiles, which looks at the clock too
     ticks = itertools.count()
     monkeypatch.setattr(replicas, "ROUND_SECONDS", 1e-9)  # a look at the clock after every step
     monkeypatch.setattr(replicas.time, "perf_counter", lambda: 0.1 * next(ticks))
@@ -117,6 +121,19 @@ def test_a_budget_that_ends_in_the_preparation_says_so():
 def test_a_budget_that_ends_in_warm_up_says_so():
     with pytest.raises(mb.CostError, match="ended before the first draw was kept"):
         mb.sample(MODEL, DATA, "pseudo", engine="mh", warmup=5_000, seconds=1e-9, progress=False)
+
+
+def test_a_budget_shorter_than_a_step_is_refused_before_the_first(monkeypatch):
+    step = dataclasses.replace(mb.cost(MODEL).work["log_partition"], seconds=0.9)
+    told = dataclasses.replace(mb.cost(MODEL), work={"log_partition": step})
+    monkeypatch.setattr(engines, "cost", lambda model: told)
+    run = {"engine": "mh", "thin": 2, "chains": 3, "steps": 20, "warmup": 20, "progress": False}
+    with pytest.raises(
+        mb.CostError,
+        match=r"of 2 s would end before the first draw: a step takes about 0.9 s, and thin = 2 .* 3 chains",
+    ):
+        mb.sample(MODEL, DATA, "exact", seconds=2.0, **run)
+    assert quick("exact", seconds=60.0, **run).draws.size
 
 
 def test_without_time_for_proposals_a_random_walk_is_the_result(monkeypatch):

@@ -28,7 +28,7 @@ def test_one_pair():
     assert 'a "both present" coupling for the one pair and a threshold for each variable: 3 parameters' in said[0]
     assert said[1].startswith("The data do not decide about the edge a \u2013 b (Bayes factor 1/")
     assert said[2].startswith("Posterior mean of the log odds ratio: a \u2013 b 0.")
-    assert "0 of 1 were supported" in paragraph
+    assert "none of 1 was supported (above 10), none ruled out (below 1/10), and 1 undecided." in paragraph
     strong = np.repeat([[0, 0], [1, 1], [0, 1], [1, 0]], [60, 60, 8, 8], axis=0)
     assert found(model, strong)[0][1].startswith("The data support the edge a \u2013 b (Bayes factor ")
 

@@ -27,11 +27,12 @@ def counted(model, statistics, x):
     return mb.Statistics.from_counts(model, statistics[index].sum(axis=0), len(x))
 
 
-def graph_ranks(slab, edges, size_prior, seed):
+def graph_ranks(slab, edges, size_prior, seed, hidden=0.0):
     """Ranks (R, p + 1) of every log-odds and of the number of edges.
 
     An edge is there with probability 1/2 (or with a uniform density), has a standard normal log-odds, and theta is
-    uniform for the nodes; ``slab`` and ``edges`` are what the search is told.
+    uniform for the nodes; ``slab`` and ``edges`` are what the search is told. Of every row but its first cell a share
+    of the cells is ``hidden``, twice as many where the first cell is one: missing at random, not completely.
     """
     model = complete(4, fields=True, coupling="both-one")
     statistics = statistics_of(model, "both-one", True)
@@ -44,7 +45,11 @@ def graph_ranks(slab, edges, size_prior, seed):
         w = np.concatenate([np.where(present, rng.standard_normal(m), 0.0), rng.logistic(size=p - m)])
         x = draw_data(statistics, model.states, w, 80, int(rng.integers(2**31)))
         run = {"steps": THIN * KEPT, "thin": THIN, "warmup": WARMUP, "chains": 1, "rng": r, "progress": False}
-        sel = mb.select(model, counted(model, statistics, x), slab=slab, edges=edges, **run)
+        data = counted(model, statistics, x)
+        if hidden:
+            share = hidden * (2 / 3) * (1 + x[:, :1]) * (np.arange(x.shape[1]) > 0)
+            data = mb.count(model, np.where(rng.random(x.shape) < share, np.nan, x), missing="model")
+        sel = mb.select(model, data, slab=slab, edges=edges, **run)
         draws = np.column_stack([sel.log_odds[0], sel.included[0].sum(axis=1)])
         found[r] = rank_of(np.append(w, present.sum()), draws, rng)
     return found

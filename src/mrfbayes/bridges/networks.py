@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.model.exports import edge_table
 from mrfbayes.model.scales import scaled
 from mrfbayes.model.wording import meaning, natural_scale
 from mrfbayes.posterior.posterior import Posterior
@@ -67,16 +68,13 @@ def weight_table(posterior: Posterior, scale: str = "", *, only: str = "") -> pd
     scale : of the strengths; by default the one in which the field is usually quoted
     only : "present" leaves only edges whose Bayes factor is above 10, others are 0; by default all edges are there
     """
-    import pandas as pd
-
     if only not in ("", "present"):
         raise InputError(f"only = {only!r}: choose 'present', or leave it out.")
     model = posterior.model
     graph = to_networkx(posterior, scale or natural_scale(model), evidence=only == "present")
-    table = pd.DataFrame(0.0, index=list(model.nodes), columns=list(model.nodes))
-    for u, v, found in graph.edges(data=True):
-        if only and found["verdict"] != only:
-            continue
-        table.loc[u, v] = table.loc[v, u] = found["weight"]
+    edges = [graph.edges[model.nodes[u], model.nodes[v]] for u, v in model.edges.tolist()]
+    table = edge_table(
+        model, np.array([found["weight"] if only in ("", found.get("verdict")) else 0.0 for found in edges])
+    )
     table.attrs |= {"scale": graph.graph["scale"], "meaning": graph.graph["meaning"]}
     return table

@@ -29,7 +29,7 @@ from mrfbayes.calibration.blocks import (
 )
 from mrfbayes.calibration.exact_blocks import sees_windows
 from mrfbayes.calibration.expansion import Accuracy
-from mrfbayes.calibration.matching import Coins, match, skewness_doubts
+from mrfbayes.calibration.matching import Coins, coin_moments, match, skewness_doubts
 from mrfbayes.calibration.result import Calibration
 from mrfbayes.estimation.estimate import estimate
 from mrfbayes.estimation.newton import predicted_seconds
@@ -60,11 +60,7 @@ class Expansion:
     @classmethod
     def of(cls, coins: Coins) -> Expansion:
         """From the cumulants of the coins."""
-        from mrfbayes.kernels.calibration.matching import coin_four_cumulants
-
-        out = np.empty((4, coins.a.size))
-        coin_four_cumulants(coins.a, coins.b, out[0], out[1], out[2], out[3])
-        mean, variance, third, fourth = out
+        mean, variance, third, fourth = coin_moments(coins)
         return cls(mean - coins.log_odds_eta, np.sqrt(variance), third / variance**1.5, fourth / variance**2)
 
     def quantiles(self, z: np.ndarray | float) -> np.ndarray:

@@ -51,11 +51,11 @@ def skewness_doubts(spread: np.ndarray, third: np.ndarray) -> list[str]:
 
 
 def coin_moments(coins: Coins) -> np.ndarray:
-    """Mean, variance and third cumulant (3, p) of logit lambda."""
+    """The first four cumulants (4, p) of logit lambda."""
     from mrfbayes.kernels.calibration.matching import coin_cumulants
 
-    out = np.empty((3, coins.a.size))
-    coin_cumulants(coins.a, coins.b, out[0], out[1], out[2])
+    out = np.empty((4, coins.a.size))
+    coin_cumulants(coins.a, coins.b, out[0], out[1], out[2], out[3])
     return out
 
 
@@ -84,7 +84,7 @@ def match_loop(
     if relative:
         base = match(mode, spread, third, shift)
         clipped = base.clipped
-        mean, own, target_third = coin_moments(base)
+        mean, own, target_third, _ = coin_moments(base)
         target_mean = mean - base.log_odds_eta
         loops = 1 / base.a + 1 / base.b + 0.5 / base.a**2 + 0.5 / base.b**2
         # As a ratio where the loops are large: a variance must stay positive.

@@ -44,7 +44,9 @@ def compare(
     if csv is not None:
         write_table(found.table, csv, overwrite)
         keep_settings(csv, overwrite)
+    said = [f"warning: {text}" for text in statistics.warnings]
     if common.json:
+        say(said, to_stderr=True)
         typer.echo(found.table.to_json(orient="index", indent=1))
         return
     say(given.lines)
@@ -54,3 +56,4 @@ def compare(
         for name, row in zip(found.table.index, found.table[shown].itertuples(index=False), strict=True)
     ]
     console().print(table(["method", *(c.replace("_", " ") for c in shown)], rows, texts=2))
+    say(said)

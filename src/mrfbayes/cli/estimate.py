@@ -37,6 +37,7 @@ def estimate(
         statistics = given.count()
         show_states(statistics.levels, common.json)
         found = mb.estimate(given.model, statistics, algorithm=algorithm, rng=rng)
+    warnings = [*statistics.warnings, *(text for text in found.warnings if text not in statistics.warnings)]
     rows = list(zip(given.model.parameters, found.theta.tolist(), found.log_odds.tolist(), strict=True))
     if csv is not None:
         frame = pd.DataFrame(rows, columns=["parameter", "theta", "log_odds"]).set_index("parameter")
@@ -49,11 +50,11 @@ def estimate(
                 "converged": found.converged,
                 "penalised": found.penalised,
                 "boundary": list(found.boundary),
-                "warnings": list(found.warnings),
+                "warnings": warnings,
                 "theta": {name: theta for name, theta, _ in rows},
             }
         )
         return
     say([*given.lines, repr(found)])
     console().print(table(["parameter", "theta", "log-odds"], [[n, f"{t:.4f}", f"{w:+.4f}"] for n, t, w in rows]))
-    say(f"warning: {text}" for text in found.warnings)
+    say(f"warning: {text}" for text in warnings)

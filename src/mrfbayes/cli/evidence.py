@@ -21,6 +21,7 @@ def evidence(data: DataOptions, common: Common, prior: PriorChoice = "uniform", 
         found = mb.evidence(given.model, statistics, prior=prior, rng=rng)
     if common.json:
         facts = {"log_evidence": found.log_evidence, "standard_error": found.standard_error, "prior": prior}
-        print_json({**facts, "pareto_k": found.pareto_k})
+        print_json({**facts, "pareto_k": found.pareto_k, "warnings": list(statistics.warnings)})
         return
     say([*given.lines, f"log evidence {found.log_evidence:.3f} (standard error {found.standard_error:.3f})"])
+    say(f"warning: {text}" for text in statistics.warnings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -31,6 +32,7 @@ def fit(
     overwrite: Overwrite = False,
 ) -> None:
     """Read a file, say what it holds, sample the posterior, and write report, tables and result into a folder."""
+    from mrfbayes.base.budget import Budget
     from mrfbayes.base.errors import OutputError
     from mrfbayes.cli.defaults import suggested_field
     from mrfbayes.cli.results import print_findings, write_results
@@ -40,11 +42,12 @@ def fit(
     _check_folder(out, data, overwrite)
     given = suggested_field(asked.without_group(data))
     say(given.lines, common.json)
-    with quiet_warnings():  # they are in the result, and printed with it
+    with quiet_warnings(), Budget(run.seconds).as_current() as limit:  # warnings are in the result, printed with it
         statistics = given.count()
         show_states(statistics.levels, common.json)
         groups = asked.groups(data, statistics)
-        posterior, kept = run.sample(statistics, out / "posterior.nc", True)
+        sampling = run if run.seconds is None else replace(run, seconds=asked.sampling_share * limit.left)
+        posterior, kept = sampling.sample(statistics, out / "posterior.nc", True)
         if kept.status:
             raise OutputError(kept.text)
         structure = asked.search(statistics, groups, run)

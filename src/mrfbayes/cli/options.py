@@ -158,7 +158,7 @@ class SamplingOptions:
     chains: Annotated[int, typer.Option("--chains", help="Chains.", rich_help_panel=RUN)] = 4
     workers: Annotated[int, typer.Option("--workers", help="Processes.", rich_help_panel=RUN)] = 1
     seconds: Annotated[
-        float | None, typer.Option("--seconds", help="Time budget of the sampling.", rich_help_panel=RUN)
+        float | None, typer.Option("--seconds", help="Time budget of everything that is computed.", rich_help_panel=RUN)
     ] = None
     checkpoint: Annotated[
         Path | None, typer.Option("--checkpoint", help="File from which a killed run goes on.", rich_help_panel=RUN)

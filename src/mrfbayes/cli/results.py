@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import typer
 
 from mrfbayes.cli.show import console
 from mrfbayes.cli.structure import Structure
 from mrfbayes.cli.text import safe
-from mrfbayes.model.exports import edge_couplings
+from mrfbayes.model.exports import edge_couplings, edge_table
 from mrfbayes.report.findings import Findings
 from mrfbayes.report.sentences import brief
 
@@ -58,15 +57,9 @@ MATRIX_NODES = 5_000
 
 
 def weight_matrix(findings: Findings) -> pd.DataFrame:
-    """Posterior means of the couplings in log-odds as a symmetric matrix, as qgraph and igraph read it."""
-    import pandas as pd
-
+    """Posterior means of the couplings in log-odds as a symmetric matrix."""
     posterior, model = findings.posterior, findings.posterior.model
-    values = edge_couplings(model, posterior.log_odds.mean(axis=(0, 1)))
-    matrix = np.zeros((model.n_nodes, model.n_nodes))
-    u, v = model.edges.T
-    matrix[u, v] = matrix[v, u] = values
-    return pd.DataFrame(matrix, index=pd.Index(model.nodes, name="node"), columns=list(model.nodes))
+    return edge_table(model, edge_couplings(model, posterior.log_odds.mean(axis=(0, 1)))).rename_axis("node")
 
 
 def print_findings(
@@ -80,12 +73,16 @@ def print_findings(
     out.print()
     for sentence in [*brief(findings), *structure.sentences]:
         out.print(safe(sentence), markup=False, soft_wrap=False)
-    for text in findings.posterior.warnings:
+    for text in _warnings(findings, structure):
         out.print(safe(f"warning: {text}"), style="yellow", markup=False)
     out.print()
     out.print(f"report: {safe(str(paths['report'])) if 'report' in paths else ''}", style="bold", markup=False)
     others = [str(path) for name, path in paths.items() if name != "report"]
     out.print(safe(f"also written: {', '.join(others)}"), markup=False)
+
+
+def _warnings(findings: Findings, structure: Structure) -> list[str]:
+    return [*findings.data_problems, *findings.doubts, *structure.lacking]
 
 
 def as_data(findings: Findings, paths: Mapping[str, Path], structure: Structure) -> dict[str, object]:
@@ -101,6 +98,6 @@ def as_data(findings: Findings, paths: Mapping[str, Path], structure: Structure)
         "n": posterior.n,
         "parameters": posterior.model.n_parameters,
         "partial": posterior.partial,
-        "warnings": list(posterior.warnings),
+        "warnings": _warnings(findings, structure),
         "files": {name: str(path) for name, path in paths.items()},
     }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,18 +20,23 @@ if TYPE_CHECKING:
     from mrfbayes.data.statistics import Statistics
     from mrfbayes.report.structure_sections import Section
     from mrfbayes.structure.groups import GroupComparison
+    from mrfbayes.structure.result import SearchResult
     from mrfbayes.structure.selection import Selection
 
 SEARCH_PANEL = "Structure"
 MOST_GROUPS = 12  # more are an id column
+DEFAULT_SLAB = "normal(0, 1)"
+SHORTEST = 0.05  # seconds, of which a search may say that they are too few
+SEARCHES = {"graphs": "The search over graphs", "groups": "The comparison of groups"}
 
 
 @dataclass(frozen=True)
 class Structure:
-    """The results that were asked for, or None."""
+    """The results that were asked for, or None; and what there was no time for."""
 
     selection: Selection | None = None
     comparison: GroupComparison | None = None
+    lacking: tuple[str, ...] = ()
 
     @property
     def sections(self) -> list[Section]:
@@ -121,17 +128,64 @@ class StructureOptions:
             )
         return {str(name): _counted(frame.filter(texts == name), statistics, given.reading) for name in names}
 
-    def search(self, statistics: Statistics, groups: Mapping[str, Statistics], sampling: SamplingOptions) -> Structure:
-        """The search over graphs where it was asked for, and the comparison where there are ``groups``."""
-        import mrfbayes as mb
+    @property
+    def sampling_share(self) -> float:
+        """The part of a time budget that the sampling gets; what follows it gets the rest."""
+        return 0.6 if self._searches == 0 else 0.4
 
-        model, chains, workers, rng = statistics.model, sampling.chains, sampling.workers, sampling.rng
-        selection, comparison = None, None
+    @property
+    def _searches(self) -> int:
+        return int(self.select) + int(self.group is not None)
+
+    def search(self, statistics: Statistics, groups: Mapping[str, Statistics], sampling: SamplingOptions) -> Structure:
+        """The search over graphs where it was asked for, and the comparison where there are ``groups``.
+
+        Of a time budget that is under way each gets its part, and a search for which that is too short is left out.
+        """
+        import mrfbayes as mb
+        from mrfbayes.base.budget import budget
+        from mrfbayes.base.errors import CostError
+        from mrfbayes.structure.groups import GroupComparison
+        from mrfbayes.structure.selection import Selection
+
+        limit, model = budget(), statistics.model
+        parts: list[tuple[str, Callable[..., SearchResult]]] = []
         if self.select:
-            selection = mb.select(model, statistics, chains=chains, workers=workers, rng=rng)
+            slab = DEFAULT_SLAB if sampling.prior == "uniform" else sampling.prior
+            parts.append(("graphs", partial(mb.select, model, statistics, slab=slab, prior=_prior(sampling, "nodes"))))
         if groups:
-            comparison = mb.compare_groups(model, groups, chains=chains, workers=workers, rng=rng)
-        return Structure(selection, comparison)
+            prior = _prior(sampling, "edges", "nodes")
+            parts.append(("groups", partial(mb.compare_groups, model, groups, prior=prior)))
+        found: dict[str, SearchResult] = {}
+        lacking = []
+        for k, (name, run) in enumerate(parts):
+            share = 1.0 / (len(parts) - k + 1)  # the last one leaves time for the Bayes factors and the report
+            seconds = max(share * limit.left, SHORTEST) if isfinite(limit.left) else None
+            rest = {"seconds": seconds, "checkpoint": _checkpoint(sampling.checkpoint, name)}
+            try:
+                made = run(chains=sampling.chains, workers=sampling.workers, rng=sampling.rng, **rest)
+            except CostError:
+                if seconds is None:
+                    raise
+                made = None
+            if made is not None and made.steps:
+                found[name] = made
+            else:
+                lacking.append(f"{SEARCHES[name]} was left out: the time budget was too short for it.")
+        selection, comparison = found.get("graphs"), found.get("groups")
+        assert selection is None or isinstance(selection, Selection)
+        assert comparison is None or isinstance(comparison, GroupComparison)
+        return Structure(selection, comparison, tuple(lacking))
+
+
+def _prior(sampling: SamplingOptions, *parts: str) -> dict[str, str] | None:
+    """The prior that was asked for, for these parts of the field; None where none was."""
+    return None if sampling.prior == "uniform" else dict.fromkeys(parts, sampling.prior)
+
+
+def _checkpoint(given: Path | None, name: str) -> Path | None:
+    """The search's own checkpoint, beside that of the sampling."""
+    return None if given is None else given.with_name(f"{given.name}.{name}")
 
 
 def _counted(part: pl.DataFrame, statistics: Statistics, reading: Reading) -> Statistics:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from mrfbayes.base.checks import whole
 from mrfbayes.estimation.result import Outcome, Task
 from mrfbayes.estimation.stochastic_ascent import GAIN, AscentOptions, Rule, ascend
 
@@ -21,5 +20,5 @@ def run(task: Task, *, sweeps: int = 10, **limits: Unpack[AscentOptions]) -> Out
     sweeps : k, Gibbs sweeps from the data in each step
     limits : particles, steps, tolerance and start, as in `mrfbayes.estimation.stochastic_ascent.ascend`
     """
-    rule = Rule(whole("sweeps", sweeps) - 1, 1, restart=True, fast_gain=0.0, gain=lambda step: GAIN, averaged=True)
+    rule = Rule(sweeps - 1, 1, restart=True, fast_gain=0.0, gain=lambda step: GAIN, averaged=True)
     return ascend(task, rule, **limits)

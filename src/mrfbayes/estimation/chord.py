@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import time
 
-from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.estimation.dense_mode import CHAINS, WANTED, DensePosterior, can_be_dense, dense_mode
 from mrfbayes.estimation.result import Outcome, Recorder, Task
+from mrfbayes.model.field import Model
 from mrfbayes.model.natural_form import dense_layout
 
 FEW_PARAMETERS, FINE = 400, 0.0065  # up to so many parameters a finer tolerance costs little
 APART, OFF = 5.0, 0.1  # standard errors between chains from two starts; posterior sds
+
+
+def refuse(model: Model) -> None:
+    """Refuse a field that no dense sampler takes."""
+    if not can_be_dense(model):
+        raise InputError(
+            "algorithm = 'chord' is for binary variables, score couplings of at most seven levels and agreement "
+            f"couplings, with at most 12,000 parameters, and {model!r} is none of these: use 'pcd' or 'auto'."
+        )
 
 
 def run(task: Task, *, particles: int | None = None, tolerance: float | None = None) -> Outcome:
@@ -23,20 +32,13 @@ def run(task: Task, *, particles: int | None = None, tolerance: float | None = N
     tolerance : rms noise of the estimate, in posterior sds, at which to stop; default 0.0065, with more than 400
         parameters 0.015
     """
-    if not can_be_dense(task.model):
-        raise InputError(
-            "algorithm = 'chord' is for binary variables, score couplings of at most seven levels and agreement "
-            f"couplings, with at most 12,000 parameters, and {task.model!r} is none of these: use 'pcd' or 'auto'."
-        )
     if tolerance is None:
         tolerance = FINE if task.model.n_parameters <= FEW_PARAMETERS else WANTED
-    if not tolerance > 0:
-        raise InputError(f"tolerance = {tolerance!r}: give a positive number of posterior sds, such as 0.015.")
     layout = dense_layout(task.model)
     assert layout is not None
     trace = Recorder(task.model.n_parameters, time.perf_counter)
     posterior = DensePosterior(layout, task.stats, task.prior)
-    chains = CHAINS if particles is None else whole("particles", particles)
+    chains = CHAINS if particles is None else particles
     found = dense_mode(posterior, task.seed, chains, task.threads, tolerance)
     trace.add(0, found.error, found.w)
     warnings = []

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import os
 import time
 import warnings as python_warnings
 from collections.abc import Mapping
-from types import ModuleType
 
 import numpy as np
 
@@ -19,24 +16,13 @@ from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
 from mrfbayes.data.statistics import Statistics, count
 from mrfbayes.estimation.existence import Existence, existence
+from mrfbayes.estimation.options import ALGORITHMS, algorithm_module, check_algorithm, check_values
 from mrfbayes.estimation.result import Estimate, Outcome, Task, Trace
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
 
 __all__ = ["ALGORITHMS", "Estimate", "Existence", "Trace", "estimate", "existence"]
 
-# Key -> module of this package with ``run(task, **options) -> Outcome``.
-ALGORITHMS: dict[str, str] = {
-    "exact": "newton",
-    "cd": "cd",
-    "pcd": "pcd",
-    "chord": "chord",
-    "fpcd": "fpcd",
-    "mcmc-mle": "mcmc_mle",
-    "pf-mcmc-mle": "pf_mcmc_mle",
-    "stochastic": "stochastic",
-    "pseudo": "pseudolikelihood",
-}
 WITH_HOLES = ("exact", "chord")  # algorithms that have a likelihood for rows with missing cells
 ON_BOUNDARY = ("penalise", "refuse")
 RUNAWAY = 15.0  # log-odds: an undecided maximum this far out is taken as not finite
@@ -81,12 +67,13 @@ def estimate(
     seed = seed_sequence(rng)
     given = prior if prior is None or isinstance(prior, Prior) else Prior(model, prior)
     n_threads = _threads(threads)
-    if algorithm != "auto":
-        _check_algorithm(model, algorithm)
-        _check_options(algorithm, options)
+    if algorithm == "auto":
+        check_values(model, {name: value for name, value in options.items() if value is not None})
+    else:
+        check_algorithm(model, algorithm, options)
     stats = count(model, x, levels=levels, missing=missing)
     key, reason = _choose(model, stats, algorithm)
-    _check_options(key, options)
+    check_algorithm(model, key, options)
     notes: list[str] = []
     with Progress(f"estimate ({key}), per cent", 100, progress) as bar:
         task = Task(model, stats, given, child(seed, "estimate", key), n_threads, bar)
@@ -98,14 +85,14 @@ def estimate(
             notes.append(f"{text}; estimated with the uniform prior instead (penalised)")
             task = _penalised(task)
         if outcome is None:
-            outcome = _module(key).run(task, **options)
+            outcome = algorithm_module(key).run(task, **options)
         if budget().is_out and not outcome.converged:
             budget().cut(f"the estimate stopped after {outcome.iterations} iterations, before it had converged")
         runaway = float(np.abs(outcome.w).max(initial=0.0))
         if task.prior is None and verdict.verdict != "exists" and (not np.isfinite(runaway) or runaway > RUNAWAY):
             notes.append(f"log-odds ran away to {runaway:.0f}: estimated with the uniform prior instead (penalised)")
             task = _penalised(task)
-            outcome = _module(key).run(task, **options)
+            outcome = algorithm_module(key).run(task, **options)
     notes += outcome.warnings
     for text in notes:
         python_warnings.warn(text, MRFWarning, stacklevel=2)
@@ -132,39 +119,6 @@ def estimate(
         details=outcome.details,
         reason=reason,
     )
-
-
-def _module(key: str) -> ModuleType:
-    return importlib.import_module(f"mrfbayes.estimation.{ALGORITHMS[key]}")
-
-
-def algorithm_options(key: str) -> Mapping[str, object]:
-    """Names and defaults of an algorithm's options."""
-    run = inspect.signature(_module(key).run).parameters.values()
-    parameters = [p for p in run if p.kind is p.KEYWORD_ONLY]
-    if any(p.kind is p.VAR_KEYWORD for p in run):  # it hands them on
-        from mrfbayes.estimation.stochastic_ascent import ascend
-
-        parameters += [p for p in inspect.signature(ascend).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    return {p.name: p.default for p in parameters}
-
-
-def _check_options(key: str, options: Mapping[str, object]) -> None:
-    known = algorithm_options(key)
-    for name in options:
-        if name not in known:
-            raise InputError(f"algorithm {key!r} has no option {name!r}; its options: {', '.join(known) or 'none'}.")
-
-
-def _check_algorithm(model: Model, algorithm: str) -> None:
-    """Refuse a name that is none, and an exact algorithm where log Z is out of reach."""
-    from mrfbayes.estimation.newton import predicted_seconds
-
-    if algorithm not in ALGORITHMS:
-        names = ", ".join(map(repr, ("auto", *ALGORITHMS)))
-        raise InputError(f"algorithm = {algorithm!r}: choose one of {names}.")
-    if algorithm == "exact" and predicted_seconds(model) == float("inf"):
-        raise CostError(f"algorithm = 'exact' needs log Z, which is not feasible on {model!r}: use 'pcd' or 'auto'.")
 
 
 def _choose(model: Model, stats: Statistics, algorithm: str) -> tuple[str, str]:
@@ -226,7 +180,7 @@ def _existence_first(task: Task, key: str, options: Mapping[str, object]) -> tup
     if key == "exact" and task.prior is None:
         from mrfbayes.estimation.newton import is_interior
 
-        outcome: Outcome = _module(key).run(task, **options)
+        outcome: Outcome = algorithm_module(key).run(task, **options)
         if outcome.converged and is_interior(task.model, task.stats, outcome.w):
             return Existence("exists", (), "a finite maximum was found, with information in every direction"), outcome
         if budget().is_out or task.stats.holes is not None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from mrfbayes.base.errors import InputError
 from mrfbayes.estimation.result import Outcome, Task
 from mrfbayes.estimation.stochastic_ascent import GAIN, AscentOptions, Rule, ascend
 
@@ -22,7 +21,5 @@ def run(task: Task, *, fast_gain: float = 1.0, **limits: Unpack[AscentOptions]) 
     fast_gain : step of the fast weights relative to that of w
     limits : particles, steps, tolerance and start, as in `mrfbayes.estimation.stochastic_ascent.ascend`
     """
-    if not (isinstance(fast_gain, (int, float)) and 0 < fast_gain <= 10):
-        raise InputError(f"fast_gain = {fast_gain!r}: give a number above 0, at most 10.")
     rule = Rule(0, 1, restart=False, fast_gain=float(fast_gain), gain=lambda step: GAIN, averaged=True)
     return ascend(task, rule, **limits)

@@ -10,17 +10,22 @@ import time
 
 import numpy as np
 
-from mrfbayes.base.checks import whole
 from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.estimation.check import Room, check
 from mrfbayes.estimation.result import Outcome, Recorder, Task
 from mrfbayes.estimation.reweighting import refuse_many_parameters, solve, weights_at
 from mrfbayes.estimation.stochastic_ascent import HALVES, Precondition, own_error, start_point
+from mrfbayes.model.field import Model
 from mrfbayes.particles.ensembles import Chains, make_chains
 from mrfbayes.particles.moments import row_statistics
 
 TABLE_CELLS = 2e7  # statistics kept at once: 160 MB
 MAX_ITERATIONS = 30
+
+
+def refuse(model: Model) -> None:
+    """Refuse a field of too many parameters."""
+    refuse_many_parameters(model, "mcmc-mle")
 
 
 def run(
@@ -40,8 +45,6 @@ def run(
     tolerance : rms noise of the estimate, in posterior sds: the last sample is made as large as that needs, if it fits
     start : (p,) theta to start from; default the pseudolikelihood estimate
     """
-    refuse_many_parameters(task, "mcmc-mle")
-    particles, sweeps = whole("particles", particles), whole("sweeps", sweeps)
     recorder = Recorder(task.model.n_parameters, time.perf_counter)
     w = start_point(task, start)
     halves = [make_chains(task.model, particles, kernel_state(task.seed, "half", k)) for k in range(HALVES)]

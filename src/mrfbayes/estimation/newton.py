@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mrfbayes.base.errors import InputError
+from mrfbayes.base.errors import CostError
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.existence import flat_directions
 from mrfbayes.estimation.mode import newton
@@ -83,6 +83,12 @@ class ExactObjective:
 OPTIMISERS: dict[str, Callable[..., Ascent]] = {"lbfgs": lbfgs, "newton": newton}
 
 
+def refuse(model: Model) -> None:
+    """Refuse a field of which log Z is out of reach."""
+    if predicted_seconds(model) == float("inf"):
+        raise CostError(f"algorithm = 'exact' needs log Z, which is not feasible on {model!r}: use 'pcd' or 'auto'.")
+
+
 def run(task: Task, *, start: np.ndarray | None = None, optimiser: str = "lbfgs") -> Outcome:
     """Climb the exact log-likelihood (or log posterior).
 
@@ -91,8 +97,6 @@ def run(task: Task, *, start: np.ndarray | None = None, optimiser: str = "lbfgs"
     start : (p,) theta to start from; default no interaction, or near each coin's own frequency on wide planar fields
     optimiser : "lbfgs", or "newton", which needs the covariance of s at every step: p passes instead of one
     """
-    if optimiser not in OPTIMISERS:
-        raise InputError(f"optimiser = {optimiser!r}: choose 'lbfgs' or 'newton'.")
     model = task.model
     objective = ExactObjective(model, task.stats, task.prior)
     w = _start(task) if start is None else model.chart.log_odds(model.theta(start, "start"))

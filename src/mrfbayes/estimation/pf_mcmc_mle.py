@@ -10,18 +10,23 @@ import time
 
 import numpy as np
 
-from mrfbayes.base.checks import whole
 from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.estimation.check import Room, check
 from mrfbayes.estimation.result import Outcome, Recorder, Task
 from mrfbayes.estimation.reweighting import refuse_many_parameters, solve, weights_at
 from mrfbayes.estimation.stochastic_ascent import HALVES, Precondition, noise_of, own_error, start_point
+from mrfbayes.model.field import Model
 from mrfbayes.particles.ensembles import Chains, make_chains
 from mrfbayes.particles.moments import row_statistics
 
 FILTER_WARM_UP = 20
 FIRST_LOOK = 40
 FILTER_BATCHES = 8
+
+
+def refuse(model: Model) -> None:
+    """Refuse a field of too many parameters."""
+    refuse_many_parameters(model, "pf-mcmc-mle")
 
 
 def run(
@@ -43,8 +48,6 @@ def run(
     tolerance : rms noise of the estimate, in posterior sds, at which to stop
     start : (p,) theta to start from; default the pseudolikelihood estimate
     """
-    refuse_many_parameters(task, "pf-mcmc-mle")
-    particles, sweeps, steps = whole("particles", particles), whole("sweeps", sweeps), whole("steps", steps)
     recorder = Recorder(task.model.n_parameters, time.perf_counter)
     w = start_point(task, start)
     halves = [_Half(task, k, particles, w) for k in range(HALVES)]

@@ -11,16 +11,17 @@ import numpy as np
 from mrfbayes.base.errors import CostError
 from mrfbayes.estimation.optimise import FAR
 from mrfbayes.estimation.result import Task
+from mrfbayes.model.field import Model
 
 MAX_PARAMETERS = 2_000
 MIN_EVENNESS = 0.25  # effective share of the particles below which weights are not trusted
 
 
-def refuse_many_parameters(task: Task, algorithm: str) -> None:
+def refuse_many_parameters(model: Model, algorithm: str) -> None:
     """These algorithms keep every particle's statistics: not for many parameters."""
-    if task.model.n_parameters > MAX_PARAMETERS:
+    if model.n_parameters > MAX_PARAMETERS:
         raise CostError(
-            f"algorithm = {algorithm!r} weights particles by all {task.model.n_parameters} statistics (limit "
+            f"algorithm = {algorithm!r} weights particles by all {model.n_parameters} statistics (limit "
             f"{MAX_PARAMETERS}): use 'pcd'."
         )
 

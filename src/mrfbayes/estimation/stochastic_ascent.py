@@ -18,7 +18,6 @@ from typing import TypedDict
 import numpy as np
 
 from mrfbayes.base.budget import budget
-from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.estimation.check import CHECK_SHARE, MIN_UPDATES, Check, Room, check
@@ -167,18 +166,14 @@ def ascend(
     start : (p,) theta to start from; default the pseudolikelihood estimate
     """
     model = task.model
-    n_particles = default_particles(model) if particles is None else whole("particles", particles)
+    n_particles = default_particles(model) if particles is None else particles
     if tolerance is None:
         tolerance = SMALL_TOLERANCE if model.n_parameters <= FULL else ASCENT_TOLERANCE
-    if not (isinstance(tolerance, (int, float)) and tolerance > 0):
-        raise InputError(f"tolerance = {tolerance!r}: give the noise allowed in posterior sds, a number > 0.")
     recorder = Recorder(model.n_parameters, time.perf_counter)
     w = start_point(task, start)
     halves = [_start_half(task, k, n_particles, w, rule.restart) for k in range(HALVES)]
     per_step = model.n_nodes * n_particles * HALVES * (rule.skip + rule.sweeps) * halves[0].chains.update_cost
-    limit = (
-        int(np.clip(MAX_UPDATES / per_step, FIRST_ROUND, MOST_ASCENT_STEPS)) if steps is None else whole("steps", steps)
-    )
+    limit = int(np.clip(MAX_UPDATES / per_step, FIRST_ROUND, MOST_ASCENT_STEPS)) if steps is None else steps
     precondition = _settled_precondition(task, halves, w)
     workers = min(task.threads, HALVES)
     first = int(np.clip(FIRST_UPDATES / per_step, FIRST_ROUND, 10 * FIRST_ROUND))

@@ -36,7 +36,7 @@ from mrfbayes.kernels.exact.graph_plan import EliminationPlan, log_z_scratch
 from mrfbayes.kernels.exact.grid import GridLayout, transfer_log_z, transfer_log_z_theta, transfer_scratch
 from mrfbayes.kernels.exact.planar_log_z import PlanarPlan, planar_log_z
 from mrfbayes.methods.holed import holed_view
-from mrfbayes.methods.lowered import Lowered, lower_theta, lowered_data, writable_layout, writable_plan
+from mrfbayes.methods.lowered import Lowered, lower_theta, lowered_data, node_and_edge, writable_layout, writable_plan
 from mrfbayes.methods.problem import Prepared, Problem, Smooth, writable
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
@@ -98,8 +98,7 @@ def coin_grid_log_likelihood(view, theta):
 @kernel
 def field_grid_log_likelihood(view, theta):
     linear = lower_theta(view.lowered, theta)
-    nodes = view.lowered.n_node_rows
-    field, coupling = view.lowered.potentials[:nodes], view.lowered.potentials[nodes:]
+    field, coupling = node_and_edge(view.lowered, view.lowered.potentials)
     return linear - view.lowered.n * transfer_log_z(view.layout, field, coupling, view.scratch)
 
 
@@ -107,8 +106,7 @@ def field_grid_log_likelihood(view, theta):
 @kernel
 def field_graph_log_likelihood(view, theta):
     linear = lower_theta(view.lowered, theta)
-    nodes = view.lowered.n_node_rows
-    field, coupling = view.lowered.potentials[:nodes], view.lowered.potentials[nodes:]
+    field, coupling = node_and_edge(view.lowered, view.lowered.potentials)
     return linear - view.lowered.n * elimination_log_z_binary(view.plan, field, coupling, view.scratch)
 
 
@@ -116,8 +114,7 @@ def field_graph_log_likelihood(view, theta):
 @kernel
 def table_graph_log_likelihood(view, theta):
     linear = lower_theta(view.lowered, theta)
-    nodes = view.lowered.n_node_rows
-    node_table, edge_table = view.lowered.potentials[:nodes], view.lowered.potentials[nodes:]
+    node_table, edge_table = node_and_edge(view.lowered, view.lowered.potentials)
     return linear - view.lowered.n * elimination_log_z(view.plan, node_table, edge_table, view.scratch)
 
 
@@ -125,8 +122,7 @@ def table_graph_log_likelihood(view, theta):
 @kernel
 def planar_log_likelihood(view, theta):
     linear = lower_theta(view.lowered, theta)
-    nodes = view.lowered.n_node_rows
-    field, coupling = view.lowered.potentials[:nodes], view.lowered.potentials[nodes:]
+    field, coupling = node_and_edge(view.lowered, view.lowered.potentials)
     return linear - view.lowered.n * planar_log_z(view.plan, field, coupling)
 
 

@@ -19,7 +19,7 @@ from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import copy_into
 from mrfbayes.kernels.exact.clamped import Clumps, clamped_log_z
 from mrfbayes.kernels.exact.graph_binary import binary_tables
-from mrfbayes.methods.lowered import Lowered, lower_theta, lowered_data
+from mrfbayes.methods.lowered import Lowered, lower_theta, lowered_data, node_and_edge
 from mrfbayes.model.field import Model
 
 
@@ -39,11 +39,11 @@ class HoledView(NamedTuple):
 def holed_log_likelihood(view, theta):
     total = log_likelihood(view.seen, theta)
     lower_theta(view.lowered, theta)
-    potentials, nodes = view.lowered.potentials, view.lowered.n_node_rows
     if view.is_binary:
-        binary_tables(potentials[:nodes], potentials[nodes:], view.table)
+        field, coupling = node_and_edge(view.lowered, view.lowered.potentials)
+        binary_tables(field, coupling, view.table)
     else:
-        copy_into(view.table, potentials)
+        copy_into(view.table, view.lowered.potentials)
     return total + clamped_log_z(view.clumps, view.table, view.scratch)
 
 

@@ -40,6 +40,12 @@ def lower_theta(lowered, theta):
     return total
 
 
+@kernel
+def node_and_edge(lowered, values):
+    """The parts of ``values``, one per row of M, that belong to nodes and to edges."""
+    return values[: lowered.n_node_rows], values[lowered.n_node_rows :]
+
+
 def lowered_data(model: Model, data: Observed) -> Lowered:
     """The parts of a view that every exact kernel shares."""
     lowering = model.lowering

@@ -8,12 +8,16 @@ spins at temperature 1.
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.model.field import Model
 from mrfbayes.model.lowering import EdgeFinder
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 EXPORT_FORMATS = ("graphml", "uai", "dimod", "edges")
 
@@ -26,6 +30,16 @@ def edge_couplings(model: Model, log_odds: np.ndarray) -> np.ndarray:
         if group.arity == 2:
             out[find(group.scope)[0]] = log_odds[model.chart.offset[group.block]]
     return out
+
+
+def edge_table(model: Model, values: np.ndarray) -> pd.DataFrame:
+    """A symmetric table, nodes by nodes, of one value per edge (m,): as qgraph and igraph read networks."""
+    import pandas as pd
+
+    matrix = np.zeros((model.n_nodes, model.n_nodes))
+    u, v = model.edges.T
+    matrix[u, v] = matrix[v, u] = values
+    return pd.DataFrame(matrix, index=list(model.nodes), columns=list(model.nodes))
 
 
 def export_text(model: Model, log_odds: np.ndarray, form: str) -> str:

@@ -50,3 +50,15 @@ def whole_blocks(model: Model, piece: Model, nodes: np.ndarray) -> np.ndarray:
         for scope, block in zip(nodes[group.scope].tolist(), group.block.tolist(), strict=True):
             found[block] = place[group.is_score, group.table.tobytes(), tuple(scope)]
     return found
+
+
+def with_edges(model: Model, present: np.ndarray) -> Model:
+    """All nodes and their own factors, and of the edges those that are ``present`` (m,); every factor untied."""
+    kept = {tuple(pair) for pair in model.edges[present].tolist()}
+    factors = []
+    for group in model.groups:
+        for scope in group.scope.tolist():
+            if len(scope) == 1 or tuple(scope) in kept or tuple(scope[::-1]) in kept:
+                outcomes, scores = (None, group.table) if group.is_score else (group.table, None)
+                factors.append(Factor(tuple(model.nodes[i] for i in scope), outcomes, scores))
+    return Model(dict(zip(model.nodes, model.states.tolist(), strict=True)), factors)

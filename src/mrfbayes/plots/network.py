@@ -110,6 +110,8 @@ def network_panels(
         draw_edges(panel, model, places, table, chosen, widest, plain=name != "supported")
         draw_nodes(panel, model, places)
         explained = {"supported": "Bayes factor above 10", "ruled out": "below 1/10", "undecided": "in between"}[name]
+        if not chosen.any():
+            panel.text(0.5, 0.5, "none", transform=panel.transAxes, ha="center", va="center", fontsize=9, color=MUTED)
         title(panel, f"{name.capitalize()}: {chosen.sum()} of {len(table)} ({explained})")
         keep_table(panel, table[chosen])
     made: Figure = panels[0].figure
@@ -196,14 +198,16 @@ def draw_edges(
     size, sign = table["size"].to_numpy()[order], table["sign"].to_numpy()[order]
     sure = np.clip((table["sign_probability"].to_numpy()[order] - 0.5) * 2, 0, 1)
     width = line_width(ax, size / max(widest, 1e-12))
+    crowded = plain and order.size > MANY_EDGES
+    faint = 0.55 * min(1.0, np.sqrt(MANY_EDGES / max(order.size, 1)))
     colours = [
-        to_rgba(MUTED, 0.55) if plain else to_rgba(POSITIVE if s > 0 else NEGATIVE, 0.12 + 0.88 * c**1.5)
+        to_rgba(MUTED, faint) if plain else to_rgba(POSITIVE if s > 0 else NEGATIVE, 0.12 + 0.88 * c**1.5)
         for s, c in zip(sign, sure, strict=True)
     ]
     lines = LineCollection(
         list(places[model.edges[order]]),
         colors=colours,
-        linewidths=np.full(order.size, 0.9) if plain else width,
+        linewidths=np.full(order.size, 0.5 if crowded else 0.9) if plain else width,
         linestyles=["solid" if s > 0 or plain else DASHED for s in sign],
         zorder=1,
         capstyle="round" if plain else "butt",

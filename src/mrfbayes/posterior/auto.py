@@ -7,6 +7,7 @@ from mrfbayes.calibration.exact_blocks import sees_windows
 from mrfbayes.calibration.full import DENSE_PARAMETERS
 from mrfbayes.estimation.dense_mode import is_dense
 from mrfbayes.exact.choice import is_planar_alone, planar_size, weighs_by_planar
+from mrfbayes.exact.cost import predicted_seconds
 from mrfbayes.exact.quantities import is_feasible
 from mrfbayes.exact.recursions import recursion
 from mrfbayes.methods.registry import Row
@@ -15,7 +16,8 @@ from mrfbayes.priors import Prior
 
 DENSE_LIMIT = 600  # parameters up to which proposals have a full covariance
 CELL_SECONDS = 1e-9  # one cell of a table in one evaluation of log Z
-AUTO_PROPOSALS, AUTO_SECONDS = 25_000, 60.0  # "auto" is exact where that many evaluations take no longer
+AUTO_PROPOSALS, AUTO_SECONDS = 25_000, 10.0  # "auto" is exact where that many evaluations take no longer
+AUTO_GRADIENTS = 20_000  # that trajectories take on dense fields, whose calibrated proposals mostly fit badly
 
 
 def choose_method(model: Model) -> tuple[str, str]:
@@ -27,7 +29,9 @@ def choose_method(model: Model) -> tuple[str, str]:
         return other, f"{other}: the partition function is out of reach (its tables would not fit)"
     width = recursion(model).width
     seconds = recursion(model).n_bytes("moments") / 8 * CELL_SECONDS * AUTO_PROPOSALS
-    if model.n_parameters <= DENSE_LIMIT and weighs_by_planar(model):
+    if is_dense(model):
+        seconds = predicted_seconds(recursion(model), "moments", AUTO_GRADIENTS)
+    elif model.n_parameters <= DENSE_LIMIT and weighs_by_planar(model):
         size = planar_size(model)
         assert size is not None
         seconds = size.seconds("log_z") * AUTO_PROPOSALS

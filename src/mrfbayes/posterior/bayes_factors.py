@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.budget import OutOfTime
 from mrfbayes.base.errors import CalibrationError, CostError, InputError, MRFWarning
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import kernel_state
@@ -40,12 +41,20 @@ if TYPE_CHECKING:
 
 CORRECTED_LIMIT = 300  # parameters up to which every edge gets draws of its own
 FACTOR_DRAWS = 1_000  # per edge
-FEWEST_DRAWS = 50  # per edge of a planar field, whose weights are even
+FEWEST_DRAWS = 250  # per edge, below which coins fitted to the draws are as good
+FEWEST_PLANAR_DRAWS = 50  # per edge of a planar field, whose weights are even
+CALIBRATION_SECONDS = 5e-9  # per table cell of `moments_cost`
 HOLD_SECONDS = 4e-11  # per cube of the number of parameters: the copula with one of them held
 BASE_DRAWS = 10_000
 LEAST_DRAWS = 100  # that a coin is fitted to
-EDGE_SECONDS = 120.0  # on the reference machine, past which coins give the Bayes factors
+EDGE_SECONDS = 10.0  # on the reference machine, past which coins give the Bayes factors
+PLANAR_EDGE_SECONDS = 120.0  # of planar fields, which have thousands of edges
 LOG_TEN = math.log(10)  # the Bayes factor at which an edge is called present, its inverse absent
+
+
+OUT_OF_TIME = (
+    "Bayes factors are those of coins fitted to the draws: the time budget ended before exact ones were found."
+)
 
 
 class EdgeEvidence(NamedTuple):
@@ -114,15 +123,23 @@ def edge_evidence(posterior: Posterior, problem: Problem | None) -> EdgeEvidence
     if is_correctable(posterior.model) and problem.prior.custom is None:
         try:
             proposal = make_proposal(problem, method_row("exact").prepare(problem), BASE_DRAWS)
+            if not _are_draws_better(posterior, proposal, blocks):
+                draws = factor_draws(posterior.model)
+                found = EdgeEvidence(*_corrected(proposal, problem, blocks, draws), "importance weights")
         except (CostError, InputError, CalibrationError):
             pass
-        else:
-            draws = factor_draws(posterior.model)
-            found = EdgeEvidence(*_corrected(proposal, problem, blocks, draws), "importance weights")
+        except OutOfTime:
+            python_warnings.warn(OUT_OF_TIME, MRFWarning, stacklevel=2)
     if found is None:
         found = EdgeEvidence(*_from_draws(posterior, problem, blocks), "coins fitted to the draws")
     _speak_of_unknown(found, problem, blocks)
     return found
+
+
+def _are_draws_better(posterior: Posterior, proposal: Proposal, blocks: np.ndarray) -> bool:
+    """Whether draws of the exact posterior tell more than weights that cannot be trusted; dice have no other way."""
+    is_coin = bool((posterior.model.chart.sides[blocks] == 2).all())
+    return posterior.target == "exact" and is_coin and not proposal.is_trusted
 
 
 def needs_rows(model: Model) -> bool:
@@ -141,13 +158,16 @@ def factor_draws(model: Model) -> int:
     if weighs_by_planar(model):
         size = planar_size(model)
         assert size is not None
-        left = EDGE_SECONDS - BASE_DRAWS * size.seconds("log_z") - n_edges * HOLD_SECONDS * p**3
-        most = left / max(n_edges * size.seconds("log_z"), 1e-12)
-        return 0 if p > DENSE_PARAMETERS or most < FEWEST_DRAWS else int(min(most, FACTOR_DRAWS))
-    if p > CORRECTED_LIMIT or not is_feasible(model):
-        return 0
-    seconds = predicted_seconds(recursion(model), "log_z", BASE_DRAWS + FACTOR_DRAWS * n_edges)
-    return FACTOR_DRAWS if seconds <= EDGE_SECONDS else 0
+        each, limit, fewest = size.seconds("log_z"), PLANAR_EDGE_SECONDS, FEWEST_PLANAR_DRAWS
+        before, is_small = n_edges * HOLD_SECONDS * p**3, p <= DENSE_PARAMETERS
+    else:
+        is_small = p <= CORRECTED_LIMIT and is_feasible(model)
+        if not is_small:
+            return 0
+        each, limit, fewest = predicted_seconds(recursion(model), "log_z", 1), EDGE_SECONDS, FEWEST_DRAWS
+        before = CALIBRATION_SECONDS * min(moments_cost(model), MOMENT_CELLS)
+    most = (limit - before - BASE_DRAWS * each) / max(n_edges * each, 1e-12)
+    return 0 if not is_small or most < fewest else int(min(most, FACTOR_DRAWS))
 
 
 def no_evidence(model: Model) -> EdgeEvidence:

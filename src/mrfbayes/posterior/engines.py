@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from mrfbayes.base.budget import OutOfTime, budget
-from mrfbayes.base.errors import CalibrationError, InputError
+from mrfbayes.base.errors import CalibrationError, CostError, InputError
+from mrfbayes.exact.cost import cost, describe_seconds
 from mrfbayes.methods.problem import Prepared, Problem
+from mrfbayes.model.field import Model
 from mrfbayes.posterior.corrected import TRUSTED_K, Proposal, corrected, make_proposal
 from mrfbayes.posterior.hamiltonian import hmc_chains
 from mrfbayes.posterior.settings import Plan, Settings, make_plan
@@ -14,6 +16,7 @@ from mrfbayes.posterior.starts import initial_states
 from mrfbayes.run.workers import State, WorkerTask
 
 NO_TIME = "there was no time to calibrate proposals"
+UNSURE = 2.0  # times the predicted seconds of a step may be off
 
 
 @dataclass(frozen=True)
@@ -58,12 +61,29 @@ def make_engine(problem: Problem, prepared: Prepared, settings: Settings) -> Eng
             name, shape = "mh", None if candidate is None else candidate.theta_factor()
             prepared = replace(prepared, warnings=(*prepared.warnings, f"{doubt}: adaptive MH ran instead."))
     plan = make_plan(problem.model, settings, name)
+    if name in ("mh", "independence") and settings.row.key == "exact":
+        _refuse_hopeless(problem.model, settings, plan)
     if name == "hmc":
         assert prepared.smooth is not None
         task, hmc_states = hmc_chains(problem, prepared.smooth(), plan)
         return Engine(name, prepared, plan, hmc_states, task)
     states = [] if name in ("direct", "langevin") else initial_states(problem, prepared, plan, shape)
     return Engine(name, prepared, plan, states)
+
+
+def _refuse_hopeless(model: Model, settings: Settings, plan: Plan) -> None:
+    """Refuse a time budget that would end before the first draw, as far as the cost of log Z tells."""
+    if settings.seconds is None or settings.checkpoint is not None:  # from which the run could go on
+        return
+    each = cost(model).work["log_partition"].seconds
+    processes = settings.workers if isinstance(settings.workers, int) else plan.chains
+    needed = each * plan.thin * -(-plan.chains // processes)
+    if needed > UNSURE * budget().left:
+        raise CostError(
+            f"the time budget of {settings.seconds:g} s would end before the first draw: a step takes about "
+            f"{describe_seconds(each)}, and thin = {plan.thin} of them in each of {plan.chains} chains make a draw; "
+            "allow more seconds=, or use method='mle', 'pseudo' or 'calibrated'."
+        )
 
 
 def _candidate(problem: Problem, prepared: Prepared, is_kept: bool) -> tuple[Proposal | None, str]:

@@ -9,6 +9,7 @@ import numpy as np
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import child, generator
+from mrfbayes.data.tally import KEPT_ROWS
 from mrfbayes.posterior.conditionals import conditional_log_probabilities
 from mrfbayes.posterior.imputation import Completion, completion_of
 
@@ -22,7 +23,6 @@ PREDICTABILITY_COLUMNS = (
     *("log_score_gain", "log_score_gain_q5", "log_score_gain_q95"),
 )
 COMPLETED = child(np.random.SeedSequence(0), "predictability")  # the stream of what is drawn for missing cells
-KEPT_ROWS = 4_096  # with missing cells, as many as are kept of others
 CELLS = 2e8  # rows x (nodes + edges) x draws: fewer draws are used past that
 
 

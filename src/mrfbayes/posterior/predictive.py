@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.memory import require_memory
@@ -90,6 +91,7 @@ def predictive_check(
     values, at = np.empty((replicates, observed.flat.size)), np.tile(observed.flat, (replicates, 1))
     with Progress("predictive check", replicates, progress) as bar:
         for k, y in enumerate(_replicates(model, flat[chosen], n, seed)):
+            budget().check("predictive check")
             agreement, sums = unfitted(model, y[:n_rows], pairs)
             parts = (count(model, y).mean, agreement, sums[: observed.sums.size])
             values[k] = np.concatenate(parts)

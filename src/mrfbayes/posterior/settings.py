@@ -210,14 +210,15 @@ def make_plan(model: Model, settings: Settings, engine: str) -> Plan:
     if engine != "langevin":
         return plan
     replicas = chains * whole("replicas", settings.options.get("replicas", settings.row.options["replicas"]))
-    return _walking_plan(plan, settings, 16 * p * replicas)
+    return _walking_plan(plan, settings, p, replicas)
 
 
-def _walking_plan(plan: Plan, settings: Settings, draw_bytes: int) -> Plan:
-    """``plan`` with the numbers that suit a walk where none were asked for; ``draw_bytes`` is the size of a draw."""
-    from mrfbayes.methods.langevin.langevin import STEPS, WARMUP
+def _walking_plan(plan: Plan, settings: Settings, n_parameters: int, replicas: int) -> Plan:
+    """``plan`` with the numbers that suit a walk of so many replicas where none were asked for."""
+    from mrfbayes.methods.langevin.langevin import WARMUP, default_steps
 
-    count = STEPS if settings.steps is None else plan.steps
+    count = default_steps(n_parameters) if settings.steps is None else plan.steps
+    draw_bytes = 16 * n_parameters * replicas
     fitting = max(1, DEFAULT_DRAW_BYTES // max(draw_bytes, 1))
     thin = max(2 if count > 1 else 1, -(-count // fitting)) if settings.thin is None else plan.thin
     kept = count // thin

@@ -36,7 +36,7 @@ def checks(findings: Findings) -> list[TrustCheck]:
             TrustCheck("R-hat", state, f"{worst:.3f}", "Chains agree where this is at most 1.01 for every parameter.")
         )
     if "ess" in found:
-        least, wanted = found["ess"], 100 * len(posterior.draws)
+        least, wanted = found["ess"], 100 * min(len(posterior.draws), 4)
         state = GOOD if least >= wanted else CARE if least >= wanted / 4 else BAD
         text = f"Independent draws that the worst parameter's draws are worth; {wanted:,} or more are wanted."
         out.append(TrustCheck("Effective sample size", state, f"{least:,.0f}", text))
@@ -72,6 +72,12 @@ def _target(target: str, method: str, label: str) -> TrustCheck:
             "fifth on the paper's fields) and Bayes factors too sure."
         )
         return TrustCheck("Target", CARE, "too narrow", text)
+    if method == "langevin":
+        text = (
+            "The likelihood is the true one; its gradients come from simulated data, and finite steps are taken. How "
+            "far that leads away is measured in this run."
+        )
+        return TrustCheck("Target", INFO, target, text)
     text = f"{label} replaces the likelihood by one that can be computed; more draws do not mend that."
     return TrustCheck("Target", INFO, target, text)
 

@@ -31,7 +31,7 @@ _INKS = {
 _INKS_LOWER = {colour.lower(): name for colour, name in _INKS.items()}
 DRAWN_NODES = 5_000
 FOREST_ROWS, NODE_ROWS = 30, 30
-NARROW_ZOOM = 1.2
+NARROW_ZOOM, NETWORK_ZOOM = 1.2, 1.4
 
 
 class Picture(NamedTuple):
@@ -127,7 +127,7 @@ def _plans(findings: Findings) -> list[_Plan]:
         says = f"Network of {model.n_nodes} nodes; the table of edges below holds its numbers."
         caption = "Width is the posterior mean, colour and dash its sign, opacity how sure the sign is."
         draw = lambda: plots.network(posterior, edges=edges, scale=findings.scale)  # noqa: E731
-        plans.append(_Plan("network", "The network", says, draw, caption))
+        plans.append(_Plan("network", "The network", says, draw, caption, NETWORK_ZOOM))
     if len(edges) > 1:
         says = "Posterior means and 90 % intervals of the surest edges; the table below holds all."
         caption = "Couplings: filled where the 90 % interval excludes no interaction."

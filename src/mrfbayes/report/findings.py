@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.base.budget import OutOfTime
 from mrfbayes.base.errors import CostError, InputError, MRFWarning
 from mrfbayes.model.scales import n_edge_blocks, scaled
 from mrfbayes.model.wording import natural_scale
@@ -34,6 +35,7 @@ class Findings:
     scale: str = ""
     check: bool = True
     missing: dict[str, str] = field(default_factory=dict)  # part -> why it is not there
+    said: list[str] = field(default_factory=list)  # warnings of what was computed here
 
     def __post_init__(self) -> None:
         self.scale = self.scale or natural_scale(self.posterior.model)
@@ -52,13 +54,17 @@ class Findings:
     @property
     def doubts(self) -> list[str]:
         """What was said about the run."""
-        return [text for text in self.posterior.warnings if text not in self.data_problems]
+        return [text for text in (*self.posterior.warnings, *self.said) if text not in self.data_problems]
 
     @cached_property
     def edges(self) -> pd.DataFrame:
         """A row per edge with its verdict, in the order of the model's parameters."""
         try:
-            return self.posterior.edges(self.scale)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", MRFWarning)
+                table = self.posterior.edges(self.scale)
+            self.said += [str(one.message) for one in caught if issubclass(one.category, MRFWarning)]
+            return table
         except InputError as reason:
             self.missing["Bayes factors"] = str(reason)
             return edges_table(self.posterior, self.scale, no_evidence(self.posterior.model))
@@ -127,6 +133,9 @@ class Findings:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", MRFWarning)
                 return predictive_check(self.posterior, replicates=replicates)
+        except OutOfTime:
+            self.missing["predictive check"] = "the time budget ended before it; run mrfbayes.predictive_check"
+            return None
         except (InputError, CostError) as reason:
             self.missing["predictive check"] = str(reason)
             return None
@@ -140,7 +149,8 @@ class Findings:
         if posterior.engine != "direct" and draws >= 8 and p:
             part = posterior if p <= DIAGNOSED else None
             if part is not None:
-                found["r_hat"] = _worst(np.nanmax, part.r_hat)
+                if posterior.engine != "langevin":  # many short replicas: their scatter is in the trust statement
+                    found["r_hat"] = _worst(np.nanmax, part.r_hat)
                 found["ess"] = _worst(np.nanmin, part.ess)
         facts = posterior.facts
         if facts.pareto_k is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mrfbayes.model.wording import coupling_of
 from mrfbayes.report.findings import Findings
-from mrfbayes.report.wording import grid_of, number, plural
+from mrfbayes.report.wording import grid_of, number, or_none, plural
 
 REFERENCES = {
     "field": "Liu, Y., & Zheng, Z. MLE-induced Likelihood for Markov Random Fields.",
@@ -112,7 +112,8 @@ def _checked(findings: Findings) -> str:
     checks, found = [], findings.diagnostics
     if "r_hat" in found:
         checks.append(f"the largest R-hat was {found['r_hat']:.3f}")
-        checks.append(f"the smallest bulk effective sample size {found['ess']:,.0f}")
+    if "ess" in found:
+        checks.append(f"the smallest bulk effective sample size {'' if checks else 'was '}{found['ess']:,.0f}")
     if "pareto_k" in found:
         checks.append(f"the Pareto k of the importance weights {number(found['pareto_k'])}")
     return f" ({', '.join(checks)})" if checks else ""
@@ -133,8 +134,8 @@ def _verdicts(findings: Findings) -> str:
         return ""
     return (
         "Edges were judged by Bayes factors for their presence given the rest of the network (Savage-Dickey ratio): "
-        f"{said['present']} of {total} {'was' if said['present'] == 1 else 'were'} supported (above 10), "
-        f"{said['absent']} ruled out (below 1/10), and {said['undecided']} undecided."
+        f"{or_none(said['present'])} of {total:,} {'was' if said['present'] < 2 else 'were'} supported (above 10), "
+        f"{or_none(said['absent'])} ruled out (below 1/10), and {or_none(said['undecided'])} undecided."
     )
 
 

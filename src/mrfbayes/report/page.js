@@ -37,7 +37,13 @@ for (const box of document.querySelectorAll("[data-table]")) {
       pill.textContent = text;
       made.append(pill);
     } else {
-      made.textContent = text;
+      if (column.kind === "shares" && value.length === 2) {
+        // A single share stands beside its bar; several need a line of their own.
+        const said = document.createElement("span");
+        said.className = "said";
+        said.textContent = text;
+        made.append(said);
+      } else made.textContent = text;
       if (column.kind === "interval" && data.bar && value[0] !== null) made.append(bar(value));
       if (column.kind === "shares") made.append(shares(value));
     }

@@ -8,7 +8,7 @@ from mrfbayes.model.scales import n_edge_blocks
 from mrfbayes.model.wording import coupling_of, quantity
 from mrfbayes.report.checks import BAD, CARE, checks
 from mrfbayes.report.findings import Findings
-from mrfbayes.report.wording import bayes_factor, grid_of, interval, listed, number, plural
+from mrfbayes.report.wording import bayes_factor, fragility, grid_of, interval, listed, number, plural, support
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,8 +64,7 @@ def came_out(findings: Findings) -> str:
     if not total or said["unknown"] == total:
         return ""
     fragile = int(findings.edges["fragile"].sum())
-    close = f"{plural(fragile, 'verdict is', 'verdicts are')} so close to a boundary that more draws could change "
-    close += "it" if fragile == 1 else "them"
+    close = fragility(fragile, "draws")
     if total == 1:
         what = "a coupling of neighbours" if findings.is_tied else f"the edge {listed([str(findings.edges.index[0])])}"
         factor = bayes_factor(float(findings.edges["log_bf10"].iloc[0]))
@@ -77,13 +76,8 @@ def came_out(findings: Findings) -> str:
         }[verdict]
         return text + (f"; {close}." if fragile else ".")
     thing = "coupling" if findings.is_tied else "edge"
-    found = plural(said["present"], thing) if said["present"] else f"no {thing}"
-    against = f"{said['absent']:,}" if said["absent"] else "none"
-    left = f"{said['undecided']:,}" if said["undecided"] else "none"
-    text = (
-        f"The data support {found} of {total:,} (Bayes factor above 10), speak against {against} (below 1/10), and "
-        f"leave {left} undecided"
-    )
+    text = support(said, total, thing)
+    text = text[0].upper() + text[1:]
     if said["unknown"]:
         text += f"; {plural(said['unknown'], thing)} had no Bayes factor"
     return f"{text}; {close}." if fragile else f"{text}."

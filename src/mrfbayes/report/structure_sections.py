@@ -10,7 +10,7 @@ import numpy as np
 from mrfbayes.base.errors import InputError
 from mrfbayes.report.figures import Picture, inline
 from mrfbayes.report.tables import PageTable, evidence_table, frame_table
-from mrfbayes.report.wording import listed, plural
+from mrfbayes.report.wording import fragility, listed, or_none, plural, support
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,21 +62,17 @@ def selection_section(selection: Selection) -> Section:
 
 def selection_sentences(selection: Selection, edges: pd.DataFrame) -> list[str]:
     """What the search says, what it was asked, and how far to trust it."""
-    said = edges["verdict"].value_counts()
     low, high = _central(selection.size_probability)
     fragile = int(edges["fragile"].sum())
     found = [
-        f"Averaged over all graphs, the data support {plural(int(said.get('present', 0)), 'edge')} of {len(edges):,} "
-        f"(Bayes factor above 10), speak against {int(said.get('absent', 0)):,} (below 1/10), and leave "
-        f"{int(said.get('undecided', 0)):,} undecided.",
-        f"There are between {low} and {high} edges with a probability of at least 90 %.",
+        f"Averaged over all graphs, {support(_verdicts(edges), len(edges), 'edge')}.",
+        f"With a probability of at least 90 % the graph has "
+        f"{plural(low, 'edge') if low == high else f'between {low:,} and {high:,} edges'}.",
         f"An edge that is there has the prior {selection.settings['slab']} on log-odds; prior over graphs: "
         f"{selection.settings['edges']}.",
     ]
     if fragile:
-        found.append(
-            f"{plural(fragile, 'verdict is', 'verdicts are')} so close to a boundary that more sweeps could change it."
-        )
+        found.append(f"{fragility(fragile, 'sweeps')}.")
     return [*found, *_trust(selection)]
 
 
@@ -105,19 +101,24 @@ def groups_section(comparison: GroupComparison) -> Section:
 def groups_sentences(comparison: GroupComparison, table: pd.DataFrame) -> list[str]:
     """Which edges differ, what was asked, and how far to trust it."""
     edges = table.iloc[: comparison.model.n_edges]
-    said = edges["verdict"].value_counts()
+    said = _verdicts(edges)
     sizes = [f"{name} (n = {n:g})" for name, n in zip(comparison.groups, comparison.n, strict=True)]
     there = [str(name) for name in edges.index[edges["verdict"] == "present"]]
     which = f": {listed(there)}" if there else ""
     found = [
         f"Groups: {listed(sizes, 8)}.",
-        f"Of {plural(len(edges), 'edge')} the data show that {len(there):,} differ (Bayes factor above 10){which}; "
-        f"that {int(said.get('absent', 0)):,} do not (below 1/10); and leave {int(said.get('undecided', 0)):,} "
-        "undecided.",
+        f"Of {plural(len(edges), 'edge')}, the data show {or_none(len(there))} to differ between groups (Bayes factor "
+        f"above 10){which}, and {or_none(said['absent'])} to be alike (below 1/10); {or_none(said['undecided'])} "
+        f"{'is' if said['undecided'] < 2 else 'are'} left undecided.",
         f"A difference that is there has the prior {comparison.settings['slab']} on log-odds; prior of differences: "
         f"{comparison.settings['differences']}. Node factors may always differ.",
     ]
     return [*found, *_trust(comparison)]
+
+
+def _verdicts(table: pd.DataFrame) -> dict[str, int]:
+    found = table["verdict"].value_counts()
+    return {name: int(found.get(name, 0)) for name in ("present", "absent", "undecided")}
 
 
 def _trust(result: SearchResult) -> list[str]:

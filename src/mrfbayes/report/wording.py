@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 RAISED = str.maketrans("0123456789", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
 
@@ -14,11 +14,33 @@ def plural(count: int, one: str, many: str | None = None) -> str:
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:
-    """ "a, b and c", or the first few "and 7 more"."""
+    """ "a, b and c", or the first few "and 7 more"; one more is named, which takes no more room."""
+    most += len(names) == most + 1
     shown = [name.replace("--", " \u2013 ") for name in names[:most]]
     if len(names) > most:
         return f"{', '.join(shown)} and {len(names) - most:,} more"
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}" if shown else "none"
+
+
+def or_none(count: int) -> str:
+    """ "12", "none"."""
+    return f"{count:,}" if count else "none"
+
+
+def support(said: Mapping[str, int], total: int, thing: str) -> str:
+    """What Bayes factors say of so many things, from the number with each verdict; a clause without an end."""
+    found = plural(said["present"], thing) if said["present"] else f"no {thing}"
+    return (
+        f"the data support {found} of {total:,} (Bayes factor above 10), speak against {or_none(said['absent'])} "
+        f"(below 1/10), and leave {or_none(said['undecided'])} undecided"
+    )
+
+
+def fragility(fragile: int, more: str) -> str:
+    """A clause on verdicts that ``more`` draws could change."""
+    they = "it" if fragile == 1 else "them"
+    many = plural(fragile, "verdict is", "verdicts are")
+    return f"{many} so close to a boundary that more {more} could change {they}"
 
 
 def grid_of(shape: tuple[int, int]) -> str:

@@ -197,7 +197,8 @@ def _settings(findings: Findings) -> list[tuple[str, str]]:
     rows = [(str(name), findings.seed if name == "seed" else _plain(value)) for name, value in said.items()]
     if "levels" in said:  # the section on the data tells them
         rows = [row for row in rows if row[0] != "levels"]
-    rows += [("seconds", ", ".join(f"{name} {value:.1f}" for name, value in posterior.seconds.items()))]
+    spent = {name: value for name, value in posterior.seconds.items() if value >= 0.05}
+    rows += [("seconds", ", ".join(f"{name} {value:.1f}" for name, value in spent.items()))]
     if posterior.facts.auto is not None:
         rows.append(("method chosen because", posterior.facts.auto))
     rows.append(("versions", ", ".join(f"{name} {value}" for name, value in posterior.versions.items())))
@@ -206,6 +207,8 @@ def _settings(findings: Findings) -> list[tuple[str, str]]:
 
 
 def _plain(value: object) -> str:
+    if isinstance(value, dict) and all(isinstance(one, (int, float, str, type(None))) for one in value.values()):
+        return ", ".join(f"{name} {one}" for name, one in value.items() if one is not None)
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 

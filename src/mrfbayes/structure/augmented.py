@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from mrfbayes.kernels.structure.moves import MoveView
 
 RANDOM, COMPLETED = "completions of group {}", "completed rows of group {}"  # names of a chain's arrays
-GIBBS_SWEEPS = 2  # over the missing cells of completed rows, before each sweep over the graph
-ROWS_AT_ONCE = 2_048
+COMPLETING_SWEEPS = 2  # over the missing cells of completed rows, before each sweep over the graph
+FILLED_AT_ONCE = 2_048
 
 
 def starting_counts(statistics: Statistics) -> np.ndarray:
@@ -42,8 +42,8 @@ def starting_counts(statistics: Statistics) -> np.ndarray:
     if holes is None:
         return statistics.counts
     rows, total = fill(statistics, generator(np.random.SeedSequence(0), "completed")), statistics.counts.copy()
-    for first in range(0, len(rows), ROWS_AT_ONCE):
-        part = slice(first, first + ROWS_AT_ONCE)
+    for first in range(0, len(rows), FILLED_AT_ONCE):
+        part = slice(first, first + FILLED_AT_ONCE)
         total += holes.weight[part] @ row_statistics(statistics.model, rows[part])
     return total
 
@@ -91,7 +91,7 @@ class SweptRows:
     def counts(self, w: np.ndarray, rows: np.ndarray, random: np.ndarray) -> np.ndarray:
         """See `Completing`."""
         x = rows.astype(float)
-        sweep_rows(self.layout, x, self.rows == MISSING_CODE, w, random, GIBBS_SWEEPS)
+        sweep_rows(self.layout, x, self.rows == MISSING_CODE, w, random, COMPLETING_SWEEPS)
         rows[:] = x
         natural = natural_sums(self.layout, x, np.ones(len(x)))
         constant = self.statistics.counts + len(x) * self.layout.constant

@@ -14,7 +14,7 @@ from mrfbayes.model.scales import scaled
 from mrfbayes.priors import Prior, parse
 from mrfbayes.structure.graph_priors import PER_EDGE, GraphPrior, graph_prior
 from mrfbayes.structure.moves import log_density_at_zero
-from mrfbayes.structure.rescoring import all_statistics, can_rescore, log_evidence
+from mrfbayes.structure.rescoring import Rescoring
 from mrfbayes.structure.result import SearchResult
 
 if TYPE_CHECKING:
@@ -86,9 +86,10 @@ class Selection(SearchResult):
         """The ``top`` most frequent graphs among the kept draws, the most probable first.
 
         Columns: ``probability``; ``share``, how often the graph was among the draws; ``number`` of edges; ``edges``,
-        the names of those that are there. On fields of up to twelve binary nodes the evidence of each of these graphs
-        is computed to one loop, and ``probability`` divides the share of all of them by that; elsewhere, and where
-        cells are missing, it is the share.
+        the names of those that are there; ``scored``, whether the evidence of the graph was computed, to one loop: the
+        ``probability`` of these divides the share of all of them by it. Of the others it is the share: where cells are
+        missing, and where neither a recursion on the graph is quick nor the field has few configurations (up to
+        262,144). ``attrs["scored_by"]`` says it in words.
         """
         import pandas as pd
 
@@ -98,8 +99,11 @@ class Selection(SearchResult):
         order = np.argsort(-count, kind="stable")[:top]
         present = np.unpackbits(found[order], axis=1, count=m).astype(bool)
         share = count[order] / max(len(drawn), 1)
-        can_score = can_rescore(self.model) and "missing" not in self.settings  # the evidence needs complete counts
-        probability = share.sum() * self._relative_evidence(present) if can_score else share
+        scores = self._log_scores(present)
+        scored, probability = np.isfinite(scores), share.copy()
+        if scored.any():
+            weight = np.exp(scores[scored] - scores[scored].max())
+            probability[scored] = share[scored].sum() * weight / weight.sum()
         names = np.array(self.model.blocks[:m], dtype=object)
         table = pd.DataFrame(
             {
@@ -107,24 +111,35 @@ class Selection(SearchResult):
                 "share": share,
                 "number": present.sum(axis=1),
                 "edges": [tuple(names[row]) for row in present],
+                "scored": scored,
             }
         ).sort_values("probability", ascending=False, kind="stable")
+        table.attrs["scored_by"] = self._scored_by(scored)
         return table.set_index(pd.RangeIndex(1, len(order) + 1, name="rank"))
 
-    def _relative_evidence(self, present: np.ndarray) -> np.ndarray:
-        """Prior times evidence of the graphs (k, m), which sum to one."""
-        model, m = self.model, self.model.n_edges
+    def _scored_by(self, scored: np.ndarray) -> str:
+        if scored.all():
+            return "evidence of every graph to one loop"
+        if "missing" in self.settings:
+            return "shares of the draws: with missing cells the evidence of a graph has no such expansion here"
+        which = "some graphs are" if scored.any() else "the graphs are"
+        return f"shares of the draws where {which} too dense for log Z; their evidence would need it"
+
+    def _log_scores(self, present: np.ndarray) -> np.ndarray:
+        """Log of prior times evidence of the graphs (k, m), up to a constant; NaN where that is out of reach."""
+        scores = np.full(len(present), np.nan)
+        if "missing" in self.settings:
+            return scores
         slab = parse(str(self.settings["slab"]))
         nodes = self.settings["prior"]
-        prior = Prior(model, {"edges": slab, **(nodes if isinstance(nodes, Mapping) else {})})
-        statistics = all_statistics(model)
-        at_zero = log_density_at_zero(slab)
-        scores = self.graph_prior.log_probability(present)
+        prior = Prior(self.model, {"edges": slab, **(nodes if isinstance(nodes, Mapping) else {})})
+        rescoring = Rescoring(self.model, self.counts, self.n, prior)
+        at_zero, of_graph = log_density_at_zero(slab), self.graph_prior.log_probability(present)
         for k, row in enumerate(present):
-            chosen = np.concatenate([np.flatnonzero(row), np.arange(m, model.n_parameters)])
-            scores[k] += log_evidence(statistics, self.counts, self.n, prior, chosen) + row.sum() * at_zero
-        weight = np.exp(scores - scores.max())
-        return np.asarray(weight / weight.sum())
+            found = rescoring.log_evidence(row, self.mean)
+            if found is not None:
+                scores[k] = of_graph[k] + found + row.sum() * at_zero
+        return scores
 
     @property
     def graph_prior(self) -> GraphPrior:

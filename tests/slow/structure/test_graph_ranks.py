@@ -13,6 +13,10 @@ def test_ranks_are_uniform(edges, size_prior):
     assert p_values(graph_ranks("normal(0, 1)", edges, size_prior, seed=1)).min() > LEVEL
 
 
+def test_ranks_are_uniform_where_cells_are_missing():
+    assert p_values(graph_ranks("normal(0, 1)", "bernoulli(0.5)", "bernoulli", seed=3, hidden=0.2)).min() > LEVEL
+
+
 def test_ranks_see_a_wrong_prior():
     assert p_values(graph_ranks("normal(0, 1)", "bernoulli(0.8)", "bernoulli", seed=2)).min() < LEVEL
 

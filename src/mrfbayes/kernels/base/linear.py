@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mrfbayes.kernels.base.fastmath import exp
 from mrfbayes.kernels.base.jit import kernel
 
 
@@ -34,3 +35,25 @@ def largest_size(values):
     for value in values:
         top = max(top, abs(value))
     return top
+
+
+@kernel(fastmath={"reassoc", "contract"})
+def dot(values, others):
+    """Sum of the products of two vectors, in any order."""
+    total = 0.0
+    for k in range(values.size):
+        total += values[k] * others[k]
+    return total
+
+
+@kernel
+def exp_from_top(values, n):
+    """Replace the first ``n`` log weights by weights relative to the largest; the largest, and the sum of those."""
+    top = values[0]
+    for k in range(1, n):
+        top = max(top, values[k])
+    total = 0.0
+    for k in range(n):
+        values[k] = exp(values[k] - top)
+        total += values[k]
+    return top, total

@@ -18,14 +18,18 @@ _LAYER_MASK = np.uint64(0xFF)
 _TO_UNIT = 1.0 / 9007199254740992.0  # 2^-53
 
 
+@kernel(forceinline=True)
+def sfc64(a, b, c, counter):
+    """One round of Doty-Humphrey's SFC64: 64 random bits, and a, b, c after it; the caller counts the rounds."""
+    word = a + b + counter
+    return word, b ^ (b >> _U11), c + (c << _U3), ((c << _U24) | (c >> _U40)) + word
+
+
 @kernel(inline="always")
 def next_word(state):
-    """Next 64 random bits (Doty-Humphrey's SFC64)."""
-    word = state[0] + state[1] + state[3]
+    """Next 64 random bits."""
+    word, state[0], state[1], state[2] = sfc64(state[0], state[1], state[2], state[3])
     state[3] += _ONE
-    state[0] = state[1] ^ (state[1] >> _U11)
-    state[1] = state[2] + (state[2] << _U3)
-    state[2] = ((state[2] << _U24) | (state[2] >> _U40)) + word
     return word
 
 
@@ -100,11 +104,8 @@ def fill_normal(state, out):
     a, b, c, counter = state[0], state[1], state[2], state[3]
     for i in range(out.size):
         while True:
-            word = a + b + counter
+            word, a, b, c = sfc64(a, b, c, counter)
             counter += _ONE
-            a = b ^ (b >> _U11)
-            b = c + (c << _U3)
-            c = ((c << _U24) | (c >> _U40)) + word
             layer = np.int64(word & _LAYER_MASK)
             magnitude = word >> _U12
             x = np.float64(magnitude) * _SCALE[layer]

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from mrfbayes.kernels.base.bits import popcount
+from mrfbayes.kernels.base.cholesky import cholesky, solve_lower, solve_upper
 from mrfbayes.kernels.base.jit import kernel
 
 LANES = 64  # particles whose P and (s - mean) P are held at once: one word
@@ -77,27 +78,12 @@ def plane_means(planes, out):
 @kernel
 def _first_column_of_inverse(matrix, k, column):
     """Overwrite the lower triangle of ``matrix`` by its Cholesky factor; inverse times the first unit vector."""
+    if not cholesky(matrix, k, 0.0, matrix):
+        return False
     for a in range(k):
-        for b in range(a + 1):
-            total = matrix[a, b]
-            for c in range(b):
-                total -= matrix[a, c] * matrix[b, c]
-            if a == b:
-                if total <= 0.0:
-                    return False
-                matrix[a, a] = math.sqrt(total)
-            else:
-                matrix[a, b] = total / matrix[b, b]
-    for a in range(k):
-        total = 1.0 if a == 0 else 0.0
-        for c in range(a):
-            total -= matrix[a, c] * column[c]
-        column[a] = total / matrix[a, a]
-    for a in range(k - 1, -1, -1):
-        total = column[a]
-        for c in range(a + 1, k):
-            total -= matrix[c, a] * column[c]
-        column[a] = total / matrix[a, a]
+        column[a] = 1.0 if a == 0 else 0.0
+    solve_lower(matrix, column, k)
+    solve_upper(matrix, column, k)
     return True
 
 

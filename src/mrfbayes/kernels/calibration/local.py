@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from mrfbayes.kernels.base.borrowed import borrow
+from mrfbayes.kernels.base.cholesky import cholesky, solve_lower, solve_upper
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.random import normal
 
@@ -76,27 +77,13 @@ def conditionals(offset, member, spread, first, last, weight_offset, source, wei
 @kernel
 def _solve(matrix, right, count):
     """Replace ``right`` by matrix^-1 right (Cholesky in place); returns 1 - right' matrix^-1 right, -1 on failure."""
-    for i in range(count):
-        for j in range(i + 1):
-            total = matrix[i, j]
-            for k in range(j):
-                total -= matrix[i, k] * matrix[j, k]
-            if i == j:
-                if not total > 1e-9:
-                    return -1.0
-                matrix[i, i] = math.sqrt(total)
-            else:
-                matrix[i, j] = total / matrix[j, j]
+    if not cholesky(matrix, count, 1e-9, matrix):
+        return -1.0
+    solve_lower(matrix, right, count)
     left = 1.0
     for i in range(count):
-        for k in range(i):
-            right[i] -= matrix[i, k] * right[k]
-        right[i] /= matrix[i, i]
         left -= right[i] * right[i]
-    for i in range(count - 1, -1, -1):
-        for k in range(i + 1, count):
-            right[i] -= matrix[k, i] * right[k]
-        right[i] /= matrix[i, i]
+    solve_upper(matrix, right, count)
     return left
 
 

@@ -64,19 +64,8 @@ def match_cumulants(variance, third, a, b):
 
 
 @kernel
-def coin_cumulants(a, b, mean, variance, third):
-    """Mean, variance and third cumulant of logit lambda for every coin."""
-    for j in range(a.size):
-        a0, a1, a2, _ = polygammas(a[j])
-        b0, b1, b2, _ = polygammas(b[j])
-        mean[j] = a0 - b0
-        variance[j] = a1 + b1
-        third[j] = a2 - b2
-
-
-@kernel
-def coin_four_cumulants(a, b, mean, variance, third, fourth):
-    """The first four cumulants of a coin's log-odds."""
+def coin_cumulants(a, b, mean, variance, third, fourth):
+    """The first four cumulants of logit lambda for every coin."""
     for j in range(a.size):
         a0, a1, a2, a3 = polygammas(a[j])
         b0, b1, b2, b3 = polygammas(b[j])

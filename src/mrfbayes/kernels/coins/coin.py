@@ -75,6 +75,20 @@ def slope_and_curvature(coin, w):
 
 
 @kernel
+def step_in_bracket(w, step, low, high, leap):
+    """The place after a Newton step, and the longest leap of the next step.
+
+    Where the step leaves the bracket it halves it; as long as that is open on one side, the step is cut at ``leap``.
+    """
+    following = w + step
+    if low < following < high:
+        return following, leap
+    if math.isinf(low) or math.isinf(high):
+        return w + math.copysign(min(abs(step), leap), step), 2.0 * leap
+    return 0.5 * (low + high), leap
+
+
+@kernel
 def find_mode(coin):
     """The maximum of l: a decreasing function's root, by Newton steps kept inside a bracket."""
     # Each of the two pairs alone has its maximum at log(a/b) - h and log(c/d): the joint one lies between.
@@ -102,9 +116,7 @@ def find_mode(coin):
         step = slope / curvature if curvature > 0.0 else 0.0
         if curvature > 0.0 and abs(step) <= 1e-15 * (1.0 + abs(w)):
             return w + step
-        following = w + step
-        if not low < following < high:
-            following = 0.5 * (low + high)
+        following, _ = step_in_bracket(w, step, low, high, _LEAP)
         if following == w:  # the bracket has closed
             return w
         w = following
@@ -215,13 +227,7 @@ def quantile(coin, z):
         step = (z - u) / score_slope(coin, w, u)
         if abs(step) <= 1e-15 * (1.0 + abs(w)) or abs(z - u) <= 1e-15 * (1.0 + abs(z)):
             return w + step
-        following = w + step
-        if not low < following < high:
-            if math.isinf(low) or math.isinf(high):
-                following = w + math.copysign(min(abs(step), leap), step)
-                leap *= 2.0
-            else:
-                following = 0.5 * (low + high)
+        following, leap = step_in_bracket(w, step, low, high, leap)
         if following == w:  # the bracket has closed
             return w
         w = following

@@ -27,7 +27,7 @@ import numpy as np
 
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.normal import LOG_SQRT_2PI, quantile_from_tail
-from mrfbayes.kernels.coins.coin import MODE, pair_change, sigmoid_pair
+from mrfbayes.kernels.coins.coin import MODE, pair_change, sigmoid_pair, step_in_bracket
 from mrfbayes.kernels.coins.coin import log_density as log_beta_density
 
 _NODES, _WEIGHTS = (0.5 * (x + shift) for x, shift in zip(np.polynomial.legendre.leggauss(20), (1.0, 0.0), strict=True))
@@ -236,13 +236,7 @@ def _stick_quantile(die, k, b, log_rest, z):
         step = (z - u) * math.exp(-density - 0.5 * u * u - LOG_SQRT_2PI)
         if abs(z - u) <= 1e-7:  # the step is quadratic: what remains is 1e-14
             return y + step
-        following = y + step
-        if not low < following < high:
-            if math.isinf(low) or math.isinf(high):
-                following = y + math.copysign(min(abs(step), leap), step)
-                leap *= 2.0
-            else:
-                following = 0.5 * (low + high)
+        following, leap = step_in_bracket(y, step, low, high, leap)
         if following == y:
             return y
         y = following

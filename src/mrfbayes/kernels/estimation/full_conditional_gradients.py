@@ -16,7 +16,7 @@ from mrfbayes.kernels.estimation.full_conditionals import (
     SAFE_CONDITIONAL_LOG_ODDS,
     dense_log_odds,
     dense_odds,
-    fill_byte_tables,
+    listed_node,
     total,
 )
 
@@ -103,10 +103,7 @@ def listed_expectations(neighbours, patterns, field, coupling, node_part, edge_p
     result = 0.0
     table = patterns.table
     for k in range(patterns.node.size):
-        i = patterns.node[k]
-        first, stop = neighbours.offset[i], neighbours.offset[i + 1]
-        n_bytes = (stop - first + 7) // 8
-        fill_byte_tables(neighbours.edge[first:stop], coupling, field[i], table)
+        i, first, stop, n_bytes = listed_node(neighbours, patterns, k, field, coupling)
         low, high = patterns.start[k], patterns.start[k + 1]
         at = patterns.code_start[k]
         codes = patterns.code[at : at + n_bytes * (high - low)].reshape((high - low, n_bytes))

@@ -14,7 +14,7 @@ import numpy as np
 
 from mrfbayes.kernels.base.fastmath import exp, log
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.base.linear import largest_size
+from mrfbayes.kernels.base.linear import dot, largest_size
 from mrfbayes.kernels.estimation.full_conditionals import SAFE_CONDITIONAL_LOG_ODDS, total
 
 
@@ -36,14 +36,6 @@ class ScorePatterns(NamedTuple):
 def _add_scaled(out, scale, level):
     for c in range(out.size):
         out[c] += scale * level[c]
-
-
-@kernel(fastmath={"reassoc", "contract"})
-def _dot(values, level):
-    result = 0.0
-    for c in range(values.size):
-        result += values[c] * level[c]
-    return result
 
 
 @kernel
@@ -124,6 +116,6 @@ def score_expectations(neighbours, patterns, node_table, edge_table, node_part, 
             result += _by_logs(table, weight, slope, mean, part)
         at = patterns.level_start[i]
         for slot in range(neighbours.offset[i], neighbours.offset[i + 1]):
-            edge_part[patterns.unit[slot]] += _dot(mean, patterns.level[at : at + count])
+            edge_part[patterns.unit[slot]] += dot(mean, patterns.level[at : at + count])
             at += count
     return result

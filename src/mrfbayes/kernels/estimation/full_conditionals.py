@@ -167,15 +167,21 @@ def dense_normalisers(neighbours, patterns, field, coupling):
 
 
 @kernel
+def listed_node(neighbours, patterns, k, field, coupling):
+    """Fill the byte tables of listed node k; the node, where its neighbours begin and end, and the bytes of a code."""
+    i = patterns.node[k]
+    first, stop = neighbours.offset[i], neighbours.offset[i + 1]
+    fill_byte_tables(neighbours.edge[first:stop], coupling, field[i], patterns.table)
+    return i, first, stop, (stop - first + 7) // 8
+
+
+@kernel
 def listed_normalisers(neighbours, patterns, field, coupling):
     """Sum over `ListedPatterns` of weight times log(1 + exp h)."""
     result = 0.0
     table = patterns.table
     for k in range(patterns.node.size):
-        i = patterns.node[k]
-        first, stop = neighbours.offset[i], neighbours.offset[i + 1]
-        n_bytes = (stop - first + 7) // 8
-        fill_byte_tables(neighbours.edge[first:stop], coupling, field[i], table)
+        _, _, _, n_bytes = listed_node(neighbours, patterns, k, field, coupling)
         at = patterns.code_start[k]
         for c in range(patterns.start[k], patterns.start[k + 1]):
             log_odds = 0.0

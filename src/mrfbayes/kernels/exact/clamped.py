@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mrfbayes.kernels.base.borrowed import borrow
-from mrfbayes.kernels.base.fastmath import exp, log
+from mrfbayes.kernels.base.fastmath import log
 from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.linear import exp_from_top
 from mrfbayes.kernels.base.random import uniform
 
 
@@ -116,13 +117,7 @@ def _fold(clumps, u, size, values, work, cells):
 @kernel
 def _normalise(values, size):
     """Log weights to probabilities; returns the log of their sum."""
-    top = values[0]
-    for y in range(1, size):
-        top = max(top, values[y])
-    total = 0.0
-    for y in range(size):
-        values[y] = exp(values[y] - top)
-        total += values[y]
+    top, total = exp_from_top(values, size)
     for y in range(size):
         values[y] /= total
     return top + log(total)
@@ -137,12 +132,7 @@ def clamped_log_z(clumps, table, scratch):
     result = 0.0
     for u in range(clumps.weight.size):
         size = spread(clumps, u, table, values, work)
-        top = values[0]
-        for y in range(1, size):
-            top = max(top, values[y])
-        total = 0.0
-        for y in range(size):
-            total += exp(values[y] - top)
+        top, total = exp_from_top(values, size)
         result += clumps.weight[u] * (top + log(total))
     return result
 

@@ -106,6 +106,30 @@ def forward_gain(coin, t):
 
 
 @kernel
+def taken_out(s, start, n, floor, gain):
+    """What a message of ``n`` states is rescaled by before weights of at least ``gain``: exponent, factor, new floor.
+
+    ``floor`` bounds its largest entry from below, relative to the last rescaling.
+    """
+    if floor * gain < TINY:
+        exponent = rescale_exponent(s, start, n)
+        return exponent, math.ldexp(1.0, -exponent), gain
+    return 0, 1.0, floor * gain
+
+
+@kernel
+def block_offsets(layout, starts, slot):
+    """Nodes of a block, number of blocks; where the slots begin behind the blocks' first messages, and where they end.
+
+    A message takes ``slot`` numbers.
+    """
+    nodes_per_block = layout.lines_per_block * layout.width
+    n_blocks = -(-layout.length // layout.lines_per_block)
+    slots = starts + n_blocks * slot
+    return nodes_per_block, n_blocks, slots, slots + (nodes_per_block + 1) * slot
+
+
+@kernel
 def forward_block(layout, coin, s, base, block):
     """Messages of one block of lines: slot 0 at ``base`` holds the message before it; slot i + 1, the one after node i.
 
@@ -120,16 +144,19 @@ def forward_block(layout, coin, s, base, block):
     for t in range(first, last):
         src = np.uint64(base + (t - first) * size)
         dst = np.uint64(base + (t - first + 1) * size)
-        gain = forward_gain(coin, t)
-        scale = 1.0
-        if floor * gain < TINY:
-            exponent = rescale_exponent(s, src, 2 ** min(t, width))
-            lift += exponent
-            scale = math.ldexp(1.0, -exponent)
-            floor = 1.0
-        floor *= gain
+        exponent, scale, floor = taken_out(s, src, 2 ** min(t, width), floor, forward_gain(coin, t))
+        lift += exponent
         _forward_node(s, src, dst, width, t, coin, scale)
     return lift
+
+
+@kernel
+def forward_again(layout, coin, s, starts, slots, block):
+    """The messages of a block once more, from the one at its start that `forward_pass` has left."""
+    size = 2**layout.width
+    for i in range(size):
+        s[slots + i] = s[starts + block * size + i]
+    forward_block(layout, coin, s, slots, block)
 
 
 @kernel
@@ -139,8 +166,7 @@ def forward_pass(layout, coin, s, starts, slots):
     Returns log Z of the normalised coins.
     """
     size = 2**layout.width
-    nodes_per_block = layout.lines_per_block * layout.width
-    n_blocks = -(-layout.length // layout.lines_per_block)
+    nodes_per_block, n_blocks, _, _ = block_offsets(layout, starts, size)
     s[slots] = math.ldexp(1.0, HEADROOM - 1)
     lift = 0
     for block in range(n_blocks):
@@ -245,13 +271,10 @@ def transfer_moments(layout, field, coupling, scratch, node_mean, agree_mean):
     """
     width = layout.width
     size = 2**width
-    nodes_per_block = layout.lines_per_block * width
-    n_blocks = -(-layout.length // layout.lines_per_block)
     d = width * layout.length
     coin = scratch[: COIN * d]
     starts = COIN * d
-    slots = starts + n_blocks * size
-    back = slots + (nodes_per_block + 1) * size
+    nodes_per_block, n_blocks, slots, back = block_offsets(layout, starts, size)
     log_z = coin_weights(layout, field, coupling, coin)
     log_z += forward_pass(layout, coin, scratch, starts, slots)
 
@@ -261,18 +284,11 @@ def transfer_moments(layout, field, coupling, scratch, node_mean, agree_mean):
         scratch[back + i] = math.ldexp(1.0, HEADROOM)
     for block in range(n_blocks - 1, -1, -1):
         if block < n_blocks - 1:
-            for i in range(size):
-                scratch[slots + i] = scratch[starts + block * size + i]
-            forward_block(layout, coin, scratch, slots, block)
+            forward_again(layout, coin, scratch, starts, slots, block)
         first = block * nodes_per_block
         for t in range(min(first + nodes_per_block, d) - 1, first - 1, -1):
             f = slots + (t - first) * size
-            gain = backward_gain(coin, t)
-            scale = 1.0
-            if floor * gain < TINY:
-                scale = math.ldexp(1.0, -rescale_exponent(scratch, np.uint64(b), 2 ** min(t + 1, width)))
-                floor = 1.0
-            floor *= gain
+            _, scale, floor = taken_out(scratch, np.uint64(b), 2 ** min(t + 1, width), floor, backward_gain(coin, t))
             one, along, across, total = _backward_node(scratch, f, b, b2, width, t, coin, scale)
             node_mean[layout.node[t]] = one / total
             if layout.along[t] >= 0:

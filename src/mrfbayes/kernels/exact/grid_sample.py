@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.base.random import next_word, uniform
-from mrfbayes.kernels.exact.grid_moments import COIN, coin_weights, forward_block, forward_pass
+from mrfbayes.kernels.base.planes import ROW_WORDS
+from mrfbayes.kernels.base.random import next_word, sfc64, uniform
+from mrfbayes.kernels.exact.grid_moments import COIN, block_offsets, coin_weights, forward_again, forward_pass
 from mrfbayes.kernels.exact.grid_words import (
     BELOW_TWO,
     BITS_OF_ONE,
@@ -24,7 +25,6 @@ from mrfbayes.kernels.exact.grid_words import (
     DRAW_STREAM_WORDS,
     DRAW_WORK_WORDS,
     MOST_VARIABLES,
-    WORDS,
     draw_node,
     encode,
     load_streams,
@@ -32,9 +32,7 @@ from mrfbayes.kernels.exact.grid_words import (
     store_streams,
 )
 
-_U0, _U1, _U2, _U3, _U11, _U16, _U24, _U28, _U32, _U36, _U40, _U48 = (
-    np.uint64(k) for k in (0, 1, 2, 3, 11, 16, 24, 28, 32, 36, 40, 48)
-)
+_U0, _U1, _U2, _U3, _U16, _U28, _U32, _U36, _U48 = (np.uint64(k) for k in (0, 1, 2, 3, 16, 28, 32, 36, 48))
 _LOW16, _LOW36 = np.uint64(2**16 - 1), np.uint64(2**36 - 1)
 
 
@@ -94,12 +92,9 @@ def transfer_sample(layout, field, coupling, scratch, random_state, out):
     half = size // 2
     n = out.shape[0]
     d = width * layout.length
-    nodes_per_block = layout.lines_per_block * width
-    n_blocks = -(-layout.length // layout.lines_per_block)
     coin = scratch[: COIN * d]
     starts = COIN * d
-    slots = starts + n_blocks * size
-    marginals = slots + (nodes_per_block + 1) * size
+    nodes_per_block, n_blocks, slots, marginals = block_offsets(layout, starts, size)
     register = scratch[marginals + 2 * size : marginals + 2 * size + n].view(np.int64)
     coin_weights(layout, field, coupling, coin)
     forward_pass(layout, coin, scratch, starts, slots)
@@ -118,9 +113,7 @@ def transfer_sample(layout, field, coupling, scratch, random_state, out):
             out[k, node] = x
     for block in range(n_blocks - 1, -1, -1):
         if block < n_blocks - 1:
-            for i in range(size):
-                scratch[slots + i] = scratch[starts + block * size + i]
-            forward_block(layout, coin, scratch, slots, block)
+            forward_again(layout, coin, scratch, starts, slots, block)
         first = block * nodes_per_block
         for t in range(min(first + nodes_per_block, d) - 1, max(first, width) - 1, -1):
             base = slots + (t - first) * size
@@ -200,11 +193,8 @@ def _draw_line(table, leading, stride, width, register, state):
         base = np.uint64(stride * width)
         for _ in range(width):
             base -= np.uint64(stride)
-            word = a + b + counter  # `next_word`, with the state kept in registers
+            word, a, b, c = sfc64(a, b, c, counter)  # `next_word`, with the state kept in registers
             counter += _U1
-            a = b ^ (b >> _U11)
-            b = c + (c << _U3)
-            c = ((c << _U24) | (c >> _U40)) + word
             r0 = word & _LOW16
             r1 = (word >> _U16) & _LOW16
             r2 = (word >> _U32) & _LOW16
@@ -248,13 +238,13 @@ def _draw_line_sliced(layout, line, symmetric, stride, space, state, words):
     """Draw a line in every particle, 1,024 at a time, bit by bit (`mrfbayes.kernels.exact.grid_words`)."""
     width = layout.width
     last = line == layout.length - 1
-    per_block = width * WORDS + DRAW_STREAM_WORDS
-    for block in range(-(-words.shape[1] // WORDS)):
-        lanes = space.blocks[block * per_block : block * per_block + width * WORDS]
-        stream = space.blocks[block * per_block + width * WORDS : (block + 1) * per_block]
+    per_block = width * ROW_WORDS + DRAW_STREAM_WORDS
+    for block in range(-(-words.shape[1] // ROW_WORDS)):
+        lanes = space.blocks[block * per_block : block * per_block + width * ROW_WORDS]
+        stream = space.blocks[block * per_block + width * ROW_WORDS : (block + 1) * per_block]
         load_streams(stream, space.work)
-        counter = stream[3 * WORDS]
-        real = min(WORDS, words.shape[1] - block * WORDS)
+        counter = stream[3 * ROW_WORDS]
+        real = min(ROW_WORDS, words.shape[1] - block * ROW_WORDS)
         for position in range(width - 1, -1, -1):
             n_variables = width - 1 - position if last else width
             reference = -1
@@ -265,9 +255,9 @@ def _draw_line_sliced(layout, line, symmetric, stride, space, state, words):
             counter += np.uint64(DRAW_PLANES)
             node = layout.node[line * width + position]
             for i in range(real):
-                words[node, block * WORDS + i] = lanes[position * WORDS + i]
+                words[node, block * ROW_WORDS + i] = lanes[position * ROW_WORDS + i]
         store_streams(stream, space.work)
-        stream[3 * WORDS] = counter
+        stream[3 * ROW_WORDS] = counter
 
 
 @kernel
@@ -300,16 +290,13 @@ def sample_words(layout, coin, most_variables, s, state, words):
     symmetric = fields == 0
     sliced = width - symmetric <= most_variables
     stride = max(4, size // 2 if symmetric and sliced else size)  # between the tables of two nodes
-    nodes_per_block = layout.lines_per_block * width
-    n_blocks = -(-layout.length // layout.lines_per_block)
     starts = COIN * d
-    slots = starts + n_blocks * size
-    marginals = slots + (nodes_per_block + 1) * size
+    nodes_per_block, n_blocks, slots, marginals = block_offsets(layout, starts, size)
     tables = marginals + 2 * size
     codes = tables + width * max(4, size)
     rest = codes + width * max(4, size) // 4
-    per_block = width * WORDS + DRAW_STREAM_WORDS
-    particle_blocks = -(-words.shape[1] // WORDS)
+    per_block = width * ROW_WORDS + DRAW_STREAM_WORDS
+    particle_blocks = -(-words.shape[1] // ROW_WORDS)
     work = rest + 64 * words.shape[1]
     blocks = work + DRAW_WORK_WORDS
     space = Space(
@@ -322,7 +309,7 @@ def sample_words(layout, coin, most_variables, s, state, words):
     )
     if sliced:
         for block in range(particle_blocks):
-            start_streams(space.blocks[block * per_block + width * WORDS : (block + 1) * per_block], state)
+            start_streams(space.blocks[block * per_block + width * ROW_WORDS : (block + 1) * per_block], state)
     else:
         space.register[:] = _U0
 
@@ -334,9 +321,7 @@ def sample_words(layout, coin, most_variables, s, state, words):
     _draw(layout, layout.length - 1, symmetric, sliced, stride, space, state, words)
     for block in range(n_blocks - 1, -1, -1):
         if block < n_blocks - 1:
-            for i in range(size):
-                s[slots + i] = s[starts + block * size + i]
-            forward_block(layout, coin, s, slots, block)
+            forward_again(layout, coin, s, starts, slots, block)
         first = block * layout.lines_per_block
         for line in range(min(first + layout.lines_per_block, layout.length) - 1, max(first, 1) - 1, -1):
             for position in range(width):  # messages into a line give the probabilities of the line before

@@ -19,11 +19,11 @@ from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.exact.grid_moments import (
     COIN,
     HEADROOM,
-    TINY,
     backward_gain,
+    block_offsets,
     coin_weights,
     forward_gain,
-    rescale_exponent,
+    taken_out,
 )
 
 _U1, _U2 = np.uint64(1), np.uint64(2)
@@ -120,14 +120,8 @@ def _forward_block(layout, coin, direction, s, base, block):
         dst = np.uint64(base + (t - first + 1) * slot)
         if t % width == 0 and t:
             _normalise(s, src, width, 2**width)
-        gain = forward_gain(coin, t)
-        scale = 1.0
-        if floor * gain < TINY:
-            exponent = rescale_exponent(s, src, 2 ** min(t, width))
-            lift += exponent
-            scale = math.ldexp(1.0, -exponent)
-            floor = 1.0
-        floor *= gain
+        exponent, scale, floor = taken_out(s, src, 2 ** min(t, width), floor, forward_gain(coin, t))
+        lift += exponent
         _forward_node(s, src, dst, width, t, coin, direction, scale)
     return lift
 
@@ -269,15 +263,12 @@ def transfer_taylor(layout, field, coupling, field_direction, coupling_direction
     width = layout.width
     size = 2**width
     slot = 3 * size
-    nodes_per_block = layout.lines_per_block * width
-    n_blocks = -(-layout.length // layout.lines_per_block)
     d = width * layout.length
     coin = scratch[: COIN * d]
     direction = scratch[COIN * d : (COIN + 3) * d]
     expected = scratch[(COIN + 3) * d : (COIN + 3) * d + 12].reshape((4, 3))
     starts = (COIN + 3) * d + 12
-    slots = starts + n_blocks * slot
-    back = slots + (nodes_per_block + 1) * slot
+    nodes_per_block, n_blocks, slots, back = block_offsets(layout, starts, slot)
 
     log_z = coin_weights(layout, field, coupling, coin)
     for t in range(d):
@@ -316,12 +307,7 @@ def transfer_taylor(layout, field, coupling, field_direction, coupling_direction
             if t % width == width - 1:
                 _normalise(scratch, np.uint64(b), width, size)
             f = slots + (t - first) * slot
-            gain = backward_gain(coin, t)
-            scale = 1.0
-            if floor * gain < TINY:
-                scale = math.ldexp(1.0, -rescale_exponent(scratch, np.uint64(b), 2 ** min(t + 1, width)))
-                floor = 1.0
-            floor *= gain
+            _, scale, floor = taken_out(scratch, np.uint64(b), 2 ** min(t + 1, width), floor, backward_gain(coin, t))
             _backward_node(scratch, f, b, b2, width, t, coin, direction, scale, expected)
             _store(expected, 0, node_series, layout.node[t])
             _store(expected, 1, agree_series, layout.along[t])

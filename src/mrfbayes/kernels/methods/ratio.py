@@ -240,6 +240,12 @@ def log_mean_exp(log_weights, scale, work):
 
 
 @kernel
+def of_all(data, log_r, variance):
+    """The log ratio of all n observations from that of one, and its variance."""
+    return data.n * log_r, data.n * data.n * variance
+
+
+@kernel
 def optimal_log_ratio(log_ratios, log_ratios_proposed, start, work):
     """Log r with the optimal alpha of Meng & Wong (1996), iterated from ``start``, and its variance.
 

@@ -166,12 +166,7 @@ def sweep_hub(source, node_part, edge_part, particles, n_sweeps, random_state):
         for t in range(columns.shape[1]):
             columns[i, t] = np.uint8((particles[i, t >> 6] >> np.uint64(t & 63)) & _U1)
     spin_sweep(source.spins, columns, n_sweeps, random_state)
-    for i in range(particles.shape[0]):
-        for w in range(particles.shape[1]):
-            word = np.uint64(0)
-            for k in range(64):
-                word |= np.uint64(columns[i, 64 * w + k]) << np.uint64(k)
-            particles[i, w] = word
+    _pack(columns.T, particles)
 
 
 @implements(sweep_particles, TableSource)

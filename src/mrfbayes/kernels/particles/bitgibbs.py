@@ -33,10 +33,10 @@ from mrfbayes.kernels.base.borrowed import borrow
 from mrfbayes.kernels.base.fastmath import exp, sigmoid
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import largest_size
+from mrfbayes.kernels.base.planes import ROW_WORDS
 from mrfbayes.kernels.base.random import next_word
 from mrfbayes.kernels.particles.bitgibbs_block import (
     DIGITS,
-    WIDTH,
     WORK_WORDS,
     count_node,
     start_block,
@@ -168,7 +168,7 @@ def set_thresholds(view):
 @kernel
 def n_blocks(n_words):
     """Number of blocks that ``n_words`` words per node are split into."""
-    return (n_words + WIDTH - 1) // WIDTH
+    return (n_words + ROW_WORDS - 1) // ROW_WORDS
 
 
 @kernel
@@ -216,10 +216,10 @@ def sweep_blocks(view, words, n_particles, n_sweeps, states, first, last, counts
     n_words = words.shape[1]
     flat = words.reshape(-1)
     work = np.empty(WORK_WORDS, np.uint64)
-    lanes = np.empty(WIDTH, np.uint64)
+    lanes = np.empty(ROW_WORDS, np.uint64)
     for block in range(first, last):
-        begin = WIDTH * block
-        real = min(WIDTH, n_words - begin)
+        begin = ROW_WORDS * block
+        real = min(ROW_WORDS, n_words - begin)
         _lanes_of(begin, real, n_particles, lanes)
         start_block(work, states[block], lanes[:real])
         _sweep_block(view, flat, np.uint64(n_words), np.uint64(begin), real, n_sweeps, work, states[block], counts)

@@ -6,17 +6,16 @@ import numpy as np
 
 from mrfbayes.kernels.base.bits import popcount
 from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.planes import ROW_WORDS, choose_rows, combine_planes, fill_planes, store_functions
 from mrfbayes.kernels.base.random import next_word
 
 PLANES = 12
 DIGITS = 53
-WIDTH = 16  # words per block: four AVX2 registers; LLVM unrolls shorter loops instead of vectorising them
 
-_U0, _U1, _U3, _U4, _U11, _U24, _U40 = (np.uint64(k) for k in (0, 1, 3, 4, 11, 24, 40))
+_U0, _U1, _U4 = (np.uint64(k) for k in (0, 1, 4))
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
-# Work space of a block: rows of 16 words in one array, at constant offsets, so that LLVM can tell that they do not
-# overlap and vectorises every loop. Row f < 16 holds Boolean function f of the first two pattern bits.
+# Rows of the work space of a block (`mrfbayes.kernels.base.planes`); the two variables are the first two pattern bits.
 _RESULT = np.uint64(16 * 16)  # 16 rows: one per accumulator
 _PLANE = np.uint64(16 * 32)  # PLANES rows
 _OPEN = np.uint64(16 * 44)
@@ -30,32 +29,11 @@ WORK_WORDS = 16 * 55 + 1
 
 
 @kernel(forceinline=True)
-def _fill_planes(work):
-    """One-hot planes [K = b], b = 1..PLANES, from fresh random words; open lanes are those with K > PLANES."""
+def _next_planes(work):
+    """One-hot planes from fresh random words; returns whether particles are left open, in any word."""
     counter = work[_COUNTER]
-    remaining = _U0
-    for i in range(WIDTH):
-        w = np.uint64(i)
-        a = work[w + _STREAM_A]
-        b = work[w + _STREAM_B]
-        c = work[w + _STREAM_C]
-        open_lanes = _ALL
-        step = counter
-        for plane in range(PLANES):
-            word = a + b + step
-            step += _U1
-            a = b ^ (b >> _U11)
-            b = c + (c << _U3)
-            c = ((c << _U24) | (c >> _U40)) + word
-            work[w + _PLANE + np.uint64(16 * plane)] = open_lanes & word
-            open_lanes &= ~word
-        work[w + _STREAM_A] = a
-        work[w + _STREAM_B] = b
-        work[w + _STREAM_C] = c
-        work[w + _OPEN] = open_lanes
-        remaining |= open_lanes
     work[_COUNTER] = counter + np.uint64(PLANES)
-    return remaining
+    return fill_planes(work, _PLANE, PLANES, counter)
 
 
 @kernel(forceinline=True)
@@ -69,39 +47,9 @@ def _fill_functions(words, work, rows, masks, real):
         y0 = (words[row_0 + w] ^ first) & mask_0
         y1 = (words[row_1 + w] ^ first) & mask_1
         y2 = (words[row_2 + w] ^ first) & mask_2
-        both = y0 & y1
-        either = y0 | y1
-        differ = y0 ^ y1
         work[w + _FIRST] = first
         work[w + _PATTERN] = y2
-        work[w + np.uint64(16 * 1)] = ~either
-        work[w + np.uint64(16 * 2)] = y0 & ~y1
-        work[w + np.uint64(16 * 3)] = ~y1
-        work[w + np.uint64(16 * 4)] = y1 & ~y0
-        work[w + np.uint64(16 * 5)] = ~y0
-        work[w + np.uint64(16 * 6)] = differ
-        work[w + np.uint64(16 * 7)] = ~both
-        work[w + np.uint64(16 * 8)] = both
-        work[w + np.uint64(16 * 9)] = ~differ
-        work[w + np.uint64(16 * 10)] = y0
-        work[w + np.uint64(16 * 11)] = y0 | ~y1
-        work[w + np.uint64(16 * 12)] = y1
-        work[w + np.uint64(16 * 13)] = y1 | ~y0
-        work[w + np.uint64(16 * 14)] = either
-
-
-@kernel(forceinline=True)
-def _combine(work, code, accumulator):
-    """Union over planes of [K = b] and the function whose ones are digit b of this code's four thresholds."""
-    mask = np.uint64(15 * 16)  # also tells LLVM how far the offset can reach
-    target = (np.uint64(accumulator) << _U4) & mask
-    for i in range(WIDTH):
-        w = np.uint64(i)
-        bits = _U0
-        for plane in range(PLANES):
-            function = (code >> np.uint64(56 - 4 * plane)) & mask
-            bits |= work[w + _PLANE + np.uint64(16 * plane)] & work[w + function]
-        work[w + target + _RESULT] = bits
+        store_functions(work, w, y0, y1)
 
 
 @kernel(forceinline=True)
@@ -110,11 +58,7 @@ def _merge(work, variable, half):
     y = _PATTERN + ((np.uint64(variable - 2) << _U4) & np.uint64(3 * 16))
     for a in range(half):
         low = _RESULT + ((np.uint64(a) << _U4) & np.uint64(15 * 16))
-        high = low + (np.uint64(half) << _U4)
-        for i in range(WIDTH):
-            w = np.uint64(i)
-            bits = work[w + low]
-            work[w + low] = bits ^ (work[w + y] & (bits ^ work[w + high]))
+        choose_rows(work, y, low, low + (np.uint64(half) << _U4))
 
 
 @kernel(forceinline=True)
@@ -173,11 +117,12 @@ def update_node(view, words, n_words, node, start, work, state, real):
         for i in range(real):
             w = np.uint64(i)
             work[w + row] = words[other + w] ^ work[w + _FIRST]
-    remaining = _fill_planes(work)
+    remaining = _next_planes(work)
     at = view.code_offset[node]
     n_codes = view.code_offset[node + 1] - at
     for a in range(n_codes):
-        _combine(work, view.codes[at + a], a)
+        row = _RESULT + ((np.uint64(a) << _U4) & np.uint64(15 * 16))
+        combine_planes(work, _PLANE, PLANES, view.codes[at + a], row)
     variable = n_variables - 1
     half = n_codes >> 1
     while half > 1:
@@ -201,22 +146,22 @@ def count_node(view, words, n_words, node, start, work, counts, real):
     for a in range(n_codes):
         flip = _U0 if a & 1 or n_codes == 1 else _ALL
         if n_codes == 1:
-            for i in range(WIDTH):
+            for i in range(ROW_WORDS):
                 work[np.uint64(i) + _SELECT] = work[np.uint64(i) + _LANES]
         else:
-            for i in range(WIDTH):
+            for i in range(ROW_WORDS):
                 w = np.uint64(i)
                 work[w + _SELECT] = work[w + _LANES] & (work[w + _PATTERN] ^ flip)
         bit = 1
         while (2 << bit) <= n_codes:
             flip = _U0 if (a >> bit) & 1 else _ALL
             row = _PATTERN + ((np.uint64(bit) << _U4) & np.uint64(3 * 16))
-            for i in range(WIDTH):
+            for i in range(ROW_WORDS):
                 w = np.uint64(i)
                 work[w + _SELECT] &= work[w + row] ^ flip
             bit += 1
         count_0, count_1, count_2, count_3 = _U0, _U0, _U0, _U0
-        for i in range(WIDTH):
+        for i in range(ROW_WORDS):
             w = np.uint64(i)
             lanes = work[w + _SELECT]
             count_0 += popcount(lanes & work[w + np.uint64(16 * 1)])
@@ -257,4 +202,4 @@ def start_block(work, state, lanes):
     for i in range(lanes.size):
         work[np.uint64(i) + _LANES] = lanes[i]
     work[_COUNTER] = _U1
-    _fill_planes(work)  # PLANES = 12 rounds of warm-up, as many as in NumPy
+    _next_planes(work)  # PLANES = 12 rounds of warm-up, as many as in NumPy

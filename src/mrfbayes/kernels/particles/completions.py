@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mrfbayes.kernels.base.borrowed import borrow
-from mrfbayes.kernels.base.fastmath import exp
 from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.linear import dot, exp_from_top
 from mrfbayes.kernels.base.random import uniform
 
 
@@ -18,15 +18,6 @@ class HoleList(NamedTuple):
     start: np.ndarray
     node: np.ndarray
     states: np.ndarray
-
-
-@kernel(fastmath={"reassoc", "contract"})
-def _pull(coupling, row):
-    """Sum of coupling * x over a row."""
-    total = 0.0
-    for j in range(row.size):
-        total += coupling[j] * row[j]
-    return total
 
 
 @kernel
@@ -49,20 +40,14 @@ def complete_rows(x, holes, coupling, level, is_product, n_sweeps, random_state,
                 i = holes.node[h]
                 states = holes.states[i]
                 if is_product:
-                    pull = _pull(coupling[i], row)
+                    pull = dot(coupling[i], row)
                     for a in range(states):
                         weights[a] = level[i, a] + a * pull
                 else:
                     for a in range(states):
                         weights[a] = level[i, a]
                     _agreeing(coupling[i], row, weights, states)
-                top = weights[0]
-                for a in range(1, states):
-                    top = max(top, weights[a])
-                total = 0.0
-                for a in range(states):
-                    weights[a] = exp(weights[a] - top)
-                    total += weights[a]
+                _, total = exp_from_top(weights, states)
                 left = uniform(random_state) * total
                 a = 0
                 while a < states - 1 and left >= weights[a]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.base.random import next_word
+from mrfbayes.kernels.base.random import next_word, sfc64
 
 LANES = 64  # chains whose numbers are made together: four registers of 16 floats
 STREAMS = 16  # generators side by side
 STREAM_WORDS = 3 * STREAMS + 1
 
 _ONE = np.uint64(1)
-_U3, _U8, _U11, _U24, _U40 = (np.uint64(k) for k in (3, 8, 11, 24, 40))
+_U8, _U40 = np.uint64(8), np.uint64(40)
 _LOW = np.uint64(0xFFFFFFFF)
 _UNIT = np.float32(1.0)
 _TO_UNIT = np.float32(2.0**-24)
@@ -59,11 +59,8 @@ def fill_uniform32(stream, out):
         a, b, c = stream[k], stream[k + STREAMS], stream[k + 2 * STREAMS]
         step = counter
         for t in range(LANES // (2 * STREAMS)):
-            word = a + b + step
+            word, a, b, c = sfc64(a, b, c, step)
             step += _ONE
-            a = b ^ (b >> _U11)
-            b = c + (c << _U3)
-            c = ((c << _U24) | (c >> _U40)) + word
             high, low = np.int32(word >> _U40), np.int32((word & _LOW) >> _U8)
             out[k + STREAMS * 2 * t] = np.float32(high) * _TO_UNIT + _HALF_STEP
             out[k + STREAMS * (2 * t + 1)] = np.float32(low) * _TO_UNIT + _HALF_STEP

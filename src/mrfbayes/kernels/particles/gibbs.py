@@ -17,7 +17,7 @@ import numpy as np
 
 from mrfbayes.kernels.base.fastmath import sigmoid
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.base.random import next_word
+from mrfbayes.kernels.base.random import next_word, sfc64
 from mrfbayes.kernels.particles.bitgibbs import split_state
 
 LANES = 64  # particles per block: sixteen AVX2 registers, and a block of 100 nodes stays in the second-level cache
@@ -27,7 +27,7 @@ STREAM_WORDS = 3 * STREAMS + 1
 
 _FROM_THE_FIRST = np.int64(0)  # a literal 0 would be a type of its own, and compile everything a second time
 _ONE = np.uint64(1)
-_U3, _U11, _U12, _U24, _U40 = (np.uint64(k) for k in (3, 11, 12, 24, 40))
+_U12 = np.uint64(12)
 _ONE_BITS = np.uint64(0x3FF0000000000000)  # of 1.0
 
 
@@ -67,11 +67,8 @@ def fill_uniform(stream, out):
         a, b, c = stream[k], stream[k + STREAMS], stream[k + 2 * STREAMS]
         step = counter
         for t in range(LANES // STREAMS):
-            word = a + b + step
+            word, a, b, c = sfc64(a, b, c, step)
             step += _ONE
-            a = b ^ (b >> _U11)
-            b = c + (c << _U3)
-            c = ((c << _U24) | (c >> _U40)) + word
             out[k + STREAMS * t] = np.uint64((word >> _U12) | _ONE_BITS).view(np.float64) - 1.0
         stream[k], stream[k + STREAMS], stream[k + 2 * STREAMS] = a, b, c
     stream[3 * STREAMS] = counter + np.uint64(LANES // STREAMS)
@@ -166,10 +163,17 @@ def spin_blocks(view, x, n_sweeps, states, first, last, counts):
 
 
 @kernel
+def block_states(n, random_state):
+    """The random states of the blocks that ``n`` particles are swept in."""
+    states = np.empty(((n + LANES - 1) // LANES, 4), np.uint64)
+    split_state(random_state, states)
+    return states
+
+
+@kernel
 def spin_sweep(view, x, n_sweeps, random_state):
     """``n_sweeps`` systematic Gibbs sweeps of the particles ``x`` (d, n) uint8."""
-    states = np.empty(((x.shape[1] + LANES - 1) // LANES, 4), np.uint64)
-    split_state(random_state, states)
+    states = block_states(x.shape[1], random_state)
     none = np.empty(0, np.int64)
     spin_blocks(view, x, n_sweeps, states, _FROM_THE_FIRST, states.shape[0], SpinCounts(none, none))
 
@@ -177,6 +181,5 @@ def spin_sweep(view, x, n_sweeps, random_state):
 @kernel
 def spin_sweep_counts(view, x, n_sweeps, random_state, counts):
     """`spin_sweep`, with the same draws, that adds to ``counts``."""
-    states = np.empty(((x.shape[1] + LANES - 1) // LANES, 4), np.uint64)
-    split_state(random_state, states)
+    states = block_states(x.shape[1], random_state)
     spin_blocks(view, x, n_sweeps, states, _FROM_THE_FIRST, states.shape[0], counts)

@@ -14,8 +14,14 @@ import numpy as np
 
 from mrfbayes.kernels.base.fastmath import exp
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.particles.bitgibbs import split_state
-from mrfbayes.kernels.particles.gibbs import LANES, STREAM_WORDS, fill_uniform, start_stream, to_fixed_point
+from mrfbayes.kernels.particles.gibbs import (
+    LANES,
+    STREAM_WORDS,
+    block_states,
+    fill_uniform,
+    start_stream,
+    to_fixed_point,
+)
 
 _FROM_THE_FIRST = np.int64(0)  # a literal 0 would be a type of its own, and compile everything a second time
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
@@ -165,8 +171,7 @@ def table_blocks(view, x, n_sweeps, states, first, last, counts):
 @kernel
 def table_sweep(view, x, n_sweeps, random_state):
     """``n_sweeps`` systematic Gibbs sweeps of the particles ``x`` (d, n) uint8."""
-    states = np.empty(((x.shape[1] + LANES - 1) // LANES, 4), np.uint64)
-    split_state(random_state, states)
+    states = block_states(x.shape[1], random_state)
     none = np.empty(0, np.int64)
     table_blocks(view, x, n_sweeps, states, _FROM_THE_FIRST, states.shape[0], TableCounts(none, none))
 
@@ -174,6 +179,5 @@ def table_sweep(view, x, n_sweeps, random_state):
 @kernel
 def table_sweep_counts(view, x, n_sweeps, random_state, counts):
     """`table_sweep`, with the same draws, that adds to ``counts``."""
-    states = np.empty(((x.shape[1] + LANES - 1) // LANES, 4), np.uint64)
-    split_state(random_state, states)
+    states = block_states(x.shape[1], random_state)
     table_blocks(view, x, n_sweeps, states, _FROM_THE_FIRST, states.shape[0], counts)

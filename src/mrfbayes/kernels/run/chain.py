@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mrfbayes.kernels.base.borrowed import borrow
+from mrfbayes.kernels.base.cholesky import cholesky
 from mrfbayes.kernels.base.contracts import log_likelihood, log_ratio, settle
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import copy_into
@@ -95,24 +96,6 @@ def propose(settings, state):
 
 
 @kernel
-def _cholesky(matrix, out):
-    """Lower Cholesky factor; False where the matrix is not positive definite."""
-    p = matrix.shape[0]
-    for i in range(p):
-        for j in range(i + 1):
-            total = matrix[i, j]
-            for k in range(j):
-                total -= out[i, k] * out[j, k]
-            if i == j:
-                if not total > 0.0:
-                    return False
-                out[i, i] = math.sqrt(total)
-            else:
-                out[i, j] = total / out[j, j]
-    return True
-
-
-@kernel
 def _learn_spread(settings, state):
     """At the end of a warm-up window: the proposal's shape becomes that of the window's draws."""
     p = state.theta.size
@@ -125,7 +108,7 @@ def _learn_spread(settings, state):
                 value = state.window_square[i, j] / count
                 state.window_square[i, j] = value if i == j else keep * value
         factor = np.zeros((p, p))
-        if _cholesky(state.window_square, factor):
+        if cholesky(state.window_square, p, 0.0, factor):
             for i in range(p):
                 for j in range(p):
                     state.spread[i, j] = factor[j, i]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 
+from mrfbayes.kernels.base.cholesky import solve_lower, solve_upper
 from mrfbayes.kernels.base.fastmath import exp, log
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.random import normal, uniform
@@ -70,7 +71,10 @@ def _slopes(view, state, line, parameter, n_cells, at, gradient, information):
 
 @kernel
 def _cholesky(matrix):
-    """Lower Cholesky factor in place, of a matrix known to be positive definite; half the log of its determinant."""
+    """Lower Cholesky factor in place, of a matrix known to be positive definite; half the log of its determinant.
+
+    Unlike `mrfbayes.kernels.base.cholesky` it never fails: pivots that rounding has taken are raised.
+    """
     k, half = matrix.shape[0], 0.0
     for a in range(k):
         for b in range(a + 1):
@@ -80,21 +84,6 @@ def _cholesky(matrix):
             matrix[a, b] = math.sqrt(max(total, 1e-12)) if a == b else total / matrix[b, b]
         half += math.log(matrix[a, a])
     return half
-
-
-@kernel
-def _solve(factor, x, is_transposed_only):
-    """Solve L L' y = x in place, or only L' y = x."""
-    k = x.size
-    if not is_transposed_only:
-        for a in range(k):
-            for b in range(a):
-                x[a] -= factor[a, b] * x[b]
-            x[a] /= factor[a, a]
-    for a in range(k - 1, -1, -1):
-        for b in range(a + 1, k):
-            x[a] -= factor[b, a] * x[b]
-        x[a] /= factor[a, a]
 
 
 @kernel
@@ -134,7 +123,8 @@ def move_contrasts(view, state, line, tables, parameter, keeps):
     for _ in range(CONTRAST_NEWTON_STEPS):
         _slopes(view, state, line, parameter, n_cells, mode, gradient, factor)
         half = _cholesky(factor)
-        _solve(factor, gradient, False)
+        solve_lower(factor, gradient, k)
+        solve_upper(factor, gradient, k)
         size = 0.0
         for a in range(k):
             size = max(size, abs(gradient[a]))
@@ -160,7 +150,7 @@ def move_contrasts(view, state, line, tables, parameter, keeps):
             chi += z * z
         for a in range(k):
             moves[count, a] = normal(state.random) * math.sqrt(FREEDOM / chi)
-        _solve(factor, moves[count], True)
+        solve_upper(factor, moves[count], k)
         for a in range(k):
             moves[count, a] += mode[a]
         count += 1

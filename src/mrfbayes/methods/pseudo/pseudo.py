@@ -40,7 +40,7 @@ from mrfbayes.kernels.estimation.full_conditionals import (
     dense_normalisers,
     listed_normalisers,
 )
-from mrfbayes.methods.lowered import Lowered, lower_theta, lowered_data
+from mrfbayes.methods.lowered import Lowered, lower_theta, lowered_data, node_and_edge
 from mrfbayes.methods.problem import Prepared, Problem, Smooth, writable
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
@@ -86,8 +86,7 @@ class PseudoScoreView(NamedTuple):
 @kernel
 def pseudo_log_likelihood(view, theta):
     linear = lower_theta(view.lowered, theta)
-    nodes = view.lowered.n_node_rows
-    field, coupling = view.lowered.potentials[:nodes], view.lowered.potentials[nodes:]
+    field, coupling = node_and_edge(view.lowered, view.lowered.potentials)
     dense = dense_normalisers(view.neighbours, view.dense, field, coupling)
     return linear - dense - listed_normalisers(view.neighbours, view.listed, field, coupling)
 
@@ -96,19 +95,17 @@ def pseudo_log_likelihood(view, theta):
 @kernel
 def pseudo_table_log_likelihood(view, theta):
     linear = lower_theta(view.lowered, theta)
-    nodes = view.lowered.n_node_rows
-    node_table, edge_table = view.lowered.potentials[:nodes], view.lowered.potentials[nodes:]
+    node_table, edge_table = node_and_edge(view.lowered, view.lowered.potentials)
     return linear - table_normalisers(view.neighbours, view.patterns, node_table, edge_table)
 
 
 @kernel
 def _score_sum(view):
     """Sum of the log normalisers; collects their derivatives."""
-    nodes = view.lowered.n_node_rows
     for k in range(view.parts.size):
         view.parts[k] = 0.0
-    node_table, edge_table = view.lowered.potentials[:nodes], view.lowered.potentials[nodes:]
-    node_part, edge_part = view.parts[:nodes], view.parts[nodes:]
+    node_table, edge_table = node_and_edge(view.lowered, view.lowered.potentials)
+    node_part, edge_part = node_and_edge(view.lowered, view.parts)
     return score_expectations(view.neighbours, view.scores, node_table, edge_table, node_part, edge_part)
 
 
@@ -151,9 +148,8 @@ def _finish_gradient(view, log_odds, gradient):
 @kernel
 def pseudo_gradient(view, log_odds, gradient):
     _lower_log_odds(view, log_odds)
-    nodes = view.lowered.n_node_rows
-    field, coupling = view.lowered.potentials[:nodes], view.lowered.potentials[nodes:]
-    node_part, edge_part = view.parts[:nodes], view.parts[nodes:]
+    field, coupling = node_and_edge(view.lowered, view.lowered.potentials)
+    node_part, edge_part = node_and_edge(view.lowered, view.parts)
     dense = dense_expectations(view.neighbours, view.dense, field, coupling, node_part, edge_part)
     listed = listed_expectations(view.neighbours, view.listed, field, coupling, node_part, edge_part)
     return _finish_gradient(view, log_odds, gradient) - dense - listed
@@ -163,10 +159,10 @@ def pseudo_gradient(view, log_odds, gradient):
 @kernel
 def pseudo_table_gradient(view, log_odds, gradient):
     _lower_log_odds(view, log_odds)
-    nodes = view.lowered.n_node_rows
-    node_table, edge_table = view.lowered.potentials[:nodes], view.lowered.potentials[nodes:]
+    node_table, edge_table = node_and_edge(view.lowered, view.lowered.potentials)
     normalisers = table_normalisers(view.neighbours, view.patterns, node_table, edge_table)
-    table_expectations(view.neighbours, view.patterns, view.parts[:nodes], view.parts[nodes:])
+    node_part, edge_part = node_and_edge(view.lowered, view.parts)
+    table_expectations(view.neighbours, view.patterns, node_part, edge_part)
     return _finish_gradient(view, log_odds, gradient) - normalisers
 
 

@@ -15,19 +15,17 @@ exactly where that is feasible (``source="gibbs"``: sweeps from a random start).
 from __future__ import annotations
 
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.methods.ratio import log_mean_exp, weigh
+from mrfbayes.kernels.methods.ratio import log_mean_exp, of_all, weigh
 from mrfbayes.kernels.methods.ratio_sources import draw_particles
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.methods.ratio.sources import check_particles, make_particles, ratio_view
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
 
-AUXILIARY = 2  # this method's number in the view that the ratio methods share
-
 
 @kernel(inline="always")
-def auxiliary_ratio(view, random_state):
-    """Log r and its variance, Eq. (13) inverted."""
+def ratio(view, random_state):
+    """Log r of all observations and its variance, Eq. (13) inverted."""
     data, nodes = view.data, view.data.n_node_rows
     log_r, variance = 0.0, 0.0
     potentials, sign = data.proposed, 1.0
@@ -40,7 +38,7 @@ def auxiliary_ratio(view, random_state):
         log_r += sign * log_mean  # Eq. (13), inverted: as printed it estimates 1 / r
         variance += part
         potentials, sign = data.current, -1.0
-    return log_r, variance
+    return of_all(data, log_r, variance)
 
 
 def check(model: Model, prior: Prior, *, particles: int, source: str, sweeps: int) -> None:
@@ -52,5 +50,5 @@ def prepare(problem: Problem, *, particles: int = 1000, source: str = "auto", sw
     """``particles`` fresh ones at both ends of every step, each set against the fixed estimate."""
     check(problem.model, problem.prior, particles=particles, source=source, sweeps=sweeps)
     made = make_particles(problem.model, particles, source, sweeps)
-    view = ratio_view(problem, made, AUXILIARY, log_odds=problem.estimate.log_odds)
+    view = ratio_view(problem, made, "auxiliary", log_odds=problem.estimate.log_odds)
     return Prepared(view, is_ratio=True, keeps_noise=True, unused=made.unused, details=made.details)

@@ -12,23 +12,22 @@ not by 1,000 sweeps from a random start (``source="gibbs"`` does that).
 from __future__ import annotations
 
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.methods.ratio import log_mean_exp, weigh
+from mrfbayes.kernels.methods.ratio import log_mean_exp, of_all, weigh
 from mrfbayes.kernels.methods.ratio_sources import draw_particles
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.methods.ratio.sources import check_particles, make_particles, ratio_view
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
 
-EXCHANGE = 0  # this method's number in the view that the ratio methods share
-
 
 @kernel(inline="always")
-def exchange_ratio(view, random_state):
-    """Log r and its variance, Eq. (14)."""
+def ratio(view, random_state):
+    """Log r of all observations and its variance, Eq. (14)."""
     data, nodes = view.data, view.data.n_node_rows
     draw_particles(view.source, data.proposed[:nodes], data.proposed[nodes:], view.particles, random_state)
     weigh(view.weigher, view.particles, data.step[:nodes], data.step[nodes:], view.log_weights)
-    return log_mean_exp(view.log_weights[: view.weigher.n], 1.0, view.work)  # Eq. (14)
+    log_r, variance = log_mean_exp(view.log_weights[: view.weigher.n], 1.0, view.work)  # Eq. (14)
+    return of_all(data, log_r, variance)
 
 
 def check(model: Model, prior: Prior, *, particles: int, source: str, sweeps: int) -> None:
@@ -40,4 +39,4 @@ def prepare(problem: Problem, *, particles: int = 1000, source: str = "auto", sw
     """Per step, ``particles`` fresh ones: exact, or from ``sweeps`` Gibbs sweeps of a random start."""
     check(problem.model, problem.prior, particles=particles, source=source, sweeps=sweeps)
     made = make_particles(problem.model, particles, source, sweeps)
-    return Prepared(ratio_view(problem, made, EXCHANGE), is_ratio=True, unused=made.unused, details=made.details)
+    return Prepared(ratio_view(problem, made, "exchange"), is_ratio=True, unused=made.unused, details=made.details)

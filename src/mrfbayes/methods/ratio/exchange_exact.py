@@ -18,15 +18,13 @@ from mrfbayes.methods.ratio.sources import auxiliary_data, ratio_view, require_e
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
 
-EXCHANGE_EXACT = 4  # this method's number in the view that the ratio methods share
-
 
 @kernel(inline="always")
-def exchange_exact_ratio(view, random_state):
-    """Log weight of a data set drawn at the proposal: at theta over that at the proposal."""
+def ratio(view, random_state):
+    """Log weight of a data set drawn at the proposal: at theta over that at the proposal. Nothing is estimated."""
     data, nodes = view.data, view.data.n_node_rows
     draw_particles(view.source, data.proposed[:nodes], data.proposed[nodes:], view.particles, random_state)
-    return weigh_all(view.weigher, view.particles, data.step[:nodes], data.step[nodes:])
+    return weigh_all(view.weigher, view.particles, data.step[:nodes], data.step[nodes:]), 0.0
 
 
 def check(model: Model, prior: Prior) -> None:
@@ -37,4 +35,4 @@ def check(model: Model, prior: Prior) -> None:
 def prepare(problem: Problem) -> Prepared:
     """One exact data set of the size of the data per proposal."""
     made = auxiliary_data(problem, "exchange-exact")
-    return Prepared(ratio_view(problem, made, EXCHANGE_EXACT), is_ratio=True, details=made.details)
+    return Prepared(ratio_view(problem, made, "exchange_exact"), is_ratio=True, details=made.details)

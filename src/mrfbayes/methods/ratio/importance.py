@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.methods.ratio import log_mean_exp, optimal_log_ratio, weigh
+from mrfbayes.kernels.methods.ratio import log_mean_exp, of_all, optimal_log_ratio, weigh
 from mrfbayes.kernels.methods.ratio_sources import draw_particles
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.methods.ratio.sources import check_particles, make_particles, ratio_view
@@ -24,12 +24,11 @@ from mrfbayes.priors import Prior
 
 ALPHAS = ("geometric", "constant", "optimal")
 GEOMETRIC, CONSTANT, OPTIMAL = range(3)
-IMPORTANCE = 1  # this method's number in the view that the ratio methods share
 
 
 @kernel(inline="always")
-def importance_ratio(view, random_state):
-    """Log r and its variance, Eq. (12)."""
+def ratio(view, random_state):
+    """Log r of all observations and its variance, Eq. (12)."""
     data, nodes, n = view.data, view.data.n_node_rows, view.weigher.n
     # Log weights of P(x; theta) alpha at the proposal and of P(x; proposal) alpha at theta, but for a factor.
     above, below, scale = data.step, data.step, 0.5
@@ -45,7 +44,7 @@ def importance_ratio(view, random_state):
     log_r, variance = log_above - log_below, variance_above + variance_below  # Eq. (12)
     if view.variant == OPTIMAL:
         log_r, variance = optimal_log_ratio(view.log_weights[:n], view.log_weights_proposed[:n], log_r, view.work)
-    return log_r, variance
+    return of_all(data, log_r, variance)
 
 
 def check(model: Model, prior: Prior, *, alpha: str, particles: int, source: str, sweeps: int) -> None:
@@ -66,5 +65,5 @@ def prepare(
     """``particles`` fresh ones at both ends of every step."""
     check(problem.model, problem.prior, alpha=alpha, particles=particles, source=source, sweeps=sweeps)
     made = make_particles(problem.model, particles, source, sweeps)
-    view = ratio_view(problem, made, IMPORTANCE, variant=ALPHAS.index(alpha))
+    view = ratio_view(problem, made, "importance", variant=ALPHAS.index(alpha))
     return Prepared(view, is_ratio=True, unused=made.unused, details=made.details)

@@ -29,12 +29,11 @@ from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
 
 NOW, NEXT = range(2)
-MAVM = 5  # this method's number in the view that the ratio methods share
 
 
 @kernel(inline="always")
-def mavm_ratio(view, random_state):
-    """Log W of a data set drawn at the proposal, less that of the current one."""
+def ratio(view, random_state):
+    """Log W of a data set drawn at the proposal, less that of the current one. Nothing is estimated."""
     data, nodes, level = view.data, view.data.n_node_rows, view.level
     first = NOW if math.isnan(view.log_weight[NOW]) else NEXT  # a chain starts with a data set at its start
     for which in range(first, NEXT + 1):
@@ -49,11 +48,11 @@ def mavm_ratio(view, random_state):
             sweep_particles(view.source, level[:nodes], level[nodes:], view.particles, view.n_sweeps, random_state)
             total += weigh_all(view.weigher, view.particles, data.step[:nodes], data.step[nodes:])
         view.log_weight[which] = total
-    return view.log_weight[NEXT] - view.log_weight[NOW]
+    return view.log_weight[NEXT] - view.log_weight[NOW], 0.0
 
 
 @kernel
-def mavm_settle(view, accepted):
+def settled(view, accepted):
     """Keep the weight of what was accepted."""
     if accepted:
         view.log_weight[NOW] = view.log_weight[NEXT]
@@ -73,7 +72,7 @@ def annealed(problem: Problem, method: str, levels: int, k: int) -> Prepared:
     view = ratio_view(
         problem,
         made,
-        MAVM,
+        "mavm",
         n_sweeps=k,
         n_levels=levels,
         log_odds=problem.estimate.log_odds,

@@ -19,7 +19,7 @@ import numpy as np
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.methods.ratio import log_mean_exp, weigh
+from mrfbayes.kernels.methods.ratio import log_mean_exp, of_all, weigh
 from mrfbayes.kernels.methods.ratio_sources import draw_particles, sweep_particles
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.methods.ratio.sources import check_particles, make_particles, ratio_view
@@ -27,7 +27,6 @@ from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
 
 KEEP, RESTORE = range(2)
-PERSISTENT = 3  # this method's number in the view that the ratio methods share
 
 
 @kernel
@@ -39,8 +38,8 @@ def copy_particles(source, target):
 
 
 @kernel(inline="always")
-def persistent_ratio(view, random_state):
-    """Log r and its variance, Eq. (15)."""
+def ratio(view, random_state):
+    """Log r of all observations and its variance, Eq. (15)."""
     data, nodes = view.data, view.data.n_node_rows
     potentials = data.current
     if math.isnan(view.log_weight[0]):  # the first step of a chain
@@ -51,11 +50,12 @@ def persistent_ratio(view, random_state):
     potentials = data.proposed
     sweep_particles(view.source, potentials[:nodes], potentials[nodes:], view.particles, view.n_sweeps, random_state)
     weigh(view.weigher, view.particles, data.step[:nodes], data.step[nodes:], view.log_weights)
-    return log_mean_exp(view.log_weights[: view.weigher.n], 1.0, view.work)  # Eq. (15)
+    log_r, variance = log_mean_exp(view.log_weights[: view.weigher.n], 1.0, view.work)  # Eq. (15)
+    return of_all(data, log_r, variance)
 
 
 @kernel
-def persistent_settle(view, accepted):
+def settled(view, accepted):
     """Take the particles back where that was asked for."""
     if view.variant == RESTORE and not accepted:
         copy_particles(view.before, view.particles)
@@ -81,7 +81,7 @@ def prepare(
     """Each chain has its own ``particles``, made by ``source`` and ``sweeps`` and moved by ``k`` sweeps per step."""
     check(problem.model, problem.prior, particles=particles, k=k, restore=restore, source=source, sweeps=sweeps)
     made = make_particles(problem.model, particles, source, sweeps)
-    view = ratio_view(problem, made, PERSISTENT, variant=RESTORE if restore else KEEP, n_sweeps=k)
+    view = ratio_view(problem, made, "persistent", variant=RESTORE if restore else KEEP, n_sweeps=k)
 
     def carry(seed: np.random.SeedSequence, theta: np.ndarray) -> dict[str, np.ndarray]:
         return {"particles": np.zeros_like(made.array), "log_weight": np.full(2, np.nan)}

@@ -76,17 +76,16 @@ def ratio_data(problem: Problem) -> RatioData:
 def ratio_view(
     problem: Problem,
     made: Particles,
-    method: int,
+    method: str,
     *,
     variant: int = 0,
     n_sweeps: int = 1,
     n_levels: int = 0,
     log_odds: np.ndarray | None = None,
 ) -> View:
-    """The view of a sampling method; ``log_odds`` is the estimate, where it needs one."""
-    from mrfbayes.methods.ratio.views import (
-        RatioView,
-    )  # it holds the methods' kernels, so it cannot be imported by them
+    """The view of the sampling method in the file ``method``; ``log_odds`` is the estimate, where it needs one."""
+    # It holds the methods' kernels, so they cannot import it.
+    from mrfbayes.methods.ratio.views import RATIO_NUMBERS, RatioView
 
     data = ratio_data(problem)
     at = np.zeros(data.step.size)
@@ -95,7 +94,7 @@ def ratio_view(
     rooms = (np.zeros(made.room) for _ in range(3))
     before = np.zeros_like(made.array)
     return RatioView(
-        method,
+        RATIO_NUMBERS[method],
         variant,
         n_sweeps,
         n_levels,

@@ -1,14 +1,18 @@
 """What the sampling methods share: one view, so that the chain is compiled once for all of them.
 
-Each method's own file has its formula, its kernel, its number and its preparation; the kernels are inlined into the one
-that stands here. (A view for each method would compile the samplers, which are large, again and again: tried, 13 to
-15 s for each method beyond the first where this takes 59 s for all of them together. A method that needs a view of its
-own may have one, as CONTRIBUTING.md says; it is then one file and one row, and compiles by itself.)
+Each method's own file has its formula, its kernel ``ratio(view, random_state)``, which gives the log of Z(theta) /
+Z(proposal) for all observations and the variance of that estimate, and where it carries particles from step to step
+``settled(view, accepted)``. They are found by the rows of the registry, and become branches of the one kernel that
+stands here. (A view for each method would compile the samplers, which are large, again and again: tried, 13 to 15 s for
+each method beyond the first where this takes 59 s for all of them together.)
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import importlib
+from collections.abc import Callable
+from types import ModuleType
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,18 +20,21 @@ from mrfbayes.base.views import View
 from mrfbayes.kernels.base.contracts import implements, log_ratio, settle
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.methods.ratio import RatioData, lower_step
-from mrfbayes.methods.ratio.auxiliary import AUXILIARY, auxiliary_ratio
-from mrfbayes.methods.ratio.exchange import EXCHANGE, exchange_ratio
-from mrfbayes.methods.ratio.exchange_exact import EXCHANGE_EXACT, exchange_exact_ratio
-from mrfbayes.methods.ratio.importance import IMPORTANCE, importance_ratio
-from mrfbayes.methods.ratio.mavm import MAVM, mavm_ratio, mavm_settle
-from mrfbayes.methods.ratio.persistent import PERSISTENT, persistent_ratio, persistent_settle
+from mrfbayes.methods.registry import REGISTRY
+
+Result = TypeVar("Result")
+RATIO_MODULES: dict[str, ModuleType] = {
+    row.module.removeprefix("ratio."): importlib.import_module(f"mrfbayes.methods.{row.module}")
+    for row in REGISTRY.values()
+    if row.module.startswith("ratio.")
+}
+RATIO_NUMBERS = {name: number for number, name in enumerate(RATIO_MODULES)}  # `RatioView.method` of each
 
 
 class RatioView(NamedTuple):
     """Particles, where they come from, and what is done with them."""
 
-    method: int  # the number in the method's file
+    method: int  # of `RATIO_NUMBERS`
     variant: int  # of the method
     n_sweeps: int  # k
     n_levels: int
@@ -44,30 +51,48 @@ class RatioView(NamedTuple):
     work: np.ndarray  # scratch
 
 
+def _branches(name: str, otherwise: Callable[..., Result]) -> Callable[..., Result]:
+    """A kernel that runs the function called ``name`` of the method whose number stands in the view."""
+    for method, module in reversed(RATIO_MODULES.items()):
+        if hasattr(module, name):
+            otherwise = _branch(RATIO_NUMBERS[method], getattr(module, name), otherwise)
+    return otherwise
+
+
+def _branch(number: int, mine: Callable[..., Result], otherwise: Callable[..., Result]) -> Callable[..., Result]:
+    @kernel(inline="always")
+    def branch(view, argument):
+        if view.method == number:
+            return mine(view, argument)
+        return otherwise(view, argument)
+
+    found: Callable[..., Result] = branch
+    return found
+
+
+@kernel
+def _no_ratio(view, random_state):
+    return 0.0, 0.0
+
+
+@kernel
+def _nothing_carried(view, accepted):
+    return None
+
+
+_RATIO: Callable[..., tuple[float, float]] = _branches("ratio", _no_ratio)
+_SETTLED = _branches("settled", _nothing_carried)
+
+
 @implements(log_ratio, RatioView)
 @kernel
 def ratio_log_ratio(view, theta, proposal, random_state):
     linear = lower_step(view.data, theta, proposal)
-    log_r, variance = 0.0, 0.0  # of Z(theta) / Z(proposal): for n observations, or for one
-    if view.method == EXCHANGE:
-        log_r, variance = exchange_ratio(view, random_state)
-    elif view.method == IMPORTANCE:
-        log_r, variance = importance_ratio(view, random_state)
-    elif view.method == AUXILIARY:
-        log_r, variance = auxiliary_ratio(view, random_state)
-    elif view.method == PERSISTENT:
-        log_r, variance = persistent_ratio(view, random_state)
-    elif view.method == EXCHANGE_EXACT:
-        return linear + exchange_exact_ratio(view, random_state), 0.0
-    elif view.method == MAVM:
-        return linear + mavm_ratio(view, random_state), 0.0
-    return linear + view.data.n * log_r, view.data.n * view.data.n * variance
+    log_r, variance = _RATIO(view, random_state)
+    return linear + log_r, variance
 
 
 @implements(settle, RatioView)
 @kernel
 def ratio_settle(view, accepted):
-    if view.method == PERSISTENT:
-        persistent_settle(view, accepted)
-    elif view.method == MAVM:
-        mavm_settle(view, accepted)
+    _SETTLED(view, accepted)

@@ -1,0 +1,107 @@
+"""The options of the algorithms of `mrfbayes.estimate`: names, defaults, and values, all checked before the data."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from types import ModuleType
+
+import numpy as np
+
+from mrfbayes.base.checks import whole
+from mrfbayes.base.errors import InputError
+from mrfbayes.model.field import Model
+
+# Key -> module of this package with ``run(task, **options) -> Outcome`` and, where it cannot do every field,
+# ``refuse(model)``.
+ALGORITHMS: dict[str, str] = {
+    "exact": "newton",
+    "cd": "cd",
+    "pcd": "pcd",
+    "chord": "chord",
+    "fpcd": "fpcd",
+    "mcmc-mle": "mcmc_mle",
+    "pf-mcmc-mle": "pf_mcmc_mle",
+    "stochastic": "stochastic",
+    "pseudo": "pseudolikelihood",
+}
+
+
+def algorithm_module(key: str) -> ModuleType:
+    """The module of an algorithm."""
+    return importlib.import_module(f"mrfbayes.estimation.{ALGORITHMS[key]}")
+
+
+def algorithm_options(key: str) -> Mapping[str, object]:
+    """Names and defaults of an algorithm's options."""
+    run = inspect.signature(algorithm_module(key).run).parameters.values()
+    parameters = [p for p in run if p.kind is p.KEYWORD_ONLY]
+    if any(p.kind is p.VAR_KEYWORD for p in run):  # it hands them on
+        from mrfbayes.estimation.stochastic_ascent import ascend
+
+        parameters += [p for p in inspect.signature(ascend).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    return {p.name: p.default for p in parameters}
+
+
+def check_algorithm(model: Model, key: str, options: Mapping[str, object]) -> None:
+    """Refuse a name that is none, options that the algorithm does not have, bad values, and fields it cannot do."""
+    if key not in ALGORITHMS:
+        names = ", ".join(map(repr, ("auto", *ALGORITHMS)))
+        raise InputError(f"algorithm = {key!r}: choose one of {names}.")
+    known = algorithm_options(key)
+    for name in options:
+        if name not in known:
+            raise InputError(f"algorithm {key!r} has no option {name!r}; its options: {', '.join(known) or 'none'}.")
+    given = {name: value for name, value in options.items() if not (value is None and known[name] is None)}
+    check_values(model, given)
+    refuse = getattr(algorithm_module(key), "refuse", None)
+    if refuse is not None:
+        refuse(model)
+
+
+def check_values(model: Model, options: Mapping[str, object]) -> None:
+    """Refuse values that no algorithm takes; names that none has are passed over."""
+    for name, value in options.items():
+        if name in VALUES:
+            VALUES[name](model, name, value)
+
+
+def _whole(model: Model, name: str, value: object) -> None:
+    whole(name, value)
+
+
+def _tolerance(model: Model, name: str, value: object) -> None:
+    if not (_is_number(value) and value > 0):  # type: ignore[operator]
+        raise InputError(f"tolerance = {value!r}: give a positive number of posterior sds, such as 0.015.")
+
+
+def _start(model: Model, name: str, value: object) -> None:
+    model.theta(value, name)
+
+
+def _fast_gain(model: Model, name: str, value: object) -> None:
+    if not (_is_number(value) and 0 < value <= 10):  # type: ignore[operator]
+        raise InputError(f"fast_gain = {value!r}: give a number above 0, at most 10.")
+
+
+def _optimiser(model: Model, name: str, value: object) -> None:
+    from mrfbayes.estimation.newton import OPTIMISERS
+
+    if value not in OPTIMISERS:
+        raise InputError(f"optimiser = {value!r}: choose 'lbfgs' or 'newton'.")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.bool_))
+
+
+VALUES: dict[str, Callable[[Model, str, object], None]] = {
+    "particles": _whole,
+    "sweeps": _whole,
+    "steps": _whole,
+    "tolerance": _tolerance,
+    "start": _start,
+    "fast_gain": _fast_gain,
+    "optimiser": _optimiser,
+}
