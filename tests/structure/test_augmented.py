@@ -10,7 +10,9 @@ from scipy.special import gammaln
 
 import mrfbayes as mb
 import oracles_missing as brute
+from mrfbayes.exact import clamped, clumps
 from mrfbayes.particles import completions
+from mrfbayes.structure import augmented
 
 PAIRS = [(0, 1), (0, 2), (1, 2)]
 MODEL = mb.graph(PAIRS, coupling="both-one", fields=True)
@@ -143,6 +145,20 @@ def test_a_run_with_missing_cells_goes_on_from_its_file(rows, tmp_path, monkeypa
     for steps in (15, 40):
         found = mb.select(MODEL, table(rows), steps=steps, checkpoint=tmp_path / "run.h5", **settings)
     np.testing.assert_array_equal(found.log_odds, whole.log_odds)
+
+
+@pytest.mark.filterwarnings("ignore:1 column has an unused state:mrfbayes.MRFWarning")
+def test_rows_with_large_clumps_are_swept(rows, monkeypatch):
+    mixed = mb.graph(PAIRS, states=(2, 3, 2), coupling="agreement", fields=True)
+    statistics, other = (mb.count(model, table(rows), missing="model") for model in (MODEL, mixed))
+    assert isinstance(augmented._completing(statistics), augmented.DrawnClumps)
+    assert isinstance(augmented._completing(other), augmented.DrawnClumps)
+    for module in (clamped, clumps):
+        monkeypatch.setattr(module, "CLUMP_STATES", 2)
+    statistics, other = (mb.count(model, table(rows), missing="model") for model in (MODEL, mixed))
+    assert isinstance(augmented._completing(statistics), augmented.SweptRows)
+    with pytest.raises(mb.CostError, match="more missing cells in one clump than can be enumerated at every sweep"):
+        mb.select(mixed, other, progress=False)
 
 
 def test_what_a_search_cannot_do_with_missing_cells_is_refused(rows):

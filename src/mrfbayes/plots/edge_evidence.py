@@ -32,6 +32,8 @@ def edge_evidence(
     rows : at most so many are drawn, half of them from either end; `mrfbayes.plots.data` and the CSV hold all
     edges : the table that ``posterior.edges()`` gave, where it is at hand
     """
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
     rows = whole("rows", rows, 2)
     table = posterior.edges() if edges is None else edges
     if isinstance(posterior, Selection):
@@ -64,15 +66,8 @@ def edge_evidence(
     ax.axvline(0, color=INK, lw=0.8, zorder=1)
     low, high = float(min(at.min(), -1.3)), float(max(at.max(), 1.3))
     ax.set_xlim(low - 0.05 * (high - low), high + 0.05 * (high - low))
-    if high - low > 12:
-        from matplotlib.ticker import FuncFormatter
-
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: rf"$10^{{{v:g}}}$"))
-    else:
-        from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        ax.xaxis.set_major_formatter(FuncFormatter(_power))
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.xaxis.set_major_formatter(FuncFormatter(_power))
     ax.set_yticks(height, [label(str(name), 38) for name in shown.index])
     ax.set_ylim(-0.7, len(shown) - 0.3)
     ax.grid(axis="y", color=FAINT, lw=0.5, zorder=0)

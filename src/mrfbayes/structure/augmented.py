@@ -150,17 +150,17 @@ def _completing(statistics: Statistics) -> Completing | None:
     if not np.array_equal(holes.weight, np.rint(holes.weight)):
         raise InputError("weights of rows with missing cells must be whole numbers in a search over graphs.")
     layout = dense_layout(statistics.model)
-    if layout is not None and not is_summed(statistics):
-        return SweptRows(statistics, layout, np.repeat(holes.rows, holes.weight.astype(np.int64), axis=0))
-    data = observed(statistics)
-    assert data.clamped is not None
-    if data.clamped.large:
+    if layout is None or is_summed(statistics):
+        data = observed(statistics)
+        if data.clamped is not None and not data.clamped.large:
+            return DrawnClumps(data)
+    if layout is None:
         raise CostError(
-            "a row has more missing cells in one clump than can be enumerated, which a search over graphs does at "
-            "every sweep where variables with different numbers of states agree or not: leave such rows out, or use "
-            "missing='drop'."
+            "a row has more missing cells in one clump than can be enumerated at every sweep of a search over graphs, "
+            "and cells of variables with different numbers of states that agree or not are not swept: leave such rows "
+            "out, or use missing='drop'."
         )
-    return DrawnClumps(data)
+    return SweptRows(statistics, layout, np.repeat(holes.rows, holes.weight.astype(np.int64), axis=0))
 
 
 @dataclass(frozen=True, eq=False)

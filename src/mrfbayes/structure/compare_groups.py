@@ -2,8 +2,9 @@ r"""`mrfbayes.compare_groups`: which edges differ between groups of observations
 
 The log-odds of group g are :math:`w_g = \beta + \sum_k c_{gk}\delta_k`: a baseline and contrasts. The rates c are the
 corners of a simplex with edges of length one, so that the difference between any two groups has the slab as its prior
-(for two groups :math:`c = \pm\frac12` and :math:`\delta` is the difference). An edge differs between all groups or
-between none; its baseline and the node factors are always there.
+(for two groups :math:`c = \pm\frac12` and :math:`\delta` is the difference, under any slab). With more groups that is
+a property of independent normal contrasts alone, since the differences are sums of them, so other slabs are refused
+there. An edge differs between all groups or between none; its baseline and the node factors are always there.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def compare_groups(
     x : mapping from the groups' names to their data, each as in `sample`; or one table with the groups in a column
     group : name of that column, or one label per row of an array ``x``
     slab : prior of a difference that is there, and of the differences of node factors, which are always there; as
-        {"edges": ..., "nodes": ...} where they are to differ
+        {"edges": ..., "nodes": ...} where they are to differ; normal with more than two groups
     differences : prior of which edges differ: "bernoulli(0.5)", "beta-bernoulli(1, 1)", or one probability per edge
     prior : prior of the baseline, as {"edges": ..., "nodes": ...}; uniform on theta by default
     engine, particles, steps, warmup, chains, thin, rng, workers, progress, checkpoint, seconds, missing : as in
@@ -139,7 +140,9 @@ def _difference(slab: object, n_groups: int) -> Distribution:
     if n_groups > 2 and not isinstance(found, Normal):
         raise InputError(
             f"slab = {slab!r}: with {n_groups} groups only a normal slab is the prior of the difference between any "
-            "two of them: use 'normal(0, 1)', or compare two groups."
+            f"two of them. Differences are sums of {n_groups - 1} independent contrasts, and a sum of independent "
+            "normals is the slab again whichever two groups are compared, while one of Cauchy or logistic variables is "
+            "wider, or of another kind, differently for each pair: use 'normal(0, 1)', or compare two groups at a time."
         )
     return found
 
