@@ -76,9 +76,10 @@ def compare(side, low, high):
         flush=True,
     )
 
-    def row(name, other=None, spread=None, clock=0.0):
-        cells = ["" if other is None else f"{rms((other - mode) / sd):.4f}"]
-        cells += ["", ""] if spread is None else [f"{rms(spread / sd - 1):.2%}", f"{np.mean(spread / sd):.4f}"]
+    def row(name, other=None, spread=None, clock=0.0, of=slice(None)):
+        cells = ["" if other is None else f"{rms(((other - mode) / sd)[of]):.4f}"]
+        ratio = None if spread is None else (spread / sd)[of]
+        cells += ["", ""] if ratio is None else [f"{rms(ratio - 1):.2%}", f"{np.mean(ratio):.4f}"]
         print(f"| {name} | " + " | ".join(cells) + f" | {time.process_time() - clock:.1f} |", flush=True)
 
     clock = time.process_time()
@@ -86,11 +87,19 @@ def compare(side, low, high):
     worst = max(abs(np.sqrt(solved(model, mode, curvature, int(j)) / exact.variance[j]) - 1) for j in probes)
     print(f"| Cov v, {PROBES} edges | | {worst:.1e} at most | | {time.process_time() - clock:.1f} |", flush=True)
     clock = time.process_time()
-    mle = np.asarray(mb.estimate(model, statistics, "exact", progress=False).log_odds)
+    mle = mb.estimate(model, statistics, "exact", progress=False)
+    # An edge whose nodes agree in all observations has no maximum of its own, and its coin no spread.
     share = statistics.counts / N
-    row("MLE-L", mle, 1 / np.sqrt(np.maximum(N * share * (1 - share), 1e-9)), clock)
-    at = 1 / (1 + np.exp(-mle))
-    row("Laplace-L, uniform messages", mle, 1 / np.sqrt(N * at * (1 - at)), time.process_time())
+    has = (share > 0) & (share < 1)
+    left_out = "" if has.all() else f", {int((~has).sum())} of {has.size:,} edges left out that agree always"
+    if mle.prior is not None:
+        left_out += f" ({mle.prior} prior, as there is no maximum)"
+    with np.errstate(divide="ignore"):
+        row(f"MLE-L{left_out}", mle.log_odds, 1 / np.sqrt(N * share * (1 - share)), clock, has)
+    at = 1 / (1 + np.exp(-mle.log_odds))
+    row(
+        f"Laplace-L, uniform messages{left_out}", mle.log_odds, 1 / np.sqrt(N * at * (1 - at)), time.process_time(), has
+    )
     clock = time.process_time()
     row(
         "Pseudo-L",

@@ -141,10 +141,10 @@ def part_ordered() -> None:
 
 
 def part_adhd() -> None:
-    """Nine items of the adhd data, and fewer and fewer of its rows."""
+    """Five and nine items of the adhd data, and fewer and fewer of its rows."""
     table = Table("dense_adhd", ("items", "n"))
     data = mb.datasets.load_adhd().x
-    for items, n in ((9, len(data)), (9, 180), (9, 90), (9, 45), (9, 23)):
+    for items, n in ((5, 300), (9, len(data)), (9, 180), (9, 90), (9, 45), (9, 23)):
         if not table.has(items=items, n=n):
             x = data[np.random.default_rng(0).permutation(len(data))[:n], :items].astype(np.uint8)
             table.add(items=items, n=n, **compared(complete(items), x, "normal(0, 1)"))
@@ -186,7 +186,7 @@ def part_seeds() -> None:
 def part_calibration() -> None:
     """Coverage of 50 and 90 % intervals of the log-odds, parameters from the prior."""
     table = Table("dense_calibration", ("d", "n", "seed"))
-    for d, n, repeats in ((12, 200, 60), (40, 1_000, 12), (64, 1_000, 4), (100, 1_000, 1)):
+    for d, n, repeats in ((12, 200, 60), (40, 1_000, 12), (64, 1_000, 16), (100, 1_000, 1)):
         for seed in range(repeats):
             if table.has(d=d, n=n, seed=seed):
                 continue

@@ -25,7 +25,6 @@ from mrfbayes.base.random_streams import child
 from mrfbayes.calibration.blocks import local_blocks
 from mrfbayes.exact.quantities import sample_exact
 from mrfbayes.kernels.run.hmc import GRADIENTS, HmcSettings
-from mrfbayes.methods.exact import ExactGradient
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import method_row
 from mrfbayes.priors import Prior
@@ -80,16 +79,14 @@ def effective_share(w):
 
 def reference(problem, size, keep, base):
     """The exact posterior's moments, kept; its row, its mode and information."""
-    model, statistics = problem.model, problem.statistics
     path = None if keep is None else keep / f"{base['cell']}.npz".replace(" ", "_")
     smooth = method_row("exact").prepare(problem).smooth()
     if path is not None and path.exists():
         kept = np.load(path)
         numbers = [kept[name] for name in ("mean", "sd", "mean_error", "sd_error")]
         return Moments(*numbers, *kept["plain"]), smooth, float(kept["seconds"]), str(kept["note"])
-    gradient = ExactGradient(model, statistics.counts, statistics.n)
     started = time.process_time()
-    found, note = sampled(problem, gradient, smooth.mode, smooth.information, DRAWS[size], "reference")
+    found, note = sampled(problem, smooth.gradient, smooth.mode, smooth.information, DRAWS[size], "reference")
     note += f"; plain noise {found.plain_mean_error:.4f} {found.plain_sd_error:.4f}"
     seconds = time.process_time() - started
     if path is not None:

@@ -36,6 +36,7 @@ VARIANCES = ("relative", "loop", "order")
 LEAST_EXTRA = 4  # particles past p: half in each start; the inverse of their covariance has a mean from p + 3 on
 MOMENTS = ("auto", "exact", "particles")
 MOMENT_CELLS = 1.2e10  # table cells of exact calibration, about two minutes
+WINDOW_CELLS = 3e9  # the same where windows do nearly as well in a few seconds, half a minute
 PROPOSAL_CELLS = 2e8  # the same for proposals of planar fields, two seconds
 LEAST_PARTICLES, MOST_PARTICLES, SWEEPS = 32_768, 131_072, 200
 DOUBTFUL_LOCATION = 0.1  # posterior sds
@@ -100,8 +101,9 @@ def _calibrate(
             f"'calibrated' keeps a full covariance of the {problem.model.n_parameters} parameters (limit "
             f"{DENSE_PARAMETERS}): use method='mle', or tie parameters."
         )
-    is_dear = moments_cost(problem.model) >= MOMENT_CELLS
-    if moments != "particles" and is_dear and sees_windows(problem.model) and problem.statistics.holes is None:
+    cells, has_windows = moments_cost(problem.model), sees_windows(problem.model) and problem.statistics.holes is None
+    is_dear = cells >= MOMENT_CELLS
+    if has_windows and ((moments == "exact" and is_dear) or (moments == "auto" and cells >= WINDOW_CELLS)):
         moments = "windows"
     if moments == "auto":
         moments = "particles" if is_dear else "exact"

@@ -25,6 +25,7 @@ NEWTON_CELL_SECONDS = 6e-9  # of one pass for expected counts, per table cell
 AUTO_SECONDS = 20.0  # what `auto` is ready to wait for
 EVALUATIONS = 40
 CONFIRMED_STEP = 1e-3  # posterior sds
+ALONE = 0.7  # saves a tenth of the steps on weak fields, a third on strong ones
 MAX_CERTIFICATE = 500  # parameters, for the proof by the information matrix
 
 
@@ -93,7 +94,7 @@ def run(task: Task, *, start: np.ndarray | None = None, optimiser: str = "lbfgs"
 
     Parameters
     ----------
-    start : (p,) theta to start from; default no interaction, or each coin's own frequency on wide planar fields
+    start : (p,) theta to start from; default no interaction, or near each coin's own frequency on wide planar fields
     optimiser : "lbfgs", or "newton", which needs the covariance of s at every step: p passes instead of one
     """
     model = task.model
@@ -125,12 +126,12 @@ def run(task: Task, *, start: np.ndarray | None = None, optimiser: str = "lbfgs"
 
 
 def _start(task: Task) -> np.ndarray:
-    """No interaction; on planar fields the log-odds of each coin seen alone, which is near where loops are weak."""
+    """No interaction; on planar fields a share of the log-odds of each coin alone, which loops make look larger."""
     model, stats = task.model, task.stats
     if not (takes_planar(model, "moments") and model.chart.all_coins):
         return np.zeros(model.n_parameters)
     tosses = stats.n * model.chart.tosses[model.chart.block_of]
-    return np.asarray(np.log(stats.counts + 0.5) - np.log(tosses - stats.counts + 0.5))
+    return np.asarray(ALONE * (np.log(stats.counts + 0.5) - np.log(tosses - stats.counts + 0.5)))
 
 
 def is_interior(model: Model, stats: Statistics, w: np.ndarray) -> bool:

@@ -19,6 +19,7 @@ TYPICAL_ITERATIONS = 50  # for progress bars
 FAR = 40.0  # log-odds: weights of 4e-18 are zero for every purpose
 _ARMIJO = 1e-4
 _MEMORY = 10
+RENEWED = (4, 64, 256)  # steps after which the diagonal is taken anew: the last one was taken far away
 
 
 class Valued(Protocol):
@@ -60,7 +61,7 @@ def lbfgs(
     tolerance: float = 1e-7,
     report: Report = silent,
 ) -> Ascent:
-    """Quasi-Newton ascent with ten remembered steps, preconditioned by `Objective.diagonal` (renewed once)."""
+    """Quasi-Newton ascent with ten remembered steps, preconditioned by `Objective.diagonal` (renewed at times)."""
     inverse = 1.0 / objective.diagonal(w)
     value, gradient = objective.value_gradient(w)
     memory: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=_MEMORY)
@@ -88,7 +89,7 @@ def lbfgs(
                 return Ascent(w, size < 1e-3, iteration + 1, size, trace)
             memory.clear()
             continue
-        if iteration == 4:  # the first diagonal was taken far away
+        if iteration in RENEWED:
             inverse = 1.0 / objective.diagonal(w)
             memory.clear()
             continue
