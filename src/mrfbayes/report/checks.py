@@ -9,6 +9,7 @@ from mrfbayes.report.wording import listed
 
 GOOD, CARE, BAD, INFO = "good", "care", "bad", "info"
 SURPRISING = 0.01
+FEW_STATISTICS = 20  # among which one that is surprising is one too many
 
 
 class TrustCheck(NamedTuple):
@@ -88,12 +89,12 @@ def _predictive(findings: Findings) -> TrustCheck:
         return TrustCheck("Predictive check", INFO, "not made", f"Left out: {findings.missing['predictive check']}.")
     table = check.table
     found, expected = int((table["p_value"] < SURPRISING).sum()), SURPRISING * len(table)
-    state = GOOD if found <= max(1.0, 3 * expected) else CARE
+    state = GOOD if found <= max(float(len(table) > FEW_STATISTICS), 3 * expected) else CARE
     text = (
         f"Observed statistics that data simulated from the posterior do not reproduce (p < {SURPRISING:g}); about "
-        f"{expected:.1f} of {len(table)} are expected by chance."
+        f"{expected:.2g} of {len(table):,} are expected by chance."
     )
     if state == CARE:
         worst = table.nsmallest(3, "p_value")
         text += f" Least like the data: {listed([str(name) for name in worst.index])}."
-    return TrustCheck("Predictive check", state, f"{found} of {len(table)}", text)
+    return TrustCheck("Predictive check", state, f"{found:,} of {len(table):,}", text)
