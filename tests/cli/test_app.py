@@ -1,4 +1,4 @@
-"""The command line as a person meets it: real processes, exit statuses, one line per problem."""
+"""The command line as a person meets it: exit statuses, one line per problem; some in a process of their own."""
 
 import subprocess
 import sys
@@ -6,10 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-
-def run(*arguments, cwd):
-    command = [sys.executable, "-m", "mrfbayes", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=300)
+from command_line import run, run_process
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +32,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def sampled(folder):
     settings = ("--grid", "2x2", "--method", "exact", "--steps", 4000, "--chains", 2, "--out", "result.nc")
-    return run("sample", "grid.csv", *settings, "--checkpoint", "run.checkpoint", cwd=folder)
+    return run_process("sample", "grid.csv", *settings, "--checkpoint", "run.checkpoint", cwd=folder)
 
 
 def test_sample_prints_a_row_per_parameter_and_saves(sampled, folder):
@@ -122,6 +119,15 @@ def test_a_problem_is_one_line_and_a_status(folder, arguments, status, message):
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"), [(("sample", "grid.csv", "--grid", "3x3"), 2), (("summary", "result.nc"), 0)]
+)
+def test_a_process_says_and_ends_as_the_command_does(sampled, folder, arguments, status):
+    done = run_process(*arguments, cwd=folder)
+    assert done.returncode == status
+    assert run(*arguments, cwd=folder) == (status, done.stdout, done.stderr)
 
 
 def test_a_column_is_left_out(folder):
