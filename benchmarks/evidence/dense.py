@@ -249,7 +249,7 @@ def part_seeds() -> None:
 def part_calibration() -> None:
     """Coverage of 50 and 90 % intervals of the log-odds, parameters from the prior."""
     table = Table("dense_calibration", ("d", "n", "seed"))
-    for d, n, repeats in ((12, 200, 60), (40, 1_000, 12), (64, 1_000, 16), (100, 1_000, 1)):
+    for d, n, repeats in ((12, 200, 60), (40, 1_000, 24), (64, 1_000, 16), (100, 1_000, 3)):
         for seed in range(repeats):
             if table.has(d=d, n=n, seed=seed):
                 continue
