@@ -127,7 +127,7 @@ def main(names: list[str]) -> int:
         lines.append(f"| {name} | {len(trials)} | {len(bad)} |")
         details += bad
         print(f"{name}: {len(trials)} trials, {len(bad)} violations", flush=True)
-    lines += ["", "`tests/test_trials.py` runs the inputs but the heavy ones and the command lines.", ""]
+    lines += ["", "`tests/test_trials.py` runs those of inputs, but for the heavy ones and the command lines, and of everyday.", ""]
     REPORT.write_text("\n".join([*lines, *details]).rstrip() + "\n", encoding="utf-8")
     return int(bool(details))
 
