@@ -52,8 +52,9 @@ def with_gap(dtype: str) -> pd.DataFrame:
 
 
 def mapped(order: list[str]) -> pd.DataFrame:
-    """Ordered categories whose order is not that of the words."""
-    return series(lambda one: pd.Categorical(one.map({0: "no", 1: "yes"}), order, ordered=True))
+    """No and yes as ordered categories; a word that is not among them is missing."""
+    words = {state: word for state, word in enumerate(("no", "yes")) if word in order}
+    return series(lambda one: pd.Categorical(one.map(words), order, ordered=True))
 
 
 def named(nodes: list[str]) -> Any:

@@ -201,7 +201,7 @@ def order_labels(
             mapping = ", ".join(f"{show(label)} = {s}" for s, label in enumerate(found.labels))
             warnings.append(
                 f"{members[0].where}: the order of the labels in {_columns(members)} is not known; they were sorted: "
-                f"{mapping} (levels= sets another order)"
+                f"{mapping} (levels= sets another order; on the command line --levels)"
             )
         if has_gap:
             has = "has" if len(members) == 1 else "have"
