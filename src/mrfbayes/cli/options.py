@@ -178,7 +178,7 @@ class SamplingOptions:
     @property
     def call(self) -> dict[str, Any]:
         """The settings as `mrfbayes.sample` takes them."""
-        own: dict[str, Any] = {
+        own: dict[str, object] = {
             "method": self.method,
             "steps": self.steps,
             "warmup": self.warmup,

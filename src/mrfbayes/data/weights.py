@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mrfbayes.base.errors import InputError
@@ -29,11 +27,16 @@ def row_weights(weights: object, x: object) -> np.ndarray | None:
     if bad.size:
         k = int(bad[0])
         raise InputError(f"weights[{k}] = {array[k]:g}: a weight is a finite number >= 0.")
-    own: Any = getattr(weights, "index", None)
-    rows: Any = getattr(x, "index", None)
-    if hasattr(own, "equals") and hasattr(rows, "equals") and len(own) == len(rows) and not own.equals(rows):
+    own, rows = _index(weights), _index(x)
+    if own is not None and rows is not None and own.shape == rows.shape and not np.array_equal(own, rows):
         raise InputError(
             "weights has another index than x: give weights.loc[x.index], or weights.to_numpy() if they are in the "
             "order of the rows."
         )
     return array
+
+
+def _index(table: object) -> np.ndarray | None:
+    """Labels of the rows, as pandas has them."""
+    index = getattr(table, "index", None)
+    return None if index is None or callable(index) else np.asarray(index)
