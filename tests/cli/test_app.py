@@ -1,4 +1,4 @@
-"""The command line as a person meets it: real processes, exit statuses, one line per problem."""
+"""The command line as a person meets it: exit statuses, one line per problem; some in a process of their own."""
 
 import subprocess
 import sys
@@ -7,11 +7,7 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
-
-
-def run(*arguments, cwd):
-    command = [sys.executable, "-m", "mrfbayes", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=300)
+from command_line import run, run_process
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +33,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def sampled(folder):
     settings = ("--grid", "2x2", "--method", "exact", "--steps", 4000, "--chains", 2, "--out", "result.nc")
-    return run("sample", "grid.csv", *settings, "--checkpoint", "run.checkpoint", cwd=folder)
+    return run_process("sample", "grid.csv", *settings, "--checkpoint", "run.checkpoint", cwd=folder)
 
 
 def test_sample_prints_a_row_per_parameter_and_saves(sampled, folder):
@@ -124,6 +120,15 @@ def test_a_problem_is_one_line_and_a_status(folder, arguments, status, message):
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"), [(("sample", "grid.csv", "--grid", "3x3"), 2), (("summary", "result.nc"), 0)]
+)
+def test_a_process_says_and_ends_as_the_command_does(sampled, folder, arguments, status):
+    done = run_process(*arguments, cwd=folder)
+    assert done.returncode == status
+    assert run(*arguments, cwd=folder) == (status, done.stdout, done.stderr)
 
 
 def test_a_column_is_left_out(folder):
@@ -216,14 +221,11 @@ def test_settings_that_messages_name_can_be_given(folder):
     assert "start: dispersed" in done.stdout
 
 
-def test_a_call_is_checked_before_its_data_are_read(folder, monkeypatch, capsys):
-    from mrfbayes import cli
-
+def test_a_call_is_checked_before_its_data_are_read(folder, monkeypatch):
     def read(*arguments, **settings):
         raise AssertionError("the data were read")
 
     monkeypatch.setattr("mrfbayes.cli.options.Reading.count", read)
-    monkeypatch.chdir(folder)
     for command in (("sample", "grid.csv", "--grid", "2x2"), ("fit", "grid.csv", "--out", "nowhere")):
         for wrong, said in (
             (("--steps", "0"), "steps = 0"),
@@ -232,11 +234,9 @@ def test_a_call_is_checked_before_its_data_are_read(folder, monkeypatch, capsys)
             (("--option", "steps=7"), "or as --steps"),
             (("--option", "thin"), "write NAME=VALUE"),
         ):
-            monkeypatch.setattr(sys, "argv", ["mrfbayes", *command, *wrong])
-            with pytest.raises(SystemExit) as ended:
-                cli.main()
-            assert ended.value.code == 2
-            assert said in capsys.readouterr().err
+            done = run(*command, *wrong, cwd=folder)
+            assert done.returncode == 2
+            assert said in done.stderr
 
 
 def test_nothing_is_recommended_where_nothing_is_within_reach(folder):

@@ -97,6 +97,17 @@ def test_what_a_walk_says_of_itself():
     short = WalkTrust(0.01, 0.01, np.nan, np.nan, 16)
     assert short.bounds == pytest.approx((0.02, 0.02))
     assert "the bias of steps not measured: too few of them" in str(short)
+    frozen = WalkTrust(0.26, 0.18, 1.8, 403.0, 16)  # chains never left their phase: 40,300 % would say nothing
+    assert str(frozen).startswith("neither means nor sds can be trusted")
+
+
+def test_a_usual_questionnaire_has_enough_effective_draws():
+    """Twenty items of four levels, n = 300: 250 parameters, few enough for more steps."""
+    rng = np.random.default_rng(5)
+    x = np.clip(rng.normal(size=(300, 1)) + rng.normal(size=(300, 20)) + 0.5, 0, 3).astype(np.uint8)
+    model = mb.graph(list(itertools.combinations(range(20), 2)), states=4, fields=True, coupling="score")
+    found = mb.sample(model, x, "langevin", progress=False)
+    assert found.ess.min() >= 400
 
 
 def test_a_time_budget_leaves_a_partial_result(monkeypatch):

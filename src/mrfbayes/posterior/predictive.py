@@ -145,7 +145,7 @@ def _simulated(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequ
 
 
 def _simulated_in_turn(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
-    """The same by Gibbs chains that go on from where those of the last data set were.
+    """A data set (n, d) for each row of ``theta``, by Gibbs chains that go on from where the last data set left them.
 
     Draws of a posterior are near each other, so that few sweeps take the chains from one law to the next; random starts
     would take as many as the first data set.
@@ -160,7 +160,7 @@ def _simulated_in_turn(model: Model, theta: np.ndarray, n: int, seed: np.random.
 
 
 def _simulated_densely(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
-    """The same on dense fields, whose chains have kernels of their own."""
+    """A data set (n, d) for each row of ``theta`` on a dense field, by chains that go on from the last data set."""
     layout = dense_layout(model)
     assert layout is not None
     even = 1.0 / np.repeat(layout.states, layout.states - 1)

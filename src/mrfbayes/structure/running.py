@@ -21,6 +21,7 @@ from mrfbayes.base.budget import Budget, OutOfTime
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError, MRFWarning
 from mrfbayes.base.interrupts import InterruptFlag
+from mrfbayes.posterior.settings import DEFAULT_DRAW_BYTES, KEPT_DRAWS, MAX_DRAW_BYTES
 from mrfbayes.run.driver import ChainRun, RunSettings, run_chains
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import State
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
     from mrfbayes.kernels.structure.moves import MoveView
 
 SWEEPS = 4_000  # per chain by default
-KEPT_DRAWS = 2_000  # per chain, that thinning leaves by default
-MAX_DRAW_BYTES = 8 * 2**30
-DEFAULT_DRAW_BYTES = 2**28
 UNEVEN = 0.02  # effective share of the samples' weights, that a reader should know of
 SHORTEST_RUN = 0.05  # seconds that are left to the chains where the preparation took all
 DOUBTFUL_ERROR = 0.02  # of an inclusion probability, that a reader should know of
