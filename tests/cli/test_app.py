@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 
+import mrfbayes as mb
 from command_line import run, run_process
 
 
@@ -206,3 +207,42 @@ def test_help_lists_every_command_and_loads_nothing_that_it_does_not_need(folder
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
     for text in ("On data:", "  fit ", "On a saved result:", "  export ", "Without data:", "  reproduce "):
         assert text in done.stdout
+
+
+def test_settings_that_messages_name_can_be_given(folder):
+    """`raise thin=`, `use engine='mh'`: advice that a command line can follow."""
+    asked = ("--option", "thin=5", "--option", "engine=mh")
+    done = run(
+        "sample", "grid.csv", "--grid", "2x2", "--method", "mle", "--steps", 100, *asked, "--out", "thin.nc", cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+    result = mb.load(folder / "thin.nc")
+    assert (result.thin, result.engine, result.draws.shape[1]) == (5, "mh", 20)
+    assert "start: dispersed" in done.stdout
+
+
+def test_a_call_is_checked_before_its_data_are_read(folder, monkeypatch):
+    def read(*arguments, **settings):
+        raise AssertionError("the data were read")
+
+    monkeypatch.setattr("mrfbayes.cli.options.Reading.count", read)
+    for command in (("sample", "grid.csv", "--grid", "2x2"), ("fit", "grid.csv", "--out", "nowhere")):
+        for wrong, said in (
+            (("--steps", "0"), "steps = 0"),
+            (("--workers", "0"), "workers = 0"),
+            (("--option", "engine=warp"), "engine = 'warp'"),
+            (("--option", "steps=7"), "or as --steps"),
+            (("--option", "thin"), "write NAME=VALUE"),
+        ):
+            done = run(*command, *wrong, cwd=folder)
+            assert done.returncode == 2
+            assert said in done.stderr
+
+
+def test_nothing_is_recommended_where_nothing_is_within_reach(folder):
+    names = ",".join(f"c{k}" for k in range(400))
+    (folder / "wide.csv").write_text(f"{names}\n" + "\n".join(",".join("01" * 200) for _ in range(3)) + "\n")
+    done = run("info", "wide.csv", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "No method is within reach: choose fewer columns (--columns" in done.stdout
+    assert "inf" not in done.stdout.split("No method")[1]

@@ -77,6 +77,7 @@ def predictive_check(
     model, seed = posterior.model, seed_sequence(rng)
     completion = completion_of(posterior, x, "predictive_check", is_own=True)
     flat = posterior.draws.reshape(-1, model.n_parameters)
+    _require_memory(replicates, model.n_parameters)
     chosen = generator(seed, "draws").choice(len(flat), size=replicates, replace=len(flat) < replicates)
     if completion is None:
         observed = _observed(posterior, x)
@@ -84,8 +85,7 @@ def predictive_check(
         first = completion.at(model.chart.log_odds(flat[chosen[0]]), child(seed, "completed", 0))
         observed = observe(model, count(model, first))
     pairs = second_neighbours(model.edges, model.n_nodes) if observed.pairs.size else np.zeros((0, 2), dtype=np.int64)
-    size = 8 * replicates * observed.flat.size
-    require_memory(size, f"the statistics of {replicates:,} replicates", "ask for fewer replicates=")
+    _require_memory(replicates, observed.flat.size)
     n = max(1, round(observed.n))
     n_rows = min(n, observed.n_rows)  # of large data only a random part of the rows is kept
     values, at = np.empty((replicates, observed.flat.size)), np.tile(observed.flat, (replicates, 1))
@@ -100,6 +100,11 @@ def predictive_check(
                 at[k] = observe(model, count(model, full)).flat
             bar.update(k + 1)
     return PredictiveCheck(_table(model, statistic_names(model, observed), at, values), values)
+
+
+def _require_memory(replicates: int, n_statistics: int) -> None:
+    what = f"the statistics of {replicates:,} replicates"
+    require_memory(8 * replicates * n_statistics, what, "ask for fewer replicates=")
 
 
 def affordable_replicates(model: Model, n: float) -> int:
