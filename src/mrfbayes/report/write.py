@@ -15,6 +15,7 @@ from mrfbayes.base.atomic_files import check_targets, write_text
 from mrfbayes.base.errors import InputError
 from mrfbayes.data.levels import mapping_lines
 from mrfbayes.model.wording import meaning
+from mrfbayes.plots.layouts import is_lattice
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.report.checks import checks
 from mrfbayes.report.figures import Picture, inline, node_pictures, pictures
@@ -166,6 +167,8 @@ def _data_facts(findings: Findings) -> list[tuple[str, str]]:
         facts.append(("total weight", f"{n:,g}"))
     if model.grid_shape:
         facts.append(("variables", f"grid of {model.grid_shape[0]} x {model.grid_shape[1]}"))
+    elif is_lattice(model):
+        facts.append(("variables", f"{model.n_nodes:,} pixels of a grid"))
     else:
         facts.append(("variables", ", ".join(model.nodes[:40]) + (", ..." if model.n_nodes > 40 else "")))
     states = sorted(set(model.states.tolist()))

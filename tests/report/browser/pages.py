@@ -43,7 +43,7 @@ def grid(folder: Path) -> None:
 
 def image(folder: Path) -> None:
     """One image, whose neighbours share a coupling in each direction."""
-    model = mb.grid(24, 24, tied="direction")
+    model = mb.grid(16, 16, tied="direction")
     x = mb.simulate(model, [0.6, 0.68], 1, sampler="gibbs", rng=2)
     mb.report(mb.sample(model, x, "pseudo", steps=2_000, progress=False), folder / "image.html", overwrite=True)
 
