@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings as python_warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.budget import budget
-from mrfbayes.base.errors import InputError, MRFWarning
+from mrfbayes.base.errors import InputError, warn_user
 from mrfbayes.data.collections import Terms, count_collection, is_collection, weight_column
 from mrfbayes.data.holes import Holes, hole_doubts, refuse_hidden
 from mrfbayes.data.levels import Labels, grouped, read_levels
@@ -103,6 +102,14 @@ class Statistics:
         known = digest.hexdigest() if holes is None else holes.digest(digest.hexdigest())
         return cls(model, float(n), 0, array, None, None, rows, None, (), known, holes)
 
+    def __repr__(self) -> str:
+        rows = f"{self.n_rows:,} rows" if self.n_rows else "counts"
+        weight = "" if self.n_all == self.n_rows else f" with weight {self.n_all:,g}"
+        holes = "" if self.holes is None else f", {self.holes.n:,g} of them with missing cells"
+        known = list(dict.fromkeys(found for found in self.labels or () if found))
+        coded = f"; states from 0 on are {', '.join(map(str, known[0]))}" if len(known) == 1 else ""
+        return f"<Statistics: {rows}{weight}{holes}; {self.model!r}{coded}>"
+
     @property
     def n_all(self) -> float:
         """Total weight of all rows, those with holes included."""
@@ -179,7 +186,7 @@ class Statistics:
     def warn(self) -> None:
         """Issue the recorded warnings."""
         for text in self.warnings:
-            python_warnings.warn(text, MRFWarning, stacklevel=3)
+            warn_user(text)
 
 
 def count(
