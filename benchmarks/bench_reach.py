@@ -51,9 +51,20 @@ def main() -> None:
     edges = timed("Bayes factors of all edges", lambda: found.edges())
     timed("100 further draws by stream", lambda: list(found.stream(100)))
     check = timed("predictive check", lambda: mb.predictive_check(found, x, progress=False))
-    print(f"\n{found.details['trust']}\n{found.warnings}\nmode {found.details['mode_error']:.3f} sds off")
-    unlike = np.mean(check.table.p_value < 0.05)
-    print(f"{np.isfinite(edges.log_bf10).sum()} Bayes factors; {unlike:.3f} of the p-values below .05")
+    print(f"\n{found.details['trust']}\n")
+    print(
+        "Warnings: "
+        + ("; ".join(found.warnings) or "none")
+        + f". The mode is {found.details['mode_error']:.3f} sds off."
+    )
+    p_values = check.table.p_value
+    shares = [
+        f"{np.mean(p_values[kind] < 0.05):.1%} of {kind.sum():,}" for kind in (check.table.fitted, ~check.table.fitted)
+    ]
+    print(
+        f"{np.isfinite(edges.log_bf10).sum():,} Bayes factors. Predictive p-values below .05: {shares[0]} statistics "
+        f"that the model was fitted to, which it reproduces, {shares[1]} others; the smallest is {p_values.min():.3f}."
+    )
 
 
 if __name__ == "__main__":

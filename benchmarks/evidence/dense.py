@@ -1,6 +1,6 @@
 """`langevin` against exact posteriors, and its coverage where none is at hand.
 
-    python benchmarks/evidence/dense.py [exact] [ordered] [adhd] [slow] [seeds] [calibration]
+    python benchmarks/evidence/dense.py [exact] [ordered] [adhd] [slow] [large] [seeds] [calibration]
 
 Rows are appended to benchmarks/evidence/results/dense_*.csv as they are done, so that a stopped run is not lost; a row
 that is there is not made again. Errors are root mean squares over parameters: of means in sds, of sds relative.
@@ -9,6 +9,8 @@ that is there is not made again. Errors are root mean squares over parameters: o
 - ordered: ordered and Potts variables against `exact`
 - adhd: the items of the adhd data, all rows and fewer of them (p / n from 0.05 to 2)
 - slow: twelve variables that are nearly all zero or all one, where Gibbs chains rarely cross, against `exact`
+- large: 3,000 and 10,000 rows, where the gradient's noise is strongest: 20 variables against trajectories on the exact
+  posterior with Stein control variates, 40 against a walk with steps a third as long and chains that sweep more
 - seeds: the same data with two seeds, the difference of means and sds divided by sqrt 2
 - calibration: parameters from the prior, normal(0, 2 / sqrt(d)) on edges, so that columns vary: coverage
 """
@@ -24,11 +26,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from hamiltonian import Chain, moments
 
 import mrfbayes as mb
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
+from mrfbayes.estimation.newton import ExactObjective
 from mrfbayes.model.natural_form import dense_layout
 from mrfbayes.particles.dense import DenseEnsemble
+from mrfbayes.priors import Prior
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -163,6 +168,64 @@ def part_slow() -> None:
             table.add(coupling=coupling, n=n, between=between, **compared(model, x, "normal(0, 1)"))
 
 
+def controlled(model: mb.Model, statistics: Any, prior: Any) -> tuple[np.ndarray, np.ndarray, float, float]:
+    """Mean and sd of the exact posterior by trajectories and Stein control variates, and the errors of both."""
+    settings = {"engine": "hmc", "chains": 2, "steps": 500, "thin": 1, "progress": False}
+    draws = mb.sample(model, statistics, "exact", prior=prior, **settings).log_odds.reshape(-1, model.n_parameters)
+    objective, centre = ExactObjective(model, statistics, Prior(model, prior)), draws.mean(axis=0)
+    inverse = np.linalg.inv(objective.curvature(centre))
+    gradients = np.stack([objective.value_gradient(w)[1] for w in draws])
+    chain = Chain(centre, draws - centre, gradients @ inverse, np.diag(inverse), 1.0, len(draws))
+    found = moments(chain, near=[np.array([j]) for j in range(model.n_parameters)])
+    return found.mean, found.sd, *(float(np.sqrt(np.mean(e**2))) for e in (found.mean_error, found.sd_error))
+
+
+def longer_walk(model: mb.Model, statistics: Any, prior: Any) -> tuple[np.ndarray, np.ndarray, float, float]:
+    """The same where the exact posterior is out of reach: by short steps and chains that keep up with them."""
+    settings = {"step": 0.1, "sweeps": 8, "steps": 700, "progress": False}
+    found = mb.sample(model, statistics, "langevin", prior=prior, rng=9, **settings)
+    return found.mean, found.sd, float(found.details["mean_error"]), float(found.details["sd_error"])
+
+
+def part_large() -> None:
+    """Many rows: chains grow with them."""
+    table = Table("dense_large", ("d", "n"))
+    for d, n, reference in (
+        (20, 3_000, controlled),
+        (20, 10_000, controlled),
+        (40, 3_000, longer_walk),
+        (40, 10_000, longer_walk),
+    ):
+        if table.has(d=d, n=n):
+            continue
+        model = complete(d)
+        statistics = mb.count(model, rows_of(model, from_prior(model, np.random.default_rng(3)), n, 3))
+        started = time.process_time()
+        found = mb.sample(model, statistics, "langevin", prior=prior_of(d), progress=False)
+        seconds = time.process_time() - started
+        exact_mean, exact_sd, mean_noise, sd_noise = reference(model, statistics, prior_of(d))
+        mean, sd = (found.mean - exact_mean) / exact_sd, found.sd / exact_sd - 1
+        table.add(
+            d=d,
+            n=n,
+            mean_error=float(np.sqrt(np.mean(mean**2))),
+            sd_error=float(np.sqrt(np.mean(sd**2))),
+            sd_bias=float(sd.mean()),
+            largest_sd_error=float(np.abs(sd).max()),
+            said_mean=float(found.details["mean_error"]),
+            said_sd=float(found.details["sd_error"]),
+            step_mean=float(found.details["step_mean_error"]),
+            step_sd=float(found.details["step_sd_error"]),
+            largest_correction=float(found.details["gradient_noise"]),
+            chains=int(found.details["particles"]),
+            seconds=seconds,
+            reference=reference.__name__,
+            reference_mean_error=mean_noise,
+            reference_sd_error=sd_noise,
+            warnings=len(found.warnings),
+        )
+
+
 def part_seeds() -> None:
     """Two seeds on the same data."""
     table = Table("dense_seeds", ("d", "n"))
@@ -186,7 +249,7 @@ def part_seeds() -> None:
 def part_calibration() -> None:
     """Coverage of 50 and 90 % intervals of the log-odds, parameters from the prior."""
     table = Table("dense_calibration", ("d", "n", "seed"))
-    for d, n, repeats in ((12, 200, 60), (40, 1_000, 12), (64, 1_000, 16), (100, 1_000, 1)):
+    for d, n, repeats in ((12, 200, 60), (40, 1_000, 24), (64, 1_000, 16), (100, 1_000, 3)):
         for seed in range(repeats):
             if table.has(d=d, n=n, seed=seed):
                 continue
@@ -221,6 +284,7 @@ def main() -> None:
         "ordered": part_ordered,
         "adhd": part_adhd,
         "slow": part_slow,
+        "large": part_large,
         "seeds": part_seeds,
         "calibration": part_calibration,
     }

@@ -1,6 +1,8 @@
 """`langevin`: its moments against the enumerated posterior, what it says about itself, and how it is continued."""
 
 import itertools
+import os
+import signal
 
 import numpy as np
 import pytest
@@ -95,6 +97,17 @@ def test_what_a_walk_says_of_itself():
     short = WalkTrust(0.01, 0.01, np.nan, np.nan, 16)
     assert short.bounds == pytest.approx((0.02, 0.02))
     assert "the bias of steps not measured: too few of them" in str(short)
+    frozen = WalkTrust(0.26, 0.18, 1.8, 403.0, 16)  # chains never left their phase: 40,300 % would say nothing
+    assert str(frozen).startswith("neither means nor sds can be trusted")
+
+
+def test_a_usual_questionnaire_has_enough_effective_draws():
+    """Twenty items of four levels, n = 300: 250 parameters, few enough for more steps."""
+    rng = np.random.default_rng(5)
+    x = np.clip(rng.normal(size=(300, 1)) + rng.normal(size=(300, 20)) + 0.5, 0, 3).astype(np.uint8)
+    model = mb.graph(list(itertools.combinations(range(20), 2)), states=4, fields=True, coupling="score")
+    found = mb.sample(model, x, "langevin", progress=False)
+    assert found.ess.min() >= 400
 
 
 def test_a_time_budget_leaves_a_partial_result(monkeypatch):
@@ -148,3 +161,20 @@ def test_turned_coordinates_are_orthogonal_and_begin_with_the_noise(monkeypatch,
         np.testing.assert_allclose(metric.variances(np.arange(30.0)), whole**2 @ np.arange(30.0), rtol=1e-4)
         np.testing.assert_allclose(np.abs(np.linalg.svd(true.T @ directions)[1]), 1.0, atol=1e-3)
     assert noisy_directions(1e-3 * rng.normal(size=(50, 30))).shape == (30, 0)
+
+
+def test_ctrl_c_while_the_result_is_assembled_keeps_it(monkeypatch):
+    from mrfbayes.posterior import replicas
+
+    model, x = field()
+    settings = {"steps": 60, "warmup": 40, "rng": 1, "progress": False}
+    before = mb.sample(model, x, "langevin", **settings)
+
+    def pressed(*given, real=replicas.collect_warnings):
+        os.kill(os.getpid(), signal.SIGINT)
+        return real(*given)
+
+    monkeypatch.setattr(replicas, "collect_warnings", pressed)
+    after = mb.sample(model, x, "langevin", **settings)
+    np.testing.assert_array_equal(after.draws, before.draws)
+    assert not after.partial

@@ -276,7 +276,7 @@ def _weight_doubts(pareto_k: float) -> list[str]:
         return []
     return [
         f"Pareto k of the importance weights is {pareto_k:.2f}, above {TRUSTED_K}: mean and sd may be off; use "
-        "engine='mh'."
+        "engine='hmc'."
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.calibration.exact_blocks import sees_windows
-from mrfbayes.calibration.full import DENSE_PARAMETERS
+from mrfbayes.calibration.full import DENSE_PARAMETERS, MOMENT_CELLS, moments_cost
 from mrfbayes.estimation.dense_mode import is_dense
 from mrfbayes.exact.choice import is_planar_alone, planar_size, weighs_by_planar
 from mrfbayes.exact.cost import predicted_seconds
@@ -50,7 +50,10 @@ def choose_engine(model: Model, row: Row, prior: Prior, asked: str | None, walk:
         if (name != "independence" or (prior.custom is None and 0 < model.n_parameters <= most))
         and (name != "hmc" or (prior.custom is None and model.n_parameters > 0))  # it needs derivatives
     ]
-    chosen = possible[-1] if asked is None else asked
+    usual = possible
+    if is_dense(model) and "hmc" in possible and moments_cost(model) >= MOMENT_CELLS:
+        usual = [name for name in possible if name != "independence"]  # by particles, proposals fit too badly here
+    chosen = usual[-1] if asked is None else asked
     if chosen not in possible:
         raise InputError(
             f"engine = {asked!r} is not available for method {row.key!r} with prior {prior}: choose one of "

@@ -35,7 +35,7 @@ from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, PRODUCT, dense_la
 from mrfbayes.priors import Prior
 
 STEPS, WARMUP = 270, 90
-SMALL, STEPS_OF_SMALL = 200, 810  # parameters of a field whose steps take milliseconds
+MORE_STEPS = ((200, 810), (600, 540))  # parameters up to which steps take milliseconds, and how many are taken then
 LEAST_CHAINS, ROWS_PER_CHAIN = 128, 4  # of a replica: the gradient's noise grows with n
 MOST_CHAINS = 4_096
 DISAGREEMENT = 5.0  # standard errors between particles from two starts
@@ -93,7 +93,7 @@ def prepare(
 
 def default_steps(n_parameters: int) -> int:
     """Steps where none are asked for: those of a small field are so cheap that it gets more."""
-    return STEPS_OF_SMALL if n_parameters <= SMALL else STEPS
+    return next((steps for most, steps in MORE_STEPS if n_parameters <= most), STEPS)
 
 
 def check(model: Model, prior: Prior, *, replicas: object, particles: object, step: object, sweeps: object) -> None:

@@ -53,7 +53,14 @@ class WalkTrust:
         mean, sd = np.hypot(WIDE * np.array([self.mean_error, self.sd_error]), bias)
         return float(mean), float(sd)
 
+    @property
+    def is_void(self) -> bool:
+        """Whether errors are so large that their size says nothing any more."""
+        return max(self.bounds) > 1
+
     def __str__(self) -> str:
+        if self.is_void:
+            return "neither means nor sds can be trusted (noise, steps and lag leave more than 100%)"
         step = f"steps and lag at most {self.step_mean_error:.1%} and {self.step_sd_error:.1%}"
         if np.isnan(self.step_mean_error):
             step = "the bias of steps not measured: too few of them"
@@ -103,10 +110,10 @@ def doubts(walk: Walk, trust: WalkTrust) -> list[str]:
             "longer (steps=)."
         )
     if max(trust.step_mean_error, trust.step_sd_error) > DOUBTFUL_STEP:
-        found.append(
-            f"steps are too long for chains that mix so slowly: means may be off by {trust.step_mean_error:.1%} of an "
-            f"sd and sds by {trust.step_sd_error:.1%}; use a smaller step= or more sweeps=."
-        )
+        off = f"means may be off by {trust.step_mean_error:.1%} of an sd and sds by {trust.step_sd_error:.1%}"
+        if trust.is_void:
+            off = "neither means nor sds can be trusted"
+        found.append(f"steps are too long for chains that mix so slowly: {off}; use a smaller step= or more sweeps=.")
     if walk.settings.warmup < 2 * SETTLING + 4:
         found.append(
             f"a warm-up of {walk.settings.warmup} steps is too short to measure the noise of the gradients: spreads "
