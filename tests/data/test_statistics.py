@@ -376,11 +376,3 @@ def test_data_are_not_aliased():
         x[:] = 0
         assert unfold(model, stats.patterns) == before[0]
         np.testing.assert_array_equal(stats.rows, before[1])
-
-
-def test_statistics_say_what_they_are_in_a_line():
-    """A dump of all arrays told nobody anything."""
-    model = graph([("a", "b")], fields=True, coupling="both-one")
-    found = count(model, {"a": ["yes", "no", "no"], "b": ["no", "yes", "no"]}, weights=[1, 2, 1])
-    assert repr(found) == f"<Statistics: 3 rows with weight 4; {model!r}; states from 0 on are no, yes>"
-    assert repr(Statistics.from_counts(model, [1, 1, 1], 4)) == f"<Statistics: counts with weight 4; {model!r}>"

@@ -108,14 +108,6 @@ class Statistics:
         known = digest.hexdigest() if holes is None else holes.digest(digest.hexdigest())
         return cls(model, float(n), 0, array, None, None, rows, None, (), known, holes)
 
-    def __repr__(self) -> str:
-        rows = f"{self.n_rows:,} rows" if self.n_rows else "counts"
-        weight = "" if self.n_all == self.n_rows else f" with weight {self.n_all:,g}"
-        holes = "" if self.holes is None else f", {self.holes.n:,g} of them with missing cells"
-        known = list(dict.fromkeys(found for found in self.labels or () if found))
-        coded = f"; states from 0 on are {', '.join(map(str, known[0]))}" if len(known) == 1 else ""
-        return f"<Statistics: {rows}{weight}{holes}; {self.model!r}{coded}>"
-
     @property
     def n_all(self) -> float:
         """Total weight of all rows, those with holes included."""
