@@ -29,7 +29,7 @@ two <- list(a = answers, b = answers[1:200, ])
 many <- mb$sample_many(model, two, prior = "normal(0, 1)", steps = 400L, progress = FALSE)
 stopifnot(length(many$failures) == 0)
 shown <- function(name) paste(name, packageVersion(name))
-cat(R.version.string, shown("reticulate"), shown("qgraph"), paste("Python", py_config()$version_string), sep = "; ")
+cat(R.version.string, shown("reticulate"), shown("qgraph"), sep = "; ")
 """
 
 
