@@ -68,6 +68,8 @@ def test_tables_of_weights_have_no_strength():
     said, paragraph, _ = found(model, noise(90, 3, 3))
     assert not any("strongest" in sentence or "Posterior mean" in sentence for sentence in said)
     assert "The prior of the weights of each factor was uniform." in paragraph
+    assert "a threshold for each state past the first of each variable" in said[0]
+    assert "a threshold per state past the first of each variable" in paragraph
 
 
 def test_weights_are_not_called_observations():
