@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
+from mrfbayes.report.checks import checks
 from mrfbayes.report.findings import Findings
 from mrfbayes.report.methods_text import citations, methods_paragraph
 from mrfbayes.report.sentences import brief
@@ -81,6 +82,10 @@ def test_pseudolikelihood_is_known_to_be_too_narrow():
     said, paragraph, findings = found(FOUR, noise(60, 4), "pseudo", steps=1_000)
     assert "approximate the posterior (Pseudo-L, whose spreads are too small; largest R-hat" in said[-1]
     assert "based on the pseudolikelihood" in paragraph
+    ratio = findings.posterior.details["spread_ratio"]
+    assert (
+        f"spreads are too small (about {ratio:.2f} of those that its estimates have here)" in checks(findings)[0].text
+    )
     assert any(text.startswith("Besag") for text in citations(findings))
 
 
