@@ -28,9 +28,10 @@ types: .venv/.test
 imports: .venv/.test
 	$(BIN)/lint-imports
 
-# Two processes fill two cores: more threads in each would only wait for one another.
+# Two processes fill two cores: more threads in each would only wait for one another. An idle one takes half of what the
+# other has left.
 check: .venv/.test
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PYTEST) -n 2 --dist loadfile
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PYTEST) -n 2 --dist worksteal
 
 readme: .venv/.core
 	$(BIN)/python benchmarks/readme_table.py

@@ -12,7 +12,7 @@ from mrfbayes.base.random_streams import kernel_state, seed_sequence
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.exact.grid import grid_layout, transfer_log_z, transfer_log_z_theta, transfer_scratch
 from mrfbayes.kernels.exact.grid_moments import transfer_moments
-from mrfbayes.kernels.exact.grid_sample import transfer_sample_words_theta
+from mrfbayes.kernels.exact.grid_sample import transfer_sample_words
 from mrfbayes.kernels.exact.grid_series import transfer_taylor
 
 GRIDS = [(4, 4), (6, 6), (8, 8), (12, 12), (16, 16), (8, 500), (10, 500)]
@@ -37,9 +37,9 @@ def repeat_log_z(count, layout, field, coupling, scratch):
 
 
 @kernel
-def repeat_words(count, layout, theta, scratch, state, words):
+def repeat_words(count, layout, field, coupling, scratch, state, words):
     for _ in range(count):
-        transfer_sample_words_theta(layout, theta, scratch, state, words)
+        transfer_sample_words(layout, field, coupling, scratch, state, words)
 
 
 def once(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -87,7 +87,7 @@ def main() -> None:
             microseconds(repeat_log_z, layout, field, coupling, scratch["log_z"]),
             microseconds(once(transfer_moments), layout, field, coupling, scratch["moments"], *means),
             microseconds(once(transfer_taylor), layout, field, coupling, field, coupling, scratch["taylor"], *series),
-            microseconds(repeat_words, layout, theta, scratch["sample"], state, words),
+            microseconds(repeat_words, layout, np.zeros(d), coupling, scratch["sample"], state, words),
         ]
         print(f"{rows} x {cols}".ljust(14) + "".join(f"{t:,.2f}".rjust(15) for t in times), flush=True)
 

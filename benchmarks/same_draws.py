@@ -5,8 +5,14 @@
 
 Only public names are used, so the script runs on any layout of the package. A hash covers the bytes of the draws;
 where it differs, the largest difference of the stored means (eight of them, to eight digits), in posterior sds, is
-printed beside it. With OPENBLAS_NUM_THREADS=1, as recorded; ``compare`` also writes benchmarks/results/same_draws.md.
-``--keep FILE`` remembers what was measured, so that ``--only PART`` (of the names) can be run part by part.
+printed beside it. Both are made on one machine, since another processor rounds differently, with
+OPENBLAS_NUM_THREADS=1; the code before the files were moved is commit 7a5291f:
+
+    git worktree add ../before 7a5291f
+    PYTHONPATH=../before/src python benchmarks/same_draws.py record benchmarks/results/same_draws.json
+
+``compare`` also writes benchmarks/results/same_draws.md. ``--keep FILE`` remembers what was measured of one state of
+the code, so that ``--only PART`` (of the names) can be run part by part.
 """
 
 from __future__ import annotations
@@ -20,6 +26,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from record import made_by
 
 import mrfbayes as mb
 
@@ -47,6 +54,7 @@ REASONS = {
     "| exact": "one Newton ascent finds the mode that proposals are made at",
     "| calibrated": "one Newton ascent finds the mode; on the sheet it is exact, where it came from particles",
     "| pseudo": "one gradient of the pseudolikelihood for all kinds of fields",
+    "| estimate pseudo": "one gradient of the pseudolikelihood for all kinds of fields",
     "| estimate": "the start is the maximum of the pseudolikelihood, which has one gradient now",
 }
 PAGE = Path(__file__).parent / "results" / "same_draws.md"
@@ -180,6 +188,9 @@ def page(before: dict[str, dict[str, object]], different: dict[str, str]) -> str
         "# Draws before and after",
         "",
         "`OPENBLAS_NUM_THREADS=1 python benchmarks/same_draws.py compare benchmarks/results/same_draws.json`",
+        "",
+        f"Before: commit 7a5291f, on the same machine ({made_by().splitlines()[1]}). `pseudo` has another default "
+        "engine now; the former one is asked for.",
         "",
         f"{len(before) - len(different)} of {len(before)} results have the same bytes as before the files were moved. "
         "The others, with the largest difference of their means in posterior sds (estimates: in units of 0.05):",

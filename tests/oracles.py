@@ -176,3 +176,24 @@ def evidence_on_four_nodes(data, edges, points=10):
     mean = np.array([(mass * t).sum() for t in axes]) / mass.sum()
     square = np.array([(mass * t * t).sum() for t in axes]) / mass.sum()
     return top + np.log(mass.sum()), mean, np.sqrt(square - mean**2)
+
+
+def square_posterior(pairs, data, points=24):
+    """Mean and sd of theta (4,) of four nodes and four coins, uniform prior: Gauss-Legendre on (0, 1)^4, 2^4 states."""
+    nodes, weights = np.polynomial.legendre.leggauss(points)
+    axes = np.meshgrid(*[(nodes + 1) / 2] * 4, indexing="ij")
+    volume = np.prod(np.meshgrid(*[weights / 2] * 4, indexing="ij"), axis=0)
+    z = np.zeros(axes[0].shape)
+    for x in binary_states(4):
+        weight = np.ones_like(z)
+        for t, (u, v) in zip(axes, pairs, strict=True):
+            weight *= t if x[u] == x[v] else 1 - t
+        z += weight
+    log_density = -len(data) * np.log(z)
+    for t, (u, v) in zip(axes, pairs, strict=True):
+        agree = int((data[:, u] == data[:, v]).sum())
+        log_density += agree * np.log(t) + (len(data) - agree) * np.log(1 - t)
+    density = np.exp(log_density - log_density.max()) * volume
+    density /= density.sum()
+    mean = np.array([(density * t).sum() for t in axes])
+    return mean, np.sqrt(np.array([(density * t * t).sum() for t in axes]) - mean**2)

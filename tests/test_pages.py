@@ -12,6 +12,9 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 
+from mrfbayes.methods.langevin import langevin
+from mrfbayes.posterior import settings
+
 mpl.use("Agg")
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -62,6 +65,10 @@ def run(page, space):
     "page", [page for page in PAGES if page not in LONG and page.name not in WITHOUT_DATA], ids=name_of
 )
 def test_page_runs(page, tmp_path, monkeypatch):
+    """Every line runs, with fewer draws where the page leaves their number open; ``make docs`` runs it as it is."""
+    monkeypatch.setattr(settings, "INDEPENDENT_STEPS", 500)
+    monkeypatch.setattr(settings, "LENGTHENED", 1)
+    monkeypatch.setattr(langevin, "default_steps", lambda n_parameters: 150)
     monkeypatch.chdir(tmp_path)
     run(page, {})
 

@@ -13,6 +13,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import numpy as np
 
 import mrfbayes as mb
 from mrfbayes.methods.registry import REGISTRY
+from run import refusal
 
 MODEL = mb.grid(2, 3)
 DATA = (np.random.default_rng(3).random((60, 6)) < 0.5).astype(np.uint8)
@@ -81,8 +83,16 @@ def sample(method: Any = "mle", **settings: Any) -> mb.Posterior:
         return mb.sample(MODEL, DATA, method, **{**QUICK, **settings})
 
 
+@cache
+def load_methods() -> None:
+    """Import what a call needs: a second of the first call of a process, in which nothing is computed."""
+    for method in REGISTRY:
+        refusal(lambda method=method: sample(method, steps=0), mb.InputError)
+
+
 def refused(name: str, **call: Any) -> None:
     """The call ends at once in an `InputError` that speaks of ``name``."""
+    load_methods()
     started = time.process_time()
     text = ""
     try:

@@ -30,7 +30,7 @@ import numpy as np
 import mrfbayes as mb
 from mrfbayes.base.atomic_files import check_targets, write_text
 from mrfbayes.run.store import Checkpoint
-from run import refusal
+from run import NotTried, refusal
 
 ROOT = Path(__file__).resolve().parents[2]
 OLD = ROOT / "tests" / "posterior" / "format1.nc"  # written before files had checksums
@@ -251,19 +251,19 @@ def limited(script: str, limit: int) -> None:
 
 
 def on_small_disk(script: str, options: str) -> None:
-    """Run a script in a folder that is a disk of its own; where the system lets nobody mount one, nothing is tried."""
+    """Run a script in a folder that is a disk of its own; where nobody may mount one, it is not tried."""
     with folder() as where:
         (where / "good.nc").write_bytes(saved())
         (where / "disk").mkdir()
         (where / "script.py").write_text(textwrap.dedent(script))
         command = f"mount -t tmpfs {options} tmpfs disk || exit 77; exec {sys.executable} script.py"
         if shutil.which("unshare") is None:
-            return
+            raise NotTried("there is no unshare")
         done = subprocess.run(
             ["unshare", "-rm", "sh", "-c", command], cwd=where, capture_output=True, text=True, timeout=300, env=_path()
         )
         if done.returncode == 77 or "unshare failed" in done.stderr or "Operation not permitted" in done.stderr:
-            return
+            raise NotTried("nobody may mount a disk")
         assert done.returncode == 0, done.stderr[-500:]
 
 
@@ -431,7 +431,11 @@ def interrupted(seconds: float) -> None:
         )
         time.sleep(seconds)
         run.send_signal(signal.SIGINT)
-        _, said = run.communicate(timeout=240)
+        try:
+            _, said = run.communicate(timeout=240)
+        except subprocess.TimeoutExpired:
+            run.kill()
+            raise AssertionError("it went on") from None
         assert run.returncode == 130, (run.returncode, said[-500:])
         if (where / "r.nc").exists():
             assert mb.load(where / "r.nc").partial

@@ -165,7 +165,7 @@ DATA = [
     Trial("a dictionary in a cell", count(np.array([[0, {}, 1], [0, 1, 1]], dtype=object)), BAD, "is of type dict"),
     Trial("a date in a cell", count(np.array([[0, date(2020, 1, 1), 1]])), BAD, "is of type date"),
     Trial("three states", count(FIVE % 3), BAD, ("3 distinct values", "states=3", "--states 3")),
-    Trial("code for missing", count(np.where(X == 1, 99, 0)), BAD, "is it a code for a missing value?"),
+    Trial("code for missing", count(np.where(X == 1, 99, 0)), BAD, "is 99 a code for a missing value?"),
     Trial("identifier", count(np.c_[np.arange(80), X[:, 1:]]), BAD, ("80 distinct values", "--without")),
     Trial("measurement", count(np.c_[np.arange(400), np.ones((400, 2))]), BAD, "more than 300 distinct values"),
     Trial("no rows", count(np.zeros((0, 3))), BAD, "no rows"),

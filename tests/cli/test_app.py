@@ -1,4 +1,4 @@
-"""The command line as a person meets it: real processes, exit statuses, one line per problem."""
+"""The command line as a person meets it: exit statuses, one line per problem; some in a process of their own."""
 
 import subprocess
 import sys
@@ -6,10 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-
-def run(*arguments, cwd):
-    command = [sys.executable, "-m", "mrfbayes", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=300)
+import mrfbayes as mb
+from command_line import run, run_process
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +33,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def sampled(folder):
     settings = ("--grid", "2x2", "--method", "exact", "--steps", 4000, "--chains", 2, "--out", "result.nc")
-    return run("sample", "grid.csv", *settings, "--checkpoint", "run.checkpoint", cwd=folder)
+    return run_process("sample", "grid.csv", *settings, "--checkpoint", "run.checkpoint", cwd=folder)
 
 
 def test_sample_prints_a_row_per_parameter_and_saves(sampled, folder):
@@ -124,6 +122,15 @@ def test_a_problem_is_one_line_and_a_status(folder, arguments, status, message):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "status"), [(("sample", "grid.csv", "--grid", "3x3"), 2), (("summary", "result.nc"), 0)]
+)
+def test_a_process_says_and_ends_as_the_command_does(sampled, folder, arguments, status):
+    done = run_process(*arguments, cwd=folder)
+    assert done.returncode == status
+    assert run(*arguments, cwd=folder) == (status, done.stdout, done.stderr)
+
+
 def test_a_column_is_left_out(folder):
     rows = "\n".join(f"{k},{k % 2},{k // 2 % 2}" for k in range(40))
     (folder / "people.csv").write_text(f"person,tired,worried\n{rows}\n")
@@ -200,3 +207,42 @@ def test_help_lists_every_command_and_loads_nothing_that_it_does_not_need(folder
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
     for text in ("On data:", "  fit ", "On a saved result:", "  export ", "Without data:", "  reproduce "):
         assert text in done.stdout
+
+
+def test_settings_that_messages_name_can_be_given(folder):
+    """`raise thin=`, `use engine='mh'`: advice that a command line can follow."""
+    asked = ("--option", "thin=5", "--option", "engine=mh")
+    done = run(
+        "sample", "grid.csv", "--grid", "2x2", "--method", "mle", "--steps", 100, *asked, "--out", "thin.nc", cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+    result = mb.load(folder / "thin.nc")
+    assert (result.thin, result.engine, result.draws.shape[1]) == (5, "mh", 20)
+    assert "start: dispersed" in done.stdout
+
+
+def test_a_call_is_checked_before_its_data_are_read(folder, monkeypatch):
+    def read(*arguments, **settings):
+        raise AssertionError("the data were read")
+
+    monkeypatch.setattr("mrfbayes.cli.options.Reading.count", read)
+    for command in (("sample", "grid.csv", "--grid", "2x2"), ("fit", "grid.csv", "--out", "nowhere")):
+        for wrong, said in (
+            (("--steps", "0"), "steps = 0"),
+            (("--workers", "0"), "workers = 0"),
+            (("--option", "engine=warp"), "engine = 'warp'"),
+            (("--option", "steps=7"), "or as --steps"),
+            (("--option", "thin"), "write NAME=VALUE"),
+        ):
+            done = run(*command, *wrong, cwd=folder)
+            assert done.returncode == 2
+            assert said in done.stderr
+
+
+def test_nothing_is_recommended_where_nothing_is_within_reach(folder):
+    names = ",".join(f"c{k}" for k in range(400))
+    (folder / "wide.csv").write_text(f"{names}\n" + "\n".join(",".join("01" * 200) for _ in range(3)) + "\n")
+    done = run("info", "wide.csv", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "No method is within reach: choose fewer columns (--columns" in done.stdout
+    assert "inf" not in done.stdout.split("No method")[1]

@@ -269,7 +269,7 @@ def test_fit_searches_graphs_and_compares_groups(grouped, folder):
     assert (settings["select"], settings["group"]) == (True, "who")
 
 
-def test_a_time_budget_covers_searches_and_report(grouped, folder):
+def test_a_time_budget_covers_searches_and_report(grouped, folder, monkeypatch):
     """Each search has a checkpoint of its own; one for which there is no time is left out, and that is said."""
     kept = folder / "kept.ckpt"
     options = ("--select", "--prior", "normal(0, 2)", "--checkpoint", kept, "--seconds", 100_000, "--json")
@@ -286,6 +286,11 @@ def test_a_time_budget_covers_searches_and_report(grouped, folder):
     from mrfbayes.cli.show import quiet_warnings
     from mrfbayes.cli.structure import StructureOptions
 
+    def too_late(*arguments, **settings):
+        assert settings["seconds"] < 0.1
+        raise mb.CostError("there was no time for a single sweep")
+
+    monkeypatch.setattr(mb, "select", too_late)
     statistics = mb.count(selection.model, pd.read_csv(grouped).drop(columns="who"))
     with Budget(1e-9).as_current(), quiet_warnings():
         late = StructureOptions(select=True).search(statistics, {}, SamplingOptions())

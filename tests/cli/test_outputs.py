@@ -12,15 +12,10 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
+from command_line import COMMAND, run
 from mrfbayes.cli import outputs
 
-COMMAND = [sys.executable, "-m", "mrfbayes"]
 SAMPLE = ("sample", "grid.csv", "--grid", "2x2", "--method", "exact", "--steps", 500, "--chains", 1)
-
-
-def run(*arguments, cwd, **settings):
-    command = [*COMMAND, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=300, **settings)
 
 
 @pytest.fixture

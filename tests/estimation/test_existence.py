@@ -16,14 +16,14 @@ pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.base.errors.MRFWarning
 
 
 def test_verdicts_and_names_agree_with_the_oracle():
-    """Eleven kinds of fields, each with ten data sets on the boundary and ten inside."""
+    """Eleven kinds of fields, each with five data sets on the boundary and five inside; ``make slow`` has many."""
     totals = {True: 0, False: 0}
     for kind in KINDS:
-        for case in cases(kind, seed=1, wanted=10):
+        for case in cases(kind, seed=1, wanted=5):
             agreement(case)
             totals[case.exists] += 1
-    assert totals[True] >= 100
-    assert totals[False] >= 100
+    assert totals[True] >= 50
+    assert totals[False] >= 50
 
 
 def test_the_triangle_facet_names_all_three_edges():

@@ -8,7 +8,7 @@ import oracles
 import oracles_planar
 from mrfbayes.base.random_streams import kernel_state
 from mrfbayes.exact import choice, planar_passes
-from mrfbayes.exact.choice import chosen, covariance_by_columns, is_possible, planar_size, takes_planar
+from mrfbayes.exact.choice import chosen, covariance_by_columns, planar_size, takes_planar
 from mrfbayes.exact.grid import GridRecursion
 from mrfbayes.exact.memory import WORKS
 from mrfbayes.exact.planar import PlanarRecursion
@@ -197,7 +197,8 @@ def test_the_cheaper_recursion_does_the_work():
     assert all(takes_planar(wide, work) for work in WORKS)
     assert covariance_by_columns(small) is None
     assert isinstance(covariance_by_columns(middle), PlanarRecursion)
-    assert not is_possible(mb.grid(40, 40, fields=True))
+    with pytest.raises(mb.CostError):
+        chosen(mb.grid(40, 40, fields=True), "log_z")
     triangles = mb.graph(oracles_planar.delaunay_pairs(300, 1.0, np.random.default_rng(1))[1])
     assert isinstance(chosen(triangles, "moments"), PlanarRecursion)
 

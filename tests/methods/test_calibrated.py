@@ -12,27 +12,12 @@ from mrfbayes.calibration.full import calibrate
 from mrfbayes.calibration.one_loop import usable
 from mrfbayes.methods.problem import Problem
 from mrfbayes.priors import Prior
+from oracles import square_posterior
 
 MODEL = mb.grid(2, 2)
 DATA = np.random.default_rng(11).integers(0, 2, size=(40, 4)).astype(np.uint8)
 DATA[:28, 1] = DATA[:28, 0]
 DATA[:30, 3] = 1 - DATA[:30, 2]
-
-
-def square_posterior(data, points=40):
-    """Mean and sd of theta on the square under the uniform prior: its Z is 2 (prod theta + prod (1-theta)) + ..."""
-    nodes, weights = np.polynomial.legendre.leggauss(points)
-    axes = np.meshgrid(*[(nodes + 1) / 2] * 4, indexing="ij")
-    volume = np.prod(np.meshgrid(*[weights / 2] * 4, indexing="ij"), axis=0)
-    # On a cycle the disagreements are even in number, whatever the edges: Z = prod(1) + prod(2 theta - 1).
-    log_density = -len(data) * np.log(1 + np.prod([2 * t - 1 for t in axes], axis=0))
-    for t, (u, v) in zip(axes, MODEL.edges, strict=True):
-        agree = int((data[:, u] == data[:, v]).sum())
-        log_density += agree * np.log(t) + (len(data) - agree) * np.log(1 - t)
-    density = np.exp(log_density - log_density.max()) * volume
-    density /= density.sum()
-    mean = np.array([(density * t).sum() for t in axes])
-    return mean, np.sqrt(np.array([(density * t * t).sum() for t in axes]) - mean**2)
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +26,7 @@ def posterior():
 
 
 def test_mean_and_sd_are_those_of_the_posterior(posterior):
-    mean, sd = square_posterior(DATA)
+    mean, sd = square_posterior(MODEL.edges, DATA, points=30)
     assert np.abs((posterior.mean - mean) / sd).max() < 0.02
     assert np.abs(posterior.sd / sd - 1).max() < 0.01
     assert posterior.target == "approximate"

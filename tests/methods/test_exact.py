@@ -1,12 +1,11 @@
 """Exact-L against the posterior by quadrature, on a field small enough to enumerate."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 
 import mrfbayes as mb
 from mrfbayes.exact.quantities import log_partition_w
+from oracles import binary_states, square_posterior
 
 MODEL = mb.grid(2, 2)
 DATA = np.random.default_rng(11).integers(0, 2, size=(12, 4)).astype(np.uint8)
@@ -14,31 +13,9 @@ DATA[:9, 1] = DATA[:9, 0]  # unequal couplings, so that a mixed-up order would s
 DATA[:7, 3] = 1 - DATA[:7, 2]
 
 
-def posterior_by_quadrature(model, data, points=24):
-    """Mean and sd of theta under the uniform prior by Gauss-Legendre on (0, 1)^4 and enumeration of 2^4 states."""
-    nodes, weights = np.polynomial.legendre.leggauss(points)
-    theta = (nodes + 1) / 2
-    axes = np.meshgrid(*[theta] * 4, indexing="ij")
-    volume = np.prod(np.meshgrid(*[weights / 2] * 4, indexing="ij"), axis=0)
-    z = np.zeros(axes[0].shape)
-    for x in product((0, 1), repeat=4):
-        weight = np.ones_like(z)
-        for t, (u, v) in zip(axes, model.edges, strict=True):
-            weight *= t if x[u] == x[v] else 1 - t
-        z += weight
-    log_density = -len(data) * np.log(z)
-    for t, (u, v) in zip(axes, model.edges, strict=True):
-        agree = int((data[:, u] == data[:, v]).sum())
-        log_density += agree * np.log(t) + (len(data) - agree) * np.log(1 - t)
-    density = np.exp(log_density - log_density.max()) * volume
-    density /= density.sum()
-    mean = np.array([(density * t).sum() for t in axes])
-    return mean, np.sqrt(np.array([(density * t * t).sum() for t in axes]) - mean**2)
-
-
 @pytest.fixture(scope="module")
 def quadrature():
-    return posterior_by_quadrature(MODEL, DATA)
+    return square_posterior(MODEL.edges, DATA)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +24,7 @@ def posterior():
 
 
 def test_quadrature_has_converged(quadrature):
-    finer = posterior_by_quadrature(MODEL, DATA, points=30)
+    finer = square_posterior(MODEL.edges, DATA, points=30)
     np.testing.assert_allclose(quadrature, finer, rtol=1e-6)
 
 
@@ -76,7 +53,7 @@ def test_log_likelihood_is_kept_with_the_draws(posterior):
     theta = posterior.draws[1, 7]
     agree = np.array([(DATA[:, u] == DATA[:, v]).sum() for u, v in MODEL.edges])
     z = 0.0
-    for x in product((0, 1), repeat=4):
+    for x in binary_states(4):
         z += np.prod([t if x[u] == x[v] else 1 - t for t, (u, v) in zip(theta, MODEL.edges, strict=True)])
     expected = (agree * np.log(theta) + (12 - agree) * np.log(1 - theta)).sum() - 12 * np.log(z)
     assert posterior.log_likelihood[1, 7] == pytest.approx(expected, rel=1e-12)

@@ -1,6 +1,8 @@
 """`langevin`: its moments against the enumerated posterior, what it says about itself, and how it is continued."""
 
 import itertools
+import os
+import signal
 
 import numpy as np
 import pytest
@@ -159,3 +161,20 @@ def test_turned_coordinates_are_orthogonal_and_begin_with_the_noise(monkeypatch,
         np.testing.assert_allclose(metric.variances(np.arange(30.0)), whole**2 @ np.arange(30.0), rtol=1e-4)
         np.testing.assert_allclose(np.abs(np.linalg.svd(true.T @ directions)[1]), 1.0, atol=1e-3)
     assert noisy_directions(1e-3 * rng.normal(size=(50, 30))).shape == (30, 0)
+
+
+def test_ctrl_c_while_the_result_is_assembled_keeps_it(monkeypatch):
+    from mrfbayes.posterior import replicas
+
+    model, x = field()
+    settings = {"steps": 60, "warmup": 40, "rng": 1, "progress": False}
+    before = mb.sample(model, x, "langevin", **settings)
+
+    def pressed(*given, real=replicas.collect_warnings):
+        os.kill(os.getpid(), signal.SIGINT)
+        return real(*given)
+
+    monkeypatch.setattr(replicas, "collect_warnings", pressed)
+    after = mb.sample(model, x, "langevin", **settings)
+    np.testing.assert_array_equal(after.draws, before.draws)
+    assert not after.partial

@@ -217,8 +217,9 @@ def test_wide_fields_fall_back_on_sweeps_or_are_refused():
         method_row("exchange-exact").prepare(problem)
 
 
-def test_methods_that_share_a_view_have_numbers_of_their_own():
-    from mrfbayes.methods.ratio import views
+def test_methods_that_share_a_view_have_numbers_and_ratios_of_their_own():
+    from mrfbayes.methods.ratio.views import RATIO_MODULES, RATIO_NUMBERS
 
-    numbers = {name: value for name, value in vars(views).items() if name.isupper()}
-    assert len(numbers) == len(set(numbers.values())) == 6, numbers
+    assert len(RATIO_MODULES) == len(set(RATIO_NUMBERS.values())) == 7
+    ratios = {name: module.ratio for name, module in RATIO_MODULES.items() if name != "moller"}  # `mavm` without levels
+    assert len(set(ratios.values())) == 6

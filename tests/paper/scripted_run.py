@@ -8,7 +8,16 @@ import signal
 import sys
 from pathlib import Path
 
+ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 CELLS = [(n, method, replication) for replication in (0, 1) for n in (100, 200) for method in ("exact", "mle-0")]
+
+
+def files(folder):
+    """What a run leaves that does not depend on how it went: names and bytes."""
+    from mrfbayes.paper.journal import JOURNAL, TIMINGS
+
+    results = folder / "results"
+    return {p.name: p.read_bytes() for p in results.iterdir() if p.name not in (TIMINGS, JOURNAL)}
 
 
 def make_task(folder, kill_at):

@@ -19,7 +19,7 @@ def data():
 @pytest.fixture(scope="module")
 def by_tables(data):
     post = mb.sample(mb.grid(4, 4), data, "exact", rng=5, progress=False)
-    return post, mb.evidence(mb.grid(4, 4), data, draws=20_000), post.edges()
+    return post, mb.evidence(mb.grid(4, 4), data, draws=10_000), post.edges()
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_every_engine_gives_the_posterior_of_the_tables(planar_only, data, by_ta
 
 def test_evidence_and_bayes_factors_are_those_of_the_tables(planar_only, data, by_tables, monkeypatch):
     _, known, edges = by_tables
-    found = mb.evidence(planar_only, data, draws=20_000, rng=9)
+    found = mb.evidence(planar_only, data, draws=10_000, rng=9)
     assert abs(found.log_evidence - known.log_evidence) < 6 * np.hypot(found.standard_error, known.standard_error)
     assert found.pareto_k < 0.7
     monkeypatch.setattr(bayes_factors, "FACTOR_DRAWS", 500)
@@ -56,7 +56,7 @@ def test_evidence_and_bayes_factors_are_those_of_the_tables(planar_only, data, b
 def test_missing_cells_are_summed_over(monkeypatch):
     """Hidden cells fall into clumps that tables hold, whatever the whole field takes."""
     model = mb.grid(4, 4)
-    x = mb.simulate(model, np.linspace(0.45, 0.8, 24), 80, rng=4, progress=False).astype(float)
+    x = mb.simulate(model, np.linspace(0.45, 0.8, 24), 30, rng=4, progress=False).astype(float)
     x[np.random.default_rng(1).random(x.shape) < 0.1] = np.nan
     known = mb.sample(model, x, "exact", missing="model", rng=5, progress=False)
     monkeypatch.setattr(choice, "_tables", lambda model, work: None)

@@ -114,15 +114,15 @@ def test_sentences_say_what_the_tables_say(posterior):
 
 
 def test_large_fields_are_pages_too(tmp_path):
-    model = mb.grid(100, 101)
+    model = mb.grid(71, 72)
     rng = np.random.default_rng(2)
     counts = rng.binomial(200, 0.6, model.n_parameters).astype(float)
     statistics = mb.Statistics.from_counts(model, counts, 200)
     post = mb.sample(model, statistics, "mle", estimate=counts / 200, steps=60, thin=1, chains=2, progress=False)
     path = mb.report(post, tmp_path / "large.html", check=False)
     page = Page(path.read_text(encoding="utf-8"))
-    assert len(page.data[0]["rows"]) == model.n_edges == 19_999
-    assert path.stat().st_size < 6_000_000
+    assert len(page.data[0]["rows"]) == model.n_edges == 10_081
+    assert path.stat().st_size < 3_000_000
     assert "MLE-L" in path.read_text(encoding="utf-8")
 
 
@@ -147,7 +147,7 @@ def test_extra_sections_appear_when_given(posterior, tmp_path):
     assert headings[6:] == ["Comparison of methods", "Structure", "Differences between groups", "Methods, to paste"]
     first = selection.graphs().iloc[0]
     edges = ", ".join(name.replace("--", " \u2013 ") for name in first["edges"])
-    assert [cell if isinstance(cell, str) else cell[0] for cell in page.data[-2]["rows"][0]][-1] == edges
+    assert edges in [cell if isinstance(cell, str) else cell[0] for cell in page.data[-2]["rows"][0]]
     assert len(page.data[-1]["rows"]) == model.n_parameters
     for name in ("structure-evidence", "structure-size", "structure-pictures", "differences-0"):
         assert f'<figure id="{name}">' in text

@@ -1,5 +1,8 @@
 """The posterior over graphs against enumeration of all graphs, engines against each other, and what is refused."""
 
+import os
+import signal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -252,3 +255,17 @@ def test_loops_by_samples_and_recursions_give_the_same_scores(coupling, monkeypa
     assert not left.scored.any()
     assert (left.probability == left.share).all()
     assert left.attrs["scored_by"].startswith("shares of the draws where the graphs are too dense for log Z")
+
+
+def test_ctrl_c_after_the_last_sweep_keeps_the_search(monkeypatch):
+    from mrfbayes.structure import running
+
+    def pressed(states, real=running.summarise):
+        os.kill(os.getpid(), signal.SIGINT)
+        return real(states)
+
+    monkeypatch.setattr(running, "summarise", pressed)
+    model, _, x = case(4, "both-one", True)
+    found = mb.select(model, x, steps=50, warmup=10, progress=False)
+    assert found.steps == 50
+    assert not found.partial

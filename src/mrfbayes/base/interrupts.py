@@ -14,14 +14,18 @@ Handler = Callable[[int, FrameType | None], object] | int | signal.Handlers | No
 class InterruptFlag:
     """Turns the first Ctrl-C into a flag, so that what is under way is finished; a second one stops at once.
 
-    Inside `allowed` the first one stops at once as well: there nothing is lost but work that is not finished.
+    Inside `allowed` the first one stops at once as well: there nothing is lost but work that is not finished. A flag
+    within a flag knows what the outer one has heard. Where Ctrl-C is ignored, as in a job that a script left in the
+    background, it stays so; so does a handler that is not Python's.
     """
 
     def __init__(self) -> None:
         self.raised = False
         self._is_allowed = False
         self._previous: Handler = None
-        self._active = threading.current_thread() is threading.main_thread()
+        self._active = threading.current_thread() is threading.main_thread() and signal.getsignal(
+            signal.SIGINT
+        ) not in (signal.SIG_IGN, None)
 
     def _raise(self, number: int, frame: FrameType | None) -> None:
         if self.raised or self._is_allowed:
@@ -43,6 +47,9 @@ class InterruptFlag:
     def __enter__(self) -> InterruptFlag:
         if self._active:
             self._previous = signal.signal(signal.SIGINT, self._raise)
+            outer = getattr(self._previous, "__self__", None)
+            if isinstance(outer, InterruptFlag):
+                self.raised = outer.raised
         return self
 
     def __exit__(

@@ -48,8 +48,3 @@ def kernel_state(parent: np.random.SeedSequence, *key: str | int) -> np.ndarray:
     """State of the kernels' generator (`mrfbayes.kernels.base.random`), a (4,) uint64 array."""
     state = np.random.SFC64(child(parent, *key)).state["state"]["state"]
     return np.array(state, dtype=np.uint64)
-
-
-def kernel_states(parent: np.random.SeedSequence, count: int, *key: str | int) -> np.ndarray:
-    """``count`` independent kernel states, (count, 4) uint64."""
-    return np.stack([kernel_state(parent, *key, i) for i in range(count)])

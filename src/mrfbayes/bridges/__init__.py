@@ -1,4 +1,4 @@
-"""Fields and results in the objects of other packages, and back: networkx, pgmpy, dimod, qgraph, Ising (J, h), scales.
+"""Fields and results as objects of other packages, and back: networkx, pgmpy, dimod, qgraph, UAI, Ising (J, h), scales.
 
 ArviZ needs no bridge: `mrfbayes.Posterior.to_arviz`. pgmpy and dimod come with the extra ``interop`` and are imported
 when they are used.
@@ -8,6 +8,7 @@ from mrfbayes.bridges.dimod_models import from_dimod, to_dimod
 from mrfbayes.bridges.networks import to_networkx, weight_table
 from mrfbayes.bridges.pgmpy_networks import from_pgmpy, to_pgmpy
 from mrfbayes.bridges.scales import binary_to_ising, convert_coupling, ising_to_binary, to_ising
+from mrfbayes.model.formats import read_uai
 
 __all__ = [
     "binary_to_ising",
@@ -15,6 +16,7 @@ __all__ = [
     "from_dimod",
     "from_pgmpy",
     "ising_to_binary",
+    "read_uai",
     "to_dimod",
     "to_ising",
     "to_networkx",

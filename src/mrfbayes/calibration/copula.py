@@ -86,7 +86,7 @@ def coin_cells(coins: Coins) -> np.ndarray:
 
 
 def factored_view(coins: Coins, upper: np.ndarray, offset: np.ndarray) -> CopulaView:
-    """The same as `copula_view` where the correlations are ``upper`` upper^T (p, p), upper triangular.
+    """Coins joined by the correlations ``upper`` upper^T (p, p), upper triangular, as the kernels take them.
 
     Taken from the last parameter to the first, that is a lower triangular factor: nothing has to be decomposed.
     """

@@ -41,6 +41,7 @@ def fit(
 
     _check_folder(out, data, overwrite)
     given = suggested_field(asked.without_group(data))
+    run.check(given.model)
     say(given.lines, common.json)
     with quiet_warnings(), Budget(run.seconds).as_current() as limit:  # warnings are in the result, printed with it
         statistics = given.count()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from mrfbayes.cli.answers import print_json, say
 from mrfbayes.cli.grouped import grouped
 from mrfbayes.cli.options import Common, DataOptions
@@ -11,6 +13,10 @@ WITH_MISSING = {
     "drop": "Rows with missing cells are left out.",
     "model": "Rows with missing cells are modelled, as missing at random, by exact, calibrated or langevin.",
 }
+
+OUT_OF_REACH = (
+    "No method is within reach: choose fewer columns (--columns, --without), a sparser graph (--graph), or --tied yes."
+)
 
 
 @grouped
@@ -37,8 +43,8 @@ def info(data: DataOptions, common: Common) -> None:
                 "exact_is_feasible": cost.feasible,
                 "seconds_of_1000_steps": dict(cost.methods),
                 "bytes": {name: work.n_bytes for name, work in cost.work.items()},
-                "recommended": method,
-                "because": why,
+                "recommended": method if math.isfinite(seconds) else None,
+                "because": why if math.isfinite(seconds) else OUT_OF_REACH,
             }
         )
         return
@@ -51,6 +57,8 @@ def info(data: DataOptions, common: Common) -> None:
             "",
             str(cost),
             "",
-            f"Recommended: --method {method} ({why}), about {describe_seconds(seconds)}.",
+            f"Recommended: --method {method} ({why}), about {describe_seconds(seconds)}."
+            if math.isfinite(seconds)
+            else OUT_OF_REACH,
         ]
     )

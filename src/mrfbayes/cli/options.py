@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -163,8 +164,45 @@ class SamplingOptions:
     checkpoint: Annotated[
         Path | None, typer.Option("--checkpoint", help="File from which a killed run goes on.", rich_help_panel=RUN)
     ] = None
+    option: Annotated[
+        Many,
+        typer.Option(
+            "--option",
+            help="Any other setting that a message names, as thin=8, engine=mh or particles=4096; repeatable.",
+            rich_help_panel=RUN,
+        ),
+    ] = None
     prior: PriorChoice = "uniform"
     rng: SeedChoice = 0
+
+    @property
+    def call(self) -> dict[str, Any]:
+        """The settings as `mrfbayes.sample` takes them."""
+        own: dict[str, object] = {
+            "method": self.method,
+            "steps": self.steps,
+            "warmup": self.warmup,
+            "chains": self.chains,
+            "prior": self.prior,
+            "workers": self.workers,
+            "seconds": self.seconds,
+            "checkpoint": self.checkpoint,
+            "rng": self.rng,
+        }
+        for text in self.option or ():
+            name, equals, value = text.partition("=")
+            if not (equals and name.isidentifier() and value):
+                raise InputError(f"--option {text!r}: write NAME=VALUE, as thin=8.")
+            if name in own:
+                raise InputError(f"--option {text!r}: given twice, or as --{name}; choose one.")
+            own[name] = _value_of(value)
+        return own
+
+    def check(self, model: Model) -> None:
+        """Refuse what can be refused without the data."""
+        from mrfbayes.posterior.sample import check_call
+
+        check_call(model, self.call)
 
     def sample(self, statistics: Statistics, out: Path | None, overwrite: bool) -> tuple[Posterior, Kept]:
         """The posterior, saved to ``out``; once there are draws, Ctrl-C waits until they are saved."""
@@ -174,20 +212,16 @@ class SamplingOptions:
 
         with InterruptFlag() as interrupt:
             with interrupt.allowed():
-                posterior = mb.sample(
-                    statistics.model,
-                    statistics,
-                    self.method,
-                    steps=self.steps,
-                    warmup=self.warmup,
-                    chains=self.chains,
-                    prior=self.prior,
-                    workers=self.workers,
-                    seconds=self.seconds,
-                    checkpoint=self.checkpoint,
-                    rng=self.rng,
-                )
+                posterior = mb.sample(statistics.model, statistics, **self.call)
             return posterior, keep(posterior, out, overwrite)
+
+
+def _value_of(text: str) -> object:
+    """A number, a truth value or a list where the text is one, else the text."""
+    try:
+        return ast.literal_eval(text.capitalize() if text.lower() in ("true", "false", "none") else text)
+    except (SyntaxError, ValueError):
+        return text
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ def sample(
     new = {"--out": out, "its settings": beside(out)}
     check_files(new, inputs, overwrite, continued={"--checkpoint": run.checkpoint})
     given = explicit_field(data)
+    run.check(given.model)
     with quiet_warnings():  # they are in the result and printed with it
         statistics = given.count()
         show_states(statistics.levels, common.json)

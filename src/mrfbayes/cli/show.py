@@ -99,7 +99,8 @@ def show_posterior(posterior: Posterior, scale: str | None = None, rows: int = L
         if len(shown) < len(part):
             out.print(f"... and {len(part) - len(shown):,} more; `mrfbayes summary FILE --rows 0` prints all of them.")
     if posterior.acceptance is not None:
-        out.print(f"acceptance {posterior.acceptance.mean():.1%} (start: {posterior.settings.get('start')})")
+        start = posterior.settings.get("start")
+        out.print(f"acceptance {posterior.acceptance.mean():.1%}" + (f" (start: {start})" if start else ""))
     out.print("seconds: " + ", ".join(f"{name} {value:.2f}" for name, value in posterior.seconds.items()))
     for text in posterior.warnings:
         out.print(Text(f"warning: {safe(text)}", style="yellow"))

@@ -47,12 +47,19 @@ def truncated_weights(log_weights: np.ndarray) -> np.ndarray:
     return np.asarray(weights / weights.sum())
 
 
-def weighted_quantile(values: np.ndarray, weights: np.ndarray, probability: float) -> np.ndarray:
-    """Quantiles (p,) of the columns of ``values`` (n, p) under ``weights`` (n,) that add to one, between points."""
+def weighted_ranks(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The columns of ``values`` (n, p) in ascending order, and the probability up to the middle of each point.
+
+    ``weights`` (n,) add to one.
+    """
     order = np.argsort(values, axis=0)
     middle = np.cumsum(weights[order], axis=0) - weights[order] / 2
-    ordered = np.take_along_axis(values, order, axis=0)
-    return np.array([np.interp(probability, middle[:, j], ordered[:, j]) for j in range(values.shape[1])])
+    return np.take_along_axis(values, order, axis=0), middle
+
+
+def weighted_quantile(ordered: np.ndarray, middle: np.ndarray, probability: float) -> np.ndarray:
+    """Quantiles (p,) between the points of `weighted_ranks`."""
+    return np.array([np.interp(probability, middle[:, j], ordered[:, j]) for j in range(ordered.shape[1])])
 
 
 def resample(log_weights: np.ndarray, count: int, source: np.random.Generator) -> np.ndarray:

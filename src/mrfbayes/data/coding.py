@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -120,8 +120,16 @@ def _too_many(column: Column, states: int) -> str:
     return (
         f"{column.where}:{column.first[values[-1]]}:{column.name}: {n_values} distinct values ({listed(values)}) for a "
         f"variable with {states} states; set states={len(values)} in the model (on the command line --states "
-        f"{len(values)}), or merge values."
+        f"{len(values)}), or merge values{_missing_code(values)}."
     )
+
+
+def _missing_code(values: Iterable[Value]) -> str:
+    """A question where a value is one by which missing cells are often marked."""
+    numbers = [value for value in values if not isinstance(value, str)]
+    alone = (value for value in numbers if value - 1 not in numbers and value + 1 not in numbers)
+    code = next((value for value in alone if value in MISSING_NUMBERS), None)
+    return "" if code is None else f" (is {show(code)} a code for a missing value?)"
 
 
 def _near_duplicates(column: Column) -> str:
@@ -225,8 +233,8 @@ def _not_whole(column: Column) -> str:
 
 def _not_a_state(column: Column, states: int, value: float, columns: Sequence[Column]) -> str:
     hint = f"recode the column to 0..{states - 1}, or set states= in the model (on the command line --states)"
-    if value in MISSING_NUMBERS:
-        hint += " (is it a code for a missing value?)"
+    if code := _missing_code([value]):
+        hint += code
     elif min(_numbers(column)) >= 1 and max(_numbers(column)) <= states:
         other = next(c for c in columns if 0.0 in c.first or -1.0 in c.first)
         hint += f" (column {other.name!r} counts from {min(_numbers(other)):g}, this one seems to count from 1)"

@@ -32,6 +32,8 @@ _PACKERS = {
     b"PK\x03\x04": "zip (an Excel file?)",
     b"\xd0\xcf\x11\xe0": "an old Office file",
     b"PAR1": "Parquet: call it .parquet",
+    b"$FL": "an SPSS file",
+    b"<stata_dta>": "a Stata file",
 }
 
 
@@ -46,16 +48,25 @@ class DelimitedFile:
                 f"delimiter = {delimiter!r}: give a single character, as ',' or ';' or '\\t' (--delimiter)."
             )
         with self._open() as stream:
-            head = stream.read(16)
-            self._check_head(head)
-            first_line, self._skip = self._first_line(head, stream)
-            stream.seek(self._skip)
+            self._start = self._check_head(stream.read(16))
+            self._first = 1  # number of the line that begins there
+            stream.seek(self._start)
+            line = stream.readline(MAX_LINE)
+            told = _TOLD_DELIMITER.fullmatch(line)
+            if told is not None:
+                delimiter = delimiter or told[1].decode("latin-1")
+                self._start, self._first = self._start + len(line), 2
+                line = stream.readline(MAX_LINE)
+            self._skip = self._start + len(line)
             following = [stream.readline(MAX_LINE) for _ in range(LINES_LOOKED_AT)]
+        first_line = self._check_first_line(line.removesuffix(b"\n"))
         is_tabs = {".tsv", ".tab"} & {suffix.lower() for suffix in path.suffixes}
         self.delimiter = delimiter or ("\t" if is_tabs else recognise_delimiter([first_line, *following]))
         problems = Problems()
-        cells = self._split([first_line], 1, problems)[0] or []
+        cells = self._split([first_line], self._first, problems)[0] or []
         problems.refuse()
+        if first_line.startswith(b"#") and first_line.count(self._mark) != following[0].count(self._mark):
+            raise InputError(f"{where}:{self._first}: a comment? Remove it: the first line holds the column names.")
         self._check_delimiter(first_line, cells, len(nodes))
         cells = [cell.strip() for cell in cells]
         self.n_columns = len(cells)
@@ -63,7 +74,11 @@ class DelimitedFile:
         self.has_header = not _all_numbers(first) or (len(cells) > max_states + 1 and set(cells) == set(nodes))
         self.names = tuple(cells) if self.has_header else None
         if self.names is not None:
-            check_columns(self.names, f"{where}:1")
+            check_columns(self.names, f"{where}:{self._first}")
+
+    @property
+    def _mark(self) -> bytes:
+        return self.delimiter.encode()
 
     def _open(self) -> BinaryIO:
         try:
@@ -91,7 +106,8 @@ class DelimitedFile:
             )
         return content
 
-    def _check_head(self, head: bytes) -> None:
+    def _check_head(self, head: bytes) -> int:
+        """How many bytes come before the text: those of a byte-order mark, if there is one."""
         if not head:
             raise InputError(f"{self.where}: the file is empty; expected a header line and one line per observation.")
         if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -99,15 +115,17 @@ class DelimitedFile:
         for mark, packer in _PACKERS.items():
             if head.startswith(mark):
                 raise InputError(f"{self.where}: this is {packer}, not text; unpack it or export it as CSV.")
+        return 3 if head.startswith(b"\xef\xbb\xbf") else 0
 
-    def _first_line(self, head: bytes, stream: BinaryIO) -> tuple[bytes, int]:
-        """The first line that is not blank, and how many bytes and lines come before the second."""
-        rest = head + stream.readline(MAX_LINE) if b"\n" not in head else head
-        mark = 3 if rest.startswith(b"\xef\xbb\xbf") else 0
-        line = rest[mark:].split(b"\n")[0]
+    def _check_first_line(self, line: bytes) -> bytes:
         if not line.strip():
-            raise InputError(f"{self.where}:1: the first line is blank; expected column names.")
-        return line, mark + len(line) + 1
+            raise InputError(f"{self.where}:{self._first}: the first line is blank; expected column names.")
+        if b"\r" in line.strip():
+            raise InputError(
+                f"{self.where}:{self._first}: lines end in a carriage return alone, as on old Macintoshes; save the "
+                "file with the line ends of Windows or Unix."
+            )
+        return line
 
     def _check_delimiter(self, line: bytes, cells: list[str], n_nodes: int) -> None:
         if len(cells) > 1 or n_nodes == 1:
@@ -115,7 +133,7 @@ class DelimitedFile:
         for other, name in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars"), (",", "commas"), (" ", "blanks")):
             if other != self.delimiter and line.strip().count(other.encode()):
                 raise InputError(
-                    f"{self.where}:1: one column, but the line holds {name}; is the delimiter {other!r}? "
+                    f"{self.where}:{self._first}: one column, but the line holds {name}; is the delimiter {other!r}? "
                     f"Pass delimiter={other!r} (on the command line --delimiter {other!r})."
                 )
 
@@ -131,7 +149,7 @@ class DelimitedFile:
         place[list(columns)] = np.arange(len(columns))
         mark = ord(self.delimiter)
         book = _LabelBook(len(columns), self._has_decimal_commas)
-        line = 2 if self.has_header else 1
+        line = self._first + self.has_header
         for block in self._blocks():
             text = np.frombuffer(block, dtype=np.uint8)
             at = 0
@@ -155,10 +173,7 @@ class DelimitedFile:
     def _blocks(self) -> Iterator[bytes]:
         """Whole lines, some megabytes at a time, each block ending with a newline."""
         with self._open() as stream:
-            if self.has_header:
-                stream.seek(self._skip)
-            elif stream.read(3) != b"\xef\xbb\xbf":
-                stream.seek(0)
+            stream.seek(self._skip if self.has_header else self._start)
             rest = b""
             while chunk := stream.read(BLOCK_BYTES):
                 block = rest + chunk
@@ -266,6 +281,7 @@ def recognise_delimiter(lines: Sequence[bytes]) -> str:
     return next((mark for mark in (";", "\t", "|") if mark in texts[0]), ",")
 
 
+_TOLD_DELIMITER = re.compile(rb"sep=(.)\s*", re.IGNORECASE)  # the first line that Excel reads, and may write
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from narwhals.dtypes import DType
     from narwhals.typing import IntoDataFrame, IntoSeries
 
+    Order = tuple[object, ...]
     Frame = nw.DataFrame[IntoDataFrame]
     Series = nw.Series[IntoSeries]
 
@@ -113,9 +116,12 @@ class ColumnsTable:
 class LazyTable:
     """A polars LazyFrame, as from a Parquet file, read in batches; rows are numbered from ``first_row``."""
 
-    def __init__(self, frame: pl.LazyFrame, where: str, first_row: int = 0) -> None:
+    def __init__(
+        self, frame: pl.LazyFrame, where: str, first_row: int = 0, orders: Mapping[str, Order] | None = None
+    ) -> None:
         self.where = where
         self.frame = frame
+        self._orders = orders or {}
         self.first_row = first_row
         with _polars_errors(where):
             self.names: tuple[str, ...] | None = tuple(frame.collect_schema().names())
@@ -123,9 +129,12 @@ class LazyTable:
         check_columns(self.names or (), where)
 
     def categories(self, j: int) -> tuple[tuple[object, ...] | None, bool]:
-        """Categories of an Enum column, which orders them."""
+        """Categories of a column whose type orders them."""
         import polars as pl
 
+        order = self._orders.get((self.names or ())[j])
+        if order is not None:
+            return order, True
         dtype = self.frame.collect_schema().dtypes()[j]
         return (tuple(dtype.categories), True) if isinstance(dtype, pl.Enum) else (None, False)
 
@@ -149,7 +158,8 @@ class LazyTable:
                 _refuse_types(dict(frame.schema), self.where)
             rows = start + np.arange(len(part))
             start += len(part)
-            if all(_is_plain(dtype) for dtype in frame.schema.values()) and not _has_nulls(part):
+            dtypes = frame.schema.values()
+            if all(_is_plain(dtype) and not _is_wide(dtype) for dtype in dtypes) and not _has_nulls(part):
                 yield Batch(part.to_numpy(), rows)
             else:
                 yield Batch([column_values(frame[:, j]) for j in range(len(names))], rows)
@@ -211,7 +221,7 @@ def _parquet(paths: Sequence[Path], where: str, size: int) -> LazyTable:
 
     with _polars_errors(where):
         frame = _scan(paths)
-        table = LazyTable(frame, where, first_row=1)
+        table = LazyTable(frame, where, 1, _orders_of_pandas(paths[0]) if len(paths) == 1 else None)
         n_rows = int(frame.select(pl.len()).collect().item())
     cells = n_rows * table.n_columns
     if cells > BOMB_CELLS and cells > BOMB_CELLS_PER_BYTE * size:
@@ -221,6 +231,21 @@ def _parquet(paths: Sequence[Path], where: str, size: int) -> LazyTable:
             "with a weights column."
         )
     return table
+
+
+def _orders_of_pandas(path: Path) -> dict[str, Order]:
+    """Categories of ordered columns that pandas wrote: polars forgets their order, pyarrow (where it is) does not."""
+    import polars as pl
+
+    noted = json.loads(pl.read_parquet_metadata(path).get("pandas", "{}")).get("columns", [])
+    ordered = [column["name"] for column in noted if (column.get("metadata") or {}).get("ordered") is True]
+    if not ordered or find_spec("pyarrow") is None:
+        return {}
+    from pyarrow.parquet import ParquetFile
+
+    with ParquetFile(path) as file:
+        part = next(file.iter_batches(batch_size=1, columns=ordered), None)
+        return {} if part is None else {name: tuple(part.column(name).dictionary.to_pylist()) for name in ordered}
 
 
 @contextmanager
@@ -242,6 +267,13 @@ def _is_plain(dtype: DType) -> bool:
     import narwhals as nw
 
     return bool(dtype.is_integer() or dtype.is_float() or dtype == nw.Boolean)
+
+
+def _is_wide(dtype: DType) -> bool:
+    """Whether these are integers that NumPy does not know."""
+    import narwhals as nw
+
+    return dtype in (nw.Int128, nw.UInt128)
 
 
 def _has_nulls(frame: pl.DataFrame) -> bool:
@@ -268,12 +300,16 @@ def _refuse_types(dtypes: Mapping[str, DType], where: str) -> None:
 
 def column_values(series: Series) -> np.ndarray:
     """A narwhals series as numbers (NaN where missing) or as Python objects (None where missing)."""
+    import narwhals as nw
+
     if _is_plain(series.dtype):
+        if _is_wide(series.dtype):
+            series = series.cast(nw.Float64)
         absent = np.asarray(series.is_null().to_numpy(), dtype=bool)
         if not absent.any():
             values = np.asarray(series.to_numpy())
             return values if values.dtype.kind in "buif" else values.astype(float)
-        filled = np.array(series.fill_null(0).to_numpy(), dtype=float)
+        filled = np.array(series.fill_null(False if series.dtype == nw.Boolean else 0).to_numpy(), dtype=float)
         filled[absent] = np.nan
         return filled
     if not _is_text(series.dtype):  # of type Null

@@ -201,7 +201,7 @@ def order_labels(
             mapping = ", ".join(f"{show(label)} = {s}" for s, label in enumerate(found.labels))
             warnings.append(
                 f"{members[0].where}: the order of the labels in {_columns(members)} is not known; they were sorted: "
-                f"{mapping} (levels= sets another order)"
+                f"{mapping} (levels= sets another order; on the command line --levels)"
             )
         if has_gap:
             has = "has" if len(members) == 1 else "have"
@@ -364,3 +364,8 @@ def mapping_lines(groups: Sequence[LevelGroup]) -> list[str]:
         who = "all columns" if names is None else ", ".join(map(str, names[:6])) + (", ..." if len(names) > 6 else "")
         lines.append(f"{who}: " + ", ".join(f"{label} = {s}" for s, label in enumerate(group["labels"])))
     return lines
+
+
+def mapping_text(groups: Sequence[LevelGroup]) -> str:
+    """What `mapping_lines` says, to be put behind a description; what a terminal would obey is written out."""
+    return "".join(f"; {repr(line)[1:-1]}" for line in mapping_lines(groups))

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterator, Sequence
 from os import PathLike, fspath
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 
@@ -225,7 +226,9 @@ def match_columns(model: Model, source: Source, weight: str | None) -> list[int]
             absent = [node for node in model.nodes if node not in index]
             if absent:
                 near = difflib.get_close_matches(absent[0], names, n=1)
-                hint = f" (did you mean {near[0]!r}?)" if near else f"; it has {_some(names)}"
+                hint = f" (did you mean {near[0]!r}?)" if near else f"; it has {_some(names) or 'no columns'}"
+                if near and normalize("NFKC", near[0]) == normalize("NFKC", absent[0]):
+                    hint = f" ({near[0]!r} looks the same, but is written {near[0]!a}, not {absent[0]!a})"
                 what = f"the first is {absent[0]!r}" if len(absent) == 1 else f"they are {_some(absent)}"
                 raise InputError(
                     f"{source.where}: no column for {len(absent)} of {model.n_nodes} nodes, {what}{hint}: name the "

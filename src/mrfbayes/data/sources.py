@@ -13,6 +13,8 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.data.batch import Source, check_columns
 from mrfbayes.data.frames import PARQUET, ArrayTable, ColumnsTable, FrameTable, LazyTable, parquet, parquet_folder
 from mrfbayes.data.images import flatten, is_image, read_images
+from mrfbayes.data.masks import unmasked
+from mrfbayes.data.named_rows import named_rows
 from mrfbayes.data.several import SeveralTables, matching_files
 from mrfbayes.model.field import Model
 from mrfbayes.model.lattice import pixels_of
@@ -33,17 +35,19 @@ def open_source(model: Model, x: object, delimiter: str | None) -> Source:
         if names is not None:
             return ArrayTable(_checked(x), "x", names)
     elif isinstance(x, np.ndarray) and x.dtype.names:
-        return ColumnsTable({name: _checked(np.asarray(x[name]).ravel()) for name in x.dtype.names}, "x")
+        return ColumnsTable({name: _checked(unmasked(x[name]).ravel()) for name in x.dtype.names}, "x")
     elif isinstance(x, Mapping):
-        return ColumnsTable({str(name): _checked(np.asarray(column)) for name, column in x.items()}, "x")
-    elif not isinstance(x, (np.ndarray, list, tuple)):
+        return named_columns(x) or ColumnsTable({str(name): _checked(unmasked(x[name])) for name in x}, "x")
+    elif isinstance(x, (list, tuple)):
+        named = named_rows(x)
+        if named is not None:
+            return ColumnsTable(named, "x")
+    elif not isinstance(x, np.ndarray):
         frame = _as_frame(x)
         if frame is not None:
             return frame
-    if np.ma.isMaskedArray(x):
-        x = np.ma.filled(x.astype(float), np.nan)
     try:
-        array = np.asarray(x)
+        array = unmasked(x)
     except (TypeError, ValueError):
         array = np.empty(0, dtype=object)
     if array.ndim == 3 and pixels_of(model.nodes) is not None:
@@ -74,6 +78,24 @@ def _open_files(model: Model, files: Sequence[str], delimiter: str | None) -> So
 def _images(model: Model, names: Sequence[str]) -> tuple[np.ndarray, str, None, tuple[str, ...]]:
     array, notes = read_images(model, names)
     return array, names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more", None, notes
+
+
+def named_columns(x: Mapping[object, object]) -> Source | None:
+    """Series of pandas or polars as the data frame that they make: rows go by their index, orders are kept."""
+    kinds = {type(column).__module__.split(".")[0] for column in x.values()}
+    table = {str(name): column for name, column in x.items()}
+    try:
+        if "pandas" in kinds:
+            import pandas as pd
+
+            return _as_frame(pd.DataFrame(table))
+        if "polars" in kinds:
+            import polars as pl
+
+            return _as_frame(pl.DataFrame(table))
+    except Exception as problem:
+        raise InputError(f"x: its columns are no table ({' '.join(str(problem).split())[:120]}).") from None
+    return None
 
 
 def _checked(array: np.ndarray) -> np.ndarray:
@@ -133,7 +155,8 @@ def open_file(path: Path, where: str, delimiter: str | None, nodes: Sequence[str
     if path.is_dir():
         return parquet_folder(path, where)
     if not path.exists():
-        raise InputError(f"{where}: no such file; check the path.")
+        hint = "; download it first" if "://" in where else "; check the path"
+        raise InputError(f"{where}: no such file{hint}.")
     if path.suffix.lower() in PARQUET:
         return parquet(path, where)
     from mrfbayes.data.delimited import DelimitedFile

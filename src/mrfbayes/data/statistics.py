@@ -16,11 +16,12 @@ from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import InputError, MRFWarning
 from mrfbayes.data.collections import Terms, count_collection, is_collection, weight_column
 from mrfbayes.data.holes import Holes, hole_doubts, refuse_hidden
-from mrfbayes.data.levels import Labels, grouped, read_levels
+from mrfbayes.data.levels import Labels, grouped, mapping_text, read_levels
 from mrfbayes.data.patterns import DenseCells, PatternChunk, PatternTable, pattern_table, patterns_of
 from mrfbayes.data.read import NotPlain, Observations
 from mrfbayes.data.sources import open_source
 from mrfbayes.data.tally import Tally
+from mrfbayes.data.weights import numbers_of, row_weights
 from mrfbayes.model.field import Model, factors_per_block, require_model
 
 if TYPE_CHECKING:
@@ -64,6 +65,11 @@ class Statistics:
     _chunks: tuple[PatternChunk, ...] | None = field(repr=False, default=None)
     _dense: DenseCells | None = field(repr=False, default=None)
 
+    def __repr__(self) -> str:
+        holes = "" if self.holes is None else f", beside {self.holes.n:g} with missing cells"
+        about = f"{self.n:g} observations of {self.model.n_nodes} variables{holes}"
+        return f"<Statistics: {about}{mapping_text(self.levels)}>"
+
     @classmethod
     def from_counts(cls, model: Model, counts: object, n: float, holes: Holes | None = None) -> Statistics:
         """Statistics from counts alone, for any n: all that most methods need.
@@ -74,7 +80,7 @@ class Statistics:
         n : number of observations (or their total weight)
         holes : the ``holes`` of another `Statistics`, beside which these are the counts of the complete rows
         """
-        array = _numbers(counts, "counts")
+        array = numbers_of(counts, "counts")
         if array.shape != (model.n_parameters,):
             raise InputError(
                 f"counts has shape {array.shape}, expected ({model.n_parameters},): one count per parameter, in the "
@@ -235,7 +241,7 @@ def count(
         data = Observations(
             model,
             open_source(model, x, delimiter),
-            weights if isinstance(weights, str) else _weights(weights),
+            weights if isinstance(weights, str) else row_weights(weights, x),
             missing,
             given,
             read_levels(levels, model),
@@ -301,26 +307,6 @@ def _same(model: Model, stats: Statistics, weights: object, levels: object) -> S
         if value is not None:
             raise InputError(f"{name}: x is a Statistics, whose {name} are already counted; leave {name} out.")
     return stats
-
-
-def _numbers(values: object, name: str) -> np.ndarray:
-    try:
-        return np.array(values, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"{name}: expected numbers, got {type(values).__name__}.") from None
-
-
-def _weights(weights: object) -> np.ndarray | None:
-    if weights is None:
-        return None
-    array = _numbers(weights, "weights")
-    if array.ndim != 1:
-        raise InputError(f"weights has shape {array.shape}: give one weight per row of x.")
-    bad = np.flatnonzero(~((array >= 0) & np.isfinite(array)))
-    if bad.size:
-        k = int(bad[0])
-        raise InputError(f"weights[{k}] = {array[k]:g}: a weight is a finite number >= 0.")
-    return array
 
 
 def _graph_doubts(model: Model) -> list[str]:

@@ -10,8 +10,9 @@ import numpy as np
 from mrfbayes.base.errors import CostError
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.existence import flat_directions
+from mrfbayes.estimation.faces import Faces
 from mrfbayes.estimation.mode import newton
-from mrfbayes.estimation.optimise import TYPICAL_ITERATIONS, Ascent, lbfgs
+from mrfbayes.estimation.optimise import TYPICAL_ITERATIONS, Ascent, Curvature, lbfgs
 from mrfbayes.estimation.pseudolikelihood import prior_diagonal
 from mrfbayes.estimation.result import Outcome, Recorder, Task
 from mrfbayes.exact import quantities as exact
@@ -49,14 +50,37 @@ class ExactObjective:
     def __init__(self, model: Model, stats: Statistics, prior: Prior | None) -> None:
         self.model, self.stats, self.prior = model, stats, prior
         self.observed = observed(stats)
+        self.faces = Faces.of(model) if model.chart.all_coins else None
+        self._known: tuple[np.ndarray, tuple[float, np.ndarray]] | None = None
+
+    def start(self) -> np.ndarray:
+        """Log-odds to ascend from: no interaction; on planar fields what each coin and its faces show."""
+        stats, model = self.stats, self.model
+        if not (takes_planar(model, "moments") and model.chart.all_coins):
+            return np.zeros(model.n_parameters)
+        tosses = stats.n * model.chart.tosses[model.chart.block_of]
+        mean = (stats.counts + 0.5) / (tosses + 1)
+        if self.faces is not None:
+            return self.faces.log_odds(mean, ALONE)
+        return np.asarray(ALONE * (np.log(mean) - np.log1p(-mean)))
+
+    def _moments(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """A(w) and E[s], of which the last are remembered: value and curvature are asked for at the same places."""
+        if self._known is None or not np.array_equal(self._known[0], w):
+            self._known = w.copy(), exact.moments_w(self.model, w)
+        return self._known[1]
 
     def value_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient (p,)."""
-        value, gradient = self.observed.value_gradient(w, *exact.moments_w(self.model, w))
+        value, gradient = self.observed.value_gradient(w, *self._moments(w))
         if self.prior is not None:
             value += self.prior.log_density_w(w)
             gradient = gradient + self.prior.gradient_w(w)
         return value, gradient
+
+    def mean(self, w: np.ndarray) -> np.ndarray:
+        """E[s] (p,)."""
+        return self._moments(w)[1]
 
     def curvature(self, w: np.ndarray) -> np.ndarray:
         """n Cov[s], less the Cov[s | seen] of rows with holes, minus the prior's Hessian, (p, p)."""
@@ -71,13 +95,23 @@ class ExactObjective:
 
     def diagonal(self, w: np.ndarray) -> np.ndarray:
         """Diagonal of `curvature` for coins that are tossed once, of its order otherwise."""
-        _, mean = exact.moments_w(self.model, w)
-        tosses = self.model.chart.tosses[self.model.chart.block_of]
-        share = np.clip(mean / tosses, 1e-9, 1 - 1e-9)
-        diagonal = self.stats.n_all * tosses * share * (1 - share)
+        diagonal = self._variances(w)
         if self.prior is not None:
             diagonal = diagonal + np.abs(prior_diagonal(self.prior, w))
         return np.asarray(np.maximum(diagonal, 1e-6 * self.stats.n_all))
+
+    def rough_curvature(self, w: np.ndarray) -> Curvature:
+        """By `diagonal`, and by the short faces of planar fields."""
+        diagonal = self.diagonal(w)
+        if self.faces is None:
+            return Curvature(diagonal)
+        share = np.minimum(self._variances(w) / diagonal, 1.0)
+        return Curvature(diagonal, self.faces.inverse_correlations(self.mean(w), share))
+
+    def _variances(self, w: np.ndarray) -> np.ndarray:
+        tosses = self.model.chart.tosses[self.model.chart.block_of]
+        share = np.clip(self.mean(w) / tosses, 1e-9, 1 - 1e-9)
+        return np.asarray(self.stats.n_all * tosses * share * (1 - share))
 
 
 OPTIMISERS: dict[str, Callable[..., Ascent]] = {"lbfgs": lbfgs, "newton": newton}
@@ -94,12 +128,12 @@ def run(task: Task, *, start: np.ndarray | None = None, optimiser: str = "lbfgs"
 
     Parameters
     ----------
-    start : (p,) theta to start from; default no interaction, or near each coin's own frequency on wide planar fields
+    start : (p,) theta to start from; default no interaction, or what the faces of a wide planar field tell
     optimiser : "lbfgs", or "newton", which needs the covariance of s at every step: p passes instead of one
     """
     model = task.model
     objective = ExactObjective(model, task.stats, task.prior)
-    w = _start(task) if start is None else model.chart.log_odds(model.theta(start, "start"))
+    w = objective.start() if start is None else model.chart.log_odds(model.theta(start, "start"))
     recorder = Recorder(model.n_parameters, time.perf_counter)
 
     def report(iteration: int, size: float, at: np.ndarray) -> None:
@@ -113,7 +147,7 @@ def run(task: Task, *, start: np.ndarray | None = None, optimiser: str = "lbfgs"
     if stable is not None:
         # The ascent went by the quick gradient; the maximum is confirmed by the stable one.
         _, gradient = objective.value_gradient(ascent.w)
-        gradient = gradient + task.stats.n_all * (exact.moments_w(model, ascent.w)[1] - stable)
+        gradient = gradient + task.stats.n_all * (objective.mean(ascent.w) - stable)
         confirmed = float(np.abs(gradient / np.sqrt(objective.diagonal(ascent.w))).max(initial=0.0))
         outcome.details["confirmed_step"] = confirmed
         if confirmed > CONFIRMED_STEP:
@@ -123,15 +157,6 @@ def run(task: Task, *, start: np.ndarray | None = None, optimiser: str = "lbfgs"
     if not ascent.converged:
         outcome.warnings.append(f"the ascent stopped after {ascent.iterations} iterations without converging")
     return outcome
-
-
-def _start(task: Task) -> np.ndarray:
-    """No interaction; on planar fields a share of the log-odds of each coin alone, which loops make look larger."""
-    model, stats = task.model, task.stats
-    if not (takes_planar(model, "moments") and model.chart.all_coins):
-        return np.zeros(model.n_parameters)
-    tosses = stats.n * model.chart.tosses[model.chart.block_of]
-    return np.asarray(ALONE * (np.log(stats.counts + 0.5) - np.log(tosses - stats.counts + 0.5)))
 
 
 def is_interior(model: Model, stats: Statistics, w: np.ndarray) -> bool:

@@ -9,17 +9,20 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from mrfbayes.base.budget import budget
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 TYPICAL_ITERATIONS = 50  # for progress bars
 FAR = 40.0  # log-odds: weights of 4e-18 are zero for every purpose
 _ARMIJO = 1e-4
 _MEMORY = 10
-RENEWED = (4, 64, 256)  # steps after which the diagonal is taken anew: the last one was taken far away
+RENEWED = (4, 64, 256)  # steps after which the curvature is taken anew: the last one was taken far away
 
 
 class Valued(Protocol):
@@ -29,11 +32,30 @@ class Valued(Protocol):
         """Value and gradient (p,)."""
 
 
+@dataclass(frozen=True)
+class Curvature:
+    """A rough idea of minus the Hessian: its diagonal (p,), and R^-1 - I of the correlations R of the gradient."""
+
+    diagonal: np.ndarray
+    inverse_correlations: csr_array | None = None
+
+    def scaled(self, gradient: np.ndarray) -> np.ndarray:
+        """A gradient in posterior sds."""
+        return np.asarray(gradient / np.sqrt(self.diagonal))
+
+    def solve(self, gradient: np.ndarray) -> np.ndarray:
+        """Newton's step, roughly."""
+        scaled = self.scaled(gradient)
+        if self.inverse_correlations is not None:
+            scaled = scaled + self.inverse_correlations @ scaled
+        return np.asarray(scaled / np.sqrt(self.diagonal))
+
+
 class Objective(Valued, Protocol):
     """One with a rough idea of its curvature."""
 
-    def diagonal(self, w: np.ndarray) -> np.ndarray:
-        """Positive (p,), near the diagonal of minus the Hessian."""
+    def rough_curvature(self, w: np.ndarray) -> Curvature:
+        """Positive definite."""
 
 
 @dataclass
@@ -61,26 +83,26 @@ def lbfgs(
     tolerance: float = 1e-7,
     report: Report = silent,
 ) -> Ascent:
-    """Quasi-Newton ascent with ten remembered steps, preconditioned by `Objective.diagonal` (renewed at times)."""
-    inverse = 1.0 / objective.diagonal(w)
+    """Quasi-Newton ascent with ten remembered steps, preconditioned by a rough curvature (renewed at times)."""
     value, gradient = objective.value_gradient(w)
+    rough = objective.rough_curvature(w)
     memory: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=_MEMORY)
     trace: list[float] = []
     size = np.inf
     for iteration in range(max_iterations):
         # Largest coordinate of the gradient in posterior sds: the l2 norm would grow with p.
-        size = float(np.abs(gradient * np.sqrt(inverse)).max(initial=0.0))
+        size = float(np.abs(rough.scaled(gradient)).max(initial=0.0))
         trace.append(size)
         report(iteration, size, w)
         if size < tolerance:
             return Ascent(w, True, iteration + 1, size, trace)
         if np.abs(w).max(initial=0.0) > FAR or budget().is_out:
             break
-        direction = _two_loop(memory, gradient, inverse)
+        direction = _two_loop(memory, gradient, rough)
         slope = float(gradient @ direction)
         if slope <= 0:  # lost curvature (a prior that is not log-concave): steepest ascent again
             memory.clear()
-            direction = inverse * gradient
+            direction = rough.solve(gradient)
             slope = float(gradient @ direction)
         old_w, old_gradient = w, gradient
         w, value, gradient, moved = line_search(objective, w, value, gradient, direction, slope)
@@ -90,7 +112,7 @@ def lbfgs(
             memory.clear()
             continue
         if iteration in RENEWED:
-            inverse = 1.0 / objective.diagonal(w)
+            rough = objective.rough_curvature(w)
             memory.clear()
             continue
         y = old_gradient - gradient
@@ -102,7 +124,7 @@ def lbfgs(
 
 
 def _two_loop(
-    memory: deque[tuple[np.ndarray, np.ndarray, float]], gradient: np.ndarray, inverse: np.ndarray
+    memory: deque[tuple[np.ndarray, np.ndarray, float]], gradient: np.ndarray, rough: Curvature
 ) -> np.ndarray:
     """Nocedal's two-loop recursion: the quasi-Newton direction."""
     q = gradient.copy()
@@ -111,10 +133,10 @@ def _two_loop(
         a = rho * float(s @ q)
         q -= a * y
         weights.append(a)
-    q *= inverse
+    q = rough.solve(q)
     if memory:
         s, y, rho = memory[-1]
-        q *= 1.0 / (rho * float(y @ (inverse * y)))
+        q *= 1.0 / (rho * float(y @ rough.solve(y)))
     for (s, y, rho), a in zip(memory, reversed(weights), strict=True):
         q += (a - rho * float(y @ q)) * s
     return q
@@ -129,7 +151,10 @@ def line_search(
     noise = 1e-13 * max(1.0, abs(value))
     for _ in range(40):
         trial = w + step * direction
-        new_value, new_gradient = objective.value_gradient(trial)
+        try:
+            new_value, new_gradient = objective.value_gradient(trial)
+        except ArithmeticError:  # so far out that digits are lost
+            new_value = -np.inf
         if np.isfinite(new_value):
             if new_value >= value + _ARMIJO * step * slope:
                 return trial, new_value, new_gradient, True

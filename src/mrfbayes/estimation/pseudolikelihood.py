@@ -15,7 +15,7 @@ import numpy as np
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.full_conditionals import Conditionals
 from mrfbayes.estimation.godambe import information
-from mrfbayes.estimation.optimise import TYPICAL_ITERATIONS, Ascent, Report, lbfgs, silent
+from mrfbayes.estimation.optimise import TYPICAL_ITERATIONS, Ascent, Curvature, Report, lbfgs, silent
 from mrfbayes.estimation.result import Outcome, Recorder, Task
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
@@ -42,6 +42,10 @@ class PseudoObjective:
         if self.prior is not None:
             diagonal += np.abs(prior_diagonal(self.prior, w))
         return np.asarray(np.maximum(diagonal, 1e-3))
+
+    def rough_curvature(self, w: np.ndarray) -> Curvature:
+        """By `diagonal` alone."""
+        return Curvature(self.diagonal(w))
 
     def curvature(self, w: np.ndarray) -> np.ndarray:
         """Minus the Hessian, (p, p)."""

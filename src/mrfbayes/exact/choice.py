@@ -51,11 +51,6 @@ def chosen(model: Model, work: str) -> Recursion:
     return recursion(model)
 
 
-def is_possible(model: Model, work: str = "log_z") -> bool:
-    """Whether any recursion can do ``work`` within memory."""
-    return takes_planar(model, work) or _tables(model, work) is not None
-
-
 def takes_planar(model: Model, work: str) -> bool:
     """Whether ``work`` is done by the planar recursion; False too where nothing can do it."""
     assert work in WORKS

@@ -173,7 +173,7 @@ def _smooth(problem: Problem) -> Smooth:
     """The mode by quasi-Newton ascent, and the information there."""
     model, statistics = problem.model, problem.statistics
     objective = ExactObjective(model, statistics, problem.prior)
-    mode = lbfgs(objective, np.zeros(model.n_parameters), tolerance=METRIC_MODE_TOLERANCE).w
+    mode = lbfgs(objective, objective.start(), tolerance=METRIC_MODE_TOLERANCE).w
     budget().check("the posterior mode")  # one that was cut short would be another when the run goes on
     dense = model.n_parameters <= DENSE_METRIC
     information = objective.curvature(mode) if dense else objective.diagonal(mode)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mrfbayes.paper import constants as settings
 from mrfbayes.paper import results as measures
-from mrfbayes.paper.claims import CLOSE, PARTLY, REPRODUCED, Claim, Finding, NotRun, error_of, verdict
+from mrfbayes.paper.claims import CLOSE, Claim, Finding, NotRun, error_of, verdict
 from mrfbayes.paper.constants import METHODS
 from mrfbayes.paper.results import Results
 
@@ -73,7 +73,7 @@ def pseudo_bias(results: Results) -> Finding:
     return Finding(
         f"n = {first:,}: off by {size[0].text(100, 1)} % of the sd, on average to one side by "
         f"{shift[0].text(100, 1)} %; n = {last:,}: {size[1].text(100, 1)} %, {shift[1].text(100, 1)} %",
-        PARTLY if abs(shift[0].value) < 0.5 * size[0].value else REPRODUCED,
+        verdict(size[0].value > size[1].value, abs(shift[0].value) > 0.5 * size[0].value),
         "Worse it is, but the footnote's reason is the small part: most of the distance has no common sign, does "
         "not fade relative to the sd, and is the lower efficiency of the pseudolikelihood estimate.",
     )

@@ -172,16 +172,6 @@ def mean_error_sds(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd
     return float((np.abs(mean - exact) / exact_sd).mean())
 
 
-def mean_rmse(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd: np.ndarray) -> float:
-    """Root mean square over parameters of the error of the mean, in theta."""
-    return float(np.sqrt(np.square(mean - exact).mean()))
-
-
-def mean_rmse_sds(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd: np.ndarray) -> float:
-    """Root mean square over parameters of the error of the mean, in exact posterior sds."""
-    return float(np.sqrt(np.square((mean - exact) / exact_sd).mean()))
-
-
 def mean_shift_sds(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd: np.ndarray) -> float:
     """Mean over parameters of the signed error of the mean, in exact posterior sds."""
     return float(((mean - exact) / exact_sd).mean())
@@ -197,11 +187,6 @@ def sd_error_relative(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact
     return float(np.abs(sd / exact_sd - 1).mean())
 
 
-def sd_rmse(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd: np.ndarray) -> float:
-    """Root mean square over parameters of the error of the sd, in theta."""
-    return float(np.sqrt(np.square(sd - exact_sd).mean()))
-
-
 def sd_ratio(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd: np.ndarray) -> float:
     """Mean over parameters of sd / exact sd."""
     return float((sd / exact_sd).mean())
@@ -210,8 +195,3 @@ def sd_ratio(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd: np.n
 def worst_sd(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd: np.ndarray) -> float:
     """Largest relative error of an sd."""
     return float(np.abs(sd / exact_sd - 1).max())
-
-
-def worst_mean(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd: np.ndarray) -> float:
-    """Largest error of a mean, in exact posterior sds."""
-    return float((np.abs(mean - exact) / exact_sd).max())

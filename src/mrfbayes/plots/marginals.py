@@ -10,7 +10,7 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.coins.coin import CoinMarginal
-from mrfbayes.coins.importance_weights import weighted_quantile
+from mrfbayes.coins.importance_weights import weighted_quantile, weighted_ranks
 from mrfbayes.coins.printed_vs_gbd import form_gaps
 from mrfbayes.model.scales import n_edge_blocks
 from mrfbayes.plots.style import COLOURS, axes_or_new, keep_table, label
@@ -222,7 +222,8 @@ def draw_density(draws: np.ndarray, weights: np.ndarray | None = None) -> tuple[
     some = slice(None, None, max(1, w.size // 20_000))
     thinned = w[some]
     shares = np.full(thinned.size, 1.0 / thinned.size) if weights is None else weights[some] / weights[some].sum()
-    low, high = (float(weighted_quantile(thinned[:, None], shares, q)[0]) for q in (0.0005, 0.9995))
+    ranks = weighted_ranks(thinned[:, None], shares)
+    low, high = (float(weighted_quantile(*ranks, q)[0]) for q in (0.0005, 0.9995))
     margin = 0.25 * math.sqrt(float(shares @ (thinned - shares @ thinned) ** 2))
     grid = np.linspace(low - margin, high + margin, POINTS)
     theta = 1 / (1 + np.exp(-grid))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from mrfbayes.calibration.full import DenseJoint, calibrate_proposals
 from mrfbayes.calibration.result import Calibration
 from mrfbayes.coins.importance_weights import TRUSTED_K as TRUSTED_K
 from mrfbayes.coins.importance_weights import pareto_k as pareto_k
-from mrfbayes.coins.importance_weights import truncated_weights, weighted_quantile
+from mrfbayes.coins.importance_weights import truncated_weights, weighted_quantile, weighted_ranks
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.posterior.facts import RunFacts
 
@@ -125,7 +126,11 @@ class WeightedProposals:
 
     def quantile(self, probability: float) -> np.ndarray:
         """Quantiles (p,) of theta."""
-        return weighted_quantile(self.theta, self.weights, probability)
+        return weighted_quantile(*self._ranks, probability)
+
+    @cached_property
+    def _ranks(self) -> tuple[np.ndarray, np.ndarray]:
+        return weighted_ranks(self.theta, self.weights)  # sorted once, whatever is asked for
 
 
 def weighted_proposals(

@@ -12,6 +12,7 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
+from mrfbayes.data.levels import mapping_lines, mapping_text
 from mrfbayes.model.field import Model
 from mrfbayes.model.scales import Scaled, scaled
 from mrfbayes.model.wording import meaning, natural_scale
@@ -340,6 +341,7 @@ class Posterior:
             ("method", f"{self.label} ({self.target} target)" + (", partial" if self.partial else "")),
             ("draws", f"{p:,} parameters, {chains} chains of {draws:,}"),
             ("data", f"n = {self.n:g}"),
+            *(("states", line) for line in mapping_lines(self.levels)),
         ]
         head = ["parameter", f"mean ({scale})", "sd", "5 %", "95 %"]
         part = f"the surest {len(cells)} of {p:,}" if len(cells) < p else ""
@@ -351,7 +353,7 @@ class Posterior:
         flags = f", {len(self.warnings)} warnings" if self.warnings else ""
         return (
             f"<Posterior: {self.label} ({self.target} target), {p} parameters, {chains} chains of {draws} draws"
-            f"{state}{flags}>"
+            f"{state}{flags}{mapping_text(self.levels)}>"
         )
 
 

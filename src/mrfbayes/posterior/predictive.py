@@ -77,6 +77,7 @@ def predictive_check(
     model, seed = posterior.model, seed_sequence(rng)
     completion = completion_of(posterior, x, "predictive_check", is_own=True)
     flat = posterior.draws.reshape(-1, model.n_parameters)
+    _require_memory(replicates, model.n_parameters)
     chosen = generator(seed, "draws").choice(len(flat), size=replicates, replace=len(flat) < replicates)
     if completion is None:
         observed = _observed(posterior, x)
@@ -84,8 +85,7 @@ def predictive_check(
         first = completion.at(model.chart.log_odds(flat[chosen[0]]), child(seed, "completed", 0))
         observed = observe(model, count(model, first))
     pairs = second_neighbours(model.edges, model.n_nodes) if observed.pairs.size else np.zeros((0, 2), dtype=np.int64)
-    size = 8 * replicates * observed.flat.size
-    require_memory(size, f"the statistics of {replicates:,} replicates", "ask for fewer replicates=")
+    _require_memory(replicates, observed.flat.size)
     n = max(1, round(observed.n))
     n_rows = min(n, observed.n_rows)  # of large data only a random part of the rows is kept
     values, at = np.empty((replicates, observed.flat.size)), np.tile(observed.flat, (replicates, 1))
@@ -100,6 +100,11 @@ def predictive_check(
                 at[k] = observe(model, count(model, full)).flat
             bar.update(k + 1)
     return PredictiveCheck(_table(model, statistic_names(model, observed), at, values), values)
+
+
+def _require_memory(replicates: int, n_statistics: int) -> None:
+    what = f"the statistics of {replicates:,} replicates"
+    require_memory(8 * replicates * n_statistics, what, "ask for fewer replicates=")
 
 
 def affordable_replicates(model: Model, n: float) -> int:
@@ -140,7 +145,7 @@ def _simulated(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequ
 
 
 def _simulated_in_turn(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
-    """The same by Gibbs chains that go on from where those of the last data set were.
+    """A data set (n, d) for each row of ``theta``, by Gibbs chains that go on from where the last data set left them.
 
     Draws of a posterior are near each other, so that few sweeps take the chains from one law to the next; random starts
     would take as many as the first data set.
@@ -155,7 +160,7 @@ def _simulated_in_turn(model: Model, theta: np.ndarray, n: int, seed: np.random.
 
 
 def _simulated_densely(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
-    """The same on dense fields, whose chains have kernels of their own."""
+    """A data set (n, d) for each row of ``theta`` on a dense field, by chains that go on from the last data set."""
     layout = dense_layout(model)
     assert layout is not None
     even = 1.0 / np.repeat(layout.states, layout.states - 1)

@@ -103,11 +103,10 @@ def sample(
         preparation = time.perf_counter() - started
         if how.name == "direct":
             return direct_posterior(problem, settings, how, preparation)
-        if how.name == "langevin":
-            return replica_posterior(problem, settings, how, preparation)
-        ran = run(problem, settings, how)
-        with InterruptFlag():  # there are draws: Ctrl-C waits until they are a result
-            return chain_posterior(problem, settings, how, ran, preparation)
+        with InterruptFlag():  # once there are draws, Ctrl-C waits until they are a result
+            if how.name == "langevin":
+                return replica_posterior(problem, settings, how, preparation)
+            return chain_posterior(problem, settings, how, run(problem, settings, how), preparation)
 
 
 def check_call(model: Model, call: Mapping[str, Any]) -> Settings:

@@ -84,7 +84,7 @@ def edge_table(findings: Findings) -> PageTable:
         Heading("Bayes factor", "number", "for the edge against its absence, given the rest"),
     ]
     rows = []
-    for name, row in ordered.iterrows():
+    for name, row in zip(ordered.index, ordered.to_dict("records"), strict=True):
         sure = max(row["positive"], 1 - row["positive"])
         verdict = str(row["verdict"]) + (", fragile" if row["fragile"] else "")
         rows.append(
@@ -124,7 +124,8 @@ def evidence_table(name: str, caption: str, frame: pd.DataFrame, probability: st
         columns.append(Heading("Bayes factor", "number", "posterior odds over prior odds"))
     key = frame["log_bf10"] if has_evidence else frame["mean"].abs()
     rows = []
-    for label, row in frame.loc[key.sort_values(ascending=False, kind="stable").index].iterrows():
+    ordered = frame.loc[key.sort_values(ascending=False, kind="stable").index]
+    for label, row in zip(ordered.index, ordered.to_dict("records"), strict=True):
         cells = [_text(str(label).replace("--", " \u2013 "))]
         if has_evidence:
             cells.append(_text(str(row["verdict"]) + (", fragile" if row["fragile"] else "")))
@@ -189,7 +190,7 @@ def node_table(findings: Findings) -> PageTable:
     by = "log_score_gain" if "log_score_gain" in nodes else "strength" if "strength" in nodes else None
     ordered = nodes.sort_values(by, ascending=False, kind="stable") if by else nodes
     rows = []
-    for name, row in ordered.iterrows():
+    for name, row in zip(ordered.index, ordered.to_dict("records"), strict=True):
         cells = [_text(str(name))]
         for column, digits in makers:
             value = float(row[column])

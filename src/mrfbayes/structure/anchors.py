@@ -249,7 +249,7 @@ def _count_edges(state: State) -> None:
 
 
 def _forget_sweeps(state: State) -> State:
-    """The same place with nothing counted yet."""
+    """The state ``state`` of a chain with nothing counted yet."""
     from mrfbayes.kernels.structure.moves import BATCH_LENGTH
 
     state = {name: array.copy() for name, array in state.items()}

@@ -20,6 +20,8 @@ from mrfbayes import __version__
 from mrfbayes.base.budget import Budget, OutOfTime
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError, MRFWarning
+from mrfbayes.base.interrupts import InterruptFlag
+from mrfbayes.posterior.settings import DEFAULT_DRAW_BYTES, KEPT_DRAWS, MAX_DRAW_BYTES
 from mrfbayes.run.driver import ChainRun, RunSettings, run_chains
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import State
@@ -35,9 +37,6 @@ if TYPE_CHECKING:
     from mrfbayes.kernels.structure.moves import MoveView
 
 SWEEPS = 4_000  # per chain by default
-KEPT_DRAWS = 2_000  # per chain, that thinning leaves by default
-MAX_DRAW_BYTES = 8 * 2**30
-DEFAULT_DRAW_BYTES = 2**28
 UNEVEN = 0.02  # effective share of the samples' weights, that a reader should know of
 SHORTEST_RUN = 0.05  # seconds that are left to the chains where the preparation took all
 DOUBTFUL_ERROR = 0.02  # of an inclusion probability, that a reader should know of
@@ -242,9 +241,10 @@ def search(problem: SearchProblem, request: SearchRequest) -> tuple[SearchResult
     digest = " ".join(statistics.digest for statistics in problem.data)
     preparation = time.perf_counter() - started
     in_time = options if options.seconds is None else replace(options, seconds=max(limit.left, SHORTEST_RUN))
-    run = _run(made.task, made.states, in_time, {"model": model.fingerprint, "data": digest}, settings)
-    summary = summarise(run.states)
-    quality = sample_quality(made.task, run.states, summary)
+    with InterruptFlag():  # once there are sweeps, Ctrl-C waits until they are summed up
+        run = _run(made.task, made.states, in_time, {"model": model.fingerprint, "data": digest}, settings)
+        summary = summarise(run.states)
+        quality = sample_quality(made.task, run.states, summary)
     doubts = (*request.doubts, *run_doubts(model.blocks, summary, run, options, quality))
     for text in doubts:
         python_warnings.warn(text, MRFWarning, stacklevel=3)

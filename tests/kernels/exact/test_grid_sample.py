@@ -17,7 +17,6 @@ from mrfbayes.kernels.exact.grid_sample import (
     sample_words,
     transfer_sample,
     transfer_sample_words,
-    transfer_sample_words_theta,
 )
 
 ALPHA = 1e-6
@@ -94,16 +93,6 @@ def test_samples_have_the_enumerated_law(rows, cols, kind, fields):
     layout = grid_layout(rows, cols, 1 if cols == 3 else 2**19)
     x = SAMPLERS[kind](layout, field, coupling, state_of(kind, rows, cols, int(fields)))
     assert p_value(x, oracles.binary_probabilities(field, coupling, pairs)) > ALPHA
-
-
-@pytest.mark.parametrize(("rows", "cols"), [(2, 2), (4, 3)])
-def test_samples_of_agreement_coins_have_the_enumerated_law(rows, cols):
-    _, coupling, pairs = problem(rows, cols)
-    layout = grid_layout(rows, cols)
-    words = np.zeros((rows * cols, N_WORDS), dtype=np.uint64)
-    theta = 1.0 / (1.0 + np.exp(-coupling))
-    transfer_sample_words_theta(layout, theta, scratch_of(layout, N), state_of(rows, cols), words)
-    assert p_value(unpack(words), oracles.binary_probabilities(np.zeros(rows * cols), coupling, pairs)) > ALPHA
 
 
 @pytest.mark.parametrize("kind", SAMPLERS)

@@ -156,11 +156,7 @@ def test_counts_are_those_of_the_particles_and_of_the_field(case):
     np.testing.assert_array_equal(words, twin_words)
 
     x = particles.unpack(words, n)
-    agreements, ones = np.zeros(len(pairs), dtype=np.int64), np.zeros(d, dtype=np.int64)
-    bitgibbs.agreement_counts(pairs, words, n, agreements)
-    bitgibbs.one_counts(words, n, ones)
-    np.testing.assert_array_equal(agreements, (x[:, pairs[:, 0]] == x[:, pairs[:, 1]]).sum(axis=0))
-    np.testing.assert_array_equal(ones, x.sum(axis=0))
+    agreements, ones = (x[:, pairs[:, 0]] == x[:, pairs[:, 1]]).sum(axis=0), x.sum(axis=0)
     np.testing.assert_array_equal(counts.agreements, agreements)
     np.testing.assert_array_equal(counts.ones, ones)
     per_node = np.add.reduceat(counts.patterns, 4 * view.code_offset[:-1])

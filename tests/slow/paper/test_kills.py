@@ -10,21 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from mrfbayes.paper.journal import JOURNAL, TIMINGS
+from paper.scripted_run import ONE_THREAD, files
 
 SCRIPT = Path(__file__).parents[2] / "paper" / "scripted_run.py"
-ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 def start(folder, workers):
     folder.mkdir(exist_ok=True)
     command = [sys.executable, str(SCRIPT), str(folder), str(workers)]
     return subprocess.Popen(command, env=ONE_THREAD, stdout=subprocess.DEVNULL, start_new_session=True)
-
-
-def files(folder):
-    results = folder / "results"
-    return {p.name: p.read_bytes() for p in results.iterdir() if p.name not in (TIMINGS, JOURNAL)}
 
 
 @pytest.fixture(scope="module")

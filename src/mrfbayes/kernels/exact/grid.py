@@ -99,12 +99,6 @@ def transfer_scratch(layout: GridLayout, work: str, particles: int = 0) -> int:
     return sizes[work]
 
 
-def transfer_bytes(rows: int, cols: int, work: str, particles: int = 0) -> int:
-    """Bytes that the kernel for ``work`` (see `transfer_scratch`) needs on a grid, its layout included."""
-    layout = grid_layout(rows, cols)
-    return 8 * transfer_scratch(layout, work, particles) + 3 * layout.node.nbytes
-
-
 @kernel(fastmath={"contract"})
 def _one_node(s, src, dst, n, r, q, z):
     """Add a node: r = ratio of the edge across, q = ratio of the edge along (1: none), z = odds of the node."""

@@ -48,19 +48,6 @@ class Space(NamedTuple):
 
 
 @kernel
-def theta_weights(layout, theta, coin):
-    """As `coin_weights`, for agreement coins without fields; nothing was divided."""
-    for t in range(layout.width * layout.length):
-        k = COIN * t
-        for edge in (layout.across[t], layout.along[t]):
-            coin[k] = 1.0 if edge < 0 else theta[edge]
-            coin[k + 1] = 1.0 if edge < 0 else 1.0 - theta[edge]
-            k += 2
-        coin[k] = 0.5
-        coin[k + 1] = 0.5
-
-
-@kernel
 def _last_line_marginals(s, message, width, out):
     """Sum the last message over its oldest node, the next one, and so on: 2^width numbers, then 2^(width-1), ..."""
     n = 2**width
@@ -348,12 +335,4 @@ def transfer_sample_words(layout, field, coupling, scratch, random_state, words)
     """
     coin = scratch[: COIN * field.size]
     coin_weights(layout, field, coupling, coin)
-    sample_words(layout, coin, MOST_VARIABLES, scratch, random_state, words)
-
-
-@kernel
-def transfer_sample_words_theta(layout, theta, scratch, random_state, words):
-    """As `transfer_sample_words`, for agreement coins of weight ``theta`` (m,) and no fields."""
-    coin = scratch[: COIN * layout.node.size]
-    theta_weights(layout, theta, coin)
     sample_words(layout, coin, MOST_VARIABLES, scratch, random_state, words)

@@ -321,16 +321,3 @@ def _store(expected, row, series, index):
     if index >= 0:
         a, total = expected[row], expected[3]
         series[0, index], series[1, index], series[2, index] = _quotient(a[0], a[1], a[2], total[0], total[1], total[2])
-
-
-@kernel
-def transfer_log_z_series(log_z, field_direction, coupling_direction, node_series, agree_series, out):
-    """A and its first three derivatives along the direction, in ``out`` (4,), from what `transfer_taylor` found."""
-    out[0] = log_z
-    for order in range(3):
-        total = 0.0
-        for i in range(field_direction.size):
-            total += field_direction[i] * node_series[order, i]
-        for e in range(coupling_direction.size):
-            total += coupling_direction[e] * agree_series[order, e]
-        out[order + 1] = total

@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.kernels.base.bits import popcount, spread_digits
+from mrfbayes.kernels.base.bits import spread_digits
 from mrfbayes.kernels.base.borrowed import borrow
 from mrfbayes.kernels.base.fastmath import exp, sigmoid
 from mrfbayes.kernels.base.jit import kernel
@@ -48,8 +48,8 @@ SAFE_LOG_ODDS = 700.0  # products of odds stay below 1.8e308 when their |logs| s
 
 _U0, _U1, _U2, _U4, _U37 = (np.uint64(k) for k in (0, 1, 2, 4, 37))
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+FROM_THE_FIRST = np.int64(0)  # a literal 0 would be a type of its own, and compile everything a second time
 _UNITS = 2.0**DIGITS
-_FROM_THE_FIRST = np.int64(0)  # a literal 0 would be a type of its own, and compile everything a second time
 _TOP = np.int64(2**DIGITS - 1)
 
 
@@ -236,7 +236,7 @@ def bit_sweep(view, words, n_sweeps, random_state):
     split_state(random_state, states)
     none = np.empty(0, np.int64)
     counts = BitCounts(none, none, none)
-    sweep_blocks(view, words, 64 * words.shape[1], n_sweeps, states, _FROM_THE_FIRST, states.shape[0], counts)
+    sweep_blocks(view, words, 64 * words.shape[1], n_sweeps, states, FROM_THE_FIRST, states.shape[0], counts)
 
 
 @kernel
@@ -245,7 +245,7 @@ def bit_sweep_counts(view, words, n_particles, n_sweeps, random_state, counts):
     set_thresholds(view)
     states = np.empty((n_blocks(words.shape[1]), 4), np.uint64)
     split_state(random_state, states)
-    sweep_blocks(view, words, n_particles, n_sweeps, states, _FROM_THE_FIRST, states.shape[0], counts)
+    sweep_blocks(view, words, n_particles, n_sweeps, states, FROM_THE_FIRST, states.shape[0], counts)
 
 
 @kernel
@@ -283,31 +283,3 @@ def expected_counts(view, counts, agreements, ones):
             agreements[np.uint64(view.edge[np.uint64(position)])] += 0.5 * (with_one + zeros)
             stride *= 2
         ones[node] = 0.5 * total if view.symmetric else node_mean
-
-
-@kernel
-def agreement_counts(pairs, words, n_particles, out):
-    """Number of particles that agree along each edge, (m,) int64."""
-    n_words = words.shape[1]
-    rest = n_particles - 64 * (n_words - 1)
-    last_lanes = _ALL if rest >= 64 else (_U1 << np.uint64(rest)) - _U1
-    for e in range(pairs.shape[0]):
-        u, v = pairs[e, 0], pairs[e, 1]
-        total = _U0
-        for w in range(n_words - 1):
-            total += popcount(~(words[u, w] ^ words[v, w]))
-        total += popcount(~(words[u, n_words - 1] ^ words[v, n_words - 1]) & last_lanes)
-        out[e] = np.int64(total)
-
-
-@kernel
-def one_counts(words, n_particles, out):
-    """Number of ones of each node, (d,) int64."""
-    n_words = words.shape[1]
-    rest = n_particles - 64 * (n_words - 1)
-    last_lanes = _ALL if rest >= 64 else (_U1 << np.uint64(rest)) - _U1
-    for node in range(words.shape[0]):
-        total = _U0
-        for w in range(n_words - 1):
-            total += popcount(words[node, w])
-        out[node] = np.int64(total + popcount(words[node, n_words - 1] & last_lanes))

@@ -19,10 +19,9 @@ from mrfbayes.kernels.base.borrowed import borrow
 from mrfbayes.kernels.base.fastmath import exp
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.random import below, uniform
-from mrfbayes.kernels.particles.bitgibbs import split_state
+from mrfbayes.kernels.particles.bitgibbs import FROM_THE_FIRST, split_state
 
 BLOCK = 64  # particles that share a random stream
-_FROM_THE_FIRST = np.int64(0)  # a literal 0 would be a type of its own, and compile everything a second time
 
 
 class ClusterView(NamedTuple):
@@ -142,4 +141,4 @@ def cluster_sweep(view, x, n_sweeps, random_state):
     """``n_sweeps`` Swendsen-Wang moves of the particles ``x`` (d, n) uint8."""
     states = np.empty(((x.shape[1] + BLOCK - 1) // BLOCK, 4), np.uint64)
     split_state(random_state, states)
-    cluster_blocks(view, x, n_sweeps, states, _FROM_THE_FIRST, states.shape[0])
+    cluster_blocks(view, x, n_sweeps, states, FROM_THE_FIRST, states.shape[0])

@@ -18,14 +18,13 @@ import numpy as np
 from mrfbayes.kernels.base.fastmath import sigmoid
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.random import next_word, sfc64
-from mrfbayes.kernels.particles.bitgibbs import split_state
+from mrfbayes.kernels.particles.bitgibbs import FROM_THE_FIRST, split_state
 
 LANES = 64  # particles per block: sixteen AVX2 registers, and a block of 100 nodes stays in the second-level cache
 FIXED_POINT = 2.0**32  # expected counts are added as whole multiples of 2^-32, so their order does not matter
 STREAMS = 16  # generators per block, as many as fill four AVX2 registers
 STREAM_WORDS = 3 * STREAMS + 1
 
-_FROM_THE_FIRST = np.int64(0)  # a literal 0 would be a type of its own, and compile everything a second time
 _ONE = np.uint64(1)
 _U12 = np.uint64(12)
 _ONE_BITS = np.uint64(0x3FF0000000000000)  # of 1.0
@@ -175,11 +174,4 @@ def spin_sweep(view, x, n_sweeps, random_state):
     """``n_sweeps`` systematic Gibbs sweeps of the particles ``x`` (d, n) uint8."""
     states = block_states(x.shape[1], random_state)
     none = np.empty(0, np.int64)
-    spin_blocks(view, x, n_sweeps, states, _FROM_THE_FIRST, states.shape[0], SpinCounts(none, none))
-
-
-@kernel
-def spin_sweep_counts(view, x, n_sweeps, random_state, counts):
-    """`spin_sweep`, with the same draws, that adds to ``counts``."""
-    states = block_states(x.shape[1], random_state)
-    spin_blocks(view, x, n_sweeps, states, _FROM_THE_FIRST, states.shape[0], counts)
+    spin_blocks(view, x, n_sweeps, states, FROM_THE_FIRST, states.shape[0], SpinCounts(none, none))

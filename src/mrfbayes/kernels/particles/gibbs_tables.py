@@ -14,6 +14,7 @@ import numpy as np
 
 from mrfbayes.kernels.base.fastmath import exp
 from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.particles.bitgibbs import FROM_THE_FIRST
 from mrfbayes.kernels.particles.gibbs import (
     LANES,
     STREAM_WORDS,
@@ -23,7 +24,6 @@ from mrfbayes.kernels.particles.gibbs import (
     to_fixed_point,
 )
 
-_FROM_THE_FIRST = np.int64(0)  # a literal 0 would be a type of its own, and compile everything a second time
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
@@ -173,11 +173,4 @@ def table_sweep(view, x, n_sweeps, random_state):
     """``n_sweeps`` systematic Gibbs sweeps of the particles ``x`` (d, n) uint8."""
     states = block_states(x.shape[1], random_state)
     none = np.empty(0, np.int64)
-    table_blocks(view, x, n_sweeps, states, _FROM_THE_FIRST, states.shape[0], TableCounts(none, none))
-
-
-@kernel
-def table_sweep_counts(view, x, n_sweeps, random_state, counts):
-    """`table_sweep`, with the same draws, that adds to ``counts``."""
-    states = block_states(x.shape[1], random_state)
-    table_blocks(view, x, n_sweeps, states, _FROM_THE_FIRST, states.shape[0], counts)
+    table_blocks(view, x, n_sweeps, states, FROM_THE_FIRST, states.shape[0], TableCounts(none, none))

@@ -63,7 +63,7 @@ def _sum_out(table, out, before, size, after):
 
 @kernel
 def _put_in(table, before, size, after):
-    """The opposite: repeat a table over a digit that it does not depend on, in place, from the end."""
+    """Repeat a table over a digit that it does not depend on, in place, from the end: what `_sum_out` undoes."""
     for h in range(before - 1, -1, -1):
         for k in range(after - 1, -1, -1):
             value = table[h * after + k]

@@ -1,0 +1,56 @@
+"""Ctrl-C is kept for the right moment, and left alone where it is not ours."""
+
+import os
+import signal
+
+import pytest
+
+from mrfbayes.base.interrupts import InterruptFlag
+
+
+def press():
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_the_first_one_waits_and_the_second_one_stops():
+    with InterruptFlag() as interrupt:
+        press()
+        assert interrupt.raised
+        with pytest.raises(KeyboardInterrupt):
+            press()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_what_came_before_an_inner_flag_is_known_there():
+    with InterruptFlag():
+        press()
+        with InterruptFlag() as inner:
+            assert inner.raised
+
+
+def test_an_inner_flag_keeps_what_it_has_heard():
+    with InterruptFlag() as outer:
+        with InterruptFlag() as inner:
+            press()
+        assert inner.raised
+        assert not outer.raised
+
+
+def test_a_job_in_the_background_goes_on_ignoring_it():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with InterruptFlag() as interrupt:
+            press()
+            press()
+            assert not interrupt.raised
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_handler_of_another_language_is_left_alone(monkeypatch):
+    """Python cannot name such a handler, and could not put it back."""
+    monkeypatch.setattr(signal, "getsignal", lambda number: None)
+    with InterruptFlag():
+        monkeypatch.undo()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
