@@ -68,7 +68,7 @@ def test_page_runs(page, tmp_path, monkeypatch):
     """Every line runs, with fewer draws where the page leaves their number open; ``make docs`` runs it as it is."""
     monkeypatch.setattr(settings, "INDEPENDENT_STEPS", 500)
     monkeypatch.setattr(settings, "LENGTHENED", 1)
-    monkeypatch.setattr(langevin, "STEPS_OF_SMALL", 150)
+    monkeypatch.setattr(langevin, "default_steps", lambda n_parameters: 150)
     monkeypatch.chdir(tmp_path)
     run(page, {})
 

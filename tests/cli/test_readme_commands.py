@@ -1,14 +1,13 @@
 """The README's commands, verbatim and in order, on a file that is not in the repository."""
 
-import os
 import re
-import stat
-import subprocess
-import sys
+import shlex
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
+from command_line import run
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 
@@ -24,16 +23,11 @@ def test_the_commands_of_the_readme_run_as_they_stand(tmp_path):
     common = rng.standard_normal(150)
     answers = {f"q{k}": (common + rng.standard_normal(150) > 0.3 * k).astype(int) for k in range(1, 5)}
     pd.DataFrame({"id": np.arange(150), **answers}).to_csv(tmp_path / "answers.csv", index=False)
-    program = tmp_path / "bin" / "mrfbayes"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mrfbayes "$@"\n')
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    environment = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
     assert len(commands()) == 7
     for command in commands():
-        done = subprocess.run(
-            command, shell=True, cwd=tmp_path, capture_output=True, text=True, env=environment, timeout=600
-        )
+        program, *words = shlex.split(command, comments=True)
+        assert program == "mrfbayes"
+        done = run(*words, cwd=tmp_path)
         assert done.returncode == 0, f"{command}\n{done.stderr}"
     for name in (
         "results/report.html",

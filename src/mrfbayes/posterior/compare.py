@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mrfbayes.base.errors import CostError, InputError, MRFWarning
+from mrfbayes.base.errors import CostError, InputError, MRFWarning, warn_user
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
 from mrfbayes.data.statistics import Statistics, count
@@ -149,7 +149,7 @@ def _speak(found: Mapping[str, Posterior | CostError], said: Sequence[str]) -> N
         for text in result.warnings if isinstance(result, Posterior) else ():
             if text not in known:
                 known.add(text)
-                warnings.warn(f"{name}: {text}", MRFWarning, stacklevel=3)
+                warn_user(f"{name}: {text}")
 
 
 def _run_apart(

@@ -29,7 +29,7 @@ from mrfbayes.posterior.settings import Settings
 from mrfbayes.run.driver import CHECKPOINT_SECONDS, ROUND_SECONDS
 from mrfbayes.run.store import Checkpoint
 
-LOOKED_AT = 100  # parameters whose R-hat is found before a result is returned
+MOST_WATCHED = 100  # parameters whose R-hat is found before a result is returned
 
 
 class _Stored:
@@ -172,7 +172,7 @@ def agreement(draws: np.ndarray) -> list[str]:
     """
     k = len(draws)
     apart = draws.mean(axis=1).var(axis=0) / np.maximum(draws.var(axis=(0, 1)), 1e-300)
-    found = diagnostics.convergence(draws[:, :, np.argsort(-apart)[:LOOKED_AT]])
+    found = diagnostics.convergence(draws[:, :, np.argsort(-apart)[:MOST_WATCHED]])
     worst, least = float(np.nanmax(found.r_hat, initial=1.0)), float(np.nanmin(found.ess_bulk, initial=np.inf))
     if worst <= diagnostics.MOST_R_HAT:
         return []
