@@ -32,6 +32,7 @@ extensions = [
     "sphinx_design",
     "sphinx_copybutton",
     "mathml",
+    "names_apart",
     "repository_links",
 ]
 exclude_patterns = ["_*", "**/jupyter_execute", "**.ipynb_checkpoints"]
@@ -48,6 +49,8 @@ nb_execution_show_tb = True
 nb_merge_streams = True
 
 autosummary_generate = True
+templates_path = ["_templates"]
+autodoc_class_signature = "separated"  # results are not made by hand; what a class takes is in its docstring
 autodoc_typehints = "none"  # the docstrings say them in words
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False

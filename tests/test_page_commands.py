@@ -14,6 +14,7 @@ import pytest
 
 import mrfbayes as mb
 from mrfbayes import bridges
+from mrfbayes.posterior.auto import choose_method
 from test_pages import ROOT, all_pages
 
 PAGES = [*all_pages(), ROOT / "README.md"]
@@ -172,3 +173,20 @@ def test_files_of_the_repository_that_a_page_names_are_there(page):
     for code in re.findall(r"`([^`\n]+)`", text_of(page)):
         for path in re.findall(r"(?<![\w./])(?:benchmarks|tests|docs|paper|src)/[\w./*-]+\w", code):
             assert list(ROOT.glob(path)), f"{page.name} names {path}, which is not there"
+
+
+@pytest.mark.parametrize(
+    ("model", "chosen"),
+    [
+        (mb.complete([f"q{k}" for k in range(16)], fields=True, coupling="both-one"), "exact"),
+        (mb.complete([f"q{k}" for k in range(17)], fields=True, coupling="both-one"), "langevin"),
+        (mb.complete(list("abcdef"), states=5, fields=True, coupling="score"), "exact"),
+        (mb.complete(list("abcdefgh"), states=5, fields=True, coupling="score"), "langevin"),
+        (mb.grid(12, 12, fields=True), "exact"),
+        (mb.grid(20, 20, fields=True), "calibrated"),
+    ],
+    ids=str,
+)
+def test_auto_takes_what_the_page_on_methods_says(model, chosen):
+    """docs/which_method.md: the table of fields."""
+    assert choose_method(model)[0] == chosen

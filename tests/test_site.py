@@ -28,6 +28,16 @@ def test_every_page_is_built(site):
     assert "measured/dense.html" in pages
 
 
+def test_the_reference_has_every_method_with_its_arguments(site):
+    """A list of their first lines told nobody what `edges(scale=)` takes."""
+    text = (site / "reference" / "generated" / "mrfbayes.Posterior.html").read_text(encoding="utf-8")
+    for name in ("edges", "summary", "predict", "save", "r_hat"):
+        assert f'id="mrfbayes.Posterior.{name}"' in text
+    plain = re.sub(r"<[^>]+>", "", text)
+    assert "mean ((p,)" in plain
+    assert "sd (mean,)" not in plain
+
+
 def test_nothing_is_loaded_from_elsewhere(site):
     loads = re.compile(
         r"<(?:script|img|iframe)[^>]+src=\"(?:https?:)?//|<link[^>]+rel=\"stylesheet\"[^>]+href=\"(?:https?:)?//"
