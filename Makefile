@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest
 QUICK := tests/model tests/run tests/data/test_statistics.py tests/kernels/base/test_jit.py tests/kernels/base/test_random.py \
 	tests/posterior/test_diagnostics.py tests/exact/test_quantities.py tests/test_priors.py tests/test_public_names.py
 
-.PHONY: demo test quick lint types imports check readme paper paper-run evidence browser gallery screenshots docs slow install-check clean
+.PHONY: demo test quick lint types imports check readme paper paper-run evidence browser gallery screenshots docs site-browser r-page slow install-check clean
 
 demo: .venv/.core
 	@$(BIN)/mrfbayes demo
@@ -62,6 +62,15 @@ browser: .venv/.core
 docs: .venv/.test
 	$(BIN)/python -m sphinx -q -W --keep-going -d build/doctrees -b html docs build/site
 	@echo "open build/site/index.html"
+
+# Every page of the site in headless Chromium, at two widths: no error, no request, no dead link, no picture missing.
+site-browser: docs
+	cd tests/report/browser && npm install --no-audit --no-fund --silent
+	node tests/report/browser/site.mjs build/site build/site-pictures
+
+# The R lines of the page for R users (apt-get install r-base-core r-cran-reticulate r-cran-qgraph).
+r-page: .venv/.test
+	$(BIN)/python tests/r_page.py --out benchmarks/results/r_page.md
 
 gallery: .venv/.core
 	$(BIN)/python docs/make_gallery.py

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -9,6 +11,13 @@ import mrfbayes
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "_extensions"))
+# Commands on pages are those of the environment that builds the site, activated or not.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+# Nobody's own settings of IPython show on a page.
+PROFILE = HERE.parent / "build" / "ipython" / "profile_default"
+PROFILE.mkdir(parents=True, exist_ok=True)
+shutil.copy(HERE / "_ipython" / "ipython_kernel_config.py", PROFILE)
+os.environ["IPYTHONDIR"] = str(PROFILE.parent)
 
 project = "mrfbayes"
 author = "The mrfbayes developers"
@@ -23,6 +32,7 @@ extensions = [
     "sphinx_design",
     "sphinx_copybutton",
     "mathml",
+    "names_apart",
     "repository_links",
 ]
 exclude_patterns = ["_*", "**/jupyter_execute", "**.ipynb_checkpoints"]
@@ -31,6 +41,7 @@ nitpicky = False
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 nb_execution_mode = "cache"
+nb_execution_in_temp = True  # what a page writes is not there when it runs again
 nb_execution_cache_path = str(HERE.parent / "build" / "pages")  # pages that did not change are not run again
 nb_execution_timeout = 1800  # of one cell: on a busy machine the first one may compile for minutes
 nb_execution_raise_on_error = True
@@ -38,6 +49,8 @@ nb_execution_show_tb = True
 nb_merge_streams = True
 
 autosummary_generate = True
+templates_path = ["_templates"]
+autodoc_class_signature = "separated"  # results are not made by hand; what a class takes is in its docstring
 autodoc_typehints = "none"  # the docstrings say them in words
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
@@ -48,11 +61,13 @@ html_theme = "pydata_sphinx_theme"
 html_title = "mrfbayes"
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
+html_context = {"default_mode": "auto"}
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
     "show_toc_level": 2,
+    "navbar_persistent": ["search-button"],
     "navigation_with_keys": False,
     "show_prev_next": True,
     "footer_start": ["copyright"],

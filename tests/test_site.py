@@ -28,6 +28,16 @@ def test_every_page_is_built(site):
     assert "measured/dense.html" in pages
 
 
+def test_the_reference_has_every_method_with_its_arguments(site):
+    """A list of their first lines told nobody what `edges(scale=)` takes."""
+    text = (site / "reference" / "generated" / "mrfbayes.Posterior.html").read_text(encoding="utf-8")
+    for name in ("edges", "summary", "predict", "save", "r_hat"):
+        assert f'id="mrfbayes.Posterior.{name}"' in text
+    plain = re.sub(r"<[^>]+>", "", text)
+    assert "mean ((p,)" in plain
+    assert "sd (mean,)" not in plain
+
+
 def test_nothing_is_loaded_from_elsewhere(site):
     loads = re.compile(
         r"<(?:script|img|iframe)[^>]+src=\"(?:https?:)?//|<link[^>]+rel=\"stylesheet\"[^>]+href=\"(?:https?:)?//"
@@ -40,3 +50,26 @@ def test_formulas_are_mathml(site):
     text = (site / "mathematics" / "coin.html").read_text(encoding="utf-8")
     assert text.count("<math") >= 4
     assert not re.search(r"<script[^>]*mathjax", text, re.IGNORECASE)
+
+
+@pytest.mark.parametrize(
+    "formula", [r"\tfrac12 L_{abcd}", r"\frac 12", r"{\hat\theta}_j", r"\hat\theta_j", r"\hat{w}_j"]
+)
+def test_formulas_that_would_be_drawn_wrongly_end_the_build(formula, monkeypatch):
+    """docutils draws twelve over L, and j under theta; three pages had such formulas."""
+    monkeypatch.syspath_prepend(ROOT / "docs" / "_extensions")
+    from mathml import checked
+
+    with pytest.raises(ValueError, match="write braces around both parts"):
+        checked(formula)
+    good = r"\tfrac{1}{2} L_{abcd} \hat{\theta_j} \hat w + \hat g(w_j)"
+    assert checked(good) == good
+
+
+def test_pages_run_apart_and_end_where_a_command_fails():
+    """Pages wrote into docs/, and showed "command not found" where their environment was not activated."""
+    conf = (ROOT / "docs" / "conf.py").read_text(encoding="utf-8")
+    assert "nb_execution_in_temp = True" in conf
+    assert 'os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent)' in conf
+    kernel = (ROOT / "docs" / "_ipython" / "ipython_kernel_config.py").read_text(encoding="utf-8")
+    assert "system_raise_on_error = True" in kernel

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import re
+
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
+# What docutils reads otherwise than TeX does: \frac12 as twelve over what follows, \hat x_j with j under x.
+MISREAD = re.compile(r"frac\s*\d|\\hat\s*(?:\\\w+|\w|\{[^{}]*\})\}*_")
+
+
+def checked(formula: str) -> str:
+    """The formula, if docutils understands it as TeX does."""
+    found = MISREAD.search(formula)
+    if found:
+        raise ValueError(f"write braces around both parts: {found.group()!r} in the formula {formula!r}")
+    return formula
+
 
 def inline(writer: HTML5Translator, node: nodes.math) -> None:
-    writer.body.append(tex2mathml(node.astext()))
+    writer.body.append(tex2mathml(checked(node.astext())))
     raise nodes.SkipNode
 
 
 def block(writer: HTML5Translator, node: nodes.math_block) -> None:
-    formula = tex2mathml(node.astext(), as_block=True)
+    formula = tex2mathml(checked(node.astext()), as_block=True)
     writer.body.append(f'<div class="formula">{formula}</div>\n')
     raise nodes.SkipNode
 

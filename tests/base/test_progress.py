@@ -75,3 +75,17 @@ def test_of_two_that_are_nested_the_inner_one_is_shown(monkeypatch):
         outer.update(2)
     assert "outer: 2/2" in stream.getvalue()
     assert not progress._NESTED
+
+
+def test_a_notebook_without_widgets_gets_lines(monkeypatch):
+    """Rich would warn on every call that it lacks ipywidgets, and show nothing."""
+    import rich.console
+
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(progress, "SHOW_AFTER_SECONDS", 0.0)
+    monkeypatch.setattr(rich.console, "_is_jupyter", lambda: True)
+    monkeypatch.setattr(progress, "find_spec", lambda name: None)
+    with Progress("work", 100) as bar:
+        bar.update(50)
+    assert "work: 50/100" in stream.getvalue()

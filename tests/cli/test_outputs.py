@@ -189,3 +189,19 @@ def test_every_end_has_its_status_and_one_line(monkeypatch, capsys, error, statu
     said = capsys.readouterr().err
     assert said.startswith("mrfbayes: ")
     assert said.count("\n") == 1
+
+
+def test_the_status_is_130_wherever_ctrl_c_comes(tmp_path):
+    """`python -m` would end by the signal where it came while Python ran a text, as it does in imports."""
+    (tmp_path / "pressed.py").write_text(
+        "import os, signal, sys\n"
+        "from mrfbayes import cli\n"
+        "from mrfbayes.cli import app\n"
+        "def press(**how):\n"
+        "    exec('os.kill(os.getpid(), signal.SIGINT)\\nwhile True: pass')\n"
+        "app.app = press\n"
+        "cli.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-m", "pressed"], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert done.returncode == 130
+    assert done.stderr == "mrfbayes: stopped by Ctrl-C: there was nothing to keep yet.\n"

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import re
 import signal
 
 import numpy as np
@@ -178,3 +179,19 @@ def test_ctrl_c_while_the_result_is_assembled_keeps_it(monkeypatch):
     after = mb.sample(model, x, "langevin", **settings)
     np.testing.assert_array_equal(after.draws, before.draws)
     assert not after.partial
+
+
+def test_why_r_hat_is_above_its_limit_is_said():
+    from mrfbayes.posterior.replicas import agreement
+
+    rng = np.random.default_rng(5)
+    assert agreement(rng.normal(size=(16, 400, 20))) == []
+    (few,) = agreement(rng.normal(size=(16, 20, 20)))
+    assert re.match(
+        r"largest R-hat 1\.\d+, smallest .* in 16 replicas: for 16 of them to agree to 1.01, 1,600 or more", few
+    )
+    (apart,) = agreement(rng.normal(size=(16, 400, 300)) + rng.normal(size=(16, 1, 1)) * (np.arange(300) == 250))
+    assert re.match(r"largest R-hat 1\.[3-9]", apart)  # of one parameter in 300, which is found
+    model, x = field()
+    found = mb.sample(model, x, "langevin", steps=60, warmup=40, rng=1, progress=False)
+    assert any("largest R-hat" in text for text in found.warnings)

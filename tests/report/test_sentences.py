@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
+from mrfbayes.report.checks import checks
 from mrfbayes.report.findings import Findings
 from mrfbayes.report.methods_text import citations, methods_paragraph
 from mrfbayes.report.sentences import brief
@@ -78,6 +79,8 @@ def test_tables_of_weights_have_no_strength():
     said, paragraph, _ = found(model, noise(90, 3, 3))
     assert not any("strongest" in sentence or "Posterior mean" in sentence for sentence in said)
     assert "The prior of the weights of each factor was uniform." in paragraph
+    assert "a threshold for each state past the first of each variable" in said[0]
+    assert "a threshold per state past the first of each variable" in paragraph
 
 
 def test_weights_are_not_called_observations():
@@ -89,6 +92,10 @@ def test_pseudolikelihood_is_known_to_be_too_narrow():
     said, paragraph, findings = found(FOUR, noise(60, 4), "pseudo", steps=1_000)
     assert "approximate the posterior (Pseudo-L, whose spreads are too small; largest R-hat" in said[-1]
     assert "based on the pseudolikelihood" in paragraph
+    ratio = findings.posterior.details["spread_ratio"]
+    assert (
+        f"spreads are too small (about {ratio:.2f} of those that its estimates have here)" in checks(findings)[0].text
+    )
     assert any(text.startswith("Besag") for text in citations(findings))
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 
 class InputError(ValueError):
     """An argument, a file or a data value that cannot be used. The message says what to do."""
@@ -13,6 +16,14 @@ class CostError(RuntimeError):
 
 class MRFWarning(UserWarning):
     """Something that the reader of a result has to know. Also recorded in the result."""
+
+
+def warn_user(text: str) -> None:
+    """Issue ``text`` as an `MRFWarning` of the line outside of the package that led here, however deep inside."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "mrfbayes":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, MRFWarning, stacklevel=level)
 
 
 class SamplingError(RuntimeError):

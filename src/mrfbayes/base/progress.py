@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -92,7 +93,7 @@ class Progress:
         from rich.progress import Progress as RichProgress
 
         console = Console(file=sys.stderr)
-        if not (console.is_terminal or console.is_jupyter):
+        if not (console.is_terminal or (console.is_jupyter and find_spec("ipywidgets"))):
             self._is_piped = True
             return
         self._bar = RichProgress(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings as python_warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.budget import budget
-from mrfbayes.base.errors import InputError, MRFWarning
+from mrfbayes.base.errors import InputError, warn_user
 from mrfbayes.data.collections import Terms, count_collection, is_collection, weight_column
 from mrfbayes.data.holes import Holes, hole_doubts, refuse_hidden
 from mrfbayes.data.levels import Labels, grouped, mapping_text, read_levels
@@ -185,7 +184,7 @@ class Statistics:
     def warn(self) -> None:
         """Issue the recorded warnings."""
         for text in self.warnings:
-            python_warnings.warn(text, MRFWarning, stacklevel=3)
+            warn_user(text)
 
 
 def count(

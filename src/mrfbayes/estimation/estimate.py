@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-import warnings as python_warnings
 from collections.abc import Mapping
 
 import numpy as np
 
 from mrfbayes.base.budget import budget
 from mrfbayes.base.checks import whole
-from mrfbayes.base.errors import CostError, InputError, MRFWarning
+from mrfbayes.base.errors import CostError, InputError, warn_user
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
 from mrfbayes.data.statistics import Statistics, count
@@ -95,7 +94,7 @@ def estimate(
             outcome = algorithm_module(key).run(task, **options)
     notes += outcome.warnings
     for text in notes:
-        python_warnings.warn(text, MRFWarning, stacklevel=2)
+        warn_user(text)
     for array in (outcome.w, outcome.standard_error):
         if array is not None:
             array.setflags(write=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import platform
 import time
-import warnings as python_warnings
 from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, TypedDict, cast
@@ -14,7 +13,7 @@ import numpy as np
 
 from mrfbayes import __version__
 from mrfbayes.base.budget import budget
-from mrfbayes.base.errors import CostError, MRFWarning, SamplingError
+from mrfbayes.base.errors import CostError, SamplingError, warn_user
 from mrfbayes.base.random_streams import child
 from mrfbayes.methods.problem import Problem
 from mrfbayes.model.field import Model
@@ -257,7 +256,7 @@ def direct_posterior(problem: Problem, settings: Settings, how: Engine, preparat
 def speak(posterior: Posterior, texts: list[str]) -> Posterior:
     """The posterior with ``texts`` among its warnings, each of them said aloud."""
     for text in texts:
-        python_warnings.warn(text, MRFWarning, stacklevel=4)
+        warn_user(text)
     return replace(posterior, warnings=tuple(dict.fromkeys((*posterior.warnings, *texts))))
 
 

@@ -9,14 +9,13 @@ a coin enters only through where those draws are centred.
 from __future__ import annotations
 
 import math
-import warnings as python_warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from mrfbayes.base.budget import OutOfTime
-from mrfbayes.base.errors import CalibrationError, CostError, InputError, MRFWarning
+from mrfbayes.base.errors import CalibrationError, CostError, InputError, warn_user
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import kernel_state
 from mrfbayes.calibration.copula import hold
@@ -130,7 +129,7 @@ def edge_evidence(posterior: Posterior, problem: Problem | None) -> EdgeEvidence
         except (CostError, InputError, CalibrationError):
             pass
         except OutOfTime:
-            python_warnings.warn(OUT_OF_TIME, MRFWarning, stacklevel=2)
+            warn_user(OUT_OF_TIME)
     if found is None:
         found = EdgeEvidence(*_from_draws(posterior, problem, blocks), "coins fitted to the draws")
     _speak_of_unknown(found, problem, blocks)
@@ -193,11 +192,9 @@ def _speak_of_unknown(found: EdgeEvidence, problem: Problem, blocks: np.ndarray)
         reason = "draws alone give none for edges with more than two outcomes"
     else:
         reason = "there are too few draws, or their densities at no interaction could not be computed"
-    python_warnings.warn(
+    warn_user(
         f"{unknown.size} of {blocks.size} edges have no Bayes factor (log_bf10 is NaN), "
         f"{model.blocks[blocks[unknown[0]]]} among them: {reason}.",
-        MRFWarning,
-        stacklevel=2,
     )
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mrfbayes.base.errors import CostError, InputError, MRFWarning
+from mrfbayes.base.errors import CostError, InputError, MRFWarning, warn_user
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
 from mrfbayes.data.statistics import Statistics, count
@@ -98,6 +98,8 @@ def compare(
     settings : passed on to `mrfbayes.sample`
     """
     workers = check_workers(workers)
+    if isinstance(methods, str) or not isinstance(methods, Iterable):
+        raise InputError(f"methods = {methods!r}: give a list of methods, as ['exact', 'mle'].")
     requests = [{"method": m} if isinstance(m, str) else dict(m) for m in methods]
     for request in requests:
         if "method" not in request:
@@ -149,7 +151,7 @@ def _speak(found: Mapping[str, Posterior | CostError], said: Sequence[str]) -> N
         for text in result.warnings if isinstance(result, Posterior) else ():
             if text not in known:
                 known.add(text)
-                warnings.warn(f"{name}: {text}", MRFWarning, stacklevel=3)
+                warn_user(f"{name}: {text}")
 
 
 def _run_apart(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings as python_warnings
 from dataclasses import dataclass
 
 import numpy as np
 
 from mrfbayes.base.checks import whole
-from mrfbayes.base.errors import InputError, MRFWarning
+from mrfbayes.base.errors import InputError, warn_user
 from mrfbayes.base.memory import require_memory
 from mrfbayes.base.random_streams import Seed, seed_sequence
 from mrfbayes.data.statistics import count
@@ -82,11 +81,9 @@ def evidence(
     log_mean, error = log_mean_weight(proposal.log_weights)
     k = pareto_k(proposal.log_weights)
     if k > TRUSTED_K:
-        python_warnings.warn(
+        warn_user(
             f"Pareto k = {k:.2f} of the importance weights is above {TRUSTED_K}: the standard error of the evidence "
             "cannot be trusted; more draws= help slowly.",
-            MRFWarning,
-            stacklevel=2,
         )
     weights = np.exp(proposal.log_weights - proposal.log_weights.max())
     efficiency = float(weights.sum() ** 2 / (weights**2).sum() / weights.size)

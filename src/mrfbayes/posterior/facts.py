@@ -32,6 +32,7 @@ class RunFacts:
     missing : how many rows have missing cells, and what was assumed of them
     moments : where those of a calibrated posterior came from: "exact", "particles", "langevin", "windows" or "local"
     missing_information : (p,) share of the information on each parameter that missing cells took away
+    spread_ratio : spreads of the pseudolikelihood relative to those that its estimates have, the median parameter's
     rho, marginal : the copula's correlation, where it is one number, and the form of MLE-L's marginals
     """
 
@@ -52,6 +53,7 @@ class RunFacts:
     moments: str | None = None
     missing_information: tuple[float, ...] | None = None
     missing: str | None = None
+    spread_ratio: float | None = None
     rho: float | None = None
     marginal: str | None = None
 
@@ -76,6 +78,7 @@ class RunFacts:
             moments=_text(details, "moments"),
             missing_information=_numbers(details, ("missing_information", "proposal_missing_information")),
             missing=_text(details, "missing"),
+            spread_ratio=_number(details, "spread_ratio"),
             rho=None if details.get("rho") == "matrix" else _number(details, "rho"),
             marginal=_text(details, "marginal"),
         )

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import warnings as python_warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mrfbayes.base.atomic_files import check_targets, write_bytes
-from mrfbayes.base.errors import InputError, MRFWarning, OutputError
+from mrfbayes.base.errors import InputError, OutputError, warn_user
 from mrfbayes.base.sealed_files import is_sealed, seal
 from mrfbayes.model.field import Model
 from mrfbayes.posterior.bayes_factors import EdgeEvidence, edge_blocks
@@ -142,11 +141,9 @@ class SavedQuantiles:
         if near.size:
             return np.asarray(self.values[near[0]])
         if not self._said:
-            python_warnings.warn(
+            warn_user(
                 f"the {100 * probability:g} % quantiles of this loaded result are those of its draws: in closed form "
                 f"it holds {', '.join(f'{100 * q:g}' for q in np.sort(self.at))} %.",
-                MRFWarning,
-                stacklevel=4,
             )
             self._said = True
         return np.asarray(np.quantile(self._draws, probability, axis=(0, 1)))
@@ -187,10 +184,17 @@ def write_sealed(tree: xr.DataTree, path: str | os.PathLike[str], overwrite: boo
         raise OutputError(f"{error} The result is still in memory: save() it to another place.") from error
 
 
+def check_result_file(path: object) -> None:
+    """Refuse what is not the path of a file."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError(f"path = {path!r}: give the path of a result file.")
+    if not Path(path).is_file():
+        raise InputError(f"{path}: {'a folder, not a result file' if Path(path).is_dir() else 'no such file'}.")
+
+
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The fields of the posterior that `save` wrote to ``path``, and "edge_evidence" where that was computed."""
-    if not Path(path).is_file():
-        raise InputError(f"{path}: no such file.")
+    check_result_file(path)
     sealed = is_sealed(path)
     try:
         if not sealed:
@@ -212,7 +216,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     doubt = (
         f"{Path(path).name} has no checksum (an old file, or one that another program wrote): damage would not show."
     )
-    python_warnings.warn(doubt, MRFWarning, stacklevel=3)
+    warn_user(doubt)
     return values | {"warnings": (*values["warnings"], doubt)}
 
 

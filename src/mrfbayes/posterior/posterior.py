@@ -90,7 +90,7 @@ class Posterior:
 
     @property
     def facts(self) -> RunFacts:
-        """What the run found out about itself: how far to trust it, what stopped it, what its weights are worth."""
+        """What the run found out about itself, how far to trust it, what stopped it, what its weights are worth."""
         return RunFacts.of(self.details)
 
     @property
@@ -203,7 +203,7 @@ class Posterior:
 
     @cached_property
     def edge_evidence(self) -> EdgeEvidence:
-        """Bayes factors of the edges, computed once: see `edges`."""
+        """Bayes factors of the edges, computed once; see `edges`."""
         from mrfbayes.posterior.bayes_factors import edge_evidence
 
         return edge_evidence(self, self.problem)

@@ -18,7 +18,7 @@ import numpy as np
 
 from mrfbayes import __version__
 from mrfbayes.base.budget import Budget
-from mrfbayes.base.errors import InputError, MRFWarning
+from mrfbayes.base.errors import InputError, MRFWarning, warn_user
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
@@ -213,11 +213,9 @@ def _speak(given: Mapping[str, object], failures: Mapping[str, str], unfinished:
         said = f"{len(failures)} of {len(given)} data sets failed; the first, {name!r}: {text}"
         if len(failures) == len(given):
             raise InputError(said)
-        warnings.warn(said, MRFWarning, stacklevel=3)
+        warn_user(said)
     if unfinished:
-        warnings.warn(
+        warn_user(
             f"{len(unfinished)} of {len(given)} data sets are not done; with folder= the same call goes on from what "
             "is there.",
-            MRFWarning,
-            stacklevel=3,
         )

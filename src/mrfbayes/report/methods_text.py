@@ -81,7 +81,8 @@ def _field(findings: Findings) -> str:
         ", shared by all neighbours" if tied and len(findings.edges) == 1 else ", shared by direction" if tied else ""
     )
     comma = "," if shared else ""
-    fields = f"{comma} and a threshold {'for all variables' if tied else 'per variable'}" if has_thresholds else comma
+    each = "per variable" if model.is_binary else "per state past the first of each variable"
+    fields = f"{comma} and a threshold {'for all variables' if tied else each}" if has_thresholds else comma
     return f"a pairwise Markov random field on {shape} with {kind}{shared}{fields}"
 
 

@@ -66,7 +66,9 @@ def _thresholds(findings: Findings) -> str:
     blocks = model.chart.n_blocks - n_edge_blocks(model)
     if not any(group.arity == 1 for group in model.groups):
         return ""
-    return " and a threshold for each variable" if blocks > 1 or model.n_nodes == 1 else " and one threshold for all"
+    several = "" if model.is_binary else "state past the first of each "
+    each = f" and a threshold for each {several}variable"
+    return each if blocks > 1 or model.n_nodes == 1 else " and one threshold for all"
 
 
 def came_out(findings: Findings) -> str:

@@ -15,7 +15,6 @@ import json
 import math
 import os
 import struct
-import warnings as python_warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -25,7 +24,7 @@ from typing import BinaryIO
 import numpy as np
 
 from mrfbayes.base.atomic_files import cannot_write, sync_folder
-from mrfbayes.base.errors import InputError, MRFWarning
+from mrfbayes.base.errors import InputError, warn_user
 from mrfbayes.base.locks import hold
 
 MAGIC = b"mrfbayes checkpoint 1\n"
@@ -191,11 +190,9 @@ class Checkpoint:
                 f"checkpoint {self.path} is damaged at its beginning, so that nobody knows which run it is of: restore "
                 "it from a copy, or choose another file."
             )
-        python_warnings.warn(
+        warn_user(
             f"checkpoint {self.path} is damaged at byte {good}: the {len(behind)} bytes from there on are dropped, and "
             "their steps are run again.",
-            MRFWarning,
-            stacklevel=2,
         )
 
     def _check_identity(self, found: object) -> None:

@@ -8,7 +8,6 @@ import math
 import os
 import platform
 import time
-import warnings as python_warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -19,7 +18,7 @@ import numpy as np
 from mrfbayes import __version__
 from mrfbayes.base.budget import Budget, OutOfTime
 from mrfbayes.base.checks import whole
-from mrfbayes.base.errors import CostError, InputError, MRFWarning
+from mrfbayes.base.errors import CostError, InputError, warn_user
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.posterior.settings import DEFAULT_DRAW_BYTES, KEPT_DRAWS, MAX_DRAW_BYTES
 from mrfbayes.run.driver import ChainRun, RunSettings, run_chains
@@ -247,7 +246,7 @@ def search(problem: SearchProblem, request: SearchRequest) -> tuple[SearchResult
         quality = sample_quality(made.task, run.states, summary)
     doubts = (*request.doubts, *run_doubts(model.blocks, summary, run, options, quality))
     for text in doubts:
-        python_warnings.warn(text, MRFWarning, stacklevel=3)
+        warn_user(text)
     result = SearchResult(
         model=model,
         log_likelihood=run.log_likelihood,

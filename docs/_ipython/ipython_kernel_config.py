@@ -1,0 +1,11 @@
+"""How pages run: a command that fails ends the page, a warning is a line without a path."""
+
+c = get_config()  # noqa: F821
+c.InteractiveShell.system_raise_on_error = True
+c.IPKernelApp.log_level = "ERROR"  # else every page says that its kernel listens on this machine, unencrypted
+c.IPKernelApp.exec_lines = [
+    "import warnings",
+    r"warnings.formatwarning = lambda text, kind, *place: f'{kind.__name__}: {text}\n'",
+    "warnings.filterwarnings('ignore', module='distributed')",  # that there is no network
+    "del warnings",
+]
