@@ -95,16 +95,15 @@ def _predictive(findings: Findings) -> TrustCheck:
     fitted, others = (table.loc[table["fitted"] == kind, "p_value"] for kind in (True, False))
     of_fitted, of_others = (int((p < SURPRISING).sum()) for p in (fitted, others))
     found, by_chance = of_fitted + of_others, SURPRISING * len(others)
-    is_good = of_others <= max(float(len(others) > FEW_STATISTICS), 3 * by_chance) and of_fitted <= max(
-        1.0, SURPRISING * len(fitted)
-    )
+    allowed = float(len(table) > FEW_STATISTICS)
+    is_good = of_others <= max(allowed, 3 * by_chance) and of_fitted <= max(allowed, SURPRISING * len(fitted))
     state = GOOD if is_good else CARE
     text = (
         f"Observed statistics that data simulated from the posterior do not reproduce (p < {SURPRISING:g}): "
-        f"{of_fitted:,} of {len(fitted):,} that the model was fitted to, where hardly any are expected"
+        f"{of_fitted} of {len(fitted)} that the model was fitted to, where hardly any are expected"
     )
     if len(others):
-        text += f", and {of_others:,} of {len(others):,} others, where about {by_chance:.2g} are expected by chance"
+        text += f", and {of_others} of {len(others)} others, where about {by_chance:.1f} are expected by chance"
     text += "."
     if state == CARE:
         worst = table.nsmallest(3, "p_value")
