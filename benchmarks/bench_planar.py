@@ -5,6 +5,7 @@
     python benchmarks/bench_planar.py large --out benchmarks/results/planar_large.md # 1000x1000: log Z and counts
     python benchmarks/bench_planar.py accuracy --out benchmarks/results/planar_accuracy.md
     python benchmarks/bench_planar.py estimate --out benchmarks/results/planar_estimate.md
+    python benchmarks/bench_planar.py posterior --out benchmarks/results/planar_posterior.md
     python benchmarks/bench_planar.py fit     # the constants of mrfbayes.exact.planar, to be copied there
 
 Times are the least of several runs on the second call or later, in milliseconds of the processor on one core.
@@ -186,6 +187,29 @@ def estimate():
         )
 
 
+def posterior():
+    """The exact posterior of 32x32 by split Hamiltonian Monte Carlo, two chains of 500 draws after 100 of warm-up."""
+    print("| theta | acceptance | ms a trajectory | ms an effective draw: median | of the slowest | fewest | R-hat |")
+    print("|---|---|---|---|---|---|---|")
+    model, settings = mb.grid(32, 32), {"engine": "hmc", "progress": False}
+    for low, high in ((0.5, 0.8), (0.6, 0.9)):
+        theta = np.random.default_rng(32).uniform(low, high, model.n_edges)
+        data = mb.count(model, mb.simulate(model, theta, 1_000, sampler="exact", rng=1, progress=False))
+        begin = []
+        for steps, warmup, chains in ((4, 4, 1), (4, 4, 1), (500, 100, 2)):  # compiles; the mode; the run
+            begin.append(time.process_time())
+            found = mb.sample(model, data, "exact", steps=steps, warmup=warmup, chains=chains, rng=1, **settings)
+        each = 1e3 * (time.process_time() - begin[2] - (begin[2] - begin[1])) / 1_200  # trajectories, warm-up as well
+        summary = found.summary()
+        effective = np.asarray(summary["ess_bulk"], dtype=float)
+        per_draw = [1e3 * each / value for value in (np.median(effective), effective.min())]
+        print(
+            f"| ({low}, {high}) | {np.mean(found.acceptance):.2f} | {each:.1f} | "
+            f"{per_draw[0]:.1f} | {per_draw[1]:.1f} | {effective.min():.0f} of 1,000 | {summary['r_hat'].max():.3f} |",
+            flush=True,
+        )
+
+
 def fit():
     """Nanoseconds of a call, a vertex and a product, by least relative squares over square grids."""
     rows, times = [], {"log_z": [], "moments": [], "sample": []}
@@ -206,7 +230,9 @@ def fit():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["speed", "triangulations", "large", "accuracy", "estimate", "fit"])
+    parser.add_argument(
+        "what", choices=["speed", "triangulations", "large", "accuracy", "estimate", "posterior", "fit"]
+    )
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     with recorded(arguments.out):

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import scipy.sparse
 from inputs import BAD, BINARY, FIVE, ROWS, SCORE, X, count, counts_as, ordered, text
 
@@ -76,6 +77,18 @@ def written(table: pd.DataFrame, name: str = "d.parquet", model: Any = BINARY) -
     def run(folder: Path) -> Any:
         table.to_parquet(folder / name)
         return mb.count(model, folder / name)
+
+    return run
+
+
+def noted(*names: str) -> Callable[[Path], Any]:
+    """A Parquet file whose notes of pandas tell of ordered categories, but which holds only these columns, as text."""
+
+    def run(folder: Path) -> Any:
+        told = pa.Table.from_pandas(mapped(["yes", "no"]).assign(gone=mapped(["yes", "no"])["a"]))
+        plain = pa.table({name: FRAME[name].map({0: "no", 1: "yes"}).to_numpy() for name in names})
+        pq.write_table(plain.replace_schema_metadata(told.schema.metadata), folder / "d.parquet")
+        return mb.count(BINARY, folder / "d.parquet")
 
     return run
 
@@ -178,6 +191,7 @@ FRAMES = [
     ),
     Trial("categories of words, turned", count(mapped(["yes", "no"])), check=counts_as(1 - X)),
     Trial("the same in Parquet", written(mapped(["yes", "no"])), check=counts_as(1 - X)),
+    Trial("notes of columns that are gone, or are text", noted("a", "b", "c"), check=SAME),
     Trial("ordered answers in Parquet", written(ordered(FIVE, "pandas"), model=SCORE), check=counts_as(FIVE)),
     Trial("the same as a mapping of Series", count(dict(mapped(["yes", "no"]).items())), check=counts_as(1 - X)),
     Trial(

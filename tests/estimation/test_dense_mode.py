@@ -7,12 +7,14 @@ import pytest
 
 import mrfbayes as mb
 from mrfbayes.base.errors import CalibrationError
-from mrfbayes.base.random_streams import seed_sequence
+from mrfbayes.base.random_streams import kernel_state, seed_sequence
 from mrfbayes.data.statistics import Statistics
-from mrfbayes.estimation.dense_mode import DensePosterior, dense_mode
+from mrfbayes.estimation import dense_mode as dense_modes
+from mrfbayes.estimation.dense_mode import CHAINS, REPLICAS, DensePosterior, dense_mode, level_means
 from mrfbayes.estimation.pseudolikelihood import PseudoObjective
-from mrfbayes.methods.langevin.langevin import DOUBTFUL_MODE
+from mrfbayes.methods.langevin.langevin import DISAGREEMENT, DOUBTFUL_MODE
 from mrfbayes.model.natural_form import dense_layout
+from mrfbayes.particles.dense import DenseEnsemble
 from mrfbayes.priors import Prior
 
 KINDS = {
@@ -108,6 +110,21 @@ def test_an_ordered_field_is_noticed():
     found = dense_mode(posterior, seed_sequence(2))
     assert not found.converged
     assert found.error > DOUBTFUL_MODE  # so that `langevin` says so
+
+
+@pytest.mark.parametrize(("coupling", "are_apart"), [(0.6, True), (0.0, False)])
+def test_chains_from_two_starts_tell_phases_that_they_do_not_cross(coupling, are_apart):
+    """Nine of ten rows are in one phase, random starts end in either; without couplings there are no phases."""
+    model = mb.graph(list(itertools.combinations(range(20), 2)), fields=True)
+    x = np.repeat(np.random.default_rng(0).random((400, 1)) < 0.9, 20, axis=1).astype(np.uint8)
+    x[::20] = np.arange(20) % 2  # so that no edge always agrees
+    statistics, layout = mb.count(model, x), dense_layout(model)
+    w = np.where(np.arange(model.n_parameters) < model.n_edges, coupling, 0.0)
+    ensemble = DenseEnsemble(layout, level_means(layout, statistics), REPLICAS, CHAINS, kernel_state(seed_sequence(1)))
+    ensemble.start(dense_modes._two_starts(x, layout.states, ensemble.n_chains, np.random.default_rng(1)))
+    ensemble.set_parameters(DensePosterior(layout, statistics, Prior(model)).natural(w))
+    ensemble.sweep(100)
+    assert (dense_modes._disagreement(ensemble.moments(2, 20)) > DISAGREEMENT) == are_apart
 
 
 def test_fields_with_other_tables_have_no_dense_form():

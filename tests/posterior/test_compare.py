@@ -79,6 +79,8 @@ class _Flat:
         (["exact", "exact"], {}, "twice"),
         (["exact"], {"workers": 0}, "workers"),
         (["no-such"], {}, "no-such"),
+        ("exact", {}, "methods = 'exact': give a list"),
+        (None, {}, "methods = None: give a list"),
     ],
 )
 def test_bad_arguments_are_refused(methods, changes, message):

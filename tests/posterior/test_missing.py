@@ -183,6 +183,16 @@ def test_imputing_without_rows_uses_those_that_were_learned_from(rows, tmp_path)
     assert not complete.missing_information().any()
 
 
+def test_imputing_repeats_rows_as_often_as_they_weigh(rows):
+    weights = np.random.default_rng(3).integers(1, 4, len(rows))
+    counted = mb.count(MODEL, table(rows), weights=weights, missing="model")
+    (one,) = mb.sample(MODEL, counted, "calibrated", progress=False).impute(1)
+    assert len(one) == weights.sum()
+    whole = (rows != brute.HOLE).all(axis=1)
+    known = np.repeat(rows[whole], weights[whole], axis=0)
+    np.testing.assert_array_equal(np.sort(one[: len(known)] @ 2 ** np.arange(5)), np.sort(known @ 2 ** np.arange(5)))
+
+
 @pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")  # runs too short to quote quantiles
 def test_missing_information_is_that_of_brute_force(rows, tmp_path):
     coins = mb.sample(MODEL, statistics(rows), "calibrated", progress=False)
@@ -279,3 +289,8 @@ def test_rows_with_large_clumps_are_sampled_by_trajectories(rows, monkeypatch):
             MODEL, statistics(rows), "exact", engine="independence", steps=40, warmup=10, chains=1, progress=False
         )
     assert post.engine == "hmc"
+    likelihood = mb.likelihood("exact", MODEL, statistics(rows))
+    values = likelihood.log_likelihood(post.draws[0, :3])
+    expected = [brute.log_likelihood(rows, EVERYTHING, S, w) for w in post.log_odds[0, :3]]
+    assert values == pytest.approx(expected, abs=1e-9)
+    assert likelihood.log_likelihood(post.draws[0, 0]) == pytest.approx(expected[0], abs=1e-9)

@@ -284,6 +284,14 @@ def test_a_malicious_file_is_refused_in_one_line(tmp_path, change):
     assert len(str(caught.value).splitlines()) == 1
 
 
+def test_what_is_no_path_of_a_file_is_said(tmp_path):
+    for given in (None, b"result.nc", 5):
+        with pytest.raises(mb.InputError, match="give the path of a result file"):
+            mb.load(given)
+    with pytest.raises(mb.InputError, match="a folder, not a result file"):
+        mb.load(tmp_path)
+
+
 def test_an_untouched_unsealed_file_is_read(tmp_path):
     with pytest.warns(mb.MRFWarning, match="no checksum"):
         mb.load(tampered(tmp_path, lambda tree: None))

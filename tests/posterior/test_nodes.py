@@ -114,6 +114,20 @@ def test_labels_are_those_of_the_data():
         named.predict({"a": "maybe"}, ["a"], progress=False)
 
 
+def test_rows_to_predict_come_in_every_form():
+    post = make_posterior(BINARY, draws=3)
+    table = post.predict(pd.DataFrame({"a": [1, 0], "b": [0, 0]}), ["a", "b"], progress=False)
+    for given in (
+        {"b": [0, 0], "a": np.array([1, 0])},
+        [{"b": 0, "a": 1}, {"a": 0, "b": 0}],
+        np.ma.array([[1, 0], [0, 0]]),
+    ):
+        np.testing.assert_array_equal(post.predict(given, ["a", "b"], progress=False), table)
+    for masked in (np.ma.array([[1, 0]], mask=[[True, False]]), {"a": np.ma.array([1], mask=[True]), "b": [0]}):
+        with pytest.raises(mb.InputError, match="row 0, 'a' = nan is not one of 0, 1"):
+            post.predict(masked, ["a", "b"], progress=False)
+
+
 def test_centrality_adds_couplings():
     post = make_posterior(BINARY, draws=30)
     w = np.log(post.draws / (1 - post.draws)).reshape(-1, BINARY.n_parameters)

@@ -35,6 +35,15 @@ def test_differences_are_those_of_all_subsets():
     assert "expected to differ" in repr(found)
 
 
+@pytest.mark.filterwarnings("ignore:stopped by time budget:mrfbayes.MRFWarning")
+def test_an_interrupted_comparison_without_a_draw_says_nothing():
+    model, _, data = some_groups()
+    with pytest.warns(mb.MRFWarning, match="the probabilities are not defined"):
+        found = mb.compare_groups(model, data, steps=10**8, warmup=10**8, seconds=0.5, progress=False)
+    assert found.partial
+    assert found.differences().drop(columns=["verdict", "fragile"]).isna().all(axis=None)
+
+
 def test_three_groups_have_one_indicator_and_an_interval_for_every_pair():
     model, statistics, data = some_groups(d=3, n=(100, 150, 200), seed=6)
     inclusion, error = exact_differences(model, statistics, data)

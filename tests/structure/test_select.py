@@ -127,10 +127,23 @@ def test_one_result_for_any_number_of_workers_and_any_interruption(tmp_path):
 def test_a_time_budget_leaves_a_partial_result():
     model, _, x = case(4, "both-one", True)
     with pytest.warns(mb.MRFWarning, match="time budget"):
-        sel = mb.select(model, x, steps=10**7, warmup=50, seconds=0.5, thin=10**5, progress=False)
+        sel = mb.select(model, x, steps=10**7, warmup=50, seconds=3.0, thin=10**5, progress=False)
     assert sel.partial
     assert 0 < sel.steps < 10**7
     assert np.isfinite(sel.inclusion).all()
+
+
+@pytest.mark.filterwarnings("ignore:stopped by time budget:mrfbayes.MRFWarning")
+def test_nothing_is_said_of_edges_before_the_first_sweep(tmp_path):
+    model, _, x = case(4, "both-one", True)
+    with pytest.warns(mb.MRFWarning, match="the probabilities are not defined"):
+        sel = mb.select(model, x, steps=10**8, warmup=10**8, seconds=0.5, progress=False)
+    assert sel.partial
+    assert np.isnan(sel.inclusion).all()
+    assert sel.edges()[["inclusion", "mean", "sd"]].isna().all(axis=None)
+    assert len(sel.graphs()) == 0
+    sel.save(tmp_path / "none.nc")
+    assert np.isnan(mb.load(tmp_path / "none.nc").inclusion).all()
 
 
 def test_the_budget_covers_the_preparation():

@@ -243,9 +243,11 @@ def _orders_of_pandas(path: Path) -> dict[str, Order]:
         return {}
     from pyarrow.parquet import ParquetFile
 
-    with ParquetFile(path) as file:
-        part = next(file.iter_batches(batch_size=1, columns=ordered), None)
-        return {} if part is None else {name: tuple(part.column(name).dictionary.to_pylist()) for name in ordered}
+    with ParquetFile(path) as file:  # whose notes may be older than its columns
+        kept = [name for name in ordered if name in file.schema_arrow.names]
+        part = next(file.iter_batches(batch_size=1, columns=kept), None)
+    columns = {} if part is None else {name: part.column(name) for name in kept}
+    return {name: tuple(c.dictionary.to_pylist()) for name, c in columns.items() if hasattr(c, "dictionary")}
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -41,14 +42,18 @@ class Curvature:
 
     def scaled(self, gradient: np.ndarray) -> np.ndarray:
         """A gradient in posterior sds."""
-        return np.asarray(gradient / np.sqrt(self.diagonal))
+        return np.asarray(gradient * np.sqrt(self._inverse))
 
     def solve(self, gradient: np.ndarray) -> np.ndarray:
         """Newton's step, roughly."""
+        if self.inverse_correlations is None:
+            return np.asarray(self._inverse * gradient)
         scaled = self.scaled(gradient)
-        if self.inverse_correlations is not None:
-            scaled = scaled + self.inverse_correlations @ scaled
-        return np.asarray(scaled / np.sqrt(self.diagonal))
+        return self.scaled(scaled + self.inverse_correlations @ scaled)
+
+    @cached_property
+    def _inverse(self) -> np.ndarray:
+        return np.asarray(1.0 / self.diagonal)
 
 
 class Objective(Valued, Protocol):

@@ -155,7 +155,8 @@ def prepare(problem: Problem) -> Prepared:
         view = kind(writable_plan(found.plan), lowered_data(model, data), scratch)
     details = {"recursion": type(found).__name__, "width": found.width}
     whole = view if data.clamped is None else holed_view(view, model, data)
-    return Prepared(whole, smooth=(lambda: _smooth(problem)) if has_derivatives else None, details=details)
+    value = ExactGradient(model, data).value if whole is None else None
+    return Prepared(whole, value=value, smooth=(lambda: _smooth(problem)) if has_derivatives else None, details=details)
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,10 @@ class ExactGradient:
 
     def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         return self.observed.value_gradient(w, *exact.moments_w(self.model, w))
+
+    def value(self, w: np.ndarray) -> float:
+        """The log-likelihood alone."""
+        return self(w)[0]
 
 
 def _smooth(problem: Problem) -> Smooth:

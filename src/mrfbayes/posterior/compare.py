@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -98,6 +98,8 @@ def compare(
     settings : passed on to `mrfbayes.sample`
     """
     workers = check_workers(workers)
+    if isinstance(methods, str) or not isinstance(methods, Iterable):
+        raise InputError(f"methods = {methods!r}: give a list of methods, as ['exact', 'mle'].")
     requests = [{"method": m} if isinstance(m, str) else dict(m) for m in methods]
     for request in requests:
         if "method" not in request:

@@ -144,12 +144,14 @@ def _all_rows(statistics: Statistics, who: str) -> np.ndarray:
     holes, nodes = statistics.holes, np.arange(statistics.model.n_nodes)
     if statistics.n and statistics.chunks is None:
         raise InputError(f"{who}: this posterior keeps no rows (it was loaded, or they are too many): pass them as x=.")
-    parts = [column_bytes(chunk, nodes).T for chunk in statistics.chunks or ()]
+    parts = [(column_bytes(chunk, nodes).T, chunk.weight) for chunk in statistics.chunks or ()]
     if holes is not None:
-        if not np.array_equal(holes.weight, np.rint(holes.weight)):
-            raise InputError(f"{who}: the rows have weights that are no whole numbers: pass the rows themselves as x=.")
-        parts.append(np.repeat(holes.rows, holes.weight.astype(np.int64), axis=0))
-    return np.concatenate(parts)
+        parts.append((holes.rows, holes.weight))
+    if not all(np.array_equal(weight, np.rint(weight)) for _, weight in parts):
+        raise InputError(f"{who}: the rows have weights that are no whole numbers: pass the rows themselves as x=.")
+    return np.concatenate(
+        [np.repeat(rows, weight.astype(np.int64), axis=0) if weight.size else rows for rows, weight in parts]
+    )
 
 
 def missing_information(posterior: Posterior) -> pd.Series:

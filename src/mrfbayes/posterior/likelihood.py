@@ -37,7 +37,7 @@ class Likelihood:
         self.method, self.label, self.target = row.key, row.label, row.target
         self.model, self.statistics = problem.model, problem.statistics
         self.details, self.warnings = dict(prepared.details), prepared.warnings
-        self._view = prepared.view
+        self._view, self._value = prepared.view, prepared.value
         self._problem = problem
 
     def __repr__(self) -> str:
@@ -77,7 +77,10 @@ class Likelihood:
         else:
             thetas, shape = self._many(theta)
         out = np.empty(len(thetas))
-        log_likelihoods(self._view, np.ascontiguousarray(thetas.reshape(-1, p)), out)
+        if self._value is not None:
+            out[:] = [self._value(w) for w in self.model.chart.log_odds(thetas)]
+        else:
+            log_likelihoods(self._view, np.ascontiguousarray(thetas.reshape(-1, p)), out)
         return float(out[0]) if shape == () else out.reshape(shape)
 
     def _many(self, theta: object) -> tuple[np.ndarray, tuple[int, ...]]:

@@ -184,10 +184,17 @@ def write_sealed(tree: xr.DataTree, path: str | os.PathLike[str], overwrite: boo
         raise OutputError(f"{error} The result is still in memory: save() it to another place.") from error
 
 
+def check_result_file(path: object) -> None:
+    """Refuse what is not the path of a file."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError(f"path = {path!r}: give the path of a result file.")
+    if not Path(path).is_file():
+        raise InputError(f"{path}: {'a folder, not a result file' if Path(path).is_dir() else 'no such file'}.")
+
+
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The fields of the posterior that `save` wrote to ``path``, and "edge_evidence" where that was computed."""
-    if not Path(path).is_file():
-        raise InputError(f"{path}: no such file.")
+    check_result_file(path)
     sealed = is_sealed(path)
     try:
         if not sealed:

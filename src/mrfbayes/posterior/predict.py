@@ -18,6 +18,8 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
 from mrfbayes.data.levels import ungrouped
+from mrfbayes.data.masks import unmasked
+from mrfbayes.data.named_rows import named_rows
 from mrfbayes.exact.quantities import expected_counts, is_feasible
 from mrfbayes.model.build import graph
 from mrfbayes.model.field import Model
@@ -181,8 +183,11 @@ def _known_values(
     """(n, |B|) states of the known nodes, and the index of the rows."""
     import pandas as pd
 
+    if isinstance(x, (list, tuple)) and (rows := named_rows(x)) is not None:
+        x = rows
     if isinstance(x, dict):
-        x = pd.DataFrame([x])
+        is_one = all(np.ndim(value) == 0 for value in x.values())
+        x = pd.DataFrame({name: [value] if is_one else unmasked(value) for name, value in x.items()})
     if hasattr(x, "columns") and not isinstance(x, np.ndarray):
         missing = [name for name in names if name not in list(x.columns)]
         if missing:
@@ -190,7 +195,7 @@ def _known_values(
         given = [np.asarray(x[name]) for name in names]
         index = x.index if isinstance(x, pd.DataFrame) else pd.RangeIndex(len(x))
     else:
-        array = np.atleast_2d(np.asarray(x))
+        array = np.atleast_2d(unmasked(x))
         if array.shape[1] not in (len(names), model.n_nodes):
             raise InputError(
                 f"x has {array.shape[1]} columns: give one per known node ({len(names)}) or one per node "

@@ -96,7 +96,7 @@ def compare_groups(
     return GroupComparison(
         **vars(shared),
         groups=tuple(data),
-        coordinates=run.draws.reshape(n_chains, n_draws, -1, model.n_parameters),
+        coordinates=run.draws.reshape(n_chains, n_draws, coordinates.rate.shape[1], model.n_parameters),
         rate=coordinates.rate,
         coordinate_mean=summary.mean,
         coordinate_sd=summary.sd,

@@ -153,7 +153,7 @@ def summarise(states: Sequence[State]) -> SearchSummary:
     """The chains' running sums as probabilities and moments."""
     sizes = np.sum([state["sizes"] for state in states], axis=0)
     sweeps = int(states[0]["sizes"].sum())
-    total = max(sweeps, 1)
+    total = sweeps or np.nan  # nothing is known before the first sweep: no zeros that look like absent edges
     by_chain = np.stack([state["batches"].sum(axis=0) for state in states]) / total
     moments = np.mean([state["moments"] for state in states], axis=0) / total
     return SearchSummary(
@@ -163,7 +163,7 @@ def summarise(states: Sequence[State]) -> SearchSummary:
         by_chain,
         moments[0],
         np.sqrt(np.maximum(moments[1] - moments[0] ** 2, 0.0)),
-        sizes / max(sizes.sum(), 1),
+        sizes / (sizes.sum() or np.nan),
         sweeps,
     )
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from mrfbayes.base.atomic_files import check_targets
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.sealed_files import is_sealed
 from mrfbayes.posterior.hdf5_groups import Group, read_groups, root_attribute
-from mrfbayes.posterior.netcdf import write_sealed
+from mrfbayes.posterior.netcdf import check_result_file, write_sealed
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.posterior import load as load_posterior
 from mrfbayes.posterior.saved_problem import model_to_dataset, read_model
@@ -59,8 +58,7 @@ def save(result: SearchResult, path: str | os.PathLike[str], overwrite: bool = F
 
 def load(path: str | os.PathLike[str]) -> Posterior | Selection | GroupComparison:
     """The result that ``save`` wrote to ``path``: a `Posterior`, a `Selection` or a `GroupComparison`."""
-    if not Path(path).is_file():
-        raise InputError(f"{path}: no such file.")
+    check_result_file(path)
     # Of a file without a checksum nothing is believed; the posterior's own reader says what is wrong with it.
     kind = STORED_FORMATS.get(str(root_attribute(path, "format"))) if is_sealed(path) else None
     if kind is None:
