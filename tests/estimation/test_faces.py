@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from mrfbayes.data.statistics import Statistics
+from mrfbayes.data.statistics import Statistics, count
 from mrfbayes.estimation.estimate import estimate
 from mrfbayes.estimation.faces import Faces
 from mrfbayes.exact.planar_drawing import draw
 from mrfbayes.exact.quantities import covariance_w, moments_w
 from mrfbayes.model.build import graph, grid
+from mrfbayes.particles.simulate import simulate
 
 TRIANGLE, SQUARE = [(0, 1), (1, 2), (2, 0)], [(0, 1), (1, 2), (2, 3), (3, 0)]
 
@@ -68,3 +69,13 @@ def test_exact_estimates_take_few_steps(low, high, most):
     assert found.iterations <= most
     _, mean = moments_w(model, found.log_odds)
     assert np.abs(stats.counts - stats.n * mean).max() < 1e-5 * np.sqrt(stats.n)
+
+
+@pytest.mark.filterwarnings("ignore:.* missing cells:mrfbayes.MRFWarning")
+def test_missing_cells_on_a_planar_field_that_no_table_holds():
+    model, rng = grid(24, 24), np.random.default_rng(5)
+    x = simulate(model, rng.uniform(0.5, 0.8, model.n_edges), 60, sampler="exact", rng=1, progress=False).astype(float)
+    x[rng.random(x.shape) < 0.1] = np.nan
+    found = estimate(model, count(model, x, missing="model"), prior="uniform", progress=False)
+    assert found.algorithm == "exact"
+    assert found.converged

@@ -126,7 +126,7 @@ def _choose(model: Model, stats: Statistics, algorithm: str) -> tuple[str, str]:
     from mrfbayes.estimation.newton import AUTO_SECONDS, predicted_seconds
 
     if stats.holes is not None:
-        return _choose_with_holes(model, algorithm, predicted_seconds(model) <= AUTO_SECONDS)
+        return _choose_with_holes(model, algorithm)
     if algorithm == "auto":
         seconds = predicted_seconds(model)
         if seconds <= AUTO_SECONDS:
@@ -140,10 +140,10 @@ def _choose(model: Model, stats: Statistics, algorithm: str) -> tuple[str, str]:
     return algorithm, "asked for"
 
 
-def _choose_with_holes(model: Model, algorithm: str, is_quick: bool) -> tuple[str, str]:
+def _choose_with_holes(model: Model, algorithm: str) -> tuple[str, str]:
     """The algorithm where cells are missing: two of them have a likelihood for that."""
     from mrfbayes.estimation.dense_mode import can_be_dense
-    from mrfbayes.exact.quantities import is_feasible
+    from mrfbayes.estimation.newton import AUTO_SECONDS, predicted_seconds
 
     if algorithm not in ("auto", *WITH_HOLES):
         able = ", ".join(map(repr, WITH_HOLES))
@@ -151,9 +151,10 @@ def _choose_with_holes(model: Model, algorithm: str, is_quick: bool) -> tuple[st
             f"algorithm = {algorithm!r} has no likelihood for rows with missing cells: use one of {able}, 'auto', or "
             "missing='drop'."
         )
-    if algorithm == "chord" or (algorithm == "auto" and not is_quick and can_be_dense(model)):
+    seconds = predicted_seconds(model)
+    if algorithm == "chord" or (algorithm == "auto" and seconds > AUTO_SECONDS and can_be_dense(model)):
         return "chord", "asked for" if algorithm == "chord" else "log Z is out of reach or slow on this graph"
-    if not is_feasible(model):
+    if seconds == float("inf"):
         raise CostError(
             f"the estimate with missing cells needs log Z, which is not feasible on {model!r}, or dense chains "
             "(algorithm='chord'), which it is not for: use missing='drop'."
