@@ -10,6 +10,7 @@ import mrfbayes as mb
 from mrfbayes.calibration import expansion as calibration
 from mrfbayes.calibration import one_loop as loops
 from mrfbayes.calibration.cumulants import ExactCumulants
+from mrfbayes.calibration.full import MOMENT_CELLS, moments_cost
 from mrfbayes.calibration.matching import Coins, coin_moments, match, match_loop, skewness_doubts
 from mrfbayes.calibration.one_loop import Effort, one_loop
 from mrfbayes.exact import quantities as exact
@@ -181,3 +182,8 @@ def test_statistics_of_rows():
     model = mb.graph([(0, 1), (1, 2)], states=3, tied=True, fields=True, coupling="score")
     rows = np.array([[0, 2, 1], [1, 1, 2]], dtype=np.uint8)
     np.testing.assert_allclose(row_statistics(model, rows)[:, 0], [2, 3])
+
+
+def test_samples_of_a_tied_image_are_part_of_the_cost():
+    """Loops need samples: one parameter of 28 x 28 pixels took ten minutes, though its derivatives are quick."""
+    assert moments_cost(mb.grid(28, 28, tied=True)) > MOMENT_CELLS > moments_cost(mb.grid(20, 20, tied=True))

@@ -90,6 +90,31 @@ def test_codings_are_recognised_and_said(tmp_path, values):
         np.testing.assert_array_equal(found.count().rows, X)
 
 
+def test_words_of_one_column_are_no_states_of_another(tmp_path):
+    rng = np.random.default_rng(5)
+    often, smokes = np.array(["never", "seldom", "daily"]), np.array(["ja", "nein"])
+    rows = [[*often[rng.integers(0, 3, 2)], smokes[rng.integers(2)]] for _ in range(60)]
+    path = tmp_path / "words.csv"
+    path.write_text("a,b,smokes\n" + "".join(f"{','.join(row)}\n" for row in rows))
+    words = " ".join(run("info", path).output.split())
+    assert "Model (up to 3 labels without an order; --levels 'low<high' gives one): all pairs" in words
+    assert "3 edges, 8 parameters." in words  # three couplings, 2 + 2 + 1 thresholds
+    ordered = " ".join(run("info", path, "--levels", "never<seldom<daily").output.split())
+    assert "Model (3 ordered levels): all pairs, coupling 'score', node factors: 3 edges, 8 parameters." in ordered
+
+
+def test_decimal_commas_and_plus_signs_are_numbers(tmp_path):
+    rows = np.random.default_rng(5).integers(1, 6, (60, 3))
+    path = tmp_path / "comma.csv"
+    path.write_text("a;b;c\n" + "".join(";".join(f"{v},0" for v in row) + "\n" for row in rows))
+    words = " ".join(run("info", path).output.split())
+    assert "Values found: 1, 2, 3, 4, 5." in words
+    assert "Model (5 ordered levels)" in words
+    spins = tmp_path / "spins.csv"
+    spins.write_text("a,b\n" + "".join(f"{2 * (v[0] % 2) - 1:+d},{2 * (v[1] % 2) - 1:+d}\n" for v in rows))
+    assert "The values -1 and +1 are taken as 0 and 1." in " ".join(run("info", spins).output.split())
+
+
 def test_images_are_observations_of_a_grid(tmp_path):
     images = np.random.default_rng(2).integers(0, 2, size=(3, 5, 6)).astype(np.uint8)
     for k, image in enumerate(images):

@@ -10,6 +10,7 @@ from matplotlib import pyplot
 
 import mrfbayes as mb
 from mrfbayes.plots.layouts import positions
+from mrfbayes.plots.network import sure_level
 
 mpl.use("Agg")
 NAMES = ("tired", "a much longer name than any circle holds", "sad <b>", "$x$ costs $2", "=cmd|x")
@@ -129,7 +130,31 @@ def test_a_tied_field_is_its_image():
         post = mb.sample(model, x, "pseudo", steps=200, progress=False)
     ax = mb.plots.field(model, post)
     np.testing.assert_array_equal(ax.images[0].get_array(), x.reshape(6, 6))
-    assert "horizontal: coupling" in ax.get_title(loc="left")
+    assert ax.get_title(loc="left").startswith("horizontal: theta 0.")  # as the tables of such a model have it
+    assert mb.plots.field(model, post, scale="ising").get_title(loc="left").startswith("horizontal: coupling J ")
+
+
+def test_a_masked_image_is_drawn_where_its_pixels_are(tmp_path):
+    mask = np.ones((6, 7), dtype=bool)
+    mask[0, :3] = False
+    model = mb.grid(6, 7, mask=mask, neighbours=8, tied="direction")
+    x = np.random.default_rng(4).integers(0, 2, (1, model.n_nodes))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mb.MRFWarning)
+        mb.sample(model, x, "pseudo", steps=200, progress=False).save(tmp_path / "a.nc")
+    ax = mb.plots.field(model, mb.load(tmp_path / "a.nc"))  # a file holds no rows, but their averages
+    image = np.ma.filled(ax.images[0].get_array(), np.nan)
+    np.testing.assert_array_equal(np.isnan(image), ~mask)
+    np.testing.assert_array_equal(image[mask], x[0])
+    assert len(ax.get_title(loc="left").splitlines()) == 4
+
+
+def test_a_crowded_network_shows_fewer_and_surer_edges():
+    table = pd.DataFrame({"sign_probability": np.linspace(0.5, 1.0, 400)})
+    assert sure_level(table.iloc[:60]) == 0.9
+    level = sure_level(table)
+    assert level == 0.95
+    assert (table["sign_probability"] >= level).sum() <= 60
 
 
 def test_what_is_wrong_is_named(posterior, tmp_path):

@@ -27,6 +27,21 @@ def test_the_right_model_reproduces_its_data(data):
     assert list(check.table.index[: GRID.n_parameters]) == list(GRID.parameters)
 
 
+def test_a_single_image_can_fail():
+    """Stripes: rows are alike, columns alternate, which one coupling for both directions cannot say."""
+    image = np.tile(np.arange(12) % 2, 12)[None]
+    flips = np.random.default_rng(1).random(image.shape) < 0.05
+    model = mb.grid(12, 12, tied=True)
+    posterior = mb.sample(model, image ^ flips, "pseudo", steps=500, progress=False)
+    table = predictive_check(posterior, replicates=200, progress=False).table
+    assert list(table.index[1:]) == [
+        *(f"agreement at {at}" for at in ("(0, 2)", "(1, -1)", "(1, 1)", "(2, 0)")),
+        "mean state",
+    ]
+    assert table.loc["agreement at (0, 2)", "p_value"] < 0.01
+    assert table.loc["edges", "p_value"] > 0.01
+
+
 def test_a_model_with_one_coupling_for_all_does_not(data):
     tied = mb.grid(3, 3, tied=True)
     check = predictive_check(posterior_of(tied, data), data, replicates=100, progress=False)

@@ -13,7 +13,7 @@ import mrfbayes as mb
 from mrfbayes.report.findings import Findings
 from mrfbayes.report.sentences import brief
 from mrfbayes.report.tables import script_safe
-from mrfbayes.report.wording import bayes_factor, grid_of, listed, number
+from mrfbayes.report.wording import bayes_factor, decimals, grid_of, listed, number, without_folder
 
 mpl.use("Agg")
 HOSTILE = ("</script><script>window.bad=1</script>", "<img src=x onerror=window.bad=1>", "=cmd|x", "{{ 7*7 }}", "a & b")
@@ -167,6 +167,13 @@ def test_what_is_wrong_is_named(posterior, tmp_path):
     with pytest.raises(mb.InputError, match="there is no folder"):
         mb.report(posterior, tmp_path / "nowhere" / "b.html", check=False)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["there.html"]
+
+
+def test_numbers_have_as_many_digits_as_their_spread_allows():
+    assert [decimals(sd) for sd in (2.0, 0.4, 0.1, 0.02, 0.006, 0.0005, 0.0, float("nan"))] == [2, 2, 2, 3, 3, 4, 2, 2]
+    assert number(-0.001) == "0.00"
+    assert without_folder("/home/me/a b/x.csv: odd: 1/2") == "x.csv: odd: 1/2"
+    assert without_folder("values 1/2 are odd") == "values 1/2 are odd"
 
 
 def test_numbers_are_written_as_people_write_them():

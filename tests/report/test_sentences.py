@@ -50,7 +50,17 @@ def test_one_image_of_a_tied_field():
     assert "shared by 60 neighbouring pairs and one threshold for all: 2 parameters in all." in said[0]
     assert "a coupling of neighbours (Bayes factor" in said[1]
     assert said[2].startswith("Posterior mean of the coupling in log-odds: 0.")
+    assert said[3].startswith("Its neighbours name the state of a pixel in ")
     assert "shared by all neighbours, and a threshold for all variables from n = 1 observation with" in paragraph
+
+
+def test_single_pixels_of_one_image_have_no_rows_of_their_own():
+    model = mb.grid(6, 6, tied=True)
+    x = mb.simulate(model, [0.7], 1, rng=1)
+    *_, findings = found(model, x)
+    assert not len(findings.nodes.columns)
+    assert findings.pooled["accuracy_alone"] == pytest.approx(max(x.mean(), 1 - x.mean()))
+    assert len(findings.predictive.table) == 6  # the coupling, four directions and the mean, not a row for every pair
 
 
 def test_no_edges_at_all():

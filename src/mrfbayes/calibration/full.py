@@ -27,6 +27,7 @@ from mrfbayes.estimation.estimate import estimate as make_estimate
 from mrfbayes.estimation.problem import Problem
 from mrfbayes.exact import quantities as exact
 from mrfbayes.exact.clamped import observed
+from mrfbayes.exact.recursions import recursion
 from mrfbayes.model.field import Model
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ LEAST_EXTRA = 4  # particles past p: half in each start; the inverse of their co
 MOMENTS = ("auto", "exact", "particles")
 MOMENT_CELLS = 1.2e10  # table cells of exact calibration, about two minutes
 WINDOW_CELLS = 3e9  # the same where windows do nearly as well in a few seconds, half a minute
+SAMPLE_PASSES = 16  # through all tables, that filling and sampling them is worth
 PROPOSAL_CELLS = 2e8  # the same for proposals of planar fields, two seconds
 LEAST_PARTICLES, MOST_PARTICLES, SWEEPS = 32_768, 131_072, 200
 DOUBTFUL_LOCATION = 0.1  # posterior sds
@@ -181,10 +183,16 @@ def check_options(variance: str, moments: str, particles: int | None, least: int
 
 
 def moments_cost(model: Model) -> float:
-    """Table cells that exact calibration goes through: some eight directional derivatives per parameter."""
+    """Table cells that exact calibration goes through: some eight directional derivatives per parameter.
+
+    Loops are summed over samples, and those come from tables: where all edges of a large field share one parameter,
+    these take longer than its derivatives.
+    """
     if not exact.is_feasible(model):
-        return np.inf  # loops are summed over samples, and those come from tables
-    return 8.0 * model.n_parameters * direction_cells(model)
+        return np.inf
+    derivatives = 8.0 * model.n_parameters * direction_cells(model)
+    is_tied = model.n_parameters < model.n_edges
+    return max(derivatives, SAMPLE_PASSES * recursion(model).n_bytes("moments") / 8) if is_tied else derivatives
 
 
 def exact_mode(problem: Problem) -> tuple[calibration.Mode, dict[str, object], list[str]]:

@@ -9,6 +9,7 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.cli.field import Usual, build_field
 from mrfbayes.cli.options import DataOptions
 from mrfbayes.cli.understood import Understood, understand
+from mrfbayes.report.wording import plural
 
 if TYPE_CHECKING:
     from mrfbayes.data.statistics import Statistics
@@ -64,11 +65,36 @@ def usual_of(seen: Understood, options: DataOptions) -> tuple[Usual, str]:
     elif levels:
         states, coupling, why = levels, "agreement" if is_grid else "score", f"{levels} ordered levels"
     else:
-        states, coupling, why = len(seen.levels), "agreement", f"{len(seen.levels)} labels without an order"
+        n = max(_own_states(seen, options).values(), default=len(seen.levels))
+        states, coupling, why = n, "agreement", f"up to {n} labels without an order; --levels 'low<high' gives one"
     tied = "yes" if is_grid and seen.rows == 1 else "no"
     is_complete = not is_grid and options.graph is None
     fields = _needs_fields(seen, is_grid)
-    return Usual(max(states, 2), coupling, fields, tied, _chosen(seen, options), is_complete), why
+    own = {} if is_grid else {name: n for name, n in _own_states(seen, options).items() if n != max(states, 2)}
+    return Usual(max(states, 2), coupling, fields, tied, _chosen(seen, options), is_complete, own), why
+
+
+def _own_states(seen: Understood, options: DataOptions) -> dict[str, int]:
+    """How many states each column of words has: as many as its order names, or as the columns that share its words."""
+    texts = {name: {str(value) for value in found} for name, found in seen.values.items()}
+    if not any(isinstance(value, str) for value in seen.levels) or seen.is_binary:
+        return {}
+    orders = [(*_order(text),) for text in options.reading.levels]
+    out = {}
+    for name, labels in texts.items():
+        given = [order for who, order in orders if who == name or (not who and labels <= set(order))]
+        together = set(labels)
+        for other in (*texts.values(), *reversed(texts.values())):
+            together |= other if together & other else set()
+        out[name] = max(2, len(given[-1]) if given else len(together))
+    return out
+
+
+def _order(text: str) -> tuple[str, list[str]]:
+    """The column that an order of ``--levels`` is for, empty for all, and its labels."""
+    who, mark, rest = text.partition("=")
+    is_named = bool(mark) and "<" not in who
+    return (who.strip() if is_named else ""), [label.strip() for label in (rest if is_named else text).split("<")]
 
 
 def _chosen(seen: Understood, options: DataOptions) -> list[str] | None:
@@ -89,9 +115,10 @@ def _sentence(model: Model, options: DataOptions, usual: Usual, why: str) -> str
         shape += "".join(f", {one}" for one in around if one)
     fields = usual.fields if options.fields is None else options.fields
     tied = (options.tied or usual.tied) != "no"
+    size = f"{plural(model.n_edges, 'edge')}, {plural(model.n_parameters, 'parameter')}"
     return (
         f"Model ({why}): {shape}, coupling {options.coupling or usual.coupling!r}, {'' if fields else 'no '}node "
-        f"factors{', tied' if tied else ''}: {model.n_edges:,} edges, {model.n_parameters:,} parameters."
+        f"factors{', tied' if tied else ''}: {size}."
     )
 
 

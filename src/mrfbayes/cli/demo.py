@@ -99,7 +99,7 @@ def show_questionnaire(found: Questionnaire, out: Console) -> None:
         ]
         for j in order
     ]
-    out.print(table(["coupling (log-odds)", "5 %", "median", "95 %", "P(sign)", "log Bayes factor"], rows))
+    out.print(table(["coupling (log-odds)", "5%", "median", "95%", "P(sign)", "log Bayes factor"], rows))
     out.print(
         f"   {posterior.label}, {posterior.target} target; stopped after {posterior.facts.resumed_steps} draws "
         f"and continued from its checkpoint; smallest ESS {posterior.ess.min():,.0f}, largest R-hat "

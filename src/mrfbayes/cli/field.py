@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ class Usual:
     """What is taken where the options do not say.
 
     ``columns`` are all nodes of a complete graph, and those to which the graph of a file is cut; None leaves it whole.
+    ``own_states`` has the number of states of columns whose labels are not those of the others.
     """
 
     states: int = 2
@@ -29,6 +30,7 @@ class Usual:
     tied: str = "no"
     columns: Sequence[str] | None = None
     is_complete: bool = False
+    own_states: Mapping[str, int] = field(default_factory=dict)
 
 
 PLAIN = Usual()
@@ -50,7 +52,7 @@ def build_field(options: FieldOptions, usual: Usual = PLAIN) -> Model:
         "fields": usual.fields if options.fields is None else options.fields,
         "coupling": options.coupling or usual.coupling,
     }
-    common, by_name = _states(options.states, usual.states)
+    common, by_name = _states(options.states, usual)
     if options.grid:
         rows, cols = grid_size(options.grid)
         if by_name:
@@ -80,9 +82,9 @@ def build_field(options: FieldOptions, usual: Usual = PLAIN) -> Model:
     return build_graph(inside, nodes=nodes, tied=bool(tie), states=states, **rest)
 
 
-def _states(given: Sequence[str] | None, usual: int) -> tuple[int, dict[str, int]]:
+def _states(given: Sequence[str] | None, usual: Usual) -> tuple[int, dict[str, int]]:
     """The number of states of all columns, and of those that are named."""
-    common, by_name = usual, {}
+    common, by_name = usual.states, {} if given else dict(usual.own_states)
     for text in given or ():
         name, _, number = text.rpartition("=")
         if not (number.isascii() and number.isdigit()):

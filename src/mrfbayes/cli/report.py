@@ -23,15 +23,16 @@ def report(
     overwrite: Overwrite = False,
 ) -> None:
     """Write the report of a saved result: one self-contained HTML file."""
-    import mrfbayes as mb
+    from mrfbayes.base.atomic_files import write_text
     from mrfbayes.cli.outputs import check_files
     from mrfbayes.cli.results import print_findings
     from mrfbayes.cli.show import quiet_warnings
     from mrfbayes.report.findings import Findings
+    from mrfbayes.report.write import UNTITLED, render
 
     check_files({"--out": out, "its settings": beside(out)}, {"the result": result}, overwrite)
     with quiet_warnings():
-        posterior = load_posterior(result)
-        path = mb.report(posterior, out, title=title, source=result.name, scale=scale, overwrite=overwrite)
+        findings = Findings(load_posterior(result), scale or "")
+        write_text(out, render(findings, title or UNTITLED, result.name, []), overwrite)
         keep_settings(out, overwrite)
-        print_findings(Findings(posterior, scale or "", False), {"report": path}, common.json)
+        print_findings(findings, {"report": out}, common.json)

@@ -78,7 +78,8 @@ def print_findings(
     out.print()
     out.print(f"report: {safe(str(paths['report'])) if 'report' in paths else ''}", style="bold", markup=False)
     others = [str(path) for name, path in paths.items() if name != "report"]
-    out.print(safe(f"also written: {', '.join(others)}"), markup=False)
+    if others:
+        out.print(safe(f"also written: {', '.join(others)}"), markup=False)
 
 
 def _warnings(findings: Findings, structure: Structure) -> list[str]:

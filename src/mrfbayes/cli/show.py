@@ -134,7 +134,7 @@ def show_edges(model: Model, frame: pd.DataFrame, rows: int = LINES) -> None:
         ]
         for name, row in shown.iterrows()
     ]
-    out.print(table(["edge", "verdict", "mean", "5 %", "95 %", "P(sign)", "Bayes factor"], cells, texts=2))
+    out.print(table(["edge", "verdict", "mean", "5%", "95%", "P(sign)", "Bayes factor"], cells, texts=2))
     if len(shown) < len(frame):
         out.print(f"... and {len(frame) - len(shown):,} more; --rows 0 prints all of them, --csv FILE writes them.")
     said = frame["verdict"].value_counts()

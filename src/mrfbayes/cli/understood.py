@@ -82,7 +82,9 @@ class Understood:
             said.append(f"Left out: {listed(self.left_out, 8)}.")
         levels = self.levels
         if levels:
-            shown = ", ".join(str(value) for value in levels[:ORDERED_LEVELS])
+            shown = ", ".join(
+                f"{value:g}" if isinstance(value, float) else str(value) for value in levels[:ORDERED_LEVELS]
+            )
             said.append(f"Values found: {shown}{', ...' if len(levels) > ORDERED_LEVELS else ''}.")
         coding = next((text for values, text in CODINGS.items() if values == tuple(levels)), "")
         if coding:
@@ -229,9 +231,22 @@ def read_frame(path: Path, delimiter: str | None = None) -> pl.DataFrame | None:
         separator = delimiter or max(",;\t|", key=head.count)
         if head.count(separator) >= MOST_COLUMNS:
             return None
-        return pl.read_csv(path, separator=separator, infer_schema_length=None)
+        return _numeric(pl.read_csv(path, separator=separator, infer_schema_length=None), separator)
     except (OSError, UnicodeDecodeError, pl.exceptions.PolarsError):
         return None
+
+
+def _numeric(frame: pl.DataFrame, separator: str) -> pl.DataFrame:
+    """Numbers that were read as words, as "+1" and, beside other separators than the comma, "1,0", are numbers."""
+    import polars as pl
+
+    def number(name: str) -> pl.Expr:
+        text = pl.col(name).str.strip_chars().str.strip_prefix("+")
+        return (text if separator == "," else text.str.replace(",", ".")).cast(pl.Float64, strict=False)
+
+    words = [name for name, kind in frame.schema.items() if kind == pl.String]
+    lost = frame.select((number(name).is_null() & pl.col(name).is_not_null()).any().alias(name) for name in words)
+    return frame.with_columns(number(name) for name in words if not lost[name][0])
 
 
 def _images(files: list[str], options: DataOptions) -> Understood:

@@ -24,15 +24,20 @@ def row_statistics(model: Model, rows: np.ndarray) -> np.ndarray:
     out = np.zeros((model.n_parameters, len(rows)))
     columns = np.ascontiguousarray(rows.T)
     for group in model.groups:
-        cells = group.table[tuple(columns[group.scope[:, axis]] for axis in range(group.arity))]
-        tied = np.unique(group.block).size < group.block.size
+        table = group.table.astype(np.min_scalar_type(group.table.max()))  # bytes: an eighth of the memory to pass
+        cells = table[tuple(columns[group.scope[:, axis]] for axis in range(group.arity))]
+        # Sums of sorted rows: `np.add.at`, which takes them in any order, needs twenty times as long.
+        blocks, first = np.unique(group.block, return_index=True)
+        order, is_tied = np.argsort(group.block, kind="stable"), blocks.size < group.block.size
+        if is_tied:
+            cells, first = cells[order], np.searchsorted(group.block[order], blocks)
         for outcome in range(1 if group.is_score else group.sides - 1):
-            parameter = chart.offset[group.block] + outcome
             values = cells if group.is_score else cells == outcome
-            if tied:
-                np.add.at(out, parameter, values)
+            if is_tied:
+                for block, part in zip(blocks.tolist(), np.split(values, first[1:]), strict=True):
+                    out[chart.offset[block] + outcome] += part.sum(axis=0)
             else:
-                out[parameter] += values
+                out[chart.offset[group.block] + outcome] += values
     return np.ascontiguousarray(out.T)
 
 

@@ -18,10 +18,16 @@ if TYPE_CHECKING:
 
 ROWS = 40
 MEASURES = {
-    "strength": "strength: sum of the sizes of its couplings",
-    "expected_influence": "expected influence: sum of its couplings",
+    "strength": "sum of the sizes of its couplings",
+    "expected_influence": "sum of its couplings",
     "log_score_gain": "what the others tell about it (nats per row)",
     "accuracy_gain": "accuracy gained by knowing the others",
+}
+TITLES = {
+    "strength": "Strength",
+    "expected_influence": "Expected influence",
+    "log_score_gain": "Predictability",
+    "accuracy_gain": "Predictability",
 }
 
 
@@ -62,7 +68,7 @@ def centrality(
     ax.set_axisbelow(True)
     ax.set_xlabel(MEASURES[measure])
     part = f", the first {len(shown)} of {len(table)}" if len(shown) < len(table) else ""
-    title(ax, f"Nodes{part}: mean and 90% interval")
+    title(ax, f"{TITLES[measure]}{part}: mean and 90% interval")
     quiet(ax, "bottom").tick_params(axis="y", length=0)
     keep_table(ax, table)
     return ax

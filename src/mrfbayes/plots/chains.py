@@ -52,7 +52,7 @@ def ranks(posterior: Posterior, parameter: int | str | None = None, *, ax: Axes 
     counts = np.stack([np.histogram(chain, edges)[0] for chain in rank])
     expected = draws.shape[1] / RANK_BINS
     ax = axes_or_new(ax, figsize=(7, 0.9 + 0.5 * len(counts)))
-    # Where chains agree a bar is binomial; the band holds 99 % of such bars.
+    # Where chains agree a bar is binomial; the band holds 99% of such bars.
     band = 2.576 * np.sqrt(expected * (1 - 1 / RANK_BINS)) / expected
     centre = (edges[:-1] + edges[1:]) / 2 / draws.size
     for k, row in enumerate(counts):
@@ -62,7 +62,7 @@ def ranks(posterior: Posterior, parameter: int | str | None = None, *, ax: Axes 
         ax.axhline(base + 0.4, color=MUTED, lw=0.7)
     ax.set_yticks(np.arange(len(counts))[::-1] + 0.4, [f"chain {k}" for k in range(len(counts))])
     ax.set(
-        xlim=(0, 1), ylim=(-0.05, len(counts) + 0.05), xlabel="rank among the draws of all chains (grey: 99 % of bars)"
+        xlim=(0, 1), ylim=(-0.05, len(counts) + 0.05), xlabel="rank among the draws of all chains (grey: 99% of bars)"
     )
     title(ax, f"{label(posterior.parameters[j])}: ranks, R-hat {posterior.r_hat[j]:.3f}")
     quiet(ax, "bottom").tick_params(axis="y", length=0)

@@ -29,7 +29,7 @@ def copula(
     exact: Posterior | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Joint density of two coins: contours that hold 50 % and 90 %.
+    """Joint density of two coins: contours that hold 50% and 90%.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def copula(
     names = likelihood.model.parameters
     ax.set(xlabel=rf"$\theta$ of {escape(names[i])}", ylabel=rf"$\theta$ of {escape(names[j])}")
     ax.legend(fontsize=8, frameon=False, loc="upper left")
-    ax.set_title("contours hold 50 % and 90 %", fontsize=9)
+    ax.set_title("contours hold 50% and 90%", fontsize=9)
     return ax
 
 

@@ -10,16 +10,18 @@ import numpy as np
 from mrfbayes.base.errors import InputError
 from mrfbayes.model.exports import edge_couplings
 from mrfbayes.model.field import Model
-from mrfbayes.model.scales import n_edge_blocks
-from mrfbayes.plots.layouts import positions
+from mrfbayes.model.scales import n_edge_blocks, scaled
+from mrfbayes.model.wording import natural_scale, quantity
+from mrfbayes.plots.layouts import is_lattice, pixel_places, positions
 from mrfbayes.plots.network import draw_nodes
-from mrfbayes.plots.style import BLUE_TO_ORANGE, DASHED, INK, MUTED, PAPER, axes_or_new, keep_table, title
+from mrfbayes.plots.style import BLUE_TO_ORANGE, DASHED, FAINT, INK, MUTED, PAPER, axes_or_new, keep_table, title
 from mrfbayes.posterior.posterior import Posterior
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 CROWDED = 150  # nodes past which they are not drawn: the edges are the picture
+KINDS = 4  # of tied couplings that a title can name: one for every direction
 
 
 def field(
@@ -30,6 +32,7 @@ def field(
     ax: Axes | None = None,
     labels: bool | None = None,
     bar: bool = True,
+    scale: str | None = None,
 ) -> Axes:
     """Draw the graph of ``model`` with each edge coloured by its log-odds.
 
@@ -41,12 +44,13 @@ def field(
     values : `Posterior` (its mean, with its sd as ``spread``), an estimate, or theta (p,); None draws the graph alone
     spread : (p,) sd of theta: edges whose 90 % interval includes "no interaction" are drawn dashed
     labels : whether nodes carry their names; default: where there are at most 40 and they are the user's own
+    scale : of the couplings that the title of a tied field names, as in `Posterior.summary`
     """
     if isinstance(values, Posterior):
         spread = values.sd if spread is None else spread
         theta: object = values.mean
-        if n_edge_blocks(model) <= 2 < model.n_edges and model.grid_shape is not None:
-            return _tied(model, values, ax)
+        if n_edge_blocks(model) <= KINDS < model.n_edges and is_lattice(model):
+            return _tied(model, values, ax, scale or natural_scale(model))
     else:
         theta = values if values is None else getattr(values, "theta", values)
     ax = axes_or_new(ax, figsize=(5.5, 5))
@@ -110,34 +114,40 @@ def _draw(ax: Axes, model: Model, place: np.ndarray, theta: object, spread: obje
         made.outline.set_visible(False)
 
 
-def _tied(model: Model, posterior: Posterior, ax: Axes | None) -> Axes:
+def _tied(model: Model, posterior: Posterior, ax: Axes | None, scale: str) -> Axes:
     """The observations as an image, and the shared couplings in the title."""
     import pandas as pd
+    from matplotlib import colormaps
 
-    assert model.grid_shape is not None
-    statistics = getattr(posterior.problem, "statistics", None)
-    rows = getattr(statistics, "rows", None)
-    if statistics is None or rows is None or not len(rows):
+    observed = posterior.observed
+    if observed is None or not observed.shares.size:
         raise InputError(
             "plots.field: all edges share their coupling and the observations are not at hand, so there is nothing to "
             "draw on the grid; use plots.marginals or plots.forest."
         )
-    image = rows.mean(axis=0).reshape(model.grid_shape)
+    place = pixel_places(model)
+    shape = model.grid_shape or tuple((place.max(axis=0) + 1).tolist())
+    image = np.full(shape, np.nan)  # of pixels that a mask leaves out
+    shares = np.split(observed.shares, np.cumsum(model.states)[:-1])
+    image[place[:, 0], place[:, 1]] = [float(np.arange(share.size) @ share) for share in shares]
     ax = axes_or_new(ax, figsize=(4.8, 5.2))
-    ax.imshow(image, cmap="Greys", vmin=0, vmax=float(model.states.max() - 1), interpolation="nearest")
+    greys = colormaps["Greys"].with_extremes(bad=FAINT)
+    ax.imshow(image, cmap=greys, vmin=0, vmax=float(model.states.max() - 1), interpolation="nearest")
     ax.set_xticks([])
     ax.set_yticks([])
     for spine in ax.spines.values():
         spine.set_color(MUTED)
-    table = posterior.summary(scale="log-odds").head(int(model.chart.offset[n_edge_blocks(model)]))
-    said = "\n".join(
-        f"{name}: coupling {row['mean']:.3f} [{row['q5']:.3f}, {row['q95']:.3f}] in log-odds"
-        for name, row in table.iterrows()
-    )
-    title(ax, said)
-    one = statistics.n_rows == 1
-    ax.set_xlabel("the observed image" if one else f"mean of {len(rows):,} observations", fontsize=8.5, color=MUTED)
-    names = [f"column {c}" for c in range(model.grid_shape[1])]
+    table = posterior.summary(scale=scale).head(scaled(model, scale).n_edge_rows)
+    who = [""] if len(table) == 1 else [f"{name}: " for name in table.index]
+    said = [
+        f"{name}{quantity(model, scale)} {row['mean']:.3f} (90% interval {row['q5']:.3f} to {row['q95']:.3f})"
+        for name, (_, row) in zip(who, table.iterrows(), strict=True)
+    ]
+    title(ax, "\n".join(said))
+    what = "the observed image" if observed.n == 1 else f"mean of {observed.n:,g} observations"
+    left_out = "; grey: not in the field" if np.isnan(image).any() else ""
+    ax.set_xlabel(what + left_out, fontsize=8.5, color=MUTED)
+    names = [f"column {c}" for c in range(shape[1])]
     keep_table(ax, pd.DataFrame(image, columns=names).rename_axis("row"))
     return ax
 

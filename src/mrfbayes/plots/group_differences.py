@@ -29,7 +29,7 @@ def group_differences(
     differences: pd.DataFrame | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Means and 90 % intervals of the differences in log-odds, with the probability that there is one.
+    """Means and 90% intervals of the differences in log-odds, with the probability that there is one.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def group_differences(
         ax.legend(fontsize=8, frameon=False, loc="lower right")
     ax.grid(axis="x", color=FAINT, lw=0.6, zorder=0)
     ax.set_axisbelow(True)
-    ax.set_xlabel(f"Log-odds in {escape(second)} less those in {escape(first)}: mean and 90 % interval")
+    ax.set_xlabel(f"Log-odds in {escape(second)} less those in {escape(first)}: mean and 90% interval")
     what = "Node factors" if nodes else "Edges"
     part = f", the surest {len(chosen)} of {len(table)}" if len(chosen) < len(table) else ""
     title(ax, f"{what}{part}: differences between groups")

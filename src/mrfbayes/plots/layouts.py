@@ -8,6 +8,7 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.model.field import Model
+from mrfbayes.model.lattice import pixels_of
 
 LAYOUTS = ("circle", "spring", "grid")
 MOST_NODES = 20_000
@@ -29,17 +30,31 @@ def positions(model: Model, layout: object = "auto", strength: np.ndarray | None
         raise InputError(f"layout: {d} nodes are too many to draw; plot a part of the field.")
     if layout == "auto":
         dense = model.n_edges > d * (d - 1) / 4
-        layout = "grid" if model.grid_shape is not None else "circle" if dense or d < 8 else "spring"
+        layout = "grid" if is_lattice(model) else "circle" if dense or d < 8 else "spring"
     if layout == "grid":
-        if model.grid_shape is None:
+        if not is_lattice(model):
             raise InputError("layout = 'grid': this model is not a grid; choose 'circle' or 'spring'.")
-        row, column = np.divmod(np.arange(d), model.grid_shape[1])
+        row, column = pixel_places(model).T
         return np.stack([column, -row], axis=1).astype(float)
     if layout not in LAYOUTS:
         raise InputError(f"layout = {layout!r}: choose one of {', '.join(map(repr, LAYOUTS))}, or give places.")
     angle = np.pi / 2 - 2 * np.pi * np.arange(d) / max(d, 1)
     circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     return circle if layout == "circle" else _springs(model, circle, strength)
+
+
+def is_lattice(model: Model) -> bool:
+    """Whether the nodes are the pixels of a grid, or of a part of one."""
+    return model.grid_shape is not None or pixels_of(model.nodes) is not None
+
+
+def pixel_places(model: Model) -> np.ndarray:
+    """(d, 2) row and column of every node of a lattice."""
+    if model.grid_shape is not None:
+        return np.stack(np.divmod(np.arange(model.n_nodes), model.grid_shape[1]), axis=1)
+    found = pixels_of(model.nodes)
+    assert found is not None
+    return found
 
 
 def _springs(model: Model, start: np.ndarray, strength: np.ndarray | None) -> np.ndarray:

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 VERDICT_PANELS = {"supported": "present", "ruled out": "absent", "undecided": "undecided"}
 MOST_EDGES = 400  # drawn at once: more are a smear
-MANY_EDGES, SURE = 60, 0.9  # past so many edges only those whose sign is that sure are drawn by default
+MANY_EDGES = 60  # past so many edges only those with a sure sign are drawn by default
+SURE = (0.9, 0.95, 0.975, 0.99, 0.995, 0.999)  # how sure: the first that leaves no more edges than can be told apart
 MOST_NAMES = 60
 WIDEST, THINNEST = 6.0, 0.4  # points, in a figure of full width
 FULL_WIDTH = 5.6  # inches
@@ -59,8 +60,8 @@ def network(
     Parameters
     ----------
     layout : "auto", "circle", "spring", "grid", or places by node name
-    show : "all" edges; "sure", those whose sign is at least 90 % sure; "supported", "ruled out" or "undecided", those
-        with that verdict; "auto": all of up to 60 edges, else the sure ones
+    show : "all" edges; "sure", those whose sign is at least 90% sure (up to 99.9% where more than 60 are left);
+        "supported", "ruled out" or "undecided", those with that verdict; "auto": all of up to 60 edges, else the sure
     scale : of the widths, as in `Posterior.summary`; by default the one that people quote of such a model
     edges : the table that ``posterior.edges(scale)`` gave, where it is at hand
     legend : whether colours, widths and opacity are explained
@@ -76,7 +77,7 @@ def network(
     drawn = draw_edges(ax, model, places, table, chosen, widest=float(table["size"].max() or 1.0))
     draw_nodes(ax, model, places)
     keep_table(ax, table[chosen])
-    said = _count_note(show, drawn, int(chosen.sum()), len(table))
+    said = _count_note(show, drawn, int(chosen.sum()), table)
     if legend:
         _legend(ax, table, f"{said}; width: {scale_name(model, scale)}")
     return ax
@@ -174,10 +175,16 @@ def _chosen(table: pd.DataFrame, show: str) -> np.ndarray:
     if show == "all":
         return np.ones(len(table), dtype=bool)
     if show == "sure":
-        return np.asarray(table["sign_probability"] >= SURE)
+        return np.asarray(table["sign_probability"] >= sure_level(table))
     if show in VERDICT_PANELS:
         return np.asarray(table["verdict"] == VERDICT_PANELS[show])
     raise InputError(f"show = {show!r}: choose 'auto', 'all', 'sure', {', '.join(map(repr, VERDICT_PANELS))}.")
+
+
+def sure_level(table: pd.DataFrame) -> float:
+    """How sure a sign has to be for its edge to be drawn: at least 90%, more where that leaves a smear."""
+    sure = table["sign_probability"].to_numpy()
+    return next((level for level in SURE if (sure >= level).sum() <= MANY_EDGES), SURE[-1])
 
 
 def draw_edges(
@@ -298,7 +305,8 @@ def _legend(ax: Axes, table: pd.DataFrame, name: str) -> None:
     )
 
 
-def _count_note(show: str, drawn: int, chosen: int, total: int) -> str:
-    what = {"all": "", "sure": " whose sign is at least 90 % sure"}.get(show, f" that are {show}")
+def _count_note(show: str, drawn: int, chosen: int, table: pd.DataFrame) -> str:
+    total, level = len(table), f"{100 * sure_level(table):g}%"
+    what = {"all": "", "sure": f" whose sign is at least {level} sure"}.get(show, f" that are {show}")
     strongest = f"the strongest {drawn} of " if drawn < chosen else ""
     return f"{strongest}{chosen} of {total} edges{what}" if strongest or what else f"all {total} edges"

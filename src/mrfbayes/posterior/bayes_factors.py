@@ -44,7 +44,8 @@ FEWEST_DRAWS = 250  # per edge, below which coins fitted to the draws are as goo
 FEWEST_PLANAR_DRAWS = 50  # per edge of a planar field, whose weights are even
 CALIBRATION_SECONDS = 5e-9  # per table cell of `moments_cost`
 HOLD_SECONDS = 4e-11  # per cube of the number of parameters: the copula with one of them held
-BASE_DRAWS = 10_000
+BASE_DRAWS, BASE_DRAWS_OF_FEW = 10_000, 2_000  # the latter for a few parameters of a planar field, whose draws are dear
+FEW_PARAMETERS = 8
 LEAST_DRAWS = 100  # that a coin is fitted to
 EDGE_SECONDS = 10.0  # on the reference machine, past which coins give the Bayes factors
 PLANAR_EDGE_SECONDS = 120.0  # of planar fields, which have thousands of edges
@@ -121,7 +122,7 @@ def edge_evidence(posterior: Posterior, problem: Problem | None) -> EdgeEvidence
     found = None
     if is_correctable(posterior.model) and problem.prior.custom is None:
         try:
-            proposal = make_proposal(problem, method_row("exact").prepare(problem), BASE_DRAWS)
+            proposal = make_proposal(problem, method_row("exact").prepare(problem), base_draws(posterior.model))
             if not _are_draws_better(posterior, proposal, blocks):
                 draws = factor_draws(posterior.model)
                 found = EdgeEvidence(*_corrected(proposal, problem, blocks, draws), "importance weights")
@@ -165,8 +166,13 @@ def factor_draws(model: Model) -> int:
             return 0
         each, limit, fewest = predicted_seconds(recursion(model), "log_z", 1), EDGE_SECONDS, FEWEST_DRAWS
         before = CALIBRATION_SECONDS * min(moments_cost(model), MOMENT_CELLS)
-    most = (limit - before - BASE_DRAWS * each) / max(n_edges * each, 1e-12)
+    most = (limit - before - base_draws(model) * each) / max(n_edges * each, 1e-12)
     return 0 if not is_small or most < fewest else int(min(most, FACTOR_DRAWS))
+
+
+def base_draws(model: Model) -> int:
+    """Draws for the evidence that all edges share."""
+    return BASE_DRAWS_OF_FEW if model.n_parameters <= FEW_PARAMETERS and weighs_by_planar(model) else BASE_DRAWS
 
 
 def no_evidence(model: Model) -> EdgeEvidence:

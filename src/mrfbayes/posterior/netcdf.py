@@ -26,7 +26,7 @@ from mrfbayes.posterior.bayes_factors import EdgeEvidence, edge_blocks
 from mrfbayes.posterior.corrected import WeightedProposals
 from mrfbayes.posterior.facts import RunFacts
 from mrfbayes.posterior.hdf5_groups import Group, probe, read_groups
-from mrfbayes.posterior.observed import ObservedAverages, statistic_names
+from mrfbayes.posterior.observed import LEAST_ROWS, ObservedAverages, statistic_names
 from mrfbayes.posterior.predictability import PREDICTABILITY_COLUMNS
 from mrfbayes.posterior.saved_problem import model_to_dataset, problem_to_dataset, read_model, read_problem
 
@@ -268,8 +268,10 @@ def _known_fields(groups: Mapping[str, Group], model: Model, values: Mapping[str
         _require(parts["shares"].size in (0, int(model.states.sum())), "observed averages")
         said = groups["observed"]
         found = ObservedAverages(said.number("n"), int(said.number("n_rows")), **parts)
-        _require(len(statistic_names(model, found)) == found.flat.size, "observed averages")
-        known["observed"] = found
+        is_whole = len(statistic_names(model, found)) == found.flat.size
+        _require(is_whole or found.n_rows < LEAST_ROWS, "observed averages")
+        if is_whole:  # earlier versions took every pair of few rows by itself, with which nothing can be checked
+            known["observed"] = found
     if "predictability" in groups:
         known["predicted"] = _read_predictability(groups["predictability"], model)
     if "weighted" in groups:

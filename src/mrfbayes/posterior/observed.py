@@ -11,11 +11,12 @@ import numpy as np
 
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.model.field import Model
+from mrfbayes.model.lattice import pixels_of
 from mrfbayes.model.wording import coupling_of
 
 MOST_PAIRS = 5_000
 SCORE_CLASSES = 20  # classes of the sum of a row
-LEAST_ROWS = 20  # observations below which sums of rows have no distribution to speak of
+LEAST_ROWS = 20  # observations below which single pairs, and sums of rows, have no distribution to speak of
 
 
 class ObservedAverages(NamedTuple):
@@ -26,8 +27,10 @@ class ObservedAverages(NamedTuple):
     n : number of observations (or their total weight)
     n_rows : rows that the last two were counted in, at most 4,096
     fitted : (p,) counts of the model's own outcomes per observation
-    pairs : (k,) agreement of the pairs of nodes that share a neighbour but no edge
-    sums : (c,) share of the rows whose states sum to each value, or class of values; empty where sums mean nothing
+    pairs : (k,) agreement of the pairs of nodes that share a neighbour but no edge; of few rows, as of a single image,
+        its average over all pairs of each direction
+    sums : (c,) share of the rows whose states sum to each value, or class of values; of few rows the mean state; empty
+        where sums mean nothing
     shares : shares of all states of the first node, then of the second, and so on; empty where they are not known
     """
 
@@ -47,10 +50,34 @@ class ObservedAverages(NamedTuple):
 def observe(model: Model, statistics: Statistics) -> ObservedAverages:
     """The averages of counted data; without rows the fitted ones alone."""
     rows = statistics.rows
-    pairs = second_neighbours(model.edges, model.n_nodes) if len(rows) else np.zeros((0, 2), dtype=np.int64)
+    pairs = unfitted_pairs(model, len(rows))
     return ObservedAverages(
         statistics.n, len(rows), statistics.mean, *unfitted(model, rows, pairs), _shares(model, statistics)
     )
+
+
+class PairClasses(NamedTuple):
+    """Pairs of nodes (k, 2), the class of each (k,), and what the classes are called; each pair is one by default."""
+
+    pairs: np.ndarray
+    of: np.ndarray
+    names: list[str]
+
+
+def unfitted_pairs(model: Model, n_rows: int) -> PairClasses:
+    """Pairs that share a neighbour but no edge; where rows are few all of one direction are a class."""
+    pairs = second_neighbours(model.edges, model.n_nodes) if n_rows else np.zeros((0, 2), dtype=np.int64)
+    if n_rows >= LEAST_ROWS or not len(pairs):
+        return PairClasses(pairs, np.arange(len(pairs)), [f"{model.nodes[u]} = {model.nodes[v]}" for u, v in pairs])
+    place = pixels_of(model.nodes)
+    if place is None:
+        return PairClasses(pairs, np.zeros(len(pairs), dtype=np.int64), ["agreement of second neighbours"])
+    step = place[pairs[:, 1]] - place[pairs[:, 0]]
+    if model.grid_shape is not None:  # around a periodic border
+        step = np.where(np.abs(step) > 2, step - np.sign(step) * np.array(model.grid_shape), step)
+    back = (step[:, 0] < 0) | ((step[:, 0] == 0) & (step[:, 1] < 0))
+    steps, of = np.unique(np.where(back[:, None], -step, step), axis=0, return_inverse=True)
+    return PairClasses(pairs, of.ravel(), [f"agreement at ({down}, {right})" for down, right in steps.tolist()])
 
 
 def _shares(model: Model, statistics: Statistics) -> np.ndarray:
@@ -60,11 +87,16 @@ def _shares(model: Model, statistics: Statistics) -> np.ndarray:
     return np.stack([1 - part, part], axis=1).ravel() if model.is_binary else part
 
 
-def unfitted(model: Model, rows: np.ndarray, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Agreement of ``pairs``, and the distribution of the sums of the rows."""
-    agreement = (rows[:, pairs[:, 0]] == rows[:, pairs[:, 1]]).mean(axis=0) if len(pairs) else np.zeros(0)
-    if len(rows) < LEAST_ROWS or not _sums_mean_something(model):
+def unfitted(model: Model, rows: np.ndarray, classes: PairClasses) -> tuple[np.ndarray, np.ndarray]:
+    """Agreement of the pairs of each class, and the distribution of the sums of the rows."""
+    pairs, agreement = classes.pairs, np.zeros(0)
+    if len(pairs):
+        agreement = (rows[:, pairs[:, 0]] == rows[:, pairs[:, 1]]).mean(axis=0)
+        agreement = np.bincount(classes.of, agreement) / np.bincount(classes.of)
+    if not len(rows) or not _sums_mean_something(model):
         return agreement, np.zeros(0)
+    if len(rows) < LEAST_ROWS:
+        return agreement, np.array([rows.mean()])
     bounds = sum_bounds(model)
     place = np.searchsorted(bounds, rows.sum(axis=1, dtype=np.int64), side="right") - 1
     return agreement, np.bincount(place, minlength=bounds.size - 1) / len(rows)
@@ -82,11 +114,16 @@ def sum_bounds(model: Model) -> np.ndarray:
 
 
 def statistic_names(model: Model, observed: ObservedAverages) -> list[str]:
-    """Names of `ObservedAverages.flat`: parameters, "a = b" for agreeing pairs, "sum 3" or "sum 3 to 5" for sums."""
+    """Names of `ObservedAverages.flat`: parameters, "a = b" for agreeing pairs, "sum 3" or "sum 3 to 5" for sums.
+
+    Of few rows: parameters, "agreement at (1, 1)" for the pairs of one direction, and "mean state".
+    """
     names = list(model.parameters)
     if observed.pairs.size:
-        names += [f"{model.nodes[u]} = {model.nodes[v]}" for u, v in second_neighbours(model.edges, model.n_nodes)]
-    if observed.sums.size:
+        names += unfitted_pairs(model, observed.n_rows).names
+    if observed.n_rows < LEAST_ROWS:
+        names += ["mean state"] * observed.sums.size
+    elif observed.sums.size:
         bounds = sum_bounds(model)
         ends = zip(bounds[:-1].tolist(), (bounds[1:] - 1).tolist(), strict=True)
         names += [f"sum {low}" if low == high else f"sum {low} to {high}" for low, high in ends]

@@ -209,7 +209,7 @@ class Posterior:
         return edge_evidence(self, self.problem)
 
     def edges(self, scale: str = "theta") -> pd.DataFrame:
-        """A row per edge: posterior mean, sd and 90 % interval, and what the data say about its presence and sign.
+        """A row per edge: posterior mean, sd and 90% interval, and what the data say about its presence and sign.
 
         Columns: ``mean``, ``sd``, ``q5``, ``q95`` in ``scale`` (as in `summary`); ``positive``, the posterior
         probability that the first outcome (agreement, both one) is the heavier one; ``log_bf10``, the natural log of
@@ -343,7 +343,7 @@ class Posterior:
             ("data", f"n = {self.n:g}"),
             *(("states", line) for line in mapping_lines(self.levels)),
         ]
-        head = ["parameter", f"mean ({scale})", "sd", "5 %", "95 %"]
+        head = ["parameter", f"mean ({scale})", "sd", "5%", "95%"]
         part = f"the surest {len(cells)} of {p:,}" if len(cells) < p else ""
         return facts("Posterior", about, self.warnings) + grid(head, cells, part)
 

@@ -23,7 +23,7 @@ from mrfbayes.particles.dense import DenseEnsemble
 from mrfbayes.particles.ensembles import make_chains
 from mrfbayes.particles.simulate import choose_sampler, exact_seconds, simulate
 from mrfbayes.posterior.imputation import completion_of
-from mrfbayes.posterior.observed import ObservedAverages, observe, second_neighbours, statistic_names, unfitted
+from mrfbayes.posterior.observed import ObservedAverages, observe, statistic_names, unfitted, unfitted_pairs
 from mrfbayes.posterior.posterior import Posterior
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ def predictive_check(
 
     Compared are the model's own counts per observation and, because those are what the model was fitted to, two kinds
     that it was not fitted to: the agreement of every pair of nodes that share a neighbour but no edge, and, for binary
-    and ordered variables, how many rows have each sum.
+    and ordered variables, how many rows have each sum. Of fewer than 20 observations, as of a single image, pairs of
+    one direction are taken together, and the mean state stands for the sums.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ def predictive_check(
     else:
         first = completion.at(model.chart.log_odds(flat[chosen[0]]), child(seed, "completed", 0))
         observed = observe(model, count(model, first))
-    pairs = second_neighbours(model.edges, model.n_nodes) if observed.pairs.size else np.zeros((0, 2), dtype=np.int64)
+    pairs = unfitted_pairs(model, observed.n_rows if observed.pairs.size else 0)
     _require_memory(replicates, observed.flat.size)
     n = max(1, round(observed.n))
     n_rows = min(n, observed.n_rows)  # of large data only a random part of the rows is kept

@@ -9,6 +9,7 @@ from mrfbayes.report.wording import listed
 
 GOOD, CARE, BAD, INFO = "good", "care", "bad", "info"
 SURPRISING = 0.01
+FEW_STATISTICS = 20  # among which one that is surprising is one too many
 
 
 class TrustCheck(NamedTuple):
@@ -94,7 +95,8 @@ def _predictive(findings: Findings) -> TrustCheck:
     fitted, others = (table.loc[table["fitted"] == kind, "p_value"] for kind in (True, False))
     of_fitted, of_others = (int((p < SURPRISING).sum()) for p in (fitted, others))
     found, by_chance = of_fitted + of_others, SURPRISING * len(others)
-    is_good = of_others <= max(1.0, 3 * by_chance) and of_fitted <= max(1.0, SURPRISING * len(fitted))
+    allowed = float(len(table) > FEW_STATISTICS)
+    is_good = of_others <= max(allowed, 3 * by_chance) and of_fitted <= max(allowed, SURPRISING * len(fitted))
     state = GOOD if is_good else CARE
     text = (
         f"Observed statistics that data simulated from the posterior do not reproduce (p < {SURPRISING:g}): "
@@ -106,4 +108,4 @@ def _predictive(findings: Findings) -> TrustCheck:
     if state == CARE:
         worst = table.nsmallest(3, "p_value")
         text += f" Least like the data: {listed([str(name) for name in worst.index])}."
-    return TrustCheck("Predictive check", state, f"{found} of {len(table)}", text)
+    return TrustCheck("Predictive check", state, f"{found:,} of {len(table):,}", text)

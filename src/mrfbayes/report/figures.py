@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from markupsafe import Markup
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.plots.layouts import is_lattice
 from mrfbayes.plots.style import FAINT, INK, MUTED, NEGATIVE, PAPER, POSITIVE, figure_of
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _INKS = {
 _INKS_LOWER = {colour.lower(): name for colour, name in _INKS.items()}
 DRAWN_NODES = 5_000
 FOREST_ROWS, NODE_ROWS = 30, 30
-NARROW_ZOOM, NETWORK_ZOOM = 1.2, 1.4
+NARROW_ZOOM, NETWORK_ZOOM = 1.4, 1.4
 
 
 class Picture(NamedTuple):
@@ -116,34 +117,40 @@ def _plans(findings: Findings) -> list[_Plan]:
 
     posterior, model, edges = findings.posterior, findings.posterior.model, findings.edges
     plans = []
-    is_grid = model.grid_shape is not None
-    if is_grid and model.n_nodes <= DRAWN_NODES:
+    is_grid = is_lattice(model)
+    if is_grid and (model.n_nodes <= DRAWN_NODES or findings.is_tied):
         says = f"The {model.n_nodes} nodes of the grid with their couplings as coloured lines."
         caption = "Colour and width are the posterior mean of each coupling; dashed where its interval includes zero."
         if findings.is_tied:
-            says, caption = "The observations as an image.", "All neighbours share the couplings in the title."
-        plans.append(_Plan("field", "The field", says, lambda: plots.field(model, posterior), caption))
+            says, caption = "The observations as an image.", "All neighbours share what the title says."
+        draw = lambda: plots.field(model, posterior, scale=findings.scale)  # noqa: E731
+        plans.append(_Plan("field", "The field", says, draw, caption))
     elif not is_grid and 1 < model.n_nodes <= DRAWN_NODES and not findings.is_tied and model.n_edges:
         says = f"Network of {model.n_nodes} nodes; the table of edges below holds its numbers."
         caption = "Width is the posterior mean, colour and dash its sign, opacity how sure the sign is."
         draw = lambda: plots.network(posterior, edges=edges, scale=findings.scale)  # noqa: E731
         plans.append(_Plan("network", "The network", says, draw, caption, NETWORK_ZOOM))
     if len(edges) > 1:
-        says = "Posterior means and 90 % intervals of the surest edges; the table below holds all."
-        caption = "Couplings: filled where the 90 % interval excludes no interaction."
+        says = "Posterior means and 90% intervals of the surest edges; the table below holds all."
+        which = _part("couplings", len(edges), "the surest")
+        caption = (
+            f"{which[0].upper()}{which[1:]}: mean and 90% interval, blue above no interaction, orange below, grey "
+            "where it is inside."
+        )
 
         def forest() -> Axes:
             ax = _narrow(min(len(edges), FOREST_ROWS))
-            return plots.forest(posterior, scale=findings.scale, rows=FOREST_ROWS, ax=ax)
+            return _bare(plots.forest(posterior, scale=findings.scale, rows=FOREST_ROWS, ax=ax))
 
         plans.append(_Plan("forest", "Couplings", says, forest, caption, NARROW_ZOOM))
     if len(edges) > 1 and findings.verdicts["unknown"] < len(edges):
         says = "Bayes factors of the edges with both boundaries; the table below holds all."
-        caption = "Evidence: right of 10 the data support the edge, left of 1/10 they rule it out."
+        which = _part("edges", len(edges), "from both ends,")
+        caption = f"Evidence, {which}: right of 10 the data support the edge, left of 1/10 they rule it out."
 
         def evidence() -> Axes:
             ax = _narrow(min(len(edges), FOREST_ROWS))
-            return plots.edge_evidence(posterior, rows=FOREST_ROWS, edges=edges, ax=ax)
+            return _bare(plots.edge_evidence(posterior, rows=FOREST_ROWS, edges=edges, ax=ax))
 
         plans.append(_Plan("evidence", "Evidence", says, evidence, caption, NARROW_ZOOM))
     return plans
@@ -157,15 +164,18 @@ def node_pictures(findings: Findings) -> list[Picture]:
     if findings.is_tied or len(nodes) < 3 or not findings.posterior.model.n_edges:
         return []
     for measure, caption in (
-        ("strength", "Strength: how strongly a variable is tied to the others, whatever the sign."),
-        ("log_score_gain", "Predictability: what knowing all others tells about it."),
+        (
+            "strength",
+            "Strength: how strongly a variable is tied to the others, whatever the sign; mean and 90% interval.",
+        ),
+        ("log_score_gain", "Predictability: what knowing all others tells about it; 90% intervals."),
     ):
         if measure in nodes:
             says = f"{caption} The table below holds the numbers."
 
             def draw(measure: str = measure) -> Axes:
                 ax = _narrow(min(len(nodes), NODE_ROWS))
-                return plots.centrality(findings.posterior, measure, rows=NODE_ROWS, nodes=nodes, ax=ax)
+                return _bare(plots.centrality(findings.posterior, measure, rows=NODE_ROWS, nodes=nodes, ax=ax))
 
             found.append(Picture(measure, measure, says, inline(draw, measure, says, NARROW_ZOOM), caption))
     return found
@@ -174,8 +184,18 @@ def node_pictures(findings: Findings) -> list[Picture]:
 def _narrow(rows: int) -> Axes:
     from matplotlib import pyplot
 
-    made: Axes = pyplot.subplots(figsize=(4.7, 0.8 + 0.19 * max(rows, 3)), layout="constrained")[1]
+    made: Axes = pyplot.subplots(figsize=(4.0, 0.8 + 0.19 * max(rows, 3)), layout="constrained")[1]
     return made
+
+
+def _bare(ax: Axes) -> Axes:
+    """Without its title, which would make it wider than a phone: the caption says the same."""
+    ax.set_title("", loc="left")
+    return ax
+
+
+def _part(what: str, total: int, which: str) -> str:
+    return f"{which} {FOREST_ROWS} of {total:,} {what}" if total > FOREST_ROWS else f"{total} {what}"
 
 
 def _panels(findings: Findings) -> Picture:

@@ -16,6 +16,7 @@ from mrfbayes.base.errors import CostError, InputError, MRFWarning
 from mrfbayes.model.scales import n_edge_blocks, scaled
 from mrfbayes.model.wording import natural_scale
 from mrfbayes.posterior.bayes_factors import edges_table, no_evidence
+from mrfbayes.posterior.observed import LEAST_ROWS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,6 +89,9 @@ class Findings:
 
         posterior, model = self.posterior, self.posterior.model
         parts = [self._thresholds()]
+        if self.is_pooled:
+            self.missing["nodes"] = "they share their couplings, and so few observations tell nothing of a single one"
+            return parts[0]
         try:
             parts.append(posterior.predictability())
         except InputError as reason:
@@ -97,6 +101,26 @@ class Findings:
         except InputError as reason:
             self.missing["centrality"] = str(reason)
         return pd.concat(parts, axis=1).reindex(list(model.nodes))
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether there are too few observations to speak of single nodes of a tied field, as with one image."""
+        return self.is_tied and self.posterior.n < LEAST_ROWS
+
+    @cached_property
+    def pooled(self) -> dict[str, float] | None:
+        """How well the neighbours predict a node, all nodes of a tied field taken together; None where nodes differ."""
+        observed, model = self.posterior.observed, self.posterior.model
+        states = set(model.states.tolist())
+        if not self.is_pooled or observed is None or not observed.shares.size or len(states) > 1:
+            return None
+        try:
+            accuracy = float(self.posterior.predictability()["accuracy"].mean())
+        except InputError as reason:
+            self.missing["predictability"] = str(reason)
+            return None
+        alone = float(observed.shares.reshape(model.n_nodes, -1).mean(axis=0).max())
+        return {"accuracy": accuracy, "accuracy_alone": alone}
 
     def _thresholds(self) -> pd.DataFrame:
         import pandas as pd

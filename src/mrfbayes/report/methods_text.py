@@ -56,7 +56,7 @@ def methods_paragraph(findings: Findings) -> str:
             f"The prior {_prior(str(posterior.settings.get('prior', 'uniform')), posterior.model.chart.all_coins)}.",
             f"The posterior was based on {_WAYS.get(posterior.method, f'the method {posterior.label}')}; "
             f"{_run(findings)}{_checked(findings)}.",
-            f"We report posterior means and equal-tailed 90 % intervals of {_quantity(findings)}.",
+            f"We report posterior means and equal-tailed 90% intervals of {_quantity(findings)}.",
             _verdicts(findings),
             f"The random seed was {findings.seed}.",
         )

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mrfbayes.model.lattice import pixels_of
 from mrfbayes.model.scales import n_edge_blocks
 from mrfbayes.model.wording import coupling_of, quantity
 from mrfbayes.report.checks import BAD, CARE, checks
 from mrfbayes.report.findings import Findings
-from mrfbayes.report.wording import bayes_factor, fragility, grid_of, interval, listed, number, plural, support
+from mrfbayes.report.wording import (
+    bayes_factor,
+    decimals,
+    fragility,
+    grid_of,
+    interval,
+    listed,
+    number,
+    plural,
+    support,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,7 +119,7 @@ def strongest(findings: Findings) -> str:
     unsure = "" if supported or findings.verdicts["unknown"] == len(edges) else ", though the data do not decide on it"
     return (
         f"The strongest {'supported ' if supported else ''}edge is {listed([str(top.index[0])])}: "
-        f"{name} {number(first['mean'])} (90 % interval {interval(first['q5'], first['q95'])}{factor}){others}{unsure}."
+        f"{name} {_estimate(first, factor)}{others}{unsure}."
     )
 
 
@@ -117,12 +128,20 @@ def _named(findings: Findings, edge: object) -> str:
     return "" if findings.is_tied and len(findings.edges) == 1 else f"{edge} "
 
 
-def _estimate(row: pd.Series) -> str:
-    return f"{number(row['mean'])} (90 % interval {interval(row['q5'], row['q95'])})"
+def _estimate(row: pd.Series, more: str = "") -> str:
+    digits = decimals(row["sd"])
+    return f"{number(row['mean'], digits)} (90% interval {interval(row['q5'], row['q95'], digits)}{more})"
 
 
 def nodes(findings: Findings) -> str:
-    """The node that the others tell most about."""
+    """The node that the others tell most about; of a tied field what neighbours tell on average."""
+    pooled = findings.pooled
+    if pooled is not None:
+        one = "variable" if pixels_of(findings.posterior.model.nodes) is None else "pixel"
+        return (
+            f"Its neighbours name the state of a {one} in {pooled['accuracy']:.0%} of all cases, against "
+            f"{pooled['accuracy_alone']:.0%} without them."
+        )
     table = findings.nodes
     if "accuracy_gain" not in table or findings.is_tied or len(table) < 2 or not findings.posterior.model.n_edges:
         return ""

@@ -54,7 +54,9 @@ def selection_section(selection: Selection) -> Section:
     tables = [
         evidence_table("structure-edges", plural(len(edges), "edge"), edges, "Inclusion"),
         frame_table(
-            "structure-graphs", f"{plural(len(graphs), 'graph')} with the largest posterior probability", graphs
+            "structure-graphs",
+            f"{plural(len(graphs), 'graph')} with the largest posterior probability",
+            graphs.drop(columns="scored"),
         ),
     ]
     return "structure", "Structure", " ".join(selection_sentences(selection, edges)), tables, pictures
@@ -66,7 +68,7 @@ def selection_sentences(selection: Selection, edges: pd.DataFrame) -> list[str]:
     fragile = int(edges["fragile"].sum())
     found = [
         f"Averaged over all graphs, {support(_verdicts(edges), len(edges), 'edge')}.",
-        f"With a probability of at least 90 % the graph has "
+        f"With a probability of at least 90% the graph has "
         f"{plural(low, 'edge') if low == high else f'between {low:,} and {high:,} edges'}.",
         f"An edge that is there has the prior {selection.settings['slab']} on log-odds; prior over graphs: "
         f"{selection.settings['edges']}.",
@@ -90,7 +92,7 @@ def groups_section(comparison: GroupComparison) -> Section:
                 f"{pair[1]} less {pair[0]}",
                 f"Differences of the edges' log-odds between {pair[0]} and {pair[1]}; the table below holds all.",
                 lambda pair=pair: plots.group_differences(comparison, pair=pair, differences=table),
-                "Means and 90 % intervals, averaged over which edges differ; right: P(difference).",
+                "Means and 90% intervals, averaged over which edges differ; right: P(difference).",
             )
         )
     made = frame_table("differences", plural(len(table), "difference"), table)
@@ -134,7 +136,7 @@ def _trust(result: SearchResult) -> list[str]:
 
 
 def _central(probability: np.ndarray) -> tuple[int, int]:
-    """The numbers between which at least 90 % lie, 5 % at most on either side."""
+    """The numbers between which at least 90% lie, 5% at most on either side."""
     total = np.cumsum(probability)
     return int(np.searchsorted(total, 0.05)), int(np.searchsorted(total, 0.95))
 

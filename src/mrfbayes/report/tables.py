@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
+from mrfbayes.data.levels import ungrouped
 from mrfbayes.model.wording import scale_name
-from mrfbayes.report.wording import bayes_factor, interval, number
+from mrfbayes.report.wording import bayes_factor, decimals, interval, number, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 RARE_SHARE = 0.05  # share of all states but the commonest, below which a variable is called rare
 LISTED_VARIABLES = 2_000  # whose shares are listed
-PAGE_ROWS = 25  # rows that stand in the page itself; the rest come from the data when asked for
+PAGE_ROWS, WHOLE_ROWS = 25, 40  # rows that stand in the page before one asks for more; up to so many all of them do
 
 
 class Heading(NamedTuple):
@@ -43,7 +44,12 @@ class PageTable(NamedTuple):
     @property
     def shown(self) -> list[list[tuple[str, object]]]:
         """The rows that stand in the page without any script."""
-        return self.rows[:PAGE_ROWS]
+        return self.rows[: self.page]
+
+    @property
+    def page(self) -> int:
+        """How many rows are shown at first."""
+        return len(self.rows) if len(self.rows) <= WHOLE_ROWS else PAGE_ROWS
 
     @property
     def data(self) -> Markup:
@@ -52,7 +58,7 @@ class PageTable(NamedTuple):
             "columns": [{"title": c.title, "kind": c.kind} for c in self.columns],
             "rows": [[list(cell) if cell[0] != cell[1] else cell[0] for cell in row] for row in self.rows],
             "bar": self.bar,
-            "page": PAGE_ROWS,
+            "page": self.page,
         }
         return script_safe(table)
 
@@ -79,11 +85,11 @@ def edge_table(findings: Findings) -> PageTable:
             "present above a Bayes factor of 10, absent below 1/10; fragile: more draws could change it",
         ),
         Heading(scale_name(findings.posterior.model, findings.scale).split(" (0.5")[0], "number", "posterior mean"),
-        Heading("90 % interval", "interval", "the coupling lies here with a probability of 90 %"),
+        Heading("90% interval", "interval", "the coupling lies here with a probability of 90%"),
         Heading("P(sign)", "number", "posterior probability that the coupling has the sign of its mean"),
         Heading("Bayes factor", "number", "for the edge against its absence, given the rest"),
     ]
-    rows = []
+    rows, digits = [], decimals(float(edges["sd"].median()))
     for name, row in zip(ordered.index, ordered.to_dict("records"), strict=True):
         sure = max(row["positive"], 1 - row["positive"])
         verdict = str(row["verdict"]) + (", fragile" if row["fragile"] else "")
@@ -91,14 +97,15 @@ def edge_table(findings: Findings) -> PageTable:
             [
                 _text(str(name).replace("--", " \u2013 ")),
                 _text(verdict),
-                _number(row["mean"], 3),
-                (interval(row["q5"], row["q95"]), [_digits(row["q5"]), _digits(row["q95"])]),
+                _number(row["mean"], digits),
+                (interval(row["q5"], row["q95"], digits), [_digits(row["q5"]), _digits(row["q95"])]),
                 _number(sure, 3),
                 (bayes_factor(row["log_bf10"]), _digits(row["log_bf10"])),
             ]
         )
     low, high = float(edges["q5"].min()), float(edges["q95"].max())
-    return PageTable("edges", f"{len(rows):,} edges", columns, rows, (min(low, neutral), max(high, neutral), neutral))
+    what = plural(len(rows), "coupling" if findings.is_tied else "edge")
+    return PageTable("edges", what, columns, rows, (min(low, neutral), max(high, neutral), neutral))
 
 
 def evidence_table(name: str, caption: str, frame: pd.DataFrame, probability: str) -> PageTable:
@@ -118,20 +125,20 @@ def evidence_table(name: str, caption: str, frame: pd.DataFrame, probability: st
         ]
     columns += [
         Heading("Mean (log-odds)", "number", "posterior mean"),
-        Heading("90 % interval", "interval", "it lies here with a probability of 90 %"),
+        Heading("90% interval", "interval", "it lies here with a probability of 90%"),
     ]
     if has_evidence:
         columns.append(Heading("Bayes factor", "number", "posterior odds over prior odds"))
     key = frame["log_bf10"] if has_evidence else frame["mean"].abs()
-    rows = []
+    rows, digits = [], decimals(float((frame["q95"] - frame["q5"]).median()) / 3.3)
     ordered = frame.loc[key.sort_values(ascending=False, kind="stable").index]
     for label, row in zip(ordered.index, ordered.to_dict("records"), strict=True):
         cells = [_text(str(label).replace("--", " \u2013 "))]
         if has_evidence:
             cells.append(_text(str(row["verdict"]) + (", fragile" if row["fragile"] else "")))
             cells.append(_number(row["inclusion"], 3))
-        cells.append(_number(row["mean"], 3))
-        cells.append((interval(row["q5"], row["q95"]), [_digits(row["q5"]), _digits(row["q95"])]))
+        cells.append(_number(row["mean"], digits))
+        cells.append((interval(row["q5"], row["q95"], digits), [_digits(row["q5"]), _digits(row["q95"])]))
         if has_evidence:
             cells.append((bayes_factor(row["log_bf10"]), _digits(row["log_bf10"])))
         rows.append(cells)
@@ -145,23 +152,32 @@ def variable_table(findings: Findings) -> PageTable | None:
     if observed is None or not observed.shares.size or observed.n < 2 or model.n_nodes > LISTED_VARIABLES:
         return None
     ends = np.cumsum(model.states)[:-1]
+    labels = ungrouped(findings.posterior.levels, model.nodes) or (None,) * model.n_nodes
     rows = []
-    for name, share in zip(model.nodes, np.split(observed.shares, ends), strict=True):
-        said = f"{share[1]:.0%}" if share.size == 2 else " \u00b7 ".join(f"{100 * part:.0f}" for part in share) + " %"
+    for name, share, levels in zip(model.nodes, np.split(observed.shares, ends), labels, strict=True):
+        said = f"{share[1]:.0%}" if share.size == 2 else " \u00b7 ".join(f"{100 * part:.0f}" for part in share) + "%"
         alarm = "constant" if share.max() > 1 - 1e-12 else "rare" if np.sort(share)[-2] < RARE_SHARE else ""
-        spread = float(np.arange(share.size) @ share)
-        rows.append([_text(str(name)), (said.replace("%", " %").replace("  ", " "), share.round(4).tolist())])
-        rows[-1] += [_number(spread, 2)] if share.size > 2 or not model.is_binary else []
+        mean = float(_scores(levels, share.size) @ share)
+        rows.append([_text(str(name)), (said, share.round(4).tolist())])
+        rows[-1] += [_number(mean, 2)] if share.size > 2 or not model.is_binary else []
         rows[-1].append(_text(alarm))
     columns = [
         Heading("Variable", "text"),
         Heading("Share of 1" if model.is_binary else "Shares of the states", "shares", "in the observations"),
     ]
-    columns += [] if model.is_binary else [Heading("Mean state", "number", "states count from 0")]
+    columns += (
+        [] if model.is_binary else [Heading("Mean", "number", "of levels that are numbers; else states count from 0")]
+    )
     columns.append(Heading("Remark", "text", f"rare: all states but one make up less than {RARE_SHARE:.0%}"))
     if not any(row[-1][0] for row in rows):
         columns, rows = columns[:-1], [row[:-1] for row in rows]
     return PageTable("variables", f"{len(rows):,} variables", columns, rows)
+
+
+def _scores(levels: tuple[object, ...] | None, states: int) -> np.ndarray:
+    """The levels themselves where they are numbers, so that means are on the scale of the questionnaire."""
+    is_numeric = levels is not None and all(isinstance(level, Real) for level in levels)
+    return np.array(levels, dtype=float) if is_numeric and len(levels or ()) == states else np.arange(float(states))
 
 
 def node_table(findings: Findings) -> PageTable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 
 RAISED = str.maketrans("0123456789", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
 
@@ -50,11 +51,24 @@ def grid_of(shape: tuple[int, int]) -> str:
     return f"{article} {shape[0]} x {shape[1]} grid"
 
 
+def without_folder(text: str) -> str:
+    """A message about a file with the file's name alone: where it lay is nobody's business who is shown a report."""
+    file, mark, rest = text.partition(": ")
+    return f"{PurePath(file).name}{mark}{rest}" if mark and "/" in file else text
+
+
 def number(value: float, digits: int = 2) -> str:
-    """A number with a true minus sign; a dash where there is none."""
+    """A number with a true minus sign, which zero has not; a dash where there is none."""
     if not math.isfinite(value):
         return "\u2013"
-    return f"{value:.{digits}f}".replace("-", "\u2212")
+    return f"{value:z.{digits}f}".replace("-", "\u2212")
+
+
+def decimals(sd: float) -> int:
+    """Digits behind the point that numbers with that spread need, two to four: one for the spread, one to spare."""
+    if not math.isfinite(sd) or sd <= 0:
+        return 2
+    return min(max(math.floor(1.5 - math.log10(sd)), 2), 4)
 
 
 def interval(low: float, high: float, digits: int = 2) -> str:

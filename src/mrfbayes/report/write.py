@@ -15,6 +15,7 @@ from mrfbayes.base.atomic_files import check_targets, write_text
 from mrfbayes.base.errors import InputError
 from mrfbayes.data.levels import mapping_lines
 from mrfbayes.model.wording import meaning
+from mrfbayes.plots.layouts import is_lattice
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.report.checks import checks
 from mrfbayes.report.figures import Picture, inline, node_pictures, pictures
@@ -23,12 +24,15 @@ from mrfbayes.report.methods_text import citations, methods_paragraph
 from mrfbayes.report.sentences import brief
 from mrfbayes.report.structure_sections import Section, groups_section, selection_section
 from mrfbayes.report.tables import edge_table, frame_table, node_table, variable_table
-from mrfbayes.report.wording import plural
+from mrfbayes.report.wording import plural, without_folder
 
 if TYPE_CHECKING:
     from mrfbayes.posterior.compare import Comparison
     from mrfbayes.structure.groups import GroupComparison
     from mrfbayes.structure.selection import Selection
+
+
+UNTITLED = "Posterior of a Markov random field"
 
 
 def report(
@@ -73,7 +77,7 @@ def report(
     extra = _comparison(comparison)
     extra += [] if selection is None else [selection_section(selection)]
     extra += [] if groups is None else [groups_section(groups)]
-    page = render(findings, title or "Posterior of a Markov random field", source, extra)
+    page = render(findings, title or UNTITLED, source, extra)
     write_text(target, page, overwrite)
     return target
 
@@ -88,7 +92,7 @@ def render(findings: Findings, title: str, source: str, extra: list[Section]) ->
         loader=DictLoader(read), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     model = findings.posterior.model
-    problems = findings.data_problems
+    problems = [without_folder(text) for text in findings.data_problems]
     shown = pictures(findings)
     found_checks = checks(findings)
     said = findings.verdicts
@@ -163,6 +167,8 @@ def _data_facts(findings: Findings) -> list[tuple[str, str]]:
         facts.append(("total weight", f"{n:,g}"))
     if model.grid_shape:
         facts.append(("variables", f"grid of {model.grid_shape[0]} x {model.grid_shape[1]}"))
+    elif is_lattice(model):
+        facts.append(("variables", f"{model.n_nodes:,} pixels of a grid"))
     else:
         facts.append(("variables", ", ".join(model.nodes[:40]) + (", ..." if model.n_nodes > 40 else "")))
     states = sorted(set(model.states.tolist()))

@@ -34,7 +34,7 @@ async function axeViolations(page) {
   return JSON.parse(found.result.value);
 }
 
-for (const name of ["network", "grid", "large"]) {
+for (const name of ["network", "grid", "image", "structure", "large"]) {
   for (const width of [390, 1024, 1920]) {
     for (const scheme of ["light", "dark"]) {
       const { context, page, complaints } = await open(name, width, scheme);

@@ -1,4 +1,5 @@
-"""Writes the pages that the browser tests open: a small network with hostile names, a grid, and 20,000 parameters.
+"""Writes the pages that the browser tests open: a small network with hostile names, a grid, one image, a search over
+graphs with groups and a comparison of methods, and 20,000 parameters.
 
 python tests/report/browser/pages.py FOLDER
 """
@@ -40,6 +41,29 @@ def grid(folder: Path) -> None:
     mb.report(mb.sample(model, x, "mle", progress=False), folder / "grid.html", overwrite=True)
 
 
+def image(folder: Path) -> None:
+    """One image, whose neighbours share a coupling in each direction."""
+    model = mb.grid(16, 16, tied="direction")
+    x = mb.simulate(model, [0.6, 0.68], 1, sampler="gibbs", rng=2)
+    mb.report(mb.sample(model, x, "pseudo", steps=2_000, progress=False), folder / "image.html", overwrite=True)
+
+
+def structure(folder: Path) -> None:
+    """Four items with all the sections that can be asked for."""
+    model = mb.complete(["sleep", "worry", "mood", "energy"], fields=True, coupling="both-one")
+    rng = np.random.default_rng(3)
+    x = (rng.normal(size=(300, 4)) + rng.normal(size=(300, 1)) > 0.3).astype(int)
+    run = {"steps": 500, "chains": 2, "progress": False}
+    mb.report(
+        mb.sample(model, x, progress=False),
+        folder / "structure.html",
+        comparison=mb.compare(model, x, ["exact", "pseudo"], progress=False),
+        selection=mb.select(model, x, **run),
+        groups=mb.compare_groups(model, {"here": x[:150], "there": x[150:]}, **run),
+        overwrite=True,
+    )
+
+
 def large(folder: Path) -> None:
     """A grid of 20,000 couplings, from counts alone."""
     model = mb.grid(100, 101)
@@ -53,5 +77,5 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     place = Path(sys.argv[1])
     place.mkdir(parents=True, exist_ok=True)
-    for make in (network, grid, large):
+    for make in (network, grid, image, structure, large):
         make(place)
