@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import CostError
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.existence import flat_directions
@@ -63,6 +64,12 @@ class ExactObjective:
         if self.faces is not None:
             return self.faces.log_odds(mean, ALONE)
         return np.asarray(ALONE * (np.log(mean) - np.log1p(-mean)))
+
+    def leaves_faces(self, ascent: Ascent) -> bool:
+        """Forget the faces where an ascent by them failed: near order over long distances they tell too little."""
+        failed = self.faces is not None and not ascent.converged and not budget().is_out
+        self.faces = None if failed else self.faces
+        return failed
 
     def _moments(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """A(w) and E[s], of which the last are remembered: value and curvature are asked for at the same places."""
@@ -141,6 +148,8 @@ def run(task: Task, *, start: np.ndarray | None = None, optimiser: str = "lbfgs"
         task.report(iteration / TYPICAL_ITERATIONS, f"step {size:.2g} sd")
 
     ascent = OPTIMISERS[optimiser](objective, w, report=report)
+    if objective.leaves_faces(ascent):
+        ascent = OPTIMISERS[optimiser](objective, objective.start() if start is None else w, report=report)
     outcome = Outcome(ascent.w, ascent.converged, ascent.step, ascent.iterations, recorder)
     outcome.details["optimiser"] = optimiser
     stable = exact.stable_mean_w(model, ascent.w) if ascent.converged else None

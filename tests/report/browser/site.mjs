@@ -37,7 +37,7 @@ for (const name of names.sort()) {
     if (found.failed) complain(name, `shows "${found.failed}"`);
     anchors.set(`${folder}/${name}`, new Set(found.ids));
     if (width === 1280) links.push(...found.links.filter((link) => link.startsWith("file:")).map((link) => [name, link]));
-    if (pictures) {
+    if (pictures && !/generated|measured/.test(name)) {
       const file = `${pictures}/${width}/${name.replaceAll("/", "-").replace(/html$/, "jpg")}`;
       await mkdir(`${pictures}/${width}`, { recursive: true });
       await page.screenshot({ path: file, fullPage: true, type: "jpeg", quality: 70 });
