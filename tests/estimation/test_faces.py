@@ -1,11 +1,15 @@
 """Couplings and curvature from the short faces of planar fields."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from mrfbayes.data.statistics import Statistics, count
 from mrfbayes.estimation.estimate import estimate
 from mrfbayes.estimation.faces import Faces
+from mrfbayes.estimation.newton import ExactObjective
+from mrfbayes.estimation.optimise import lbfgs
 from mrfbayes.exact.planar_drawing import draw
 from mrfbayes.exact.quantities import covariance_w, moments_w
 from mrfbayes.model.build import graph, grid
@@ -79,3 +83,21 @@ def test_missing_cells_on_a_planar_field_that_no_table_holds():
     found = estimate(model, count(model, x, missing="model"), prior="uniform", progress=False)
     assert found.algorithm == "exact"
     assert found.converged
+
+
+def test_an_ascent_that_fails_by_faces_begins_again_without_them():
+    model = grid(12, 12)
+    x = simulate(model, np.full(model.n_parameters, 0.65), 400, rng=0)
+    objective = ExactObjective(model, count(model, x), None)
+    assert objective.faces is not None
+    starts = []
+
+    def fails_by_faces(objective, w, **settings):
+        starts.append(w)
+        return replace(lbfgs(objective, w, **settings), converged=objective.faces is None)
+
+    found = objective.climb(fails_by_faces)
+    assert found.converged
+    assert len(starts) == 2
+    assert not np.array_equal(*starts)  # the second start knows nothing of the faces
+    np.testing.assert_allclose(found.w, ExactObjective(model, count(model, x), None).climb(lbfgs).w, atol=1e-6)

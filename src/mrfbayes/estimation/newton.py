@@ -65,11 +65,17 @@ class ExactObjective:
             return self.faces.log_odds(mean, ALONE)
         return np.asarray(ALONE * (np.log(mean) - np.log1p(-mean)))
 
-    def leaves_faces(self, ascent: Ascent) -> bool:
-        """Forget the faces where an ascent by them failed: near order over long distances they tell too little."""
-        failed = self.faces is not None and not ascent.converged and not budget().is_out
-        self.faces = None if failed else self.faces
-        return failed
+    def climb(self, optimise: Callable[..., Ascent], start: np.ndarray | None = None, **settings: object) -> Ascent:
+        """The ascent by ``optimise``, from `start` where no other is given.
+
+        One that fails by the faces of a planar field begins again without them: near order over long distances they
+        tell too little.
+        """
+        ascent = optimise(self, self.start() if start is None else start, **settings)
+        if self.faces is None or ascent.converged or budget().is_out:
+            return ascent
+        self.faces = None
+        return self.climb(optimise, start, **settings)
 
     def _moments(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """A(w) and E[s], of which the last are remembered: value and curvature are asked for at the same places."""
@@ -140,16 +146,14 @@ def run(task: Task, *, start: np.ndarray | None = None, optimiser: str = "lbfgs"
     """
     model = task.model
     objective = ExactObjective(model, task.stats, task.prior)
-    w = objective.start() if start is None else model.chart.log_odds(model.theta(start, "start"))
+    given = None if start is None else model.chart.log_odds(model.theta(start, "start"))
     recorder = Recorder(model.n_parameters, time.perf_counter)
 
     def report(iteration: int, size: float, at: np.ndarray) -> None:
         recorder.add(iteration, size, at)
         task.report(iteration / TYPICAL_ITERATIONS, f"step {size:.2g} sd")
 
-    ascent = OPTIMISERS[optimiser](objective, w, report=report)
-    if objective.leaves_faces(ascent):
-        ascent = OPTIMISERS[optimiser](objective, objective.start() if start is None else w, report=report)
+    ascent = objective.climb(OPTIMISERS[optimiser], given, report=report)
     outcome = Outcome(ascent.w, ascent.converged, ascent.step, ascent.iterations, recorder)
     outcome.details["optimiser"] = optimiser
     stable = exact.stable_mean_w(model, ascent.w) if ascent.converged else None

@@ -178,10 +178,7 @@ def _smooth(problem: Problem) -> Smooth:
     """The mode by quasi-Newton ascent, and the information there."""
     model, statistics = problem.model, problem.statistics
     objective = ExactObjective(model, statistics, problem.prior)
-    ascent = lbfgs(objective, objective.start(), tolerance=METRIC_MODE_TOLERANCE)
-    if objective.leaves_faces(ascent):
-        ascent = lbfgs(objective, objective.start(), tolerance=METRIC_MODE_TOLERANCE)
-    mode = ascent.w
+    mode = objective.climb(lbfgs, tolerance=METRIC_MODE_TOLERANCE).w
     budget().check("the posterior mode")  # one that was cut short would be another when the run goes on
     dense = model.n_parameters <= DENSE_METRIC
     information = objective.curvature(mode) if dense else objective.diagonal(mode)
