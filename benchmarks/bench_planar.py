@@ -83,9 +83,8 @@ def triangulations():
 
 def time_all(fields):
     """A row per field."""
-    print(
-        "| field | edges | plan | log Z | counts | counts by exteriors | Cov v | and third cumulant | a draw | information |"
-    )
+    print("Cov v, and third: the covariance times a direction, alone and with the third cumulant along it.\n")
+    print("| field | edges | plan | log Z | counts | counts by exteriors | Cov v | and third | a draw | information |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     PlanarRecursion(draw(mb.grid(5, 5)))  # the first one imports and loads what it needs
     for name, model in fields.items():

@@ -204,7 +204,7 @@ def test_the_cheaper_recursion_does_the_work():
 
 
 def test_series_of_a_large_field_are_its_covariance_and_the_change_of_it():
-    """Past enumeration and tables: Cov v from a sparse factorisation, the third cumulant as the difference of two Cov v."""
+    """Past enumeration and tables: Cov v from a sparse factorisation, the third cumulant from two Cov v nearby."""
     model = mb.graph(oracles_planar.delaunay_pairs(400, 1.0, np.random.default_rng(1))[1])
     found, rng = PlanarRecursion(draw(model)), np.random.default_rng(2)
     field, coupling = np.zeros(model.n_nodes), rng.normal(scale=0.5, size=model.n_edges)

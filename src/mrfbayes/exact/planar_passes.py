@@ -118,9 +118,9 @@ class Dissection:
         return value, found, self._disagreement(t, found, ends)
 
     def gradient_series(self, t: np.ndarray) -> tuple[np.ndarray, float]:
-        """The derivatives (n, m) where t is a power series (n, m), as one, and an estimate of the error of its first term.
+        """Where t is a power series, n terms (n, m), so are the derivatives; with the error of their first term.
 
-        All merges run compiled: products of series are worth no detour by BLAS.
+        All merges run compiled: even at 100x100 that is faster than as many gradients with the largest ones by BLAS.
         """
         from mrfbayes.kernels.exact.planar_gradient import gradient
         from mrfbayes.kernels.exact.planar_inside import inside

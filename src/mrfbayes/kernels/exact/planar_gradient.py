@@ -52,9 +52,10 @@ def write_child(store, child, work, blocks, orders):
 
 @kernel
 def split(buffers, region, children, tau, slope, begin, orders):
-    """Turn the adjoint of a region into those of its children, and fill ``slope`` from ``begin`` on for the edges between them.
+    """Turn the adjoint of a region into those of its children; ``slope`` from ``begin`` on gets the edges between them.
 
-    region, children: (begin, size) of its adjoint and of their matrices; ``buffers.places`` says where the children's kept half-edges stand in it.
+    region, children: (begin, size) of its adjoint and of their matrices; ``buffers.places`` says where the children's
+    kept half-edges stand in it.
     tau: (n k,), the terms of a series one behind the other, as in ``slope``.
     """
     store, work = buffers.store, buffers.work

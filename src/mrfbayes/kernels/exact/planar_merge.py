@@ -11,9 +11,9 @@ half-edges, U, V the blocks between kept and shared ones, D = diag(tau) and S = 
 
 Matrices are stored by rows in flat arrays; ``(begin, size)`` says where, and shared half-edges come last.
 
-Along a direction tau is a power series, and so is everything above. Its terms stand in layers: a flat array of n terms is
-n arrays of the same layout, one behind the other, and products are those of series, cut after n terms. With one term
-that is the merge of numbers. How many there are is the length of a tuple, ``orders``, which the compiler knows.
+Along a direction tau is a power series, and so is everything above. Its terms stand in layers: n arrays of the same
+layout, one behind the other in a flat one, and products are those of series, cut after n terms. With one term that is
+the merge of numbers. How many there are is the length of a tuple, ``orders``, which the compiler knows.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def invert(work, k):
 
 @kernel
 def add_series_product(c, into, a, left, b, right, shape):
-    """`add_product` for series: each tuple ends with one more number, the length of a layer, ``shape`` with the orders."""
+    """`add_product` for series: each tuple ends with the length of a layer as well, and ``shape`` with the orders."""
     rows, columns, inner, reach, orders = shape
     for n in range(len(orders)):
         for i in range(n + 1):
