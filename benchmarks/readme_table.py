@@ -1,6 +1,7 @@
 """Regenerate the comparison table of README.md: ``make readme``.
 
-Everything but the seconds follows from the seed; ``tests/test_readme.py`` runs the same comparison and compares.
+Everything but the seconds follows from the seed; ``tests/test_readme.py`` runs ``mrfbayes demo``, which makes the same
+comparison, and compares.
 """
 
 from __future__ import annotations

@@ -2,8 +2,11 @@
 
 import contextlib
 import io
+import os
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
@@ -33,3 +36,13 @@ def run(*arguments, cwd):
 def run_process(*arguments, cwd):
     """The same command as a person starts it."""
     return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, timeout=300)
+
+
+def run_line(line, cwd):
+    """A line of a page for the shell; commands of this package without the start of Python."""
+    program, *words = shlex.split(line)
+    if program == "mrfbayes":
+        return run(*words, cwd=cwd)
+    place = {**os.environ, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
+    done = subprocess.run(line, shell=True, env=place, capture_output=True, text=True, cwd=cwd)
+    return Done(done.returncode, done.stdout, done.stderr)

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 
 import pytest
+
+WHOLE = Path(__file__).parent  # files right here are on the whole: pages, their commands, the site
+
+
+def pytest_collection_modifyitems(items):
+    """The longest tests first: at the end one process would wait for the other, or both would make what tests share."""
+    items.sort(key=lambda item: item.path.parent != WHOLE)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -2,18 +2,17 @@
 
 import contextlib
 import io
-import os
 import re
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
 import matplotlib as mpl
 import pytest
 
+from command_line import run_line
 from mrfbayes.methods.langevin import langevin
 from mrfbayes.posterior import settings
+from mrfbayes.structure import running
 
 mpl.use("Agg")
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,9 +38,8 @@ def name_of(path):
 
 def run_commands(code):
     """A cell of lines that start with "!" is for the shell, as in a notebook."""
-    place = {**os.environ, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
     for line in code.strip().splitlines():
-        done = subprocess.run(line.removeprefix("!"), shell=True, env=place, capture_output=True, text=True)
+        done = run_line(line.removeprefix("!"), Path.cwd())
         assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
 
 
@@ -61,14 +59,21 @@ def run(page, space):
     return len(cells)
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if page not in LONG and page.name not in WITHOUT_DATA], ids=name_of
-)
-def test_page_runs(page, tmp_path, monkeypatch):
-    """Every line runs, with fewer draws where the page leaves their number open; ``make docs`` runs it as it is."""
+@pytest.fixture
+def fewer_draws(monkeypatch):
+    """Where a page leaves their number open."""
     monkeypatch.setattr(settings, "INDEPENDENT_STEPS", 500)
     monkeypatch.setattr(settings, "LENGTHENED", 1)
     monkeypatch.setattr(langevin, "default_steps", lambda n_parameters: 150)
+    monkeypatch.setattr(running, "SWEEPS", 1_000)
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page not in LONG and page.name not in WITHOUT_DATA], ids=name_of
+)
+@pytest.mark.usefixtures("fewer_draws")
+def test_page_runs(page, tmp_path, monkeypatch):
+    """Every line runs, with few draws; ``make docs`` runs it as it is."""
     monkeypatch.chdir(tmp_path)
     run(page, {})
 

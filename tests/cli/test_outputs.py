@@ -121,7 +121,7 @@ def test_rows_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
 
 
 def test_ctrl_c_keeps_a_partial_result_and_says_130(folder):
-    command = ("sample", "grid.csv", "--grid", "2x2", "--method", "exchange-exact", "--steps", 10**8, "--warmup", 1_000)
+    command = ("sample", "grid.csv", "--grid", "2x2", "--method", "exchange-exact", "--steps", 10**7, "--warmup", 1_000)
     settings = ("--chains", 1, "--out", "r.nc", "--checkpoint", "run")
     process = subprocess.Popen(
         [*COMMAND, *map(str, (*command, *settings))],

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
+from command_line import run
 from mrfbayes.paper.journal import Store
 from mrfbayes.paper.profiles import cells_of
 from mrfbayes.paper.tasks import REFUSED, RESOLUTION, Cell, CellOutcome, observe, run_cell
+from mrfbayes.run import clusters
 
 
 def reproduce(*arguments):
@@ -76,8 +78,9 @@ def test_a_chain_that_never_moves_has_no_effective_draws():
         (("--cluster", "127.0.0.1:9"), "no Dask scheduler answers there"),
     ],
 )
-def test_a_problem_is_one_line(tmp_path, arguments, message):
-    done = reproduce(*arguments, "--out", tmp_path)
+def test_a_problem_is_one_line(tmp_path, monkeypatch, arguments, message):
+    monkeypatch.setattr(clusters, "ANSWER_SECONDS", 1)
+    done = run("reproduce", *arguments, "--out", tmp_path, cwd=tmp_path)
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr

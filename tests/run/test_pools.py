@@ -10,6 +10,7 @@ from mrfbayes.base.errors import InputError, SamplingError
 from mrfbayes.run import pools
 from mrfbayes.run.clusters import check_workers
 from mrfbayes.run.pools import Job, run_jobs
+from mrfbayes.run.workers import PRELOADED, begin_worker, process_pool
 
 
 def square(number, folder, fatal=()):
@@ -26,6 +27,13 @@ def square(number, folder, fatal=()):
 def outcomes(folder, workers, numbers, fatal=()):
     jobs = [Job(str(number), (number, str(folder), fatal)) for number in numbers]
     return dict(run_jobs(square, jobs, workers))
+
+
+def test_workers_are_forked_with_what_each_would_import():
+    """A name that is gone would be passed over in silence, and every worker begin a second later."""
+    with process_pool(1, begin_worker) as pool:
+        loaded = pool.submit(eval, "[*__import__('sys').modules]").result()
+    assert set(PRELOADED) <= set(loaded)
 
 
 def test_here_an_error_is_an_outcome(tmp_path):

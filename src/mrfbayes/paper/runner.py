@@ -16,6 +16,7 @@ from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.paper.journal import Store
 from mrfbayes.paper.profiles import cost
 from mrfbayes.paper.tasks import Cell, CellOutcome, run_cell
+from mrfbayes.run import clusters
 
 if TYPE_CHECKING:
     import distributed
@@ -161,7 +162,7 @@ def _on_dask(
     with dask.config.set({"distributed.scheduler.allowed-failures": LOST_WORKERS}):
         if address is not None:
             try:
-                client = Client(address, timeout=10)
+                client = Client(address, timeout=clusters.ANSWER_SECONDS)
             except (OSError, ValueError) as error:
                 raise mb.InputError(f"--cluster {address}: no Dask scheduler answers there ({error}).") from None
             with client:

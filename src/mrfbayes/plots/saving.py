@@ -63,10 +63,12 @@ def save(picture: Axes | Figure, path: str | PathLike[str], overwrite: bool = Fa
 
 def write_table(frame: pd.DataFrame, path: Path, overwrite: bool = False) -> None:
     """A table as CSV with all digits, text cells harmless for spreadsheets."""
+    from pandas.api.types import is_numeric_dtype
+
     safe = frame.copy()
     safe.index = safe.index.map(neutral)
-    for name in safe.columns:
-        if not hasattr(safe[name].dtype, "numpy_dtype") and safe[name].map(lambda cell: isinstance(cell, str)).any():
+    for name, kind in safe.dtypes.items():
+        if not is_numeric_dtype(kind) and safe[name].map(lambda cell: isinstance(cell, str)).any():
             safe[name] = safe[name].map(neutral)
     write_text(path, safe.to_csv(lineterminator="\n"), overwrite)
 

@@ -184,13 +184,20 @@ NO_WORKERS = (
 )
 
 
+# Imported once, by the server that forks all workers: each of them would need a second for it.
+PRELOADED = ["__main__", "numba.np.arraymath", "mrfbayes.posterior.sample", "mrfbayes.posterior.assemble"]
+
+
 def process_pool(n_workers: int, initializer: Callable[..., None], *arguments: object) -> ProcessPoolExecutor:
     """Processes that share nothing with this one; each calls ``initializer(*arguments)`` first."""
     if getattr(current_process(), "_inheriting", False):
         # A worker that imports a script without a main guard: it ends here in silence, and its parent says why.
         raise SystemExit(1)
-    way = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"  # Windows has no other
-    return ProcessPoolExecutor(n_workers, mp_context=get_context(way), initializer=initializer, initargs=arguments)
+    is_forked = "forkserver" in get_all_start_methods()  # Windows can only spawn
+    context = get_context("forkserver" if is_forked else "spawn")
+    if is_forked:
+        context.set_forkserver_preload(PRELOADED)
+    return ProcessPoolExecutor(n_workers, mp_context=context, initializer=initializer, initargs=arguments)
 
 
 def begin_worker() -> None:
