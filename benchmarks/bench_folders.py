@@ -1,70 +1,114 @@
 """Counting folders of Parquet: as one table in this process, and as a Dask data frame by two workers.
 
     python benchmarks/bench_folders.py --out benchmarks/results/folders.md
+    python benchmarks/bench_folders.py --files 1000 --out benchmarks/results/folders_billion.md
 
-Rows of a 4x4 field, 10^6 per file. Both ways give the same statistics, the digest included. With the limit of what is
-kept of the rows set low, only sums travel, as with 10^9 rows.
+Rows of a 4x4 field, 10^6 per file, no two files alike. Both ways give the same statistics, the digest included where
+all rows together are few enough to be kept (1 GiB, packed). Where they are not, as with 10^9 rows, only sums travel;
+for fewer that is measured with the limit set low. `--folder` keeps the files, and uses those that are there.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import resource
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 from record import recorded
 
 import mrfbayes as mb
-from mrfbayes.data import collections
+from mrfbayes.data import collections, tally
 
-FILES, ROWS = 10, 1_000_000
+if TYPE_CHECKING:
+    from dask.dataframe import DataFrame
+    from distributed import Client
+
+ROWS = 1_000_000
+FIRST = 10  # files that are counted alone as well, to see how memory grows
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--files", type=int, default=FIRST)
+    parser.add_argument("--folder", type=Path)
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
+    model = mb.grid(4, 4)
+    with recorded(arguments.out), contextlib.ExitStack() as stack:
+        folder = arguments.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        write(model, folder, arguments.files)
+        size = sum(path.stat().st_size for path in folder.rglob("*.parquet"))
+        print(f"{arguments.files:,} files of {ROWS:,} rows x 16 columns, {size / 1e6:,.0f} MB\n")
+        here = in_this_process(model, folder)
+        by_dask(model, folder, here)
+
+
+def write(model: mb.Model, folder: Path, files: int) -> None:
+    """The first files lie in a folder of their own, which is a part of the whole."""
+    (folder / "first").mkdir(parents=True, exist_ok=True)
+    for k in range(files):
+        place = (folder / "first" if k < FIRST else folder) / f"part-{k:04}.parquet"
+        if not place.exists():
+            x = mb.simulate(model, 0.6, ROWS, rng=k, progress=False)
+            pl.DataFrame(x, schema=list(model.nodes)).write_parquet(place)
+
+
+def in_this_process(model: mb.Model, folder: Path) -> mb.Statistics:
+    mb.count(model, folder / "first" / "part-0000.parquet")  # compiles
+    before = peak_mib()
+    print("One process, memory at the peak beyond that after a single file:\n")
+    print("| rows | processor seconds | by the clock | MiB |\n|---:|---:|---:|---:|")
+    parts = [folder / "first"] + [folder] * any(folder.glob("*.parquet"))
+    for part in parts:
+        started, clock = time.process_time(), time.perf_counter()
+        found = mb.count(model, part)
+        spent, clock = time.process_time() - started, time.perf_counter() - clock
+        print(f"| {found.n:,.0f} | {spent:.2f} | {clock:.2f} | {peak_mib() - before:.0f} |")
+    print()
+    return found
+
+
+def by_dask(model: mb.Model, folder: Path, here: mb.Statistics) -> None:
     import dask.dataframe as dd
     from distributed import Client, LocalCluster
 
-    model = mb.grid(4, 4)
-    with recorded(arguments.out), tempfile.TemporaryDirectory() as name:
-        for k in range(FILES):
-            x = mb.simulate(model, 0.6, ROWS, rng=k, progress=False)
-            pl.DataFrame(x, schema=list(model.nodes)).write_parquet(Path(name) / f"part-{k}.parquet")
-        bytes_ = sum(path.stat().st_size for path in Path(name).iterdir())
-        print(f"{FILES} files of {ROWS:,} rows x 16 columns, {bytes_ / 1e6:.0f} MB\n")
-        mb.count(model, Path(name) / "part-0.parquet")  # compiles
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        started = time.process_time()
-        here = mb.count(model, name)
-        spent = time.process_time() - started
-        more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-        print(f"- a folder, one process: {spent:.2f} processor seconds, {more:.0f} MiB more at the peak; ", end="")
-        print(f"10^9 rows would take {spent * 1e9 / (FILES * ROWS):.0f} s")
-        with (
-            LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster,
-            Client(cluster) as client,
-        ):
-            frame = dd.read_parquet(f"{name}/part-*.parquet")
-            mb.count(model, frame.partitions[:2])  # compiles on the workers
-            started, on_workers = time.process_time(), sum(client.run(time.process_time).values())
-            there = mb.count(model, frame)
-            spent, on_workers = time.process_time() - started, sum(client.run(time.process_time).values()) - on_workers
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        frame = dd.read_parquet([str(path) for path in sorted(folder.rglob("*.parquet"))])
+        mb.count(model, frame.partitions[:2])  # compiles on the workers
+        if here.n * model.n_nodes / 8 <= tally.RETAINED_BYTES:
+            there = timed(model, frame, client, "rows packed and sent here")
             assert there.digest == here.digest
-            print(
-                f"- Dask, 2 workers, rows packed and sent here: {on_workers:.2f} s on the workers, {spent:.2f} s here"
-            )
             client.run(lower_limit)
             lower_limit()
-            started, on_workers = time.process_time(), sum(client.run(time.process_time).values())
-            there = mb.count(model, frame)
-            spent, on_workers = time.process_time() - started, sum(client.run(time.process_time).values()) - on_workers
-            assert (there.counts == here.counts).all()
-            print(f"- Dask, 2 workers, only sums sent: {on_workers:.2f} s on the workers, {spent:.2f} s here")
+        there = timed(model, frame, client, "only sums sent")
+        assert there.n == here.n
+        assert np.array_equal(there.counts, here.counts)
+
+
+def timed(model: mb.Model, frame: DataFrame, client: Client, what: str) -> mb.Statistics:
+    started, clock, before = time.process_time(), time.perf_counter(), peak_mib()
+    on_workers = sum(client.run(time.process_time).values())
+    there = mb.count(model, frame)
+    spent, clock = time.process_time() - started, time.perf_counter() - clock
+    on_workers = sum(client.run(time.process_time).values()) - on_workers
+    print(
+        f"- Dask, 2 workers, {what}: {on_workers:.2f} s on the workers, {spent:.2f} s here, {clock:.1f} s by the clock"
+    )
+    print(f"  ({peak_mib() - before:.0f} MiB more here at the peak)")
+    return there
+
+
+def peak_mib() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def lower_limit() -> None:

@@ -83,8 +83,9 @@ def triangulations():
 
 def time_all(fields):
     """A row per field."""
-    print("| field | edges | plan | log Z | counts | counts by exteriors | Cov v | a draw | information |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("Cov v, and third: the covariance times a direction, alone and with the third cumulant along it.\n")
+    print("| field | edges | plan | log Z | counts | counts by exteriors | Cov v | and third | a draw | information |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     PlanarRecursion(draw(mb.grid(5, 5)))  # the first one imports and loads what it needs
     for name, model in fields.items():
         theta = np.random.default_rng(1).uniform(0.05, 0.95, size=model.n_edges)
@@ -96,7 +97,7 @@ def time_all(fields):
         state = kernel_state(np.random.SeedSequence(1))
         at = found.dissection
         row = [plan, least(at.log_z, t), least(at.gradient, t), least(at.gradient_at_ends, t)]
-        row.append(least(cumulants_along, found, parts, along, 1))
+        row += [least(cumulants_along, found, parts, along, order) for order in (1, 2)]
         draws = 1 if model.n_nodes > 5_000 else 10
         row.append((least(at.sample, t, 2 * draws, state) - least(at.sample, t, draws, state)) / draws)
         cells = [f"{value:.3g}" for value in row]
@@ -152,7 +153,9 @@ def accuracy():
             _, slope, error = way(t)
             row += [np.abs(theta + 2 * theta * (1 - theta) * slope - mean).max(), error]
         print(f"| {name} | " + " | ".join(f"{value:.0e}" for value in row) + " |", flush=True)
-    print("\nDerivatives of expected counts along a direction, by differences: largest error against the series of the")
+    print(
+        "\nDerivatives of expected counts along a direction, by power series: largest difference from the series of the"
+    )
     print("tables, relative to the largest entry, and milliseconds of the processor\n")
     print("| 12x12 | Cov v alone | Cov v | third cumulant | ms alone | ms of both | ms of both by tables |")
     print("|---|---|---|---|---|---|---|")
@@ -212,7 +215,7 @@ def posterior():
 
 def fit():
     """Nanoseconds of a call, a vertex and a product, by least relative squares over square grids."""
-    rows, times = [], {"log_z": [], "moments": [], "sample": []}
+    rows, times = [], {"log_z": [], "moments": [], "first": [], "second": [], "sample": []}
     for k in (4, 8, 12, 16, 24, 32, 48, 64, 100):
         model = mb.grid(k, k)
         found = PlanarRecursion(draw(model))
@@ -220,6 +223,9 @@ def fit():
         rows.append([1.0, found.size.n_vertices, found.size.n_products])
         times["log_z"].append(least(found.log_z, *parts))
         times["moments"].append(least(found.moments, *parts))
+        along = np.random.default_rng(2).normal(size=model.n_nodes + model.n_edges)
+        for order, key in enumerate(("first", "second"), start=1):
+            times[key].append(least(cumulants_along, found, parts, along, order))
         times["sample"].append(least(found.sample, *parts, 1, kernel_state(np.random.SeedSequence(1))))
     from scipy.optimize import nnls
 

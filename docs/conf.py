@@ -11,6 +11,8 @@ import mrfbayes
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "_extensions"))
+from executed_pages import kept_in  # noqa: E402  found by the line before
+
 # Commands on pages are those of the environment that builds the site, activated or not.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 # Nobody's own settings of IPython show on a page.
@@ -31,18 +33,21 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_design",
     "sphinx_copybutton",
+    "alt_texts",
     "mathml",
-    "names_apart",
+    "docstrings",
     "repository_links",
 ]
 exclude_patterns = ["_*", "**/jupyter_execute", "**.ipynb_checkpoints"]
 nitpicky = False
+default_role = "py:obj"  # single backticks in docstrings
 
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 nb_execution_mode = "cache"
 nb_execution_in_temp = True  # what a page writes is not there when it runs again
-nb_execution_cache_path = str(HERE.parent / "build" / "pages")  # pages that did not change are not run again
+# Pages that did not change are not run again while the package does not change either.
+nb_execution_cache_path = str(kept_in(HERE.parent / "build" / "pages", Path(mrfbayes.__file__).parent))
 nb_execution_timeout = 1800  # of one cell: on a busy machine the first one may compile for minutes
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True

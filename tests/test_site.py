@@ -34,8 +34,25 @@ def test_the_reference_has_every_method_with_its_arguments(site):
     for name in ("edges", "summary", "predict", "save", "r_hat"):
         assert f'id="mrfbayes.Posterior.{name}"' in text
     plain = re.sub(r"<[^>]+>", "", text)
-    assert "mean ((p,)" in plain
+    assert "mean (np.ndarray) \N{EN DASH} (p,)" in plain
     assert "sd (mean,)" not in plain
+
+
+def test_what_is_said_of_an_argument_is_not_taken_for_its_type(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs" / "_extensions")
+    from docstrings import rewritten
+
+    lines = ["mean, sd : (p,) moments", "    of the draws", "", "No : entry, a sentence."]
+    described = ["    (p,) moments", "    of the draws"]
+    assert rewritten(lines) == ["mean", *described, "sd", *described, "", "No", "    entry, a sentence."]
+
+
+def test_pictures_of_cells_are_described_by_what_drew_them(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs" / "_extensions")
+    from alt_texts import drawing_line
+
+    assert drawing_line("check = f(x)\nmb.plots.predictive(check);") == "mb.plots.predictive(check)"
+    assert drawing_line("figure, ax = plt.subplots()\nmb.plots.field(model, post, ax=ax)").startswith("mb.plots")
 
 
 def test_nothing_is_loaded_from_elsewhere(site):
@@ -73,3 +90,20 @@ def test_pages_run_apart_and_end_where_a_command_fails():
     assert 'os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent)' in conf
     kernel = (ROOT / "docs" / "_ipython" / "ipython_kernel_config.py").read_text(encoding="utf-8")
     assert "system_raise_on_error = True" in kernel
+
+
+def test_a_changed_package_runs_every_page_anew(tmp_path, monkeypatch):
+    """Pages of an earlier state of the package stayed on the site, with what it had printed."""
+    monkeypatch.syspath_prepend(ROOT / "docs" / "_extensions")
+    from executed_pages import kept_in
+
+    package, pages = tmp_path / "package", tmp_path / "pages"
+    (package / "rooms").mkdir(parents=True)
+    (package / "rooms" / "a.py").write_text("x = 1")
+    first = kept_in(pages, package)
+    first.mkdir(parents=True)
+    assert kept_in(pages, package) == first
+    assert first.is_dir()
+    (package / "rooms" / "a.py").write_text("x = 2")
+    assert kept_in(pages, package) != first
+    assert not first.exists()

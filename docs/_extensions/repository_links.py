@@ -11,6 +11,28 @@ from sphinx.config import Config
 REPOSITORY = Path(__file__).resolve().parents[2]
 RESULTS = REPOSITORY / "benchmarks" / "results"
 MEASURED = REPOSITORY / "docs" / "measured"
+# Of tables that their scripts write without a heading.
+TITLES = {
+    "bethe_order": "Where belief propagation has an estimate",
+    "cluster": "Tasks on processes and on a Dask cluster",
+    "folders": "Counting folders of Parquet",
+    "folders_billion": "Counting 10^9 rows",
+    "graph_ranks": "Ranks of true graphs and differences among their draws",
+    "groups": "Differences between groups against enumeration, and their calibration",
+    "planar": "Planar fields: seconds",
+    "planar_100": "Planar fields: modes and spreads at 100x100",
+    "planar_accuracy": "Planar fields: digits",
+    "planar_estimate": "Planar fields: the maximum of the likelihood",
+    "planar_large": "Planar fields: log Z and counts of a million nodes",
+    "planar_million": "Planar fields: the maximum of the likelihood of a million nodes",
+    "planar_peers": "Planar fields beside others' software",
+    "planar_posterior": "Planar fields: effective draws of the exact posterior",
+    "planar_triangulations": "Planar fields: triangulations",
+    "r_page": "The R lines, run",
+    "select": "Which edges: seconds and errors",
+}
+# The command of a table and, in the next line, what it ran on.
+COMMAND = re.compile(r"^python (?:benchmarks|tests)/.*(?:\nPython 3.*)?$", re.MULTILINE)
 LINK = re.compile(r"\]\((?:\.\./)+benchmarks/results/([\w.-]+\.md)\)")
 
 
@@ -34,11 +56,10 @@ def bring_tables(app: Sphinx, config: Config) -> None:
 
 
 def titled(path: Path) -> bytes:
-    """The text of a table with a heading of its own, which a page of the site needs."""
-    text = path.read_text(encoding="utf-8")
-    if not text.startswith("# "):
-        text = f"# {path.stem.replace('_', ' ').capitalize()}\n\n{text}"
-    return text.encode()
+    """The text of a table with the heading that a page of the site needs, its commands set apart."""
+    text = COMMAND.sub(r"```text\n\g<0>\n```", path.read_text(encoding="utf-8"))
+    title = TITLES.get(path.stem, path.stem.replace("_", " ").capitalize())
+    return (text if text.startswith("# ") else f"# {title}\n\n{text}").encode()
 
 
 def point_to_pages(app: Sphinx, name: str, source: list[str]) -> None:

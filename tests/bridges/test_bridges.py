@@ -219,6 +219,18 @@ def test_a_graph_says_what_the_posterior_says(posterior):
     }
 
 
+def test_a_graph_of_a_result_goes_through_files(posterior, tmp_path):
+    """Its warnings were a list, which no format of files takes."""
+    graph = bridges.to_networkx(posterior)
+    nx.write_graphml(graph, tmp_path / "graph.graphml")
+    nx.write_gexf(graph, tmp_path / "graph.gexf")
+    for again in (nx.read_graphml(tmp_path / "graph.graphml"), nx.read_gexf(tmp_path / "graph.gexf")):
+        assert again.number_of_edges() == graph.number_of_edges()
+        for u, v, found in graph.edges(data=True):
+            assert again.edges[u, v]["weight"] == pytest.approx(found["weight"], rel=1e-12)
+            assert again.edges[u, v]["verdict"] == found["verdict"]
+
+
 def test_weights_for_qgraph(posterior):
     table = bridges.weight_table(posterior)
     assert np.array_equal(table, table.T)

@@ -23,7 +23,7 @@ def to_networkx(posterior: Posterior, scale: str = "log-odds", *, evidence: bool
     Edges have ``weight`` (the posterior mean), ``sd``, ``q5``, ``q95`` in ``scale`` and, with ``evidence``,
     ``positive``, ``log_bf10`` and ``verdict`` as in `Posterior.edges`. Nodes have ``states`` and, where they have a
     coin of their own, ``mean``, ``sd``, ``q5``, ``q95``. ``graph.graph`` has the scale, its meaning, method, n and
-    warnings. Such a graph is also what `mrfbayes.graph` takes.
+    warnings, a line each. Such a graph is also what `mrfbayes.graph` takes, and networkx writes it to any file.
     """
     import networkx as nx
 
@@ -32,7 +32,7 @@ def to_networkx(posterior: Posterior, scale: str = "log-odds", *, evidence: bool
     spread = posterior.spread(rows)
     place = {name: k for k, name in enumerate(rows.names)}
     about = {"scale": scale, "meaning": meaning(model, scale), "method": posterior.method, "n": float(posterior.n)}
-    graph = nx.Graph(**about, warnings=list(posterior.warnings))
+    graph = nx.Graph(**about, warnings="\n".join(posterior.warnings))  # GraphML and GEXF hold no lists
     for i, node in enumerate(model.nodes):
         known = {"states": int(model.states[i])}
         graph.add_node(node, **known, **(_row(spread, place[node]) if node in place else {}))

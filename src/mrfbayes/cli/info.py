@@ -57,7 +57,7 @@ def info(data: DataOptions, common: Common) -> None:
             "",
             str(cost),
             "",
-            f"Recommended: --method {method} ({why}), about {describe_seconds(seconds)}."
+            f"Recommended: --method {method}, about {describe_seconds(seconds)} for 1,000 steps: {why}."
             if math.isfinite(seconds)
             else OUT_OF_REACH,
         ]

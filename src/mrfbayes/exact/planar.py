@@ -7,6 +7,7 @@ in doubles, frustrated cycles of very strong couplings lose digits, and every re
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,24 +28,16 @@ MOST_LOG_Z_ERROR = 1e-8, 1e-12  # allowed, at all and per vertex
 MOST_MEAN_ERROR = 1e-8  # of expected counts
 QUICK_MEAN_ERROR = 1e-9  # of the adjoint's counts, past which exteriors are tried as well
 TREE_BYTES = 340  # per vertex, with the stack of an upward pass
-# Of a call, per vertex, and per product of the merges upwards: fitted to `benchmarks/results/planar.md` up to 100x100,
-# all within a tenth but "first" (a fifth) and "sample" (a third); "second" takes seven passes where "first" takes four.
+# Of a call, per vertex, and per product of the merges upwards: fitted to square grids up to 100x100, all within a tenth
+# but "sample" (a third). Series of two and three terms take two and four times as long as numbers.
 PLANAR_NANOSECONDS = {
-    "log_z": (2e4, 464, 0.317),
-    "moments": (3e4, 1504, 1.08),
-    "first": (1.2e5, 8200, 5.8),
-    "second": (2.1e5, 14400, 10.1),
+    "log_z": (4.8e3, 526, 0.211),
+    "moments": (1.7e4, 1625, 0.822),
+    "first": (3.5e4, 3720, 2.02),
+    "second": (2.4e4, 7090, 3.75),
     "sample": (6e4, 3700, 3.3),
 }
-# By the highest order: where means are taken, the step, and their weights for the first and the second derivative.
-STENCILS = {
-    1: ((-2, -1, 1, 2), 2e-3, np.array([[1, -8, 8, -1]]) / 12),
-    2: (
-        (-3, -2, -1, 0, 1, 2, 3),
-        2e-2,
-        np.array([[-3, 27, -135, 0, 135, -27, 3], [2, -27, 270, -490, 270, -27, 2]]) / 180,
-    ),
-}
+N_KEPT_BYTES = {"log_z": 0, "sample": 9, "series": 24}  # of an entry of the regions' matrices; otherwise 8
 
 
 class PlanarSize(NamedTuple):
@@ -76,8 +69,7 @@ class PlanarSize(NamedTuple):
     def n_bytes(self, work: str, n: int = 0) -> int:
         """Bytes of the tree, the buffers and the results."""
         results = n * self.n_vertices if work == "sample" else 0
-        entries = 0.0 if work == "log_z" else (9.0 if work == "sample" else 8.0) * self.n_kept
-        return int(TREE_BYTES * self.n_vertices + entries + results)
+        return int(TREE_BYTES * self.n_vertices + N_KEPT_BYTES.get(work, 8) * self.n_kept + results)
 
 
 class PlanarRecursion:
@@ -151,28 +143,19 @@ class PlanarRecursion:
     def series(
         self, node_part: np.ndarray, edge_part: np.ndarray, directions: Iterator[np.ndarray], order: int
     ) -> Iterator[np.ndarray]:
-        """Derivatives of the expected statistics along each direction, by differences of six means (of four for one).
-
-        The field is analytic along a direction, and steps are h = 0.02 (0.002) of its length. Relative errors on 12x12:
-        1e-12 to 3e-10 of Cov v, 5e-10 to 4e-8 of the third cumulant (`benchmarks/results/planar_accuracy.md`).
-        """
-        coupling = self._couplings(node_part, edge_part)
-        error = self.dissection.gradient(np.tanh(coupling / 2))[2]
-        if not error <= MOST_MEAN_ERROR:
-            yield from self._other("series", error).series(node_part, edge_part, directions, order)
-            return
-        at, length, weights = STENCILS[order]
+        """Derivatives of the expected statistics along each direction, from passes with power series of ``order``."""
+        t0 = np.tanh(self._couplings(node_part, edge_part) / 2)
         for direction in directions:
             along = self._couplings(direction[: node_part.size], direction[node_part.size :])
-            size = float(np.sqrt(along @ along))
-            step = length / size if size else 1.0
-            means = np.stack([self._mean(coupling + shift * step * along) for shift in at])
-            found = weights @ means / step ** np.arange(1, order + 1)[:, None]
-            yield np.concatenate(self._parts(found), axis=1)
-
-    def _mean(self, coupling: np.ndarray) -> np.ndarray:
-        t = np.tanh(coupling / 2)
-        return np.asarray((1 + t) / 2 + (1 - t * t) / 2 * self.dissection.gradient(t)[1])
+            t = _tanh_series(t0, along / 2, order)
+            slope, error = self.dissection.gradient_series(t)
+            if not error <= MOST_MEAN_ERROR:
+                rest = itertools.chain([direction], directions)
+                yield from self._other("series", error).series(node_part, edge_part, rest, order)
+                return
+            found = t / 2 + _times(_unit(t) - _times(t, t), slope) / 2
+            factorials = np.array([[1.0], [2.0]])[:order]
+            yield np.concatenate(self._parts(found[1:] * factorials), axis=1)
 
     def sample(self, node_part: np.ndarray, edge_part: np.ndarray, n: int, state: np.ndarray) -> np.ndarray:
         """(n, d) independent draws."""
@@ -205,6 +188,23 @@ class PlanarRecursion:
         if self.other is None:
             raise TooStiff(WORKS[work], error)
         return self.other
+
+
+def _tanh_series(t: np.ndarray, step: np.ndarray, order: int) -> np.ndarray:
+    """Tanh along a step from where it is t, up to the second order: (order + 1, m)."""
+    slope = 1 - t * t
+    return np.stack([t, slope * step, -t * slope * step * step][: order + 1])
+
+
+def _unit(like: np.ndarray) -> np.ndarray:
+    found = np.zeros_like(like)
+    found[0] = 1.0
+    return found
+
+
+def _times(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The product of two power series, cut where they are."""
+    return np.stack([sum(a[i] * b[n - i] for i in range(n + 1)) for n in range(len(a))])
 
 
 class TooStiff(CostError, ArithmeticError):

@@ -50,7 +50,7 @@ class Dissection:
         small = ~up
         down = 3 * k * k + (n_left + n_right) * k + m * m, 6 * k * k + 4 * m * k + m * m
         self._work = int(max(np.max(part[small], initial=1) for part in down))
-        self._whole_work = int(np.max(down[0], initial=1))
+        self._whole_work = int(np.max(down[0], initial=1)), int(max(np.max(part, initial=1) for part in down))
         # Exteriors: each child is merged with its sibling over what the sibling keeps.
         region, sibling = np.concatenate([left, right]), np.concatenate([right, left])
         kept = self.size[sibling] - np.concatenate([k, k])
@@ -84,7 +84,7 @@ class Dissection:
         drawing = self.drawing
         slot, total = self._slots(keep=False)
         places, shared = np.empty(self._longest, dtype=np.int64), np.empty(self._longest)
-        buffers = PlanarBuffers(slot, np.zeros(total + 1), np.empty(self._whole_work), places, shared)
+        buffers = PlanarBuffers(slot, np.zeros(total + 1), np.empty(self._whole_work[0]), places, shared)
         tree = type(self.tree)(*(np.array(part) for part in self.tree))
         fielded, n_free = np.array(drawing.fielded, dtype=np.int64), drawing.n_vertices - bool(drawing.fielded.size)
         return PlanarPlan(
@@ -104,20 +104,47 @@ class Dissection:
         For each edge, t times the derivative is found thrice: where it is cut and at both its ends.
         """
         from mrfbayes.kernels.exact.planar_gradient import gradient
+        from mrfbayes.kernels.exact.planar_merge import ORDER_ZERO
 
         buffers, tau = self._buffers(True), self._tau(t)
         value, _ = self._inside(tau, buffers)
         slope, ends = np.zeros(tau.size), np.zeros(2 * tau.size)
         for span, region in self._ascending(self._large):
             if span is not None:
-                gradient(self.tree, buffers, tau, span, slope, ends)
+                gradient(self.tree, buffers, tau, span, slope, ends, ORDER_ZERO)
             if region is not None:
                 self._split(region, tau, buffers, slope, ends)
-        by_edge = np.empty_like(slope)
-        by_edge[self.tree.cut // 2] = np.where(self.tree.cut % 2, -slope, slope)
-        found = by_edge * tau
-        error = np.maximum(np.abs(ends[::2] - found), np.abs(ends[1::2] - found)) * (1 - t * t)
-        return value, by_edge * self.drawing.sign, float(error.max(initial=0.0))
+        found = self._by_edge(slope)
+        return value, found, self._disagreement(t, found, ends)
+
+    def gradient_series(self, t: np.ndarray) -> tuple[np.ndarray, float]:
+        """Where t is a power series, n terms (n, m), so are the derivatives; with the error of their first term.
+
+        All merges run compiled: even at 100x100 that is faster than as many gradients with the largest ones by BLAS.
+        """
+        from mrfbayes.kernels.exact.planar_gradient import gradient
+        from mrfbayes.kernels.exact.planar_inside import inside
+
+        buffers, tau = self._buffers(True, len(t)), self._tau(t).ravel()
+        orders, last = tuple(range(len(t))), self.size.size - 1
+        inside(self.tree, buffers, tau, (last, 0), orders)
+        slope, ends = np.zeros(tau.size), np.zeros(2 * t.shape[1])
+        gradient(self.tree, buffers, tau, (0, last), slope, ends, orders)
+        found = self._by_edge(slope.reshape(t.shape))
+        return found, self._disagreement(t[0], found[0], ends)
+
+    def _by_edge(self, slope: np.ndarray) -> np.ndarray:
+        """Derivatives by t of each edge from those by tau in the order of the cuts."""
+        cut = self.tree.cut
+        found = np.empty_like(slope)
+        found[..., cut // 2] = np.where(cut % 2, -slope, slope)
+        return np.asarray(found * self.drawing.sign)
+
+    @staticmethod
+    def _disagreement(t: np.ndarray, found: np.ndarray, ends: np.ndarray) -> float:
+        """How far t times the derivatives are from what both ends of the edges say, in expected counts."""
+        error = np.maximum(np.abs(ends[::2] - found * t), np.abs(ends[1::2] - found * t)) * (1 - t * t)
+        return float(error.max(initial=0.0))
 
     def gradient_at_ends(self, t: np.ndarray) -> tuple[float, np.ndarray, float]:
         """As `gradient`, by exteriors: slower, with other rounding, and each edge is found at both its ends."""
@@ -194,12 +221,13 @@ class Dissection:
 
     def _inside(self, tau: np.ndarray, buffers: PlanarBuffers) -> tuple[float, float]:
         from mrfbayes.kernels.exact.planar_inside import inside
+        from mrfbayes.kernels.exact.planar_merge import ORDER_ZERO
 
         total, weakest = 0.0, 1.0
         stop = self.size.size - 1
         for region in [*self._large[::-1].tolist(), -1]:
             if stop > region:
-                value, pivot = inside(self.tree, buffers, tau, (stop, region + 1))
+                value, pivot = inside(self.tree, buffers, tau, (stop, region + 1), ORDER_ZERO)
                 total, weakest = total + value, min(weakest, pivot)
             if region >= 0:
                 merged, value, pivot = contract_blocks(*self._children(region, buffers), self._shared(region, tau))
@@ -248,9 +276,10 @@ class Dissection:
 
     def _matrix(self, region: int, buffers: PlanarBuffers) -> np.ndarray:
         from mrfbayes.kernels.exact.planar_inside import fetch
+        from mrfbayes.kernels.exact.planar_merge import ORDER_ZERO
 
         if self.tree.vertex[region] >= 0:
-            fetch(self.tree, buffers, region)
+            fetch(self.tree, buffers, region, ORDER_ZERO)
         return _square(buffers.store, buffers.slot[region], self.size[region])
 
     def _places(self, region: int) -> np.ndarray:
@@ -276,22 +305,23 @@ class Dissection:
         slot = np.empty(self.size.size, dtype=np.int64)
         return slot, int((kept_slots if keep else stacked_slots)(self.tree, slot))
 
-    def _buffers(self, keep: bool) -> PlanarBuffers:
+    def _buffers(self, keep: bool, terms: int = 1) -> PlanarBuffers:
         from mrfbayes.kernels.exact.planar_inside import PlanarBuffers
 
-        known = self._known.__dict__
-        found = known.get(f"{keep}")
+        known, key = self._known.__dict__, f"{keep} {terms}"
+        found = known.get(key)
         if found is None:
             slot, total = self._slots(keep)
+            work = self._whole_work[1] if terms > 1 else max(self._work, self._outside_work if keep else 1)
             found = PlanarBuffers(
                 slot,
-                np.zeros(total + 1),  # zeros: not every slot of a vertex is ever made
-                np.empty(max(self._work, self._outside_work if keep else 1)),
+                np.zeros(terms * (total + 1)),  # zeros: not every slot of a vertex is ever made
+                np.empty(terms * work),
                 np.empty(self._longest, dtype=np.int64),
-                np.empty(self._longest),
+                np.empty(terms * self._longest),
             )
             if found.store.nbytes < KEPT_BUFFER_BYTES:
-                known[f"{keep}"] = found
+                known[key] = found
         return found
 
     def _exterior(self) -> PlanarExterior:

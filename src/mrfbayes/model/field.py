@@ -310,7 +310,7 @@ class Model:
         names = ", ".join(self.nodes[:8]) + (", ..." if self.n_nodes > 8 else "") if self.named else ""
         rows = [
             ("nodes", f"{self.n_nodes:,}" + (f": {names}" if names else "")),
-            ("states", "2" if self.is_binary else f"{self.states.min()} to {self.states.max()}"),
+            ("states", " to ".join(str(count) for count in sorted({self.states.min(), self.states.max()}))),
             ("edges", f"{self.n_edges:,}"),
             ("parameters", f"{self.n_parameters:,} in {self.chart.n_blocks:,} blocks"),
         ]

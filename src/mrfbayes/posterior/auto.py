@@ -7,7 +7,7 @@ from mrfbayes.calibration.exact_blocks import sees_windows
 from mrfbayes.calibration.full import DENSE_PARAMETERS, MOMENT_CELLS, moments_cost
 from mrfbayes.estimation.dense_mode import is_dense
 from mrfbayes.exact.choice import is_planar_alone, planar_size, weighs_by_planar
-from mrfbayes.exact.cost import predicted_seconds
+from mrfbayes.exact.cost import describe_seconds, predicted_seconds
 from mrfbayes.exact.quantities import is_feasible
 from mrfbayes.exact.recursions import recursion
 from mrfbayes.methods.registry import Row
@@ -36,7 +36,7 @@ def choose_method(model: Model) -> tuple[str, str]:
         assert size is not None
         seconds = size.seconds("log_z") * AUTO_PROPOSALS
     if seconds > AUTO_SECONDS:
-        return other, f"{other}: exact would take about {seconds:.0f} s (treewidth {width})"
+        return other, f"{other}: exact would take about {describe_seconds(seconds)} (treewidth {width})"
     return "exact", f"exact: the partition function is cheap here (treewidth {width})"
 
 

@@ -68,7 +68,7 @@ class Comparison:
             [str(name), *map(shown, row)] for name, row in zip(self.table.index, self.table.to_numpy(), strict=True)
         ]
         against = f"against {self.reference}" if self.reference else "without an exact reference"
-        return grid(["method", *(str(c).replace("_", " ") for c in self.table.columns)], rows, against)
+        return grid(["name", *(str(c).replace("_", " ") for c in self.table.columns)], rows, against)
 
     def __repr__(self) -> str:
         return str(self.table.to_string(float_format=lambda v: f"{v:.4g}"))

@@ -27,13 +27,14 @@ for (const name of names.sort()) {
     const found = await page.evaluate(() => ({
       wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
       broken: [...document.images].filter((image) => !image.complete || !image.naturalWidth).map((image) => image.src),
-      nameless: [...document.images].filter((image) => !image.alt).map((image) => image.src.slice(0, 80)),
+      nameless: [...document.images].filter((image) => !image.alt || /\.(png|svg)$/.test(image.alt)).map((image) => image.src.slice(-80)),
       ids: [...document.querySelectorAll("[id]")].map((element) => element.id),
       links: [...document.querySelectorAll("a[href]")].map((element) => element.href),
       failed: /command not found|Traceback \(most recent/.exec(document.body.innerText)?.[0],
     }));
     if (found.wide > 0) complain(name, `is ${found.wide} pixels too wide at ${width}`);
     for (const source of found.broken) complain(name, `has no picture ${source}`);
+    for (const source of found.nameless) complain(name, `has no words for the picture ${source}`);
     if (found.failed) complain(name, `shows "${found.failed}"`);
     anchors.set(`${folder}/${name}`, new Set(found.ids));
     if (width === 1280) links.push(...found.links.filter((link) => link.startsWith("file:")).map((link) => [name, link]));

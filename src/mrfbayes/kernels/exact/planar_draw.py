@@ -17,6 +17,7 @@ from mrfbayes.kernels.base.borrowed import borrow
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.random import uniform
 from mrfbayes.kernels.exact.planar_inside import fetch, right_child, tau_of
+from mrfbayes.kernels.exact.planar_merge import ORDER_ZERO
 from mrfbayes.kernels.exact.planar_outside import (
     close_vertex,
     gather_exterior,
@@ -126,7 +127,7 @@ def descend(tree, buffers, outer, draw, span, state):
             sibling = right_child(tree, parent) if is_left else parent + 1
             m = gather_exterior(tree, outer, region, sibling, outer.spare)
             if is_left or not is_drawing or tree.vertex[sibling] >= 0:
-                gather_sibling(buffers.store, fetch(tree, buffers, sibling), k, outer.spare, m * m)
+                gather_sibling(buffers.store, fetch(tree, buffers, sibling, ORDER_ZERO), k, outer.spare, m * m)
             else:
                 known_signs(tree, draw, sibling, buffers.shared)
                 size = tree.first[sibling + 1] - tree.first[sibling]

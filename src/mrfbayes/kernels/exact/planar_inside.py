@@ -15,8 +15,8 @@ class PlanarBuffers(NamedTuple):
     """Where the passes keep their matrices."""
 
     slot: np.ndarray  # (2n - 1,) where each region's matrix begins in `store`
-    store: np.ndarray  # G of the regions
-    work: np.ndarray  # scratch of one merge
+    store: np.ndarray  # G of the regions, in layers: one for each order
+    work: np.ndarray  # scratch of one merge, in as many
     places: np.ndarray  # scratch: positions in a parent's list
     shared: np.ndarray  # scratch: tau of the edges of one merge
 
@@ -71,7 +71,16 @@ def tau_of(tau, half):
 
 
 @kernel
-def fetch(tree, buffers, region):
+def clear_higher(buffers, begin, size, orders):
+    """Zeros in all layers but the first: a single vertex does not change along a direction."""
+    terms = len(orders)
+    for n in range(1, terms):
+        here = n * (buffers.store.size // terms) + begin
+        buffers.store[here : here + size] = 0.0
+
+
+@kernel(forceinline=True)
+def fetch(tree, buffers, region, orders):
     """(begin, size) of a region's matrix; a single vertex's is made there: the signs of the differences of angles."""
     first, size = tree.first[region], tree.first[region + 1] - tree.first[region]
     begin = buffers.slot[region]
@@ -81,17 +90,23 @@ def fetch(tree, buffers, region):
             for j in range(size):
                 there = tree.angle[tree.dangling[first + j]]
                 buffers.store[begin + i * size + j] = (there > here) - (there < here)
+        if len(orders) > 1:
+            clear_higher(buffers, begin, size * size, orders)
     return begin, size
 
 
 @kernel
-def shared_tau(tree, buffers, region, tau):
+def shared_tau(tree, buffers, region, tau, orders):
     """Tau of the edges between the children of ``region``, seen from the left one."""
     begin = tree.cut_first[region]
     k = tree.cut_first[region + 1] - begin
+    terms = len(orders)
     for i in range(k):
-        buffers.shared[i] = tau_of(tau, tree.cut[begin + i])
-    return buffers.shared[:k]
+        half = tree.cut[begin + i]
+        for n in range(terms):
+            value = tau[n * (tau.size // terms) + half // 2]
+            buffers.shared[n * k + i] = -value if half % 2 else value
+    return buffers.shared[: terms * k]
 
 
 @kernel
@@ -107,19 +122,21 @@ def child_places(tree, region, places):
 
 
 @kernel
-def inside(tree, buffers, tau, span):
+def inside(tree, buffers, tau, span, orders):
     """Merge the children of all regions from span[0] down to span[1]: log Z gained, and the weakest pivot."""
     tree, buffers, tau = borrow(tree), borrow(buffers), borrow(tau)
     log_z, weakest = 0.0, 1.0
     for region in range(span[0], span[1] - 1, -1):
         if tree.vertex[region] >= 0:
             continue
-        left, right = fetch(tree, buffers, region + 1), fetch(tree, buffers, right_child(tree, region))
-        shared = shared_tau(tree, buffers, region, tau)
-        out, gained, pivot = contract(buffers.store, left, right, shared, buffers.work)
+        left = fetch(tree, buffers, region + 1, orders)
+        right = fetch(tree, buffers, right_child(tree, region), orders)
+        shared = shared_tau(tree, buffers, region, tau, orders)
+        out, gained, pivot = contract(buffers.store, left, right, shared, buffers.work, orders)
         log_z += gained
         weakest = min(weakest, pivot)
         child_places(tree, region, buffers.places)
         size = tree.first[region + 1] - tree.first[region]
-        place_merged(buffers.work, out, buffers.places, buffers.store, (buffers.slot[region], size))
+        into = (buffers.slot[region], size)
+        place_merged(buffers.work, out, buffers.places, buffers.store, into, orders)
     return log_z, weakest

@@ -9,6 +9,7 @@ import numpy as np
 
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.exact.planar_inside import PlanarBuffers, inside
+from mrfbayes.kernels.exact.planar_merge import ORDER_ZERO
 from mrfbayes.kernels.exact.planar_tree import PlanarTree
 
 EPSILON = 2.0**-52
@@ -44,7 +45,7 @@ def planar_log_z(plan, field, coupling):
         value = coupling[e] if e < m else field[plan.fielded[e - m]]
         plan.tau[e] = plan.sign[e] * math.tanh(0.5 * value)
         total += max(value, 0.0) + math.log(0.5 * (1.0 + math.exp(-abs(value))))
-    series, weakest = inside(plan.tree, plan.buffers, plan.tau, (plan.tree.n_within.size - 1, 0))
+    series, weakest = inside(plan.tree, plan.buffers, plan.tau, (plan.tree.n_within.size - 1, 0), ORDER_ZERO)
     n_vertices = (plan.tree.n_within.size + 1) // 2
     if not log_z_error(n_vertices, weakest) <= plan.most_error:
         return math.inf

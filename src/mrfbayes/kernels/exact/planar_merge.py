@@ -10,6 +10,10 @@ half-edges, U, V the blocks between kept and shared ones, D = diag(tau) and S = 
     G'_{BB} = G_B + V D a S^{-1} D V^T.
 
 Matrices are stored by rows in flat arrays; ``(begin, size)`` says where, and shared half-edges come last.
+
+Along a direction tau is a power series, and so is everything above. Its terms stand in layers: n arrays of the same
+layout, one behind the other in a flat one, and products are those of series, cut after n terms. With one term that is
+the merge of numbers. How many there are is the length of a tuple, ``orders``, which the compiler knows.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ import numpy as np
 from mrfbayes.kernels.base.jit import kernel
 
 U = np.uint64  # indices without a sign: sums of signed ones might be negative, and such loops stay scalar
+ORDER_ZERO = (0,)  # the orders of a series of one term
 
 
 @kernel(fastmath={"contract"})
@@ -110,9 +115,63 @@ def invert(work, k):
 
 
 @kernel
-def shared_inverse(store, left, right, tau, work):
-    """[I | S^-1] of S = I + D b D a at the beginning of ``work``; log det S and the weakest pivot."""
-    k = tau.size
+def add_series_product(c, into, a, left, b, right, shape):
+    """`add_product` for series: each tuple ends with the length of a layer as well, and ``shape`` with the orders."""
+    rows, columns, inner, reach, orders = shape
+    for n in range(len(orders)):
+        for i in range(n + 1):
+            add_product(
+                c,
+                (into[0] + n * into[2], into[1]),
+                a,
+                (left[0] + i * left[3], left[1], left[2]),
+                b,
+                (right[0] + (n - i) * right[2], right[1]),
+                (rows, columns, inner, reach),
+            )
+
+
+@kernel
+def scale(work, block, tau, orders, how):
+    """Multiply a series of matrices, block = (begin, rows, columns, stride), by that of diag(tau), tau: (n k,).
+
+    how: whether from the left, and +1 or -1, with which all is multiplied as well.
+    """
+    begin, rows, columns, stride = block
+    is_left, sign = how
+    terms = len(orders)
+    layer, k = work.size // terms, tau.size // terms
+    for i in range(rows):
+        row = U(begin + i * stride)
+        for j in range(U(columns)):
+            at = U(i) if is_left else j
+            for back in range(terms):
+                n = terms - 1 - back  # the lower terms are still needed as they were
+                total = sign * tau[at] * work[U(n * layer) + row + j]
+                for lower in range(n):
+                    total += sign * tau[U((n - lower) * k) + at] * work[U(lower * layer) + row + j]
+                work[U(n * layer) + row + j] = total
+
+
+@kernel
+def clear(work, begin, size, orders):
+    """Zeros from ``begin`` on, in every layer."""
+    terms = len(orders)
+    layer = work.size // terms
+    for n in range(terms):
+        here = U(n * layer + begin)
+        for i in range(U(size)):
+            work[here + i] = 0.0
+
+
+@kernel
+def shared_inverse(store, left, right, tau, work, orders):
+    """[I | S^-1] of S = I + D b D a at the beginning of ``work``; log det S and the weakest pivot.
+
+    Of a series, the first term stands thus, and beside the others S^-1 those of S; k * k numbers behind are scratch.
+    """
+    terms = len(orders)
+    k = tau.size // terms
     na, nb = left[1], right[1]
     a0, b0 = left[0] + (na - k) * (na + 1), right[0] + (nb - k) * (nb + 1)
     width = U(k)
@@ -127,84 +186,134 @@ def shared_inverse(store, left, right, tau, work):
             there = U(a0 + s * na)
             for j in range(width):
                 work[row + j] += factor * store[there + j]
-    return invert(work, k)
+    if terms > 1:
+        higher_shared(store, (a0, na), (b0, nb), tau, work, orders)
+    found = invert(work, k)
+    if terms > 1:
+        higher_inverse(work, k, orders)
+    return found
 
 
 @kernel
-def contract(store, left, right, tau, work):
+def higher_shared(store, a, b, tau, work, orders):
+    """The terms of S = I + D b D a behind the first; a, b: (begin, stride)."""
+    terms = len(orders)
+    k = tau.size // terms
+    of, layer, scratch = store.size // terms, work.size // terms, 2 * k * k
+    for n in range(terms):
+        for i in range(k):
+            for j in range(k):
+                work[n * layer + scratch + i * k + j] = store[n * of + b[0] + i * b[1] + j]
+    scale(work, (scratch, k, k, k), tau, orders, (True, 1.0))
+    scale(work, (scratch, k, k, k), tau, orders, (False, 1.0))
+    for n in range(1, terms):
+        here = n * layer
+        for i in range(2 * k * k):
+            work[here + i] = 0.0
+        for i in range(n + 1):
+            left = (i * layer + scratch, k, 1)
+            add_product(work, (here, 2 * k), work, left, store, (a[0] + (n - i) * of, a[1]), (k, k, k, k))
+
+
+@kernel
+def higher_inverse(work, k, orders):
+    """The terms of S^-1 behind the first, X_n = -X_0 (S_1 X_{n-1} + ... + S_n X_0), beside those of S."""
+    terms = len(orders)
+    layer, scratch = work.size // terms, 2 * k * k
+    for n in range(1, terms):
+        for i in range(k * k):
+            work[scratch + i] = 0.0
+        for i in range(1, n + 1):
+            add_product(
+                work, (scratch, k), work, (i * layer, 2 * k, 1), work, ((n - i) * layer + k, 2 * k), (k, k, k, k)
+            )
+        for i in range(k * k):
+            work[scratch + i] *= -1.0
+        add_product(work, (n * layer + k, 2 * k), work, (k, 2 * k, 1), work, (scratch, k), (k, k, k, k))
+
+
+@kernel
+def contract(store, left, right, tau, work, orders):
     """Merge the regions at ``left`` and ``right``: (begin of G' in ``work``, log Z gained, weakest pivot).
 
     The rows of G' are the left region's kept half-edges, then the right one's. Only its lower triangle is made.
     """
-    k = tau.size
+    terms = len(orders)
+    k = tau.size // terms
+    of, to = store.size // terms, work.size // terms  # lengths of a layer
     na, nb = left[1], right[1]
     ma, mb = na - k, nb - k
     m = ma + mb
     small, tall = 2 * k * k, 3 * k * k
     out = tall + (na + nb) * k
-    for i in range(ma):
-        for j in range(i + 1):
-            work[out + i * m + j] = store[left[0] + i * na + j]
-    for i in range(mb):
-        row = out + (ma + i) * m
-        for j in range(ma):
-            work[row + j] = 0.0
-        for j in range(i + 1):
-            work[row + ma + j] = store[right[0] + i * nb + j]
+    for n in range(terms):
+        for i in range(ma):
+            for j in range(i + 1):
+                work[n * to + out + i * m + j] = store[n * of + left[0] + i * na + j]
+        for i in range(mb):
+            row = n * to + out + (ma + i) * m
+            for j in range(ma):
+                work[row + j] = 0.0
+            for j in range(i + 1):
+                work[row + ma + j] = store[n * of + right[0] + i * nb + j]
     a_low, b_low = left[0] + ma * na, right[0] + mb * nb  # rows of the shared half-edges: -U^T and -V^T, then a and b
     if k == 1:
         # One edge joins two regions as a bridge does: nothing changes within either.
-        for i in range(mb):
-            factor = tau[0] * store[b_low + i]
-            for j in range(ma):
-                work[out + (ma + i) * m + j] = factor * store[a_low + j]
+        for n in range(terms):
+            for i in range(mb):
+                work[n * to + tall + i] = store[n * of + b_low + i]
+        scale(work, (tall, 1, mb, mb), tau, orders, (True, 1.0))
+        add_series_product(
+            work, (out + ma * m, m, to), work, (tall, 1, 1, to), store, (a_low, na, of), (mb, ma, 1, m, orders)
+        )
     if k < 2:
         return out, 0.0, 1.0
-    log_det, weakest = shared_inverse(store, left, right, tau, work)
-    for i in range(k):  # E = D a S^-1 D
-        for j in range(k):
-            work[k + 2 * k * i + j] *= tau[j]
-            work[small + i * k + j] = 0.0
-    add_product(work, (small, k), store, (a_low + ma, na, 1), work, (k, 2 * k), (k, k, k, k))
-    for i in range(k):
-        for j in range(k):
-            work[small + i * k + j] *= -tau[i]
+    log_det, weakest = shared_inverse(store, left, right, tau, work, orders)
+    # E = D a S^-1 D
+    scale(work, (k, k, k, 2 * k), tau, orders, (False, 1.0))
+    clear(work, small, k * k, orders)
+    inverse = (k, 2 * k, to)
+    add_series_product(work, (small, k, to), store, (a_low + ma, na, 1, of), work, inverse, (k, k, k, k, orders))
+    scale(work, (small, k, k, k), tau, orders, (True, -1.0))
     # N = V E, then G'_BB = G_B - N (-V^T)
-    for i in range(mb * k):
-        work[tall + i] = 0.0
-    add_product(work, (tall, k), store, (right[0] + mb, nb, 1), work, (small, k), (mb, k, k, k))
-    add_product(work, (out + ma * m + ma, m), work, (tall, k, 1), store, (b_low, nb), (mb, mb, k, 0))
+    clear(work, tall, mb * k, orders)
+    v = (right[0] + mb, nb, 1, of)
+    add_series_product(work, (tall, k, to), store, v, work, (small, k, to), (mb, k, k, k, orders))
+    into = (out + ma * m + ma, m, to)
+    add_series_product(work, into, work, (tall, k, 1, to), store, (b_low, nb, of), (mb, mb, k, 0, orders))
     # N = V (S^-1 D)^T, then G'_BA = N U^T: minus the transpose of G'_AB
-    for i in range(k):
-        for j in range(k):
-            work[small + j * k + i] = -work[k + 2 * k * i + j]
-    for i in range(mb * k):
-        work[tall + i] = 0.0
-    add_product(work, (tall, k), store, (right[0] + mb, nb, 1), work, (small, k), (mb, k, k, k))
-    add_product(work, (out + ma * m, m), work, (tall, k, 1), store, (a_low, na), (mb, ma, k, m))
+    for n in range(terms):
+        for i in range(k):
+            for j in range(k):
+                work[n * to + small + j * k + i] = -work[n * to + k + 2 * k * i + j]
+    clear(work, tall, mb * k, orders)
+    add_series_product(work, (tall, k, to), store, v, work, (small, k, to), (mb, k, k, k, orders))
+    into = (out + ma * m, m, to)
+    add_series_product(work, into, work, (tall, k, 1, to), store, (a_low, na, of), (mb, ma, k, m, orders))
     # N = U (S^-1 D b D), then G'_AA = G_A - N (-U^T)
-    for i in range(k * k):
-        work[small + i] = 0.0
-    add_product(work, (small, k), work, (k, 2 * k, 1), store, (b_low + mb, nb), (k, k, k, k))
-    for i in range(k):
-        for j in range(k):
-            work[small + i * k + j] *= -tau[j]
-    for i in range(ma * k):
-        work[tall + i] = 0.0
-    add_product(work, (tall, k), store, (left[0] + ma, na, 1), work, (small, k), (ma, k, k, k))
-    add_product(work, (out, m), work, (tall, k, 1), store, (a_low, na), (ma, ma, k, 0))
+    clear(work, small, k * k, orders)
+    at = (k, 2 * k, 1, to)
+    add_series_product(work, (small, k, to), work, at, store, (b_low + mb, nb, of), (k, k, k, k, orders))
+    scale(work, (small, k, k, k), tau, orders, (False, -1.0))
+    clear(work, tall, ma * k, orders)
+    u = (left[0] + ma, na, 1, of)
+    add_series_product(work, (tall, k, to), store, u, work, (small, k, to), (ma, k, k, k, orders))
+    add_series_product(work, (out, m, to), work, (tall, k, 1, to), store, (a_low, na, of), (ma, ma, k, 0, orders))
     return out, 0.5 * log_det, weakest
 
 
 @kernel
-def place_merged(work, out, places, store, into):
+def place_merged(work, out, places, store, into, orders):
     """Write G', of which the lower triangle stands at ``out``, to ``into`` with row i at ``places[i]``."""
+    terms = len(orders)
     m = into[1]
-    for i in range(m):
-        here = places[i]
-        row = out + i * m
-        for j in range(i):
-            there = places[j]
-            store[into[0] + here * m + there] = work[row + j]
-            store[into[0] + there * m + here] = -work[row + j]
-        store[into[0] + here * m + here] = 0.0
+    for n in range(terms):
+        begin, to = n * (work.size // terms) + out, n * (store.size // terms) + into[0]
+        for i in range(m):
+            here = places[i]
+            row = begin + i * m
+            for j in range(i):
+                there = places[j]
+                store[to + here * m + there] = work[row + j]
+                store[to + there * m + here] = -work[row + j]
+            store[to + here * m + here] = 0.0

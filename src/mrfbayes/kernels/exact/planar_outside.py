@@ -12,7 +12,7 @@ import numpy as np
 
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.exact.planar_inside import right_child, tau_of
-from mrfbayes.kernels.exact.planar_merge import contract, shared_inverse
+from mrfbayes.kernels.exact.planar_merge import ORDER_ZERO, contract, shared_inverse
 
 
 class PlanarExterior(NamedTuple):
@@ -77,7 +77,7 @@ def merge_exterior(tree, buffers, outer, region, sibling, tau):
     other = size - k
     for i in range(other):
         buffers.shared[i] = -tau_of(tau, tree.dangling[tree.first[sibling] + i])
-    out = contract(outer.spare, (0, m), (m * m, size), buffers.shared[:other], buffers.work)[0]
+    out = contract(outer.spare, (0, m), (m * m, size), buffers.shared[:other], buffers.work, ORDER_ZERO)[0]
     n = m - other + k
     begin = outer.slot[region]
     for i in range(n):
@@ -100,7 +100,7 @@ def close_vertex(tree, buffers, outer, region, tau):
             there = tree.angle[tree.dangling[first + j]]
             outer.spare[i * size + j] = (there > here) - (there < here)
             outer.spare[size * size + i * size + j] = outer.store[begin + i * size + j]
-    shared_inverse(outer.spare, (0, size), (size * size, size), buffers.shared[:size], buffers.work)
+    shared_inverse(outer.spare, (0, size), (size * size, size), buffers.shared[:size], buffers.work, ORDER_ZERO)
     return size
 
 

@@ -1,0 +1,40 @@
+"""Docstrings say ``name : what it is``; numpydoc's reader would take the first line of that for a type.
+
+A line may also describe several names, ``mean, sd : (p,)``. Each gets an entry of its own.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sphinx.application import Sphinx
+
+ENTRY = re.compile(r"(\*{0,2}\w+(?:, \*{0,2}\w+)*) : (.*)")
+
+
+def rewritten(lines: list[str]) -> list[str]:
+    """Every entry as a name and, indented below it, all that is said of it."""
+    found: list[str] = []
+    at = 0
+    while at < len(lines):
+        entry = ENTRY.fullmatch(lines[at])
+        at += 1
+        if entry is None:
+            found.append(lines[at - 1])
+            continue
+        below = []
+        while at < len(lines) and lines[at].startswith("    "):
+            below.append(lines[at])
+            at += 1
+        for name in entry.group(1).split(", "):
+            found += [name, f"    {entry.group(2)}", *below]
+    return found
+
+
+def rewrite(app: Sphinx, what: str, name: str, target: object, options: object, lines: list[str]) -> None:
+    lines[:] = rewritten(lines)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("autodoc-process-docstring", rewrite, priority=100)  # before napoleon reads it
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
