@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import atexit
+import functools
 import itertools
 import os
 import subprocess
@@ -66,14 +69,36 @@ def stationary_error(probabilities, conditional, pairs_of_states):
     return np.abs(after_zero - before[:, 0]).sum() + np.abs(after_one - before[:, 1]).sum()
 
 
-def without_jit(code):
-    """Standard output of ``code`` in a new process in which Numba compiles nothing."""
+RUN_EACH_LINE = """
+import ast, contextlib, io, sys
+for line in sys.stdin:
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        exec(ast.literal_eval(line), {})
+    print(repr(said.getvalue()), flush=True)
+"""
+
+
+@functools.cache
+def interpreter():
+    """A process in which Numba compiles nothing, for all tests of this one: it starts longer than it works."""
     environment = dict(os.environ, NUMBA_DISABLE_JIT="1", PYTHONPATH=os.pathsep.join(p for p in sys.path if p))
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    command = [sys.executable, "-W", "error", "-c", RUN_EACH_LINE]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, env=environment, **pipes)
+    atexit.register(process.communicate)
+    return process
+
+
+def without_jit(code):
+    """Standard output of ``code`` where Numba compiles nothing."""
+    process = interpreter()
+    print(repr(code), file=process.stdin, flush=True)
+    said = process.stdout.readline()
+    if not said:
+        interpreter.cache_clear()
+        raise AssertionError(process.communicate()[1])
+    return ast.literal_eval(said)
 
 
 def exact_probabilities(case):

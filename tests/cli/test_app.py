@@ -33,7 +33,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def sampled(folder):
     settings = ("--grid", "2x2", "--method", "exact", "--steps", 4000, "--chains", 2, "--out", "result.nc")
-    return run_process("sample", "grid.csv", *settings, "--checkpoint", "run.checkpoint", cwd=folder)
+    return run("sample", "grid.csv", *settings, "--checkpoint", "run.checkpoint", cwd=folder)
 
 
 def test_sample_prints_a_row_per_parameter_and_saves(sampled, folder):

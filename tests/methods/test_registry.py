@@ -8,8 +8,6 @@ import re
 import subprocess
 import sys
 import warnings
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,6 +19,7 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.methods.registry import REGISTRY, check_options, method_row
 from mrfbayes.priors import Prior
 from mrfbayes.run import driver
+from mrfbayes.run.workers import begin_worker, process_pool
 
 MODEL = mb.grid(2, 3)
 DATA = np.random.default_rng(3).integers(0, 2, size=(30, 6)).astype(np.uint8)
@@ -85,7 +84,7 @@ class _Pool:
 
 def test_same_draws_in_other_processes(references, monkeypatch):
     """A chunk computed anywhere, from a pickled task and state, is the same chunk: so is any number of workers."""
-    with ProcessPoolExecutor(2, mp_context=get_context("forkserver")) as pool:
+    with process_pool(2, begin_worker) as pool:
         monkeypatch.setattr(driver, "make_workers", lambda task, n_workers, n_chains: _Pool(pool, task))
         for key in REGISTRY:
             assert same(draw(key), references[key]), key

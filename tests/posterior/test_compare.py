@@ -52,8 +52,8 @@ def test_a_stuck_chain_is_called_stuck():
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_without_an_exact_one_there_are_no_errors(workers):
-    wide = mb.grid(40, 40, fields=True)  # without fields it is planar, and exact
-    x = np.random.default_rng(4).integers(0, 2, (50, 1600))
+    wide = mb.grid(34, 34, fields=True)  # 256 GiB; without fields it is planar, and exact
+    x = np.random.default_rng(4).integers(0, 2, (50, 34 * 34))
     short = {**SETTINGS, "steps": 20, "warmup": 10, "chains": 1}
     found = mb.compare(wide, x, ("exact", "pseudo"), estimate=_Flat(wide), workers=workers, **short)
     assert found.reference is None

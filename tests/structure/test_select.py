@@ -127,7 +127,7 @@ def test_one_result_for_any_number_of_workers_and_any_interruption(tmp_path):
 def test_a_time_budget_leaves_a_partial_result():
     model, _, x = case(4, "both-one", True)
     with pytest.warns(mb.MRFWarning, match="time budget"):
-        sel = mb.select(model, x, steps=10**7, warmup=50, seconds=3.0, thin=10**5, progress=False)
+        sel = mb.select(model, x, steps=10**7, warmup=50, seconds=1.0, thin=10**5, progress=False)
     assert sel.partial
     assert 0 < sel.steps < 10**7
     assert np.isfinite(sel.inclusion).all()
