@@ -19,7 +19,7 @@ class GroupComparison(SearchResult):
     """Posterior of the parameters of several groups and of which edges differ between them.
 
     Beside what follows it has ``inclusion``, ``absence``, ``inclusion_error`` and ``prior_inclusion`` (m,): the
-    posterior probability that an edge differs between groups, its complement, the Monte-Carlo error of both, and the prior one.
+    posterior probability that an edge differs, its complement, the Monte-Carlo error of both, and the prior one.
 
     Attributes
     ----------
