@@ -16,12 +16,12 @@ from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.paper.journal import Store
 from mrfbayes.paper.profiles import cost
 from mrfbayes.paper.tasks import Cell, CellOutcome, run_cell
-from mrfbayes.run import clusters
 
 if TYPE_CHECKING:
     import distributed
 
 MERGE_SECONDS = 300.0  # between two merges of the journal: what is committed while a run goes on is never older
+CLUSTER_SECONDS = 10  # that a scheduler has to answer in
 LOST_WORKERS = 10  # that a cell may outlive before it is called a failure
 
 Report = Callable[[float, str], None]
@@ -162,7 +162,7 @@ def _on_dask(
     with dask.config.set({"distributed.scheduler.allowed-failures": LOST_WORKERS}):
         if address is not None:
             try:
-                client = Client(address, timeout=clusters.ANSWER_SECONDS)
+                client = Client(address, timeout=CLUSTER_SECONDS)
             except (OSError, ValueError) as error:
                 raise mb.InputError(f"--cluster {address}: no Dask scheduler answers there ({error}).") from None
             with client:
