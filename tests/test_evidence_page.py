@@ -33,6 +33,16 @@ def test_the_page_is_made_from_the_results(summary, cells):
     assert summary.averages(changed) not in page
 
 
+def test_growth_is_that_of_its_rows():
+    spec = importlib.util.spec_from_file_location("evidence_growth", EVIDENCE / "planar_figure.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    page = (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8")
+    assert module.growth() in page
+    module.ABSOLUTE = 1.0
+    assert module.growth() not in page
+
+
 def test_every_cell_has_every_method(summary, cells):
     methods = cells.groupby("cell")["method"].agg(set)
     assert all(found == {"exact", *summary.METHODS} for found in methods)

@@ -9,7 +9,7 @@ import re
 
 from sphinx.application import Sphinx
 
-ENTRY = re.compile(r"(\*{0,2}\w+(?:, \*{0,2}\w+)*) : (.*)")
+ENTRY = re.compile(r"(\*{0,2}\w+(?:, \*{0,2}\w+)*) :(?: (.*))?")
 
 
 def rewritten(lines: list[str]) -> list[str]:
@@ -22,17 +22,19 @@ def rewritten(lines: list[str]) -> list[str]:
         if entry is None:
             found.append(lines[at - 1])
             continue
-        below = []
+        below = [f"    {entry.group(2)}"] if entry.group(2) else []
         while at < len(lines) and lines[at].startswith("    "):
             below.append(lines[at])
             at += 1
         for name in entry.group(1).split(", "):
-            found += [name, f"    {entry.group(2)}", *below]
+            found += [name, *below]
     return found
 
 
 def rewrite(app: Sphinx, what: str, name: str, target: object, options: object, lines: list[str]) -> None:
     lines[:] = rewritten(lines)
+    if what in ("property", "attribute") and lines:
+        lines[0] = lines[0].replace(": ", " \N{EN DASH} ", 1)  # else what stands before a colon is taken for a type
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

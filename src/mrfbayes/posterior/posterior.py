@@ -131,14 +131,14 @@ class Posterior:
     def summary(self, interval: float = 0.9, *, scale: str = "theta") -> pd.DataFrame:
         """A row per parameter: mean, sd, equal-tailed interval, Monte-Carlo errors, effective sizes, R-hat.
 
+        ``mcse_sd`` is there where sds come from particles. Hundreds of parameters drawn independently have no
+        effective sizes and R-hat: there is no chain.
+
         Parameters
         ----------
         interval : probability that the interval holds
         scale : "theta"; "log-odds", what is quoted of networks; "ising", couplings J and fields h of spins -1 and +1
             (a row per edge, then per node). ``attrs["scale"]`` says which, ``attrs["meaning"]`` what it means.
-
-        ``mcse_sd`` is there where sds come from particles. Hundreds of parameters drawn independently have no
-        effective sizes and R-hat: there is no chain.
         """
         import pandas as pd
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 class GroupComparison(SearchResult):
     """Posterior of the parameters of several groups and of which edges differ between them.
 
+    Beside what follows it has ``inclusion``, ``absence``, ``inclusion_error`` and ``prior_inclusion`` (m,): the
+    posterior probability that an edge differs, its complement, the Monte-Carlo error of both, and the prior one.
+
     Attributes
     ----------
     groups : their names
@@ -25,9 +28,6 @@ class GroupComparison(SearchResult):
     rate : (G, C) the log-odds of group g are the sum over c of rate[g, c] times coordinate c
     coordinate_mean, coordinate_sd : (C, p) of the coordinates, from all sweeps
     n : observations of each group
-
-    The other attributes are those of `SearchResult`; ``inclusion`` and its kin speak of an edge's difference between
-    groups.
     """
 
     groups: tuple[str, ...]

@@ -26,14 +26,15 @@ if TYPE_CHECKING:
 class Selection(SearchResult):
     """Posterior over graphs and parameters, made by `mrfbayes.select`.
 
+    Beside what follows it has ``inclusion``, ``absence``, ``inclusion_error`` and ``prior_inclusion`` (m,): the
+    posterior probability of each edge, its complement, the Monte-Carlo error of both, and the prior probability.
+
     Attributes
     ----------
     log_odds : (chains, draws, p) kept draws; the log-odds of an edge that is not there is exactly zero
     mean, sd : (p,) of the log-odds over all graphs, from all sweeps; an absent edge counts as zero
     size_probability : (m + 1,) posterior probabilities of the numbers of edges
     n, counts : observations, and their sufficient statistics (p,)
-
-    The other attributes are those of `SearchResult`.
     """
 
     log_odds: np.ndarray
