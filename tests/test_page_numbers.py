@@ -57,6 +57,8 @@ SEEDS = rows("dense_seeds").sort_values("d")
 CELLS = rows("cells").groupby(["kind", "method"])[["mean_error", "sd_error"]].mean() * 100
 COVERED = rows("dense_calibration").query("d == 64")["cover50"] * 100
 CLUSTER = r"\| \d+ of {task}[^|]*\| {by}[^|]*\|[^|]*\| ([\d.]+) \|[^|]*\| ([\d.]+)%"
+# Of planar fields: expected counts, the covariance times a direction, and that with the third cumulant.
+SPEED = measured("planar.md", r"\| 100x100 \|(?:[^|]*\|){3} ([\d.]+) \|[^|]*\| ([\d.]+) \| ([\d.]+)")
 
 QUOTES = [
     *(
@@ -173,6 +175,21 @@ QUOTES = [
             r"mode by pcd \| ([\d.]+)",
             r"spreads from 1,024 \|  \| ([\d.]+)%",
             r"spreads from 16,384 \|  \| ([\d.]+)%",
+        ),
+    ),
+    (
+        "docs/planar.md",
+        "takes {:.1f} times as long as expected counts, with the third cumulant {:.1f} times",
+        [value / SPEED[0] for value in SPEED[1:]],
+    ),
+    (
+        "docs/planar.md",
+        "{:.0f} steps and {:.0f} seconds by the clock at 1000x1000, where it took {:.0f} steps without",
+        measured(
+            "planar_million.md",
+            r"(\d+) iterations, largest",
+            r"maximum likelihood \|[^|]*\| ([\d.]+)",
+            r"it took (\d+) iterations",
         ),
     ),
     (

@@ -23,7 +23,6 @@ TITLES = {
     "planar_100": "Planar fields: modes and spreads at 100x100",
     "planar_accuracy": "Planar fields: digits",
     "planar_estimate": "Planar fields: the maximum of the likelihood",
-    "planar_large": "Planar fields: log Z and counts of a million nodes",
     "planar_million": "Planar fields: the maximum of the likelihood of a million nodes",
     "planar_peers": "Planar fields beside others' software",
     "planar_posterior": "Planar fields: effective draws of the exact posterior",
