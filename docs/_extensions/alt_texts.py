@@ -17,7 +17,7 @@ def describe(app: Sphinx, doctree: nodes.document) -> None:
 def drawing_line(code: str) -> str:
     """The first line that asks for a plot of the package, else the first that draws something."""
     lines = [line.strip().rstrip(";") for line in code.splitlines()]
-    kinds = ("mb.plots.", "plt.", "ax.")
+    kinds = ("mb.plots.", "ax.", "plt.")
     return next((line for kind in kinds for line in lines if kind in line), lines[-1])
 
 

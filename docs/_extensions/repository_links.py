@@ -19,7 +19,7 @@ TITLES = {
     "folders_billion": "Counting 10^9 rows",
     "graph_ranks": "Ranks of true graphs and differences among their draws",
     "groups": "Differences between groups against enumeration, and their calibration",
-    "planar": "Planar fields: seconds",
+    "planar": "Planar fields: milliseconds",
     "planar_100": "Planar fields: modes and spreads at 100x100",
     "planar_accuracy": "Planar fields: digits",
     "planar_estimate": "Planar fields: the maximum of the likelihood",
@@ -27,7 +27,7 @@ TITLES = {
     "planar_million": "Planar fields: the maximum of the likelihood of a million nodes",
     "planar_peers": "Planar fields beside others' software",
     "planar_posterior": "Planar fields: effective draws of the exact posterior",
-    "planar_triangulations": "Planar fields: triangulations",
+    "planar_triangulations": "Planar fields: milliseconds on triangulations",
     "r_page": "The R lines, run",
     "select": "Which edges: seconds and errors",
 }

@@ -20,7 +20,7 @@ from mrfbayes.model.field import Model
 QUICK_SECONDS = 1e-4  # of tables on a grid, below which no other way is looked for
 COLUMNS_SECONDS = 2e-3  # of tables for a whole covariance on a grid, below which no other way is looked for
 SEARCH_SECONDS = 1e-2  # of tables on other graphs, where another way has to find a drawing first
-CLEARLY_FASTER = 4.0  # times, for log Z inside chains
+CLEARLY_FASTER = 3.0  # times, for log Z inside chains
 SET_UP_SECONDS = 1.0  # seconds that tables may take to be set up for draws: each draw is then nearly free
 
 _PLANAR: WeakKeyDictionary[Model, PlanarRecursion | None] = WeakKeyDictionary()

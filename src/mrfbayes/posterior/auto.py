@@ -15,7 +15,6 @@ from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
 
 DENSE_LIMIT = 600  # parameters up to which proposals have a full covariance
-CELL_SECONDS = 1e-9  # one cell of a table in one evaluation of log Z
 AUTO_PROPOSALS, AUTO_SECONDS = 25_000, 10.0  # "auto" is exact where that many evaluations take no longer
 AUTO_GRADIENTS = 20_000  # that trajectories take on dense fields, whose calibrated proposals mostly fit badly
 
@@ -28,13 +27,14 @@ def choose_method(model: Model) -> tuple[str, str]:
             return "calibrated", "calibrated: the field is large; method='exact' is possible, for it is planar"
         return other, f"{other}: the partition function is out of reach (its tables would not fit)"
     width = recursion(model).width
-    seconds = recursion(model).n_bytes("moments") / 8 * CELL_SECONDS * AUTO_PROPOSALS
     if is_dense(model):
         seconds = predicted_seconds(recursion(model), "moments", AUTO_GRADIENTS)
     elif model.n_parameters <= DENSE_LIMIT and weighs_by_planar(model):
         size = planar_size(model)
         assert size is not None
         seconds = size.seconds("log_z") * AUTO_PROPOSALS
+    else:
+        seconds = predicted_seconds(recursion(model), "log_z", AUTO_PROPOSALS)
     if seconds > AUTO_SECONDS:
         return other, f"{other}: exact would take about {describe_seconds(seconds)} (treewidth {width})"
     return "exact", f"exact: the partition function is cheap here (treewidth {width})"
