@@ -23,9 +23,8 @@ def main() -> None:
     try:
         status = app(standalone_mode=False)
     except (Interrupted, KeyboardInterrupt) as stop:
-        exec(
-            ""
-        )  # `python -m` ends by the signal, not by a status, if Ctrl-C came inside exec(); a later one clears that
+        # `python -m` ends by the signal, not by a status, if Ctrl-C came inside exec(); a later one clears that.
+        exec("")
         _complain(f"stopped by Ctrl-C: {str(stop) or 'there was nothing to keep yet.'}", INTERRUPT_STATUS)
     except InputError as error:
         _complain(str(error), INPUT_STATUS)

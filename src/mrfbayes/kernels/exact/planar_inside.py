@@ -79,7 +79,7 @@ def clear_higher(buffers, begin, size, orders):
         buffers.store[here : here + size] = 0.0
 
 
-@kernel(forceinline=True)
+@kernel(forceinline=True)  # by themselves, arrays of tree and buffers take longer to hand over than this takes
 def fetch(tree, buffers, region, orders):
     """(begin, size) of a region's matrix; a single vertex's is made there: the signs of the differences of angles."""
     first, size = tree.first[region], tree.first[region + 1] - tree.first[region]
