@@ -83,6 +83,15 @@ def test_formulas_that_would_be_drawn_wrongly_end_the_build(formula, monkeypatch
     assert checked(good) == good
 
 
+def test_a_function_stands_apart_from_its_argument(monkeypatch):
+    """Browsers draw "logZ" otherwise."""
+    monkeypatch.syspath_prepend(ROOT / "docs" / "_extensions")
+    from mathml import drawn
+
+    assert drawn(r"\log Z").count("rspace") == 1
+    assert drawn(r"\log\det(I - TF) + \exp(x)").count("rspace") == 1
+
+
 def test_pages_run_apart_and_end_where_a_command_fails():
     """Pages wrote into docs/, and showed "command not found" where their environment was not activated."""
     conf = (ROOT / "docs" / "conf.py").read_text(encoding="utf-8")
