@@ -109,6 +109,12 @@ class PlanarRecursion:
         nodes[..., self.drawing.fielded] = agreements[..., n_edges:]
         return nodes, agreements[..., :n_edges]
 
+    def _means(self, t: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Expected statistics of nodes and edges from the derivatives of L by t."""
+        # A node without a factor of its own is in both states as often, unless others' factors reach it.
+        others = np.nan if self.drawing.fielded.size else 0.5
+        return self._parts((1 + t) / 2 + (1 - t * t) / 2 * slope, others)
+
     def log_z(self, node_part: np.ndarray, edge_part: np.ndarray) -> float:
         """Log of the sum of all weights."""
         coupling = self._couplings(node_part, edge_part)
@@ -128,8 +134,7 @@ class PlanarRecursion:
                 series, slope, error = second
         if not error <= MOST_MEAN_ERROR:
             return self._other("moments", error).moments(node_part, edge_part)
-        # A node without a factor of its own is in both states as often, unless others' factors reach it.
-        nodes, edges = self._parts((1 + t) / 2 + (1 - t * t) / 2 * slope, np.nan if self.drawing.fielded.size else 0.5)
+        nodes, edges = self._means(t, slope)
         return self._log_z(coupling, series), nodes, edges
 
     def stable_moments(self, node_part: np.ndarray, edge_part: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -138,7 +143,7 @@ class PlanarRecursion:
         _, slope, error = self.dissection.gradient_at_ends(t)
         if not error <= MOST_MEAN_ERROR:
             return self._other("moments", error).moments(node_part, edge_part)[1:]
-        return self._parts((1 + t) / 2 + (1 - t * t) / 2 * slope, np.nan if self.drawing.fielded.size else 0.5)
+        return self._means(t, slope)
 
     def series(
         self, node_part: np.ndarray, edge_part: np.ndarray, directions: Iterator[np.ndarray], order: int

@@ -120,7 +120,7 @@ class Dissection:
     def gradient_series(self, t: np.ndarray) -> tuple[np.ndarray, float]:
         """Where t is a power series, n terms (n, m), so are the derivatives; with the error of their first term.
 
-        All merges run compiled: even at 100x100 that is faster than as many gradients with the largest ones by BLAS.
+        All merges run compiled, also those that `gradient` leaves to BLAS.
         """
         from mrfbayes.kernels.exact.planar_gradient import gradient
         from mrfbayes.kernels.exact.planar_inside import inside
