@@ -1,4 +1,4 @@
-"""The house: what stands where, one meaning per name, and the numbers and equations that the pages about it give."""
+"""Layout of the source tree: packages, names with one meaning, and places that the pages refer to."""
 
 import ast
 import functools
@@ -24,7 +24,7 @@ def modules(folder):
     return [file for file in folder.rglob("*.py") if file.name != "__init__.py"]
 
 
-def test_the_hall_is_small():
+def test_top_level_contains_only_public_modules():
     files = {path.name for path in PACKAGE.iterdir() if path.is_file()}
     assert files <= {"__init__.py", "__main__.py", "priors.py", "datasets.py", "py.typed"}
     assert all((path / "__init__.py").is_file() for path in PACKAGE.iterdir() if path.is_dir() and path.name[0] != "_")
@@ -41,8 +41,8 @@ def imported(file):
     return found
 
 
-def test_a_kernel_with_the_name_of_a_module_is_its_twin():
-    """A kernel file that shares its name with a file elsewhere is in the folder of that file's room, which calls it."""
+def test_kernel_with_the_name_of_a_module_is_called_by_its_package():
+    """A kernel file named like a module elsewhere lies in the folder of that module's package, which calls it."""
     kernels = {file: place(file).removeprefix("kernels/") for file in modules(PACKAGE / "kernels")}
     others = [file for file in FILES if not place(file).startswith("kernels/") and file.name != "__init__.py"]
     twins = 0
@@ -52,19 +52,19 @@ def test_a_kernel_with_the_name_of_a_module_is_its_twin():
         for other in others:
             if other.name != kernel.name or place(other).split("/")[0] in ("plots", "cli", "report", "paper"):
                 continue
-            room = place(other).split("/")[0].removesuffix(".py")
-            assert room == name.split("/")[0].removesuffix(".py"), f"{place(kernel)} is no twin of {place(other)}"
-            callers = [file for file in others if place(file).split("/")[0].removesuffix(".py") == room]
+            package = place(other).split("/")[0].removesuffix(".py")
+            assert package == name.split("/")[0].removesuffix(".py"), f"{place(kernel)} is no twin of {place(other)}"
+            callers = [file for file in others if place(file).split("/")[0].removesuffix(".py") == package]
             assert any(f"kernels/{name.removesuffix('.py')}" in imported(file) for file in callers), place(kernel)
             twins += 1
     assert twins > 5  # the check finds something
 
 
-def test_every_kernel_folder_mirrors_a_room():
-    rooms = {path.name for path in PACKAGE.iterdir()}
+def test_every_kernel_folder_mirrors_a_package():
+    packages = {path.name for path in PACKAGE.iterdir()}
     for path in (PACKAGE / "kernels").iterdir():
         if path.name[0] != "_":
-            assert path.name in rooms, path
+            assert path.name in packages, path
 
 
 def definitions():
@@ -92,10 +92,10 @@ def test_files_stay_short():
 
 
 def test_tests_mirror_the_package():
-    rooms = {path.name for path in PACKAGE.iterdir() if path.is_dir()} | {"slow"}
+    packages = {path.name for path in PACKAGE.iterdir() if path.is_dir()} | {"slow"}
     for path in (ROOT / "tests").iterdir():
         if path.is_dir() and path.name[0] not in "_.":
-            assert path.name in rooms, path
+            assert path.name in packages, path
 
 
 def table(page, heading):
@@ -132,16 +132,9 @@ def test_every_equation_is_found_and_back():
                     assert place(file) in listed[int(number)], f"Eq. ({number}) in {place(file)} is not in the table"
 
 
-def test_the_numbers_of_the_architecture_page_are_true():
-    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-    layers = (ROOT / ".importlinter").read_text().split("layers =", 1)[1].split("exhaustive", 1)[0].split()
-    said = {what: int(n.replace(",", "")) for n, what in re.findall(r"\*\*([\d,]+)\*\* (\w+)", text)}
-    lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in FILES)
-    assert said["files"] == pytest.approx(len(FILES), abs=10)  # the page says "about"
-    assert said["thousand"] == pytest.approx(lines / 1000, abs=1.5)
-    assert said["layers"] == len([layer for layer in layers if layer != "|"]) - layers.count("|")
-    rooms = {row[0].strip("`/") for row in table("docs/architecture.md", "## The rooms")}
-    assert rooms == {p.stem for p in PACKAGE.iterdir() if p.name[0] != "_" and p.name != "py.typed"}
+def test_architecture_page_lists_every_package():
+    listed = {row[0].strip("`/") for row in table("docs/architecture.md", "## Packages")}
+    assert listed == {p.stem for p in PACKAGE.iterdir() if p.name[0] != "_" and p.name != "py.typed"}
 
 
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])

@@ -1,0 +1,111 @@
+"""The coding of variables: which value of the data is which state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from mrfbayes.base.errors import InputError
+
+Kind = Literal["binary", "ordinal", "nominal"]
+Label = str | float
+VARIABLE_KINDS: tuple[Kind, ...] = ("binary", "ordinal", "nominal")
+
+
+@dataclass(frozen=True)
+class Variable:
+    """The coding of one variable.
+
+    Attributes
+    ----------
+    name : str
+        Name of the variable, that is, of its column.
+    kind : {"binary", "ordinal", "nominal"}
+        Ordinal: the order of the labels is known, and their distances count. Nominal: no order is known.
+    values : tuple of str or float
+        The value in the data behind each state 0, 1, ..., in state order. Numbers are floats.
+    texts : tuple of str or None
+        Names of the values where the source has names for them, such as the value labels of an SPSS file.
+    """
+
+    name: str
+    kind: Kind
+    values: tuple[Label, ...]
+    texts: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in VARIABLE_KINDS:
+            raise InputError(
+                f"kind of {self.name!r} = {self.kind!r}: choose one of {', '.join(map(repr, VARIABLE_KINDS))}."
+            )
+        if len(set(self.values)) != len(self.values):
+            raise InputError(f"levels of {self.name!r}: a label is listed twice.")
+        if self.kind == "binary" and len(self.values) != 2:
+            raise InputError(f"{self.name!r} is binary and has {len(self.values)} labels: give two.")
+
+    @property
+    def n_states(self) -> int:
+        """Number of states r."""
+        return len(self.values)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What is shown for each state, in state order."""
+        if self.texts is not None:
+            return self.texts
+        return tuple(value if isinstance(value, str) else f"{value:g}" for value in self.values)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The coding of all variables of a data set; equal for equal codings.
+
+    A schema is decided once, when `mrfbayes.Data` first reads its source. Models made from the data and all results
+    carry it, and rows that come later are coded by it.
+    """
+
+    variables: tuple[Variable, ...]
+
+    def __len__(self) -> int:
+        return len(self.variables)
+
+    def __iter__(self) -> Iterator[Variable]:
+        return iter(self.variables)
+
+    def __getitem__(self, name: str) -> Variable:
+        for variable in self.variables:
+            if variable.name == name:
+                return variable
+        raise KeyError(name)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables, in order."""
+        return tuple(variable.name for variable in self.variables)
+
+    def select(self, names: Sequence[str]) -> Schema:
+        """The coding of some of the variables, in the order of ``names``."""
+        by_name = {variable.name: variable for variable in self.variables}
+        return Schema(tuple(by_name[name] for name in names))
+
+    def to_dict(self) -> list[dict[str, object]]:
+        """The schema in a form that JSON can store; see `from_dict`."""
+        return [
+            {"name": v.name, "kind": v.kind, "values": list(v.values), "texts": None if v.texts is None else [*v.texts]}
+            for v in self.variables
+        ]
+
+    @classmethod
+    def from_dict(cls, stored: Sequence[Mapping[str, object]]) -> Schema:
+        """The schema that `to_dict` stored."""
+        variables = []
+        for one in stored:
+            name, kind, values, texts = (one[key] for key in ("name", "kind", "values", "texts"))
+            is_list = isinstance(values, list) and (texts is None or isinstance(texts, list))
+            if not isinstance(name, str) or kind not in VARIABLE_KINDS or not is_list:
+                raise InputError(f"schema: the entry of {name!r} cannot be read.")
+            assert isinstance(values, list)
+            shown = tuple(map(str, texts)) if isinstance(texts, list) else None
+            variables.append(Variable(name, kind, tuple(v if isinstance(v, str) else float(v) for v in values), shown))
+        return cls(tuple(variables))
