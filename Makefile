@@ -80,7 +80,7 @@ screenshots: .venv/.core
 	$(BIN)/python docs/make_screenshots.py
 
 slow: .venv/.test
-	$(PYTEST) tests/slow
+	$(PYTEST) --timeout 36000 tests/slow
 
 # Wheel and sdist in fresh environments, without constraints. Others: make install-check PYTHONS="python3.12 python3.13"
 PYTHONS ?= $(PYTHON)

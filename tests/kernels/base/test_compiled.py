@@ -1,5 +1,6 @@
 """Compiled code is made once, whoever needs it."""
 
+import errno
 import os
 import shutil
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import numba
 import pytest
 
 import mrfbayes
@@ -73,3 +75,92 @@ def test_compiling_is_announced_once_on_a_terminal(is_terminal, monkeypatch, cap
     for _ in range(4):
         notice.missed("here")
     assert capsys.readouterr().err.count("compiling") == int(is_terminal)
+
+
+def add_three(x):
+    return x + 3
+
+
+def fresh(folder):
+    """A dispatcher that has nothing in memory yet, as in a new process."""
+    dispatcher = numba.njit(add_three)
+    dispatcher._cache = compiled.SharedCache(add_three, folder / "code")
+    return dispatcher
+
+
+def run_from(folder):
+    """The value, and whether the code came from the disk."""
+    dispatcher = fresh(folder)
+    return dispatcher(4), sum(dispatcher.stats.cache_hits.values()) == 1
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """The only file of compiled code below ``tmp_path``."""
+    assert run_from(tmp_path) == (7, False)
+    assert run_from(tmp_path) == (7, True)
+    (path,) = tmp_path.rglob("*.nbc")
+    return path
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.9, 1.0])
+def test_damaged_code_is_compiled_anew(tmp_path, stored, share):
+    content = bytearray(stored.read_bytes())
+    place = min(int(share * len(content)), len(content) - 1)
+    stored.write_bytes(content[:place])
+    assert run_from(tmp_path) == (7, False)
+    assert run_from(tmp_path) == (7, True)
+    content[place] ^= 0x10
+    stored.write_bytes(content)
+    assert run_from(tmp_path) == (7, False)
+    assert run_from(tmp_path) == (7, True)
+
+
+def test_no_damage_reaches_the_unpickler(tmp_path, stored, monkeypatch):
+    """Cut or flipped at 400 places of the file, the code is not even unpickled."""
+    whole = stored.read_bytes()
+    unpickled = []
+    load = compiled.StoredCode._load_data
+    monkeypatch.setattr(
+        compiled.StoredCode, "_load_data", lambda self, name: unpickled.append(name) or load(self, name)
+    )
+    cache = fresh(tmp_path)._cache
+    key, _ = load(cache._cache_file, stored.name)
+    assert cache._cache_file.load(key) is not None
+    assert len(unpickled) == 1
+    for place in range(0, len(whole), max(len(whole) // 200, 1)):
+        stored.write_bytes(whole[:place])
+        assert cache._cache_file.load(key) is None
+        stored.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :])
+        assert cache._cache_file.load(key) is None
+    assert len(unpickled) == 1
+
+
+def test_code_of_another_signature_is_not_taken(tmp_path, stored):
+    """The right checksum under the wrong name: the key inside decides."""
+    dispatcher = fresh(tmp_path)
+    assert dispatcher(4.5) == 7.5
+    whole, real = sorted(tmp_path.rglob("*.nbc"), key=lambda path: path != stored)
+    real.write_bytes(whole.read_bytes())
+    assert fresh(tmp_path)(4.5) == 7.5
+
+
+def full_disk(*_):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_only_costs_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(compiled.StoredCode, "_open_for_write", full_disk)
+    assert run_from(tmp_path) == (7, False)
+    assert run_from(tmp_path) == (7, False)
+
+
+def test_no_place_to_write_only_costs_time(tmp_path):
+    (tmp_path / "code").write_text("a file where the folder should be")
+    assert run_from(tmp_path) == (7, False)
+
+
+def test_a_cache_that_is_read_only_is_read(tmp_path, stored, monkeypatch):
+    monkeypatch.setattr(compiled.StoredCode, "_open_for_write", full_disk)
+    monkeypatch.setattr(compiled, "try_lock", lambda path: -1)
+    assert run_from(tmp_path) == (7, True)

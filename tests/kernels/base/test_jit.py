@@ -69,6 +69,14 @@ def test_the_cache_key_follows_what_a_file_reaches(small_package, changed, affec
     assert {name for name in names if after[name] != before[name]} == affected
 
 
+def test_how_code_is_kept_is_not_part_of_it(small_package):
+    """A change of the storage alone makes nobody compile anew."""
+    (small_package / "kernels" / "base" / "compiled.py").write_text("from mrfbayes.model.c import y")
+    (small_package / "kernels" / "a.py").write_text("from mrfbayes.kernels.base.compiled import SharedCache")
+    assert jit.SourceHashes(small_package).reached_from("kernels/a.py") == {"kernels/a.py"}
+    assert "kernels/base/compiled.py" not in jit.SourceHashes(small_package).reached_from("kernels/chain.py")
+
+
 @pytest.mark.parametrize(
     "statement",
     [

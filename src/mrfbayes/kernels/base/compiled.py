@@ -2,7 +2,8 @@
 
 Numba's own cache lets each of them compile, and compiling costs far more than anything that follows. It also keeps code
 apart by the place of its source file; ours is found by what the file says, so that a second environment or checkout
-with the same files has nothing to compile.
+with the same files has nothing to compile. Whatever is wrong with what is stored or with the disk costs time only: the
+code is then compiled anew.
 """
 
 from __future__ import annotations
@@ -11,10 +12,14 @@ import hashlib
 import os
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
+
+from mrfbayes.base.sealed_files import is_sealed, seal
 
 WAIT_SECONDS = 300.0  # past that, compile anyway: the other process may be stopped in a debugger
 POLL_SECONDS = 0.05
@@ -59,46 +64,97 @@ def try_lock(path: Path) -> int | None:
     return descriptor
 
 
+class StoredCode(IndexDataCacheFile):
+    """Compiled code of one function: a file per signature with a checksum, and no index that could be lost.
+
+    Numba unpickles what is stored, which a damaged file turns into anything up to a crash: so the checksum comes first.
+    """
+
+    def load(self, key: Any) -> Any:
+        """What was saved under ``key``; None where there is nothing, or nothing that can be trusted."""
+        name = self._file_name(key)
+        try:
+            if not is_sealed(self._data_path(name)):
+                return None
+            stored, data = self._load_data(name)
+        except Exception:  # damaged, unreadable, or written by something else: compile it anew
+            return None
+        return data if stored == key else None
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep ``data`` under ``key``."""
+        self._save_data(self._file_name(key), (key, data))
+
+    def _file_name(self, key: Any) -> str:
+        return f"{Path(self._index_name).stem}-{_short_digest(repr(key))}.nbc"
+
+    def _dump(self, obj: Any) -> bytes:
+        content: bytes = super()._dump(obj)
+        return content + seal(content)
+
+
+class CompiledResult(CompileResultCacheImpl):
+    """Numba's way of taking compiled code apart, without its search for a writable place."""
+
+    def __init__(self, function: Any) -> None:
+        self._lineno = function.__code__.co_firstlineno
+        self._locator = SimpleNamespace(_py_file=function.__code__.co_filename)
+
+
 class SharedCache(FunctionCache):
     """Numba's cache of one function, with a lock for each signature from "not there" to "saved".
 
     A process takes these locks in the order of its calls, from caller to callee, and calls form no circle: so nobody
-    waits for ever. A lock ends with its process. ``directory`` is named after all that the code is made of.
+    waits for ever. A lock ends with its process. ``directory`` is named after all that the code is made of. Where it
+    cannot be read or written, the code is compiled in memory.
     """
 
     def __init__(self, function: Any, directory: Path) -> None:
-        super().__init__(function)
-        directory.mkdir(parents=True, exist_ok=True)
+        self._py_func = function
+        self._impl = CompiledResult(function)
         self._cache_path = str(directory)
-        base = self._impl.filename_base
-        self._cache_file = IndexDataCacheFile(self._cache_path, base, directory.name)
-        self._name = f"{function.__qualname__}-{function.__code__.co_firstlineno}"
+        module = Path(function.__code__.co_filename).stem
+        version = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
+        self._name = f"{module}.{function.__qualname__}-{function.__code__.co_firstlineno}.{version}"
+        self._cache_file = StoredCode(self._cache_path, self._name, directory.name)
         self._held: dict[str, int] = {}
+        self.enable()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled code, or None: then the caller is the one who compiles it."""
-        found = super().load_overload(sig, target_context)
-        if found is not None:
-            return found
+        code = self._load(sig, target_context)
+        if code is not None:
+            return code
         NOTICE.missed(self.cache_path)
         self._take(str(sig))
-        found = super().load_overload(sig, target_context)
-        if found is not None:
+        code = self._load(sig, target_context)
+        if code is not None:
             self._release(str(sig))
-        return found
+        return code
+
+    def _load(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # sound, but not for this machine
+            return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep it, and let the others have it."""
+        """Keep it, and let the others have it; where that fails, they compile it themselves."""
         try:
-            super().save_overload(sig, data)
+            if self._impl.check_cachable(data):
+                key = self._index_key(sig, data.codegen)
+                with suppress(OSError):
+                    self._cache_file.save(key, self._impl.reduce(data))
         finally:
             self._release(str(sig))
 
     def _take(self, signature: str) -> None:
         if signature in self._held:  # a compilation that failed before
             return
-        digest = hashlib.sha256(signature.encode()).hexdigest()[:12]
-        path = Path(self.cache_path) / f"{self._name}-{digest}.lock"
+        folder = Path(self.cache_path)
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{self._name}-{_short_digest(signature)}.lock"
         give_up = time.monotonic() + WAIT_SECONDS
         while (descriptor := try_lock(path)) is None:
             if time.monotonic() > give_up:
@@ -110,3 +166,7 @@ class SharedCache(FunctionCache):
         descriptor = self._held.pop(signature, -1)
         if descriptor >= 0:
             os.close(descriptor)
+
+
+def _short_digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

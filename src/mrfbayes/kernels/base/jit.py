@@ -33,6 +33,7 @@ _IMPORT = re.compile(
     re.MULTILINE,
 )
 _DISPATCH = "kernels/base/contracts.py"
+_STORAGE = "kernels/base/compiled.py"  # where code is kept, and nothing that it is made of
 
 
 class SourceHashes:
@@ -61,7 +62,7 @@ class SourceHashes:
         found, open_ = {name}, [name]
         while open_:
             for file in self._next(open_.pop()):
-                if file not in found:
+                if file not in found and file != _STORAGE:
                     found.add(file)
                     open_.append(file)
         return found
@@ -162,12 +163,5 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     dispatcher = numba.njit(nogil=True, error_model="numpy", **options)(function)
     directory = _cache_directory(function)
     if directory is not None:
-        previous = numba_config.CACHE_DIR
-        numba_config.CACHE_DIR = str(cache_root())  # Numba wants a place of its own choice first; none of it is used
-        try:
-            dispatcher._cache = SharedCache(function, directory)  # what ``enable_caching`` does, with our own cache
-        except (OSError, RuntimeError):
-            pass  # no writable place at all: compile anew in each process rather than fail
-        finally:
-            numba_config.CACHE_DIR = previous
+        dispatcher._cache = SharedCache(function, directory)  # what ``enable_caching`` does, with our own cache
     return dispatcher
