@@ -21,7 +21,8 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal t
     from mrfbayes.exact.cost import cost
     from mrfbayes.exact.quantities import expected_counts, fisher_information, log_partition
     from mrfbayes.model.build import complete, graph, grid
-    from mrfbayes.model.field import Factor, Model
+    from mrfbayes.model.factors import Factor
+    from mrfbayes.model.field import Model
     from mrfbayes.model.ising import Ising
     from mrfbayes.particles.simulate import simulate
     from mrfbayes.posterior.compare import compare
@@ -45,7 +46,7 @@ _PLACES = {
     "graph": "model.build",
     "complete": "model.build",
     "Model": "model.field",
-    "Factor": "model.field",
+    "Factor": "model.factors",
     "Ising": "model.ising",
     "log_partition": "exact.quantities",
     "expected_counts": "exact.quantities",

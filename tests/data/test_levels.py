@@ -12,7 +12,8 @@ import xarray as xr
 from mrfbayes.base.errors import InputError, MRFWarning
 from mrfbayes.data.statistics import Statistics, count
 from mrfbayes.model.build import graph
-from mrfbayes.model.field import Factor, Model
+from mrfbayes.model.factors import Factor
+from mrfbayes.model.field import Model
 
 OFTEN = ["never", "rarely", "sometimes", "often", "always"]
 SCORE = graph([("a", "b"), ("b", "c")], states=5, fields=True, coupling="score")

@@ -14,7 +14,8 @@ from mrfbayes.data import tally as tally_module
 from mrfbayes.data.patterns import column_bytes
 from mrfbayes.data.statistics import Statistics, count
 from mrfbayes.model.build import graph, grid
-from mrfbayes.model.field import Factor, Model
+from mrfbayes.model.factors import Factor
+from mrfbayes.model.field import Model
 
 MODELS = {
     "paper": grid(2, 3),

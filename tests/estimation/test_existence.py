@@ -11,6 +11,8 @@ from mrfbayes.estimation import cycles, polytope
 from mrfbayes.estimation.existence import basis_matrix, existence
 from mrfbayes.exact.ordering import find_order
 from mrfbayes.model.build import graph, grid
+from mrfbayes.model.factors import Factor
+from mrfbayes.model.field import Model
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.base.errors.MRFWarning")
 
@@ -141,7 +143,11 @@ def test_counts_alone():
 
 
 def test_basis_matrix_knows_what_cannot_be_identified():
-    tables = graph([(0, 1), (1, 2)], coupling="table", fields=True)
+    full = [[3, 0], [1, 2]]  # an outcome for every pair of states, of which nodes can take over two
+    factors = [Factor(tuple(pair), outcomes=full) for pair in ("ab", "bc")] + [
+        Factor((i,), outcomes=[1, 0]) for i in "abc"
+    ]
+    tables = Model(["a", "b", "c"], factors)
     matrix = basis_matrix(tables).toarray()
     assert matrix.shape == (3 + 2, tables.n_parameters)
     assert np.linalg.matrix_rank(matrix) == 5 < tables.n_parameters

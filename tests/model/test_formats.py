@@ -10,7 +10,8 @@ import mrfbayes as mb
 from mrfbayes.base.errors import InputError
 from mrfbayes.model import formats
 from mrfbayes.model.build import graph, grid
-from mrfbayes.model.field import Factor, Model
+from mrfbayes.model.factors import Factor
+from mrfbayes.model.field import Model
 from mrfbayes.model.formats import read_graph, read_uai, write_graphml, write_uai
 
 

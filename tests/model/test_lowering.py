@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from mrfbayes.model.build import graph, grid
-from mrfbayes.model.field import Factor, Model
+from mrfbayes.model.factors import Factor
+from mrfbayes.model.field import Model
 
 MODELS = {
     "paper": grid(2, 3),

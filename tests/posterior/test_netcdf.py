@@ -112,7 +112,7 @@ def test_a_custom_prior_has_no_bayes_factors_and_says_so(tmp_path):
 
 def test_dice_without_bayes_factors_are_named(monkeypatch):
     monkeypatch.setattr("mrfbayes.posterior.bayes_factors.CORRECTED_LIMIT", 0)
-    model = mb.graph([("a", "b")], coupling="table")
+    model = mb.Model(["a", "b"], [mb.Factor(("a", "b"), outcomes=[[3, 0], [1, 2]])])
     with pytest.warns(mb.MRFWarning, match=r"1 of 1 edges have no Bayes factor .*a--b among them: .* two outcomes"):
         assert draw(model, X[:, :2]).edges()["log_bf10"].isna().all()
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.model.build import graph
-from mrfbayes.model.field import Factor, Model
+from mrfbayes.model.factors import Factor
+from mrfbayes.model.field import Model
 
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteMarkovNetwork

@@ -1,4 +1,4 @@
-"""The two builders that most people need: `grid` and `graph`."""
+"""Builders of fields: `grid`, `graph`, `complete`, and the field of a schema (`mrfbayes.Model.from_data`)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.base.memory import require_memory
-from mrfbayes.model.field import FactorGroup, Model, check_names, check_states
+from mrfbayes.model.factors import FactorGroup
+from mrfbayes.model.field import Model, check_names, check_states
 from mrfbayes.model.lattice import DIRECTIONS, check_mask, lattice_edges, pixel_names
+from mrfbayes.model.schema import Schema
 
 NODE_BYTES, EDGE_BYTES = 200, 400  # that a field takes with its names and its lowered form, measured on grids
 COUPLINGS = ("agreement", "both-one", "score", "table")
@@ -60,7 +62,7 @@ def grid(
     if neighbours == 8 or periodic or inside is not None:
         pixels, edges, direction = lattice_edges(rows, columns, neighbours, bool(periodic), inside)
         names = pixel_names(pixels, columns)
-        return _assemble(Skeleton(names, len(names), edges, direction), states, fields, tied, coupling)
+        return assemble(Skeleton(names, len(names), edges, direction), states, fields, tied, coupling)
     node = np.arange(rows * columns).reshape(rows, columns)
     across = np.stack([node[:, :-1].ravel(), node[:, 1:].ravel()], axis=1)
     down = np.stack([node[:-1].ravel(), node[1:].ravel()], axis=1)
@@ -68,7 +70,7 @@ def grid(
     order = np.lexsort((edges[:, 1], edges[:, 0]))
     vertical = np.concatenate([np.zeros(len(across), dtype=np.int64), np.ones(len(down), dtype=np.int64)])[order]
     skeleton = Skeleton(None, rows * columns, edges[order], vertical, (int(rows), int(columns)))
-    return _assemble(skeleton, states, fields, tied, coupling)
+    return assemble(skeleton, states, fields, tied, coupling)
 
 
 def graph(
@@ -94,16 +96,17 @@ def graph(
         "agreement": a coin per edge, first outcome "equal states";
         "both-one": a coin per edge, first outcome "both are 1" (binary variables, {0, 1} coding);
         "score": a score coin per edge with s = x_u * x_v (ordinal variables);
-        "table": a die per edge with one outcome per configuration
+        "table": a table of (r_u - 1) (r_v - 1) log-odds per edge, 0 where either variable has state 0, which is the
+        reference category (nominal variables); with two binary variables the same as "both-one"
     merge_edges : whether an edge given twice is taken once instead of being refused
     """
     if not isinstance(merge_edges, (bool, np.bool_)):
         raise InputError(f"merge_edges = {merge_edges!r}: choose True or False.")
-    names, pairs, named = _read_edges(edges, nodes, merge_edges)
-    pairs = _check_pairs(pairs, names, merge_edges)
+    names, pairs, named = read_edges(edges, nodes, merge_edges)
+    pairs = check_pairs(pairs, names, merge_edges)
     if not isinstance(tied, (bool, np.bool_)):
         raise InputError(f"tied = {tied!r}: a graph's edges are tied (True) or not (False).")
-    return _assemble(Skeleton(names, len(names), pairs, named=named), states, fields, tied, coupling)
+    return assemble(Skeleton(names, len(names), pairs, named=named), states, fields, tied, coupling)
 
 
 def complete(
@@ -126,7 +129,7 @@ def complete(
         "choose fewer columns",
     )
     edges = np.stack(np.triu_indices(len(names), 1), axis=1).astype(np.int64)
-    return _assemble(Skeleton(names, len(names), edges, named=True), states, fields, bool(tied), coupling)
+    return assemble(Skeleton(names, len(names), edges, named=True), states, fields, bool(tied), coupling)
 
 
 @runtime_checkable
@@ -148,7 +151,7 @@ class GraphLike(Protocol):
         """Whether a pair of nodes may have several edges."""
 
 
-def _read_edges(
+def read_edges(
     edges: object, nodes: Iterable[object] | None, merge_edges: bool
 ) -> tuple[tuple[str, ...], np.ndarray, bool]:
     """Names of the nodes, (m, 2) indices, and whether the names are the user's own."""
@@ -233,7 +236,7 @@ def _check_node(node: object, where: str) -> None:
         raise InputError(f"{where}: {node!r} is a {type(node).__name__}; a node is a name or a whole number.")
 
 
-def _check_pairs(pairs: np.ndarray, names: tuple[str, ...], merge_edges: bool) -> np.ndarray:
+def check_pairs(pairs: np.ndarray, names: tuple[str, ...], merge_edges: bool) -> np.ndarray:
     seen: dict[tuple[int, int], int] = {}
     keep = []
     problems = Problems()
@@ -267,8 +270,8 @@ def coupling_table(coupling: str, states_u: int, states_v: int) -> tuple[np.ndar
         return np.where(u * v == 1, 0, 1), False
     if coupling == "score":
         return u * v, True
-    # "table": (0, 0) is the last outcome, so that w compares with it
-    return (u * states_v + v - 1) % (states_u * states_v), False
+    # "table": a cell of states >= 1 is an outcome of its own, all others are the last outcome, so that w is 0 there
+    return np.where(u * v > 0, (u - 1) * (states_v - 1) + v - 1, (states_u - 1) * (states_v - 1)), False
 
 
 def node_table(states: int) -> np.ndarray:
@@ -297,7 +300,16 @@ class Skeleton(NamedTuple):
     named: bool = False
 
 
-def _assemble(skeleton: Skeleton, states: States, fields: bool, tied: bool | str, coupling: str) -> Model:
+def assemble(
+    skeleton: Skeleton,
+    states: States,
+    fields: bool,
+    tied: bool | str,
+    coupling: str,
+    schema: Schema | None = None,
+    per_edge: Sequence[str] | None = None,
+) -> Model:
+    """The model with a factor per edge, of one ``coupling`` or of the ones that ``per_edge`` names."""
     names, n_nodes, edges, direction, grid_shape, named = skeleton
     if not isinstance(tied, (bool, np.bool_)) and not (isinstance(tied, str) and tied == "direction"):
         raise InputError(f"tied = {tied!r}: choose False, True or 'direction'.")
@@ -305,6 +317,9 @@ def _assemble(skeleton: Skeleton, states: States, fields: bool, tied: bool | str
         raise InputError(f"fields = {fields!r}: choose True or False.")
     counts = _states(states, n_nodes, names)
     m = len(edges)
+    if per_edge is None:
+        coupling_table(coupling, 2, 2)  # the name is checked even without edges
+    names_of, code = np.unique([coupling] if per_edge is None else list(per_edge), return_inverse=True)
     block_names: list[str] | None = None
     if not tied:
         edge_block, node_block = np.arange(m), m + np.arange(n_nodes)
@@ -318,23 +333,23 @@ def _assemble(skeleton: Skeleton, states: States, fields: bool, tied: bool | str
             edge_block = np.zeros(m, dtype=np.int64)
             block_names = ["edges"] if m else []
         node_block = np.full(n_nodes, len(block_names))
-        if np.unique(counts).size > 1 and (fields or coupling != "score"):
+        mixed = np.unique(counts).size > 1 and (fields or set(names_of) - {"score"})
+        if mixed or len(names_of) > 1:
             raise InputError("tied = True needs the same number of states everywhere: tied factors share one table.")
         block_names += ["nodes"] if fields else []
     groups = []
     shapes = counts[edges] if m else np.zeros((0, 2), dtype=np.int64)
-    kinds = shapes[:1] if np.unique(counts).size == 1 else np.unique(shapes, axis=0)
-    for shape in kinds:
-        chosen = (shapes == shape).all(axis=1)
-        table, is_score = coupling_table(coupling, int(shape[0]), int(shape[1]))
+    keys = np.column_stack([np.broadcast_to(code, m), shapes])
+    kinds = keys[:1] if np.unique(counts).size == 1 and len(names_of) == 1 else np.unique(keys, axis=0)
+    for kind, *shape in kinds.tolist():
+        chosen = (keys == (kind, *shape)).all(axis=1)
+        table, is_score = coupling_table(str(names_of[kind]), *shape)
         groups.append(FactorGroup(table, is_score, edges[chosen], edge_block[chosen].astype(np.int64)))
-    if not m:
-        coupling_table(coupling, 2, 2)  # the name is checked even without edges
     if fields:
         for r in np.unique(counts):
             chosen = np.flatnonzero(counts == r)
             groups.append(FactorGroup(node_table(int(r)), False, chosen[:, None], node_block[chosen].astype(np.int64)))
-    return Model._from_arrays(names, counts, edges, groups, block_names, grid_shape, named)
+    return Model._from_arrays(names, counts, edges, groups, block_names, grid_shape, named, schema)
 
 
 def _states(states: States, n_nodes: int, names: Sequence[str] | None) -> np.ndarray:

@@ -16,7 +16,8 @@ import numpy as np
 from mrfbayes.base.errors import InputError
 
 if TYPE_CHECKING:
-    from mrfbayes.model.field import FactorGroup, Model
+    from mrfbayes.model.factors import FactorGroup
+    from mrfbayes.model.field import Model
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,102 +20,17 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.base.html import facts
 from mrfbayes.model.adjacency import Adjacency, adjacency
 from mrfbayes.model.chart import Chart
+from mrfbayes.model.factors import MAX_STATES, Factor, FactorGroup, number_blocks, unique_pairs
 from mrfbayes.model.ising import Ising
 from mrfbayes.model.lowering import Lowering, lower
+from mrfbayes.model.schema import VARIABLE_KINDS, Schema, schema_of
 
-MAX_STATES = 255  # data are stored as bytes
-MOST_OUTCOMES = MAX_STATES**2  # of a factor on two variables; also the largest score of a pair
-
-
-@dataclass(frozen=True)
-class Factor:
-    """One factor of a field.
-
-    Parameters
-    ----------
-    scope : names of one or two variables
-    outcomes : int table, one axis per variable of the scope
-        Outcome 0..K-1 of each configuration: a K-sided die. Exactly one of ``outcomes`` and ``scores`` is given.
-    scores : int table, one axis per variable of the scope
-        Score 0..S of each configuration: a coin tossed S times.
-    block : name of the parameter block; factors with the same block are tied. Default: a block of its own.
-    """
-
-    scope: tuple[str, ...]
-    outcomes: np.ndarray | None = None
-    scores: np.ndarray | None = None
-    block: str | None = None
-    table: np.ndarray = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.scope, Iterable) and not isinstance(self.scope, int):
-            raise InputError(f"scope = {self.scope!r}: a factor has one or two variables, given by their names.")
-        scope = (self.scope,) if isinstance(self.scope, (str, int)) else tuple(self.scope)
-        object.__setattr__(self, "scope", tuple(str(name) for name in scope))
-        if len(self.scope) not in (1, 2):
-            raise InputError(f"scope = {self.scope!r}: a factor has one or two variables.")
-        if len(set(self.scope)) != len(self.scope):
-            raise InputError(f"scope = {self.scope!r} names a variable twice: a self-loop is not a factor.")
-        if (self.outcomes is None) == (self.scores is None):
-            raise InputError(f"factor on {self.scope!r}: give exactly one of outcomes= (a die) and scores= (a coin).")
-        try:
-            given = np.asarray(self.outcomes if self.scores is None else self.scores)
-            with np.errstate(invalid="ignore"):
-                table = given.astype(np.int64)
-        except (TypeError, ValueError, OverflowError):
-            raise InputError(
-                f"factor on {self.scope!r}: its table must be an array of whole numbers, one axis per variable."
-            ) from None
-        if not table.size or table.max() > MOST_OUTCOMES:
-            raise InputError(
-                f"factor on {self.scope!r}: its table has shape {given.shape}; give whole numbers up to "
-                f"{MOST_OUTCOMES}."
-            )
-        if given.ndim != len(self.scope) or not np.array_equal(given, table) or table.min(initial=0) < 0:
-            raise InputError(
-                f"factor on {self.scope!r}: its table must hold whole numbers >= 0 with one axis per variable, "
-                f"got {given.dtype} of shape {given.shape}."
-            )
-        if self.scores is None and not np.array_equal(np.unique(table), np.arange(table.max() + 1)):
-            raise InputError(f"factor on {self.scope!r}: outcomes must be 0..K-1, each used at least once.")
-        if table.max(initial=0) < 1:
-            raise InputError(f"factor on {self.scope!r}: a table of zeros says nothing about its variables.")
-        table.setflags(write=False)
-        object.__setattr__(self, "table", table)
-
-    @property
-    def is_score(self) -> bool:
-        """Whether this is a score coin."""
-        return self.scores is not None
-
-
-@dataclass(frozen=True)
-class FactorGroup:
-    """All factors with the same table: ``scope`` (f, arity) variable indices, ``block`` (f,) block indices."""
-
-    table: np.ndarray
-    is_score: bool
-    scope: np.ndarray
-    block: np.ndarray
-
-    @property
-    def arity(self) -> int:
-        """Number of variables in each scope."""
-        return int(self.scope.shape[1])
-
-    @property
-    def sides(self) -> int:
-        """K of the die; a score coin has two."""
-        return 2 if self.is_score else int(self.table.max()) + 1
-
-    @property
-    def tosses(self) -> int:
-        """How often one observation tosses one of these factors: S for a score coin, 1 for a die."""
-        return int(self.table.max()) if self.is_score else 1
+if TYPE_CHECKING:
+    from mrfbayes.model.from_schema import Coupling, EdgesLike
 
 
 class Model:
-    """A field given by its variables and factors; see also `mrfbayes.grid` and `mrfbayes.graph`.
+    """A field given by its variables and factors; see also `Model.from_data`, `mrfbayes.grid` and `mrfbayes.graph`.
 
     Parameters
     ----------
@@ -127,6 +42,8 @@ class Model:
     nodes : names of the variables
     edges : (m, 2) pairs of variable indices, in the order of their first factor
     parameters : names of the p free parameters: edge blocks in the order of ``edges``, then node blocks
+    schema : `Schema` or None
+        The coding of the variables: that of the data for `Model.from_data`, None for explicit models.
     """
 
     def __init__(self, variables: Mapping[str, int] | Iterable[str], factors: Iterable[Factor]) -> None:
@@ -155,9 +72,53 @@ class Model:
             for group in grouped.values()
         ]
         scopes = [scope for factor, scope, _ in members if len(factor.scope) == 2]
-        edges = _unique_pairs(np.concatenate(scopes) if scopes else np.zeros((0, 2), dtype=np.int64))
-        groups, block_names = _number_blocks(members, edges, names)
-        self._set(names, states, edges, groups, block_names, None, True)
+        edges = unique_pairs(np.concatenate(scopes) if scopes else np.zeros((0, 2), dtype=np.int64))
+        groups, block_names = number_blocks(members, edges, names)
+        self._set(names, states, edges, groups, block_names, None, True, None)
+
+    @classmethod
+    def from_data(
+        cls,
+        data: object,
+        graph: EdgesLike | None = None,
+        coupling: Coupling = "auto",
+        *,
+        fields: bool = True,
+        tied: bool = False,
+    ) -> Model:
+        """The field that fits the kinds of the variables of a data set.
+
+        Parameters
+        ----------
+        data : Data, Schema or any object with a ``schema``
+            The data set. Its variables are the nodes; its schema is kept as ``model.schema``.
+        graph : networkx graph, edge list, adjacency matrix or path, optional
+            The pairs of variables with a coupling, by name (an adjacency matrix: in the order of the variables). By
+            default every pair.
+        coupling : {"auto", "agreement", "both-one", "score", "table"}, default "auto"
+            "auto" chooses for each pair: one score coupling for two ordered variables (binary or ordinal), a table
+            with a reference category where a nominal variable of three or more states takes part. A name is used for
+            all pairs; see `mrfbayes.graph`.
+        fields : bool, default True
+            Whether each variable has thresholds.
+        tied : bool, default False
+            Whether all pairs share one coupling, and all variables their thresholds.
+
+        Returns
+        -------
+        Model
+
+        Examples
+        --------
+        >>> from mrfbayes.model.schema import Schema, Variable
+        >>> mood = Variable("mood", "ordinal", ("low", "middle", "high"))
+        >>> town = Variable("town", "nominal", ("Bern", "Lima", "Oslo"))
+        >>> Model.from_data(Schema((mood, town))).parameters[:2]
+        ('mood--town[middle,Lima]', 'mood--town[middle,Oslo]')
+        """
+        from mrfbayes.model.from_schema import model_of_schema
+
+        return model_of_schema(schema_of(data), graph, coupling, fields, tied)
 
     @classmethod
     def _from_arrays(
@@ -169,10 +130,11 @@ class Model:
         block_names: Sequence[str] | None,
         grid_shape: tuple[int, int] | None,
         named: bool,
+        schema: Schema | None = None,
     ) -> Model:
         """For the builders: everything already checked and numbered; ``None`` names are made when asked for."""
         model = cls.__new__(cls)
-        model._set(names, states, edges, groups, block_names, grid_shape, named)
+        model._set(names, states, edges, groups, block_names, grid_shape, named, schema)
         return model
 
     def _set(
@@ -184,6 +146,7 @@ class Model:
         block_names: Sequence[str] | None,
         grid_shape: tuple[int, int] | None,
         named: bool,
+        schema: Schema | None,
     ) -> None:
         self._names = None if names is None else tuple(names)
         self._block_names = None if block_names is None else tuple(block_names)
@@ -192,6 +155,7 @@ class Model:
         self.groups = tuple(groups)
         self.grid_shape = grid_shape
         self.named = named
+        self.schema = schema
         self.chart = Chart.of(self.groups)
         self._refuse_ambiguous_names()
 
@@ -274,6 +238,16 @@ class Model:
                 found = [np.argwhere(group.table == k) for k in range(group.sides)]
                 text = [",".join(map(str, f[0])) if len(f) == 1 else str(k) for k, f in enumerate(found)]
                 labels.update(dict.fromkeys(map(int, np.unique(group.block)), text))
+                if self.schema is None:
+                    continue
+                for scope, block in zip(group.scope.tolist(), group.block.tolist(), strict=True):
+                    shown = [self.schema.variables[i].labels for i in scope]
+                    text = [
+                        ",".join(shown[a][state] for a, state in enumerate(f[0])) if len(f) == 1 else str(k)
+                        for k, f in enumerate(found)
+                    ]
+                    if len(set(text)) == len(text):  # labels with commas in them can give one text twice
+                        labels[block] = text
         return labels
 
     @cached_property
@@ -311,6 +285,7 @@ class Model:
         rows = [
             ("nodes", f"{self.n_nodes:,}" + (f": {names}" if names else "")),
             ("states", " to ".join(str(count) for count in sorted({self.states.min(), self.states.max()}))),
+            *([("kinds", self._kinds())] if self.schema else []),
             ("edges", f"{self.n_edges:,}"),
             ("parameters", f"{self.n_parameters:,} in {self.chart.n_blocks:,} blocks"),
         ]
@@ -338,9 +313,14 @@ class Model:
         else:
             raise InputError(f"path = {str(path)!r}: a field is saved as .graphml or .uai, by the ending of the name.")
 
+    def _kinds(self) -> str:
+        """How many variables of each kind the schema has; empty without a schema."""
+        kinds = [variable.kind for variable in self.schema] if self.schema else []
+        return ", ".join(f"{kinds.count(kind)} {kind}" for kind in VARIABLE_KINDS if kind in kinds)
+
     def __repr__(self) -> str:
         shape = f"{self.grid_shape[0]}x{self.grid_shape[1]} grid, " if self.grid_shape else ""
-        states = "binary" if self.is_binary else f"up to {self.states.max()} states"
+        states = self._kinds() or ("binary" if self.is_binary else f"up to {self.states.max()} states")
         return f"<Model: {shape}{self.n_nodes} nodes ({states}), {self.n_edges} edges, {self.n_parameters} parameters>"
 
 
@@ -390,54 +370,6 @@ def check_names(names: Sequence[str]) -> None:
         if name in seen:
             raise InputError(f"two nodes are called {name!r}: names must be unique.")
         seen.add(name)
-
-
-def _unique_pairs(scopes: np.ndarray) -> np.ndarray:
-    """Pairs of variables in the order of their first appearance, in the direction of that appearance."""
-    seen: dict[tuple[int, int], tuple[int, int]] = {}
-    for u, v in scopes.tolist():
-        seen.setdefault((min(u, v), max(u, v)), (u, v))
-    return np.array(list(seen.values()), dtype=np.int64).reshape(-1, 2)
-
-
-def _number_blocks(
-    members: list[tuple[Factor, np.ndarray, list[str | None]]], edges: np.ndarray, names: tuple[str, ...]
-) -> tuple[list[FactorGroup], list[str]]:
-    """Blocks in the order of theta: those of the edges in the order of ``edges``, then those of the nodes."""
-    position = {tuple(sorted(pair)): k for k, pair in enumerate(edges.tolist())}
-    first: dict[tuple[object, ...], tuple[int, int, int]] = {}  # block key -> (node block?, edge or node, appearance)
-    shape: dict[tuple[object, ...], tuple[bool, int, int]] = {}
-    keys: list[list[tuple[object, ...]]] = []
-    count = 0
-    for factor, scope, blocks in members:
-        sides = 2 if factor.is_score else int(factor.table.max()) + 1
-        row: list[tuple[object, ...]] = []
-        for where, block in zip(scope.tolist(), blocks, strict=True):
-            key: tuple[object, ...] = ("own", count) if block is None else ("tied", block)
-            kind = (factor.is_score, sides, len(where))
-            if shape.setdefault(key, kind) != kind:
-                raise InputError(
-                    f"block {block!r} ties factors of different kinds: all must be dice with the same number of "
-                    "outcomes, or all score coins, and all on edges or all on nodes."
-                )
-            place = (0, position[tuple(sorted(where))], count) if len(where) == 2 else (1, where[0], count)
-            first[key] = min(first.get(key, place), place)
-            row.append(key)
-            count += 1
-        keys.append(row)
-    number = {key: k for k, key in enumerate(sorted(first, key=lambda key: first[key]))}
-    groups, block_names = [], [""] * len(number)
-    for (factor, scope, _), row in zip(members, keys, strict=True):
-        groups.append(FactorGroup(factor.table, factor.is_score, scope, np.array([number[k] for k in row])))
-        for key, where in zip(row, scope.tolist(), strict=True):
-            block_names[number[key]] = str(key[1]) if key[0] == "tied" else "--".join(names[i] for i in where)
-    duplicated = {name for name in block_names if block_names.count(name) > 1}
-    seen: dict[str, int] = {}
-    for k, name in enumerate(block_names):
-        if name in duplicated:  # two untied factors on the same scope
-            seen[name] = seen.get(name, 0) + 1
-            block_names[k] = f"{name}#{seen[name]}"
-    return groups, block_names
 
 
 def require_model(model: object) -> None:

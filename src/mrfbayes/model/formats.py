@@ -13,7 +13,8 @@ import numpy as np
 
 from mrfbayes.base.atomic_files import write_bytes, write_text
 from mrfbayes.base.errors import InputError, Problems
-from mrfbayes.model.field import Factor, Model
+from mrfbayes.model.factors import Factor
+from mrfbayes.model.field import Model
 
 MOST_FILE_BYTES = 1 << 30  # no graph that fits a field is larger as text
 _GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"

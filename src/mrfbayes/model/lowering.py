@@ -17,7 +17,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from mrfbayes.model.chart import Chart
-    from mrfbayes.model.field import FactorGroup
+    from mrfbayes.model.factors import FactorGroup
 
 
 class LinearMap(NamedTuple):

@@ -109,3 +109,13 @@ class Schema:
             shown = tuple(map(str, texts)) if isinstance(texts, list) else None
             variables.append(Variable(name, kind, tuple(v if isinstance(v, str) else float(v) for v in values), shown))
         return cls(tuple(variables))
+
+
+def schema_of(data: object) -> Schema:
+    """The schema of a data set: ``data`` itself, or its attribute ``schema``."""
+    schema = data if isinstance(data, Schema) else getattr(data, "schema", None)
+    if not isinstance(schema, Schema):
+        raise InputError(
+            f"data: a {type(data).__name__} has no schema; read it first, as in mrfbayes.Data(data), and pass that."
+        )
+    return schema

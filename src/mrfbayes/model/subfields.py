@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mrfbayes.model.field import Factor, Model
+from mrfbayes.model.factors import Factor
+from mrfbayes.model.field import Model
 
 
 def ball(model: Model, start: int, size: int) -> np.ndarray:
@@ -61,4 +62,6 @@ def with_edges(model: Model, present: np.ndarray) -> Model:
             if len(scope) == 1 or tuple(scope) in kept or tuple(scope[::-1]) in kept:
                 outcomes, scores = (None, group.table) if group.is_score else (group.table, None)
                 factors.append(Factor(tuple(model.nodes[i] for i in scope), outcomes, scores))
-    return Model(dict(zip(model.nodes, model.states.tolist(), strict=True)), factors)
+    made = Model(dict(zip(model.nodes, model.states.tolist(), strict=True)), factors)
+    made.schema = model.schema
+    return made

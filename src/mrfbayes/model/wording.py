@@ -21,8 +21,8 @@ _THETA = {
         "that is lacking: 0.5 means no interaction, more means that high goes with high."
     ),
     "table": (
-        "theta of an edge has one weight per pair of states, and equal weights mean no interaction: read differences "
-        "between them, since nodes can take over part of them."
+        "theta of an edge has one weight per pair of states other than the reference categories, against the weight of "
+        "all pairs with a reference category: equal weights mean no interaction."
     ),
     "": "theta is the weight of a factor's first outcome: equal weights mean no interaction.",
 }
@@ -40,8 +40,8 @@ _LOG_ODDS = {
         "equal: 0 means no interaction, and above 0 high goes with high."
     ),
     "table": (
-        "The coupling of an edge compares each pair of states with the pair (0, 0) in log-odds: 0 everywhere means no "
-        "interaction, and differences are what to read, since nodes can take over part of them."
+        "The coupling of an edge is a table of log odds ratios against the reference categories of its two nodes: 0 "
+        "everywhere means no interaction."
     ),
     "": "The coupling is the log-odds of a factor's first outcome against its last one: 0 means no interaction.",
 }

@@ -90,7 +90,7 @@ class Rest:
         self.states = [int(model.states[i]) for i in self.unknown]
         self.way = "enumeration"
         if float(np.prod(np.array(self.states, dtype=float))) > ENUMERATED:
-            # Two-state nodes of A have agreement coins; others the general table, which holds any coupling.
+            # Two-state nodes of A have agreement coins; others tables, which hold any interaction.
             coupling = "agreement" if model.is_binary else "table"
             pairs = [(a, b) for _, a, b in self.inner]
             nodes = range(len(self.unknown))
@@ -106,7 +106,7 @@ class Rest:
         nodes, edges = self._tables(node, edge, pattern)
         if self.way == "enumeration":
             return self._enumerated(nodes, edges)
-        log_odds = np.concatenate([self._edge_odds(edges), *(table[1:] - table[0] for table in nodes)])
+        log_odds = np.concatenate([self._edge_odds(edges, nodes), *(table[1:] - table[0] for table in nodes)])
         theta = np.clip(self.field.chart.theta(log_odds), 1e-300, 1 - 1e-16)
         if self.way == "recursion":
             return self._from_counts(expected_counts(self.field, theta))
@@ -147,12 +147,16 @@ class Rest:
         weight /= weight.sum()
         return np.concatenate([np.bincount(x[:, a], weight, minlength=r) for a, r in enumerate(self.states)])
 
-    def _edge_odds(self, edges: list[np.ndarray]) -> np.ndarray:
+    def _edge_odds(self, edges: list[np.ndarray], nodes: list[np.ndarray]) -> np.ndarray:
+        """The log-odds of the edges inside A; what a table has besides its interaction is added to ``nodes``."""
         if not edges:
             return np.zeros(0)
         if self.model.is_binary:
             return np.array([table[0, 0] for table in edges])
-        return np.concatenate([table.ravel()[1:] - table.ravel()[0] for table in edges])
+        for (_, a, b), table in zip(self.inner, edges, strict=True):
+            nodes[a] += table[:, 0]
+            nodes[b] += table[0]
+        return np.concatenate([(table - table[:1] - table[:, :1] + table[0, 0])[1:, 1:].ravel() for table in edges])
 
     def _from_counts(self, counts: np.ndarray) -> np.ndarray:
         """Node probabilities from expected counts: states 1.. of each node are its block's outcomes, 0 is the rest."""

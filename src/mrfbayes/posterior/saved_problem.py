@@ -19,7 +19,9 @@ from mrfbayes.data.holes import Holes
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.methods.problem import Problem
 from mrfbayes.model.build import grid
-from mrfbayes.model.field import MAX_STATES, FactorGroup, Model
+from mrfbayes.model.factors import MAX_STATES, FactorGroup
+from mrfbayes.model.field import Model
+from mrfbayes.model.schema import Schema
 from mrfbayes.posterior.bayes_factors import needs_rows
 from mrfbayes.posterior.hdf5_groups import Group
 from mrfbayes.priors import Prior, by_name
@@ -44,6 +46,7 @@ def model_to_dataset(model: Model) -> xr.Dataset:
         "named": int(model.named),
         "nodes": json.dumps(None if model._names is None else list(model._names)),
         "blocks": json.dumps(None if model._block_names is None else list(model._block_names)),
+        "schema": json.dumps(None if model.schema is None else model.schema.to_dict()),
     }
     return xr.Dataset(variables, attrs=attributes)
 
@@ -72,7 +75,20 @@ def read_model(group: Group) -> Model:
         shape = (int(shape[0]), int(shape[1]))
         _require(min(shape) > 0 and shape[0] * shape[1] == states.size, "grid")
         _require(np.array_equal(edges, grid(*shape).edges), "grid")
-    return Model._from_arrays(names, states, edges, groups, blocks, shape, bool(group.number("named")))
+    schema = _read_schema(group, names, states)
+    return Model._from_arrays(names, states, edges, groups, blocks, shape, bool(group.number("named")), schema)
+
+
+def _read_schema(group: Group, names: list[str] | None, states: np.ndarray) -> Schema | None:
+    """The coding of the variables; None for explicit models, and in files from before there was one."""
+    stored = json.loads(group.text("schema")) if "schema" in group.attributes else None
+    if stored is None:
+        return None
+    _require(isinstance(stored, list) and all(isinstance(entry, dict) for entry in stored), "codings of variables")
+    schema = Schema.from_dict(stored)
+    counts = [variable.n_states for variable in schema]
+    _require(list(schema.names) == names and counts == states.tolist(), "codings of variables")
+    return schema
 
 
 def _check_group(group: FactorGroup, states: np.ndarray, n_factors: int) -> None:

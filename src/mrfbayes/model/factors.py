@@ -1,0 +1,149 @@
+"""The factors of a field: what a user gives (`Factor`), and all factors of one table as arrays (`FactorGroup`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mrfbayes.base.errors import InputError
+
+MAX_STATES = 255  # data are stored as bytes
+MOST_OUTCOMES = MAX_STATES**2  # of a factor on two variables; also the largest score of a pair
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One factor of a field.
+
+    Parameters
+    ----------
+    scope : names of one or two variables
+    outcomes : int table, one axis per variable of the scope
+        Outcome 0..K-1 of each configuration: a K-sided die. Exactly one of ``outcomes`` and ``scores`` is given.
+    scores : int table, one axis per variable of the scope
+        Score 0..S of each configuration: a coin tossed S times.
+    block : name of the parameter block; factors with the same block are tied. Default: a block of its own.
+    """
+
+    scope: tuple[str, ...]
+    outcomes: np.ndarray | None = None
+    scores: np.ndarray | None = None
+    block: str | None = None
+    table: np.ndarray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.scope, Iterable) and not isinstance(self.scope, int):
+            raise InputError(f"scope = {self.scope!r}: a factor has one or two variables, given by their names.")
+        scope = (self.scope,) if isinstance(self.scope, (str, int)) else tuple(self.scope)
+        object.__setattr__(self, "scope", tuple(str(name) for name in scope))
+        if len(self.scope) not in (1, 2):
+            raise InputError(f"scope = {self.scope!r}: a factor has one or two variables.")
+        if len(set(self.scope)) != len(self.scope):
+            raise InputError(f"scope = {self.scope!r} names a variable twice: a self-loop is not a factor.")
+        if (self.outcomes is None) == (self.scores is None):
+            raise InputError(f"factor on {self.scope!r}: give exactly one of outcomes= (a die) and scores= (a coin).")
+        try:
+            given = np.asarray(self.outcomes if self.scores is None else self.scores)
+            with np.errstate(invalid="ignore"):
+                table = given.astype(np.int64)
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(
+                f"factor on {self.scope!r}: its table must be an array of whole numbers, one axis per variable."
+            ) from None
+        if not table.size or table.max() > MOST_OUTCOMES:
+            raise InputError(
+                f"factor on {self.scope!r}: its table has shape {given.shape}; give whole numbers up to "
+                f"{MOST_OUTCOMES}."
+            )
+        if given.ndim != len(self.scope) or not np.array_equal(given, table) or table.min(initial=0) < 0:
+            raise InputError(
+                f"factor on {self.scope!r}: its table must hold whole numbers >= 0 with one axis per variable, "
+                f"got {given.dtype} of shape {given.shape}."
+            )
+        if self.scores is None and not np.array_equal(np.unique(table), np.arange(table.max() + 1)):
+            raise InputError(f"factor on {self.scope!r}: outcomes must be 0..K-1, each used at least once.")
+        if table.max(initial=0) < 1:
+            raise InputError(f"factor on {self.scope!r}: a table of zeros says nothing about its variables.")
+        table.setflags(write=False)
+        object.__setattr__(self, "table", table)
+
+    @property
+    def is_score(self) -> bool:
+        """Whether this is a score coin."""
+        return self.scores is not None
+
+
+@dataclass(frozen=True)
+class FactorGroup:
+    """All factors with the same table: ``scope`` (f, arity) variable indices, ``block`` (f,) block indices."""
+
+    table: np.ndarray
+    is_score: bool
+    scope: np.ndarray
+    block: np.ndarray
+
+    @property
+    def arity(self) -> int:
+        """Number of variables in each scope."""
+        return int(self.scope.shape[1])
+
+    @property
+    def sides(self) -> int:
+        """K of the die; a score coin has two."""
+        return 2 if self.is_score else int(self.table.max()) + 1
+
+    @property
+    def tosses(self) -> int:
+        """How often one observation tosses one of these factors: S for a score coin, 1 for a die."""
+        return int(self.table.max()) if self.is_score else 1
+
+
+def unique_pairs(scopes: np.ndarray) -> np.ndarray:
+    """Pairs of variables in the order of their first appearance, in the direction of that appearance."""
+    seen: dict[tuple[int, int], tuple[int, int]] = {}
+    for u, v in scopes.tolist():
+        seen.setdefault((min(u, v), max(u, v)), (u, v))
+    return np.array(list(seen.values()), dtype=np.int64).reshape(-1, 2)
+
+
+def number_blocks(
+    members: list[tuple[Factor, np.ndarray, list[str | None]]], edges: np.ndarray, names: tuple[str, ...]
+) -> tuple[list[FactorGroup], list[str]]:
+    """Blocks in the order of theta: those of the edges in the order of ``edges``, then those of the nodes."""
+    position = {tuple(sorted(pair)): k for k, pair in enumerate(edges.tolist())}
+    first: dict[tuple[object, ...], tuple[int, int, int]] = {}  # block key -> (node block?, edge or node, appearance)
+    shape: dict[tuple[object, ...], tuple[bool, int, int]] = {}
+    keys: list[list[tuple[object, ...]]] = []
+    count = 0
+    for factor, scope, blocks in members:
+        sides = 2 if factor.is_score else int(factor.table.max()) + 1
+        row: list[tuple[object, ...]] = []
+        for where, block in zip(scope.tolist(), blocks, strict=True):
+            key: tuple[object, ...] = ("own", count) if block is None else ("tied", block)
+            kind = (factor.is_score, sides, len(where))
+            if shape.setdefault(key, kind) != kind:
+                raise InputError(
+                    f"block {block!r} ties factors of different kinds: all must be dice with the same number of "
+                    "outcomes, or all score coins, and all on edges or all on nodes."
+                )
+            place = (0, position[tuple(sorted(where))], count) if len(where) == 2 else (1, where[0], count)
+            first[key] = min(first.get(key, place), place)
+            row.append(key)
+            count += 1
+        keys.append(row)
+    number = {key: k for k, key in enumerate(sorted(first, key=lambda key: first[key]))}
+    groups, block_names = [], [""] * len(number)
+    for (factor, scope, _), row in zip(members, keys, strict=True):
+        groups.append(FactorGroup(factor.table, factor.is_score, scope, np.array([number[k] for k in row])))
+        for key, where in zip(row, scope.tolist(), strict=True):
+            block_names[number[key]] = str(key[1]) if key[0] == "tied" else "--".join(names[i] for i in where)
+    times = Counter(block_names)
+    seen: dict[str, int] = {}
+    for k, name in enumerate(block_names):
+        if times[name] > 1:  # two untied factors on the same scope
+            seen[name] = seen.get(name, 0) + 1
+            block_names[k] = f"{name}#{seen[name]}"
+    return groups, block_names

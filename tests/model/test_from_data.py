@@ -1,0 +1,190 @@
+"""`Model.from_data`: the coupling that fits each pair of kinds, and names with labels."""
+
+import itertools
+import time
+from types import SimpleNamespace
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+
+import mrfbayes as mb
+from mrfbayes.model.schema import Schema, Variable
+from mrfbayes.model.subfields import with_edges
+
+SMOKES = Variable("smokes", "binary", ("no", "yes"))
+MOOD = Variable("mood", "ordinal", (0.0, 1.0, 2.0, 3.0))
+SLEEP = Variable("sleep", "ordinal", ("bad", "fair", "good"))
+TOWN = Variable("town", "nominal", ("Bern", "Lima", "Oslo"))
+ILL = Variable("ill", "binary", (0.0, 1.0))
+MIXED = Schema((SMOKES, MOOD, TOWN, SLEEP, ILL))
+
+
+def log_weights(model, w):
+    """Log weight of every configuration from the factors' tables, and the configurations."""
+    x = np.array(list(itertools.product(*(range(r) for r in model.states))))
+    total = np.zeros(len(x))
+    for group in model.groups:
+        for scope, block in zip(group.scope, group.block, strict=True):
+            found = group.table[tuple(x[:, scope].T)]
+            own = w[model.chart.offset[block] : model.chart.offset[block + 1]]
+            total += own[0] * found if group.is_score else np.append(own, 0.0)[found]
+    return x, total
+
+
+def test_coupling_follows_the_kinds_of_each_pair():
+    model = mb.Model.from_data(MIXED)
+    sizes = {name: int(model.chart.sides[k]) - 1 for k, name in enumerate(model.blocks)}
+    assert sizes["smokes--mood"] == sizes["mood--sleep"] == sizes["smokes--ill"] == 1
+    assert (sizes["mood--town"], sizes["smokes--town"], sizes["town--sleep"]) == (6, 2, 4)
+    assert [sizes[name] for name in MIXED.names] == [1, 3, 2, 2, 1]
+    is_score = {model.blocks[b]: g.is_score for g in model.groups for b in g.block}
+    assert is_score["mood--sleep"]
+    assert is_score["smokes--mood"]
+    assert not is_score["smokes--ill"]
+    assert not is_score["mood--town"]
+    assert model.nodes == MIXED.names
+    assert model.n_edges == 10
+
+
+def test_log_weights_are_products_of_scores_and_reference_tables():
+    model = mb.Model.from_data(MIXED)
+    w = np.random.default_rng(1).normal(size=model.n_parameters)
+    x, total = log_weights(model, w)
+    value = dict(zip(model.parameters, w, strict=True))
+    expected = np.zeros(len(x))
+    for k, row in enumerate(x):
+        for i, u in enumerate(MIXED):
+            if row[i]:
+                name = u.name if u.n_states == 2 else f"{u.name}[{u.labels[row[i]]}]"
+                expected[k] += value[name]
+            for j in range(i + 1, len(MIXED)):
+                v = MIXED.variables[j]
+                if "nominal" not in (u.kind, v.kind):
+                    expected[k] += row[i] * row[j] * value[f"{u.name}--{v.name}"]
+                elif row[i] and row[j]:
+                    expected[k] += value[f"{u.name}--{v.name}[{u.labels[row[i]]},{v.labels[row[j]]}]"]
+    np.testing.assert_allclose(total - total[0], expected, rtol=0, atol=1e-12)
+    chart = model.chart
+    log_z = mb.log_partition(model, chart.theta(w)) - chart.tosses @ chart.log_last_weight(w)  # weights over the last
+    assert log_z == pytest.approx(np.logaddexp.reduce(total), abs=1e-9)
+
+
+def test_table_of_two_binary_variables_is_the_both_one_coin():
+    table = mb.complete(["a", "b"], coupling="table", fields=True)
+    both = mb.complete(["a", "b"], coupling="both-one", fields=True)
+    assert table.fingerprint == both.fingerprint
+    assert mb.Model.from_data(Schema((SMOKES, ILL))).fingerprint == both.fingerprint
+
+
+def test_data_is_anything_with_a_schema():
+    model = mb.Model.from_data(SimpleNamespace(schema=MIXED))
+    assert model.schema is MIXED
+    assert mb.complete(["a", "b"]).schema is None
+    with pytest.raises(mb.InputError, match="data: a DataFrame"):
+        mb.Model.from_data(pd.DataFrame({"a": [0, 1]}))
+
+
+def test_repr_counts_kinds():
+    model = mb.Model.from_data(MIXED)
+    assert "2 binary, 2 ordinal, 1 nominal" in repr(model)
+    assert "2 binary, 2 ordinal, 1 nominal" in model._repr_html_()
+
+
+NAMES = list(MIXED.names)
+PAIRS = [("smokes", "town"), ("sleep", "ill")]
+MATRIX = np.zeros((5, 5), dtype=int)
+for _u, _v in PAIRS:
+    MATRIX[NAMES.index(_u), NAMES.index(_v)] = MATRIX[NAMES.index(_v), NAMES.index(_u)] = 1
+
+
+@pytest.mark.parametrize("form", ["pairs", "networkx", "matrix", "sparse", "table", "reordered table", "file"])
+def test_graph_in_every_form(form, tmp_path):
+    from scipy.sparse import csr_array
+
+    (tmp_path / "edges.csv").write_text("smokes,town\nsleep,ill\n")
+    frame = pd.DataFrame(MATRIX, index=NAMES, columns=NAMES)
+    graph = {
+        "pairs": PAIRS,
+        "networkx": nx.Graph(PAIRS),
+        "matrix": MATRIX,
+        "sparse": csr_array(MATRIX),
+        "table": frame,
+        "reordered table": frame.loc[NAMES[::-1], NAMES[2:] + NAMES[:2]],
+        "file": tmp_path / "edges.csv",
+    }[form]
+    model = mb.Model.from_data(MIXED, graph)
+    found = {frozenset((NAMES[u], NAMES[v])) for u, v in model.edges.tolist()}
+    assert found == {frozenset(pair) for pair in PAIRS}
+    assert model.nodes == MIXED.names
+
+
+@pytest.mark.parametrize(
+    ("graph", "match"),
+    [
+        ([("smokes", "drinks")], "'drinks'"),
+        (nx.Graph([("smokes", "drinks")]), "'drinks'"),
+        (np.zeros((4, 4)), r"graph.*\(4, 4\)"),
+        (np.triu(np.ones((5, 5)), 1), "graph.*symmetric"),
+    ],
+)
+def test_wrong_graph_is_refused(graph, match):
+    with pytest.raises(mb.InputError, match=match):
+        mb.Model.from_data(MIXED, graph)
+
+
+@pytest.mark.parametrize(
+    ("schema", "options", "match"),
+    [
+        (MIXED, {"coupling": "score"}, "coupling = 'score'.*'town'"),
+        (MIXED, {"coupling": "agreement"}, "coupling = 'agreement'.*'smokes'.*'mood'"),
+        (MIXED, {"coupling": "best"}, "coupling = 'best'"),
+        (MIXED, {"coupling": "both-one"}, "coupling = 'both-one'"),
+        (MIXED, {"tied": True}, "tied = True"),
+        (MIXED, {"tied": "direction"}, "tied = 'direction'"),
+        (MIXED, {"fields": 1}, "fields = 1"),
+        (Schema((ILL, Variable("one", "nominal", ("yes",)))), {}, "'one' has 1 label"),
+        (Schema(()), {}, "no variables"),
+    ],
+)
+def test_what_does_not_fit_is_refused(schema, options, match):
+    with pytest.raises(mb.InputError, match=match):
+        mb.Model.from_data(schema, **options)
+
+
+def test_agreement_only_where_asked_for():
+    other = Variable("birth", "nominal", TOWN.values)
+    model = mb.Model.from_data(Schema((TOWN, other)), coupling="agreement")
+    assert model.blocks[0] == "town--birth"
+    assert model.chart.sides[0] == 2
+
+
+def test_labels_that_give_one_name_twice_are_replaced_by_states():
+    odd = Variable("u", "nominal", ("0", "a", "a,b"))
+    even = Variable("v", "nominal", ("0", "b,c", "c"))
+    model = mb.Model.from_data(Schema((odd, even)))
+    assert "u--v[1,2]" in model.parameters
+    assert len(set(model.parameters)) == model.n_parameters
+
+
+def test_schema_survives_dropping_edges_and_saving(tmp_path):
+    model = mb.Model.from_data(MIXED)
+    kept = with_edges(model, np.arange(10) < 3)
+    assert kept.schema == MIXED
+    assert kept.n_edges == 3
+    x = mb.simulate(model, model.no_interaction, 50, rng=1)
+    with pytest.warns(mb.MRFWarning, match="run longer"):
+        posterior = mb.sample(model, x, "exact", steps=200, chains=2, progress=False, rng=1)
+    posterior.save(tmp_path / "p.nc")
+    loaded = mb.load(tmp_path / "p.nc")
+    assert loaded.model.schema == MIXED
+    assert loaded.model.parameters == model.parameters
+
+
+def test_building_time_is_linear_in_factors():
+    n = 40_000
+    factors = [mb.Factor((f"v{i}",), outcomes=[1, 0]) for i in range(n)]
+    start = time.perf_counter()
+    mb.Model([f"v{i}" for i in range(n)], factors)
+    assert time.perf_counter() - start < 8.0  # linear: .3 s; a search for double names that is quadratic: 17 s
