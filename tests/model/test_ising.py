@@ -64,7 +64,7 @@ def test_it_is_accepted_where_theta_is():
         (mb.Ising(0.3, 0.1), {}, "h of 'a' cannot be had in this model: it needs node factors (fields=True)"),
         (mb.Ising(J), {"tied": True}, "one J per tied block"),
         (mb.Ising(J), {"states": 3}, "Ising couplings are for two states"),
-        (mb.Ising(J), {"coupling": "table"}, "do not follow from J and h"),
+        (mb.Ising(J), {"coupling": "table"}, "h of 'a' cannot be had"),
         (mb.Ising(J[:2]), {}, "coupling has shape (2,), expected (3,)"),
         (mb.Ising(MATRIX + np.eye(3, k=1)), {}, "not symmetric"),
         (mb.Ising({"a--z": 1.0}), {}, "the model has no edge 'a--z'"),
@@ -80,3 +80,9 @@ def test_what_a_model_cannot_have_is_refused(ising, options, message):
     with pytest.raises(mb.InputError) as caught:
         mb.graph(EDGES, **options).theta(ising)
     assert message in str(caught.value)
+
+
+def test_model_with_more_parameters_than_couplings_is_refused():
+    model = mb.Model(["a", "b"], [mb.Factor(("a", "b"), outcomes=[[3, 0], [1, 2]])])
+    with pytest.raises(mb.InputError, match="do not follow from J and h"):
+        model.theta(mb.Ising(0.3))

@@ -70,10 +70,9 @@ def _adjacency_matrix(names: tuple[str, ...], graph: object) -> np.ndarray | Non
         rows = [str(label) for label in getattr(graph, "index", labels)]
         if sorted(labels) != sorted(names) or len(graph.to_numpy()) != len(labels):
             return None
-        at, down = [labels.index(name) for name in names], range(len(names))
-        if sorted(rows) == sorted(names):
-            down = [rows.index(name) for name in names]
-        graph = graph.to_numpy()[np.ix_(list(down), at)]
+        rows = rows if sorted(rows) == sorted(names) else labels
+        order = [[axis.index(name) for name in names] for axis in (rows, labels)]
+        graph = graph.to_numpy()[np.ix_(*order)]
     if not isinstance(graph, np.ndarray) or graph.ndim != 2 or graph.dtype.kind not in "biuf":
         return None
     d = len(names)

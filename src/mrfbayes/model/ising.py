@@ -67,7 +67,7 @@ def _solve(model: Model, target: np.ndarray) -> np.ndarray:
                 w = np.atleast_1d(spsolve(csc_array(matrix.T @ matrix), matrix.T @ target))
             except (RuntimeError, UserWarning, ArithmeticError):
                 raise InputError(
-                    "this model's parameters do not follow from J and h (coupling='table' has more): use "
+                    "this model's parameters do not follow from J and h (it has more of them): use "
                     "coupling='agreement' or 'both-one' with fields=True, or give theta."
                 ) from None
     gap = np.abs(matrix @ w - target)
