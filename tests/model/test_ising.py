@@ -83,6 +83,7 @@ def test_what_a_model_cannot_have_is_refused(ising, options, message):
 
 
 def test_model_with_more_parameters_than_couplings_is_refused():
-    model = mb.Model(["a", "b"], [mb.Factor(("a", "b"), outcomes=[[3, 0], [1, 2]])])
+    factors = [mb.Factor(("a", "b"), outcomes=[[3, 0], [1, 2]]), mb.Factor("a", outcomes=[1, 0])]
+    model = mb.Model(["a", "b"], factors)
     with pytest.raises(mb.InputError, match="do not follow from J and h"):
         model.theta(mb.Ising(0.3))
