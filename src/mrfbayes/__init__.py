@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mrfbayes.base.lazy import make_lazy
 
-__version__ = "0.1.0"
+__version__ = "1.0.0.dev0"
 
 if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal to the table below
     from mrfbayes import datasets, plots, priors

@@ -3,7 +3,6 @@
 import errno
 import os
 import re
-import resource
 import subprocess
 import sys
 import textwrap
@@ -92,7 +91,7 @@ def test_a_limit_on_the_size_of_files_leaves_what_was_there(tmp_path):
     code = f"""
     import resource
     from mrfbayes.base.atomic_files import write_bytes
-    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, {resource.getrlimit(resource.RLIMIT_FSIZE)[1]}))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
     try:
         write_bytes({str(tmp_path / "a.bin")!r}, bytes(1_000_000), overwrite=True)
     except OSError as error:

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import resource
 import subprocess
 import sys
 import textwrap
@@ -347,16 +346,16 @@ def test_a_full_disk_keeps_the_draws_and_the_old_file(posterior, tmp_path, monke
 def test_a_real_limit_in_the_middle_of_saving(content, tmp_path):
     """The system refuses to write on while the file grows: no crash in HDF5, no half file, the draws still there."""
     (tmp_path / "good.nc").write_bytes(content)
-    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
     code = f"""
     import resource, mrfbayes as mb
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
     posterior = mb.load({str(tmp_path / "good.nc")!r})
-    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, {hard}))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
     try:
         posterior.save({str(tmp_path / "result.nc")!r})
     except mb.OutputError as error:
         print(error)
-    resource.setrlimit(resource.RLIMIT_FSIZE, ({hard}, {hard}))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
     posterior.save({str(tmp_path / "again.nc")!r})
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 import typer.core
@@ -57,14 +57,30 @@ class Commands(typer.core.TyperGroup):
         """The commands are listed by what they work on, before the options."""
 
 
+def _show_version(is_asked: bool) -> None:
+    from mrfbayes import __version__
+
+    if is_asked:
+        typer.echo(f"mrfbayes {__version__}")
+        raise typer.Exit()
+
+
 app = typer.Typer(
     name="mrfbayes",
     cls=Commands,
-    help="Bayesian parameter learning of discrete Markov random fields.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=True,
 )
+
+
+@app.callback()
+def mrfbayes(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
+    """Bayesian parameter learning of discrete Markov random fields."""
 
 
 @grouped

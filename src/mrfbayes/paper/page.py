@@ -11,7 +11,7 @@ from mrfbayes.paper.profiles import PARTS, cells_of
 from mrfbayes.paper.results import Results
 
 PAGE = """\
-# The simulations of Liu & Zheng, claim by claim
+# The simulations of Jie Liu and Hao Zheng, claim by claim
 
 *MLE-induced Likelihood for Markov Random Fields*, Section 3, run with the package's public interface. This page and
 everything beside it is written by `make paper` from the records in `results/`; nothing in it was typed by hand but the

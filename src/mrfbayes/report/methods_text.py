@@ -7,7 +7,7 @@ from mrfbayes.report.findings import Findings
 from mrfbayes.report.wording import grid_of, number, or_none, plural
 
 REFERENCES = {
-    "field": "Liu, Y., & Zheng, Z. MLE-induced Likelihood for Markov Random Fields.",
+    "field": "Liu, J., & Zheng, H. MLE-induced Likelihood for Markov Random Fields.",
     "r_hat": (
         "Vehtari, A., Gelman, A., Simpson, D., Carpenter, B., & B\u00fcrkner, P.-C. (2021). Rank-normalization, "
         "folding, and localization: An improved R-hat for assessing convergence of MCMC. Bayesian Analysis, 16(2), "
