@@ -12,6 +12,7 @@ from mrfbayes import plots
 PROMISED = [
     *("grid", "graph", "Model", "Factor", "log_partition", "expected_counts", "fisher_information", "cost", "simulate"),
     *("count", "estimate", "likelihood", "sample", "load", "compare", "InputError", "CostError", "MRFWarning"),
+    *("marginals", "joint", "most_probable", "log_probability", "annealed_log_partition"),
     *("plots", "priors"),
 ]
 

@@ -34,6 +34,10 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal t
     from mrfbayes.posterior.prior_sensitivity import prior_sensitivity
     from mrfbayes.posterior.sample import sample
     from mrfbayes.posterior.sample_many import sample_many
+    from mrfbayes.queries.annealed import annealed_log_partition
+    from mrfbayes.queries.configurations import most_probable
+    from mrfbayes.queries.marginals import joint, marginals
+    from mrfbayes.queries.row_probability import log_probability
     from mrfbayes.report.write import report
     from mrfbayes.structure.compare_groups import compare_groups
     from mrfbayes.structure.groups import GroupComparison
@@ -73,6 +77,11 @@ _PLACES = {
     "GroupComparison": "structure.groups",
     "prior_sensitivity": "posterior.prior_sensitivity",
     "report": "report.write",
+    "marginals": "queries.marginals",
+    "joint": "queries.marginals",
+    "most_probable": "queries.configurations",
+    "log_probability": "queries.row_probability",
+    "annealed_log_partition": "queries.annealed",
     "InputError": "base.errors",
     "CostError": "base.errors",
     "MRFWarning": "base.errors",
@@ -98,6 +107,7 @@ __all__ = [
     "Selection",
     "Statistics",
     "__version__",
+    "annealed_log_partition",
     "compare",
     "compare_groups",
     "complete",
@@ -110,9 +120,13 @@ __all__ = [
     "fisher_information",
     "graph",
     "grid",
+    "joint",
     "likelihood",
     "load",
     "log_partition",
+    "log_probability",
+    "marginals",
+    "most_probable",
     "plots",
     "predictive_check",
     "prior_sensitivity",

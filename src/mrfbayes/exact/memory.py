@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from mrfbayes.base.errors import CostError
 from mrfbayes.base.memory import describe_bytes, memory_limit
 
@@ -10,6 +13,7 @@ WORKS = {  # key -> what an error calls it
     "moments": "exact expected counts",
     "series": "exact covariances",
     "sample": "exact sampling",
+    "maximum": "the most probable configuration",
 }
 
 
@@ -24,10 +28,20 @@ class TooLarge(CostError):
         self.work, self.width, self.n_bytes, self.complete = work, width, n_bytes, complete
         bound = "" if complete else "at least "
         order = f"treewidth {width}" if complete else f"width {width} or more in every order tried"
-        super().__init__(
+        self.reason = (
             f"{WORKS[work]} needs {bound}{describe_bytes(n_bytes)} here ({order}, limit "
-            f"{describe_bytes(memory_limit())}): use method='calibrated' or 'persistent', and sampler='gibbs'."
+            f"{describe_bytes(memory_limit())})"
         )
+        super().__init__(f"{self.reason}: use method='calibrated' or 'persistent', and sampler='gibbs'.")
 
     def __reduce__(self) -> tuple[type[TooLarge], tuple[str, int, int, bool]]:
         return type(self), (self.work, self.width, self.n_bytes, self.complete)
+
+
+@contextmanager
+def refused(alternative: str) -> Iterator[None]:
+    """Refuse what is too large inside with a `CostError` that names ``alternative``."""
+    try:
+        yield
+    except TooLarge as problem:
+        raise CostError(f"{problem.reason}: {alternative}.") from None

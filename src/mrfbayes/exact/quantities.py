@@ -7,15 +7,22 @@ sum(w * s) - n * A(w). Derivatives of A are the cumulants of the sufficient stat
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from mrfbayes.base.errors import InputError
 from mrfbayes.base.memory import require_memory
 from mrfbayes.base.random_streams import kernel_state
 from mrfbayes.exact.choice import chosen, covariance_by_columns
+from mrfbayes.exact.memory import refused
 from mrfbayes.exact.planar import PlanarRecursion, TooStiff
 from mrfbayes.exact.recursions import is_feasible
 from mrfbayes.model.field import Model
+from mrfbayes.model.ising import Ising
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 __all__ = [
     "covariance_w",
@@ -32,15 +39,78 @@ __all__ = [
 ]
 
 
-def log_partition(model: Model, theta: object) -> float:
-    """Exact log Z(theta), the log of the sum over all configurations of the product of their factors' weights.
+Convention = Literal["weights", "log-odds", "boltzmann"]
+CONVENTIONS: tuple[Convention, ...] = ("weights", "log-odds", "boltzmann")
+
+
+def log_partition(model: Model, theta: ArrayLike | Ising, *, convention: Convention | None = None) -> float:
+    r"""Exact log Z(theta), the log of the sum over all configurations of their weights.
 
     Parameters
     ----------
-    theta : (p,) weights, in the order of ``model.parameters``
+    model : Model
+        The field.
+    theta : (p,) array_like or Ising
+        Parameters in the order of ``model.parameters``.
+    convention : {"weights", "log-odds", "boltzmann"}, optional
+        What the weight of a configuration is. "weights": the product of its factors' weights, theta or 1 - theta for
+        each coin, the paper's convention and the default for theta. "log-odds": :math:`e^{w \cdot s(x)}`.
+        "boltzmann": :math:`e^{-E/T}` with :math:`-E = \sum J_{uv} \sigma_u \sigma_v + \sum h_u \sigma_u` for spins
+        :math:`\sigma = 2x - 1` of a binary field, the default where theta is an `Ising`. The three differ by a term
+        that does not depend on x, so probabilities are the same.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    CostError
+        Where the sum does not fit into memory.
+
+    See Also
+    --------
+    annealed_log_partition : an estimate with an error bar at any size.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> pair = mb.graph([("a", "b")])
+    >>> round(mb.log_partition(pair, mb.Ising(0.5)), 4)  # log(2 exp(J) + 2 exp(-J))
+    1.5064
+    >>> round(mb.log_partition(pair, mb.Ising(0.5), convention="weights"), 4)
+    0.6931
     """
+    chosen_convention = convention_of(theta, convention)
     w = model.chart.log_odds(model.theta(theta))
-    return log_partition_w(model, w) + float(model.chart.log_last_weight(w) @ model.chart.tosses)
+    offset = partition_offset(model, w, chosen_convention)
+    with refused("use mb.annealed_log_partition, an estimate with an error bar"):
+        return log_partition_w(model, w) + offset
+
+
+def convention_of(theta: object, convention: Convention | None) -> Convention:
+    """The convention that applies: that of physics for `Ising` parameters, else that of the paper."""
+    if convention is None:
+        return "boltzmann" if isinstance(theta, Ising) else "weights"
+    if convention not in CONVENTIONS:
+        raise InputError(f"convention = {convention!r}: choose one of {', '.join(map(repr, CONVENTIONS))}.")
+    return convention
+
+
+def partition_offset(model: Model, log_odds: np.ndarray, convention: Convention) -> float:
+    """What has to be added to A(w) = log of the sum of exp(w.s) to follow ``convention``."""
+    if convention == "log-odds":
+        return 0.0
+    if convention == "weights":
+        return float(model.chart.log_last_weight(log_odds) @ model.chart.tosses)
+    if not model.is_binary:
+        raise InputError(
+            f"convention = 'boltzmann' is for spins, and this model has up to {model.states.max()} states: use "
+            "'log-odds', which is log Z of the energy -w.s(x)."
+        )
+    # field x + coupling [x_u = x_v] = (field sigma + coupling sigma sigma) / 2 + (field + coupling) / 2
+    field, coupling = model.lowering.potentials(log_odds)
+    return -float(model.lowering.constant @ log_odds + 0.5 * (field.sum() + coupling.sum()))
 
 
 def expected_counts(model: Model, theta: object) -> np.ndarray:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from mrfbayes.base.errors import CostError
 from mrfbayes.base.memory import memory_limit
 from mrfbayes.exact.contract import Recursion
@@ -30,7 +32,7 @@ def recursion(model: Model) -> Recursion:
         else:
             if model.grid_shape is not None:
                 _refuse_wide_grid(model)
-            _refuse_many_edges(model)
+            refuse_many_edges(model.states, model.n_edges)
             known = GraphRecursion(model.edges, model.states)
         _KNOWN[model] = known
     return known
@@ -49,10 +51,10 @@ def least_width(n_nodes: int, n_edges: int) -> int:
     return math.ceil(n_nodes - 0.5 - math.sqrt(max((n_nodes - 0.5) ** 2 - 2 * n_edges, 0.0)) - 1e-6)
 
 
-def _refuse_many_edges(model: Model) -> None:
+def refuse_many_edges(states: np.ndarray, n_edges: int) -> None:
     """So many edges may be too many for any order: then none need be looked for, which takes long on dense graphs."""
-    width = least_width(model.n_nodes, model.n_edges)
-    smallest = 8 * int(model.states.min()) ** min(width, 10_000)
+    width = least_width(states.size, n_edges)
+    smallest = 8 * int(states.min()) ** min(width, 10_000)
     if smallest > 2 * memory_limit():
         raise TooLarge("log_z", width, smallest, complete=False)
 

@@ -4,6 +4,9 @@ A binary field with spins :math:`\sigma = 2x - 1` has
 
 .. math:: \log p(\sigma) = \frac1T\Bigl(\sum_{uv} J_{uv}\sigma_u\sigma_v + \sum_u h_u\sigma_u\Bigr) + \text{constant}.
 
+The constant is such that `mrfbayes.log_partition` of an `Ising` is the log of the sum of exp of the right-hand side
+without it, log Z as physics has it; ``convention="weights"`` there gives that of the same field's theta.
+
 The lowered form of a model, fields and agreements, is linear in its log-odds w, so w solves M w = 2 (h, J) / T.
 """
 

@@ -1,0 +1,1 @@
+"""Compiled parts of queries: log weights of many configurations."""

@@ -1,0 +1,1 @@
+"""Questions about a field at a given theta, or at every draw of a posterior."""

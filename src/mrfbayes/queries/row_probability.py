@@ -1,0 +1,150 @@
+"""Log-probabilities of rows, with cells left out summed over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mrfbayes.base.errors import InputError
+from mrfbayes.exact.held import HeldField
+from mrfbayes.exact.memory import refused
+from mrfbayes.model.field import Model
+from mrfbayes.posterior.row_scores import row_log_weights
+from mrfbayes.queries.points import QUERY_DRAWS, Answer, Held, Points, points
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mrfbayes.model.schema import Label
+    from mrfbayes.queries.points import ThetaLike
+
+    RowsLike = np.ndarray | pd.DataFrame | Mapping[str, Label] | Sequence[Sequence[Label | None]]
+
+UNSEEN = -1  # a cell that is summed over
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RowProbabilities(Answer):
+    """Log-probabilities of rows; see `mrfbayes.log_probability`.
+
+    Attributes
+    ----------
+    table : pandas.DataFrame
+        A row per row: ``log_probability``; for a posterior the log of the probability averaged over draws, with the
+        ``sd`` and the interval of the log-probability over the draws.
+    """
+
+
+def log_probability(
+    model: Model,
+    theta: ThetaLike,
+    rows: RowsLike,
+    *,
+    given: Held | None = None,
+    draws: int = QUERY_DRAWS,
+    ci_prob: float = 0.9,
+) -> RowProbabilities:
+    """Exact log-probability of each row, given the states of some nodes.
+
+    Parameters
+    ----------
+    model : Model
+        The field.
+    theta : (p,) array_like, Ising or Posterior
+        Parameters in the order of ``model.parameters``.
+    rows : array_like (n, d), pandas.DataFrame or mapping
+        States or labels, a column per node. Cells that are missing (None, NaN), and columns that a table or mapping
+        does not have, are summed over: the result is the probability of what is there.
+    given : mapping of str to label, optional
+        Nodes that are held, and their states; they must not be columns of ``rows``.
+    draws : int, default 200
+        Draws of a posterior that are used.
+    ci_prob : float, default 0.9
+        Probability of the intervals of a posterior.
+
+    Returns
+    -------
+    RowProbabilities
+
+    Raises
+    ------
+    CostError
+        Where the partition function does not fit into memory.
+
+    See Also
+    --------
+    annealed_log_partition : log Z with an error bar where the exact sum is out of reach.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> mb.log_probability(model, 0.8, [[1, 1, 1], [1, 0, None]]).table.round(3)["log_probability"].tolist()
+    [-1.139, -2.303]
+    """
+    import pandas as pd
+
+    at = points(model, theta, draws, ci_prob)
+    known, pattern = at.given(given)
+    states, index = _states(at, rows, known)
+    distinct, which = np.unique(states, axis=0, return_inverse=True)
+    with refused("use mb.annealed_log_partition for log Z with an error bar, or hold nodes with given="):
+        score = _Scores(model, known, pattern, distinct)
+        logs = at.each(score)[:, which.ravel()]
+    top = logs.max(axis=0)
+    columns = {"log_probability": top + np.log(np.exp(logs - top).mean(axis=0))}
+    if at.is_posterior:
+        columns |= {name: column for name, column in at.columns(logs).items() if name != "probability"}
+    return RowProbabilities(pd.DataFrame(columns, index=index), "elimination", True, ())
+
+
+class _Scores:
+    """Log P(seen cells | given) of distinct rows (n, d), `UNSEEN` where a cell is summed over."""
+
+    def __init__(self, model: Model, known: list[int], pattern: list[int], rows: np.ndarray) -> None:
+        self.model, self.rows, self.pattern = model, rows.copy(), pattern
+        self.rows[:, known] = pattern
+        self.base = HeldField(model, known)
+        seen = self.rows != UNSEEN
+        self.is_full = seen.all(axis=1)
+        self.fields: dict[bytes, HeldField] = {}
+        for mask in np.unique(seen[~self.is_full], axis=0):
+            self.fields[mask.tobytes()] = HeldField(model, np.flatnonzero(mask).tolist())
+        self.seen = seen
+
+    def __call__(self, log_odds: np.ndarray) -> np.ndarray:
+        logs = np.empty(len(self.rows))
+        logs[self.is_full] = row_log_weights(self.model, log_odds, self.rows[self.is_full])
+        for i in np.flatnonzero(~self.is_full).tolist():
+            field = self.fields[self.seen[i].tobytes()]
+            logs[i] = field.log_z(log_odds, self.rows[i, self.seen[i]].tolist())
+        return logs - self.base.log_z(log_odds, self.pattern)
+
+
+def _states(at: Points, rows: RowsLike, known: list[int]) -> tuple[np.ndarray, pd.Index]:
+    """(n, d) states, `UNSEEN` where a cell is missing, and the index of the result."""
+    import pandas as pd
+
+    model = at.model
+    if isinstance(rows, Mapping):
+        rows = pd.DataFrame({name: [label] for name, label in rows.items()})
+    if not isinstance(rows, pd.DataFrame):
+        array = np.atleast_2d(np.asarray(rows, dtype=object))
+        if array.ndim != 2 or array.shape[1] != model.n_nodes:
+            raise InputError(
+                f"rows has shape {array.shape}, expected (n, {model.n_nodes}): a column per node, or give a table or "
+                "a mapping with names."
+            )
+        rows = pd.DataFrame(array, columns=list(model.nodes))
+        rows = rows.drop(columns=[model.nodes[i] for i in known if rows[model.nodes[i]].isna().all()])
+    states = np.full((len(rows), model.n_nodes), UNSEEN, dtype=np.int64)
+    for name in rows.columns:
+        node = at.asked([name], known, "rows")[0]
+        column = rows[name]
+        codes = {value: at.state(node, value, "rows") for value in column.dropna().unique()}
+        there = column.notna().to_numpy()
+        states[there, node] = [codes[value] for value in column[there]]
+    return states, rows.index
