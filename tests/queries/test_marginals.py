@@ -3,13 +3,14 @@
 import itertools
 
 import numpy as np
-import oracles
 import pytest
-import small_fields
 
 import mrfbayes as mb
+import oracles
+import small_fields
 from mrfbayes.base import memory
 from mrfbayes.exact.held import HeldField
+from mrfbayes.model.schema import Schema, Variable
 
 FIELDS = sorted(small_fields.FIELDS)
 
@@ -199,6 +200,22 @@ def test_posterior_gives_intervals_around_the_answers_of_its_draws():
     assert best.table["best"].max() > 0
     assert "q95" in mb.log_probability(model, post, x[:3], draws=20).table
     assert "sd" in mb.joint(model, post, ["a", "c"], draws=20).table
+
+
+def test_labels_of_the_schema_are_taken_and_shown():
+    answers = Variable("answer", "ordinal", ("never", "rarely", "often"))
+    model = mb.Model.from_data(
+        Schema((answers, Variable("sex", "binary", ("f", "m")), Variable("n", "binary", (1, 2))))
+    )
+    theta = small_fields.random_theta(model, 9)
+    by_label = mb.marginals(model, theta, given={"answer": "often", "n": 2})
+    assert by_label.table.index.get_level_values("state").tolist() == ["f", "m"]
+    _, p = enumerated(model, theta, {"answer": 2, "n": 1})
+    x = small_fields.states(model)
+    assert by_label.table["probability"].iloc[1] == pytest.approx(p[x[:, 1] == 1].sum(), abs=1e-12)
+    assert mb.most_probable(model, theta).table["answer"].iloc[0] in answers.labels
+    with pytest.raises(mb.InputError, match="'daily'"):
+        mb.marginals(model, theta, given={"answer": "daily"})
 
 
 WRONG = [

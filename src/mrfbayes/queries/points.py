@@ -123,9 +123,8 @@ def points(model: Model, theta: ThetaLike, draws: int = QUERY_DRAWS, ci_prob: fl
 def _labels(model: Model, posterior: Posterior | None) -> tuple[tuple[object, ...], ...]:
     """What is shown for the states of each node: labels of the model's schema, or of the data, or numbers from 0."""
     numbers = tuple(tuple(range(int(r))) for r in model.states)
-    schema = getattr(model, "schema", None)
-    if schema is not None:
-        return tuple(schema[node].labels for node in model.nodes)
+    if model.schema is not None:
+        return tuple(model.schema[node].labels for node in model.nodes)
     known = ungrouped(posterior.levels, model.nodes) if posterior is not None else None
     if known is None:
         return numbers

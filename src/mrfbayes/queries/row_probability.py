@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mrfbayes.model.schema import Label
     from mrfbayes.queries.points import ThetaLike
 
-    RowsLike = np.ndarray | pd.DataFrame | Mapping[str, Label] | Sequence[Sequence[Label | None]]
+    RowsLike: TypeAlias = np.ndarray | pd.DataFrame | Mapping[str, Label] | Sequence[Sequence[Label | None]]
 
 UNSEEN = -1  # a cell that is summed over
 
@@ -131,7 +131,7 @@ def _states(at: Points, rows: RowsLike, known: list[int]) -> tuple[np.ndarray, p
     model = at.model
     if isinstance(rows, Mapping):
         rows = pd.DataFrame({name: [label] for name, label in rows.items()})
-    if not isinstance(rows, pd.DataFrame):
+    elif not isinstance(rows, pd.DataFrame):
         array = np.atleast_2d(np.asarray(rows, dtype=object))
         if array.ndim != 2 or array.shape[1] != model.n_nodes:
             raise InputError(
