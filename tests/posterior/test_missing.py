@@ -228,8 +228,8 @@ def test_other_refusals(rows):
     with pytest.raises(InputError, match="x is not the data that this posterior was learned from"):
         mb.predictive_check(post, table(rows[:300]), progress=False)
     weighted = mb.count(MODEL, table(rows), weights=np.full(len(rows), 0.5), missing="model")
-    with pytest.raises(InputError, match="predictability: the rows have weights that are no whole numbers"):
-        mb.sample(MODEL, weighted, "calibrated", progress=False).predictability()
+    with pytest.raises(InputError, match="impute: the rows have weights that are no whole numbers"):
+        mb.sample(MODEL, weighted, "calibrated", progress=False).impute(1)
 
 
 def test_the_predictive_check_completes_what_is_missing(tmp_path):

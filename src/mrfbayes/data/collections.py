@@ -50,6 +50,7 @@ class Part(NamedTuple):
     n_rows: int
     total: float
     rows: np.ndarray
+    row_weights: np.ndarray
     chunks: tuple[PatternChunk, ...] | None
     dense: DenseCells | None
     digests: tuple[str, ...]
@@ -173,6 +174,7 @@ def _part(found: Statistics) -> Part:
         found.n_rows,
         found.n,
         found.rows,
+        found.row_weights,
         found.chunks,
         found.dense,
         (found.digest,),
@@ -192,7 +194,7 @@ def join(model: Model, parts: Sequence[Part]) -> Part:
         np.sum([part.edge_part for part in parts], axis=0),
         sum(part.n_rows for part in parts),
         float(sum(part.total for part in parts)),
-        _some_rows(model, parts, digests),
+        *_some_rows(model, parts, digests),
         tuple(packed) if fits else None,
         None if fits else _dense(model, parts),
         digests,
@@ -216,19 +218,20 @@ def _dense(model: Model, parts: Sequence[Part]) -> DenseCells | None:
     return whole
 
 
-def _some_rows(model: Model, parts: Sequence[Part], digests: Sequence[str]) -> np.ndarray:
-    """A random subset of the rows, from each part in proportion to its weight."""
+def _some_rows(model: Model, parts: Sequence[Part], digests: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """A random subset of the rows, from each part in proportion to its weight, and the weight that each stands for."""
     room = kept_rows(model.n_nodes)
     if sum(len(part.rows) for part in parts) <= room and all(len(part.rows) == part.n_rows for part in parts):
-        return np.concatenate([part.rows for part in parts])
+        return np.concatenate([part.rows for part in parts]), np.concatenate([part.row_weights for part in parts])
     random = np.random.Generator(np.random.SFC64(int(hashlib.sha256("".join(digests).encode()).hexdigest()[:16], 16)))
     weight = np.array([part.total for part in parts])
     share = random.multinomial(room, weight / weight.sum())
-    taken = []
+    taken, weights = [], []
     for part, k in zip(parts, share.tolist(), strict=True):
-        chosen = random.choice(len(part.rows), min(k, len(part.rows)), replace=False)
-        taken.append(part.rows[np.sort(chosen)])
-    return np.concatenate(taken)
+        chosen = np.sort(random.choice(len(part.rows), min(k, len(part.rows)), replace=False))
+        taken.append(part.rows[chosen])
+        weights.append(part.row_weights[chosen] * (part.total / max(part.row_weights[chosen].sum(), 1e-300)))
+    return np.concatenate(taken), np.concatenate(weights)
 
 
 def _tally(model: Model, whole: Part) -> Tally:
@@ -237,7 +240,7 @@ def _tally(model: Model, whole: Part) -> Tally:
     if whole.chunks is None:
         digest = hashlib.sha256(b"mrfbayes partitions 1" + "".join(whole.digests).encode())
         tally.take_sums(whole.node_part, whole.edge_part, (whole.n_rows, whole.total), whole.dense, digest)
-        tally.take_sample(whole.rows)
+        tally.take_sample(whole.rows, whole.row_weights)
         return tally
     for chunk in whole.chunks:
         tally.add(unpacked(chunk), chunk.weight if chunk.weight.size else None)

@@ -42,7 +42,8 @@ class Statistics:
     node_part, edge_part : the same sums in lowered form (ones and agreements, or cells of the node and edge tables);
         None where only counts were given
     rows : (k, d) uint8, up to 4,096 of the observed rows (fewer on very large fields), a random subset where there
-        are more, in proportion to the weights
+        are more
+    row_weights : (k,) the weight that each of ``rows`` stands for; they add to n
     labels : per node the values behind the states 0..r-1, None for a node given as plain states; None if all are
     warnings : what the reader of a result has to know about the data
     digest : SHA-256 of data and weights
@@ -57,6 +58,7 @@ class Statistics:
     node_part: np.ndarray | None
     edge_part: np.ndarray | None
     rows: np.ndarray
+    row_weights: np.ndarray
     labels: Labels | None
     warnings: tuple[str, ...]
     digest: str
@@ -106,12 +108,20 @@ class Statistics:
         digest = hashlib.sha256(b"mrfbayes counts 1" + array.astype("<f8").tobytes() + np.float64(n).tobytes())
         rows = np.zeros((0, model.n_nodes), dtype=np.uint8)
         known = digest.hexdigest() if holes is None else holes.digest(digest.hexdigest())
-        return cls(model, float(n), 0, array, None, None, rows, None, (), known, holes)
+        return cls(model, float(n), 0, array, None, None, rows, np.zeros(0), None, (), known, holes)
 
     @property
     def n_all(self) -> float:
         """Total weight of all rows, those with holes included."""
         return self.n if self.holes is None else self.n + self.holes.n
+
+    @property
+    def n_kept(self) -> float:
+        """How many observations averages over ``rows`` are worth: n where all rows are kept."""
+        used = [np.count_nonzero(c.weight) if c.weight.size else c.n for c in self._chunks or ()]
+        if self._chunks is not None and sum(used) == len(self.rows):
+            return self.n
+        return min(self.n, float(self.row_weights.sum() ** 2 / max((self.row_weights**2).sum(), 1e-300)))
 
     @property
     def mean(self) -> np.ndarray:
@@ -266,7 +276,8 @@ def count(
         refuse_hidden(model, holes, tally.total)
         doubts += hole_doubts(model, holes, tally.total)
     texts = (*said, *_graph_doubts(model), *doubts)
-    for array in (counts, tally.node_part, tally.edge_part, rows_kept := tally.rows):
+    kept = tally.kept()
+    for array in (counts, tally.node_part, tally.edge_part, *kept):
         array.setflags(write=False)
     result = Statistics(
         model,
@@ -275,7 +286,7 @@ def count(
         counts,
         tally.node_part,
         tally.edge_part,
-        rows_kept,
+        *kept,
         found_labels,
         texts,
         tally.digest if holes is None else holes.digest(tally.digest),

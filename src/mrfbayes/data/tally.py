@@ -50,6 +50,7 @@ class Tally:
         self._pending: list[tuple[np.ndarray, np.ndarray | None]] = []
         self._n_pending = 0
         self._sample = _RowSample(model.n_nodes)
+        self._taken: tuple[np.ndarray, np.ndarray] | None = None
 
     def add(self, rows: np.ndarray, weight: np.ndarray | None = None) -> None:
         """Take in (k, d) uint8 states, checked, with their weights (k,) or None."""
@@ -86,14 +87,14 @@ class Tally:
         self.n_rows, self.total = size
         self.chunks = None
 
-    def take_sample(self, rows: np.ndarray) -> None:
-        """Rows that were chosen elsewhere to be kept."""
-        self._sample.add(rows, np.zeros(0))
+    def take_sample(self, rows: np.ndarray, row_weights: np.ndarray) -> None:
+        """Rows that were chosen elsewhere to be kept, and the weight that each stands for."""
+        self._taken = rows, row_weights
 
-    @property
-    def rows(self) -> np.ndarray:
-        """Up to `KEPT_ROWS` observed rows, a random subset where there are more."""
-        return self._sample.rows()
+    def kept(self) -> tuple[np.ndarray, np.ndarray]:
+        """Up to `KEPT_ROWS` observed rows, a random subset where there are more, and their weights, which add to n."""
+        rows, weight = self._sample.kept() if self._taken is None else self._taken
+        return rows, weight * (self.total / max(weight.sum(), 1e-300))
 
     @property
     def digest(self) -> str:
@@ -184,13 +185,16 @@ def row_words(rows: np.ndarray) -> np.ndarray:
 class _RowSample:
     """A random subset of the rows, in proportion to their weights, without replacement.
 
-    Each row draws an exponential time at the rate of its weight; the earliest are kept (Efraimidis & Spirakis 2006).
+    Each row draws an exponential time at the rate of its weight; the earliest are kept (Efraimidis & Spirakis 2006),
+    and one more, whose time t tells how probable it was to keep a row of weight w: 1 - exp(-w t). A kept row stands for
+    w over that probability (Cohen & Kaplan 2007), so that weighted averages over the kept rows are unbiased.
     """
 
     def __init__(self, n_nodes: int) -> None:
-        self._room = kept_rows(n_nodes)
+        self._room = kept_rows(n_nodes) + 1
         self._random = np.random.Generator(np.random.SFC64(_ROW_SEED))
         self._time = np.full(self._room, np.inf)  # infinite: a free place
+        self._weight = np.ones(self._room)
         self._index = np.zeros(self._room, dtype=np.int64)
         self._rows = np.empty((self._room, n_nodes), dtype=np.uint8)
         self._seen = 0
@@ -208,11 +212,17 @@ class _RowSample:
         place = np.flatnonzero(leaves)
         enters = early[np.sort(kept[kept >= self._room]) - self._room]
         self._time[place] = time[enters]
+        self._weight[place] = weight[enters] if weight.size else 1.0
         self._index[place] = self._seen + enters
         self._rows[place] = rows[enters]
         self._seen += len(rows)
 
-    def rows(self) -> np.ndarray:
-        """The kept rows in the order of the data."""
+    def kept(self) -> tuple[np.ndarray, np.ndarray]:
+        """The kept rows in the order of the data, and the weight that each stands for."""
         used = np.flatnonzero(np.isfinite(self._time))
-        return np.asarray(self._rows[used[np.argsort(self._index[used])]])
+        weight = self._weight
+        if used.size == self._room:
+            last = self._time.argmax()
+            used, weight = used[used != last], weight / -np.expm1(-weight * self._time[last])
+        used = used[np.argsort(self._index[used])]
+        return self._rows[used], weight[used]

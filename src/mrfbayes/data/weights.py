@@ -40,3 +40,10 @@ def _index(table: object) -> np.ndarray | None:
     """Labels of the rows, as pandas has them."""
     index = getattr(table, "index", None)
     return None if index is None or callable(index) else np.asarray(index)
+
+
+def in_proportion(weights: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+    """(size,) indices of ``weights`` in random order, each size * weight / total times, rounded up or down."""
+    edges = np.cumsum(weights) / weights.sum()
+    index = np.searchsorted(edges, (np.arange(size) + rng.random()) / size, side="right")
+    return rng.permutation(np.minimum(index, np.flatnonzero(weights)[-1]))

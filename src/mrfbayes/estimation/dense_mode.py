@@ -209,9 +209,9 @@ def level_means(layout: DenseLayout, statistics: Statistics) -> np.ndarray:
     state = np.arange(node.size) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
     if not len(statistics.rows):
         return np.asarray(1.0 / layout.states[node])
-    rows = statistics.rows
-    seen = np.array([(rows[:, i] == a).sum() for i, a in zip(node.tolist(), state.tolist(), strict=True)])
-    return np.asarray((seen + 0.5) / (len(rows) + 0.5 * layout.states[node]))
+    rows, weights = statistics.rows, statistics.row_weights
+    seen = np.array([weights @ (rows[:, i] == a) for i, a in zip(node.tolist(), state.tolist(), strict=True)])
+    return np.asarray((seen + 0.5) / (weights.sum() + 0.5 * layout.states[node]))
 
 
 class Newton(NamedTuple):
@@ -247,7 +247,8 @@ def dense_mode(
     completions = make_completions(layout, statistics, REPLICAS, child(seed, "completions"))
     if statistics.holes is not None:  # rows to start from, with their holes filled anyhow
         rows = typical_rows(statistics, generator(seed, "fill"))
-        statistics = replace(statistics, rows=rows, n=statistics.n_all, holes=None)
+        n = statistics.n_all
+        statistics = replace(statistics, rows=rows, row_weights=np.full(len(rows), n / len(rows)), n=n, holes=None)
     means = level_means(layout, statistics)
     ensemble = DenseEnsemble(layout, means, REPLICAS, chains, kernel_state(seed, "mode"), threads)
     ensemble.start(_two_starts(statistics.rows, layout.states, ensemble.n_chains, generator(seed, "start")))
@@ -330,10 +331,10 @@ def _start(statistics: Statistics, prior: Prior | None) -> np.ndarray:
     model, rows = statistics.model, statistics.rows
     if not len(rows):
         return np.zeros(model.n_parameters)
-    if statistics.n != len(rows) or statistics.n_rows != len(rows):  # each row is worth as many as it stands for
+    if statistics.n_kept != statistics.n or statistics.n_rows != len(rows):  # each row is worth what it stands for
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MRFWarning)  # what there is to say of the data has been said of all rows
-            statistics = count(model, rows, weights=np.full(len(rows), statistics.n / len(rows)))
+            statistics = count(model, rows, weights=statistics.row_weights)
     prior = Prior(model) if prior is None else prior  # so that it is finite
     return pseudo_estimate(model, statistics, prior, tolerance=START_TOLERANCE).w
 

@@ -119,7 +119,7 @@ def spread_ratio(
     """
     from scipy.linalg import cho_factor, cho_solve
 
-    rows = statistics.rows
+    rows, weights = statistics.rows, statistics.row_weights
     if len(rows) < 2 or information.ndim == 1:
         return None
     p = model.n_parameters
@@ -128,8 +128,8 @@ def spread_ratio(
     unit[chosen, np.arange(chosen.size)] = 1.0
     columns = cho_solve(cho_factor(information), unit)
     each = scores(model, rows, w)
-    each -= each.mean(axis=0)
-    varied = statistics.n / len(rows) * ((each @ columns) ** 2).sum(axis=0)
+    each -= weights @ each / weights.sum()
+    varied = weights @ (each @ columns) ** 2
     hessian = prior.hessian_w(w)
     pulled = hessian[:, None] * columns if hessian.ndim == 1 else hessian @ columns
     varied -= (columns * pulled).sum(axis=0)

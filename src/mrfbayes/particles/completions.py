@@ -241,12 +241,11 @@ def seen_cells(statistics: Statistics) -> np.ndarray:
 
 
 def typical_rows(statistics: Statistics, rng: np.random.Generator) -> np.ndarray:
-    """(k, d) up to 4,096 rows like the data, holes filled: for starts."""
-    holes = statistics.holes
-    if holes is None:
-        return statistics.rows
-    filled, own = fill(statistics, rng), statistics.rows
-    weights = np.concatenate([np.full(len(own), statistics.n / max(len(own), 1)), holes.weight])
+    """(k, d) up to 4,096 rows like the data, each worth the same, holes filled: for starts."""
+    holes, rows, weights = statistics.holes, statistics.rows, statistics.row_weights
+    if holes is None and (weights == weights[:1]).all():
+        return rows
+    if holes is not None:
+        rows, weights = np.concatenate([rows, fill(statistics, rng)]), np.concatenate([weights, holes.weight])
     size = int(min(START_ROWS, max(round(statistics.n_all), 1)))
-    chosen = rng.choice(weights.size, size=size, p=weights / weights.sum())
-    return np.concatenate([own, filled])[chosen]
+    return np.asarray(rows[rng.choice(weights.size, size=size, p=weights / weights.sum())])

@@ -13,6 +13,7 @@ import numpy as np
 
 from mrfbayes.base.memory import require_memory
 from mrfbayes.data.statistics import Statistics
+from mrfbayes.data.weights import in_proportion
 from mrfbayes.kernels.estimation.stochastic_ascent import AscentPlan, AscentState, AscentView, bit_ascent, move
 from mrfbayes.kernels.particles import bitgibbs
 from mrfbayes.kernels.particles.gibbs import SpinView
@@ -30,7 +31,7 @@ class Chains(Protocol):
     update_cost: float  # of one update of one node, in units of the bit-sliced one
 
     def start_at_data(self, stats: Statistics, generator: np.random.Generator) -> None:
-        """Set the particles to observed rows, each as often as the others; at random where only counts are known."""
+        """Set the particles to observed rows in proportion to their weights; at random where only counts are known."""
 
     def start_at_random(self, generator: np.random.Generator) -> None:
         """Set the particles to independent uniform states."""
@@ -94,7 +95,7 @@ class BitChains:
         return other
 
     def start_at_data(self, stats: Statistics, generator: np.random.Generator) -> None:
-        """Set the particles to observed rows, each as often as the others, as nearly as can be."""
+        """Set the particles to observed rows, in proportion to their weights as nearly as can be."""
         if not len(stats.rows):
             self.start_at_random(generator)
             return
@@ -102,11 +103,11 @@ class BitChains:
         full = [(c.columns, k) for c in stats.chunks or () if not c.weight.size for k in range(c.n // 64)]
         if full and len(full) * 64 >= min(self.n_particles, 0.9 * stats.n):
             # Packed observations are words already: fields of a million nodes need no other form of them.
-            for word, pick in enumerate(_in_turn(len(full), n_words, generator).tolist()):
+            for word, pick in enumerate(_in_turn(np.ones(len(full)), n_words, generator).tolist()):
                 columns, k = full[pick]
                 self._words[:, word] = columns[:, k]
             return
-        index = _in_turn(len(stats.rows), self.n_particles, generator)
+        index = _in_turn(stats.row_weights, self.n_particles, generator)
         for word in range(n_words):
             some = stats.rows[index[64 * word : 64 * (word + 1)]]
             self._words[:, word : word + 1] = particles.pack(some)
@@ -187,9 +188,9 @@ class ColumnChains:
         return other
 
     def start_at_data(self, stats: Statistics, generator: np.random.Generator) -> None:
-        """Set the particles to observed rows, each as often as the others, as nearly as can be."""
+        """Set the particles to observed rows, in proportion to their weights as nearly as can be."""
         if len(stats.rows):
-            self.load(stats.rows[_in_turn(len(stats.rows), self.n_particles, generator)])
+            self.load(stats.rows[_in_turn(stats.row_weights, self.n_particles, generator)])
         else:
             self.start_at_random(generator)
 
@@ -241,7 +242,10 @@ def _calls(sweeps: int, updates: int) -> list[int]:
     return [most] * (sweeps // most) + [sweeps % most] * (sweeps % most > 0)
 
 
-def _in_turn(n: int, n_wanted: int, generator: np.random.Generator) -> np.ndarray:
-    """``n_wanted`` indices below n, each as often as the others as nearly as can be, the last round at random."""
+def _in_turn(weights: np.ndarray, n_wanted: int, generator: np.random.Generator) -> np.ndarray:
+    """``n_wanted`` indices of ``weights`` (n,), in proportion to them as nearly as can be, the last round at random."""
+    n = weights.size
+    if (weights != weights[0]).any():
+        return in_proportion(weights, n_wanted, generator)
     whole, rest = divmod(n_wanted, n)
     return np.concatenate([np.tile(np.arange(n), whole), generator.permutation(n)[:rest]])

@@ -33,10 +33,17 @@ if TYPE_CHECKING:
 def completed(posterior: Posterior, m: int, x: object, rng: Seed | None) -> list[np.ndarray]:
     """``m`` data sets (n, d); see `Posterior.impute`."""
     model, seed = posterior.model, seed_sequence(rng)
-    rows = _rows_of(posterior, "impute") if x is None else read_rows(
-        model, open_source(model, x, None), ungrouped(posterior.levels, model.nodes)
-    )  # fmt: skip
-    completion = Completion(model, rows)
+    if x is None:
+        rows, weights = _rows_of(posterior, "impute")
+        if not np.array_equal(weights, np.rint(weights)):
+            raise InputError(
+                "impute: the rows have weights that are no whole numbers, so no data set has each as often as its "
+                "weight says: pass the rows themselves as x=."
+            )
+        rows = np.repeat(rows, weights.astype(np.int64), axis=0)
+    else:
+        rows = read_rows(model, open_source(model, x, None), ungrouped(posterior.levels, model.nodes))
+    completion = Completion(model, rows, np.ones(len(rows)))
     if completion.is_whole:
         raise InputError("impute: no cell of these data is missing, so there is nothing to fill in.")
     draws = posterior.log_odds.reshape(-1, model.n_parameters)
@@ -46,10 +53,10 @@ def completed(posterior: Posterior, m: int, x: object, rng: Seed | None) -> list
 
 
 class Completion:
-    """Rows (n, d) of states, and what they may be in full."""
+    """Rows (n, d) of states with their weights (n,), and what they may be in full."""
 
-    def __init__(self, model: Model, rows: np.ndarray) -> None:
-        self.rows = rows
+    def __init__(self, model: Model, rows: np.ndarray, weights: np.ndarray) -> None:
+        self.rows, self.weights = rows, weights
         self._places = np.flatnonzero((rows == MISSING_CODE).any(axis=1))
         self._fill = _Filler(model, rows[self._places])
 
@@ -79,14 +86,14 @@ def completion_of(posterior: Posterior, x: object, who: str, is_own: bool = Fals
         return None
     model = posterior.model
     if x is None:
-        return Completion(model, _rows_of(posterior, who))
+        return Completion(model, *_rows_of(posterior, who))
     labels = None if isinstance(x, Statistics) else ungrouped(posterior.levels, model.nodes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MRFWarning)  # said when the posterior was learned
         counted = count(model, x, missing="model", labels=labels)
     if is_own and counted.digest != posterior.data_digest:
         raise InputError("x is not the data that this posterior was learned from.")
-    return Completion(model, _all_rows(counted, who))
+    return Completion(model, *_all_rows(counted, who))
 
 
 class _Filler:
@@ -129,8 +136,8 @@ class _Filler:
         return full
 
 
-def _rows_of(posterior: Posterior, who: str) -> np.ndarray:
-    """All rows that the posterior knows."""
+def _rows_of(posterior: Posterior, who: str) -> tuple[np.ndarray, np.ndarray]:
+    """All rows that the posterior knows, and their weights."""
     statistics: object = getattr(posterior.problem, "statistics", None)
     if not isinstance(statistics, Statistics) or statistics.holes is None:
         raise InputError(
@@ -139,19 +146,22 @@ def _rows_of(posterior: Posterior, who: str) -> np.ndarray:
     return _all_rows(statistics, who)
 
 
-def _all_rows(statistics: Statistics, who: str) -> np.ndarray:
-    """The complete rows, then those with holes, each as often as it was seen."""
+def _all_rows(statistics: Statistics, who: str) -> tuple[np.ndarray, np.ndarray]:
+    """The complete rows, then those with holes, and the weights of all.
+
+    A row with holes that stands for several observations is there once for each, to be filled in once for each.
+    """
     holes, nodes = statistics.holes, np.arange(statistics.model.n_nodes)
     if statistics.n and statistics.chunks is None:
         raise InputError(f"{who}: this posterior keeps no rows (it was loaded, or they are too many): pass them as x=.")
-    parts = [(column_bytes(chunk, nodes).T, chunk.weight) for chunk in statistics.chunks or ()]
+    chunks = statistics.chunks or ()
+    rows = [column_bytes(chunk, nodes).T for chunk in chunks]
+    weights = [chunk.weight if chunk.weight.size else np.ones(chunk.n) for chunk in chunks]
     if holes is not None:
-        parts.append((holes.rows, holes.weight))
-    if not all(np.array_equal(weight, np.rint(weight)) for _, weight in parts):
-        raise InputError(f"{who}: the rows have weights that are no whole numbers: pass the rows themselves as x=.")
-    return np.concatenate(
-        [np.repeat(rows, weight.astype(np.int64), axis=0) if weight.size else rows for rows, weight in parts]
-    )
+        copies = np.ceil(holes.weight).astype(np.int64)
+        rows.append(np.repeat(holes.rows, copies, axis=0))
+        weights.append(np.repeat(holes.weight / copies, copies))
+    return np.concatenate(rows), np.concatenate(weights)
 
 
 def missing_information(posterior: Posterior) -> pd.Series:

@@ -25,7 +25,7 @@ class ObservedAverages(NamedTuple):
     Attributes
     ----------
     n : number of observations (or their total weight)
-    n_rows : rows that the last two were counted in, at most 4,096
+    n_rows : observations that ``pairs`` and ``sums`` are worth: n, or fewer where only some of the rows were kept
     fitted : (p,) counts of the model's own outcomes per observation
     pairs : (k,) agreement of the pairs of nodes that share a neighbour but no edge; of few rows, as of a single image,
         its average over all pairs of each direction
@@ -49,11 +49,9 @@ class ObservedAverages(NamedTuple):
 
 def observe(model: Model, statistics: Statistics) -> ObservedAverages:
     """The averages of counted data; without rows the fitted ones alone."""
-    rows = statistics.rows
-    pairs = unfitted_pairs(model, len(rows))
-    return ObservedAverages(
-        statistics.n, len(rows), statistics.mean, *unfitted(model, rows, pairs), _shares(model, statistics)
-    )
+    n_rows = max(1, round(statistics.n_kept)) if len(statistics.rows) else 0
+    extra = unfitted(model, statistics.rows, statistics.row_weights, unfitted_pairs(model, n_rows), n_rows)
+    return ObservedAverages(statistics.n, n_rows, statistics.mean, *extra, _shares(model, statistics))
 
 
 class PairClasses(NamedTuple):
@@ -87,19 +85,25 @@ def _shares(model: Model, statistics: Statistics) -> np.ndarray:
     return np.stack([1 - part, part], axis=1).ravel() if model.is_binary else part
 
 
-def unfitted(model: Model, rows: np.ndarray, classes: PairClasses) -> tuple[np.ndarray, np.ndarray]:
-    """Agreement of the pairs of each class, and the distribution of the sums of the rows."""
+def unfitted(
+    model: Model, rows: np.ndarray, weights: np.ndarray, classes: PairClasses, n_rows: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Agreement of the pairs of each class, and the distribution of the sums of the rows (k, d) of ``weights`` (k,).
+
+    ``n_rows`` tells whether they are few; see `ObservedAverages`.
+    """
     pairs, agreement = classes.pairs, np.zeros(0)
+    total = max(weights.sum(), 1e-300)  # divided by last: ties of whole weights stay ties
     if len(pairs):
-        agreement = (rows[:, pairs[:, 0]] == rows[:, pairs[:, 1]]).mean(axis=0)
+        agreement = weights @ (rows[:, pairs[:, 0]] == rows[:, pairs[:, 1]]) / total
         agreement = np.bincount(classes.of, agreement) / np.bincount(classes.of)
     if not len(rows) or not _sums_mean_something(model):
         return agreement, np.zeros(0)
-    if len(rows) < LEAST_ROWS:
-        return agreement, np.array([rows.mean()])
+    if n_rows < LEAST_ROWS:
+        return agreement, np.array([weights @ rows.sum(axis=1, dtype=np.int64) / (total * rows.shape[1])])
     bounds = sum_bounds(model)
     place = np.searchsorted(bounds, rows.sum(axis=1, dtype=np.int64), side="right") - 1
-    return agreement, np.bincount(place, minlength=bounds.size - 1) / len(rows)
+    return agreement, np.bincount(place, weights, minlength=bounds.size - 1) / total
 
 
 def _sums_mean_something(model: Model) -> bool:

@@ -10,6 +10,7 @@ from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import child, generator
 from mrfbayes.data.tally import KEPT_ROWS
+from mrfbayes.data.weights import in_proportion
 from mrfbayes.posterior.conditionals import conditional_log_probabilities
 from mrfbayes.posterior.imputation import Completion, completion_of
 
@@ -32,10 +33,14 @@ def predictability_table(posterior: Posterior, x: object, draws: int, interval: 
 
     model = posterior.model
     completion = completion_of(posterior, x, "predictability")
-    if completion is not None and len(completion.rows) > KEPT_ROWS:
-        kept = generator(COMPLETED, "rows").choice(len(completion.rows), size=KEPT_ROWS, replace=False)
-        completion = Completion(model, completion.rows[kept])
-    rows = observed_rows(posterior, x) if completion is None else completion.rows
+    if completion is None:
+        rows, weights = observed_rows(posterior, x)
+    else:
+        if len(completion.rows) > KEPT_ROWS:
+            kept = in_proportion(completion.weights, KEPT_ROWS, generator(COMPLETED, "rows"))
+            completion = Completion(model, completion.rows[kept], np.ones(KEPT_ROWS))
+        rows, weights = completion.rows, completion.weights
+    weights = weights / weights.sum()
     n, d = rows.shape
     per_draw = n * (d + model.n_edges) * (1 if model.is_binary else float(model.states.max()))
     draws = max(20, min(whole("draws", draws), int(CELLS / max(per_draw, 1))))
@@ -49,10 +54,10 @@ def predictability_table(posterior: Posterior, x: object, draws: int, interval: 
         of_own = np.take_along_axis(log_p, rows[:, :, None].astype(np.int64), axis=2)[:, :, 0]
         best = log_p.max(axis=2)
         ties = (log_p >= best[:, :, None] - 1e-12).sum(axis=2)
-        accuracy[k] = ((of_own >= best - 1e-12) / ties).mean(axis=0)
-        score[k] = of_own.mean(axis=0)
+        accuracy[k] = weights @ ((of_own >= best - 1e-12) / ties)
+        score[k] = weights @ of_own
         if completion is not None or k == 0:
-            shares.append(np.stack([(rows == state).mean(axis=0) for state in range(int(model.states.max()))]))
+            shares.append(np.stack([weights @ (rows == state) for state in range(int(model.states.max()))]))
     share = np.mean(shares, axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         base_score = np.where(share > 0, share * np.log(share), 0.0).sum(axis=0)
@@ -65,20 +70,19 @@ def predictability_table(posterior: Posterior, x: object, draws: int, interval: 
     return table
 
 
-def observed_rows(posterior: Posterior, x: object) -> np.ndarray:
-    """(n, d) the rows that were given, or those that the posterior knows."""
-    statistics: object = getattr(posterior.problem, "statistics", None)
+def observed_rows(posterior: Posterior, x: object) -> tuple[np.ndarray, np.ndarray]:
+    """(k, d) the rows that were given, or those that the posterior knows, and the weight of each (k,)."""
+    statistics = None if posterior.problem is None else posterior.problem.statistics
     if x is not None:
         from mrfbayes.data.statistics import count
 
         statistics = count(posterior.model, x)
-    rows = getattr(statistics, "rows", None)
-    if rows is None or not len(rows):
+    if statistics is None or not len(statistics.rows):
         raise InputError(
             "predictability needs observations, and this posterior knows none (it was loaded, or made from counts): "
             "pass them as x=."
         )
-    return np.asarray(rows)
+    return statistics.rows, statistics.row_weights
 
 
 def evenly(values: np.ndarray, count: int) -> np.ndarray:

@@ -84,21 +84,22 @@ def predictive_check(
         observed = _observed(posterior, x)
     else:
         first = completion.at(model.chart.log_odds(flat[chosen[0]]), child(seed, "completed", 0))
-        observed = observe(model, count(model, first))
+        observed = observe(model, count(model, first, weights=completion.weights))
     pairs = unfitted_pairs(model, observed.n_rows if observed.pairs.size else 0)
     _require_memory(replicates, observed.flat.size)
     n = max(1, round(observed.n))
     n_rows = min(n, observed.n_rows)  # of large data only a random part of the rows is kept
+    even = np.ones(n_rows)
     values, at = np.empty((replicates, observed.flat.size)), np.tile(observed.flat, (replicates, 1))
     with Progress("predictive check", replicates, progress) as bar:
         for k, y in enumerate(_replicates(model, flat[chosen], n, seed)):
             budget().check("predictive check")
-            agreement, sums = unfitted(model, y[:n_rows], pairs)
+            agreement, sums = unfitted(model, y[:n_rows], even, pairs, observed.n_rows)
             parts = (count(model, y).mean, agreement, sums[: observed.sums.size])
             values[k] = np.concatenate(parts)
             if completion is not None and k:
                 full = completion.at(model.chart.log_odds(flat[chosen[k]]), child(seed, "completed", k))
-                at[k] = observe(model, count(model, full)).flat
+                at[k] = observe(model, count(model, full, weights=completion.weights)).flat
             bar.update(k + 1)
     return PredictiveCheck(_table(model, statistic_names(model, observed), at, values), values)
 

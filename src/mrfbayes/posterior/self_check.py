@@ -19,6 +19,7 @@ from mrfbayes.calibration.copula import theta_moments
 from mrfbayes.calibration.expansion import Accuracy
 from mrfbayes.data.patterns import column_bytes
 from mrfbayes.data.statistics import Statistics, count
+from mrfbayes.data.weights import in_proportion
 from mrfbayes.exact.quantities import sample_exact
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import method_row
@@ -139,8 +140,8 @@ def _observations(
         weighted = any(chunk.weight.size for chunk in chunks)
         weights = [chunk.weight if chunk.weight.size else np.ones(chunk.n) for chunk in chunks]
         return np.ascontiguousarray(data), np.concatenate(weights) if weighted else None
-    rows = statistics.rows
-    return rows[pick.integers(len(rows), size=int(min(statistics.n, MOST_ROWS)))][:, nodes], None
+    chosen = in_proportion(statistics.row_weights, int(min(statistics.n, MOST_ROWS)), pick)
+    return statistics.rows[chosen][:, nodes], None
 
 
 def _count(model: Model, data: np.ndarray, weights: np.ndarray | None) -> Statistics:
