@@ -36,8 +36,10 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal t
     from mrfbayes.posterior.sample_many import sample_many
     from mrfbayes.queries.annealed import annealed_log_partition
     from mrfbayes.queries.configurations import most_probable
+    from mrfbayes.queries.correlations import correlations, population_counts
     from mrfbayes.queries.marginals import joint, marginals
     from mrfbayes.queries.row_probability import log_probability
+    from mrfbayes.queries.thermodynamics import thermodynamics
     from mrfbayes.report.write import report
     from mrfbayes.structure.compare_groups import compare_groups
     from mrfbayes.structure.groups import GroupComparison
@@ -82,6 +84,9 @@ _PLACES = {
     "most_probable": "queries.configurations",
     "log_probability": "queries.row_probability",
     "annealed_log_partition": "queries.annealed",
+    "thermodynamics": "queries.thermodynamics",
+    "correlations": "queries.correlations",
+    "population_counts": "queries.correlations",
     "InputError": "base.errors",
     "CostError": "base.errors",
     "MRFWarning": "base.errors",
@@ -111,6 +116,7 @@ __all__ = [
     "compare",
     "compare_groups",
     "complete",
+    "correlations",
     "cost",
     "count",
     "datasets",
@@ -128,6 +134,7 @@ __all__ = [
     "marginals",
     "most_probable",
     "plots",
+    "population_counts",
     "predictive_check",
     "prior_sensitivity",
     "priors",
@@ -136,6 +143,7 @@ __all__ = [
     "sample_many",
     "select",
     "simulate",
+    "thermodynamics",
     "wide",
 ]
 

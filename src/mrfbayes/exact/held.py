@@ -7,7 +7,7 @@ and an elimination order of its own. Free nodes that no path joins to those aske
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -141,6 +141,16 @@ class HeldField:
         rows[:, self.free] = best
         rows[:, self.known] = np.array(pattern, dtype=np.uint8)
         return rows, value + constant
+
+
+@lru_cache(maxsize=8)
+def _kept(model: Model, known: tuple[int, ...], wanted: tuple[int, ...] | None) -> HeldField:
+    return HeldField(model, known, wanted)
+
+
+def held_field(model: Model, known: Sequence[int] = (), wanted: Sequence[int] | None = None) -> HeldField:
+    """A `HeldField`, with its elimination order, from the last few that were asked for."""
+    return _kept(model, tuple(known), None if wanted is None else tuple(wanted))
 
 
 def _joined(model: Model, keep: np.ndarray, wanted: Sequence[int]) -> np.ndarray:

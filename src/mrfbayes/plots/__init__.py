@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mrfbayes.plots.marginals import forms, marginals
     from mrfbayes.plots.network import network, network_panels
     from mrfbayes.plots.pairs import pairs
+    from mrfbayes.plots.physics import correlations, population_counts, temperature_scan
     from mrfbayes.plots.predictive import predictive
     from mrfbayes.plots.prior_posterior import prior_posterior
     from mrfbayes.plots.saving import data, save
@@ -35,6 +36,7 @@ _PLACES = {
     "comparison": "comparison",
     "complexity": "complexity",
     "copula": "copula",
+    "correlations": "physics",
     "data": "saving",
     "edge_evidence": "edge_evidence",
     "estimate_trace": "chains",
@@ -46,12 +48,14 @@ _PLACES = {
     "network": "network",
     "network_panels": "network",
     "pairs": "pairs",
+    "population_counts": "physics",
     "predictive": "predictive",
     "prior_posterior": "prior_posterior",
     "ranks": "chains",
     "save": "saving",
     "sensitivity": "sensitivity",
     "structures": "structures",
+    "temperature_scan": "physics",
 }
 __all__ = [
     "centrality",
@@ -59,6 +63,7 @@ __all__ = [
     "comparison",
     "complexity",
     "copula",
+    "correlations",
     "data",
     "edge_evidence",
     "estimate_trace",
@@ -70,12 +75,14 @@ __all__ = [
     "network",
     "network_panels",
     "pairs",
+    "population_counts",
     "predictive",
     "prior_posterior",
     "ranks",
     "save",
     "sensitivity",
     "structures",
+    "temperature_scan",
 ]
 
 make_lazy(__name__, _PLACES)

@@ -9,7 +9,7 @@ import numpy as np
 
 from mrfbayes.base.budget import budget
 from mrfbayes.base.checks import whole
-from mrfbayes.exact.held import HeldField
+from mrfbayes.exact.held import held_field
 from mrfbayes.exact.memory import refused
 from mrfbayes.model.field import Model
 from mrfbayes.posterior.row_scores import row_log_weights
@@ -91,7 +91,7 @@ def most_probable(
     at = points(model, theta, draws, ci_prob)
     k = whole("k", k)
     known, pattern = at.given(given)
-    field = HeldField(model, known)
+    field = held_field(model, known)
     found, firsts, log_z = [], [], []
     with refused("hold more nodes with given=, or look at the rows of mb.simulate(model, theta, n)"):
         for w in at.log_odds:

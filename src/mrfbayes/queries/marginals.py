@@ -12,7 +12,7 @@ import numpy as np
 
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.memory import require_memory
-from mrfbayes.exact.held import HeldField
+from mrfbayes.exact.held import HeldField, held_field
 from mrfbayes.exact.memory import refused
 from mrfbayes.model.field import Model
 from mrfbayes.queries.loopy import LOOPY_NOTE, loopy_marginals
@@ -107,7 +107,7 @@ def marginals(
     asked = at.asked(nodes, known)
     chosen = _pairs(at, pairs, known, asked)
     wanted = sorted({*asked, *itertools.chain.from_iterable(chosen)})
-    field = HeldField(model, known, wanted if len(wanted) + len(known) < model.n_nodes else None)
+    field = held_field(model, known, wanted if len(wanted) + len(known) < model.n_nodes else None)
     n_cells = int(field.node_offset[-1] + field.edge_offset[-1])
     require_memory(16 * n_cells * len(at.log_odds), "marginals at every draw", "ask for fewer draws=")
     where = _edge_places(field)
@@ -202,8 +202,8 @@ class _JointOf:
     """P(x_A = a | given) for all a, from one log Z each: the nodes A are held, too."""
 
     def __init__(self, model: Model, known: Sequence[int], pattern: Sequence[int], asked: Sequence[int]) -> None:
-        joined = HeldField(model, known, asked)  # what no path joins to A is the same factor for all a
-        self.field = HeldField(model, [*known, *asked], np.setdiff1d(joined.free, asked).tolist())
+        joined = held_field(model, known, asked)  # what no path joins to A is the same factor for all a
+        self.field = held_field(model, [*known, *asked], np.setdiff1d(joined.free, asked).tolist())
         self.states = [int(model.states[i]) for i in asked]
         self.pattern = list(pattern)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from mrfbayes.base.errors import InputError
-from mrfbayes.exact.held import HeldField
+from mrfbayes.exact.held import HeldField, held_field
 from mrfbayes.exact.memory import refused
 from mrfbayes.model.field import Model
 from mrfbayes.posterior.row_scores import row_log_weights
@@ -89,7 +89,7 @@ def log_probability(
 
     at = points(model, theta, draws, ci_prob)
     known, pattern = at.given(given)
-    states, index = _states(at, rows, known)
+    states, index = row_states(at, rows, known, "rows")
     distinct, which = np.unique(states, axis=0, return_inverse=True)
     with refused("use mb.annealed_log_partition for log Z with an error bar, or hold nodes with given="):
         score = _Scores(model, known, pattern, distinct)
@@ -107,12 +107,12 @@ class _Scores:
     def __init__(self, model: Model, known: list[int], pattern: list[int], rows: np.ndarray) -> None:
         self.model, self.rows, self.pattern = model, rows.copy(), pattern
         self.rows[:, known] = pattern
-        self.base = HeldField(model, known)
+        self.base = held_field(model, known)
         seen = self.rows != UNSEEN
         self.is_full = seen.all(axis=1)
         self.fields: dict[bytes, HeldField] = {}
         for mask in np.unique(seen[~self.is_full], axis=0):
-            self.fields[mask.tobytes()] = HeldField(model, np.flatnonzero(mask).tolist())
+            self.fields[mask.tobytes()] = held_field(model, np.flatnonzero(mask).tolist())
         self.seen = seen
 
     def __call__(self, log_odds: np.ndarray) -> np.ndarray:
@@ -124,7 +124,7 @@ class _Scores:
         return logs - self.base.log_z(log_odds, self.pattern)
 
 
-def _states(at: Points, rows: RowsLike, known: list[int]) -> tuple[np.ndarray, pd.Index]:
+def row_states(at: Points, rows: RowsLike, known: list[int], argument: str) -> tuple[np.ndarray, pd.Index]:
     """(n, d) states, `UNSEEN` where a cell is missing, and the index of the result."""
     import pandas as pd
 
@@ -135,16 +135,16 @@ def _states(at: Points, rows: RowsLike, known: list[int]) -> tuple[np.ndarray, p
         array = np.atleast_2d(np.asarray(rows, dtype=object))
         if array.ndim != 2 or array.shape[1] != model.n_nodes:
             raise InputError(
-                f"rows has shape {array.shape}, expected (n, {model.n_nodes}): a column per node, or give a table or "
-                "a mapping with names."
+                f"{argument} has shape {array.shape}, expected (n, {model.n_nodes}): a column per node, or a table "
+                "or mapping with names."
             )
         rows = pd.DataFrame(array, columns=list(model.nodes))
         rows = rows.drop(columns=[model.nodes[i] for i in known if rows[model.nodes[i]].isna().all()])
     states = np.full((len(rows), model.n_nodes), UNSEEN, dtype=np.int64)
     for name in rows.columns:
-        node = at.asked([name], known, "rows")[0]
+        node = at.asked([name], known, argument)[0]
         column = rows[name]
-        codes = {value: at.state(node, value, "rows") for value in column.dropna().unique()}
+        codes = {value: at.state(node, value, argument) for value in column.dropna().unique()}
         there = column.notna().to_numpy()
         states[there, node] = [codes[value] for value in column[there]]
     return states, rows.index

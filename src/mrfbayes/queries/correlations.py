@@ -1,0 +1,291 @@
+"""Observed against predicted: connected correlations of pairs and triplets, and the number of active units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mrfbayes.base.budget import budget
+from mrfbayes.base.checks import whole
+from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.base.random_streams import Seed, generator, kernel_state, seed_sequence
+from mrfbayes.exact.enumerated import Enumerated
+from mrfbayes.model.field import Model
+from mrfbayes.particles.ensembles import make_chains
+from mrfbayes.queries.points import Answer, Points, points
+from mrfbayes.queries.row_probability import UNSEEN, row_states
+
+if TYPE_CHECKING:
+    from mrfbayes.queries.points import ThetaLike
+    from mrfbayes.queries.row_probability import RowsLike
+
+CORRELATION_DRAWS = 100
+MOST_CORRELATIONS = 2**18  # pairs and triplets: at 100 draws 200 MB
+FIRST_CHAIN_SWEEPS, CHAIN_SWEEPS = 300, 30  # before the first draw of the posterior, and between two draws
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Correlations(Answer):
+    """Connected correlations, observed and predicted; see `mrfbayes.correlations`.
+
+    Attributes
+    ----------
+    table : pandas.DataFrame
+        Index (order, nodes), columns ``predicted``, for a posterior ``sd`` and the ends of the interval, ``observed``
+        and ``observed_error``, the standard error of the observed value in so many rows.
+    """
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PopulationCounts(Answer):
+    """Distribution of the number of active units; see `mrfbayes.population_counts`.
+
+    Attributes
+    ----------
+    table : pandas.DataFrame
+        Index ``active``, column ``predicted``; for a posterior ``sd`` and the ends of the interval; with data
+        ``observed``, the share of rows, and ``observed_error``.
+    """
+
+
+def correlations(
+    model: Model,
+    theta: ThetaLike,
+    data: RowsLike,
+    *,
+    third: bool = True,
+    draws: int = CORRELATION_DRAWS,
+    samples: int = 4096,
+    ci_prob: float = 0.9,
+    rng: Seed | None = 0,
+) -> Correlations:
+    """Connected correlations of all pairs and triplets of a binary field, in the data and under the field.
+
+    Of order 2 it is the covariance, of order 3 the mean of the product of three deviations from the mean. A field of
+    pairwise couplings is fitted to the first; the second is a test of it.
+
+    Parameters
+    ----------
+    model : Model
+        A binary field.
+    theta : (p,) array_like, Ising or Posterior
+        Parameters in the order of ``model.parameters``; of a posterior, every prediction has an interval.
+    data : (n, d) array_like or pandas.DataFrame
+        Complete rows.
+    third : bool, default True
+        Whether triplets are included.
+    draws : int, default 100
+        Draws of a posterior that are used.
+    samples : int, default 4096
+        Rows simulated at each draw where there are more than 2^20 configurations.
+    ci_prob : float, default 0.9
+        Probability of the intervals of a posterior.
+    rng : seed, default 0
+        For simulated rows.
+
+    Returns
+    -------
+    Correlations
+
+    Raises
+    ------
+    CostError
+        Where there are too many triplets.
+
+    See Also
+    --------
+    population_counts : how many units are active at once.
+    plots.correlations : the picture.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> x = mb.simulate(model, 0.8, 2000, rng=1)
+    >>> mb.correlations(model, 0.8, x).table["predicted"].round(2).tolist()
+    [0.15, 0.09, 0.15, 0.0]
+    """
+    import pandas as pd
+
+    at, rows = _inputs(model, theta, data, draws, ci_prob)
+    d = model.n_nodes
+    count = comb(d, 2) + (comb(d, 3) if third else 0)
+    if count > MOST_CORRELATIONS:
+        raise CostError(
+            f"{d} nodes have {count:,} pairs and triplets, more than {MOST_CORRELATIONS:,}: use third=False, or a part "
+            "of the nodes."
+        )
+    values = np.stack(list(_each(at, _Cumulants(d, third), whole("samples", samples), rng)))
+    observed, error = _Cumulants(d, third).of_rows(rows)
+    names = [list(combinations(model.nodes, order)) for order in ((2, 3) if third else (2,))]
+    index = pd.MultiIndex.from_tuples(
+        [(len(group), "--".join(group)) for groups in names for group in groups], names=["order", "nodes"]
+    )
+    columns = at.columns(values, "predicted") | {"observed": observed, "observed_error": error}
+    return Correlations(pd.DataFrame(columns, index=index), *_way(model, samples))
+
+
+def population_counts(
+    model: Model,
+    theta: ThetaLike,
+    data: RowsLike | None = None,
+    *,
+    draws: int = CORRELATION_DRAWS,
+    samples: int = 4096,
+    ci_prob: float = 0.9,
+    rng: Seed | None = 0,
+) -> PopulationCounts:
+    """Distribution of the number of units in state 1, under a binary field and in the data.
+
+    Parameters
+    ----------
+    model : Model
+        A binary field.
+    theta : (p,) array_like, Ising or Posterior
+        Parameters in the order of ``model.parameters``; of a posterior, every probability has an interval.
+    data : (n, d) array_like or pandas.DataFrame, optional
+        Complete rows to be counted beside it.
+    draws : int, default 100
+        Draws of a posterior that are used.
+    samples : int, default 4096
+        Rows simulated at each draw where there are more than 2^20 configurations.
+    ci_prob : float, default 0.9
+        Probability of the intervals of a posterior.
+    rng : seed, default 0
+        For simulated rows.
+
+    Returns
+    -------
+    PopulationCounts
+
+    See Also
+    --------
+    correlations : of pairs and triplets.
+    plots.population_counts : the picture.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> mb.population_counts(model, 0.8).table["predicted"].round(2).tolist()
+    [0.32, 0.18, 0.18, 0.32]
+    """
+    import pandas as pd
+
+    at, rows = _inputs(model, theta, data, draws, ci_prob)
+    values = np.stack(list(_each(at, _Active(model.n_nodes), whole("samples", samples), rng)))
+    columns = at.columns(values, "predicted")
+    if data is not None:
+        observed, error = _Active(model.n_nodes).of_rows(rows)
+        columns |= {"observed": observed, "observed_error": error}
+    index = pd.RangeIndex(model.n_nodes + 1, name="active")
+    return PopulationCounts(pd.DataFrame(columns, index=index), *_way(model, samples))
+
+
+class _Cumulants:
+    """Covariances of pairs and third cumulants of triplets of 0/1 variables, both in the order of `combinations`."""
+
+    def __init__(self, d: int, third: bool) -> None:
+        self.d, self.third = d, third
+        self.pairs = np.array(list(combinations(range(d), 2)), dtype=np.int64).reshape(-1, 2)
+        triplets = combinations(range(d), 3) if third else ()
+        self.triplets = np.array(list(triplets), dtype=np.int64).reshape(-1, 3)
+
+    def of_rows(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """From rows (n, d); and standard errors."""
+        centred = rows - rows.mean(axis=0)
+        u, v = self.pairs.T
+        product = centred[:, u] * centred[:, v]
+        mean, square = product.mean(axis=0), (product**2).mean(axis=0)
+        if self.third:
+            position = np.zeros((self.d, self.d), dtype=np.int64)
+            position[u, v] = np.arange(u.size)
+            i, j, k = self.triplets.T
+            mean = np.concatenate([mean, (product.T @ centred / len(rows))[position[i, j], k]])
+            square = np.concatenate([square, ((product**2).T @ centred**2 / len(rows))[position[i, j], k]])
+        return mean, np.sqrt(np.maximum(square - mean**2, 0.0) / len(rows))
+
+    def of_probabilities(self, probability: np.ndarray) -> np.ndarray:
+        """From the probabilities of all 2^d configurations, node i being bit i."""
+        raw = probability.copy()
+        for bit in range(self.d):  # to raw[S] = P(all of S are one)
+            part = raw.reshape(-1, 2, 2**bit)
+            part[:, 0] += part[:, 1]
+        one = raw[1 << np.arange(self.d)]
+        both = np.zeros((self.d, self.d))
+        u, v = self.pairs.T
+        both[u, v] = raw[(1 << u) | (1 << v)]
+        covariance = both[u, v] - one[u] * one[v]
+        i, j, k = self.triplets.T
+        third = raw[(1 << i) | (1 << j) | (1 << k)] - both[i, j] * one[k] - both[i, k] * one[j] - both[j, k] * one[i]
+        return np.concatenate([covariance, third + 2 * one[i] * one[j] * one[k]])
+
+
+class _Active:
+    """Distribution of the number of ones."""
+
+    def __init__(self, d: int) -> None:
+        self.d = d
+        self._number: np.ndarray | None = None
+
+    def of_rows(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """From rows (n, d); and standard errors."""
+        share = np.bincount(rows.sum(axis=1).astype(np.int64), minlength=self.d + 1) / len(rows)
+        return share, np.sqrt(share * (1 - share) / len(rows))
+
+    def of_probabilities(self, probability: np.ndarray) -> np.ndarray:
+        """From the probabilities of all 2^d configurations."""
+        if self._number is None:
+            self._number = np.bitwise_count(np.arange(probability.size)).astype(np.int64)
+        return np.bincount(self._number, weights=probability, minlength=self.d + 1)
+
+
+def _each(at: Points, statistic: _Cumulants | _Active, samples: int, rng: Seed | None) -> Iterator[np.ndarray]:
+    """The statistic at every point: by enumeration, or of rows from chains that go on from one point to the next."""
+    model = at.model
+    if Enumerated.is_feasible(model):
+        every = Enumerated(model)
+        for w in at.log_odds:
+            budget().check("correlations")
+            yield statistic.of_probabilities(every.probabilities(w))
+        return
+    seed = seed_sequence(rng)
+    chains = make_chains(model, samples, kernel_state(seed, "chains"))
+    chains.start_at_random(generator(seed, "start"))
+    chains.sweep(at.log_odds.mean(axis=0), FIRST_CHAIN_SWEEPS)
+    for w in at.log_odds:
+        budget().check("correlations")
+        chains.sweep(w, CHAIN_SWEEPS)
+        yield statistic.of_rows(chains.rows())[0]
+
+
+def _way(model: Model, samples: int) -> tuple[str, bool, tuple[str, ...]]:
+    if Enumerated.is_feasible(model):
+        return "enumeration", True, ()
+    note = (
+        f"Predictions are from {samples:,} rows simulated by Gibbs chains at each draw; intervals include that noise. "
+        "Chains may miss modes where couplings are strong: give more samples=, or compare with mb.simulate."
+    )
+    return "simulation", False, (note,)
+
+
+def _inputs(
+    model: Model, theta: ThetaLike, data: RowsLike | None, draws: int, ci_prob: float
+) -> tuple[Points, np.ndarray]:
+    at = points(model, theta, draws, ci_prob)
+    if not model.is_binary:
+        raise InputError(f"model: units are active or not, and this model has up to {model.states.max()} states.")
+    if data is None:
+        return at, np.zeros((0, model.n_nodes))
+    rows = row_states(at, data, [], "data")[0]
+    if not len(rows) or (rows == UNSEEN).any():
+        raise InputError(
+            f"data: {int((rows == UNSEEN).sum())} cells are missing in {len(rows)} rows: give complete rows with a "
+            "column per node."
+        )
+    return at, rows.astype(float)
