@@ -10,6 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 import mrfbayes as mb
+from command_line import run as command_line
+from mrfbayes.base.atomic_folders import replacing_folder
 from mrfbayes.cli.app import app
 from mrfbayes.cli.columns import choose_columns
 from mrfbayes.cli.settings_file import settings_text
@@ -92,6 +94,28 @@ def test_nothing_is_overwritten_without_leave(fitted, folder):
     with pytest.raises(mb.InputError, match="at most one of --grid"):
         run("fit", folder / "answers.csv", "--complete", "--grid", "2x2", "--out", folder / "new")
     assert not (folder / "new").exists()
+
+
+def test_ctrl_c_after_the_sampling_keeps_the_draws_and_the_old_folder(fitted, folder, monkeypatch):
+    before = {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
+
+    def stopped(*arguments, **settings):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mrfbayes.cli.results.write_results", stopped)
+    done = command_line("fit", "answers.csv", "--without", "id", "--out", "out", "--overwrite", cwd=folder)
+    assert done.returncode == 130
+    assert str(folder / "out-unfinished") in done.stderr
+    assert {path.name: path.read_bytes() for path in (folder / "out").iterdir()} == before
+    assert mb.load(folder / "out-unfinished" / "posterior.nc").model.n_nodes == 4
+    assert not list(folder.glob(".out*"))
+
+
+def test_two_fits_into_one_folder_are_refused(folder):
+    with replacing_folder(folder / "shared", ()):
+        done = command_line("fit", "answers.csv", "--without", "id", "--out", "shared", cwd=folder)
+    assert done.returncode == 2
+    assert "--out shared is in use by another process" in done.stderr
 
 
 def test_commands_on_the_result(fitted, folder):

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Sequence
-from html import escape
+
+from mrfbayes.base.plain_text import visible
 
 _CELL = "text-align:left;padding:2px 14px 2px 0;border:0;background:none"
+
+
+def escape(text: str) -> str:
+    """``text`` without markup and control characters."""
+    return html.escape(visible(text, keep="\n"))
 
 
 def facts(title: str, rows: Iterable[tuple[str, str]], remarks: Sequence[str] = ()) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO
 
 from mrfbayes.base.errors import InputError
@@ -29,15 +29,36 @@ def hold(file: IO[bytes] | io.FileIO) -> None:
 
 
 @contextmanager
-def locked(path: str | os.PathLike[str], what: str) -> Iterator[None]:
-    """Hold the lock file ``path`` while the block runs; ``what`` names what it guards, for the message."""
-    try:
-        file = open(path, "ab")  # noqa: SIM115
-    except OSError as error:
-        raise InputError(f"{what}: cannot be written ({error.strerror}): choose another place.") from None
-    with file:
+def locked(path: str | os.PathLike[str], what: str, remove: bool = False) -> Iterator[None]:
+    """Hold the lock file ``path`` while the block runs.
+
+    ``what`` names what it guards, for the message; ``remove`` deletes the file at the end.
+    """
+    while True:
         try:
-            hold(file)
-        except OSError:
-            raise InputError(f"{what} is in use by another process: choose another place, or wait for it.") from None
-        yield
+            file = open(path, "ab")  # noqa: SIM115
+        except OSError as error:
+            raise InputError(f"{what}: cannot be written ({error.strerror}): choose another place.") from None
+        with file:
+            try:
+                hold(file)
+            except OSError:
+                raise InputError(
+                    f"{what} is in use by another process: choose another place, or wait for it."
+                ) from None
+            if not _is_at(file, path):
+                continue  # its last holder removed it meanwhile
+            try:
+                yield
+            finally:
+                if remove:
+                    with suppress(OSError):
+                        os.unlink(path)
+            return
+
+
+def _is_at(file: IO[bytes], path: str | os.PathLike[str]) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
+    except FileNotFoundError:
+        return False

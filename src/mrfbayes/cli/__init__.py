@@ -17,8 +17,10 @@ def main() -> None:
     anything else that went wrong on the way, such as a full disk.
     """
     from mrfbayes.base.errors import CostError, InputError, OutputError, SamplingError
+    from mrfbayes.base.plain_text import print_anywhere
     from mrfbayes.cli.app import Interrupted, app
 
+    print_anywhere()
     gc.set_threshold(KEPT_OBJECTS)
     try:
         status = app(standalone_mode=False)

@@ -32,6 +32,7 @@ def fit(
     overwrite: Overwrite = False,
 ) -> None:
     """Read a file, say what it holds, sample the posterior, and write report, tables and result into a folder."""
+    from mrfbayes.base.atomic_folders import replacing_folder
     from mrfbayes.base.budget import Budget
     from mrfbayes.base.errors import OutputError
     from mrfbayes.cli.defaults import suggested_field
@@ -43,19 +44,24 @@ def fit(
     given = suggested_field(asked.without_group(data))
     run.check(given.model)
     say(given.lines, common.json)
-    with quiet_warnings(), Budget(run.seconds).as_current() as limit:  # warnings are in the result, printed with it
+    with (
+        replacing_folder(out, FILES, "--out") as folder,
+        quiet_warnings(),  # they are in the result, printed with it
+        Budget(run.seconds).as_current() as limit,
+    ):
         statistics = given.count()
         show_states(statistics.levels, common.json)
         groups = asked.groups(data, statistics)
         sampling = run if run.seconds is None else replace(run, seconds=asked.sampling_share * limit.left)
-        posterior, kept = sampling.sample(statistics, out / "posterior.nc", True)
+        posterior, kept = sampling.sample(statistics, folder / "posterior.nc", True)
         if kept.status:
             raise OutputError(kept.text)
         structure = asked.search(statistics, groups, run)
         findings = Findings(posterior, scale or "")
         source = Path(data.data[0])
-        paths = write_results(findings, out, title or source.stem, source.name, structure)
-        paths["settings"] = keep_settings(out / "settings.toml", True, is_own=True) or out / "settings.toml"
+        paths = write_results(findings, folder, title or source.stem, source.name, structure)
+        paths["settings"] = keep_settings(folder / "settings.toml", True, is_own=True) or folder / "settings.toml"
+    paths = {name: out / path.name for name, path in paths.items()}
     print_findings(findings, paths, common.json, structure)
     if posterior.facts.stopped_by == "Ctrl-C":
         raise typer.Exit(130)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mrfbayes.base.atomic_files import check_targets, replacing
 from mrfbayes.base.errors import InputError, OutputError
+from mrfbayes.base.plain_text import spreadsheet_cell
 
 if TYPE_CHECKING:
     from mrfbayes.posterior.posterior import Posterior
@@ -59,11 +60,9 @@ def keep(posterior: Posterior, out: Path | None, overwrite: bool) -> Kept:
 
 def write_rows(names: Sequence[str], rows: Iterable[Iterable[object]], path: Path, overwrite: bool = False) -> None:
     """Observations as CSV."""
-    from mrfbayes.plots.saving import neutral
-
     with replacing(path, overwrite) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
         writer = csv.writer(text)
-        writer.writerow([neutral(name) for name in names])
-        writer.writerows(rows)
+        writer.writerow([spreadsheet_cell(name) for name in names])
+        writer.writerows(map(spreadsheet_cell, row) for row in rows)
         text.detach()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
+from mrfbayes.base.plain_text import visible as safe
 
-def safe(text: str) -> str:
-    """``text`` with control characters shown instead of obeyed (names may hold terminal escapes)."""
-    return "".join(c if c.isprintable() or c == " " else f"\\x{ord(c):02x}" for c in text)
+__all__ = ["safe"]

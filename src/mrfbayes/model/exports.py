@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.plain_text import spreadsheet_cell, visible
 from mrfbayes.model.field import Model
 from mrfbayes.model.lowering import EdgeFinder
 
@@ -55,15 +56,10 @@ def _graphml(model: Model, w: np.ndarray) -> str:
 
     graph = nx.Graph()
     for name, states in zip(model.nodes, model.states.tolist(), strict=True):
-        graph.add_node(_printable(name), states=states)
+        graph.add_node(visible(name), states=states)
     for (u, v), coupling in zip(model.edges.tolist(), edge_couplings(model, w).tolist(), strict=True):
-        graph.add_edge(_printable(model.nodes[u]), _printable(model.nodes[v]), weight=coupling)
+        graph.add_edge(visible(model.nodes[u]), visible(model.nodes[v]), weight=coupling)
     return "\n".join(nx.generate_graphml(graph)) + "\n"
-
-
-def _printable(name: str) -> str:
-    """XML has no way to write control characters."""
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in name)
 
 
 def _edge_list(model: Model, w: np.ndarray) -> str:
@@ -74,7 +70,8 @@ def _edge_list(model: Model, w: np.ndarray) -> str:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["from", "to", "weight"])
     for (u, v), coupling in zip(model.edges.tolist(), edge_couplings(model, w).tolist(), strict=True):
-        writer.writerow([model.nodes[u], model.nodes[v], repr(coupling)])
+        ends = (spreadsheet_cell(model.nodes[node]) for node in (u, v))
+        writer.writerow([*ends, repr(coupling)])
     return file.getvalue()
 
 

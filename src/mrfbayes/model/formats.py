@@ -13,6 +13,7 @@ import numpy as np
 
 from mrfbayes.base.atomic_files import write_bytes, write_text
 from mrfbayes.base.errors import InputError, Problems
+from mrfbayes.base.plain_text import visible
 from mrfbayes.model.factors import Factor
 from mrfbayes.model.field import Model
 
@@ -192,11 +193,12 @@ def write_graphml(model: Model, path: str | PathLike[str], overwrite: bool = Fal
     root = ElementTree.Element("graphml", xmlns=_GRAPHML[1:-1])
     ElementTree.SubElement(root, "key", {"id": "states", "for": "node", "attr.name": "states", "attr.type": "int"})
     graph = ElementTree.SubElement(root, "graph", id="field", edgedefault="undirected")
-    for name, states in zip(model.nodes, model.states.tolist(), strict=True):
+    names = [visible(name) for name in model.nodes]  # XML has no way to write control characters
+    for name, states in zip(names, model.states.tolist(), strict=True):
         node = ElementTree.SubElement(graph, "node", id=name)
         ElementTree.SubElement(node, "data", key="states").text = str(states)
     for u, v in model.edges.tolist():
-        ElementTree.SubElement(graph, "edge", source=model.nodes[u], target=model.nodes[v])
+        ElementTree.SubElement(graph, "edge", source=names[u], target=names[v])
     tree = ElementTree.ElementTree(root)
     ElementTree.indent(tree)
     write_bytes(path, ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n", overwrite)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mrfbayes.base.atomic_files import check_targets, replacing, write_text
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.plain_text import spreadsheet_cell
 from mrfbayes.plots.style import figure_of, table_of
 
 if TYPE_CHECKING:
@@ -66,13 +67,9 @@ def write_table(frame: pd.DataFrame, path: Path, overwrite: bool = False) -> Non
     from pandas.api.types import is_numeric_dtype
 
     safe = frame.copy()
-    safe.index = safe.index.map(neutral)
+    safe.index = safe.index.map(spreadsheet_cell)
     for name, kind in safe.dtypes.items():
         if not is_numeric_dtype(kind) and safe[name].map(lambda cell: isinstance(cell, str)).any():
-            safe[name] = safe[name].map(neutral)
+            safe[name] = safe[name].map(spreadsheet_cell)
+    safe.columns = safe.columns.map(spreadsheet_cell)
     write_text(path, safe.to_csv(lineterminator="\n"), overwrite)
-
-
-def neutral(cell: object) -> object:
-    """A text cell that no spreadsheet takes for a formula."""
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.plain_text import visible
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,8 +54,8 @@ def panels_or_new(ax: object, rows: int, columns: int, **figure: Any) -> np.ndar
 
 
 def escape(text: str) -> str:
-    """``text`` without matplotlib's own markup."""
-    return text.replace("$", r"\$")
+    """``text`` without matplotlib's own markup and without control characters, which no SVG file may hold."""
+    return visible(text).replace("$", r"\$")
 
 
 def shorten(text: str, letters: int) -> str:

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from mrfbayes import __version__
 from mrfbayes.base.atomic_files import check_targets, write_text
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.plain_text import visible
 from mrfbayes.data.levels import mapping_lines
 from mrfbayes.model.wording import meaning
 from mrfbayes.plots.layouts import is_lattice
@@ -89,7 +90,12 @@ def render(findings: Findings, title: str, source: str, extra: list[Section]) ->
     folder = resources.files("mrfbayes.report")
     read = {name: folder.joinpath(name).read_text(encoding="utf-8") for name in ("page.html.j2", "page.css", "page.js")}
     environment = Environment(
-        loader=DictLoader(read), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=DictLoader(read),
+        autoescape=True,
+        finalize=lambda value: visible(value, keep="\n\t") if type(value) is str else value,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     model = findings.posterior.model
     problems = [without_folder(text) for text in findings.data_problems]
