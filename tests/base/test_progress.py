@@ -4,6 +4,8 @@ import io
 import sys
 import time
 
+import pytest
+
 from mrfbayes.base import progress
 from mrfbayes.base.progress import Progress
 
@@ -44,10 +46,37 @@ def test_piped_output_says_what_is_being_done(monkeypatch):
     with Progress("estimate", 100) as bar:
         bar.update(10, "residual 3 sd")
         bar.update(20, "too soon for another line")
-    assert stream.getvalue() == "estimate: 10/100, residual 3 sd (0 s, about 0 s left)\n"
+    assert stream.getvalue() == "estimate: 10/100, residual 3 sd (0 s)\n"
     with Progress("estimate", 100, enabled=False) as bar:
         bar.update(10, "residual 3 sd")
     assert stream.getvalue().count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("seconds", "done", "words"),
+    [
+        (0.5, 50, ""),  # too early
+        (10, 0.005, ""),  # nearly nothing is done: it was "about 1811982 s left"
+        (10, 0, ""),
+        (10, 50, "about 10 s left"),
+        (10, 5, "about 3 min left"),
+        (1_000, 10, "about 2 h left"),
+        (10_000, 4, "more than a day left"),
+        (10, 100, "about 0 s left"),
+        (10, 150, "about 0 s left"),
+    ],
+)
+def test_the_time_left_is_told_when_it_can_be_known(seconds, done, words):
+    assert progress.time_left(seconds, done, 100) == words
+
+
+def test_the_line_tells_the_time_left(monkeypatch):
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with Progress("estimate", 100) as bar:
+        bar._started -= 10
+        bar.update(10)
+    assert stream.getvalue() == "estimate: 10/100 (10 s, about 90 s left)\n"
 
 
 def test_a_step_that_takes_long_is_spoken_of_while_it_lasts(monkeypatch):

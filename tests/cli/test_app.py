@@ -98,6 +98,7 @@ def test_missing_cells_are_modelled_or_dropped(folder):
         (("sample", "grid.csv", "--grid", "2x2", "--out", "grid.csv"), 2, "exists"),
         (("sample", "grid.csv", "--grid", "2x2", "--without", "0:0"), 2, "3 columns, the 2 x 2 grid has 4 nodes"),
         (("sample", "nowhere.csv", "--grid", "2x2"), 2, "nowhere.csv"),
+        (("fit", "nowhere.csv", "--group", "sex"), 2, "nowhere.csv"),
         (("sample", "grid.csv", "--grid", "100000x100000"), 3, "9.1 TiB"),
         (("sample", "grid.csv", "--grid", "\N{SUPERSCRIPT TWO}x3"), 2, "for example 8x8"),
         (("sample", "grid.csv", "--complete", "--prior", "beta(1e308, 1e308)"), 2, "from 1e-06 to 1e+09"),

@@ -172,6 +172,7 @@ def test_ctrl_c_with_nothing_to_keep_says_so(folder, monkeypatch, capsys):
         (mb.SamplingError("s"), 1),
         (mb.OutputError("o"), 1),
         (PermissionError(13, "Permission denied", "x"), 1),
+        (FileNotFoundError(2, "No such file or directory", "x"), 2),
         (KeyboardInterrupt("k"), 130),
     ],
 )

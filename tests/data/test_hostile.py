@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.data.statistics import count
-from mrfbayes.model.build import graph
+from mrfbayes.model.build import graph, grid
 from mrfbayes.model.formats import read_graph, read_uai
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.base.errors.MRFWarning")
@@ -76,3 +76,12 @@ def test_written_labels_are_read_back(tmp_path, rows, quoting, ending):
     assert found.digest == expected.digest
     assert found.labels == expected.labels
     assert [(found.labels[0][a], found.labels[1][b]) for a, b in found.rows] == rows
+
+
+def test_the_largest_whole_numbers_are_named():
+    largest = np.full((1, 2, 2), np.iinfo(np.uint64).max)
+    for x in (largest, largest - np.uint64(3)):
+        with pytest.raises(InputError, match=r"1\.84467e\+19|1844674407370955161"):
+            count(grid(2, 2), x)
+    with pytest.raises(InputError):
+        count(grid(2, 2), np.full((1, 2, 2), np.iinfo(np.int64).min))

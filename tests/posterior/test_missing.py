@@ -168,6 +168,9 @@ def test_completed_data_sets_are_drawn_from_what_is_possible(rows, way, monkeypa
 def test_imputing_without_rows_uses_those_that_were_learned_from(rows, tmp_path):
     post = mb.sample(MODEL, statistics(rows), "calibrated", progress=False)
     (one,) = post.impute(1)
+    for many in (10**9, 2**64 - 1, 10**30):
+        with pytest.raises(mb.CostError, match=f"m={many:,}"):
+            post.impute(many)
     assert one.shape == (350, 5)
     assert one.max() <= 1
     post.save(tmp_path / "a.nc")

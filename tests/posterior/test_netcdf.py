@@ -15,6 +15,8 @@ import pandas as pd
 import pytest
 
 import mrfbayes as mb
+from mrfbayes.base.sealed_files import seal
+from mrfbayes.posterior.stored_ranges import MAY_BE_NAN, RANGES, check_ranges
 
 OLD = Path(__file__).with_name("format1.nc")  # written by version 0.1.0 before files had checksums
 RNG = np.random.default_rng(1)
@@ -272,6 +274,15 @@ def set_attribute(group, name, value):
         set_attribute("data", "priors", '[["__import__", ["os"]]]'),
         set_attribute("data", "priors", '[["normal", [0, "x"]]]'),
         set_attribute("data", "n", -3.0),
+        set_attribute("/", "n", float("nan")),
+        set_attribute("/", "n", -5.0),
+        set_attribute("/", "n", float("inf")),
+        set_attribute("/", "steps", -1.0),
+        set_attribute("/", "thin", 0.0),
+        set_attribute("/", "seconds", '{"total": -1}'),
+        set_value("moments/sd", 0, -3.0),
+        set_value("moments/mean", 0, np.nan),
+        set_value("sample_stats/log_likelihood", (0, 0), np.inf),
         lambda tree: tree.drop_nodes("moments"),
         lambda tree: tree.drop_nodes("model"),
     ],
@@ -281,6 +292,33 @@ def test_a_malicious_file_is_refused_in_one_line(tmp_path, change):
     with pytest.raises(mb.InputError, match=r"tampered\.nc: not a result file of mrfbayes, or a damaged one") as caught:
         mb.load(path)
     assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(("name", "value"), [("n", np.nan), ("n", -5.0), ("sd", -3.0), ("thin", 0)])
+def test_a_sealed_file_with_impossible_numbers_is_refused(posterior, tmp_path, name, value):
+    """The checksum is right: only the number is not."""
+    changed = np.full_like(posterior.sd, value) if name == "sd" else value
+    replace(posterior, **{name: changed}).save(tmp_path / "r.nc")
+    with pytest.raises(mb.InputError, match=rf"its {name} = {value:g}"):
+        mb.load(tmp_path / "r.nc")
+
+
+def test_every_range_can_refuse_and_accept():
+    for name, (low, high) in RANGES.items():
+        check_ranges({name: np.array([max(low, -1e300), min(high, 1e300)])})
+        check_ranges({name: {"a": max(low, -1.0)}})
+        with pytest.raises(mb.InputError, match=name):
+            check_ranges({name: [low, np.inf]})
+    check_ranges(dict.fromkeys(MAY_BE_NAN, np.nan))
+    for name in RANGES.keys() - MAY_BE_NAN:
+        with pytest.raises(mb.InputError, match=name):
+            check_ranges({name: np.nan})
+
+
+def test_a_sealed_file_that_is_no_result_is_refused(tmp_path):
+    (tmp_path / "r.nc").write_bytes(b"text" + seal(b"text"))
+    with pytest.raises(mb.InputError, match=r"r\.nc: not a result file"):
+        mb.load(tmp_path / "r.nc")
 
 
 def test_what_is_no_path_of_a_file_is_said(tmp_path):

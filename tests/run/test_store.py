@@ -50,6 +50,30 @@ def test_a_torn_tail_falls_back_to_the_segment_before(tmp_path, cut):
     assert [value for value, _ in read(path)] == [3, 8]
 
 
+def test_damage_at_every_byte_is_refused_or_cut(tmp_path):
+    """A prefix of what was written, bit for bit, or a refusal: never anything else."""
+    path = tmp_path / "run"
+    write(path, 2, 3)
+    whole = path.read_bytes()
+    n_refused = 0
+    for place in range(len(whole)):
+        for content in (whole[:place], whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :]):
+            path.write_bytes(content)
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", MRFWarning)
+                    found = read(path)
+            except InputError:
+                n_refused += 1
+                continue
+            assert [value for value, _ in found] == [2, 3][: len(found)]
+            assert len(found) < 2
+            for value, arrays in found:
+                np.testing.assert_array_equal(arrays["a"], np.arange(value))
+                np.testing.assert_array_equal(arrays["b"], [value])
+    assert 0 < n_refused < 2 * len(whole)
+
+
 def test_a_flipped_bit_is_noticed(tmp_path):
     path = tmp_path / "run"
     write(path, 3, 5)

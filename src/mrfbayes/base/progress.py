@@ -19,6 +19,8 @@ LINE_SECONDS = 10.0  # between the first two lines of piped output; each pause i
 LONGEST_PAUSE = 60.0
 _NESTED: list[Progress] = []  # those under way, the innermost last: only that one is shown
 TICK_SECONDS = 1.0
+LEAST_SECONDS, LEAST_SHARE = 2.0, 0.03  # of the work, before the time left is guessed from it
+DAY_SECONDS = 86_400
 
 
 class Progress:
@@ -66,7 +68,8 @@ class Progress:
             if self._is_piped:
                 self._line()
             elif self._bar is not None and self._task is not None:
-                self._bar.update(self._task, completed=self._done, total=self.total, note=self._said())
+                left = time_left(time.monotonic() - self._started, self._done, self.total)
+                self._bar.update(self._task, completed=self._done, total=self.total, note=self._said(), left=left)
 
     def _line(self) -> None:
         now = time.monotonic()
@@ -76,9 +79,9 @@ class Progress:
         self._pause = min(1.5 * self._pause, LONGEST_PAUSE)
         note = f", {self._said()}" if self._said() else ""
         seconds = now - self._started
-        left = f", about {seconds * (self.total / self._done - 1):.0f} s left" if self._done else ""
+        left = time_left(seconds, self._done, self.total)
         print(
-            f"{self._label}: {self._done:.0f}/{self.total:.0f}{note} ({seconds:.0f} s{left})",
+            f"{self._label}: {self._done:.0f}/{self.total:.0f}{note} ({seconds:.0f} s{left and ', ' + left})",
             file=sys.stderr,
             flush=True,
         )
@@ -89,7 +92,7 @@ class Progress:
 
     def _open(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
         from rich.progress import Progress as RichProgress
 
         console = Console(file=sys.stderr)
@@ -100,13 +103,13 @@ class Progress:
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TimeRemainingColumn(),
+            TextColumn("{task.fields[left]}"),
             TextColumn("{task.fields[note]}"),
             console=console,
             transient=True,
         )
         self._bar.start()
-        self._task = self._bar.add_task(self._label, total=self.total, note="")
+        self._task = self._bar.add_task(self._label, total=self.total, note="", left="")
 
     def _tick(self) -> None:
         while not self._over.wait(TICK_SECONDS):
@@ -135,3 +138,22 @@ class Progress:
         self._hide()
         if self in _NESTED:
             _NESTED.remove(self)
+
+
+def time_left(seconds: float, done: float, total: float) -> str:
+    """What to say of the time left after ``seconds``; nothing as long as too little is done to tell.
+
+    Examples
+    --------
+    >>> time_left(60.0, 25, 100)
+    'about 3 min left'
+    """
+    if seconds < LEAST_SECONDS or done < LEAST_SHARE * total or done <= 0:
+        return ""
+    left = seconds * max(total / done - 1, 0.0)
+    if left > DAY_SECONDS:
+        return "more than a day left"
+    for unit, size in (("h", 3_600), ("min", 60)):
+        if left >= 2 * size:
+            return f"about {left / size:.0f} {unit} left"
+    return f"about {left:.0f} s left"

@@ -36,6 +36,8 @@ def main() -> None:
         _complain(f"there is not enough memory ({error}): see mrfbayes cost.", COST_STATUS)
     except (SamplingError, OutputError) as error:
         _complain(str(error), FAILURE_STATUS)
+    except FileNotFoundError as error:  # of what is read: all that is written goes through OutputError
+        _complain(f"{error.filename or 'a file'}: no such file.", INPUT_STATUS)
     except OSError as error:
         _complain(f"{error.filename or 'the system'}: {error.strerror or error}.", FAILURE_STATUS)
     except Exception as error:

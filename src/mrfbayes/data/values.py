@@ -122,7 +122,7 @@ def distinct_numbers(values: np.ndarray) -> np.ndarray:
         values = values.view(np.uint8)
     if values.size and values.dtype.kind in "ui":
         low, high = int(values.min()), int(values.max())
-        if high - low < 4096:
+        if high - low < 4096 and high < 2**63:
             return np.flatnonzero(np.bincount(values.astype(np.int64) - low)) + low
     return np.unique(values)[: MAX_DISTINCT + 1]
 

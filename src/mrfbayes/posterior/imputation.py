@@ -9,6 +9,7 @@ import numpy as np
 
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError, MRFWarning
+from mrfbayes.base.memory import require_memory
 from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, seed_sequence
 from mrfbayes.calibration.expansion import prior_information
 from mrfbayes.data.coding import MISSING_CODE
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
     from mrfbayes.posterior.posterior import Posterior
 
+_ROW_BYTES = 128  # of an array beside its contents, and of its place in a list
+
 
 def completed(posterior: Posterior, m: int, x: object, rng: Seed | None) -> list[np.ndarray]:
     """``m`` data sets (n, d); see `Posterior.impute`."""
@@ -48,6 +51,7 @@ def completed(posterior: Posterior, m: int, x: object, rng: Seed | None) -> list
         raise InputError("impute: no cell of these data is missing, so there is nothing to fill in.")
     draws = posterior.log_odds.reshape(-1, model.n_parameters)
     m = whole("m", m)
+    require_memory(m * (rows.nbytes + _ROW_BYTES), f"impute(m={m:,})", "ask for fewer completed data sets")
     chosen = generator(seed, "draws").choice(len(draws), size=m, replace=len(draws) < m)
     return [completion.at(draws[draw], child(seed, "completed", k)) for k, draw in enumerate(chosen.tolist())]
 

@@ -29,6 +29,7 @@ from mrfbayes.posterior.hdf5_groups import Group, probe, read_groups
 from mrfbayes.posterior.observed import LEAST_ROWS, ObservedAverages, statistic_names
 from mrfbayes.posterior.predictability import PREDICTABILITY_COLUMNS
 from mrfbayes.posterior.saved_problem import model_to_dataset, problem_to_dataset, read_model, read_problem
+from mrfbayes.posterior.stored_ranges import check_ranges
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -233,7 +234,6 @@ def _fields(groups: Mapping[str, Group]) -> dict[str, Any]:
     p = model.n_parameters
     draws = _numbers(groups["posterior"], "theta", (None, None, p))
     n_chains, n_draws, _ = draws.shape
-    _require(bool(((draws >= 0) & (draws <= 1)).all()), "draws")
     statistics, moments = groups["sample_stats"], groups["moments"]
     values |= {
         "model": model,
@@ -250,6 +250,7 @@ def _fields(groups: Mapping[str, Group]) -> dict[str, Any]:
         "partial": bool(said.number("partial")),
         "warnings": tuple(map(str, values["warnings"])),
     }
+    check_ranges(values)
     return values | _known_fields(groups, model, values)
 
 

@@ -21,6 +21,7 @@ from mrfbayes.posterior.netcdf import check_result_file, write_sealed
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.posterior import load as load_posterior
 from mrfbayes.posterior.saved_problem import model_to_dataset, read_model
+from mrfbayes.posterior.stored_ranges import check_ranges
 from mrfbayes.structure.groups import GroupComparison
 from mrfbayes.structure.result import SearchResult
 from mrfbayes.structure.selection import Selection
@@ -60,13 +61,15 @@ def load(path: str | os.PathLike[str]) -> Posterior | Selection | GroupCompariso
     """The result that ``save`` wrote to ``path``: a `Posterior`, a `Selection` or a `GroupComparison`."""
     check_result_file(path)
     # Of a file without a checksum nothing is believed; the posterior's own reader says what is wrong with it.
-    kind = STORED_FORMATS.get(str(root_attribute(path, "format"))) if is_sealed(path) else None
-    if kind is None:
+    if not is_sealed(path):
         return load_posterior(path)
     try:
-        return _build(kind, read_groups(path))
+        kind = STORED_FORMATS.get(str(root_attribute(path, "format")))
+        if kind is not None:
+            return _build(kind, read_groups(path))
     except Exception as error:
-        raise InputError(f"{path}: not a result file of mrfbayes, or a damaged one ({type(error).__name__}).") from None
+        raise InputError(f"{path}: not a result file of mrfbayes, or a damaged one ({error}).") from None
+    return load_posterior(path)
 
 
 def _build(kind: type[Selection] | type[GroupComparison], groups: dict[str, Group]) -> Selection | GroupComparison:
@@ -80,4 +83,5 @@ def _build(kind: type[Selection] | type[GroupComparison], groups: dict[str, Grou
             value = said[field.name]
             values[field.name] = tuple(value) if isinstance(value, list) else value
     values |= {name: int(values[name]) for name in _WHOLE}
+    check_ranges(values)
     return kind(**values)
