@@ -1,0 +1,200 @@
+"""Realistic mistakes, one at a time, in a copy of the tree: which test notices each of them?
+
+    python benchmarks/trust/mutants.py --seconds 3600
+    python benchmarks/trust/mutants.py --only report
+
+`mutants.toml` lists them as rewrites of a pattern in a function that is found by its name, so that they outlive moves
+of code. The tests of the module run first and stop at the first failure; a mutant that they do not notice meets the
+tests of its neighbours. A mutant whose function or pattern is gone is reported as stale.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+from units import RESULTS, ROOT, Record
+
+LIST = Path(__file__).with_name("mutants.toml")
+COPIED = ("src", "tests", "pyproject.toml", "benchmarks", "docs", "paper", "README.md", "CONTRIBUTING.md")
+TEST_SECONDS = 1_800
+
+
+class Stale(Exception):
+    """The code that a mutant changes is not there any more."""
+
+
+def find_function(root: Path, package: str, name: str) -> tuple[Path, int, int]:
+    """File, first and last line of the function, method or class ``name`` below a package; dots lead inside a class."""
+    found = []
+    for path in sorted((root / "src" / "mrfbayes" / package).rglob("*.py")):
+        found += [(path, *place) for place in _places(ast.parse(path.read_text(encoding="utf-8")), name.split("."))]
+    if len(found) != 1:
+        raise Stale(f"{len(found)} functions {name} in {package}")
+    return found[0]
+
+
+def _places(tree: ast.AST, parts: list[str]) -> list[tuple[int, int]]:
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    nodes = [node for node in ast.iter_child_nodes(tree) if isinstance(node, kinds) and node.name == parts[0]]
+    if len(parts) > 1:
+        return [place for node in nodes for place in _places(node, parts[1:])]
+    return [(node.lineno, int(node.end_lineno or node.lineno)) for node in nodes]
+
+
+def mutate(root: Path, mutant: dict[str, str]) -> Path:
+    """Write the mistake into the tree at ``root``: the changed file."""
+    package = mutant["package"]
+    if "function" in mutant:
+        path, first, last = find_function(root, package, mutant["function"])
+    else:  # a constant of a module
+        files = [
+            path
+            for path in sorted((root / "src" / "mrfbayes" / package).rglob("*.py"))
+            if mutant["find"] in path.read_text(encoding="utf-8")
+        ]
+        if len(files) != 1:
+            raise Stale(f"{len(files)} files of {package} with {mutant['find']!r}")
+        path, first, last = files[0], 1, 10**9
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    part = "".join(lines[first - 1 : last])
+    if part.count(mutant["find"]) != 1:
+        raise Stale(f"{part.count(mutant['find'])} times {mutant['find']!r} in {mutant.get('function', path.name)}")
+    changed = part.replace(mutant["find"], mutant["replace"])
+    path.write_text("".join([*lines[: first - 1], changed, *lines[last:]]), encoding="utf-8")
+    ast.parse(path.read_text(encoding="utf-8"))
+    return path
+
+
+def run_tests(root: Path, tests: list[str]) -> str:
+    """The first test that fails below ``root``; empty where all pass."""
+    environment = {**os.environ, "PYTHONPATH": str(root / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    there = [name for name in tests if (root / name.partition("::")[0]).exists()]
+    if not there:
+        return ""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *there]
+    try:
+        done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=TEST_SECONDS)
+    except subprocess.TimeoutExpired:
+        return "no end of the tests"
+    if done.returncode in (0, 5):
+        return ""
+    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+    return failed.group(1) if failed else f"status {done.returncode}"
+
+
+class Tree:
+    """A copy of the project, made once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder
+        for name in COPIED:
+            source = ROOT / name
+            if source.is_dir():
+                shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__", "results"))
+            elif source.exists():
+                shutil.copy(source, folder / name)
+        self._sound: dict[tuple[str, ...], str] = {}
+
+    def meet(self, mutant: dict[str, str], tests: list[list[str]]) -> dict[str, object]:
+        """What becomes of a mutant: "killed" by a test, "survived", "stale", or not told since tests fail anyway."""
+        before: tuple[Path, str] | None = None
+        try:
+            try:
+                where = find_path(self.root, mutant)
+                before = (where, where.read_text(encoding="utf-8"))
+                mutate(self.root, mutant)
+            except Stale as reason:
+                return {"outcome": "stale", "by": str(reason)}
+            for names in tests:
+                by = run_tests(self.root, names)
+                if by:
+                    before[0].write_text(before[1], encoding="utf-8")
+                    if self._fails(names):
+                        return {"outcome": "tests fail without it", "by": by}
+                    return {"outcome": "killed", "by": by}
+            return {"outcome": "survived", "by": ""}
+        finally:
+            if before is not None:
+                before[0].write_text(before[1], encoding="utf-8")
+
+    def _fails(self, names: list[str]) -> bool:
+        key = tuple(names)
+        if key not in self._sound:
+            self._sound[key] = run_tests(self.root, names)
+        return bool(self._sound[key])
+
+
+def find_path(root: Path, mutant: dict[str, str]) -> Path:
+    """The file that a mutant changes."""
+    if "function" in mutant:
+        return find_function(root, mutant["package"], mutant["function"])[0]
+    for path in sorted((root / "src" / "mrfbayes" / mutant["package"]).rglob("*.py")):
+        if mutant["find"] in path.read_text(encoding="utf-8"):
+            return path
+    raise Stale(f"no {mutant['find']!r} in {mutant['package']}")
+
+
+def main() -> None:
+    """Meet the mutants that are not in the record yet."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=36_000.0, help="time to spend in this call")
+    parser.add_argument("--again", action="store_true", help="repeat what ran on other commits")
+    parser.add_argument("--only", default="", help="part of the names to run")
+    parser.add_argument("--check", action="store_true", help="only see that every mutant can be written")
+    asked = parser.parse_args()
+    listed = tomllib.loads(LIST.read_text(encoding="utf-8"))
+    chosen = [mutant for mutant in listed["mutant"] if asked.only in mutant["name"]]
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Tree(Path(folder))
+        if asked.check:
+            sys.exit(report_stale(tree, chosen))
+        record = Record(RESULTS / "mutants.jsonl")
+        record.run(
+            (
+                (
+                    mutant["name"],
+                    lambda mutant=mutant: tree.meet(
+                        mutant,
+                        [
+                            mutant.get("tests") or [f"tests/{mutant['package']}"],
+                            listed["neighbours"].get(mutant["package"], []),
+                        ],
+                    ),
+                )
+                for mutant in chosen
+            ),
+            asked.seconds,
+            asked.again,
+        )
+    outcomes = Counter(str(record.rows[m["name"]]["outcome"]) for m in listed["mutant"] if m["name"] in record.rows)
+    print(", ".join(f"{count} {outcome}" for outcome, count in outcomes.items()))
+    print("\n".join(f"survived: {name}" for name, row in record.rows.items() if row["outcome"] == "survived"))
+
+
+def report_stale(tree: Tree, mutants: list[dict[str, str]]) -> bool:
+    """Print the mutants that cannot be written; whether there are any."""
+    stale = []
+    for mutant in mutants:
+        try:
+            path = find_path(tree.root, mutant)
+            before = path.read_text(encoding="utf-8")
+            mutate(tree.root, mutant)
+            path.write_text(before, encoding="utf-8")
+        except Stale as reason:
+            stale.append(f"{mutant['name']}: {reason}")
+    print("\n".join([*stale, f"{len(mutants)} mutants, {len(stale)} stale"]))
+    return bool(stale)
+
+
+if __name__ == "__main__":
+    main()
