@@ -189,7 +189,8 @@ def main():
         if int(sys.argv[1]):
             threading.Thread(target=killer, daemon=True).start()
         fits = mb.sample_many(model, data, workers=client, **call)
-        print("digest", hashlib.sha256(b"".join(np.ascontiguousarray(p.draws).tobytes() for p in fits.values())).hexdigest())
+        draws = b"".join(np.ascontiguousarray(post.draws).tobytes() for post in fits.values())
+        print("digest", hashlib.sha256(draws).hexdigest())
 if __name__ == "__main__":
     main()
 """

@@ -65,7 +65,10 @@ class Record:
             print(json.dumps(row), flush=True)
 
     def _append(self, row: dict[str, object]) -> None:
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
+        with self.path.open("ab+") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(size - 1, 0))
+            is_torn = size > 0 and file.read(1) != b"\n"
+            file.write(b"\n" * is_torn + json.dumps(row).encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())

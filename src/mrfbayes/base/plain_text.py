@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import io
 import sys
 from typing import TextIO
 
@@ -66,5 +67,5 @@ def print_anywhere(streams: tuple[TextIO | None, ...] = ()) -> None:
     """Let standard output and error take every character, whatever their encoding."""
     codecs.register_error("mrfbayes.plain", _substitute)
     for stream in streams or (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="mrfbayes.plain")

@@ -1,0 +1,108 @@
+"""The long checks themselves: mutants can be written, records go on where they stopped, generated files can be read."""
+
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TRUST = ROOT / "benchmarks" / "trust"
+
+
+@pytest.fixture
+def trust(monkeypatch):
+    """The modules of the checks, which are no package."""
+    monkeypatch.syspath_prepend(str(TRUST))
+    yield
+    for name in ("units", "fuzz", "mutants", "chaos"):
+        sys.modules.pop(name, None)
+
+
+def test_every_mutant_can_be_written(trust, tmp_path):
+    """Otherwise a change of the code has made one stale: rewrite its pattern in mutants.toml."""
+    import mutants
+
+    listed = tomllib.loads((TRUST / "mutants.toml").read_text(encoding="utf-8"))["mutant"]
+    names = [mutant["name"] for mutant in listed]
+    assert len(names) == len(set(names)) > 90
+    (tmp_path / "copy").mkdir()
+    tree = mutants.Tree(tmp_path / "copy")
+    stale = []
+    for mutant in listed:
+        try:
+            path = mutants.find_path(tree.root, mutant)
+            before = path.read_text(encoding="utf-8")
+            mutants.mutate(tree.root, mutant)
+            assert path.read_text(encoding="utf-8") != before
+            path.write_text(before, encoding="utf-8")
+        except mutants.Stale as reason:
+            stale.append(f"{mutant['name']}: {reason}")
+    assert not stale
+    missing = {name.partition("::")[0] for mutant in listed for name in mutant["tests"]}
+    assert all((ROOT / name).exists() for name in missing)
+
+
+def test_a_mutant_is_killed_or_survives(trust, tmp_path, monkeypatch):
+    import mutants
+
+    package = tmp_path / "src" / "mrfbayes" / "part"
+    package.mkdir(parents=True)
+    (package / "code.py").write_text("def double(x):\n    return 2 * x\n")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_it.py").write_text(
+        "import runpy\n"
+        f"double = runpy.run_path({str(package / 'code.py')!r})['double']\n"
+        "def test_double():\n    assert double(2) == 4\n"
+    )
+    (tmp_path / "pyproject.toml").write_text("[tool.pytest.ini_options]\n")
+    monkeypatch.setattr(mutants, "COPIED", ())
+    tree = mutants.Tree(tmp_path)
+    mutant = {"name": "m", "package": "part", "function": "double", "find": "2 * x", "replace": "3 * x"}
+    assert tree.meet(mutant, [["tests"]]) == {"outcome": "killed", "by": "tests/test_it.py::test_double"}
+    assert tree.meet({**mutant, "replace": "x + x"}, [["tests"]])["outcome"] == "survived"
+    assert tree.meet({**mutant, "find": "4 * x"}, [["tests"]])["outcome"] == "stale"
+    assert tree.meet({**mutant, "function": "triple"}, [["tests"]])["outcome"] == "stale"
+    assert (package / "code.py").read_text() == "def double(x):\n    return 2 * x\n"
+
+
+def test_a_record_goes_on_where_it_stopped(trust, tmp_path, monkeypatch):
+    import units
+
+    monkeypatch.setattr(units, "commit", lambda: "abc")
+    ran = []
+    work = [(name, lambda name=name: ran.append(name) or {"outcome": name}) for name in "abc"]
+    units.Record(tmp_path / "r.jsonl").run(work[:2], 60)
+    with (tmp_path / "r.jsonl").open("a") as file:
+        file.write('{"unit": "c", "commi')  # killed while it wrote
+    record = units.Record(tmp_path / "r.jsonl")
+    assert set(record.rows) == {"a", "b"}
+    record.run(work, 60)
+    assert ran == ["a", "b", "c"]
+    monkeypatch.setattr(units, "commit", lambda: "def")
+    units.Record(tmp_path / "r.jsonl").run(work, 60)
+    assert ran == ["a", "b", "c"]
+    units.Record(tmp_path / "r.jsonl").run(work, 60, again=True)
+    assert ran == ["a", "b", "c"] * 2
+    assert {row["commit"] for row in units.Record(tmp_path / "r.jsonl").rows.values()} == {"def"}
+
+
+@pytest.mark.parametrize("kind", ["edges", "graphml", "uai", "checkpoint"])
+def test_generated_files_are_read_or_refused(trust, tmp_path, kind):
+    """A few of each kind; `make fuzz` reads thousands, of every kind."""
+    import fuzz
+
+    outcomes = set()
+    for index in range(40):
+        rng = np.random.default_rng([fuzz.KINDS.index(kind), index])
+        content = fuzz.damaged(fuzz.GENERATORS[kind](rng), kind, rng)
+        (tmp_path / str(index)).mkdir()
+        path = tmp_path / str(index) / f"file.{fuzz.ENDINGS.get(kind, kind)}"
+        path.write_bytes(content)
+        outcome = fuzz.read(kind, path)
+        outcomes.add(outcome)
+        if outcome == "refused":
+            assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+            assert path.read_bytes() == content
+    assert outcomes == {"read", "refused"}
