@@ -126,9 +126,9 @@ def test_bayes_factors_keep_to_the_time_budget_and_say_so():
     found = Findings(make_posterior(), check=False)
     with Budget(1e-9).as_current():
         edges = found.edges
-    assert edges.attrs["source"] == "coins fitted to the draws"
+    assert edges.attrs["source"] == "density of the draws"
     assert found.doubts == [
-        "Bayes factors are those of coins fitted to the draws: the time budget ended before exact ones were found."
+        "Bayes factors come from the density of the draws: the time budget ended before exact ones were found."
     ]
 
 
@@ -136,9 +136,10 @@ def test_exact_draws_are_preferred_to_weights_that_cannot_be_trusted(monkeypatch
     from mrfbayes.posterior.corrected import Proposal
 
     monkeypatch.setattr(Proposal, "is_trusted", property(lambda self: False))
-    assert make_posterior().edges().attrs["source"] == "coins fitted to the draws"
+    assert make_posterior().edges().attrs["source"] == "density of the draws"
     approximate = replace(make_posterior(), target="approximate")
-    assert approximate.edges().attrs["source"] == "importance weights"
+    table = approximate.edges()  # whose own draws stand in for weights that cannot be trusted
+    assert (table["pareto_k"].isna() | (table["pareto_k"] <= 0.7)).all()
 
 
 def test_a_result_without_bayes_factors_still_has_findings():

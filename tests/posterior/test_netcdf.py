@@ -77,7 +77,7 @@ def test_edges_from_draws_are_the_same_after_loading(tmp_path, monkeypatch):
     live.save(tmp_path / "result.nc")
     loaded = mb.load(tmp_path / "result.nc")
     pd.testing.assert_frame_equal(loaded.edges(), live.edges(), check_exact=True)
-    assert loaded.edges().attrs["source"] == "coins fitted to the draws"
+    assert loaded.edges().attrs["source"] == "density of the draws"
 
 
 def test_an_estimate_at_hand_changes_no_bayes_factor(posterior):

@@ -59,6 +59,14 @@ def coin_moments(coins: Coins) -> np.ndarray:
     return out
 
 
+def coin_log_density(coins: Coins, w: np.ndarray) -> np.ndarray:
+    """Log density of each coin at w (..., p)."""
+    from scipy.special import betaln
+
+    logit = w + coins.log_odds_eta
+    return np.asarray(-coins.a * np.logaddexp(0, -logit) - coins.b * np.logaddexp(0, logit) - betaln(coins.a, coins.b))
+
+
 def match(mode: np.ndarray, spread: np.ndarray, third: np.ndarray, shift: np.ndarray) -> Coins:
     """Coins order to order: (mode, S_jj, kappa, delta), each to its leading order. A coin alone comes out exactly."""
     from mrfbayes.kernels.calibration.matching import match_orders

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 import time
 from pathlib import Path
@@ -85,6 +86,10 @@ def comparison_rows(frame: pd.DataFrame) -> list[list[str]]:
 COMPARISON_COLUMNS = ("method", "target", "mean error", "sd ratio", "acc.", "ESS", "ESS/s", "s")
 
 
+def _log_factor(log_bf10: float, error: float) -> str:
+    return f"above {log_bf10:.1f}" if error == math.inf else f"{log_bf10:.1f} ± {error:.1f}"
+
+
 def show_questionnaire(found: Questionnaire, out: Console) -> None:
     """The couplings that are surest, and what the run says of itself."""
     posterior, edges = found.posterior, found.edges
@@ -95,7 +100,7 @@ def show_questionnaire(found: Questionnaire, out: Console) -> None:
             str(edges.index[j]),
             *(f"{v:+.2f}" for v in np.quantile(log_odds[:, j], (0.05, 0.5, 0.95))),
             f"{max(edges['positive'].iloc[j], 1 - edges['positive'].iloc[j]):.3f}",
-            f"{edges['log_bf10'].iloc[j]:.1f} ± {edges['log_bf10_error'].iloc[j]:.1f}",
+            _log_factor(*edges[["log_bf10", "log_bf10_error"]].iloc[j]),
         ]
         for j in order
     ]

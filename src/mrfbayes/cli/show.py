@@ -130,7 +130,7 @@ def show_edges(model: Model, frame: pd.DataFrame, rows: int = LINES) -> None:
             str(row["verdict"]) + (" (fragile)" if row["fragile"] else ""),
             *(f"{row[column]:.3f}" for column in ("mean", "q5", "q95")),
             f"{max(row['positive'], 1 - row['positive']):.3f}",
-            bayes_factor(row["log_bf10"]),
+            bayes_factor(row["log_bf10"], row["bound"]),
         ]
         for name, row in shown.iterrows()
     ]

@@ -47,13 +47,14 @@ def edge_evidence(
     height = np.arange(len(shown))
     at = shown["log_bf10"].to_numpy() / np.log(10)
     error = 2 * shown["log_bf10_error"].to_numpy() / np.log(10)
+    is_bound = np.isinf(error)
     for verdict in ("present", "undecided", "absent"):
         chosen = (shown["verdict"] == verdict).to_numpy()
         marker = {"present": "o", "undecided": "s", "absent": "D"}[verdict]
         if chosen.any():
             ax.errorbar(
                 *(at[chosen], height[chosen]),
-                xerr=error[chosen],
+                xerr=np.where(is_bound, 0.0, error)[chosen],
                 fmt=marker,
                 ms=4.5,
                 color=VERDICT[verdict],
@@ -61,6 +62,7 @@ def edge_evidence(
                 label=f"{verdict} ({(table['verdict'] == verdict).sum()})",
                 zorder=3,
             )
+    ax.plot(at[is_bound], height[is_bound], ">", ms=8, mfc="none", color=INK, zorder=4)
     for boundary in (-1, 1):
         ax.axvline(boundary, color=MUTED, lw=0.8, ls=(0, (4, 3)), zorder=1)
     ax.axvline(0, color=INK, lw=0.8, zorder=1)
@@ -71,7 +73,7 @@ def edge_evidence(
     ax.set_yticks(height, [label(str(name), 38) for name in shown.index])
     ax.set_ylim(-0.7, len(shown) - 0.3)
     ax.grid(axis="y", color=FAINT, lw=0.5, zorder=0)
-    ax.set_xlabel("Bayes factor for the edge against its absence\n(bars: two Monte-Carlo errors)")
+    ax.set_xlabel("Bayes factor for the edge against its absence\n(bars: two errors; >: a lower bound)")
     part = f": {len(shown)} of {len(table)} edges, from both ends" if len(shown) < len(table) else ""
     title(ax, f"Evidence for each edge{part}")
     ax.legend(fontsize=8, frameon=False, loc="lower right")

@@ -91,8 +91,9 @@ def _factor(posterior: Posterior, j: int) -> str:
     block = int(model.chart.block_of[j])
     if block >= n_edge_blocks(model):
         return ""
-    value = float(posterior.edge_evidence.log_bf10[block])
+    value, error = (float(column[block]) for column in posterior.edge_evidence[:2])
     if not np.isfinite(value):
         return ""
     factor = np.exp(np.clip(value, -700, 700))
-    return f": Bayes factor {factor:.3g}" if factor >= 1 else f": Bayes factor 1/{1 / factor:.3g}"
+    above = "above " if np.isinf(error) else ""
+    return f": Bayes factor {above}{factor:.3g}" if factor >= 1 else f": Bayes factor {above}1/{1 / factor:.3g}"

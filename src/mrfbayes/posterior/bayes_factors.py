@@ -3,7 +3,8 @@ r"""Per edge: the posterior, the Bayes factor for its presence, and the probabil
 Savage and Dickey: given the rest of the graph, :math:`BF_{10} = p(w_j = 0) / p(w_j = 0 \mid X)`. The posterior density
 at no interaction is a ratio of two integrals; the upper one, over all other log-odds with this one held at zero, is
 estimated with draws from the calibrated posterior *conditioned* on it, weighed by the exact likelihood. The far tail of
-a coin enters only through where those draws are centred.
+a coin enters only through where those draws are centred. Where the exact likelihood is out of reach, or those weights
+cannot be trusted, the density is that of the draws near zero (`mrfbayes.posterior.draw_densities`), or a bound of it.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ import numpy as np
 from mrfbayes.base.budget import OutOfTime
 from mrfbayes.base.errors import CalibrationError, CostError, InputError, warn_user
 from mrfbayes.base.progress import Progress
-from mrfbayes.base.random_streams import kernel_state
+from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.calibration.copula import hold
 from mrfbayes.calibration.exact_blocks import sees_windows
 from mrfbayes.calibration.full import DENSE_PARAMETERS, MOMENT_CELLS, moments_cost
+from mrfbayes.calibration.matching import coin_log_density
+from mrfbayes.coins.importance_weights import truncated_weights
+from mrfbayes.data.weights import in_proportion
 from mrfbayes.exact.choice import planar_size, weighs_by_planar
 from mrfbayes.exact.cost import predicted_seconds
 from mrfbayes.exact.quantities import is_feasible
@@ -29,7 +33,8 @@ from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import method_row
 from mrfbayes.model.field import Model
 from mrfbayes.model.scales import scaled
-from mrfbayes.posterior.corrected import Proposal, log_mean_weight, make_proposal, pareto_k, weigh
+from mrfbayes.posterior.corrected import TRUSTED_K, Proposal, log_mean_weight, make_proposal, pareto_k, weigh
+from mrfbayes.posterior.draw_densities import log_density_at_zero
 from mrfbayes.posterior.evidence import log_prior_at_no_interaction
 
 if TYPE_CHECKING:
@@ -40,25 +45,27 @@ if TYPE_CHECKING:
 
 CORRECTED_LIMIT = 300  # parameters up to which every edge gets draws of its own
 FACTOR_DRAWS = 1_000  # per edge
-FEWEST_DRAWS = 250  # per edge, below which coins fitted to the draws are as good
+FEWEST_DRAWS = 250  # per edge, below which the density of the draws is as good
 FEWEST_PLANAR_DRAWS = 50  # per edge of a planar field, whose weights are even
 CALIBRATION_SECONDS = 5e-9  # per table cell of `moments_cost`
 HOLD_SECONDS = 4e-11  # per cube of the number of parameters: the copula with one of them held
 BASE_DRAWS, BASE_DRAWS_OF_FEW = 10_000, 2_000  # the latter for a few parameters of a planar field, whose draws are dear
 FEW_PARAMETERS = 8
-LEAST_DRAWS = 100  # that a coin is fitted to
-EDGE_SECONDS = 10.0  # on the reference machine, past which coins give the Bayes factors
+LEAST_DRAWS = 100  # that a density is estimated from
+EDGE_SECONDS = 10.0  # on the reference machine, past which draws give the Bayes factors
 PLANAR_EDGE_SECONDS = 120.0  # of planar fields, which have thousands of edges
 LOG_TEN = math.log(10)  # the Bayes factor at which an edge is called present, its inverse absent
 
 
-OUT_OF_TIME = (
-    "Bayes factors are those of coins fitted to the draws: the time budget ended before exact ones were found."
-)
+FROM_DRAWS = "density of the draws"
+OUT_OF_TIME = f"Bayes factors come from the {FROM_DRAWS}: the time budget ended before exact ones were found."
 
 
 class EdgeEvidence(NamedTuple):
-    """Per edge block: log BF10, its Monte-Carlo error, the Pareto k of its weights; and where they come from."""
+    """Per edge block: log BF10, its error, the Pareto k of its weights; and where they come from.
+
+    An infinite error marks a lower bound: the factor is at least so large, and the draws cannot tell how much larger.
+    """
 
     log_bf10: np.ndarray
     error: np.ndarray
@@ -85,20 +92,23 @@ def edges_table(posterior: Posterior, scale: str = "theta", evidence: EdgeEviden
     evidence = posterior.edge_evidence if evidence is None else evidence
     assert evidence is not None
     table["log_bf10"], table["log_bf10_error"], table["pareto_k"] = evidence[:3]
+    table["bound"] = np.isinf(evidence.error)
     table["verdict"], table["fragile"] = verdicts(evidence.log_bf10, evidence.error)
     table.attrs |= {"source": evidence.source, "scale": scale}
     return table
 
 
 def verdicts(log_bf10: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What Bayes factors of 10 and 1/10 say of each edge, and whether two Monte-Carlo errors could change it.
+    """What Bayes factors of 10 and 1/10 say of each edge, and whether two errors could change it.
 
-    "present", "absent", "undecided", or "unknown" where there is no Bayes factor.
+    "present", "absent", "undecided", or "unknown" where there is no Bayes factor. An infinite error marks a lower
+    bound, which no larger factor contradicts once it is above 10.
     """
     at = np.asarray(log_bf10, dtype=float)
     said = np.select([np.isnan(at), at > LOG_TEN, at < -LOG_TEN], ["unknown", "present", "absent"], "undecided")
     margin = np.minimum(np.abs(at - LOG_TEN), np.abs(at + LOG_TEN))
-    return said.astype(object), np.asarray(margin < 2 * np.asarray(error, dtype=float))
+    is_open = np.isinf(error) & (at > LOG_TEN)
+    return said.astype(object), np.asarray((margin < 2 * np.asarray(error, dtype=float)) & ~is_open)
 
 
 def edge_blocks(model: Model) -> np.ndarray:
@@ -108,7 +118,7 @@ def edge_blocks(model: Model) -> np.ndarray:
 
 
 def edge_evidence(posterior: Posterior, problem: Problem | None) -> EdgeEvidence:
-    """Bayes factors from the exact likelihood where that is feasible, else from coins fitted to the draws.
+    """Bayes factors from the exact likelihood where that is feasible and its weights can be trusted, else from draws.
 
     The same numbers before and after a result is saved: an estimate that happens to be at hand is not used.
     """
@@ -126,12 +136,13 @@ def edge_evidence(posterior: Posterior, problem: Problem | None) -> EdgeEvidence
             if not _are_draws_better(posterior, proposal, blocks):
                 draws = factor_draws(posterior.model)
                 found = EdgeEvidence(*_corrected(proposal, problem, blocks, draws), "importance weights")
+                found = _without_untrusted(found, posterior, proposal, problem, blocks)
         except (CostError, InputError, CalibrationError):
             pass
         except OutOfTime:
             warn_user(OUT_OF_TIME)
     if found is None:
-        found = EdgeEvidence(*_from_draws(posterior, problem, blocks), "coins fitted to the draws")
+        found = EdgeEvidence(*from_draws(posterior.log_odds, problem, blocks), FROM_DRAWS)
     _speak_of_unknown(found, problem, blocks)
     return found
 
@@ -218,16 +229,34 @@ def _corrected(
             out[:, row] = prior_density[block] - (log_joint - log_evidence), error, pareto_k(log_weights)
             bar.update(row + 1)
     out[1] = np.hypot(out[1], evidence_error)
-    return out[0], out[1], out[2]
+    return out[0], out[1], np.maximum(out[2], proposal.pareto_k)
+
+
+def _without_untrusted(
+    found: EdgeEvidence, posterior: Posterior, proposal: Proposal, problem: Problem, blocks: np.ndarray
+) -> EdgeEvidence:
+    """The same, with factors from draws in place of those whose weights have too heavy a tail."""
+    bad = (found.pareto_k > TRUSTED_K) & (problem.model.chart.sides[blocks] == 2)
+    if not bad.any():
+        return found
+    draws = posterior.log_odds
+    if posterior.target != "exact" and proposal.is_trusted:  # then the weighted draws are nearer to the exact posterior
+        rng, n = generator(problem.seed, "edges"), len(proposal.theta)
+        chosen = in_proportion(truncated_weights(proposal.log_weights), n, rng)
+        draws = problem.model.chart.log_odds(proposal.theta[chosen])[None]
+    columns = zip(found[:3], from_draws(draws, problem, blocks), strict=True)
+    return EdgeEvidence(
+        *(np.where(bad, other, own) for own, other in columns), FROM_DRAWS if bad.all() else found.source
+    )
 
 
 def normal_scores(coins: Coins, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Phi^-1(F_j(w_j)) and the log density of each coin at w (p,), finite however far out."""
-    from scipy.special import betainc, betaln, ndtri_exp
+    from scipy.special import betainc, ndtri_exp
 
     logit = w + coins.log_odds_eta
     log_lambda, log_rest = -np.logaddexp(0, -logit), -np.logaddexp(0, logit)
-    log_density = coins.a * log_lambda + coins.b * log_rest - betaln(coins.a, coins.b)
+    log_density = coin_log_density(coins, w)
     upper = logit > np.log(coins.a / coins.b)
     shape, other = np.where(upper, coins.b, coins.a), np.where(upper, coins.a, coins.b)
     log_small = np.where(upper, log_rest, log_lambda)
@@ -240,30 +269,12 @@ def normal_scores(coins: Coins, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(upper, -score, score), log_density
 
 
-def _from_draws(
-    posterior: Posterior, problem: Problem, blocks: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Without the likelihood: the density of a coin with the cumulants of the draws, and what its tail is worth."""
-    from mrfbayes.calibration.matching import Coins, coin_moments
-    from mrfbayes.kernels.calibration.matching import match_cumulants
-
-    model = posterior.model
-    first = model.chart.offset[blocks]
-    out = np.full((3, blocks.size), np.nan)
-    coin_block = model.chart.sides[blocks] == 2
-    if problem.prior.custom is not None or posterior.draws.shape[1] * len(posterior.draws) < LEAST_DRAWS:
-        return out[0], out[1], out[2]
-    prior_density = log_prior_at_no_interaction(problem.prior)
-    halves = []
-    w = posterior.log_odds[:, :, first].reshape(-1, blocks.size)
-    for part in (w, w[: len(w) // 2], w[len(w) // 2 :]):
-        centred = part - part.mean(axis=0)
-        variance, third = (centred**2).mean(axis=0), (centred**3).mean(axis=0)
-        a, b = np.empty_like(variance), np.empty_like(variance)
-        match_cumulants(variance, third, a, b)
-        coins = Coins(a, b, np.zeros_like(a), 0)
-        coins = Coins(a, b, coin_moments(coins)[0] - part.mean(axis=0), 0)
-        halves.append(normal_scores(coins, np.zeros_like(a))[1])
-    out[0] = np.where(coin_block, prior_density[blocks] - halves[0], np.nan)
-    out[1] = np.where(coin_block, np.abs(halves[1] - halves[2]) / 2, np.nan)
-    return out[0], out[1], out[2]
+def from_draws(log_odds: np.ndarray, problem: Problem, blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Log BF10, error and no Pareto k (NaN) of every block, from draws (chains, n, p) alone; see `EdgeEvidence`."""
+    chart, unknown = problem.model.chart, np.full(blocks.size, np.nan)
+    if problem.prior.custom is not None or log_odds.shape[0] * log_odds.shape[1] < LEAST_DRAWS:
+        return unknown, unknown, unknown
+    found = log_density_at_zero(log_odds[:, :, chart.offset[blocks]])
+    is_coin = chart.sides[blocks] == 2
+    log_bf10 = np.where(is_coin, log_prior_at_no_interaction(problem.prior)[blocks] - found.log_density, np.nan)
+    return log_bf10, np.where(is_coin, np.where(found.is_bound, np.inf, found.error), np.nan), unknown

@@ -214,10 +214,12 @@ class Posterior:
         Columns: ``mean``, ``sd``, ``q5``, ``q95`` in ``scale`` (as in `summary`); ``positive``, the posterior
         probability that the first outcome (agreement, both one) is the heavier one; ``log_bf10``, the natural log of
         the Bayes factor for the edge against its absence given the rest of the graph; ``log_bf10_error``, its
-        Monte-Carlo standard error; ``pareto_k``, below 0.7 where that error can be trusted; ``verdict``: "present"
-        above a Bayes factor of 10, "absent" below 1/10, else "undecided" ("unknown" without a Bayes factor);
-        ``fragile``, whether two Monte-Carlo errors could change the verdict. ``attrs["source"]`` says whether the exact
-        likelihood corrected the Bayes factors or coins gave them, ``attrs["scale"]`` the scale.
+        standard error; ``pareto_k`` of the importance weights behind it (NaN where it comes from the density of the
+        draws, which is so wherever k would be above 0.7); ``bound``, whether ``log_bf10`` is a lower bound, beyond
+        which the draws cannot tell (its error is infinite); ``verdict``: "present" above a Bayes factor of 10, "absent"
+        below 1/10, else "undecided" ("unknown" without a Bayes factor); ``fragile``, whether two errors, or a factor
+        above a bound, could change the verdict. ``attrs["source"]`` says whether the exact likelihood corrected the
+        Bayes factors or draws gave them, ``attrs["scale"]`` the scale.
         """
         from mrfbayes.posterior.bayes_factors import edges_table
 

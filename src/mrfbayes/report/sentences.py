@@ -80,7 +80,7 @@ def came_out(findings: Findings) -> str:
     close = fragility(fragile, "draws")
     if total == 1:
         what = "a coupling of neighbours" if findings.is_tied else f"the edge {listed([str(findings.edges.index[0])])}"
-        factor = bayes_factor(float(findings.edges["log_bf10"].iloc[0]))
+        factor = bayes_factor(*findings.edges[["log_bf10", "bound"]].iloc[0])
         verdict = next(name for name, count in said.items() if count)
         text = {
             "present": f"The data support {what} (Bayes factor {factor})",
@@ -114,7 +114,11 @@ def strongest(findings: Findings) -> str:
     chosen = edges[edges["verdict"] == "present"] if supported else edges
     top = chosen.loc[size[chosen.index].sort_values(ascending=False).index[:3]]
     first = top.iloc[0]
-    factor = f", Bayes factor {bayes_factor(first['log_bf10'])}" if first["log_bf10"] == first["log_bf10"] else ""
+    factor = (
+        f", Bayes factor {bayes_factor(first['log_bf10'], first['bound'])}"
+        if first["log_bf10"] == first["log_bf10"]
+        else ""
+    )
     others = f", followed by {listed(list(map(str, top.index[1:])))}" if len(top) > 1 else ""
     unsure = "" if supported or findings.verdicts["unknown"] == len(edges) else ", though the data do not decide on it"
     return (

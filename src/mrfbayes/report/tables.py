@@ -100,7 +100,7 @@ def edge_table(findings: Findings) -> PageTable:
                 _number(row["mean"], digits),
                 (interval(row["q5"], row["q95"], digits), [_digits(row["q5"]), _digits(row["q95"])]),
                 _number(sure, 3),
-                (bayes_factor(row["log_bf10"]), _digits(row["log_bf10"])),
+                (bayes_factor(row["log_bf10"], row["bound"]), _digits(row["log_bf10"])),
             ]
         )
     low, high = float(edges["q5"].min()), float(edges["q95"].max())

@@ -76,10 +76,12 @@ def interval(low: float, high: float, digits: int = 2) -> str:
     return f"{number(low, digits)} to {number(high, digits)}"
 
 
-def bayes_factor(log_bf10: float) -> str:
-    """A Bayes factor from its natural log: "140", "1/23", or with a power of ten past 100,000."""
+def bayes_factor(log_bf10: float, is_bound: bool = False) -> str:
+    """A Bayes factor from its natural log: "140", "1/23", "above 140" of a bound, a power of ten past 100,000."""
     if not math.isfinite(log_bf10):
         return "\u2013"
+    if is_bound:
+        return f"above {bayes_factor(log_bf10)}"
     if log_bf10 < -0.005:
         return f"1/{_size(-log_bf10)}"
     return _size(log_bf10)
