@@ -21,12 +21,16 @@ import numpy as np
 from mrfbayes.calibration.matching import Coins, coin_log_density, coin_moments
 
 BATCHES = 20  # at least, for the jackknife
-WIDTHS = (0.25, 0.5)  # h of the kernel in marginal sds; a smaller one has more noise, a larger one more bias
-REMAINDER = WIDTHS[0] ** 2 / (WIDTHS[1] ** 2 - WIDTHS[0] ** 2)  # bias at the first width over the difference of both
+KERNEL_WIDTHS = (0.25, 0.5)  # h of the kernel in marginal sds; a smaller one has more noise, a larger one more bias
+REMAINDER = KERNEL_WIDTHS[0] ** 2 / (
+    KERNEL_WIDTHS[1] ** 2 - KERNEL_WIDTHS[0] ** 2
+)  # bias at the first width over the difference of both
 INNER, OUTER = 0.16, 0.002  # tail probabilities of the two points whose line bounds the density
 LEAST_BEYOND = 5  # draws beyond the outer point
 CLIP = 5.0  # sds beyond which a draw tells nothing about the shape near zero
-MAX_ERROR = 0.4  # of a log density; past that jackknife errors of few draws near zero are too small themselves
+MAX_LOG_DENSITY_ERROR = (
+    0.4  # of a log density; past that jackknife errors of few draws near zero are too small themselves
+)
 BOUND_ERRORS = 2.5  # Monte-Carlo errors that a bound is moved by
 EDGES_AT_ONCE = 64
 
@@ -66,7 +70,7 @@ def _at_zero(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     error = np.hypot(_jackknife(without[:, 0, 0]), bias)
     slope = (zero - points[1]) / (points[1] - points[2])
     line, lines = (a[..., 1, :] + slope * (a[..., 1, :] - a[..., 2, :]) for a in (values[0], without[:, 0]))
-    is_bound = ~(error < MAX_ERROR) & (slope > 0)
+    is_bound = ~(error < MAX_LOG_DENSITY_ERROR) & (slope > 0)
     value = np.where(is_bound, line + BOUND_ERRORS * _jackknife(lines), values[0, 0])
     return np.where(sd > 0, value - np.log(sd), np.nan), np.where(is_bound, 0.0, error), is_bound
 
@@ -83,7 +87,7 @@ class _Sums(NamedTuple):
         near = np.clip(u, -CLIP, CLIP)
         kernels = [
             [np.exp(-0.5 * ((u - point) / h) ** 2).mean(axis=1) / (h * math.sqrt(2 * math.pi)) for point in points]
-            for h in WIDTHS
+            for h in KERNEL_WIDTHS
         ]
         return cls(np.stack([(near**k).mean(axis=1) for k in (1, 2, 3)], axis=1), np.moveaxis(np.array(kernels), 2, 0))
 
@@ -105,7 +109,7 @@ class _Sums(NamedTuple):
         node, weight = np.polynomial.hermite_e.hermegauss(15)
         smoothed = [
             sum(p * np.exp(coin_log_density(coins, points + h * x)) for x, p in zip(node, weight, strict=True))
-            for h in WIDTHS
+            for h in KERNEL_WIDTHS
         ]
         shape = coin_log_density(coins, points) + math.log(weight.sum())
         return np.asarray(shape + np.log(self.kernels.mean(axis=0)) - np.log(np.array(smoothed)))
