@@ -14,7 +14,7 @@ PROMISED = [
     *("count", "estimate", "likelihood", "sample", "load", "compare", "InputError", "CostError", "MRFWarning"),
     *("marginals", "joint", "most_probable", "log_probability", "annealed_log_partition"),
     *("thermodynamics", "correlations", "population_counts"),
-    *("plots", "priors"),
+    *("plots", "priors", "segment", "Segmentation"),
 ]
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal t
     from mrfbayes.estimation.result import Estimate
     from mrfbayes.exact.cost import cost
     from mrfbayes.exact.quantities import expected_counts, fisher_information, log_partition
+    from mrfbayes.hidden.result import Segmentation
+    from mrfbayes.hidden.segment import segment
     from mrfbayes.model.build import complete, graph, grid
     from mrfbayes.model.factors import Factor
     from mrfbayes.model.field import Model
@@ -77,6 +79,8 @@ _PLACES = {
     "Selection": "structure.selection",
     "compare_groups": "structure.compare_groups",
     "GroupComparison": "structure.groups",
+    "segment": "hidden.segment",
+    "Segmentation": "hidden.result",
     "prior_sensitivity": "posterior.prior_sensitivity",
     "report": "report.write",
     "marginals": "queries.marginals",
@@ -109,6 +113,7 @@ __all__ = [
     "OutputError",
     "Posterior",
     "SamplingError",
+    "Segmentation",
     "Selection",
     "Statistics",
     "__version__",
@@ -141,6 +146,7 @@ __all__ = [
     "report",
     "sample",
     "sample_many",
+    "segment",
     "select",
     "simulate",
     "thermodynamics",

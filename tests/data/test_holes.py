@@ -71,8 +71,20 @@ def test_pairs_that_were_never_seen_together_are_named():
 
 
 def test_a_column_without_a_cell_is_refused_by_name():
-    with pytest.raises(InputError, match=r"1 column has no observed cell: 'b'; .* leave it out of the model"):
+    with pytest.raises(InputError, match=r"1 variable has no observed cell .*: 'b'"):
         count(CHAIN, np.array([[0, NAN, 1], [1, NAN, 0]]), missing="model")
+
+
+def test_hidden_variables_are_allowed_where_observed_ones_share_their_parameters():
+    row = np.array([[0, NAN, 1, 1, NAN, 0, 1, 1, 0]])
+    tied = mb.grid(3, 3, tied=True)
+    with pytest.warns(MRFWarning):
+        assert count(tied, row, missing="model").holes.rows.tolist() == [[0, 255, 1, 1, 255, 0, 1, 1, 0]]
+    with pytest.raises(InputError, match=r"2 variables have no observed cell .*permuted"):
+        count(mb.grid(3, 3), row, missing="model")
+    chessboard = np.array([[0, NAN, 1, NAN, 1, NAN, 0, NAN, 1]])  # every edge has a hidden end
+    with pytest.raises(InputError, match=r"4 variables have no observed cell"):
+        count(tied, chessboard, missing="model")
 
 
 def test_refusals_name_the_way_out():

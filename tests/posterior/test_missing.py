@@ -297,3 +297,25 @@ def test_rows_with_large_clumps_are_sampled_by_trajectories(rows, monkeypatch):
     expected = [brute.log_likelihood(rows, EVERYTHING, S, w) for w in post.log_odds[0, :3]]
     assert values == pytest.approx(expected, abs=1e-9)
     assert likelihood.log_likelihood(post.draws[0, 0]) == pytest.approx(expected[0], abs=1e-9)
+
+
+def test_one_map_with_hidden_cells_agrees_with_brute_force():
+    """One tied 3x3 field, two cells of which were never seen: their sum over states, and quadrature over theta."""
+    model = mb.grid(3, 3, tied=True)
+    row = np.array([[0, np.nan, 1, 0, np.nan, 1, 0, 0, 1]])
+    completions = np.array([[0, a, 1, 0, b, 1, 0, 0, 1] for a in (0, 1) for b in (0, 1)])
+    everything = np.array(list(itertools.product((0, 1), repeat=9)))
+    w = np.linspace(-12, 12, 4001)
+
+    def log_sum(x):
+        s = (x[:, model.edges[:, 0]] == x[:, model.edges[:, 1]]).sum(axis=1)
+        return np.logaddexp.reduce(np.multiply.outer(w, s), axis=1)
+
+    theta = 1 / (1 + np.exp(-w))
+    density = np.exp(log_sum(completions) - log_sum(everything)) * theta * (1 - theta)
+    expected = density @ theta / density.sum()
+    with pytest.warns(mb.MRFWarning):
+        post = mb.sample(model, row, "exact", missing="model", rng=1, progress=False)
+    assert abs(post.mean[0] - expected) < 5 * post.mcse[0]
+    with_zeros = np.exp(log_sum(np.nan_to_num(row)) - log_sum(everything)) * theta * (1 - theta)
+    assert abs(post.mean[0] - with_zeros @ theta / with_zeros.sum()) > 5 * post.mcse[0]  # the check can fail

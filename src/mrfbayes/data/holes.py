@@ -119,17 +119,31 @@ class HoleTally:
 
 
 def refuse_hidden(model: Model, holes: Holes, n_complete: float) -> None:
-    """Refuse columns of which not one cell is there: what they would teach is where their labels are, nothing else."""
+    """Refuse variables without an observed cell, unless observed variables share all their parameters.
+
+    States of a hidden variable with parameters of its own can be renamed without a change of the likelihood.
+    """
     if n_complete > 0:
         return
-    hidden = np.flatnonzero(~holes.seen.any(axis=0))
-    if hidden.size:
-        names = ", ".join(repr(model.nodes[i]) for i in hidden[:5].tolist())
-        more = ", ..." if hidden.size > 5 else ""
-        what = "column has" if hidden.size == 1 else "columns have"
+    is_hidden = np.logical_not(holes.seen.any(axis=0))
+    if not is_hidden.any():
+        return
+    touches_hidden = [is_hidden[group.scope].any(axis=1) for group in model.groups]
+    is_known = np.zeros(model.chart.n_blocks, dtype=bool)  # blocks with a factor of observed variables only
+    for group, hidden in zip(model.groups, touches_hidden, strict=True):
+        is_known[group.block[~hidden]] = True
+    refused: set[int] = set()
+    for group, hidden in zip(model.groups, touches_hidden, strict=True):
+        scope = group.scope[hidden & ~is_known[group.block]]
+        refused.update(scope[is_hidden[scope]].tolist())
+    if refused:
+        names = ", ".join(repr(model.nodes[i]) for i in sorted(refused)[:5])
+        more = ", ..." if len(refused) > 5 else ""
+        what = "variable has" if len(refused) == 1 else "variables have"
         raise InputError(
-            f"{hidden.size} {what} no observed cell: {names}{more}; nothing can be learned about a variable that was "
-            "never seen: leave it out of the model."
+            f"{len(refused)} {what} no observed cell and parameters that no observed variables share: {names}{more}; "
+            "the states of such a hidden variable can be permuted without changing the likelihood: leave it out of the "
+            "model, or tie its parameters (tied=True)."
         )
 
 

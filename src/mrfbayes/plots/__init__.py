@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mrfbayes.plots.predictive import predictive
     from mrfbayes.plots.prior_posterior import prior_posterior
     from mrfbayes.plots.saving import data, save
+    from mrfbayes.plots.segmentation import segmentation
     from mrfbayes.plots.sensitivity import sensitivity
     from mrfbayes.plots.structures import structures
 
@@ -53,6 +54,7 @@ _PLACES = {
     "prior_posterior": "prior_posterior",
     "ranks": "chains",
     "save": "saving",
+    "segmentation": "segmentation",
     "sensitivity": "sensitivity",
     "structures": "structures",
     "temperature_scan": "physics",
@@ -80,6 +82,7 @@ __all__ = [
     "prior_posterior",
     "ranks",
     "save",
+    "segmentation",
     "sensitivity",
     "structures",
     "temperature_scan",

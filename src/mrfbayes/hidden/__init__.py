@@ -1,0 +1,1 @@
+"""Fields whose labels are observed with noise or not at all."""

@@ -1,0 +1,314 @@
+r"""Log Z of a field with one agreement coupling w for all edges, as a curve over an interval of w.
+
+.. math:: A(w) = \log \sum_x e^{w S(x)}, \qquad A'(w) = E_w[S]
+
+Where a recursion is quick the curve is exact: A and A' at points that are halved until the cubic polynomials between
+them are right. Elsewhere chains at a ladder of couplings give the density of states by the multiple-histogram method
+(Ferrenberg & Swendsen 1989; Shirts & Chodera 2008), and leaving out one chain after another gives its error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from mrfbayes.base.budget import budget
+from mrfbayes.base.random_streams import child, kernel_state
+from mrfbayes.exact.choice import chosen, planar_size, takes_planar
+from mrfbayes.exact.cost import predicted_seconds
+from mrfbayes.exact.memory import TooLarge
+from mrfbayes.exact.quantities import moments_w
+from mrfbayes.kernels.particles.potts import potts_chains
+from mrfbayes.model.build import grid
+from mrfbayes.model.field import Model
+
+EXACT_CURVE_SECONDS = (
+    0.3  # of A and A' at one coupling, up to which the curve is exact; a sampled one takes a few seconds
+)
+MAX_CURVE_ERROR = 2e-3  # of log Z halfway between two points of an exact curve; it is 1/16 of that after halving
+MAX_SHIFT_SD = 0.04  # error of the posterior mean in posterior sds for which a sampled curve is good enough
+REGION_SDS = 8.0  # posterior sds to both sides of the mean that a curve covers, before rounding to a power of two
+N_CHAINS = 8  # of each coupling on the ladder, half of them started from one colour
+LADDER_SDS = 1.5  # distance of neighbouring couplings on the ladder, in sds of S
+ROUND_SWEEPS = 64  # per chain and coupling between two looks at the error
+MAX_ROUNDS = 64
+POINTS_PER_SD = 2.5  # of the table of a sampled curve, in sds of S: its polynomials are right to 1e-4
+PILOT_SIDE = 40  # rows and columns of the grid whose curve tells about where a larger one is needed
+PILOT_SHIFT_SD = 1e3  # the same for a pilot: one round is enough
+KEPT_CURVES = 32
+_CURVES: OrderedDict[tuple[object, ...], LogZCurve] = OrderedDict()
+
+
+class Region(NamedTuple):
+    """An interval of couplings, and the mean and sd of the posterior that a curve is needed for, about."""
+
+    low: float
+    high: float
+    mean: float
+    sd: float
+
+    @classmethod
+    def around(cls, mean: float, sd: float, low: float, high: float) -> Region:
+        """The couplings within `REGION_SDS` of the mean, both rounded so that similar posteriors share a curve."""
+        unit = 2.0 ** round(math.log2(sd))
+        middle, reach = unit * round(mean / unit), unit * REGION_SDS
+        return cls(max(middle - reach, low), min(middle + reach, high), middle, unit)
+
+
+@dataclass(frozen=True, eq=False)
+class LogZCurve:
+    """A(w) on an interval.
+
+    Attributes
+    ----------
+    w, log_z, mean : (k,) ascending couplings, A and A' = E[S] there; between them A is a cubic polynomial
+    error : (k,) standard error of ``mean``; 0 where it is exact
+    """
+
+    w: np.ndarray
+    log_z: np.ndarray
+    mean: np.ndarray
+    error: np.ndarray
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether no samples were used."""
+        return not self.error.any()
+
+    def scaled(self, factor: float) -> LogZCurve:
+        """The curve of a field that is ``factor`` times as large, about."""
+        return LogZCurve(self.w, factor * self.log_z, factor * self.mean, factor * self.error)
+
+    def shift(self, mean: float, sd: float) -> float:
+        """Standard error of a posterior mean, in posterior sds, that the errors of the curve cause."""
+        weight = np.exp(-(((self.w - mean) / sd) ** 2) / 2)
+        return sd * math.sqrt(float(weight @ self.error**2 / weight.sum())) if self.error.any() else 0.0
+
+    def __call__(self, w: np.ndarray, derivative: int = 0) -> np.ndarray:
+        """A or a derivative of it at w, by the cubic polynomials."""
+        from scipy.interpolate import CubicHermiteSpline
+
+        return np.asarray(CubicHermiteSpline(self.w, self.log_z, self.mean)(w, derivative))
+
+
+@dataclass(frozen=True, eq=False)
+class TiedField:
+    """A field in which all edges share one agreement coupling, on nodes with the same number of states.
+
+    Attributes
+    ----------
+    model : the field
+    pilot : a smaller field whose curve, scaled by the numbers of edges, resembles that of this one; None for itself
+    """
+
+    model: Model
+    pilot: TiedField | None = None
+
+    @classmethod
+    def on_grid(cls, rows: int, columns: int, n_states: int, neighbours: int = 4) -> TiedField:
+        """The field on a grid, with a smaller grid as its pilot."""
+        model = grid(rows, columns, states=n_states, tied=True, neighbours=neighbours)
+        if max(rows, columns) <= PILOT_SIDE:
+            return cls(model)
+        return cls(model, cls.on_grid(min(rows, PILOT_SIDE), min(columns, PILOT_SIDE), n_states, neighbours))
+
+    @property
+    def n_states(self) -> int:
+        """States of every node."""
+        return int(self.model.states[0])
+
+    @cached_property
+    def pairs(self) -> np.ndarray:
+        """(m, 2) int32 ends of the edges."""
+        return np.ascontiguousarray(self.model.edges, dtype=np.int32)
+
+    @cached_property
+    def neighbours(self) -> np.ndarray:
+        """(n, k) int32 neighbours of every node, -1 where there are fewer than k."""
+        ends = np.concatenate([self.pairs, self.pairs[:, ::-1]])
+        ends = ends[np.argsort(ends[:, 0], kind="stable")]
+        degree = np.bincount(ends[:, 0], minlength=self.model.n_nodes)
+        place = np.arange(len(ends)) - np.repeat(np.cumsum(degree) - degree, degree)
+        found = np.full((self.model.n_nodes, max(int(degree.max(initial=0)), 1)), -1, dtype=np.int32)
+        found[ends[:, 0], place] = ends[:, 1]
+        return found
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of what the curve depends on."""
+        known = hashlib.sha256(f"{self.n_states} {self.model.n_nodes}".encode())
+        known.update(self.pairs.data)
+        return known.hexdigest()
+
+    @cached_property
+    def is_exact(self) -> bool:
+        """Whether A and A' take little time at one coupling."""
+        try:
+            if takes_planar(self.model, "moments"):
+                size = planar_size(self.model)
+                return size is not None and size.seconds("moments") < EXACT_CURVE_SECONDS
+            return predicted_seconds(chosen(self.model, "moments"), "moments", 1) < EXACT_CURVE_SECONDS
+        except TooLarge:
+            return False
+
+
+def pilot_curve(field: TiedField, low: float, high: float) -> LogZCurve:
+    """A rough curve that shows where between ``low`` and ``high`` a better one is needed."""
+    small = field.pilot or field
+    region = Region(low, high, (low + high) / 2, high - low)
+    return log_z_curve(small, region, PILOT_SHIFT_SD).scaled(field.model.n_edges / max(small.model.n_edges, 1))
+
+
+def log_z_curve(field: TiedField, region: Region, max_shift: float = MAX_SHIFT_SD) -> LogZCurve:
+    """The curve in a region; a sampled one takes as long as its error moves the posterior mean by ``max_shift`` sds.
+
+    The same call gives the same curve, whatever was asked before: it has random numbers of its own.
+    """
+    key = (field.digest, region[:2]) if field.is_exact else (field.digest, region, max_shift)
+    if key not in _CURVES:
+        if field.is_exact:
+            _CURVES[key] = _exact_curve(field, region.low, region.high)
+        else:
+            _CURVES[key] = _Ladder(field, region.low, region.high).curve(region, max_shift)
+        if len(_CURVES) > KEPT_CURVES:
+            _CURVES.popitem(last=False)
+    return _CURVES[key]
+
+
+def _exact_curve(field: TiedField, low: float, high: float) -> LogZCurve:
+    """A and A' at points that are halved until the middle of every interval is right."""
+    known: dict[float, tuple[float, float]] = {}
+
+    def at(w: float) -> tuple[float, float]:
+        if w not in known:
+            value, mean = moments_w(field.model, np.array([w]))
+            known[w] = value, float(mean[0])
+        return known[w]
+
+    open_ = [(low + (high - low) * k / 4, low + (high - low) * (k + 1) / 4) for k in range(4)]
+    while open_:
+        left, right = open_.pop()
+        (a, slope_a), (b, slope_b), middle = at(left), at(right), (left + right) / 2
+        guess = (a + b) / 2 + (right - left) * (slope_a - slope_b) / 8
+        if abs(at(middle)[0] - guess) > MAX_CURVE_ERROR:
+            open_ += [(left, middle), (middle, right)]
+    w = np.array(sorted(known))
+    values = np.array([known[v] for v in w.tolist()])
+    return LogZCurve(w, values[:, 0], values[:, 1], np.zeros(w.size))
+
+
+class _Ladder:
+    """Chains at a ladder of couplings from ``low`` to ``high``."""
+
+    def __init__(self, field: TiedField, low: float, high: float) -> None:
+        self.field, self.low, self.high = field, low, high
+        key = child(np.random.SeedSequence(0), field.digest[:16], f"{low:.12g} {high:.12g}")
+        self.states = np.stack([kernel_state(key, k) for k in range(N_CHAINS)])
+        self.rungs: list[float] = []
+        self.ends: list[np.ndarray] = []  # of each rung: where its chains are
+        self.found: list[list[np.ndarray]] = []  # of each rung: S (chains, sweeps) of every round
+        self._climb()
+
+    def _run(self, w: float, x: np.ndarray, skipped: int, sweeps: int) -> np.ndarray:
+        agreements = np.zeros((N_CHAINS, sweeps), dtype=np.int32)
+        field = self.field
+        potts_chains(field.pairs, field.neighbours, field.n_states, w, x, skipped, self.states, agreements)
+        return agreements
+
+    def _climb(self) -> None:
+        """The first round: chains go up, each rung starting from the one below; so far apart that S overlaps."""
+        n, q = self.field.model.n_nodes, self.field.n_states
+        random = np.random.default_rng(int(self.field.digest[:12], 16))
+        x = random.integers(0, q, (N_CHAINS, n)).astype(np.uint8)
+        if self.low >= 0.0:
+            x[::2] = 0
+        w, skipped = self.low, 4 * ROUND_SWEEPS
+        while True:
+            budget().check("log Z of the field")
+            agreements = self._run(w, x, skipped, ROUND_SWEEPS)
+            self.rungs.append(w)
+            self.ends.append(x.copy())
+            self.found.append([agreements])
+            if w >= self.high:
+                return
+            step = LADDER_SDS / max(float(agreements.std()), 0.5)
+            w = self.high if w + 1.5 * step > self.high else w + step
+            skipped = ROUND_SWEEPS // 4
+
+    def curve(self, region: Region, max_shift: float) -> LogZCurve:
+        """The curve, from as many rounds as the error needs."""
+        rounds = 1
+        while True:
+            curve = self._solve()
+            error = curve.shift(region.mean, region.sd) / max_shift
+            if error <= 1.0 or rounds >= MAX_ROUNDS:
+                return curve
+            more = min(max(int(rounds * min(error**2 - 1.0, 3.0)), 1), MAX_ROUNDS - rounds)
+            for w, x, found in zip(self.rungs, self.ends, self.found, strict=True):
+                budget().check("log Z of the field")
+                found.append(self._run(w, x, 0, more * ROUND_SWEEPS))
+            rounds += more
+
+    def _solve(self) -> LogZCurve:
+        """The curve from all chains; its error from leaving out one after the other."""
+        samples = [np.concatenate(found, axis=1) for found in self.found]
+        rungs = np.array(self.rungs)
+        whole = _Histogram(rungs, samples)
+        largest = max(float(s.std()) for s in samples)
+        w = np.linspace(self.low, self.high, max(8, math.ceil(POINTS_PER_SD * largest * (self.high - self.low))))
+        log_z, mean = whole.at(w)
+        without = [
+            _Histogram(rungs, [np.delete(s, k, axis=0) for s in samples], whole.log_z).at(w)[1] for k in range(N_CHAINS)
+        ]
+        error = math.sqrt(N_CHAINS - 1) * np.std(without, axis=0)
+        return LogZCurve(w, log_z, mean, error)
+
+
+class _Histogram:
+    """The density of states from samples of S at several couplings."""
+
+    def __init__(self, rungs: np.ndarray, samples: list[np.ndarray], start: np.ndarray | None = None) -> None:
+        self.s, count = np.unique(np.concatenate([part.ravel() for part in samples]), return_counts=True)
+        self.s = self.s.astype(float)
+        size = np.array([part.size for part in samples], dtype=float)
+        if start is None:
+            means = np.array([part.mean() for part in samples])
+            start = np.concatenate([[0.0], np.cumsum(np.diff(rungs) * (means[1:] + means[:-1]) / 2)])
+        self.log_z = _solve_weights(rungs, self.s, count.astype(float), size, start)
+        mixture = rungs * self.s[:, None] - self.log_z + np.log(size)
+        self.log_density = np.log(count) - _log_sum(mixture)
+
+    def at(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A and E[S] at each of ``w``; A is 0 at the first rung."""
+        logs = w[:, None] * self.s + self.log_density
+        log_z = _log_sum(logs)
+        return log_z, np.exp(logs - log_z[:, None]) @ self.s
+
+
+def _log_sum(logs: np.ndarray) -> np.ndarray:
+    top = logs.max(axis=1)
+    return np.asarray(top + np.log(np.exp(logs - top[:, None]).sum(axis=1)))
+
+
+def _solve_weights(
+    rungs: np.ndarray, s: np.ndarray, count: np.ndarray, size: np.ndarray, log_z: np.ndarray
+) -> np.ndarray:
+    """A at the rungs, 0 at the first: where each rung gets as much of the pooled samples as it gave (Newton steps)."""
+    log_z = log_z - log_z[0]
+    for _ in range(100):
+        logs = rungs * s[:, None] - log_z + np.log(size)
+        share = np.exp(logs - _log_sum(logs)[:, None])
+        total = count @ share
+        curvature = np.diag(total) - share.T @ (count[:, None] * share)
+        step = np.zeros(rungs.size)
+        step[1:] = np.linalg.solve(curvature[1:, 1:] + 1e-12 * np.eye(rungs.size - 1), (total - size)[1:])
+        log_z = log_z + np.clip(step, -2.0, 2.0)
+        if np.abs(step).max(initial=0.0) < 1e-9:
+            break
+    return log_z
