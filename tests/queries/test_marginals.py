@@ -76,7 +76,7 @@ def test_most_probable_on_every_small_graph():
 def test_sum_of_all_best_configurations_is_one():
     """A search that lost or repeated a configuration would not sum to one."""
     model = mb.graph(small_fields.SQUARE, states=[2, 3, 2, 3], fields=True, coupling="table")
-    best = mb.most_probable(model, small_fields.random_theta(model, 3), k=100)
+    best = mb.most_probable(model, small_fields.random_theta(model, 3), k=10**9)
     assert len(best.table) == 36
     assert best.table["probability"].sum() == pytest.approx(1.0, abs=1e-12)
     assert (np.diff(best.table["probability"]) <= 1e-15).all()
@@ -224,6 +224,8 @@ WRONG = [
     (lambda m: mb.marginals(m, 0.6, given=[1]), "given", "[1]"),
     (lambda m: mb.marginals(m, 0.6, nodes=["a"], given={"a": 1}), "nodes", "'a'"),
     (lambda m: mb.marginals(m, 0.6, nodes=["a", "a"]), "nodes", "'a'"),
+    (lambda m: mb.marginals(m, 0.6, given=dict.fromkeys("abc", 1)), "nodes", "None"),
+    (lambda m: mb.joint(m, 0.6, []), "nodes", "[]"),
     (lambda m: mb.marginals(m, 0.6, pairs=["ab"]), "pairs", "'ab'"),
     (lambda m: mb.marginals(m, 0.6, pairs="all"), "pairs", "'all'"),
     (lambda m: mb.marginals(m, 0.6, pairs=[("a", "c")], method="loopy"), "pairs", "'c'"),

@@ -136,7 +136,7 @@ class HeldField:
         if not self.free.size:
             best, value = np.zeros((1, 0), dtype=np.uint8), np.zeros(1)
         else:
-            best, value = self._graph.best(node, edge, k)
+            best, value = self._graph.best(node, edge, int(min(k, np.prod(self.states.astype(float)))))
         rows = np.zeros((len(best), self.model.n_nodes), dtype=np.uint8)
         rows[:, self.free] = best
         rows[:, self.known] = np.array(pattern, dtype=np.uint8)

@@ -95,8 +95,13 @@ class Points:
         """The nodes asked about: all that are not held by default."""
         if nodes is None:
             held = set(known)
-            return [i for i in range(self.model.n_nodes) if i not in held]
-        found = [self.node(name, argument) for name in ([nodes] if isinstance(nodes, str) else nodes)]
+            found = [i for i in range(self.model.n_nodes) if i not in held]
+        else:
+            found = [self.node(name, argument) for name in ([nodes] if isinstance(nodes, str) else nodes)]
+        if not found:
+            raise InputError(
+                f"{argument} = {nodes!r}: no node is left to ask about; name one that given does not hold."
+            )
         for k, node in enumerate(found):
             if node in known:
                 raise InputError(f"{argument}: {self.model.nodes[node]!r} is held by given: leave it out of one.")
