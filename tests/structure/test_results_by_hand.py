@@ -1,0 +1,87 @@
+"""Results of searches put together by hand, where every number is known: prior odds, errors, signs, names of groups."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import mrfbayes as mb
+from mrfbayes.structure.graph_priors import graph_prior
+from mrfbayes.structure.groups import GroupComparison
+from mrfbayes.structure.result import SearchResult
+
+MODEL = mb.graph([("a", "b"), ("b", "c")], fields=True)
+COMMON = {
+    "model": MODEL,
+    "log_likelihood": np.zeros((1, 2)),
+    "inclusion": np.array([0.9, 0.2]),
+    "absence": np.array([0.1, 0.8]),
+    "inclusion_error": np.array([0.01, 0.02]),
+    "prior_inclusion": np.array([0.2, 0.6]),
+    "target": "exact",
+    "engine": "states",
+    "steps": 2,
+    "warmup": 0,
+    "thin": 1,
+    "seconds": {},
+    "settings": {},
+    "versions": {},
+    "data_digest": "",
+}
+
+
+def test_a_bayes_factor_is_posterior_odds_over_prior_odds():
+    result = SearchResult(**COMMON)
+    np.testing.assert_allclose(np.exp(result.log_bf10), [9 / (0.2 / 0.8), 0.25 / (0.6 / 0.4)])
+    np.testing.assert_allclose(result.log_bf10_error, [0.01 / 0.09, 0.02 / 0.16])  # d logit p = dp / (p (1 - p))
+    assert result.evidence_table()["verdict"].tolist() == ["present", "undecided"]
+
+
+def compared(groups):
+    """Baseline and contrasts with known means; group g is the baseline plus rate[g] times the contrasts."""
+    n, p = len(groups), MODEL.n_parameters
+    rate = np.column_stack([np.ones(n), np.vstack([-0.5 * np.ones(n - 1), np.eye(n - 1) * 1.0])])
+    coordinates = np.zeros((1, 3, n, p))
+    coordinates[0, :, 1:, :] = np.array([1.0, 2.0, 3.0])[:, None, None]
+    mean, sd = np.zeros((n, p)), np.full((n, p), 0.25)
+    mean[1:] = 2.0
+    return GroupComparison(
+        **COMMON,
+        groups=groups,
+        coordinates=coordinates,
+        rate=rate,
+        coordinate_mean=mean,
+        coordinate_sd=sd,
+        n=(10.0,) * n,
+    )
+
+
+def test_a_difference_is_the_second_group_less_the_first():
+    table = compared(("low", "high")).differences()
+    np.testing.assert_allclose(table["mean"], 3.0)  # (1 + 1/2) times the contrast of 2
+    np.testing.assert_allclose(table["sd"], 1.5 * 0.25)
+    np.testing.assert_allclose(table["q5"], 1.5 * np.quantile([1, 2, 3], 0.05))
+    np.testing.assert_allclose(table["q95"], 1.5 * np.quantile([1, 2, 3], 0.95))
+    means = compared(("low", "high")).parameters()
+    np.testing.assert_allclose(means["high"] - means["low"], table["mean"])
+
+
+def test_the_names_of_more_groups_say_which_is_taken_from_which():
+    found = compared(("x", "y", "z"))
+    table, means = found.differences(), found.parameters()
+    for first, second in itertools.combinations("xyz", 2):
+        np.testing.assert_allclose(table[f"mean[{second} - {first}]"], means[second] - means[first], atol=1e-12)
+
+
+@pytest.mark.parametrize("given", ["bernoulli(0.2)", "beta-bernoulli(1, 4)", [0.1, 0.7]])
+def test_prior_probabilities_of_graphs_add_up(given):
+    prior = graph_prior(MODEL, given)
+    graphs = np.array(list(itertools.product([False, True], repeat=2)))
+    probability = np.exp(prior.log_probability(graphs))
+    assert probability.sum() == pytest.approx(1)
+    expected = graphs.T @ probability
+    np.testing.assert_allclose(expected, prior.probability)
+    np.testing.assert_allclose(prior.log_odds, np.log(expected / (1 - expected)))
+    sizes = [probability[graphs.sum(axis=1) == k].sum() for k in range(3)]
+    np.testing.assert_allclose(prior.size_probability(), sizes)
+    assert expected[0] < 0.5  # a prior that is not symmetric can tell an edge from its absence
