@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest
 QUICK := tests/model tests/run tests/data/test_statistics.py tests/kernels/base/test_jit.py tests/kernels/base/test_random.py \
 	tests/posterior/test_diagnostics.py tests/exact/test_quantities.py tests/test_priors.py tests/test_public_names.py
 
-.PHONY: fuzz chaos mutants demo test quick lint types imports check readme paper paper-run evidence browser gallery screenshots docs site-browser r-page slow install-check clean
+.PHONY: fuzz chaos mutants demo test quick lint types imports check readme paper paper-run paper-larger paper-times evidence browser gallery screenshots docs site-browser r-page slow install-check clean
 
 demo: .venv/.core
 	@$(BIN)/mrfbayes demo
@@ -44,6 +44,13 @@ paper: .venv/.core
 WORKERS ?= 1
 paper-run: .venv/.test
 	$(BIN)/mrfbayes reproduce --profile standard --workers $(WORKERS) --out paper
+
+# Fields beyond the paper's sizes (about 30 minutes of a core), and run times on an idle core; both go on where they stopped.
+paper-larger: .venv/.test
+	$(BIN)/python benchmarks/larger_fields.py
+
+paper-times: .venv/.test
+	$(BIN)/python benchmarks/paper_times.py --wait
 
 # What the page docs/evidence.md says: about an hour. Reinis data: make evidence REINIS="--reinis reinis.csv"
 evidence: .venv/.test

@@ -1,25 +1,26 @@
-"""Verdicts follow from numbers: other numbers give other verdicts."""
+"""Verdicts follow from numbers: other numbers give other verdicts, and prose written for other numbers is noticed."""
 
 import math
 
 import pytest
 
 from mrfbayes.paper import claims_time
-from mrfbayes.paper.claims import NOT, PARTLY, REPRODUCED, NotRun
+from mrfbayes.paper.claims import NOT, PARTLY, REPRODUCED, UNDECIDED, Criterion, Finding, NotRun, all_claims
 from mrfbayes.paper.constants import PARAMETERS
+from mrfbayes.paper.results import Average, quotient
 
 
 class Cells:
-    """Stored results of which only these grids are there."""
+    """Stored results of these grids alone, with the seconds that a function of (grid, n, method) gives."""
 
-    def __init__(self, grids=("4x4", "6x6", "8x8")):
-        self.grids = grids
+    def __init__(self, seconds, grids=("4x4", "6x6", "8x8")):
+        self.seconds_of, self.grids = seconds, grids
 
     def count(self, grid, *which):
         return int(grid in self.grids)
 
-    def seconds(self, *which):
-        return math.nan
+    def timing(self, grid, n, method, setting="adapted"):
+        return Average(self.seconds_of(grid, n, method), 0.01, 5)
 
 
 @pytest.mark.parametrize(
@@ -31,9 +32,8 @@ class Cells:
         (claims_time.exact_lost, 0.001, NOT),
     ],
 )
-def test_hours_decide(monkeypatch, judge, hours, expected):
-    monkeypatch.setattr(claims_time, "_seconds", lambda *which: hours * 3600.0)
-    assert judge(Cells()).verdict == expected
+def test_hours_decide(judge, hours, expected):
+    assert judge(Cells(lambda *which: hours * 3600.0)).verdict == expected
 
 
 @pytest.mark.parametrize(
@@ -45,17 +45,41 @@ def test_hours_decide(monkeypatch, judge, hours, expected):
         (claims_time.pseudo_grows, lambda grid, n, method: n, REPRODUCED),
         (claims_time.pseudo_grows, lambda grid, n, method: n if grid == "8x8" else 1.0, PARTLY),
         (claims_time.pseudo_grows, lambda grid, n, method: 1.0, NOT),
+        (claims_time.insensitive, lambda grid, n, method: 1.0, REPRODUCED),
+        (claims_time.insensitive, lambda grid, n, method: n, NOT),
+        (claims_time.copula_cost, lambda grid, n, method: 5.0 if method == "mle-0.05" else 1.0, REPRODUCED),
+        (claims_time.copula_cost, lambda grid, n, method: 1.0, NOT),
         (claims_time.linear_in_p, lambda grid, n, method: PARAMETERS[grid], REPRODUCED),
         (claims_time.linear_in_p, lambda grid, n, method: PARAMETERS[grid] ** 1.4, PARTLY),
         (claims_time.linear_in_p, lambda grid, n, method: PARAMETERS[grid] ** 2, NOT),
+        (claims_time.persistent_time, lambda grid, n, method: n if method == "persistent" else 1.0, REPRODUCED),
+        (claims_time.persistent_time, lambda grid, n, method: 1.0, NOT),
     ],
 )
-def test_every_verdict_can_come_out(monkeypatch, judge, seconds, expected):
-    monkeypatch.setattr(claims_time, "_seconds", lambda results, grid, n, method: seconds(grid, n, method))
-    assert judge(Cells()).verdict == expected
+def test_every_verdict_can_come_out(judge, seconds, expected):
+    assert judge(Cells(seconds)).verdict == expected
 
 
-def test_nothing_is_said_of_fields_that_were_not_run(monkeypatch):
-    monkeypatch.setattr(claims_time, "_seconds", lambda *which: 1.0)
+def test_fields_that_were_not_run_are_not_judged():
     with pytest.raises(NotRun, match="6x6 and 8x8"):
-        claims_time.exact_lost(Cells(("4x4",)))
+        claims_time.exact_lost(Cells(lambda *which: 1.0, ("4x4",)))
+
+
+def test_a_verdict_counts_the_criteria_that_hold():
+    yes, no, context = (
+        Criterion("a", "1", "above 0", True),
+        Criterion("b", "1", "below 0", False),
+        Criterion("c", "1"),
+    )
+    verdicts = [Finding("", checks, "").verdict for checks in ((yes, context), (yes, no), (no,), (context,))]
+    assert verdicts == [REPRODUCED, PARTLY, NOT, UNDECIDED]
+
+
+def test_errors_of_quotients_add_up():
+    found = quotient(Average(6.0, 0.3, 4), Average(2.0, 0.1, 9))
+    assert (found.value, found.count) == (3.0, 4)
+    assert found.error == pytest.approx(3 * math.hypot(0.05, 0.05))
+
+
+def test_claims_have_different_names():
+    assert len({claim.text for claim in all_claims()}) == len(all_claims()) == 26

@@ -1,20 +1,26 @@
 """Tables, figures and verdicts from results that are known in advance."""
 
+import copy
 import csv
 import io
+import json
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from mrfbayes.paper import constants as settings
+from mrfbayes.paper import larger
 from mrfbayes.paper import results as measures
-from mrfbayes.paper.claims import NOT, PARTLY, REPRODUCED, UNDECIDED, claims_markdown, judge_all, verdict
-from mrfbayes.paper.figures import FIGURES
+from mrfbayes.paper.claims import NOT, PARTLY, REPRODUCED, UNDECIDED, all_claims, disagreements, judge_all
+from mrfbayes.paper.figures import DRAWN, FIGURES, largest_error
 from mrfbayes.paper.journal import Store
+from mrfbayes.paper.page import MAX_ROW, RERUN, row
 from mrfbayes.paper.printing import TABLES, Table
+from mrfbayes.paper.profiles import PRECISION, cells_of
 from mrfbayes.paper.render import write_all
-from mrfbayes.paper.results import Results, average
+from mrfbayes.paper.results import IDLE_TIMINGS, Average, Results, average
 from mrfbayes.paper.tasks import REFUSED, Cell, CellOutcome
 
 P = 24
@@ -144,6 +150,7 @@ def test_an_average_knows_its_error():
     assert found.text(100, 1) == "200.0 ± 57.7"
     assert average([]).text() == "-"
     assert average([0.5]).text() == "0.50"
+    assert Average(1.25, 0.004, 9).text(1, 1) == "1.250 ± 0.004"  # no error is printed as zero
 
 
 def test_tables_in_three_formats():
@@ -159,10 +166,11 @@ def test_tables_in_three_formats():
 def test_verdicts_follow_from_the_numbers(results):
     found = {claim.text: finding for claim, finding in judge_all(results)}
     assert len(found) >= 25
-    assert found["Pseudo-L has the largest error of the sd"].verdict == REPRODUCED
-    assert "20.0 ± 0.0 % (sd ratio 0.800" in found["Pseudo-L has the largest error of the sd"].numbers
+    largest = found["Pseudo-L has the largest error of the sd"]
+    assert largest.verdict == REPRODUCED
+    assert largest.number == "Pseudo-L's sd is off by 20.0 ± 0.0 %"
     assert found["The copula's rho does not matter"].verdict == REPRODUCED
-    assert found["All four posterior means are close to exact, more so with n"].verdict == PARTLY
+    assert found["All posterior means are close, more so with n"].verdict == PARTLY
     assert found["Pseudo-L grows with n until it is unbearable"].verdict == NOT
     assert found["IS, AuxVar and Exch take thousands of hours"].verdict == UNDECIDED
     assert found["Laplace-L deteriorates quickly with size"].verdict == UNDECIDED
@@ -181,10 +189,6 @@ def test_verdicts_can_come_out_the_other_way(tmp_path):
     assert found["The copula's rho does not matter"] == NOT
 
 
-def test_verdict():
-    assert [verdict(True, True), verdict(True, False), verdict(False)] == [REPRODUCED, PARTLY, NOT]
-
-
 def test_data_without_an_answer_are_counted_and_left_out_of_averages(tmp_path):
     with Store(tmp_path) as store:
         for replication in range(3):
@@ -199,13 +203,15 @@ def test_data_without_an_answer_are_counted_and_left_out_of_averages(tmp_path):
     assert row[5] == "3/10"
 
 
-def test_the_page_has_every_claim_and_says_what_was_cut(store, tmp_path):
+def test_the_page_has_every_claim_and_says_what_is_missing(store, tmp_path):
     written = write_all(store, tmp_path)
     page = (tmp_path / "README.md").read_text(encoding="utf-8")
-    assert claims_markdown(Results(store)) in page
-    assert "- 4x4, adapted: IS-Geometric, AuxVar, Exch: 0 of 20\n" in page
-    assert "- 4x4, adapted: Exact-L, Pseudo-L," in page
-    for name in ("table1.md", "table1.tex", "table1.csv", "table2.md", "figure1.png"):
+    for number, (claim, finding) in enumerate(judge_all(Results(store)), 1):
+        assert row(number, claim, finding) in page
+        assert f"### {number}. {claim.text}\n" in page
+    assert "- 4x4, adapted: IS-Geometric, AuxVar, Exch: 0 of 10\n" in page
+    assert "nothing is missing" not in page
+    for name in ("table1.md", "table1.tex", "table1.csv", "table2.md", "figure1.png", "figure1.svg", "times.svg"):
         assert any(path.name == name for path in written)
     assert all(path.stat().st_size < 1_000_000 for path in written)
 
@@ -225,12 +231,79 @@ def test_figures_show_every_method_that_was_run(results):
     assert FIGURES["figure2"](results) is None  # nothing was run on larger grids
 
 
+def test_run_times_are_drawn_beside_those_that_the_paper_prints(results):
+    left, *others = FIGURES["times"](results).axes
+    marks = set(left.get_legend_handles_labels()[1])
+    assert marks == {"ours", "printed in the paper"}
+    printed_only = {text for ax in others for text in ax.get_legend_handles_labels()[1]}
+    assert printed_only == {"printed in the paper"}
+    drawn = sorted(float(line.get_xdata()[0]) for line in left.lines if line.get_label() == "printed in the paper")
+    assert drawn[:2] == [8.08, 12.5]  # Laplace-L and MLE-L at n = 1,000, in seconds
+
+
+def test_seconds_of_an_idle_core_replace_those_of_the_cells(store, tmp_path):
+    path = tmp_path / "idle.csv"
+    path.write_text(
+        "grid,n,setting,method,replication,steps,chain,share,busy,machine\n"
+        "4x4,100,adapted,exact,0,1000000,1.2,1.0,0.02,Some processor\n"
+        "4x4,100,adapted,exact,1,1000000,3.6,1.0,0.02,Some processor\n"
+    )
+    results = Results(store, idle=path)
+    assert results.seconds("4x4", 100, "exact") == pytest.approx(2.0)
+    assert not results.is_disturbed("4x4", 100, "exact")
+    assert results.machine == "Some processor"
+    assert results.is_disturbed("4x4", 1000, "exact")  # which the file does not have
+
+
 PAPER = Path(__file__).parents[2] / "paper"
 
 
-def test_the_committed_page_and_tables_are_those_of_the_committed_results(tmp_path):
-    for path in write_all(Store(PAPER / "results"), tmp_path):
-        if path.suffix != ".png":  # fonts differ between machines
+@pytest.fixture(scope="module")
+def committed():
+    return Store(PAPER / "results")
+
+
+def test_nothing_is_missing_and_every_point_is_as_precise_as_the_page_says(committed):
+    assert [cell for cell in cells_of("standard") if cell not in committed] == []
+    assert "nothing is missing" in (PAPER / "README.md").read_text(encoding="utf-8")
+    for name in DRAWN:
+        share, point = largest_error(Results(committed), name)
+        assert share < PRECISION, point
+
+
+def test_rows_of_the_table_of_verdicts_are_short_and_have_an_error(committed):
+    for number, (claim, finding) in enumerate(judge_all(Results(committed)), 1):
+        text = row(number, claim, finding)
+        assert len(text) <= MAX_ROW, text
+        assert finding.number.count("±") == 1, text
+
+
+def test_every_reason_was_written_for_the_numbers_of_the_records(committed):
+    assert disagreements(Results(committed, idle=PAPER / IDLE_TIMINGS)) == []
+
+
+def test_a_doctored_record_is_noticed(committed):
+    """Pseudo-L as good as exact on 4x4: its row changes, and its reason is one of other numbers."""
+    doctored = copy.copy(committed)
+    doctored.outcomes = dict(committed.outcomes)
+    for cell, outcome in committed.outcomes.items():
+        if (cell.grid, cell.setting, cell.method) == ("4x4", "adapted", "pseudo"):
+            exact = Cell("4x4", cell.n, "adapted", "reference", cell.replication, settings.REFERENCE_PROPOSALS)
+            vectors = {name: committed.outcomes[exact].vectors[name] for name in ("mean", "sd")}
+            doctored.outcomes[cell] = CellOutcome(outcome.numbers, vectors, outcome.seconds)
+    found = {text.split(":")[0] for text in disagreements(Results(doctored))}
+    assert "Pseudo-L has the largest error of the sd" in found
+    assert "MLE-L is more accurate than Pseudo-L, Laplace-L" in found
+    assert "Laplace-L and MLE-L are insensitive to n" not in found
+    assert len(found) < len(all_claims())
+
+
+def test_the_committed_page_and_tables_are_those_of_the_committed_results(committed, tmp_path):
+    for name in (larger.LARGER_RECORDS, IDLE_TIMINGS, RERUN):
+        if (PAPER / name).exists():
+            shutil.copy(PAPER / name, tmp_path)
+    for path in write_all(committed, tmp_path):
+        if path.parent.name != "figures":  # fonts differ between machines
             assert path.read_bytes() == (PAPER / path.relative_to(tmp_path)).read_bytes(), f"{path.name}: make paper"
 
 
@@ -241,3 +314,53 @@ def test_committed_results_are_read_and_small():
     files = list(folder.glob("*.jsonl"))
     assert sum(file.stat().st_size for file in files) < 20_000_000
     assert all(file.stat().st_size < 1_000_000 for file in files)
+
+
+LARGER = {
+    "family": "grid",
+    "name": "8x8",
+    "strength": "weak",
+    "parameters": 112,
+    "n": 1000,
+    "methods": {
+        "exact": {"squared_error": [-0.0001, 0.001, 112], "sd_ratio": [1.0, 0.0, 112], "coverage": [0.9, 0.3, 112]},
+        "mle-0": {"squared_error": [0.0004, 0.001, 112], "sd_ratio": [0.97, 0.05, 112], "coverage": [0.89, 0.3, 112]},
+    },
+}
+
+
+def larger_fields(folder, **changes):
+    """Records of an 8x8 field with two data sets, and of a strong one with these changes of MLE-L's numbers."""
+    methods = {**LARGER["methods"], "mle-0": {**LARGER["methods"]["mle-0"], **changes}}
+    strong = {**LARGER, "strength": "strong", "name": "16x16", "parameters": 480, "methods": methods}
+    path = folder / larger.LARGER_RECORDS
+    path.write_text("".join(json.dumps(record) + "\n" for record in (LARGER, LARGER, strong)))
+    return larger.read_fields(path)
+
+
+def test_larger_fields_are_pooled_and_corrected_for_noise(tmp_path):
+    weak, _ = larger_fields(tmp_path)
+    assert weak.measured["mle-0"]["mean_error"].value == pytest.approx(0.02)
+    assert weak.measured["exact"]["mean_error"].value == 0.0  # noise alone
+    ratio = weak.measured["mle-0"]["sd_ratio"]
+    assert (ratio.value, ratio.count, ratio.error) == (pytest.approx(0.97), 224, pytest.approx(0.05 / np.sqrt(224)))
+
+
+def test_where_mle_l_is_no_longer_satisfactory_is_said(tmp_path):
+    assert larger.answer(larger_fields(tmp_path)).count("holds everywhere") == 2
+    answer = larger.answer(larger_fields(tmp_path, sd_ratio=[0.7, 0.1, 480]))
+    assert "With weak couplings it holds everywhere" in answer
+    assert "With strong couplings it ends at 16x16 (480 parameters)" in answer
+
+
+def test_the_page_has_figure_and_table_of_larger_fields(store, tmp_path):
+    larger_fields(tmp_path)
+    (tmp_path / RERUN).write_text(
+        '{"printed": 9, "equal": 9, "others": 5, "means": 300, "commit": "abc", "rms_z": 1.01, "largest_z": 3.2}'
+    )
+    names = {path.name for path in write_all(store, tmp_path)}
+    assert {"larger.svg", "larger.png", "larger.md", "larger.csv"} <= names
+    page = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "(figures/larger.svg)" in page
+    assert "| grid 8x8, weak | 112 | 0.0 ± " in page
+    assert "9 of 9 agree byte for byte" in page

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mrfbayes.base.atomic_files import replacing, write_text
+from mrfbayes.paper import larger
 from mrfbayes.paper.figures import FIGURES
 from mrfbayes.paper.journal import Store
-from mrfbayes.paper.page import page
+from mrfbayes.paper.page import RERUN, larger_table, page
 from mrfbayes.paper.printing import TABLES
-from mrfbayes.paper.results import Results
+from mrfbayes.paper.results import IDLE_TIMINGS, Results
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def write_all(store: Store, out: Path, steps: int | None = None) -> list[Path]:
@@ -17,23 +23,37 @@ def write_all(store: Store, out: Path, steps: int | None = None) -> list[Path]:
 
     The same results give the same bytes.
     """
-    results = Results(store, steps)
+    results = Results(store, steps, out / IDLE_TIMINGS)
+    fields = larger.read_fields(out / larger.LARGER_RECORDS)
     written = []
-    for name, make in TABLES.items():
-        table = make(results)
+    tables = {name: make(results) for name, make in TABLES.items()}
+    if fields:
+        tables["larger"] = larger_table(fields)
+    for name, table in tables.items():
         if any(len(row) > 1 for row in table.rows):
             for ending, text in (("md", table.markdown()), ("tex", table.latex()), ("csv", table.csv())):
                 written.append(_place(out / "tables" / f"{name}.{ending}"))
                 write_text(written[-1], text, overwrite=True)
-    for name, draw in FIGURES.items():
-        figure = draw(results)
+    figures = {name: draw(results) for name, draw in FIGURES.items()} | {"larger": larger.figure(fields)}
+    for name, figure in figures.items():
         if figure is not None:
-            written.append(_place(out / "figures" / f"{name}.png"))
-            with replacing(written[-1], overwrite=True) as file:
-                figure.savefig(file, format="png", dpi=130, metadata={"Software": None})
+            written += [_save(figure, out / "figures" / f"{name}.{ending}") for ending in ("svg", "png")]
     written.append(out / "README.md")
-    write_text(written[-1], page(store, results), overwrite=True)
+    rerun = json.loads((out / RERUN).read_text(encoding="utf-8")) if (out / RERUN).exists() else None
+    write_text(written[-1], page(store, results, fields, rerun), overwrite=True)
     return written
+
+
+def _save(figure: Figure, path: Path) -> Path:
+    from matplotlib import rc_context
+
+    with (
+        rc_context({"svg.hashsalt": path.stem, "svg.fonttype": "none"}),
+        replacing(_place(path), overwrite=True) as file,
+    ):
+        metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+        figure.savefig(file, format=path.suffix[1:], dpi=130, metadata=metadata)
+    return path
 
 
 def _place(path: Path) -> Path:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypedDict, Unpack
 
 import numpy as np
@@ -14,7 +16,10 @@ from mrfbayes.paper import constants as settings
 from mrfbayes.paper.journal import Store
 from mrfbayes.paper.tasks import REFUSED, RESOLUTION, Cell, CellOutcome
 
+IDLE_TIMINGS = "idle_timings.csv"
 UNDISTURBED = 0.9  # share of a processor from which a run's seconds are its own
+MEDIAN_ERROR = 1.2533  # standard error of a normal sample's median over that of its mean: sqrt(pi / 2)
+MAX_DIGITS = 4  # after the point
 MISSING_RESULT = "-"  # where nothing was run
 
 
@@ -37,8 +42,10 @@ class Average:
         """Value ± standard error, both times ``scale``; a dash where there is nothing."""
         if not self.count:
             return MISSING_RESULT
+        while digits < MAX_DIGITS and 1e-9 < scale * self.error < 0.5 * 10.0**-digits:
+            digits += 1  # no error is printed as 0.0
         value = f"{scale * self.value:.{digits}f}"
-        return value if self.count < 2 else f"{value} ± {scale * self.error:.{digits}f}"
+        return value if math.isnan(self.error) else f"{value} ± {scale * self.error:.{digits}f}"
 
 
 def average(values: Iterable[float]) -> Average:
@@ -48,6 +55,15 @@ def average(values: Iterable[float]) -> Average:
         return Average(math.nan, math.nan, 0)
     error = float(found.std(ddof=1) / math.sqrt(found.size)) if found.size > 1 else math.nan
     return Average(float(found.mean()), error, found.size)
+
+
+def quotient(first: Average, second: Average) -> Average:
+    """The ratio of two averages, with the error that independent errors of both give it."""
+    if not second.value:
+        return Average(math.nan, math.nan, 0)
+    value = first.value / second.value
+    error = math.hypot(first.error, value * second.error) / abs(second.value)
+    return Average(value, error, min(first.count, second.count))
 
 
 class Among(TypedDict, total=False):
@@ -66,8 +82,9 @@ class Among(TypedDict, total=False):
 class Results:
     """Stored outcomes by what they are of; only runs of full length, unless another length is asked for."""
 
-    def __init__(self, store: Store, steps: int | None = None) -> None:
+    def __init__(self, store: Store, steps: int | None = None, idle: Path | None = None) -> None:
         self.steps = steps or settings.STEPS
+        self._idle, self.machine = _read_idle(idle)
         self._found: dict[tuple[str, int, str, str], dict[int, CellOutcome]] = {}
         self._refused: Counter[tuple[str, int, str, str]] = Counter()
         for cell, outcome in sorted(store.outcomes.items(), key=lambda item: item[0]):
@@ -108,16 +125,23 @@ class Results:
             outcome.numbers.get(name, math.nan) for outcome in self.outcomes(grid, n, method, setting).values()
         )
 
-    def seconds(self, grid: str, n: int, method: str, setting: str = "adapted") -> float:
-        """Processor seconds of 10^6 steps, the median over replications; nan where there is nothing.
+    def timing(self, grid: str, n: int, method: str, setting: str = "adapted") -> Average:
+        """Processor seconds of 10^6 steps: the median over replications with its standard error.
 
         Those of the clock times the share of the processor that the run had. Runs that had one to themselves are used
         alone where there are any: other work on the machine slows a run down in ways that no share tells.
         """
         found = self._timed(grid, n, method, setting)
         undisturbed = [seconds for share, seconds in found if share >= UNDISTURBED]
-        values = undisturbed or [seconds for _, seconds in found]
-        return float(np.median(values)) * settings.STEPS / self._steps_made(setting) if values else math.nan
+        values = np.array(undisturbed or [seconds for _, seconds in found]) * settings.STEPS / self._steps_made(setting)
+        if not values.size:
+            return Average(math.nan, math.nan, 0)
+        error = MEDIAN_ERROR * float(values.std(ddof=1)) / math.sqrt(values.size) if values.size > 1 else math.nan
+        return Average(float(np.median(values)), error, values.size)
+
+    def seconds(self, grid: str, n: int, method: str, setting: str = "adapted") -> float:
+        """The value of `timing`; nan where there is nothing."""
+        return self.timing(grid, n, method, setting).value
 
     def is_disturbed(self, grid: str, n: int, method: str, setting: str = "adapted") -> bool:
         """Whether no run had a processor to itself."""
@@ -125,6 +149,8 @@ class Results:
         return bool(found) and max(share for share, _ in found) < UNDISTURBED
 
     def _timed(self, grid: str, n: int, method: str, setting: str) -> list[tuple[float, float]]:
+        if (grid, n, setting, method) in self._idle:
+            return self._idle[grid, n, setting, method]
         return [
             (outcome.seconds["share"], outcome.seconds["chain"] * outcome.seconds["share"])
             for outcome in self.outcomes(grid, n, method, setting).values()
@@ -156,6 +182,20 @@ class Results:
                 centre = vectors["truth"] if base == "truth" else vectors["mean"]
                 values.append(measure(*(RESOLUTION * np.array(v) for v in (*_moments(outcome), centre, vectors["sd"]))))
         return average(values)
+
+
+def _read_idle(path: Path | None) -> tuple[dict[tuple[str, int, str, str], list[tuple[float, float]]], str]:
+    """Shares and seconds of the runs that ``benchmarks/paper_times.py`` made on an idle core, and the machine."""
+    found: dict[tuple[str, int, str, str], list[tuple[float, float]]] = {}
+    machines: dict[str, None] = {}
+    if path is not None and path.exists():
+        with path.open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                key = (row["grid"], int(row["n"]), row["setting"], row["method"])
+                share = float(row["share"])
+                found.setdefault(key, []).append((share, share * float(row["chain"])))
+                machines[row["machine"]] = None
+    return found, ", ".join(machines)
 
 
 def _moments(outcome: CellOutcome) -> tuple[list[int], list[int]]:
