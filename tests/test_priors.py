@@ -7,14 +7,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mrfbayes import priors
 from mrfbayes.base.errors import InputError
 from mrfbayes.kernels import priors as kernel_prior
+from mrfbayes.model import distributions
 from mrfbayes.model.build import graph, grid
-from mrfbayes.priors import Beta, Cauchy, Dirichlet, Logistic, Normal, Prior, Uniform
+from mrfbayes.model.parameter_kinds import parameter_kind
+from mrfbayes.posterior.evidence import log_prior_at_no_interaction
+from mrfbayes.priors import Beta, Cauchy, Dirichlet, Exchangeable, Logistic, Normal, Prior, Uniform
 
 COINS = grid(2, 2)
 DICE = graph([(0, 1), (1, 2)], states=[3, 2, 4], fields=True)
+TABLES = graph([(0, 1), (1, 2), (0, 2)], states=[3, 2, 4], fields=True, coupling="table")
 CASES = [
     (COINS, "uniform"),
     (COINS, Beta(2.0, 3.5)),
@@ -23,13 +26,16 @@ CASES = [
     (COINS, Logistic(0.1, 0.7)),
     (DICE, Uniform()),
     (DICE, {"edges": Beta(2, 2), "nodes": Dirichlet(1.7)}),
+    (TABLES, "default"),
+    (TABLES, {"edges": "normal(0, 0.7)", "nodes": "normal(0, 3)"}),
+    (TABLES, {"edges": Exchangeable(1.3), "nodes": Exchangeable(2.0)}),
     (DICE, {"edges": Normal(0, 1), "0": Dirichlet((1.0, 2.0, 3.0)), "2": Cauchy(0.0, 1.0)}),
 ]
 
 
 def test_codes_agree_with_the_kernels():
-    names = ("UNIFORM", "DIRICHLET", "NORMAL", "CAUCHY", "LOGISTIC")
-    assert [getattr(kernel_prior, n) for n in names] == [getattr(priors, f"_{n}") for n in names]
+    names = ("UNIFORM", "DIRICHLET", "NORMAL", "CAUCHY", "LOGISTIC", "EXCHANGEABLE")
+    assert [getattr(kernel_prior, n) for n in names] == [getattr(distributions, n) for n in names]
 
 
 @pytest.mark.parametrize(("model", "given"), CASES, ids=lambda v: str(v))
@@ -101,7 +107,7 @@ def test_a_custom_prior_is_called():
         (Normal(0, 0), "scale = 0"),
         (Beta(-1, 2), "a = -1"),
         ({"0,0--9,9": "uniform"}, "no block is called"),
-        (3, "give a name"),
+        (3, "prior = 3"),
     ],
 )
 def test_errors_say_what_to_do(given, message):
@@ -120,3 +126,90 @@ def test_gradients_of_many_points_at_once_are_those_of_each():
         step[5] = 1e-6
         slope = (prior.log_density_w(w[0] + step) - prior.log_density_w(w[0] - step)) / 2e-6
         assert abs(slope - prior.gradient_w(w[0])[5]) < 1e-5
+
+
+def double_centred(cells):
+    return cells - cells.mean(axis=0) - cells.mean(axis=1, keepdims=True) + cells.mean()
+
+
+def reference_coded(cells):
+    """Log odds ratios against the first row and column, flat."""
+    return (cells - cells[:1] - cells[:, :1] + cells[0, 0])[1:, 1:].ravel()
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (3, 2), (3, 4), (5, 3)])
+def test_exchangeable_is_the_distribution_of_double_centred_normal_cells(shape):
+    """Covariance of w = A cells is A A' s^2, and the quadratic form is the sum of squares of the centred table."""
+    model = graph([(0, 1)], states=list(shape), coupling="table")
+    basis = np.array([reference_coded(np.eye(shape[0] * shape[1])[k].reshape(shape)) for k in range(np.prod(shape))]).T
+    cell_sd = 1.3 / 2  # an odds ratio has four cells
+    covariance = cell_sd**2 * basis @ basis.T
+    prior = Prior(model, Exchangeable(1.3))
+    np.testing.assert_allclose(np.sqrt(np.diag(covariance)), 1.3)
+    hessian = prior.hessian_w(np.zeros(model.n_parameters))
+    np.testing.assert_allclose(-np.atleast_2d(hessian), np.linalg.inv(covariance), atol=1e-10)
+    padded = np.zeros(shape)
+    padded[1:, 1:] = np.random.default_rng(5).normal(size=(shape[0] - 1, shape[1] - 1))
+    expected = -0.5 * (double_centred(padded) ** 2).sum() / cell_sd**2
+    assert prior.log_density_w(padded[1:, 1:].ravel()) == pytest.approx(expected, rel=1e-12)
+    density = stats.multivariate_normal(np.zeros(len(covariance)), covariance)
+    assert log_prior_at_no_interaction(prior)[0] == pytest.approx(density.logpdf(np.zeros(len(covariance))), rel=1e-10)
+
+
+def test_exchangeable_density_does_not_change_when_categories_are_reordered():
+    model = graph([(0, 1)], states=[4, 3], coupling="table", fields=True)
+    rng = np.random.default_rng(6)
+    cells, u, v = rng.normal(size=(4, 3)), rng.normal(size=4), rng.normal(size=3)
+
+    def density(prior, order_u, order_v):
+        w = reference_coded(cells[np.ix_(order_u, order_v)])
+        thresholds = (u[order_u][1:] - u[order_u][0], v[order_v][1:] - v[order_v][0])
+        return prior.log_density_w(np.concatenate([w, *thresholds]))
+
+    def differs(given):
+        prior = Prior(model, given)
+        base = density(prior, np.arange(4), np.arange(3))
+        return max(abs(density(prior, rng.permutation(4), rng.permutation(3)) - base) for _ in range(10))
+
+    assert differs("default") < 1e-12
+    assert differs({"edges": "normal(0, 2)", "nodes": "normal(0, 3)"}) < 1e-12
+    assert differs([Normal(0, 2), Normal(0, 3), Normal(0, 3)]) > 0.1  # independent normals depend on the reference
+
+
+def test_kernels_of_exchangeable_blocks_agree_with_the_class():
+    prior = Prior(TABLES, {"edges": Exchangeable(0.8), "nodes": Exchangeable(3.0)})
+    w = np.random.default_rng(7).normal(size=TABLES.n_parameters)
+    gradient = np.zeros(w.size)
+    value = kernel_prior.log_prior_gradient(prior.view, w, gradient)
+    assert value == pytest.approx(prior.log_density_w(w), rel=1e-12)
+    np.testing.assert_allclose(gradient, prior.gradient_w(w), atol=1e-12)
+
+
+@pytest.mark.parametrize(("levels", "scale"), [((2, 2), 1.0), ((5, 5), 1 / 8), ((7, 7), 1 / 16), ((2, 5), 8**-0.5)])
+def test_prior_of_score_couplings_follows_the_levels(levels, scale):
+    model = graph([("a", "b")], states=list(levels), coupling="score", fields=True)
+    for given, expected in (
+        ("default", Normal(0.0, scale)),
+        ("cauchy(0, 2.5)", Cauchy(0.0, 2.5 * scale)),
+        ({"edges": "logistic(1, 2)"}, Logistic(scale, 2 * scale)),
+        ({"a--b": "normal(0, 1)"}, Normal(0.0, 1.0)),  # of one block: as it is
+        ("uniform", Uniform()),
+    ):
+        found = Prior(model, given).per_block[0]
+        assert type(found) is type(expected)
+        assert vars(found) == pytest.approx(vars(expected))
+
+
+def test_a_name_is_the_prior_of_the_couplings_and_leaves_thresholds_alone():
+    model = graph([("a", "b")], states=3, fields=True, coupling="score")
+    prior = Prior(model, "normal(0, 1)")
+    assert prior.per_block[1:] == [Uniform(), Uniform()]
+    both = Prior(model, {"edges": "normal(0, 1)", "nodes": "normal(0, 5)"})
+    assert both.per_block[1:] == [Exchangeable(5.0), Exchangeable(5.0)]
+    assert Prior(model, {"nodes": "normal(0, 5)"}).per_block[0] == Prior(model, "default").per_block[0]
+
+
+def test_agreement_couplings_are_uniform_by_default():
+    assert Prior(grid(2, 2), "default").is_uniform
+    kinds = [parameter_kind(group).kind for group in TABLES.groups]
+    assert sorted(set(kinds)) == ["table", "threshold"]

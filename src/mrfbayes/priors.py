@@ -1,15 +1,25 @@
 """Prior distributions of the parameters, on theta or on the log-odds.
 
-A prior is given as one distribution for all blocks, as its name (``"uniform"``, ``"beta(2, 2)"``,
-``"normal(0, 1)"``), as a mapping from ``"edges"``, ``"nodes"`` or a block's name to a distribution, or as a list with a
-distribution for every block in the order of ``model.blocks``.
+A prior is given as
+
+- ``"default"``: by kind of parameter. Agreement couplings: uniform on theta. Score couplings (with "both-one"):
+  ``normal(0, 1)`` scaled by the levels of the two variables. Tables: ``exchangeable(1)``. Thresholds: uniform on theta,
+  that is, Dirichlet(1, ..., 1).
+- the name of a distribution (``"uniform"``, ``"beta(2, 2)"``, ``"normal(0, 1)"``, ``"cauchy(0, 2.5)"``,
+  ``"logistic(0, 1)"``, ``"dirichlet(1)"``, ``"exchangeable(1)"``) or a distribution: that of the couplings, with
+  thresholds as in ``"default"``;
+- a mapping from ``"edges"``, ``"nodes"`` or a block's name to one of these; what it leaves out is as in ``"default"``;
+- a list with a distribution for every block in the order of ``model.blocks``.
+
+A distribution on log-odds that is given for all couplings is that of two binary variables: where a score coupling has
+more levels, its location and scale are multiplied by .25 / (sd_u sd_v), sd = sqrt((r^2 - 1) / 12) being the standard
+deviation of r equally likely levels, and on tables ``normal(0, s)`` is ``exchangeable(s)``. For a block that is named,
+and in a list, it is taken as it is.
 """
 
 from __future__ import annotations
 
-import ast
-import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -17,114 +27,50 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.model.distributions import (
+    CAUCHY,
+    DIRICHLET,
+    EXCHANGEABLE,
+    LOGISTIC,
+    NORMAL,
+    UNIFORM,
+    Beta,
+    Cauchy,
+    Dirichlet,
+    Distribution,
+    Exchangeable,
+    Logistic,
+    Normal,
+    Uniform,
+    by_name,
+    parse,
+)
+from mrfbayes.model.parameter_kinds import ParameterKind, parameter_kind
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from mrfbayes.kernels.priors import PriorView
     from mrfbayes.model.field import Model
 
-_UNIFORM, _DIRICHLET, _NORMAL, _CAUCHY, _LOGISTIC = range(5)  # as in mrfbayes.kernels.priors (tested)
+__all__ = [
+    "Beta",
+    "Cauchy",
+    "Custom",
+    "Dirichlet",
+    "Distribution",
+    "Exchangeable",
+    "Logistic",
+    "Normal",
+    "Prior",
+    "Uniform",
+    "by_name",
+    "default_prior",
+    "parse",
+    "scaled_to",
+]
 
-
-# Beyond these a prior is a point or a pole to double precision: log densities overflow, theta rounds to 0 or 1.
-CONCENTRATIONS = (1e-6, 1e9)
-SCALES = (1e-6, 1e6)
-LOCATIONS = (-30.0, 30.0)  # of log-odds: 1 - theta is 1e-13 there
-
-
-def _within(value: object, what: str, bounds: tuple[float, float]) -> float:
-    """A number within ``bounds``, or an `InputError` that says which numbers are."""
-    number = float(value) if isinstance(value, (int, float, np.number)) and not isinstance(value, bool) else math.nan
-    if not (math.isfinite(number) and bounds[0] <= number <= bounds[1]):
-        kind = "a number" if bounds[0] < 0 else "a positive number"
-        raise InputError(f"{what} = {value!r}: must be {kind}, from {bounds[0]:g} to {bounds[1]:g}.")
-    return number
-
-
-def _short(value: object) -> str:
-    return f"{value:g}" if isinstance(value, (int, float)) else repr(value)
-
-
-@dataclass(frozen=True)
-class Uniform:
-    """Uniform on theta: on (0, 1) for a coin, on the simplex for a die."""
-
-    def encode(self, sides: int) -> tuple[int, list[float]]:
-        """Kind and parameters for a block with ``sides`` outcomes."""
-        return _UNIFORM, [1.0] * sides
-
-    def __str__(self) -> str:
-        return "uniform"
-
-
-@dataclass(frozen=True)
-class Beta:
-    """Beta(a, b) on the weight of a coin's first outcome."""
-
-    a: float
-    b: float
-
-    def encode(self, sides: int) -> tuple[int, list[float]]:
-        """Kind and parameters for a block with ``sides`` outcomes."""
-        if sides != 2:
-            raise InputError(f"beta prior on a die with {sides} outcomes: use Dirichlet.")
-        return _DIRICHLET, [_within(self.a, "beta: a", CONCENTRATIONS), _within(self.b, "beta: b", CONCENTRATIONS)]
-
-    def __str__(self) -> str:
-        return f"beta({_short(self.a)}, {_short(self.b)})"
-
-
-@dataclass(frozen=True)
-class Dirichlet:
-    """Dirichlet on the weights of a block: one concentration for all outcomes, or one per outcome."""
-
-    concentration: float | tuple[float, ...]
-
-    def encode(self, sides: int) -> tuple[int, list[float]]:
-        """Kind and parameters for a block with ``sides`` outcomes."""
-        values = self.concentration
-        full = list(values) if isinstance(values, (tuple, list, np.ndarray)) else [values] * sides
-        if len(full) != sides:
-            raise InputError(f"dirichlet prior with {len(full)} concentrations on a block with {sides} outcomes.")
-        return _DIRICHLET, [_within(v, "dirichlet: concentration", CONCENTRATIONS) for v in full]
-
-    def __str__(self) -> str:
-        return f"dirichlet({self.concentration})"
-
-
-@dataclass(frozen=True)
-class _OnLogOdds:
-    """Independent priors on the log-odds w of a block."""
-
-    location: float = 0.0
-    scale: float = 1.0
-    kind = -1
-
-    def encode(self, sides: int) -> tuple[int, list[float]]:
-        """Kind and parameters for a block with ``sides`` outcomes."""
-        name = type(self).__name__.lower()
-        location = _within(self.location, f"{name}: location", LOCATIONS)
-        return self.kind, [location, _within(self.scale, f"{name}: scale", SCALES)]
-
-    def __str__(self) -> str:
-        return f"{type(self).__name__.lower()}({_short(self.location)}, {_short(self.scale)})"
-
-
-class Normal(_OnLogOdds):
-    """Normal(location, scale) on the log-odds."""
-
-    kind = _NORMAL
-
-
-class Cauchy(_OnLogOdds):
-    """Cauchy(location, scale) on the log-odds (the default of bgms for interactions has scale 2.5 there)."""
-
-    kind = _CAUCHY
-
-
-class Logistic(_OnLogOdds):
-    """Logistic(location, scale) on the log-odds; Logistic(0, 1) is Uniform on a coin's theta."""
-
-    kind = _LOGISTIC
+DEFAULT_COUPLING, DEFAULT_THRESHOLD = Normal(0.0, 1.0), Uniform()
 
 
 class CompiledFunction(Protocol):
@@ -145,36 +91,6 @@ class Custom:
         return f"custom({getattr(self.function, '__name__', 'cfunc')})"
 
 
-Distribution = Uniform | Beta | Dirichlet | Normal | Cauchy | Logistic
-_BY_NAME: dict[str, Callable[..., Distribution]] = {
-    "uniform": Uniform,
-    "beta": Beta,
-    "dirichlet": Dirichlet,
-    "normal": Normal,
-    "cauchy": Cauchy,
-    "logistic": Logistic,
-}
-
-
-def by_name(name: str, arguments: Iterable[object]) -> Distribution:
-    """The distribution of that name; lists among its arguments, as JSON has them, become tuples."""
-    return _BY_NAME[name](*(tuple(a) if isinstance(a, list) else a for a in arguments))
-
-
-def parse(text: str) -> Distribution:
-    """The distribution called e.g. ``"normal(0, 1)"``."""
-    if len(text) > 200:
-        raise InputError(f"prior = {text[:40]!r}...: expected a name with arguments, as in 'normal(0, 1)'.")
-    name, _, arguments = text.strip().partition("(")
-    choices = ", ".join(sorted(_BY_NAME))
-    if name.strip().lower() not in _BY_NAME or (arguments and not arguments.endswith(")")):
-        raise InputError(f"prior = {text!r}: expected one of {choices}, with arguments as in 'normal(0, 1)'.")
-    try:
-        return by_name(name.strip().lower(), ast.literal_eval(f"({arguments[:-1]},)") if arguments[:-1].strip() else ())
-    except (TypeError, ValueError, SyntaxError, RecursionError, MemoryError):
-        raise InputError(f"prior = {text!r}: its arguments cannot be read; write e.g. 'beta(2, 2)'.") from None
-
-
 class Prior:
     """The prior of a model's parameters: a distribution per block, or one custom function of all of theta.
 
@@ -188,10 +104,11 @@ class Prior:
         if hasattr(given, "address") and hasattr(given, "ctypes"):
             self.custom = Custom(given)
         self.per_block = _per_block(model, "uniform" if self.custom else given)
-        # Millions of blocks share a few distributions: each pair of distribution and sides is encoded once.
-        pairs = [(id(d), int(k)) for d, k in zip(self.per_block, self.chart.sides.tolist(), strict=True)]
+        # Millions of blocks share a few distributions: each pair of distribution and shape is encoded once.
+        shapes = _shapes(model)
+        pairs = [(id(d), shape) for d, shape in zip(self.per_block, shapes, strict=True)]
         by_id = {id(d): d for d in self.per_block}
-        encoded = {pair: by_id[pair[0]].encode(pair[1]) for pair in dict.fromkeys(pairs)}
+        encoded = {pair: _encode(by_id[pair[0]], pair[1]) for pair in dict.fromkeys(pairs)}
         width = max([2, *self.chart.sides.tolist(), *(len(values) for _, values in encoded.values())])
         self.kind = np.array([encoded[pair][0] for pair in pairs], dtype=np.int64)
         padded = {pair: values + [0.0] * (width - len(values)) for pair, (_, values) in encoded.items()}
@@ -206,7 +123,7 @@ class Prior:
     @property
     def is_uniform(self) -> bool:
         """Whether every block is uniform on theta."""
-        return self.custom is None and bool((self.kind == _UNIFORM).all())
+        return self.custom is None and bool((self.kind == UNIFORM).all())
 
     @cached_property
     def view(self) -> PriorView:
@@ -223,10 +140,29 @@ class Prior:
         return float(log_prior(self.view, np.array(theta, dtype=float)))
 
     @cached_property
+    def _precision(self) -> csr_array | None:
+        """(p, p) inverse covariance of the exchangeable blocks, zeros elsewhere; None without such blocks."""
+        from scipy.sparse import coo_array
+
+        blocks = np.flatnonzero(self.kind == EXCHANGEABLE)
+        if not blocks.size:
+            return None
+        row, column, value = [], [], []
+        for block in blocks.tolist():
+            rows, columns, scale = self.values[block, :3]
+            matrix = Exchangeable(scale).precision((int(rows), int(columns)))
+            own = np.arange(self.chart.offset[block], self.chart.offset[block + 1])
+            row.append(np.repeat(own, own.size))
+            column.append(np.tile(own, own.size))
+            value.append(matrix.ravel())
+        entries = np.concatenate(value), (np.concatenate(row), np.concatenate(column))
+        return coo_array(entries, shape=(self.chart.n_parameters,) * 2).tocsr()
+
+    @cached_property
     def _counts(self) -> tuple[np.ndarray, np.ndarray]:
         """Pseudo-counts of the Dirichlet kinds: (p,) of the free outcomes, (B,) of the whole block; 0 elsewhere."""
         chart = self.chart
-        counted = (self.kind == _UNIFORM) | (self.kind == _DIRICHLET)
+        counted = (self.kind == UNIFORM) | (self.kind == DIRICHLET)
         position = np.arange(chart.n_parameters) - chart.offset[chart.block_of]
         free = np.where(counted[chart.block_of], self.values[chart.block_of, position], 0.0)
         columns = np.arange(self.values.shape[1])[None, :] < chart.sides[:, None]
@@ -237,6 +173,8 @@ class Prior:
         self._refuse_custom()
         free, total = self._counts
         value = free @ log_odds + total @ self.chart.log_last_weight(log_odds)
+        if self._precision is not None:
+            value -= 0.5 * log_odds @ (self._precision @ log_odds)
         return float(value + self._on_log_odds(log_odds)[0].sum())
 
     def gradient_w(self, log_odds: np.ndarray) -> np.ndarray:
@@ -246,6 +184,8 @@ class Prior:
         slope = self._on_log_odds(log_odds, 1)[1]
         if total.any():
             slope += free - total[self.chart.block_of] * self.chart.theta(log_odds)
+        if self._precision is not None:
+            slope -= log_odds @ self._precision
         return np.asarray(slope)
 
     def hessian_w(self, log_odds: np.ndarray) -> np.ndarray:
@@ -260,7 +200,7 @@ class Prior:
         same = chart.block_of[:, None] == chart.block_of[None, :]
         matrix = np.where(same, weight[:, None] * np.outer(theta, theta), 0.0)
         np.fill_diagonal(matrix, diagonal)
-        return matrix
+        return matrix if self._precision is None else np.asarray(matrix - self._precision.toarray())
 
     def third_w(self, log_odds: np.ndarray) -> np.ndarray:
         """Third derivatives (p,) along each coordinate (all of them where all blocks are coins)."""
@@ -282,7 +222,7 @@ class Prior:
         """Value and derivatives (most + 1, ..., p) of the kinds that live on log-odds, at w (..., p)."""
         out = np.zeros((most + 1, *w.shape))
         block = self.chart.block_of
-        for code, derivatives in ((_NORMAL, _normal), (_CAUCHY, _cauchy), (_LOGISTIC, _logistic)):
+        for code, derivatives in ((NORMAL, _normal), (CAUCHY, _cauchy), (LOGISTIC, _logistic)):
             own = self.kind[block] == code
             if not own.any():
                 continue
@@ -317,11 +257,63 @@ def _logistic(z: np.ndarray) -> tuple[np.ndarray, ...]:
     return -np.abs(z) - 2 * np.log1p(np.exp(-np.abs(z))), -tanh, -v, v * tanh, v * (v - tanh**2)
 
 
-def _per_block(model: Model, given: object) -> list[Distribution]:
+def _encode(distribution: Distribution, shape: tuple[int, int]) -> tuple[int, list[float]]:
+    sides = shape[0] * shape[1] + 1
+    if isinstance(distribution, Exchangeable):
+        return distribution.encode(sides, shape)
+    return distribution.encode(sides)
+
+
+def _shapes(model: Model) -> list[tuple[int, int]]:
+    """Rows and columns of the log-odds of each block."""
+    shapes = np.empty(model.chart.n_blocks, dtype=object)
+    for group in model.groups:
+        only = np.empty(1, dtype=object)
+        only[0] = parameter_kind(group).shape
+        shapes[group.block] = only
+    return shapes.tolist()
+
+
+def scaled_to(given: Distribution, kind: ParameterKind) -> Distribution:
+    """The distribution that ``given`` for all couplings, or all thresholds, means for blocks of one kind."""
+    if isinstance(given, Exchangeable):
+        given = given if kind.shape != (1, 1) else Normal(0.0, given.scale)
+    elif isinstance(given, Normal) and given.location == 0.0 and kind.shape != (1, 1) and kind.kind != "other":
+        return Exchangeable(given.scale)
+    if isinstance(given, (Normal, Cauchy, Logistic)) and kind.kind == "score" and kind.scale != 1.0:
+        return type(given)(given.location * kind.scale, given.scale * kind.scale)
+    return given
+
+
+def default_prior(kind: ParameterKind) -> Distribution:
+    """The prior that ``"default"`` means for blocks of one kind."""
+    if kind.kind in ("agreement", "other"):
+        return Uniform()
+    return scaled_to(DEFAULT_THRESHOLD if kind.kind == "threshold" else DEFAULT_COUPLING, kind)
+
+
+def _by_kind(model: Model, edges: Distribution | None, nodes: Distribution | None) -> list[Distribution]:
+    """A distribution per block from those of all couplings and all thresholds; None for the default."""
+    made = np.empty(model.chart.n_blocks, dtype=object)
+    for group in model.groups:
+        kind = parameter_kind(group)
+        given = edges if group.arity == 2 else nodes
+        made[group.block] = default_prior(kind) if given is None else scaled_to(given, kind)
+    return made.tolist()
+
+
+def _distribution(given: object, argument: str) -> Distribution | None:
+    """A distribution as it may be given; None for "default"."""
     if isinstance(given, str):
-        given = parse(given)
-    if isinstance(given, (Uniform, Beta, Dirichlet, Normal, Cauchy, Logistic)):
-        return [given] * model.chart.n_blocks
+        return None if given.strip().lower() == "default" else parse(given)
+    if not isinstance(given, Distribution):
+        raise InputError(f"{argument} = {given!r}: give 'default', a name such as 'normal(0, 1)', or a distribution.")
+    return given
+
+
+def _per_block(model: Model, given: object) -> list[Distribution]:
+    if isinstance(given, (str, Distribution)):
+        return _by_kind(model, _distribution(given, "prior"), None)
     if isinstance(given, (list, tuple)):
         if len(given) != model.chart.n_blocks:
             raise InputError(f"prior: a list of {len(given)} distributions for {model.chart.n_blocks} blocks.")
@@ -331,27 +323,22 @@ def _per_block(model: Model, given: object) -> list[Distribution]:
         return made
     if not isinstance(given, Mapping):
         raise InputError(
-            f"prior = {given!r}: give a name such as 'normal(0, 1)', a distribution, a mapping or a cfunc."
+            f"prior = {given!r}: give 'default', a name such as 'normal(0, 1)', a distribution, a mapping or a cfunc."
         )
-    table = {str(key): parse(value) if isinstance(value, str) else value for key, value in given.items()}
-    for key, value in table.items():
-        if not isinstance(value, (Uniform, Beta, Dirichlet, Normal, Cauchy, Logistic)):
-            raise InputError(f"prior[{key!r}] = {value!r}: give a name such as 'normal(0, 1)', or a distribution.")
+    table = {str(key): _distribution(value, f"prior[{key!r}]") for key, value in given.items()}
     _refuse_double_meaning(model, table)
-    on_edges = np.zeros(model.chart.n_blocks, dtype=bool)
-    for group in model.groups:
-        if group.arity == 2:
-            on_edges[group.block] = True
     unknown = set(table) - {"edges", "nodes"} - set(model.blocks)
     if unknown:
         raise InputError(
             f"prior: no block is called {sorted(unknown)[0]!r}; use 'edges', 'nodes' or a name of model.blocks."
         )
-    default = Uniform()
-    return [
-        table.get(name, table.get("edges" if edge else "nodes", default))
-        for name, edge in zip(model.blocks, on_edges, strict=True)
-    ]
+    made = _by_kind(model, table.pop("edges", None), table.pop("nodes", None))
+    if table:
+        place = {name: block for block, name in enumerate(model.blocks)}
+        for name, distribution in table.items():
+            if distribution is not None:
+                made[place[name]] = distribution
+    return made
 
 
 def _refuse_double_meaning(model: Model, table: Mapping[str, object]) -> None:

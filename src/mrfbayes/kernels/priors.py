@@ -13,7 +13,7 @@ from numba.extending import intrinsic
 
 from mrfbayes.kernels.base.jit import kernel
 
-UNIFORM, DIRICHLET, NORMAL, CAUCHY, LOGISTIC = range(5)
+UNIFORM, DIRICHLET, NORMAL, CAUCHY, LOGISTIC, EXCHANGEABLE = range(6)
 
 
 class PriorView(NamedTuple):
@@ -21,7 +21,8 @@ class PriorView(NamedTuple):
 
     kind: np.ndarray  # (B,)
     offset: np.ndarray  # (B+1,) into theta
-    parameters: np.ndarray  # (B, K_max): weights of a Dirichlet, else location and scale on log-odds
+    # (B, K_max): weights of a Dirichlet; rows, columns and scale of an exchangeable table; else location and scale
+    parameters: np.ndarray
     is_flat: int  # 1 where every block is uniform: nothing to compute
     address: int  # of a C function double(double *theta, int64 p), or 0
 
@@ -75,6 +76,14 @@ def is_inside(offset, theta):
 
 
 @kernel
+def exchangeable_precision(rows, columns, scale, i, j):
+    """Entry (i, j) of the inverse covariance of a flat table of log-odds; see `mrfbayes.priors.Exchangeable`."""
+    value = 4.0 / (scale * scale)
+    value *= (1.0 if i // columns == j // columns else 0.0) - 1.0 / (rows + 1)
+    return value * ((1.0 if i % columns == j % columns else 0.0) - 1.0 / (columns + 1))
+
+
+@kernel
 def log_prior(prior, theta):
     """Log density in theta, up to a constant, at a point inside the parameter space."""
     if prior.is_flat:
@@ -98,6 +107,16 @@ def log_prior(prior, theta):
             continue
         location, scale = prior.parameters[block, 0], prior.parameters[block, 1]
         total -= log_last  # Jacobian: |dw/dtheta| is the product of 1/theta_k over all K outcomes
+        if kind == EXCHANGEABLE:
+            rows, columns = int(prior.parameters[block, 0]), int(prior.parameters[block, 1])
+            for j in range(first, stop):
+                w = math.log(theta[j]) - log_last
+                total -= w + log_last
+                for i in range(first, stop):
+                    other = math.log(theta[i]) - log_last
+                    precision = exchangeable_precision(rows, columns, prior.parameters[block, 2], i - first, j - first)
+                    total -= 0.5 * w * precision * other
+            continue
         for j in range(first, stop):
             log_weight = math.log(theta[j])
             z = (log_weight - log_last - location) / scale
@@ -135,6 +154,16 @@ def log_prior_gradient(prior, log_odds, gradient):
                 gradient[j] += prior.parameters[block, j - first] - weight * math.exp(log_odds[j] - top) / norm
             continue
         location, scale = prior.parameters[block, 0], prior.parameters[block, 1]
+        if kind == EXCHANGEABLE:
+            rows, columns = int(prior.parameters[block, 0]), int(prior.parameters[block, 1])
+            for j in range(first, stop):
+                slope = 0.0
+                for i in range(first, stop):
+                    precision = exchangeable_precision(rows, columns, prior.parameters[block, 2], i - first, j - first)
+                    slope += precision * log_odds[i]
+                total -= 0.5 * slope * log_odds[j]
+                gradient[j] -= slope
+            continue
         for j in range(first, stop):
             z = (log_odds[j] - location) / scale
             if kind == NORMAL:

@@ -16,7 +16,7 @@ from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import check_options, method_row
 from mrfbayes.model.field import Model
 from mrfbayes.posterior.corrected import TRUSTED_K, log_mean_weight, make_proposal, pareto_k
-from mrfbayes.priors import Prior
+from mrfbayes.priors import Exchangeable, Prior
 
 EVIDENCE_DRAWS = 20_000
 
@@ -53,7 +53,7 @@ def evidence(
     model: Model,
     x: object,
     *,
-    prior: object = "uniform",
+    prior: object = "default",
     draws: int = EVIDENCE_DRAWS,
     rng: Seed | None = 0,
     levels: object = None,
@@ -106,7 +106,11 @@ def block_constants(prior: Prior) -> np.ndarray:
         sides = int(prior.chart.sides[block])
         name = type(distribution).__name__.lower()
         values = prior.values[block]
-        if name in kinds:
+        if name == "exchangeable" and sides > 2:
+            precision = Exchangeable(values[2]).precision((int(values[0]), int(values[1])))
+            out[block] = (sides - 1) * kinds["normal"] + 0.5 * np.linalg.slogdet(precision)[1]
+        elif name in kinds or name == "exchangeable":
+            name = "normal" if name == "exchangeable" else name
             out[block] = (sides - 1) * (kinds[name] - math.log(values[1]))
         else:
             out[block] = gammaln(values[:sides].sum()) - gammaln(values[:sides]).sum()
@@ -127,6 +131,6 @@ def log_prior_at_no_interaction(prior: Prior) -> np.ndarray:
             out[block] -= (sides - 1) * math.log1p(z * z)
         elif name == "logistic":
             out[block] -= (sides - 1) * (abs(z) + 2 * math.log1p(math.exp(-abs(z))))
-        else:
+        elif name != "exchangeable":
             out[block] -= values[:sides].sum() * math.log(sides)
     return out

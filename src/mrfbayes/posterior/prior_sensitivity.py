@@ -26,7 +26,7 @@ def prior_sensitivity(
     x: object,
     scales: Sequence[float] = PRIOR_SCALES,
     *,
-    nodes: str = "uniform",
+    nodes: str = "default",
     rng: Seed | None = 0,
     progress: bool = True,
     **settings: Any,

@@ -37,7 +37,7 @@ def sample(
     thin: int | None = None,
     proposal: str = "adapted",
     start: object = None,
-    prior: object = "uniform",
+    prior: object = "default",
     rng: Seed | None = 0,
     workers: Workers = 1,
     progress: bool = True,

@@ -23,7 +23,7 @@ import numpy as np
 from mrfbayes.kernels.base.fastmath import exp, log, log1p_exp
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.random import uniform
-from mrfbayes.kernels.priors import CAUCHY, NORMAL
+from mrfbayes.kernels.priors import CAUCHY, EXCHANGEABLE, NORMAL, exchangeable_precision
 
 SPACING = 0.3  # h: the error of the rule for a normal density is about exp(-4.9 / h) = 7e-8
 MIDDLE = 20  # points of the grid that are always used: three times the spacing of the rule short of 10 sds
@@ -112,12 +112,32 @@ def _add_die(term, size, wide, x, out, mass):
 
 
 @kernel
+def exchangeable_along(term):
+    """Half the quadratic form of an exchangeable block where it is now, and its first and second derivative."""
+    size, wide = int(term[SIZE]), (term.size - VALUES) // 3
+    rows, columns, scale = int(term[VALUES]), int(term[VALUES + 1]), term[VALUES + 2]
+    value, slope, curvature = 0.0, 0.0, 0.0
+    for i in range(size):
+        for j in range(size):
+            precision = exchangeable_precision(rows, columns, scale, i, j)
+            direction = term[VALUES + 2 * wide + j]
+            value += 0.5 * precision * term[VALUES + wide + i] * term[VALUES + wide + j]
+            slope += precision * term[VALUES + wide + i] * direction
+            curvature += precision * term[VALUES + 2 * wide + i] * direction
+    return value, slope, curvature
+
+
+@kernel
 def add_prior(term, x, out, mass):
     """Add one of the line's log priors at the points x."""
     if term[KIND] == ABSENT:
         return
     size, wide = int(term[SIZE]), (term.size - VALUES) // 3
-    if size == 1 or term[KIND] >= NORMAL:
+    if term[KIND] == EXCHANGEABLE:
+        value, slope, curvature = exchangeable_along(term)
+        for i in range(x.size):
+            out[i] -= value + x[i] * (slope + 0.5 * curvature * x[i])
+    elif size == 1 or term[KIND] >= NORMAL:
         for k in range(size):
             place, direction = term[VALUES + wide + k], term[VALUES + 2 * wide + k]
             _add_coin(term[KIND], term[VALUES], term[VALUES + 1], place, direction, x, out)
@@ -163,6 +183,9 @@ def prior_slopes(term, x):
     """Derivative along the line and a curvature >= 0 of one of its log priors."""
     size, wide = int(term[SIZE]), (term.size - VALUES) // 3
     slope, curvature = 0.0, 0.0
+    if term[KIND] == EXCHANGEABLE:
+        _, slope, curvature = exchangeable_along(term)
+        return -slope - curvature * x, curvature
     if size == 1 or term[KIND] >= NORMAL:
         for k in range(size):
             direction = term[VALUES + 2 * wide + k]
