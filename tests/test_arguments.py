@@ -18,7 +18,7 @@ SLICES = (  # files of kernels that take slices
     *("calibration/blocks", "calibration/local", "data/counting", "estimation/stochastic_ascent", "exact/graph_binary"),
     *("exact/graph_steps", "exact/grid", "exact/grid_moments", "exact/grid_sample", "exact/grid_series"),
     *("exact/grid_words", "methods/bethe", "particles/bitgibbs", "particles/bitgibbs_block", "particles/cluster"),
-    *("particles/completions", "particles/coupling", "particles/gibbs_tables", "structure/contrasts", "structure/line"),
+    *("particles/completions", "particles/coupling", "particles/gibbs_tables", "structure/joint", "structure/line"),
 )
 
 

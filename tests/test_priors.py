@@ -203,13 +203,15 @@ def test_prior_of_score_couplings_follows_the_levels(levels, scale):
 def test_a_name_is_the_prior_of_the_couplings_and_leaves_thresholds_alone():
     model = graph([("a", "b")], states=3, fields=True, coupling="score")
     prior = Prior(model, "normal(0, 1)")
-    assert prior.per_block[1:] == [Uniform(), Uniform()]
+    assert prior.per_block[1:] == [Exchangeable(10.0), Exchangeable(10.0)]
+    assert Prior(model, "uniform").is_uniform
     both = Prior(model, {"edges": "normal(0, 1)", "nodes": "normal(0, 5)"})
     assert both.per_block[1:] == [Exchangeable(5.0), Exchangeable(5.0)]
     assert Prior(model, {"nodes": "normal(0, 5)"}).per_block[0] == Prior(model, "default").per_block[0]
 
 
 def test_agreement_couplings_are_uniform_by_default():
-    assert Prior(grid(2, 2), "default").is_uniform
+    assert Prior(grid(2, 2, fields=True), "default").is_uniform
+    assert Prior(grid(2, 2, fields=True), "normal(0, 1)").per_block[-1] == Uniform()
     kinds = [parameter_kind(group).kind for group in TABLES.groups]
     assert sorted(set(kinds)) == ["table", "threshold"]

@@ -3,11 +3,12 @@
 A prior is given as
 
 - ``"default"``: by kind of parameter. Agreement couplings: uniform on theta. Score couplings (with "both-one"):
-  ``normal(0, 1)`` scaled by the levels of the two variables. Tables: ``exchangeable(1)``. Thresholds: uniform on theta,
-  that is, Dirichlet(1, ..., 1).
-- the name of a distribution (``"uniform"``, ``"beta(2, 2)"``, ``"normal(0, 1)"``, ``"cauchy(0, 2.5)"``,
-  ``"logistic(0, 1)"``, ``"dirichlet(1)"``, ``"exchangeable(1)"``) or a distribution: that of the couplings, with
-  thresholds as in ``"default"``;
+  ``normal(0, 1)`` scaled by the levels of the two variables. Tables: ``exchangeable(1)``. Thresholds:
+  ``normal(0, 10)``, of three or more states ``exchangeable(10)``; in models with agreement couplings alone uniform;
+- ``"uniform"``: uniform on theta for all parameters;
+- the name of another distribution (``"beta(2, 2)"``, ``"normal(0, 1)"``, ``"cauchy(0, 2.5)"``, ``"logistic(0, 1)"``,
+  ``"dirichlet(1)"``, ``"exchangeable(1)"``) or a distribution: that of the couplings, with thresholds as in
+  ``"default"``;
 - a mapping from ``"edges"``, ``"nodes"`` or a block's name to one of these; what it leaves out is as in ``"default"``;
 - a list with a distribution for every block in the order of ``model.blocks``.
 
@@ -70,7 +71,7 @@ __all__ = [
     "scaled_to",
 ]
 
-DEFAULT_COUPLING, DEFAULT_THRESHOLD = Normal(0.0, 1.0), Uniform()
+DEFAULT_COUPLING, DEFAULT_THRESHOLD = Normal(0.0, 1.0), Normal(0.0, 10.0)
 
 
 class CompiledFunction(Protocol):
@@ -285,9 +286,9 @@ def scaled_to(given: Distribution, kind: ParameterKind) -> Distribution:
     return given
 
 
-def default_prior(kind: ParameterKind) -> Distribution:
-    """The prior that ``"default"`` means for blocks of one kind."""
-    if kind.kind in ("agreement", "other"):
+def default_prior(kind: ParameterKind, is_agreement: bool = False) -> Distribution:
+    """The prior that ``"default"`` means for blocks of one kind, in a model of agreement couplings or of others."""
+    if kind.kind in ("agreement", "other") or (kind.kind == "threshold" and is_agreement):
         return Uniform()
     return scaled_to(DEFAULT_THRESHOLD if kind.kind == "threshold" else DEFAULT_COUPLING, kind)
 
@@ -295,10 +296,11 @@ def default_prior(kind: ParameterKind) -> Distribution:
 def _by_kind(model: Model, edges: Distribution | None, nodes: Distribution | None) -> list[Distribution]:
     """A distribution per block from those of all couplings and all thresholds; None for the default."""
     made = np.empty(model.chart.n_blocks, dtype=object)
-    for group in model.groups:
-        kind = parameter_kind(group)
+    kinds = [parameter_kind(group) for group in model.groups]
+    is_agreement = not {kind.kind for kind in kinds} & {"score", "table"}
+    for group, kind in zip(model.groups, kinds, strict=True):
         given = edges if group.arity == 2 else nodes
-        made[group.block] = default_prior(kind) if given is None else scaled_to(given, kind)
+        made[group.block] = default_prior(kind, is_agreement) if given is None else scaled_to(given, kind)
     return made.tolist()
 
 
@@ -313,7 +315,8 @@ def _distribution(given: object, argument: str) -> Distribution | None:
 
 def _per_block(model: Model, given: object) -> list[Distribution]:
     if isinstance(given, (str, Distribution)):
-        return _by_kind(model, _distribution(given, "prior"), None)
+        found = _distribution(given, "prior")
+        return _by_kind(model, found, found if isinstance(found, Uniform) else None)
     if isinstance(given, (list, tuple)):
         if len(given) != model.chart.n_blocks:
             raise InputError(f"prior: a list of {len(given)} distributions for {model.chart.n_blocks} blocks.")

@@ -101,7 +101,7 @@ def test_the_bayes_factor_is_the_integral_and_draws_follow_the_density(name):
     state = kernel_state(seed_sequence(3))
     log_odds, draws = [], []
     for k in range(4000):
-        kernel_line.draw_along(line, len(step), count, 0.0, k < 50, constant, state)
+        kernel_line.draw_along(line, len(step), count, here, 0.0, k < 50, constant, state)
         if k < 50:
             log_odds.append(line.result[kernel_line.LOG_ODDS])
         else:

@@ -90,13 +90,11 @@ def test_statistics_are_centred_as_the_moves_centre_them():
     from mrfbayes.structure.engines import states_engine
     from mrfbayes.structure.factors import edge_factors
     from mrfbayes.structure.graph_priors import graph_prior
-    from mrfbayes.structure.moves import Coordinates, node_prior, slab_distribution
+    from mrfbayes.structure.moves import Coordinates, search_prior
 
     model = FIELDS["score"]
     rows = np.random.default_rng(4).integers(model.states, size=(60, 4))
-    coordinates = Coordinates(
-        np.ones((1, 1)), (slab_distribution("normal(0, 1)"),), (node_prior(model, None),), (True,)
-    )
+    coordinates = Coordinates(np.ones((1, 1)), (search_prior(model, "normal(0, 1)", None),), (True,))
     data = mb.count(model, rows)
     problem = SearchProblem(edge_factors(model), (data,), coordinates, graph_prior(model, "bernoulli(0.5)"))
     moves = problem.moves(states_engine(model)[1])

@@ -198,7 +198,11 @@ PLAIN = np.random.default_rng(0).integers(0, 2, (30, 4))
     ("model", "options", "message"),
     [
         (complete(4, tied=True), {}, "ties several factors .* tied=False"),
-        (complete(4, states=3, coupling="table"), {}, "4 free parameters.*coupling='agreement'"),
+        (
+            mb.Model(["a", "b", "c", "d"], [mb.Factor(("a", "b"), outcomes=[[3, 0], [1, 2]])]),
+            {},
+            "3 free parameters.*coupling='agreement'",
+        ),
         (mb.graph([], nodes=range(4), fields=True), {}, "no edges"),
         (complete(4), {"slab": "dirichlet(1)"}, "slab = .*normal\\(0, 1\\)"),
         (complete(4), {"edges": "poisson(3)"}, "edges = 'poisson\\(3\\)': give 'bernoulli\\(0.5\\)'"),

@@ -12,7 +12,8 @@ import typer
 from mrfbayes.cli.show import console
 from mrfbayes.cli.structure import Structure
 from mrfbayes.cli.text import safe
-from mrfbayes.model.exports import edge_couplings, edge_table
+from mrfbayes.model.edge_strength import edge_strengths
+from mrfbayes.model.exports import edge_table
 from mrfbayes.report.findings import Findings
 from mrfbayes.report.sentences import brief
 
@@ -59,7 +60,7 @@ MATRIX_NODES = 5_000
 def weight_matrix(findings: Findings) -> pd.DataFrame:
     """Posterior means of the couplings in log-odds as a symmetric matrix."""
     posterior, model = findings.posterior, findings.posterior.model
-    return edge_table(model, edge_couplings(model, posterior.log_odds.mean(axis=(0, 1)))).rename_axis("node")
+    return edge_table(model, edge_strengths(model, posterior.log_odds.mean(axis=(0, 1)))).rename_axis("node")
 
 
 def print_findings(

@@ -14,23 +14,13 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.plain_text import spreadsheet_cell, visible
+from mrfbayes.model.edge_strength import edge_strengths
 from mrfbayes.model.field import Model
-from mrfbayes.model.lowering import EdgeFinder
 
 if TYPE_CHECKING:
     import pandas as pd
 
 EXPORT_FORMATS = ("graphml", "uai", "dimod", "edges")
-
-
-def edge_couplings(model: Model, log_odds: np.ndarray) -> np.ndarray:
-    """(m,) the log-odds of each edge's (first) parameter."""
-    out = np.zeros(model.n_edges)
-    find = EdgeFinder(model.edges, model.n_nodes)
-    for group in model.groups:
-        if group.arity == 2:
-            out[find(group.scope)[0]] = log_odds[model.chart.offset[group.block]]
-    return out
 
 
 def edge_table(model: Model, values: np.ndarray) -> pd.DataFrame:
@@ -57,7 +47,7 @@ def _graphml(model: Model, w: np.ndarray) -> str:
     graph = nx.Graph()
     for name, states in zip(model.nodes, model.states.tolist(), strict=True):
         graph.add_node(visible(name), states=states)
-    for (u, v), coupling in zip(model.edges.tolist(), edge_couplings(model, w).tolist(), strict=True):
+    for (u, v), coupling in zip(model.edges.tolist(), edge_strengths(model, w).tolist(), strict=True):
         graph.add_edge(visible(model.nodes[u]), visible(model.nodes[v]), weight=coupling)
     return "\n".join(nx.generate_graphml(graph)) + "\n"
 
@@ -69,7 +59,7 @@ def _edge_list(model: Model, w: np.ndarray) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["from", "to", "weight"])
-    for (u, v), coupling in zip(model.edges.tolist(), edge_couplings(model, w).tolist(), strict=True):
+    for (u, v), coupling in zip(model.edges.tolist(), edge_strengths(model, w).tolist(), strict=True):
         ends = (spreadsheet_cell(model.nodes[node]) for node in (u, v))
         writer.writerow([*ends, repr(coupling)])
     return file.getvalue()

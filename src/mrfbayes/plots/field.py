@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.errors import InputError
-from mrfbayes.model.exports import edge_couplings
+from mrfbayes.model.edge_strength import edge_strengths
 from mrfbayes.model.field import Model
 from mrfbayes.model.scales import n_edge_blocks, scaled
 from mrfbayes.model.wording import natural_scale, quantity
@@ -90,7 +90,7 @@ def _draw(ax: Axes, model: Model, place: np.ndarray, theta: object, spread: obje
     scale = ScalarMappable(TwoSlopeNorm(0.0, -limit, limit), shades)
     solid = np.ones(len(coupling), dtype=bool)
     if spread is not None:
-        sd = edge_couplings(model, np.asarray(spread) / (at * (1 - at)))
+        sd = edge_strengths(model, np.asarray(spread) / (at * (1 - at)))
         solid = np.abs(coupling) > 1.645 * sd
         frame["log_odds_sd"], frame["interval_excludes_zero"] = sd, solid
     widest = 6.0 if model.n_nodes <= CROWDED else max(1.5, 60 / np.sqrt(model.n_nodes))
@@ -157,4 +157,4 @@ def _edge_log_odds(model: Model, theta: np.ndarray) -> np.ndarray:
         raise InputError(
             f"plots.field: values have shape {theta.shape}, the model has {model.n_parameters} parameters."
         )
-    return edge_couplings(model, model.chart.log_odds(theta))
+    return edge_strengths(model, model.chart.log_odds(theta))

@@ -226,11 +226,9 @@ def _first_guess(problem: SearchProblem, statistics: Statistics, seed: np.random
 
     from mrfbayes.data.statistics import count
     from mrfbayes.estimation.estimate import estimate
-    from mrfbayes.priors import Prior
 
-    model, slab = problem.model, problem.coordinates.slabs[0]
-    m = model.n_edges
-    prior = Prior(model, {"edges": slab})
+    model, prior = problem.model, problem.coordinates.priors[0]
+    m = problem.factors.n_edge_parameters
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MRFWarning)  # it is only a start
         if statistics.holes is not None:

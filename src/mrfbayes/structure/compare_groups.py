@@ -23,12 +23,12 @@ from mrfbayes.data.holes import MISSING_AT_RANDOM, hole_doubts
 from mrfbayes.data.levels import Labels
 from mrfbayes.data.statistics import Statistics, count
 from mrfbayes.model.field import Model
-from mrfbayes.priors import Cauchy, Distribution, Logistic, Normal, Prior
+from mrfbayes.priors import Cauchy, Distribution, Exchangeable, Logistic, Normal
 from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem
 from mrfbayes.structure.factors import EdgeFactors, edge_factors
 from mrfbayes.structure.graph_priors import graph_prior
 from mrfbayes.structure.groups import GroupComparison
-from mrfbayes.structure.moves import Coordinates, node_prior, slab_distribution
+from mrfbayes.structure.moves import Coordinates, named_edges, named_nodes, search_prior, slab_distribution
 from mrfbayes.structure.running import SearchRequest, run_options, search
 
 if TYPE_CHECKING:
@@ -62,13 +62,13 @@ def compare_groups(
 
     Parameters
     ----------
-    model : the field of all groups; every edge has one parameter of its own
+    model : the field of all groups, untied; a table coupling differs as a whole or not at all
     x : mapping from the groups' names to their data, each as in `sample`; or one table with the groups in a column
     group : name of that column, or one label per row of an array ``x``
     slab : prior of a difference that is there, and of the differences of node factors, which are always there; as
         {"edges": ..., "nodes": ...} where they are to differ; normal with more than two groups
     differences : prior of which edges differ: "bernoulli(0.5)", "beta-bernoulli(1, 1)", or one probability per edge
-    prior : prior of the baseline, as {"edges": ..., "nodes": ...}; uniform on theta by default
+    prior : prior of the baseline, as {"edges": ..., "nodes": ...}; the default of `mrfbayes.priors` where left out
     engine, particles, steps, warmup, chains, thin, rng, workers, progress, checkpoint, seconds, missing : as in
         `select`; a category that is seen in any group is one of all
     """
@@ -80,11 +80,12 @@ def compare_groups(
     options = run_options(coordinates.rate.shape[1] * model.n_parameters, steps, warmup, thin, **rest)
     settings = {
         "groups": list(data),
-        "slab": str(coordinates.slabs[1]),
-        "node_slab": str(coordinates.nodes[1]),
+        "slab": named_edges(model, coordinates.priors[1]),
+        "node_slab": ", ".join(dict.fromkeys(named_nodes(model, coordinates.priors[1]).values())),
         "differences": str(graphs),
         "difference_probabilities": graphs.probability.tolist(),
-        "prior": f"edges {coordinates.slabs[0]}, nodes {coordinates.nodes[0]}",
+        "prior": f"edges {named_edges(model, coordinates.priors[0])}, "
+        f"nodes {', '.join(dict.fromkeys(named_nodes(model, coordinates.priors[0]).values()))}",
     }
     if any(statistics.holes is not None for statistics in data.values()):
         settings["missing"] = MISSING_AT_RANDOM
@@ -121,17 +122,19 @@ def group_coordinates(model: Model, n_groups: int, slab: object, prior: object) 
         raise InputError(f"slab has an entry for {unknown[0]!r}: give {{'edges': ..., 'nodes': ...}}.")
     edges, own = (_difference(both.get(key, "normal(0, 1)"), n_groups) for key in ("edges", "nodes"))
     given = dict(prior) if isinstance(prior, Mapping) else {} if prior is None else {"edges": prior, "nodes": prior}
-    baseline = slab_distribution(given.pop("edges", "uniform"), "prior['edges']")
-    nodes = node_prior(model, given)
-    contrasts = Prior(model, {"nodes": own})
+    edge_prior = given.pop("edges", None)
+    baseline = search_prior(model, None if edge_prior == "default" else edge_prior, given, "prior['edges']")
+    contrasts = search_prior(model, edges, {"nodes": own})
     rate = np.concatenate([np.ones((n_groups, 1)), simplex(n_groups)], axis=1)
     k = n_groups - 1
-    return Coordinates(rate, (baseline, *[edges] * k), (nodes, *[contrasts] * k), (False, *[True] * k))
+    return Coordinates(rate, (baseline, *[contrasts] * k), (False, *[True] * k))
 
 
 def _difference(slab: object, n_groups: int) -> Distribution:
     """The prior of a difference."""
     found = slab_distribution(slab)
+    if isinstance(found, Exchangeable):
+        return found
     if not isinstance(found, (Normal, Cauchy, Logistic)) or found.location != 0:
         raise InputError(
             f"slab = {slab!r}: the prior of a difference is centred at zero, whichever group comes first: "

@@ -62,8 +62,12 @@ class EdgeBlocks:
         """The parameters that each block updates; ``first`` and ``size`` (d,) are those of the nodes."""
         from mrfbayes.kernels.structure.moves import BlockView
 
+        offset = self.model.chart.offset
         parameters = [
-            [*edges, *(int(first[node]) + k for node in nodes for k in range(int(size[node])))]
+            [
+                *(j for edge in edges for j in range(int(offset[edge]), int(offset[edge + 1]))),
+                *(int(first[node]) + k for node in nodes for k in range(int(size[node]))),
+            ]
             for edges, nodes in zip(self.edges, self.updated, strict=True)
         ]
         flat = np.array([j for some in parameters for j in some], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""A model taken apart for a search over its graph: one statistic per edge, one factor per node."""
+"""A model taken apart for a search over its graph: the statistics of each edge, one factor per node."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.model.field import Model
+from mrfbayes.model.parameter_kinds import parameter_kind
 
 
 @dataclass(frozen=True, eq=False)
 class EdgeFactors:
-    """The factors of a model whose edges have one parameter each.
+    """The factors of a model whose edges have a block of parameters each.
 
     Attributes
     ----------
     model : the field with all edges that may be there
-    edges : per edge its statistic, an (r_u, r_v) table in the direction of ``model.edges``
+    edges : per edge its statistics, (k, r_u, r_v) tables in the direction of ``model.edges``; block e is that of edge e
     nodes : per node the statistics of its parameters, an (r,) row each; no rows where it has no factor
     first : (d,) the first parameter of each node
     """
@@ -32,6 +33,16 @@ class EdgeFactors:
     def n_edges(self) -> int:
         """Number of edges that may be there."""
         return len(self.edges)
+
+    @property
+    def n_edge_parameters(self) -> int:
+        """Number of parameters of all edges; they are the first ones."""
+        return int(self.model.chart.offset[self.n_edges])
+
+    @cached_property
+    def edge_size(self) -> np.ndarray:
+        """(m,) number of parameters of each edge."""
+        return np.array([len(tables) for tables in self.edges], dtype=np.int64)
 
     @cached_property
     def size(self) -> np.ndarray:
@@ -86,15 +97,19 @@ def edge_factors(model: Model) -> EdgeFactors:
                 nodes[node] = np.atleast_2d(table).astype(float)
                 first[node] = model.chart.offset[block]
                 continue
-            if group.sides != 2:
+            if group.sides != 2 and parameter_kind(group).kind != "table":
                 raise InputError(
-                    f"model: edge {name!r} is a die with {group.sides - 1} free parameters, and an edge is in or out "
-                    "by one: use coupling='agreement', 'both-one' or 'score'."
+                    f"model: edge {name!r} is a die with {group.sides - 1} free parameters that is no table with a "
+                    "reference category: use coupling='agreement', 'both-one', 'score' or 'table'."
                 )
             is_forward = tuple(scope) in position
             edge = position[tuple(scope) if is_forward else (scope[1], scope[0])]
             if edges[edge] is not None:
                 raise InputError(f"model: edge {name!r} has two factors; give it one.")
-            table = (group.table if group.is_score else group.table == 0).astype(float)
-            edges[edge] = table if is_forward else np.ascontiguousarray(table.T)
-    return EdgeFactors(model, tuple(table for table in edges if table is not None), tuple(nodes), first)
+            if block != edge:
+                raise InputError(f"model: the parameters of edge {name!r} are not in the order of model.edges.")
+            tables = (
+                group.table[None] if group.is_score else np.stack([group.table == k for k in range(group.sides - 1)])
+            )
+            edges[edge] = np.ascontiguousarray(tables if is_forward else tables.transpose(0, 2, 1), dtype=float)
+    return EdgeFactors(model, tuple(tables for tables in edges if tables is not None), tuple(nodes), first)

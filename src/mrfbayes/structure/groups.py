@@ -50,6 +50,8 @@ class GroupComparison(SearchResult):
     def differences(self) -> pd.DataFrame:
         """A row per parameter, edges first, then nodes: what is known of its difference between groups, in log-odds.
 
+        The cells of a table coupling differ together: they share its probability.
+
         Columns: ``inclusion``, the posterior probability that it differs between groups at all (nodes always may: NaN),
         ``inclusion_error``, ``log_bf10``, ``verdict`` ("present" means that there is a difference) and ``fragile``;
         then ``mean``, ``sd``, ``q5``, ``q95`` of the second group less the first. With more groups these four are there
@@ -58,7 +60,8 @@ class GroupComparison(SearchResult):
         import pandas as pd
 
         p = self.model.n_parameters
-        table = self.evidence_table().reindex(pd.Index(self.model.parameters, name="parameter"))
+        blocks = [self.model.blocks[block] for block in self.model.chart.block_of]
+        table = self.evidence_table().reindex(blocks).set_index(pd.Index(self.model.parameters, name="parameter"))
         table["verdict"] = table["verdict"].fillna("unknown")
         table["fragile"] = table["fragile"].eq(True)
         for first, second in self.pairs:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.model.distributions import EXCHANGEABLE
 from mrfbayes.model.field import Model
 from mrfbayes.model.scales import n_edge_blocks
-from mrfbayes.priors import Beta, Cauchy, Distribution, Logistic, Normal, Prior, Uniform, parse
+from mrfbayes.posterior.evidence import block_constants
+from mrfbayes.priors import Beta, Cauchy, Distribution, Exchangeable, Logistic, Normal, Prior, Uniform, parse
 from mrfbayes.structure.edge_blocks import EdgeBlocks
 from mrfbayes.structure.factors import EdgeFactors, is_saturated
 from mrfbayes.structure.graph_priors import GraphPrior
@@ -32,22 +34,20 @@ class Coordinates:
     Attributes
     ----------
     rate : (G, C) log-odds of group g are the sum over c of rate[g, c] times coordinate c
-    slabs : per coordinate the prior of an edge that is there
-    nodes : per coordinate the prior of the node factors
+    priors : per coordinate the prior of edges that are there (the slab) and of the node factors
     has_spike : per coordinate whether an edge may be absent in it
     """
 
     rate: np.ndarray
-    slabs: tuple[Distribution, ...]
-    nodes: tuple[Prior, ...]
+    priors: tuple[Prior, ...]
     has_spike: tuple[bool, ...]
 
 
 def slab_distribution(given: object, argument: str = "slab") -> Distribution:
-    """The distribution of an edge's log-odds that ``given`` names."""
+    """The distribution of the edges' log-odds that ``given`` names; see `mrfbayes.priors` for how it is scaled."""
     if isinstance(given, str):
         given = parse(given)
-    if not isinstance(given, (Uniform, Beta, Normal, Cauchy, Logistic)):
+    if not isinstance(given, (Uniform, Beta, Normal, Cauchy, Logistic, Exchangeable)):
         raise InputError(
             f"{argument} = {given!r}: give the distribution of one log-odds, such as 'normal(0, 1)', 'cauchy(0, 2.5)', "
             "'logistic(0, 1)' or 'beta(2, 2)' (of theta)."
@@ -56,48 +56,33 @@ def slab_distribution(given: object, argument: str = "slab") -> Distribution:
     return given
 
 
-def log_constant(slab: Distribution) -> float:
-    """Log of what makes the slab's density integrate to one."""
-    if isinstance(slab, Normal):
-        return -math.log(slab.scale * math.sqrt(2 * math.pi))
-    if isinstance(slab, Cauchy):
-        return -math.log(slab.scale * math.pi)
-    if isinstance(slab, Logistic):
-        return -math.log(slab.scale)
-    if isinstance(slab, Beta):
-        return math.lgamma(slab.a + slab.b) - math.lgamma(slab.a) - math.lgamma(slab.b)
-    return 0.0
+def search_prior(model: Model, slab: object, nodes: object, argument: str = "slab") -> Prior:
+    """The prior of edges that are there and of node factors.
 
-
-def log_density_at_zero(slab: Distribution) -> float:
-    """Log density of the slab where an edge has no strength."""
-    if isinstance(slab, (Normal, Cauchy, Logistic)):
-        z = abs(slab.location / slab.scale)
-        if isinstance(slab, Normal):
-            return log_constant(slab) - 0.5 * z * z
-        return log_constant(slab) - (
-            math.log1p(z * z) if isinstance(slab, Cauchy) else z + 2 * math.log1p(math.exp(-z))
-        )
-    a, b = (slab.a, slab.b) if isinstance(slab, Beta) else (1.0, 1.0)
-    return log_constant(slab) - (a + b) * math.log(2)
-
-
-def node_prior(model: Model, given: object) -> Prior:
-    """The prior of the node factors; ``given`` is a mapping without edges, or one distribution for all nodes."""
-    if given is None:
-        given = {}
-    if isinstance(given, (str, Uniform, Beta, Normal, Cauchy, Logistic)):
-        given = {"nodes": given}
-    if isinstance(given, dict):
-        on_edges = [key for key in given if key == "edges" or key in model.blocks[: model.n_edges]]
-        if on_edges:
-            raise InputError(
-                f"prior has an entry for {on_edges[0]!r}: the prior of an edge that is there is slab=, and how likely "
-                "it is to be there edges=; prior= is that of the node factors, as in {'nodes': 'normal(0, 1)'}."
-            )
-    prior = Prior(model, given)
-    if prior.custom is not None:
+    ``slab`` is a distribution for all edges, or None for the default; ``nodes`` a mapping without edges, or one
+    distribution for all nodes, or None for the default.
+    """
+    if nodes is None:
+        nodes = {}
+    if isinstance(nodes, (str, Uniform, Beta, Normal, Cauchy, Logistic, Exchangeable)):
+        nodes = {"nodes": nodes}
+    if not isinstance(nodes, Mapping):
         raise InputError("prior is a function: a search over graphs takes named priors, such as {'nodes': 'uniform'}.")
+    on_edges = [key for key in nodes if key == "edges" or key in model.blocks[: model.n_edges]]
+    if on_edges:
+        raise InputError(
+            f"prior has an entry for {on_edges[0]!r}: the prior of an edge that is there is slab=, and how likely "
+            "it is to be there edges=; prior= is that of the node factors, as in {'nodes': 'normal(0, 1)'}."
+        )
+    edges = {} if slab is None else {"edges": slab_distribution(slab, argument)}
+    prior = Prior(model, {**edges, **nodes})
+    is_table = model.chart.sides[: model.n_edges] > 2
+    wrong = np.flatnonzero(is_table & (prior.kind[: model.n_edges] != EXCHANGEABLE))
+    if wrong.size:
+        raise InputError(
+            f"{argument} = {slab!r}: edge {model.blocks[int(wrong[0])]!r} has a table of log-odds, which takes "
+            "'normal(0, s)' or 'exchangeable(s)', so that no category is special."
+        )
     return prior
 
 
@@ -106,6 +91,11 @@ def named_nodes(model: Model, prior: Prior) -> dict[str, str]:
     first = n_edge_blocks(model)
     texts = {name: str(d) for name, d in zip(model.blocks[first:], prior.per_block[first:], strict=True)}
     return {"nodes": next(iter(texts.values()))} if len(set(texts.values())) == 1 else texts
+
+
+def named_edges(model: Model, prior: Prior) -> str:
+    """The priors of the edges as text, each once."""
+    return ", ".join(dict.fromkeys(map(str, prior.per_block[: model.n_edges])))
 
 
 def make_moves(
@@ -125,8 +115,11 @@ def make_moves(
     numbers = _Numbers()
     index = np.zeros((model.n_parameters, 11), dtype=np.int64)
     edge_home, node_home = blocks.home
-    for edge, (u, v) in enumerate(blocks.order):
-        table = factors.edges[edge] if model.edges[edge, 0] == u else factors.edges[edge].T
+    pairs = [(edge, k) for edge, size in enumerate(factors.edge_size.tolist()) for k in range(size)]
+    order = blocks.order
+    for parameter, (edge, k) in enumerate(pairs):
+        u, v = order[edge]
+        table = factors.edges[edge][k] if model.edges[edge, 0] == u else factors.edges[edge][k].T
         step, shifts = table.copy(), []
         means = (table @ frequency[v], frequency[u] @ table)  # of the statistic, given the state of either end
         for which, node in enumerate((u, v)):
@@ -136,9 +129,9 @@ def make_moves(
                 by_state = means[which] - means[which][rows.sum(axis=0) == 0]
                 shifts[-1] = rows @ by_state
                 step = step - (by_state[:, None] if which == 0 else by_state[None, :])
-                centred[:, edge] -= counts[:, first : first + len(rows)] @ shifts[-1]
+                centred[:, parameter] -= counts[:, first : first + len(rows)] @ shifts[-1]
         starts = numbers.append(step.ravel(), table.ravel(), *shifts)
-        index[edge] = [u, v, *table.shape, *blocks.place(int(edge_home[edge]), u, v), *starts]
+        index[parameter] = [u, v, *table.shape, *blocks.place(int(edge_home[edge]), u, v), *starts]
     for node, rows in enumerate(factors.nodes):
         place = blocks.place(int(node_home[node]), node)
         for k, row in enumerate(rows):
@@ -152,7 +145,9 @@ def make_moves(
         layout=index,
         node=np.stack([factors.first, factors.size], axis=1).astype(np.int64),
         number=numbers.together(),
-        slab=_slabs(coordinates, model.n_edges, model.n_parameters),
+        edge=np.stack([model.chart.offset[: model.n_edges], factors.edge_size], axis=1).astype(np.int64),
+        edge_of=np.where(np.arange(model.n_parameters) < len(pairs), model.chart.block_of, -1).astype(np.int64),
+        slab=_slabs(coordinates, factors),
         node_prior=_node_priors(coordinates, factors),
         has_spike=np.array(coordinates.has_spike, dtype=np.int64),
         log_prior_odds=np.array(graphs.log_odds),
@@ -166,7 +161,7 @@ def centring(moves: MoveView) -> csr_array:
 
     from mrfbayes.kernels.structure.moves import FIRST_NODE, FIRST_SHIFT, SECOND_NODE, SECOND_SHIFT
 
-    m, p = moves.log_prior_odds.size, moves.total.shape[1]
+    m, p = int((moves.edge_of >= 0).sum()), moves.total.shape[1]
     rows, columns, values = [np.arange(p)], [np.arange(p)], [np.ones(p)]
     for edge, index in enumerate(moves.layout[:m]):
         for node, start in ((index[FIRST_NODE], index[FIRST_SHIFT]), (index[SECOND_NODE], index[SECOND_SHIFT])):
@@ -199,19 +194,26 @@ class _Numbers:
         return np.concatenate(self._parts)
 
 
-def _slabs(coordinates: Coordinates, n_edges: int, n_parameters: int) -> np.ndarray:
-    found = np.zeros((len(coordinates.slabs), n_parameters, 4))
+def _slabs(coordinates: Coordinates, factors: EdgeFactors) -> np.ndarray:
+    """(C, p, 5): kind, three parameters, and the log of the constant of the whole edge."""
+    chart, m = factors.model.chart, factors.n_edges
+    found = np.zeros((len(coordinates.priors), chart.n_parameters, 5))
     found[:, :, 0] = NO_SLAB
-    for c, slab in enumerate(coordinates.slabs):
-        kind, values = slab.encode(2)
-        found[c, :n_edges] = [float(kind), *values, log_constant(slab)]
+    block = chart.block_of[: factors.n_edge_parameters]
+    for c, prior in enumerate(coordinates.priors):
+        wide = min(prior.values.shape[1], 3)
+        own = found[c, : block.size]
+        own[:, 0], own[:, 1 : 1 + wide] = prior.kind[block], prior.values[block, :wide]
+        own[:, 4] = block_constants(prior)[:m][block]
     return found
 
 
 def _node_priors(coordinates: Coordinates, factors: EdgeFactors) -> np.ndarray:
-    wide = max(2, int(factors.size.max(initial=0)) + 1)
-    found = np.zeros((len(coordinates.nodes), len(factors.nodes), 1 + wide))
-    for c, prior in enumerate(coordinates.nodes):
+    """(C, d, 1 + R): kind and parameters; R is wide enough for the tables of edges, too."""
+    most = int(factors.edge_size.max(initial=1))
+    wide = max(2, int(factors.size.max(initial=0)) + 1, most if most == 1 else max(most, 3))
+    found = np.zeros((len(coordinates.priors), len(factors.nodes), 1 + wide))
+    for c, prior in enumerate(coordinates.priors):
         for node in np.flatnonzero(factors.size):
             block = factors.model.chart.block_of[factors.first[node]]
             values = prior.values[block, :wide]

@@ -138,7 +138,9 @@ class Rescoring:
         The prior density of an edge counts relative to its value at zero: each one that is there lacks the log of that.
         ``start`` (p,) is where the search for the mode starts.
         """
-        chosen = np.concatenate([np.flatnonzero(present), np.arange(self.model.n_edges, self.model.n_parameters)])
+        chart, n_edges = self.model.chart, self.model.n_edges
+        is_there = np.concatenate([np.asarray(present, dtype=bool), np.ones(chart.n_blocks - n_edges, dtype=bool)])
+        chosen = np.flatnonzero(is_there[chart.block_of])
         field = self._field(present, chosen)
         return (
             None if field is None else _log_evidence(field, self._counts[chosen], self._n, self._prior, chosen, start)

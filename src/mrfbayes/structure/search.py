@@ -46,7 +46,9 @@ class SearchTask:
         rows = n_steps // self.n_thin + 1
         kept = KeptSweeps(np.empty((rows, search.w.size)), np.empty(rows), first)
         n_cells = int((moves.layout[:, FIRST] * moves.layout[:, SECOND]).max())
-        line = line_view(moves.n.size, n_cells, moves.node_prior.shape[2] - 1, moves.rate.shape[1] - 1)
+        most, contrasts = int(moves.edge[:, 1].max()), moves.rate.shape[1] - 1
+        joint = most * max(contrasts, 1) if most > 1 or contrasts > 1 else 0
+        line = line_view(moves.n.size, n_cells, moves.node_prior.shape[2] - 1, joint)
         with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
             plan = np.array([n_steps, self.n_warmup, self.n_thin], dtype=np.int64)
             engine.run(Sweeps(moves, self.blocks, line, search, plan, kept), state)
@@ -103,7 +105,8 @@ def initial_states(
         w = np.zeros((n_coordinates, p))
         w[0] = base
         present = rng.random(m) < 0.5
-        w[spikes, :m] = np.where(present, rng.normal(0.0, 0.1, (sum(spikes), m)), 0.0)
+        there = np.repeat(present, factors.edge_size)
+        w[spikes, : there.size] = np.where(there, rng.normal(0.0, 0.1, (sum(spikes), there.size)), 0.0)
         counters = np.zeros(moves.N_MOVE_COUNTERS, dtype=np.int64)
         counters[moves.N_PRESENT] = present.sum()
         counters[moves.BATCH_LENGTH] = 1

@@ -16,7 +16,7 @@ from mrfbayes.structure.augmented import starting_counts
 from mrfbayes.structure.engines import choose_engine
 from mrfbayes.structure.factors import edge_factors
 from mrfbayes.structure.graph_priors import graph_prior
-from mrfbayes.structure.moves import Coordinates, named_nodes, node_prior, slab_distribution
+from mrfbayes.structure.moves import Coordinates, named_nodes, search_prior, slab_distribution
 from mrfbayes.structure.running import SearchRequest, run_options, search
 from mrfbayes.structure.selection import Selection
 
@@ -48,12 +48,13 @@ def select(
 
     Parameters
     ----------
-    model : the field with all edges that may be there, each with one parameter of its own: couplings "agreement",
-        "both-one" and "score", with or without fields
+    model : the field with all edges that may be there, untied: couplings "agreement", "both-one", "score" and "table",
+        with or without fields; a table is in or out as a whole
     x : (n, d) data, a table, a path, or `Statistics`
-    slab : prior of an edge's log-odds if it is there: "normal(0, 1)", "cauchy(0, 2.5)", "logistic(0, 1)", ...
+    slab : prior of an edge's log-odds if it is there: "normal(0, 1)", "cauchy(0, 2.5)", "logistic(0, 1)", ...; scaled
+        by the levels of the two variables, and "exchangeable" on tables, as `mrfbayes.priors` says
     edges : prior over graphs: "bernoulli(0.5)", "beta-bernoulli(1, 1)", or one probability per edge
-    prior : prior of the node factors, as {"nodes": "normal(0, 1)"}; uniform on theta by default
+    prior : prior of the node factors, as {"nodes": "normal(0, 5)"}; the default of `mrfbayes.priors` if left out
     engine : "states" (all configurations), "recursion" (strips and narrow grids), "particles"; by default the cheapest
         that is exact, and particles where none is
     particles : samples in each of the two sets that engine "particles" uses; more make it more accurate
@@ -69,21 +70,21 @@ def select(
         before every sweep, given what is seen, which assumes that cells are missing at random
     """
     factors = edge_factors(model)
-    slabs, nodes, graphs = slab_distribution(slab), node_prior(model, prior), graph_prior(model, edges)
+    priors, graphs = search_prior(model, slab, prior), graph_prior(model, edges)
     rest = {"chains": chains, "workers": workers, "progress": progress, "checkpoint": checkpoint, "seconds": seconds}
     options = run_options(model.n_parameters, steps, warmup, thin, **rest)
     whole("particles", particles, 100)
     seed, engine = seed_sequence(rng), choose_engine(model, engine)
     statistics = count(model, x, missing=missing)
     settings = {
-        "slab": str(slabs),
+        "slab": str(slab_distribution(slab)),
         "edges": str(graphs),
         "edge_probabilities": graphs.probability.tolist(),
-        "prior": named_nodes(model, nodes),
+        "prior": named_nodes(model, priors),
     }
     if statistics.holes is not None:
         settings["missing"] = MISSING_AT_RANDOM
-    coordinates = Coordinates(np.ones((1, 1)), (slabs,), (nodes,), (True,))
+    coordinates = Coordinates(np.ones((1, 1)), (priors,), (True,))
     problem = SearchProblem(factors, (statistics,), coordinates, graphs)
     request = SearchRequest(engine, particles, options, seed, settings, said=statistics.warnings)
     shared, run, summary = search(problem, request)

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.model.edge_strength import edge_strengths, has_tables
 from mrfbayes.model.scales import scaled
-from mrfbayes.priors import Prior, parse
+from mrfbayes.posterior.evidence import log_prior_at_no_interaction
+from mrfbayes.priors import Prior
 from mrfbayes.structure.graph_priors import PER_EDGE, GraphPrior, graph_prior
-from mrfbayes.structure.moves import log_density_at_zero
 from mrfbayes.structure.rescoring import Rescoring
 from mrfbayes.structure.result import SearchResult
 
@@ -57,31 +58,60 @@ class Selection(SearchResult):
     @property
     def included(self) -> np.ndarray:
         """(chains, draws, m) which edges are there in each draw."""
-        return np.asarray(self.log_odds[..., : self.model.n_edges] != 0.0)
+        return np.asarray(self.log_odds[..., self.model.chart.offset[: self.model.n_edges]] != 0.0)
 
     def edges(self, scale: str = "log-odds") -> pd.DataFrame:
-        """A row per edge, in the order of ``model.parameters``.
+        """A row per edge, in the order of ``model.blocks``.
 
         Columns: ``inclusion``, the posterior probability that the edge is there, and ``inclusion_error``, its
         Monte-Carlo standard error; ``log_bf10``, the natural log of the Bayes factor (posterior odds over marginal
         prior odds, so averaged over the rest of the graph); ``verdict`` at Bayes factors of 10 and 1/10, and
         ``fragile`` where two errors could change it; ``mean``, ``sd``, ``q5``, ``q95`` of the edge's strength over all
-        graphs, absence counted as no interaction.
+        graphs, absence counted as no interaction. The strength of a table coupling is its norm: the absolute log odds
+        ratio of two binary variables of the same strength; its cells are in `cells`.
 
         Parameters
         ----------
         scale : "log-odds", "theta" or "ising" (J), for the last four columns
         """
-        rows, m = scaled(self.model, scale), self.model.n_edges
-        values = rows.values(self.draws)[..., :m] if scale != "log-odds" else self.log_odds[..., :m]
-        from_all = scale == "log-odds"
+        chart, m = self.model.chart, self.model.n_edges
+        if scale == "log-odds":
+            values = edge_strengths(self.model, self.log_odds)
+        elif has_tables(self.model):
+            raise InputError(f"scale = {scale!r}: table couplings have a norm in log-odds alone; use scale='log-odds'.")
+        else:
+            values = scaled(self.model, scale).values(self.draws)[..., :m]
         low, high = np.quantile(values, [0.05, 0.95], axis=(0, 1)) if values.size else np.full((2, m), np.nan)
         table = self.evidence_table()
-        table["mean"] = self.mean[:m] if from_all else values.mean(axis=(0, 1))
-        table["sd"] = self.sd[:m] if from_all else values.std(axis=(0, 1))
+        # Of a coupling with one parameter all sweeps say the moments, not the kept draws alone.
+        from_all = (chart.sides[:m] == 2) & (scale == "log-odds")
+        table["mean"] = np.where(from_all, self.mean[chart.offset[:m]], values.mean(axis=(0, 1)))
+        table["sd"] = np.where(from_all, self.sd[chart.offset[:m]], values.std(axis=(0, 1)))
         table["q5"], table["q95"] = low, high
         table.attrs |= {"scale": scale, "target": self.target}
         return table
+
+    def cells(self) -> pd.DataFrame:
+        """A row per parameter of the edges, cells of tables by their labels: its log-odds over all graphs.
+
+        Columns: ``edge``, ``inclusion`` of the edge, and ``mean``, ``sd``, ``q5``, ``q95``; absence counts as zero.
+        """
+        import pandas as pd
+
+        end = int(self.model.chart.offset[self.model.n_edges])
+        block, draws = self.model.chart.block_of[:end], self.log_odds[..., :end]
+        low, high = np.quantile(draws, [0.05, 0.95], axis=(0, 1)) if draws.size else np.full((2, end), np.nan)
+        return pd.DataFrame(
+            {
+                "edge": [self.model.blocks[b] for b in block],
+                "inclusion": self.inclusion[block],
+                "mean": self.mean[:end],
+                "sd": self.sd[:end],
+                "q5": low,
+                "q95": high,
+            },
+            index=pd.Index(self.model.parameters[:end], name="parameter"),
+        )
 
     def graphs(self, top: int = 10) -> pd.DataFrame:
         """The ``top`` most frequent graphs among the kept draws, the most probable first.
@@ -131,15 +161,17 @@ class Selection(SearchResult):
         scores = np.full(len(present), np.nan)
         if "missing" in self.settings:
             return scores
-        slab = parse(str(self.settings["slab"]))
         nodes = self.settings["prior"]
-        prior = Prior(self.model, {"edges": slab, **(nodes if isinstance(nodes, Mapping) else {})})
+        prior = Prior(
+            self.model, {"edges": str(self.settings["slab"]), **(nodes if isinstance(nodes, Mapping) else {})}
+        )
         rescoring = Rescoring(self.model, self.counts, self.n, prior)
-        at_zero, of_graph = log_density_at_zero(slab), self.graph_prior.log_probability(present)
+        at_zero = log_prior_at_no_interaction(prior)[: self.model.n_edges]
+        of_graph = self.graph_prior.log_probability(present)
         for k, row in enumerate(present):
             found = rescoring.log_evidence(row, self.mean)
             if found is not None:
-                scores[k] = of_graph[k] + found + row.sum() * at_zero
+                scores[k] = of_graph[k] + found + row @ at_zero
         return scores
 
     @property
@@ -171,7 +203,7 @@ class Selection(SearchResult):
             raise InputError(f"threshold = {threshold!r}: give a probability from 0 to 1.")
         graph = nx.Graph()
         graph.add_nodes_from(self.model.nodes)
-        factor = self.log_bf10
+        factor, strength = self.log_bf10, self.edges()["mean"].to_numpy()
         for edge, (u, v) in enumerate(self.model.edges.tolist()):
             if self.inclusion[edge] > threshold:
                 graph.add_edge(
@@ -179,7 +211,7 @@ class Selection(SearchResult):
                     self.model.nodes[v],
                     inclusion=float(self.inclusion[edge]),
                     log_bf10=float(factor[edge]),
-                    weight=float(self.mean[edge]),
+                    weight=float(strength[edge]),
                 )
         return graph
 

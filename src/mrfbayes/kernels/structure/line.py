@@ -52,21 +52,21 @@ class LineView(NamedTuple):
         np.ndarray
     )  # (3, 2 + 3 R) log priors along the line: of its own parameter, and of two blocks that move with it
     grid: np.ndarray  # (4, MOST_POINTS) points, heights, Jacobian, scratch
-    contrast: np.ndarray  # (k + 44, k) scratch of `mrfbayes.kernels.structure.contrasts`, for k contrasts
+    contrast: np.ndarray  # (k + 44, k) scratch of `mrfbayes.kernels.structure.joint`, for k parameters
     result: (
         np.ndarray
     )  # (6,) P(present), its log-odds, mean and mean square if present, chosen move, centre of the grid
 
 
-def line_view(n_groups: int, n_cells: int, most_sides: int, n_contrasts: int) -> LineView:
-    """A line for at most ``n_cells`` cells and node blocks with at most ``most_sides`` outcomes."""
+def line_view(n_groups: int, n_cells: int, most_sides: int, n_joint: int) -> LineView:
+    """A line for at most ``n_cells`` cells, blocks with at most ``most_sides`` outcomes, ``n_joint`` drawn at once."""
     return LineView(
         np.zeros((n_groups, n_cells)),
         np.zeros((2, n_cells)),
         np.zeros((2, n_groups)),
         np.zeros((3, 2 + 3 * most_sides)),
         np.zeros((4, MOST_POINTS)),
-        np.zeros((n_contrasts + 44, max(n_contrasts, 1))),
+        np.zeros((n_joint + 44, max(n_joint, 1))),
         np.zeros(6),
     )
 
@@ -303,13 +303,14 @@ def _fill_grid(line, n_cells, total_count, centre, sd, offset):
 
 
 @kernel
-def draw_along(line, n_cells, total_count, start, has_spike, log_prior_odds, random_state):
+def draw_along(line, n_cells, total_count, here, start, has_spike, log_prior_odds, random_state):
     """Draw a move along the line from its exact conditional; see `LineView.result`.
 
     With a spike, the line's parameter is absent (zero) or present with its prior as the slab; the log of the slab's
-    constant is part of ``log_prior_odds``. ``start`` is where the search for the mode begins. True where it is present.
+    constant is part of ``log_prior_odds``. ``here`` is the parameter now, ``start`` where the search for the mode
+    begins. True where it is present.
     """
-    result, here = line.result, line.term[0, VALUES + (line.term.shape[1] - VALUES) // 3]
+    result = line.result
     centre, sd = _find_centre(line, n_cells, total_count, start)
     count, best = _fill_grid(line, n_cells, total_count, centre, sd, uniform(random_state))
     points, heights, jacobian = line.grid[0], line.grid[1], line.grid[2]

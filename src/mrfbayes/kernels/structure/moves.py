@@ -47,7 +47,7 @@ OWN, N_OWN = range(2)
 
 
 class MoveView(NamedTuple):
-    """The field, the data and the priors, as the moves see them. The m edges are the first of the p parameters."""
+    """The field, the data and the priors, as the moves see them. Those of the m edges are the first parameters."""
 
     n: np.ndarray  # (G,) numbers of observations
     rate: np.ndarray  # (G, C) of each group along each coordinate
@@ -58,7 +58,9 @@ class MoveView(NamedTuple):
     layout: np.ndarray  # (p, 11)
     node: np.ndarray  # (d, 2) first parameter of its own, and how many it has
     number: np.ndarray  # steps and statistics (cells in the order of the nodes) and shifts, one after the other
-    slab: np.ndarray  # (C, p, 4) kind, two parameters, log of the constant; no kind for node parameters
+    edge: np.ndarray  # (m, 2) first parameter, and how many it has
+    edge_of: np.ndarray  # (p,) the edge of each parameter; -1 for node parameters
+    slab: np.ndarray  # (C, p, 5) kind, three parameters, log of the edge's constant; no kind for node parameters
     node_prior: np.ndarray  # (C, d, 1 + R) kind and parameters
     has_spike: np.ndarray  # (C,) whether the edges' coordinate may be absent
     log_prior_odds: np.ndarray  # (m,) of presence; not used where edge_counts are positive
@@ -181,9 +183,14 @@ def set_line(view, state, line, parameter, c):
         line.rate[0, group] = view.rate[group, c]
         line.rate[1, group] = view.n[group]
     wide = (line.term.shape[1] - VALUES) // 3
-    line.term[0, KIND], line.term[0, SIZE] = view.slab[c, parameter, 0], 1.0
-    line.term[0, VALUES], line.term[0, VALUES + 1] = view.slab[c, parameter, 1], view.slab[c, parameter, 2]
-    line.term[0, VALUES + wide], line.term[0, VALUES + 2 * wide] = state.w[c, parameter], 1.0
+    edge = view.edge_of[parameter]
+    first, own = (view.edge[edge, 0], view.edge[edge, 1]) if edge >= 0 else (parameter, 1)
+    line.term[0, KIND], line.term[0, SIZE] = view.slab[c, parameter, 0], own
+    for k in range(min(wide, 3)):
+        line.term[0, VALUES + k] = view.slab[c, parameter, 1 + k]
+    for k in range(own):
+        line.term[0, VALUES + wide + k] = state.w[c, first + k]
+        line.term[0, VALUES + 2 * wide + k] = 1.0 if first + k == parameter else 0.0
     for which in range(2):
         node, start = view.layout[parameter, FIRST_NODE + which], view.layout[parameter, FIRST_SHIFT + which]
         size = view.node[node, N_OWN] if node >= 0 else 0
@@ -222,15 +229,15 @@ def follow(view, state, line, tables, parameter, c, x):
 
 
 @kernel
-def record(state, line, parameter, c, is_edge):
-    """Add what the conditional says to the running sums."""
+def record(state, line, parameter, c, edge):
+    """Add what the conditional says to the running sums; ``edge`` is -1 where it says nothing of presence."""
     result = line.result
     probability, log_odds = result[PROBABILITY], result[LOG_ODDS]
     state.moments[0, c, parameter] += probability * result[MEAN]
     state.moments[1, c, parameter] += probability * result[SQUARE]
-    if is_edge:
-        state.batches[state.counters[BATCH_ROW], parameter] += probability
-        state.absent[parameter] += probability * math.exp(-log_odds) if log_odds > 0.0 else 1.0 - probability
+    if edge >= 0:
+        state.batches[state.counters[BATCH_ROW], edge] += probability
+        state.absent[edge] += probability * math.exp(-log_odds) if log_odds > 0.0 else 1.0 - probability
 
 
 @kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.structure.contrasts import move_contrasts
+from mrfbayes.kernels.structure.joint import move_joint
 from mrfbayes.kernels.structure.line import CENTRE, MOVE, draw_along
 from mrfbayes.kernels.structure.moves import (
     AFTER,
@@ -25,42 +25,57 @@ from mrfbayes.kernels.structure.moves import (
 
 
 @kernel
-def move_parameter(view, state, line, tables, parameter, keeps):
-    """Draw a parameter from its exact conditional, an edge with its presence, coordinate by coordinate.
-
-    ``tables`` (G, cells) hold the probabilities of the block's configurations, before and after.
-    """
-    index, is_edge = view.layout[parameter], parameter < view.log_prior_odds.size
-    n_cells = index[FIRST] * index[SECOND]
-    for k in range(n_cells):
+def _set_cells(view, line, tables, parameter):
+    """The cells of a parameter's nodes: their probabilities, and how a move changes their log weights."""
+    index = view.layout[parameter]
+    for k in range(index[FIRST] * index[SECOND]):
         line.step[0, k] = view.number[index[STEP] + k]
     for group in range(tables.shape[0]):
         table, cells = tables[group], line.weight[group]
         pair_marginal(table, index[BEFORE], index[FIRST], index[BETWEEN], index[SECOND], index[AFTER], cells)
-    n_coordinates = view.rate.shape[1]
-    is_joint = is_edge and n_coordinates > 2
-    for c in range(1 if is_joint else n_coordinates):
+
+
+@kernel
+def move_parameter(view, state, line, tables, parameter, keeps):
+    """Draw a parameter from its exact conditional, an edge with its presence, coordinate by coordinate.
+
+    ``tables`` (G, cells) hold the probabilities of the block's configurations, before and after. Presence that several
+    parameters or contrasts share is drawn with the first of them (`move_joint`); those of a table that is there are
+    then drawn one by one as well.
+    """
+    edge, n_coordinates = view.edge_of[parameter], view.rate.shape[1]
+    size = view.edge[edge, 1] if edge >= 0 else 0
+    is_joint = size > 1 or (edge >= 0 and n_coordinates > 2)
+    n_cells = view.layout[parameter, FIRST] * view.layout[parameter, SECOND]
+    _set_cells(view, line, tables, parameter)
+    if is_joint and parameter == view.edge[edge, 0]:
+        move_joint(view, state, line, tables, edge, keeps)
+        _set_cells(view, line, tables, parameter)
+    for c in range(n_coordinates):
+        has_spike, log_prior_odds = edge >= 0 and view.has_spike[c] != 0, 0.0
+        is_refresh = has_spike and is_joint
+        if is_refresh and (size == 1 or state.present[edge] == 0):
+            continue
         set_line(view, state, line, parameter, c)
-        has_spike, log_prior_odds = is_edge and view.has_spike[c] != 0, 0.0
-        if has_spike:
-            log_prior_odds = view.log_prior_odds[parameter]
+        if has_spike and not is_joint:
+            log_prior_odds = view.log_prior_odds[edge]
             if view.edge_counts[0] > 0.0:
-                log_prior_odds = log_odds_of_presence(view, state.counters[N_PRESENT] - state.present[parameter])
-            log_prior_odds += view.slab[c, parameter, 3]
+                log_prior_odds = log_odds_of_presence(view, state.counters[N_PRESENT] - state.present[edge])
+            log_prior_odds += view.slab[c, parameter, 4]
         here, total = state.w[c, parameter], view.total[c, parameter]
         start = state.centre[c, parameter] - here
-        is_there = draw_along(line, n_cells, total, start, has_spike, log_prior_odds, state.random)
+        draws_presence = has_spike and not is_joint
+        is_there = draw_along(line, n_cells, total, here, start, draws_presence, log_prior_odds, state.random)
         x = line.result[MOVE]
-        state.centre[c, parameter] = line.result[CENTRE]
-        if keeps:
-            record(state, line, parameter, c, has_spike)
+        if not is_refresh:
+            state.centre[c, parameter] = line.result[CENTRE]
+            if keeps:
+                record(state, line, parameter, c, edge if has_spike else -1)
         if x != 0.0:
             state.numbers[LOG_LIKELIHOOD] += x * total
             follow(view, state, line, tables, parameter, c, x)
-        if is_edge:
+        if edge >= 0:
             state.w[c, parameter] = here + x if is_there else 0.0
-        if has_spike:
-            state.counters[N_PRESENT] += np.int64(is_there) - np.int64(state.present[parameter])
-            state.present[parameter] = np.uint8(is_there)
-    if is_joint:
-        move_contrasts(view, state, line, tables, parameter, keeps)
+        if draws_presence:
+            state.counters[N_PRESENT] += np.int64(is_there) - np.int64(state.present[edge])
+            state.present[edge] = np.uint8(is_there)

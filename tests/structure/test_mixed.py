@@ -1,0 +1,177 @@
+"""Selection and groups on tables of mixed kinds: against enumeration, and under other names and orders of labels."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+import mrfbayes as mb
+from mrfbayes.model.schema import Schema, Variable
+
+ILL = Variable("ill", "binary", ("no", "yes"))
+MOOD = Variable("mood", "ordinal", ("low", "middle", "high"))
+TOWN = Variable("town", "nominal", ("Bern", "Lima", "Oslo"))
+MIXED = Schema((ILL, MOOD, TOWN))
+STATES = (2, 3, 3)
+SIZES = [1, 2, 4]  # parameters of ill--mood, ill--town, mood--town
+CELLS = np.array(list(itertools.product(*map(range, STATES))))
+
+
+def statistics():
+    """(18, 12) value of every sufficient statistic: the three edges, then the thresholds."""
+    ill, mood, town = CELLS.T
+    columns = [ill * mood]
+    columns += [ill * (town == k) for k in (1, 2)]
+    columns += [(mood == j) * (town == k) for j in (1, 2) for k in (1, 2)]
+    columns += [ill] + [mood == k for k in (1, 2)] + [town == k for k in (1, 2)]
+    return np.stack(columns, axis=1).astype(float)
+
+
+def slab_covariances():
+    """Of the edges: independent normal cells, double-centred, with sd 1 of each log odds ratio."""
+    two, one = np.eye(2) + 1, np.array([[2.0]])
+    ordinal = (0.25 / (0.5 * np.sqrt(8 / 12))) ** 2
+    return [np.array([[ordinal]]), np.kron(one, two) / 4, np.kron(two, two) / 4]
+
+
+def log_evidence(counts, n, present, rng, draws=40_000):
+    """Log evidence of a graph by importance sampling at the mode, and its standard error."""
+    s = statistics()
+    edge = np.repeat([0, 1, 2], SIZES)
+    chosen = np.concatenate([np.flatnonzero(np.isin(edge, np.flatnonzero(present))), np.arange(7, 12)])
+    s, c = s[:, chosen], counts[chosen]
+    slabs = [stats.multivariate_normal(np.zeros(k), v) for k, v in zip(SIZES, slab_covariances(), strict=True)]
+    nodes = [1, 2, 2]
+
+    def target(w):
+        value = w @ c - n * logsumexp(w @ s.T, axis=-1)
+        at = 0
+        for k in np.flatnonzero(present):
+            value = value + slabs[k].logpdf(w[..., at : at + SIZES[k]])
+            at += SIZES[k]
+        for k in nodes:
+            thresholds = stats.multivariate_normal(np.zeros(k), 50 * (np.eye(k) + 1))  # each with sd 10
+            value = value + thresholds.logpdf(w[..., at : at + k])
+            at += k
+        return value
+
+    found = minimize(lambda w: -target(w), np.zeros(len(chosen)), method="BFGS")
+    proposal = stats.multivariate_t(found.x, 1.2 * found.hess_inv, df=8, seed=rng)
+    w = proposal.rvs(draws).reshape(draws, -1)
+    log_weight = target(w) - proposal.logpdf(w)
+    weight = np.exp(log_weight - log_weight.max())
+    return log_weight.max() + np.log(weight.mean()), weight.std() / weight.mean() / np.sqrt(draws)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(11)
+    w = np.array([0.0, 0.9, -0.6, 0.3, -0.2, 0.1, 0.25, -0.3, 0.2, -0.2, 0.1, 0.4])
+    p = np.exp(statistics() @ w)
+    return CELLS[rng.choice(18, size=150, p=p / p.sum())]
+
+
+@pytest.fixture(scope="module")
+def enumerated(rows):
+    """Inclusion probabilities from all eight graphs, and their errors."""
+    rng = np.random.default_rng(12)
+    index = [int(np.flatnonzero((row == CELLS).all(axis=1))[0]) for row in rows]
+    counts = statistics()[index].sum(axis=0)
+    graphs = np.array(list(itertools.product((0, 1), repeat=3)), dtype=bool)
+    logs, errors = np.array([log_evidence(counts, len(rows), graph, rng) for graph in graphs]).T
+    p = np.exp(logs - logsumexp(logs))
+    inclusion = p @ graphs
+    return inclusion, np.sqrt(((graphs - inclusion) ** 2 * (p * errors)[:, None] ** 2).sum(axis=0))
+
+
+def choose(schema, rows, **options):
+    model = mb.Model.from_data(schema)
+    return mb.select(model, rows, steps=4000, chains=2, rng=5, progress=False, **options)
+
+
+@pytest.fixture(scope="module")
+def selected(rows):
+    return choose(MIXED, rows)
+
+
+def standard_distance(result, expected, error):
+    return np.abs((result.inclusion - expected) / np.hypot(result.inclusion_error, error)).max()
+
+
+def test_inclusion_of_tables_is_that_of_all_graphs(selected, enumerated):
+    assert selected.target == "exact"
+    assert standard_distance(selected, *enumerated) < 5
+    assert 0.05 < enumerated[0].min() < 0.95  # something is undecided, so that the test can fail
+    wrong = enumerated[0] * 0.9
+    assert standard_distance(selected, wrong, enumerated[1]) > 5
+
+
+def test_recursion_agrees_with_enumeration(rows, enumerated):
+    assert standard_distance(choose(MIXED, rows, engine="recursion"), *enumerated) < 5
+
+
+def test_evidence_of_graphs_to_one_loop_has_the_same_order(selected, enumerated):
+    table = selected.graphs(8)
+    assert table["scored"].all()
+    names = selected.model.blocks[:3]
+    inclusion = [table.loc[[name in edges for edges in table["edges"]], "probability"].sum() for name in names]
+    np.testing.assert_allclose(inclusion, enumerated[0], atol=0.03)
+
+
+def test_absent_tables_are_zero_in_all_cells(selected):
+    offset = selected.model.chart.offset
+    for edge in range(3):
+        cells = selected.log_odds[..., offset[edge] : offset[edge + 1]]
+        there = selected.included[..., edge]
+        assert (cells[~there] == 0).all()
+        assert (cells[there] != 0).all()
+    shares = selected.included.mean(axis=(0, 1))
+    np.testing.assert_allclose(shares, selected.inclusion, atol=0.06)
+
+
+def test_edges_show_norms_and_cells_show_labels(selected):
+    edges, cells = selected.edges(), selected.cells()
+    assert list(edges.index) == ["ill--mood", "ill--town", "mood--town"]
+    assert edges.loc["mood--town", "mean"] > 0
+    assert "mood--town[high,Oslo]" in cells.index
+    assert (cells.loc[cells["edge"] == "mood--town", "inclusion"] == edges.loc["mood--town", "inclusion"]).all()
+
+
+@pytest.mark.parametrize("order", [(1, 2, 0), (2, 1, 0)])
+def test_result_does_not_depend_on_names_and_order_of_labels(rows, selected, order):
+    labels = tuple(("Bern", "Lima", "Oslo")[k].upper() for k in order)
+    other = rows.copy()
+    other[:, 2] = np.argsort(order)[rows[:, 2]]
+    schema = Schema((ILL, MOOD, Variable("town", "nominal", labels)))
+    again = choose(schema, other)
+    # Slabs of tables do not depend on the order. Thresholds are those at the other variables' reference categories, and
+    # their wide prior moves log Bayes factors by about .01.
+    error = np.hypot(selected.inclusion_error, again.inclusion_error)
+    assert (np.abs(again.inclusion - selected.inclusion) < 5 * error + 0.005).all()
+    one, two = selected.edges()["mean"], again.edges()["mean"]
+    np.testing.assert_allclose(two, one, atol=0.08)
+
+
+def test_tables_refuse_slabs_that_single_out_a_category(rows):
+    with pytest.raises(mb.InputError, match=r"slab = .*ill--town"):
+        choose(MIXED, rows, slab="cauchy(0, 1)")
+
+
+def test_groups_differ_by_whole_tables(rows):
+    """Turning the towns of the ill around in one group changes the table of ill and town, as a whole."""
+    model = mb.Model.from_data(MIXED)
+    rng = np.random.default_rng(3)
+    a, b = rows, rows[rng.permutation(len(rows))][:120].copy()
+    b[:, 2] = np.where(b[:, 0] == 1, (b[:, 2] + 1) % 3, b[:, 2])
+    found = mb.compare_groups(model, {"a": a, "b": b}, steps=2000, chains=2, rng=1, progress=False)
+    table = found.differences()
+    assert found.inclusion[1] > 0.9
+    assert found.inclusion[0] < 0.6
+    cells = [name for name in table.index if name.startswith("ill--town[")]
+    assert len(cells) == 2
+    assert table.loc[cells, "inclusion"].nunique() == 1
+    three = mb.compare_groups(model, {"a": a, "b": b, "c": a[::2]}, steps=1000, chains=2, rng=1, progress=False)
+    assert three.inclusion[1] > 0.8
