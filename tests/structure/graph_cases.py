@@ -53,9 +53,18 @@ def case(d, coupling, fields, states=2, n=200, seed=0):
 
 
 def exact_posterior(model, statistics, x, slab, edges, node=None, draws=2000):
-    """What enumeration says: graph probabilities, inclusion, its error, means, sds."""
-    counts = mb.count(model, x).counts
-    node = node or truth.logistic(0, 1)
+    """What enumeration says: graph probabilities, inclusion, its error, means, sds.
+
+    The slab of a product of scores is scaled by their sds, r equally likely levels having sqrt((r^2 - 1) / 12): its
+    statistic is multiplied by that here. Thresholds have sd 10, with agreement couplings a logistic prior.
+    """
+    counts, m = mb.count(model, x).counts, model.n_edges
+    is_agreement = statistics[0, 0] == 1  # of the configuration of zeros
+    node = node or (truth.logistic(0, 1) if is_agreement else truth.normal(0, 10))
+    sds = np.sqrt((model.states[model.edges] ** 2 - 1) / 12)
+    scale = np.ones(statistics.shape[1])
+    scale[:m] = 1.0 if is_agreement else 0.25 / sds.prod(axis=1)
     rng = np.random.default_rng(7)
-    found = truth.graph_evidences(statistics, counts, len(x), model.n_edges, SLABS[slab], node, rng, draws)
-    return truth.graph_posterior(found, model.n_edges, PRIORS[edges])
+    found = truth.graph_evidences(statistics * scale, counts * scale, len(x), m, SLABS[slab], node, rng, draws)
+    p, inclusion, error, mean, sd = truth.graph_posterior(found, m, PRIORS[edges])
+    return p, inclusion, error, mean * scale, sd * scale

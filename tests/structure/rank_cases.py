@@ -49,7 +49,7 @@ def graph_ranks(slab, edges, size_prior, seed, hidden=0.0):
         if hidden:
             share = hidden * (2 / 3) * (1 + x[:, :1]) * (np.arange(x.shape[1]) > 0)
             data = mb.count(model, np.where(rng.random(x.shape) < share, np.nan, x), missing="model")
-        sel = mb.select(model, data, slab=slab, edges=edges, **run)
+        sel = mb.select(model, data, slab=slab, edges=edges, prior="uniform", **run)
         draws = np.column_stack([sel.log_odds[0], sel.included[0].sum(axis=1)])
         found[r] = rank_of(np.append(w, present.sum()), draws, rng)
     return found
@@ -78,7 +78,7 @@ def group_ranks(differences, n_groups, seed):
             for g, w in enumerate(rate @ coordinates)
         }
         run = {"steps": THIN * KEPT, "thin": THIN, "warmup": WARMUP, "chains": 1, "rng": r, "progress": False}
-        compared = mb.compare_groups(model, data, differences=differences, **run)
+        compared = mb.compare_groups(model, data, differences=differences, prior="uniform", **run)
         draws = compared.coordinates[0].reshape(KEPT, -1)
         size = (compared.coordinates[0, :, 1, :m] != 0).sum(axis=1)
         found[r] = rank_of(np.append(coordinates, differs.sum()), np.column_stack([draws, size]), rng)

@@ -97,7 +97,15 @@ def test_inclusion_probabilities_are_those_of_all_graphs(rows, truth, engine, is
     if is_swept:  # as where completions are too many to be gone through: Gibbs sweeps over completed rows
         monkeypatch.setattr(completions, "SUMMED", 0)
     found = mb.select(
-        MODEL, table(rows), missing="model", engine=engine, steps=1_500, chains=2, progress=False, particles=4_096
+        MODEL,
+        table(rows),
+        missing="model",
+        prior="uniform",
+        engine=engine,
+        steps=1_500,
+        chains=2,
+        progress=False,
+        particles=4_096,
     )
     assert found.engine == engine
     assert not is_off(found, truth)
@@ -106,7 +114,9 @@ def test_inclusion_probabilities_are_those_of_all_graphs(rows, truth, engine, is
 
 
 def test_without_the_rows_with_holes_they_are_others(rows, truth):
-    complete = mb.select(MODEL, rows[(rows != brute.HOLE).all(axis=1)].astype(np.uint8), steps=500, progress=False)
+    complete = mb.select(
+        MODEL, rows[(rows != brute.HOLE).all(axis=1)].astype(np.uint8), prior="uniform", steps=500, progress=False
+    )
     assert is_off(complete, truth)
 
 
@@ -124,7 +134,13 @@ def test_differences_between_groups_are_those_of_all_settings(is_swept, monkeypa
     if is_swept:
         monkeypatch.setattr(completions, "SUMMED", 0)
     found = mb.compare_groups(
-        MODEL, {"a": table(first), "b": table(second)}, missing="model", steps=1_500, chains=2, progress=False
+        MODEL,
+        {"a": table(first), "b": table(second)},
+        prior="uniform",
+        missing="model",
+        steps=1_500,
+        chains=2,
+        progress=False,
     )
     want = inclusion(log_posterior, lambda present: int(present.sum()) + 9)
     assert not is_off(found, want)
@@ -132,7 +148,13 @@ def test_differences_between_groups_are_those_of_all_settings(is_swept, monkeypa
     assert any(text.startswith("group 'a': ") and "missing at random" in text for text in found.warnings)
     # Negative control: the groups' complete rows say something else.
     dropped = mb.compare_groups(
-        MODEL, {"a": table(first), "b": table(second)}, missing="drop", steps=500, chains=2, progress=False
+        MODEL,
+        {"a": table(first), "b": table(second)},
+        prior="uniform",
+        missing="drop",
+        steps=500,
+        chains=2,
+        progress=False,
     )
     assert is_off(dropped, want)
 

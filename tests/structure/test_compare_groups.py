@@ -9,7 +9,7 @@ import mrfbayes as mb
 from structure.graph_cases import case, complete
 from structure.group_cases import exact_differences, some_groups
 
-FAST = {"steps": 3000, "chains": 2, "progress": False}
+FAST = {"steps": 3000, "chains": 2, "progress": False, "prior": "uniform"}
 SHORT_RUNS = pytest.mark.filterwarnings("ignore:the inclusion probability")
 
 

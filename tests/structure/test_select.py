@@ -33,10 +33,10 @@ def assert_agrees(found, errors, truth, truth_errors, most=5.0):
 @pytest.mark.parametrize("edges", ["bernoulli(0.5)", "beta-bernoulli(1, 1)"])
 def test_inclusion_probabilities_are_those_of_all_graphs(kind, edges):
     model, statistics, x = case(*KINDS[kind])
-    # Node dice have a Dirichlet prior, which the oracle does not know: independent normals are the same for both.
+    # The default prior of node dice is not one that the oracle knows: independent normals are the same for both.
     node, prior = None, None
     if max(model.states) > 2:
-        node, prior = truth.normal(0, 1), {"nodes": "normal(0, 1)"}
+        node, prior = truth.normal(0, 1), dict.fromkeys(model.nodes, "normal(0, 1)")
     p, inclusion, error, mean, sd = exact_posterior(model, statistics, x, "normal(0, 1)", edges, node)
     sel = mb.select(model, x, edges=edges, prior=prior, **FAST)
     assert sel.engine == "states"
@@ -235,7 +235,7 @@ def test_top_graphs_are_scored_by_their_evidence_to_one_loop(kind):
     model, statistics, x = case(*KINDS[kind], n=150)
     slab, edges = "logistic(0, 1)", "beta-bernoulli(1, 1)"
     is_binary = max(model.states) == 2
-    node, prior = (None, None) if is_binary else (truth.normal(0, 1), {"nodes": "normal(0, 1)"})
+    node, prior = (None, None) if is_binary else (truth.normal(0, 1), dict.fromkeys(model.nodes, "normal(0, 1)"))
     p, _, _, _, _ = exact_posterior(model, statistics, x, slab, edges, node, draws=8000)
     sel = mb.select(model, x, slab=slab, edges=edges, prior=prior, **FAST)
     table = sel.graphs(6)

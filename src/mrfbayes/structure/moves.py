@@ -89,8 +89,12 @@ def search_prior(model: Model, slab: object, nodes: object, argument: str = "sla
 def named_nodes(model: Model, prior: Prior) -> dict[str, str]:
     """The prior of the node factors as text: one for all nodes, or one per node."""
     first = n_edge_blocks(model)
-    texts = {name: str(d) for name, d in zip(model.blocks[first:], prior.per_block[first:], strict=True)}
-    return {"nodes": next(iter(texts.values()))} if len(set(texts.values())) == 1 else texts
+    own = prior.per_block[first:]
+    texts = {name: str(d) for name, d in zip(model.blocks[first:], own, strict=True)}
+    for text in dict.fromkeys(texts.values()):
+        if Prior(model, {"nodes": text}).per_block[first:] == own:
+            return {"nodes": text}
+    return texts
 
 
 def named_edges(model: Model, prior: Prior) -> str:

@@ -81,7 +81,9 @@ class Selection(SearchResult):
             raise InputError(f"scale = {scale!r}: table couplings have a norm in log-odds alone; use scale='log-odds'.")
         else:
             values = scaled(self.model, scale).values(self.draws)[..., :m]
-        low, high = np.quantile(values, [0.05, 0.95], axis=(0, 1)) if values.size else np.full((2, m), np.nan)
+        if not values.size:
+            values = np.full((1, 1, m), np.nan)
+        low, high = np.quantile(values, [0.05, 0.95], axis=(0, 1))
         table = self.evidence_table()
         # Of a coupling with one parameter all sweeps say the moments, not the kept draws alone.
         from_all = (chart.sides[:m] == 2) & (scale == "log-odds")
