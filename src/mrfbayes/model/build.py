@@ -349,7 +349,7 @@ def assemble(
         for r in np.unique(counts):
             chosen = np.flatnonzero(counts == r)
             groups.append(FactorGroup(node_table(int(r)), False, chosen[:, None], node_block[chosen].astype(np.int64)))
-    return Model._from_arrays(names, counts, edges, groups, block_names, grid_shape, named, schema)
+    return Model._from_arrays(names, counts, edges, groups, block_names, grid_shape, named)._with_schema(schema)
 
 
 def _states(states: States, n_nodes: int, names: Sequence[str] | None) -> np.ndarray:

@@ -74,7 +74,7 @@ class Model:
         scopes = [scope for factor, scope, _ in members if len(factor.scope) == 2]
         edges = unique_pairs(np.concatenate(scopes) if scopes else np.zeros((0, 2), dtype=np.int64))
         groups, block_names = number_blocks(members, edges, names)
-        self._set(names, states, edges, groups, block_names, None, True, None)
+        self._set(names, states, edges, groups, block_names, None, True)
 
     @classmethod
     def from_data(
@@ -130,11 +130,10 @@ class Model:
         block_names: Sequence[str] | None,
         grid_shape: tuple[int, int] | None,
         named: bool,
-        schema: Schema | None = None,
     ) -> Model:
         """For the builders: everything already checked and numbered; ``None`` names are made when asked for."""
         model = cls.__new__(cls)
-        model._set(names, states, edges, groups, block_names, grid_shape, named, schema)
+        model._set(names, states, edges, groups, block_names, grid_shape, named)
         return model
 
     def _set(
@@ -146,7 +145,6 @@ class Model:
         block_names: Sequence[str] | None,
         grid_shape: tuple[int, int] | None,
         named: bool,
-        schema: Schema | None,
     ) -> None:
         self._names = None if names is None else tuple(names)
         self._block_names = None if block_names is None else tuple(block_names)
@@ -155,9 +153,17 @@ class Model:
         self.groups = tuple(groups)
         self.grid_shape = grid_shape
         self.named = named
-        self.schema = schema
+        self.schema: Schema | None = None
         self.chart = Chart.of(self.groups)
         self._refuse_ambiguous_names()
+
+    def _with_schema(self, schema: Schema | None) -> Model:
+        """For the builders: this model with the coding of its variables, whose labels its parameters show."""
+        self.schema = schema
+        for name in ("parameters", "_outcome_labels"):
+            self.__dict__.pop(name, None)
+        self._refuse_ambiguous_names()
+        return self
 
     def _refuse_ambiguous_names(self) -> None:
         """No node is called like an edge, and no two parameters alike: results are keyed by these names."""

@@ -62,6 +62,4 @@ def with_edges(model: Model, present: np.ndarray) -> Model:
             if len(scope) == 1 or tuple(scope) in kept or tuple(scope[::-1]) in kept:
                 outcomes, scores = (None, group.table) if group.is_score else (group.table, None)
                 factors.append(Factor(tuple(model.nodes[i] for i in scope), outcomes, scores))
-    made = Model(dict(zip(model.nodes, model.states.tolist(), strict=True)), factors)
-    made.schema = model.schema
-    return made
+    return Model(dict(zip(model.nodes, model.states.tolist(), strict=True)), factors)._with_schema(model.schema)

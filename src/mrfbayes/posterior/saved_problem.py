@@ -75,8 +75,8 @@ def read_model(group: Group) -> Model:
         shape = (int(shape[0]), int(shape[1]))
         _require(min(shape) > 0 and shape[0] * shape[1] == states.size, "grid")
         _require(np.array_equal(edges, grid(*shape).edges), "grid")
-    schema = _read_schema(group, names, states)
-    return Model._from_arrays(names, states, edges, groups, blocks, shape, bool(group.number("named")), schema)
+    model = Model._from_arrays(names, states, edges, groups, blocks, shape, bool(group.number("named")))
+    return model._with_schema(_read_schema(group, names, states))
 
 
 def _read_schema(group: Group, names: list[str] | None, states: np.ndarray) -> Schema | None:
