@@ -244,10 +244,10 @@ def _without_untrusted(
         rng, n = generator(problem.seed, "edges"), len(proposal.theta)
         chosen = in_proportion(truncated_weights(proposal.log_weights), n, rng)
         draws = problem.model.chart.log_odds(proposal.theta[chosen])[None]
-    columns = zip(found[:3], from_draws(draws, problem, blocks), strict=True)
-    return EdgeEvidence(
-        *(np.where(bad, other, own) for own, other in columns), FROM_DRAWS if bad.all() else found.source
+    log_bf10, error, k = (
+        np.where(bad, other, own) for own, other in zip(found[:3], from_draws(draws, problem, blocks), strict=True)
     )
+    return EdgeEvidence(log_bf10, error, k, FROM_DRAWS if bad.all() else found.source)
 
 
 def normal_scores(coins: Coins, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
