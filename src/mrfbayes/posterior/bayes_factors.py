@@ -31,6 +31,7 @@ from mrfbayes.exact.quantities import is_feasible
 from mrfbayes.exact.recursions import recursion
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import method_row
+from mrfbayes.model.edge_strength import edge_strengths, has_tables
 from mrfbayes.model.field import Model
 from mrfbayes.model.scales import scaled
 from mrfbayes.posterior.corrected import TRUSTED_K, Proposal, log_mean_weight, make_proposal, pareto_k, weigh
@@ -74,7 +75,7 @@ class EdgeEvidence(NamedTuple):
 
 
 def edges_table(posterior: Posterior, scale: str = "theta", evidence: EdgeEvidence | None = None) -> pd.DataFrame:
-    """A row per edge block: see `Posterior.edges`."""
+    """A row per edge block: see `Posterior.edges`. Of a table the norm is shown, in log-odds (`edge_strengths`)."""
     import pandas as pd
 
     model = posterior.model
@@ -89,6 +90,12 @@ def edges_table(posterior: Posterior, scale: str = "theta", evidence: EdgeEviden
         index=pd.Index([model.blocks[b] for b in blocks], name="edge"),
     )
     table["positive"] = (posterior.log_odds[..., first] > 0).mean(axis=(0, 1))
+    if (is_table := model.chart.sides[blocks] > 2).any() and has_tables(model) and blocks.size == model.n_edges:
+        norms = edge_strengths(model, posterior.log_odds)[..., is_table]
+        low, high = np.quantile(norms, [0.05, 0.95], axis=(0, 1))
+        columns = [name for name in table.columns if name != "positive"]
+        table.loc[is_table, columns] = np.stack([norms.mean(axis=(0, 1)), norms.std(axis=(0, 1), ddof=1), low, high]).T
+        table.loc[is_table, "positive"] = np.nan
     evidence = posterior.edge_evidence if evidence is None else evidence
     assert evidence is not None
     table["log_bf10"], table["log_bf10_error"], table["pareto_k"] = evidence[:3]
