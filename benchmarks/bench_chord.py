@@ -54,7 +54,7 @@ def main() -> None:
         rng = np.random.default_rng(1)
         w = 0.5 * rng.normal(size=model.n_parameters)
         w[: model.n_edges] = rng.normal(size=model.n_edges) * 1.2 / np.sqrt(2 * model.n_edges / model.n_nodes)
-        statistics = mb.count(model, rows_of(model, w, 1_000, 1))
+        statistics = mb.Data(rows_of(model, w, 1_000, 1)).count(model)
         (seconds, first), (_, second) = (timed(model, statistics, "chord", seed) for seed in (0, 7))
         apart = np.sqrt(np.mean((first.log_odds - second.log_odds) ** 2))
         stated = np.sqrt(np.mean(first.standard_error**2 + second.standard_error**2))

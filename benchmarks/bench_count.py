@@ -63,19 +63,19 @@ def peak_megabytes():
 
 
 def measure(case, n, source):
-    from mrfbayes.data.statistics import count
+    from mrfbayes.data.data import Data
 
     model = model_of(case)
     _ = model.lowering, model.adjacency
     x = data_of(case, n, model, None) if source == "array" else source
     before = peak_megabytes()
     start = time.perf_counter()
-    count(model, x)
+    Data(x).count(model)
     first = time.perf_counter() - start
     best = [np.inf, np.inf]
     for _ in range(3):
         times = [time.perf_counter()]
-        stats = count(model, x)
+        stats = Data(x).count(model)
         times.append(time.perf_counter())
         patterns = stats.patterns
         times.append(time.perf_counter())

@@ -110,7 +110,7 @@ def posterior_rows(cases: tuple) -> list[str]:
     for name, d, n, states, coupling, seeds, (mode_bar, bar) in cases:
         model = complete(d, states, coupling)
         x = data(model, n)
-        statistics = mb.count(model, x)
+        statistics = mb.Data(x).count(model)
         # Compiles, on few of the variables.
         mb.sample(complete(4, states, coupling), x[:, :4], "langevin", steps=4, warmup=4, progress=False)
         posterior = DensePosterior(dense_layout(model), statistics, Prior(model, PRIOR))

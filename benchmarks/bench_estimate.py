@@ -113,7 +113,7 @@ def measure_one(case, number):
     import mrfbayes as mb
 
     model, x = data_of(case, number)
-    stats = mb.count(model, x)
+    stats = mb.Data(x).count(model)
     del x
     started, started_cpu = time.perf_counter(), time.process_time()
     found = mb.estimate(model, stats, case["algorithm"], rng=1, threads=case["threads"], progress=False)

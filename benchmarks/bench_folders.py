@@ -60,14 +60,14 @@ def write(model: mb.Model, folder: Path, files: int) -> None:
 
 
 def in_this_process(model: mb.Model, folder: Path) -> mb.Statistics:
-    mb.count(model, folder / "first" / "part-0000.parquet")  # compiles
+    mb.Data(folder / "first" / "part-0000.parquet").count(model)  # compiles
     before = peak_mib()
     print("One process, memory at the peak beyond that after a single file:\n")
     print("| rows | processor seconds | by the clock | MiB |\n|---:|---:|---:|---:|")
     parts = [folder / "first"] + [folder] * any(folder.glob("*.parquet"))
     for part in parts:
         started, clock = time.process_time(), time.perf_counter()
-        found = mb.count(model, part)
+        found = mb.Data(part).count(model)
         spent, clock = time.process_time() - started, time.perf_counter() - clock
         print(f"| {found.n:,.0f} | {spent:.2f} | {clock:.2f} | {peak_mib() - before:.0f} |")
     print()
@@ -83,7 +83,7 @@ def by_dask(model: mb.Model, folder: Path, here: mb.Statistics) -> None:
         Client(cluster) as client,
     ):
         frame = dd.read_parquet([str(path) for path in sorted(folder.rglob("*.parquet"))])
-        mb.count(model, frame.partitions[:2])  # compiles on the workers
+        mb.Data(frame.partitions[:2]).count(model)  # compiles on the workers
         if here.n * model.n_nodes / 8 <= tally.RETAINED_BYTES:
             there = timed(model, frame, client, "rows packed and sent here")
             assert there.digest == here.digest
@@ -97,7 +97,7 @@ def by_dask(model: mb.Model, folder: Path, here: mb.Statistics) -> None:
 def timed(model: mb.Model, frame: DataFrame, client: Client, what: str) -> mb.Statistics:
     started, clock, before = time.process_time(), time.perf_counter(), peak_mib()
     on_workers = sum(client.run(time.process_time).values())
-    there = mb.count(model, frame)
+    there = mb.Data(frame).count(model)
     spent, clock = time.process_time() - started, time.perf_counter() - clock
     on_workers = sum(client.run(time.process_time).values()) - on_workers
     print(

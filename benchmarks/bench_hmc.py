@@ -77,7 +77,7 @@ def ordered(d, seed=1, n=350):
 
 def setup_seconds(model, x):
     """Processor seconds until the first trajectory of pseudolikelihood: patterns, mode, information, its factor."""
-    statistics = mb.count(model, x)
+    statistics = mb.Data(x).count(model)
     started = time.process_time()
     problem = Problem(model, statistics, Prior(model), np.random.SeedSequence(1))
     smooth = method_row("pseudo").prepare(problem).smooth()
@@ -130,7 +130,7 @@ def exact():
         model = mb.grid(side, side)
         theta = np.random.default_rng(side).uniform(low, high, model.n_parameters)
         x = mb.simulate(model, theta, n, rng=side)
-        problem = Problem(model, mb.count(model, x), Prior(model), np.random.SeedSequence(1))
+        problem = Problem(model, mb.Data(x).count(model), Prior(model), np.random.SeedSequence(1))
         k = make_proposal(problem, method_row("exact").prepare(problem)).pareto_k
         posterior, clock = measure(model, x, "exact", "hmc", 1_000)
         walk, walk_clock = measure(model, x, "exact", "mh", 100_000)

@@ -40,7 +40,7 @@ def main() -> None:
         model = mb.grid(size, size)
         theta = np.random.default_rng(1).uniform(low, high, model.n_parameters)
         x = sample_exact(model, model.chart.log_odds(theta), n, seed_sequence(3))
-        problem = Problem(model, mb.count(model, x), Prior(model, "uniform"), seed_sequence(1))
+        problem = Problem(model, mb.Data(x).count(model), Prior(model, "uniform"), seed_sequence(1))
         prepared = method_row("exact").prepare(problem)
         make_proposal(problem, prepared, 100)  # compiles
         prepare, chain = [], []

@@ -59,7 +59,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     model = mb.grid(arguments.grid, arguments.grid)
     theta = np.random.default_rng(20).uniform(0.5, 0.8, model.n_parameters)
-    statistics = mb.count(model, mb.simulate(model, theta, arguments.n, sampler="exact", rng=20))
+    statistics = mb.Data(mb.simulate(model, theta, arguments.n, sampler="exact", rng=20)).count(model)
     estimate = mb.estimate(model, statistics, progress=False)
     lines = [
         f"# 10^6 steps on a {arguments.grid}x{arguments.grid} grid, n = {arguments.n}",

@@ -117,9 +117,9 @@ def small(only, only_share):
             table = np.where(rows == HOLE, np.nan, rows)
             steps = STEPS.get((name, share), 25_000)
             started = time.process_time()
-            coins = mb.sample(model, table, "calibrated", missing="model", progress=False)
+            coins = mb.sample(model, table, "calibrated", progress=False)
             between = time.process_time()
-            post = mb.sample(model, table, "exact", missing="model", steps=steps, chains=4, progress=False)
+            post = mb.sample(model, table, "exact", steps=steps, chains=4, progress=False)
             done = time.process_time()
             some = post.draws[0, :: max(1, post.draws.shape[1] // 20)]
             ours = mb.likelihood("exact", model, post.problem.statistics)
@@ -158,7 +158,7 @@ def dense(only, _):
         w = np.concatenate([rng.normal(0, 0.5 / (states - 1), m) * (rng.random(m) < 0.3), rng.normal(-0.5, 0.4, p - m)])
         x = mb.simulate(model, model.chart.theta(w), n, sampler="gibbs", rng=2, progress=False).astype(float)
         x[rng.random(x.shape) < share] = np.nan
-        statistics = mb.count(model, x, missing="model")
+        statistics = mb.Data(x).count(model)
         runs, seconds = [], []
         for seed in (0, 1):
             mb.sample(
@@ -190,7 +190,7 @@ def select(only, _):
         w = np.concatenate([rng.normal(0, 0.8, m) * (rng.random(m) < 0.2), rng.normal(-0.5, 0.5, d)])
         x = mb.simulate(model, model.chart.theta(w), n, sampler="gibbs", rng=d, progress=False).astype(float)
         x[rng.random(x.shape) < share] = np.nan
-        statistics = mb.count(model, x, missing="model")
+        statistics = mb.Data(x).count(model)
         settings = {"steps": steps, "chains": 2, "progress": False}
         started = time.process_time()
         found = mb.select(model, statistics, engine="particles", **settings)

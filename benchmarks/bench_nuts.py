@@ -96,7 +96,7 @@ def main() -> None:
     model = mb.grid(SIZE, SIZE)
     theta = np.random.default_rng(1).uniform(0.5, 0.8, model.n_parameters)
     x = sample_exact(model, model.chart.log_odds(theta), N, seed_sequence(3))
-    statistics = mb.count(model, x)
+    statistics = mb.Data(x).count(model)
     problem = Problem(model, statistics, Prior(model, "uniform"), seed_sequence(1), progress=False)
     prepared = method_row("exact").prepare(problem)
     left, above = recursion_inputs(model)

@@ -160,7 +160,7 @@ def estimate():
     for k, n in ((32, 1000), (64, 1000), (100, 1000)):
         model = mb.grid(k, k)
         theta = np.random.default_rng(k).uniform(0.5, 0.8, size=model.n_edges)
-        data = mb.count(model, mb.simulate(model, theta, n, "gibbs", rng=k, progress=False))
+        data = mb.Data(mb.simulate(model, theta, n, "gibbs", rng=k, progress=False)).count(model)
         start = time.process_time()
         found = mb.estimate(model, data, "exact", progress=False)
         seconds = time.process_time() - start
@@ -177,7 +177,7 @@ def posterior():
     model, settings = mb.grid(32, 32), {"engine": "hmc", "progress": False}
     for low, high in ((0.5, 0.8), (0.6, 0.9)):
         theta = np.random.default_rng(32).uniform(low, high, model.n_edges)
-        data = mb.count(model, mb.simulate(model, theta, 1_000, sampler="exact", rng=1, progress=False))
+        data = mb.Data(mb.simulate(model, theta, 1_000, sampler="exact", rng=1, progress=False)).count(model)
         begin = []
         for steps, warmup, chains in ((4, 4, 1), (4, 4, 1), (500, 100, 2)):  # compiles; the mode; the run
             begin.append(time.process_time())

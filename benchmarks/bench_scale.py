@@ -69,7 +69,7 @@ def measure(side, path):
         return marks[-1][0] - marks[-2][0]
 
     model = mb.grid(side, side)
-    statistics = mb.count(model, x)
+    statistics = mb.Data(x).count(model)
     del x  # its pages would count as memory of this process
     row = {"side": side, "parameters": model.n_parameters, "count": mark()}
     posterior = mb.sample(model, statistics, "calibrated", progress=False)

@@ -47,7 +47,7 @@ def data_of(model, seed, n):
 
 def per_sweep(model, x, sweeps, engine=None):
     """Milliseconds of processor time per sweep of one chain, from two runs of different length."""
-    statistics = mb.count(model, x)
+    statistics = mb.Data(x).count(model)
     seconds = []
     for steps in (sweeps // 10, sweeps + sweeps // 10):
         options = {"steps": steps, "warmup": 1, "chains": 1, "thin": steps, "engine": engine, "progress": False}
@@ -139,7 +139,7 @@ def against_truth():
     totals = []
     for n in (100, 350, 2000):
         rows = x[rng.choice(len(x), n, replace=n > len(x))]
-        counts = mb.count(model, rows).counts
+        counts = mb.Data(rows).count(model).counts
         tallies = np.bincount(rows @ (2 ** np.arange(5)[::-1]), minlength=32).astype(float)
         for slab, density in SLABS.items():
             evidences = truth.graph_evidences(statistics, counts, n, m, density, truth.logistic(0, 1), rng, 2000)
@@ -170,7 +170,7 @@ def levels():
     )
     for coupling, n, slab in itertools.product(("score", "agreement"), (100, 350), ("normal(0, 1)", "cauchy(0, 2.5)")):
         model, statistics, x = case(4, coupling, True, 3, n=n, seed=n)
-        counts, rng = mb.count(model, x).counts, np.random.default_rng(7)
+        counts, rng = mb.Data(x).count(model).counts, np.random.default_rng(7)
         evidences = truth.graph_evidences(
             statistics, counts, n, model.n_edges, SLABS[slab], truth.normal(0, 1), rng, draws=2000
         )

@@ -180,7 +180,7 @@ def run(unit: Unit) -> dict[str, object]:
     """The record of a unit."""
     start = time.process_time()
     model, x, truth = observe(unit)
-    found = methods(unit, model, mb.count(model, x))
+    found = methods(unit, model, mb.Data(x).count(model))
     commit = subprocess.run(
         ["git", "rev-parse", "--short=10", "HEAD"], cwd=Path(mb.__file__).parent, capture_output=True, text=True
     ).stdout.strip()

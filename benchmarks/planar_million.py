@@ -34,7 +34,7 @@ def counts_of(side, keep):
     model = mb.grid(side, side)
     if not path.exists():
         x = mb.simulate(model, truth(side), N, sampler="gibbs", sweeps=SWEEPS, rng=1, progress=False)
-        np.save(path, mb.count(model, x).counts)
+        np.save(path, mb.Data(x).count(model).counts)
     return model, mb.Statistics.from_counts(model, np.load(path), N)
 
 

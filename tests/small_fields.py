@@ -28,7 +28,7 @@ def count(model, x):
     """Statistics, without what small data give reason to warn about."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mb.MRFWarning)
-        return mb.count(model, x)
+        return mb.Data(x).count(model)
 
 
 def states(model):

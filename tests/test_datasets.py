@@ -5,7 +5,7 @@ import pytest
 
 from mrfbayes import datasets
 from mrfbayes.base.errors import MRFWarning
-from mrfbayes.data.statistics import count
+from mrfbayes.data.data import Data
 from mrfbayes.model.build import graph, grid
 
 
@@ -16,7 +16,7 @@ def test_adhd():
     assert set(data.group) == {0, 1}
     assert "355 observations of 18 variables with 2 states" in repr(data)
     model = graph(zip(data.nodes[:-1], data.nodes[1:], strict=True), fields=True)
-    np.testing.assert_array_equal(count(model, data.x).counts[17:], data.x.sum(axis=0))
+    np.testing.assert_array_equal(Data(data.x).count(model).counts[17:], data.x.sum(axis=0))
 
 
 def test_boredom():
@@ -32,5 +32,5 @@ def test_digits():
     assert data.nodes[:9] == ("r0c0", "r0c1", "r0c2", "r0c3", "r0c4", "r0c5", "r0c6", "r0c7", "r1c0")
     assert np.bincount(data.group).min() > 170
     with pytest.warns(MRFWarning, match="columns are constant"):
-        count(grid(8, 8), data.x)
+        Data(data.x).count(grid(8, 8))
     assert not data.x.flags.writeable

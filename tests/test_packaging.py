@@ -77,7 +77,7 @@ def test_security_names_tests_that_are_there():
 IMPORT_NAMES = {"scikit-learn": "sklearn"}
 # Declared for what they do without an import: xarray writes netCDF files through it.
 NOT_IMPORTED = {"h5netcdf"}
-USER_EXTRAS = ("dask", "sklearn", "interop", "parquet")
+USER_EXTRAS = ("dask", "sklearn", "interop", "parquet", "excel", "spss")
 
 
 def imports_of(root):

@@ -11,7 +11,7 @@ from mrfbayes import plots
 
 PROMISED = [
     *("grid", "graph", "Model", "Factor", "log_partition", "expected_counts", "fisher_information", "cost", "simulate"),
-    *("count", "estimate", "likelihood", "sample", "load", "compare", "InputError", "CostError", "MRFWarning"),
+    *("Data", "fit", "estimate", "likelihood", "sample", "load", "compare", "InputError", "CostError", "MRFWarning"),
     *("marginals", "joint", "most_probable", "log_probability", "annealed_log_partition"),
     *("thermodynamics", "correlations", "population_counts"),
     *("plots", "priors", "segment", "Segmentation"),

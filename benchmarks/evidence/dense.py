@@ -199,7 +199,7 @@ def part_large() -> None:
         if table.has(d=d, n=n):
             continue
         model = complete(d)
-        statistics = mb.count(model, rows_of(model, from_prior(model, np.random.default_rng(3)), n, 3))
+        statistics = mb.Data(rows_of(model, from_prior(model, np.random.default_rng(3)), n, 3)).count(model)
         started = time.process_time()
         found = mb.sample(model, statistics, "langevin", prior=prior_of(d), progress=False)
         seconds = time.process_time() - started

@@ -100,7 +100,7 @@ def main():
                 theta = generator(seed, "theta").uniform(0, 1, model.n_parameters)
                 x = sample_exact(model, model.chart.log_odds(theta), n, child(seed, "data"))
                 prior = Prior(model, "uniform")
-                problem = Problem(model, mb.count(model, x), prior, child(seed, "methods"), progress=False)
+                problem = Problem(model, mb.Data(x).count(model), prior, child(seed, "methods"), progress=False)
                 for method, quantiles in intervals(problem):
                     row = {"cell": cell, "set": number, "method": method, "p": model.n_parameters}
                     for level in LEVELS:

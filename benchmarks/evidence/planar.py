@@ -101,7 +101,7 @@ def run_cell(size, low, high, keep, only_reference):
     cell = grid_cell(size, size, low, high, N)
     model, seed = cell.model, child(np.random.SeedSequence(11), cell.name)
     data = sample_exact(model, model.chart.log_odds(cell.theta), cell.n, child(seed, "data"))
-    statistics = mb.count(model, data)
+    statistics = mb.Data(data).count(model)
     base = {"cell": cell.name, "kind": cell.kind, "p": model.n_parameters, "n": int(statistics.n)}
     problem = Problem(model, statistics, Prior(model, "uniform"), child(seed, "calibrated"), progress=False)
     truth, smooth, seconds, note = reference(problem, size, keep, base)

@@ -91,7 +91,7 @@ def run_cell(cell: Cell):
     data = cell.data
     if data is None:
         data = sample_exact(model, model.chart.log_odds(cell.theta), cell.n, child(seed, "data"))
-    statistics = mb.count(model, data)
+    statistics = mb.Data(data).count(model)
     base = {"cell": cell.name, "kind": cell.kind, "p": model.n_parameters, "n": int(statistics.n)}
     if cell.kind.startswith("strip"):
         yield from strip_rows(cell, statistics, seed, base)

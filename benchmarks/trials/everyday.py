@@ -76,7 +76,7 @@ def written(table: pd.DataFrame, name: str = "d.parquet", model: Any = BINARY) -
 
     def run(folder: Path) -> Any:
         table.to_parquet(folder / name)
-        return mb.count(model, folder / name)
+        return mb.Data(folder / name).count(model)
 
     return run
 
@@ -88,7 +88,7 @@ def noted(*names: str) -> Callable[[Path], Any]:
         told = pa.Table.from_pandas(mapped(["yes", "no"]).assign(gone=mapped(["yes", "no"])["a"]))
         plain = pa.table({name: FRAME[name].map({0: "no", 1: "yes"}).to_numpy() for name in names})
         pq.write_table(plain.replace_schema_metadata(told.schema.metadata), folder / "d.parquet")
-        return mb.count(BINARY, folder / "d.parquet")
+        return mb.Data(folder / "d.parquet").count(BINARY)
 
     return run
 
@@ -108,7 +108,7 @@ def real(data: mb.datasets.Dataset, change: Callable[[pd.DataFrame], Any], **opt
         if isinstance(given, str):
             (folder / "data.csv").write_text(given, encoding="utf-8-sig", newline="")
             given = folder / "data.csv"
-        return bool(np.array_equal(mb.count(model, given, **options).counts, mb.count(model, data.x).counts))
+        return bool(np.array_equal(mb.Data(given, **options).count(model).counts, mb.Data(data.x).count(model).counts))
 
     return run
 
@@ -120,11 +120,14 @@ SPREADSHEETS = [
     Trial("Excel: sep=;", text("sep=;\r\na;b;c\r\n" + SEMICOLONS.replace("\n", "\r\n")), check=SAME),
     Trial("Excel: sep=, below a mark", text("\ufeffSEP=,\na,b,c\n" + ROWS), check=SAME),
     Trial("Excel: sep=; and a bad cell", text("sep=;\na;b;c\n0;1;0\n0;x;1\n"), BAD, ":4:b: text 'x'"),
-    Trial("Excel: rows of semicolons at the end", text("a;b;c\n" + SEMICOLONS + ";;\n;;\n"), BAD, "82:a: blank cell"),
+    Trial(
+        "Excel: rows of semicolons at the end",
+        text("a;b;c\n" + SEMICOLONS + ";;\n;;\n"),
+        says="2 rows without a single observed cell",
+    ),
     Trial(
         "Excel: a column of semicolons at the end", text("a;b;c;\n" + SEMICOLONS.replace("\n", ";\n")), BAD, "column 4"
     ),
-    Trial("Excel: #N/A", text("a,b,c\n0,1,#N/A\n1,0,1\n"), BAD, "missing value '#N/A'"),
     Trial("Excel: #DIV/0!", text("a,b,c\n0,1,0\n1,#DIV/0!,1\n"), BAD, "'#DIV/0!' among numbers"),
     Trial("quoted numbers", text('"a","b","c"\n' + "".join('"{}","{}","{}"\n'.format(*row) for row in X)), check=SAME),
     Trial("thousand separators", text('a,b,c\n"1,000",0,1\n0,1,0\n'), BAD, "text '1,000' among numbers"),
@@ -142,25 +145,27 @@ SPREADSHEETS = [
         "row names", text(",a,b,c\n" + "".join(f"{k},{r}\n" for k, r in enumerate(ROWS.split()))), BAD, "an empty name"
     ),
     Trial("header again", text("a,b,c\n0,1,0\na,b,c\n1,0,1\n"), BAD, (":3:a: text 'a'", ":3:c: text 'c'")),
-    Trial("totals below", text("a,b,c\n" + ROWS + "Total,,\n"), BAD, (":82:a: text 'Total'", ":82:b: blank")),
+    Trial(
+        "totals below", text("a,b,c\n" + ROWS + "Total,,\n"), BAD, (":82:a: text 'Total'", "text 'Total' among numbers")
+    ),
     Trial("leading zeros and plus signs", text("a,b,c\n" + ROWS.replace("1", "+01")), check=SAME),
     Trial("1, 1.0 and 1e0", text("a,b,c\n" + ROWS.replace("1", "1e0", 9).replace("1\n", "1.0\n", 9)), check=SAME),
     Trial("minus nought", text("a,b,c\n" + ROWS.replace("0", "-0.0")), check=SAME),
     Trial("digits of other scripts", text("a,b,c\n" + ROWS.replace("1", "\uff11")), BAD, "among numbers"),
     Trial("underscores", text("a,b,c\n" + ROWS.replace("1", "1_0", 1)), BAD, "text '1_0' among numbers"),
     Trial("hexadecimal", text("a,b,c\n" + ROWS.replace("1", "0x1")), BAD, "text '0x1' among numbers"),
-    Trial("999 for missing", text("a,b,c\n" + ROWS.replace("1", "999", 1)), BAD, "is 999 a code for a missing value?"),
-    Trial("nine of ten answers", text("a,b,c\n0,1,9\n1,0,8\n2,3,7\n4,5,6\n"), BAD, "merge values."),
+    Trial("999 for missing", text("a,b,c\n" + ROWS.replace("1", "999", 1)), BAD, "na_values=[999]"),
+    Trial("nine of ten answers", text("a,b,c\n0,1,9\n1,0,8\n2,3,7\n4,5,6\n"), BAD, "merge values"),
     Trial("TRUE and true", text("a,b,c\nTRUE,FALSE,TRUE\ntrue,FALSE,TRUE\n"), BAD, "differ only in case"),
     Trial("capital suffix", text("a,b,c\n" + ROWS, name="DATA.CSV"), check=SAME),
     Trial("no suffix, gzip within", text(gzip.compress(("a,b,c\n" + ROWS).encode()), name="data"), check=SAME),
     Trial("blanks and umlauts in the path", text("a,b,c\n" + ROWS, name="meine Daten (\u00fc) 1.csv"), check=SAME),
-    Trial("a workbook", text(b"PK\x03\x04" + bytes(40), name="d.xlsx"), BAD, "an Excel file?"),
-    Trial("SPSS", text(b"$FL2@(#) IBM SPSS" + bytes(40), name="d.sav"), BAD, "this is an SPSS file"),
-    Trial("Stata", text(b"<stata_dta><header>" + bytes(40), name="d.dta"), BAD, "this is a Stata file"),
-    Trial("an address", lambda f: mb.count(BINARY, "https://example.org/d.csv"), BAD, "download it first"),
-    Trial("the text itself", lambda f: mb.count(BINARY, "a,b,c\n0,1,0\n"), BAD, "no such file"),
-    Trial("an open file", lambda f: mb.count(BINARY, io.StringIO("a,b,c\n")), BAD, "x is a StringIO"),
+    Trial("a workbook", text(b"PK\x03\x04" + bytes(40), name="d.xlsx"), BAD, "cannot be read as a workbook"),
+    Trial("SPSS", text(b"$FL2@(#) IBM SPSS" + bytes(40), name="d.sav"), BAD, "cannot be read"),
+    Trial("Stata", text(b"<stata_dta><header>" + bytes(40), name="d.dta"), BAD, "cannot be read"),
+    Trial("an address", lambda f: mb.Data("https://example.org/d.csv").count(BINARY), BAD, "download it first"),
+    Trial("the text itself", lambda f: mb.Data("a,b,c\n0,1,0\n").count(BINARY), BAD, "no such file"),
+    Trial("an open file", lambda f: mb.Data(io.StringIO("a,b,c\n")).count(BINARY), BAD, "x is a StringIO"),
     Trial(
         "names in another Unicode form",
         text(f"a,{DECOMPOSED},c\n" + ROWS, named(["a", COMPOSED, "c"])),
@@ -174,16 +179,15 @@ SPREADSHEETS = [
 FRAMES = [
     *(Trial(f"pandas {kind}", count(FRAME.astype(kind)), check=SAME) for kind in ("Int64", "UInt8", "Float64", "int8")),
     *(
-        Trial(f"pandas {kind} with a gap", count(with_gap(kind)), BAD, "x:7:b: " + NOTHING)
+        Trial(f"pandas {kind} with a gap", count(with_gap(kind)), says="1 row has missing cells")
         for kind in ("Int64", "Float64")
     ),
-    Trial("pandas boolean with a gap", count(with_gap("boolean")), BAD, "x:7:b: " + NOTHING),
+    Trial("pandas boolean with a gap", count(with_gap("boolean")), says="1 row has missing cells"),
     Trial("pandas boolean with a gap, dropped", count(with_gap("boolean"), missing="drop"), check=lambda s: s.n == 79),
-    Trial("pandas, Arrow booleans with a gap", count(with_gap("bool[pyarrow]")), BAD, "x:7:b: " + NOTHING),
+    Trial("pandas, Arrow booleans with a gap", count(with_gap("bool[pyarrow]")), says="1 row has missing cells"),
     Trial("pandas, Arrow integers", count(FRAME.astype("int64[pyarrow]")), check=SAME),
     Trial("pandas, Arrow text", count(FRAME.astype(str).astype("string[pyarrow]")), check=SAME),
     Trial("pandas sparse", count(FRAME.astype(pd.SparseDtype("int", 0))), check=SAME),
-    Trial("categories with a gap", count(mapped(["no"])), BAD, NOTHING),
     Trial(
         "categories of numbers, turned",
         count(series(lambda s: pd.Categorical(s, [1, 0], ordered=True))),
@@ -209,13 +213,13 @@ FRAMES = [
         "Series of other rows",
         count({"a": FRAME["a"], "b": FRAME["b"].set_axis(range(5, 85)), "c": FRAME["c"]}),
         BAD,
-        NOTHING,
+        "'b' has another index than 'a'",
     ),
     Trial(
         "Series of repeated rows",
         count({"a": FRAME["a"].set_axis([0] * 80), "b": FRAME["b"], "c": FRAME["c"]}),
         BAD,
-        "are no table",
+        "another index",
     ),
     Trial(
         "columns in two levels",
@@ -223,8 +227,8 @@ FRAMES = [
         BAD,
         "no column for 3",
     ),
-    Trial("no columns", count(FRAME[[]]), BAD, "it has no columns"),
-    Trial("one Series", count(FRAME["a"]), BAD, "expected (n, 3)"),
+    Trial("no columns", count(FRAME[[]]), BAD, "no column is left"),
+    Trial("one Series", count(FRAME["a"]), BAD, "expected (n, d)"),
     Trial(
         "other columns hold anything",
         count(FRAME.assign(z=3.7, note="text", when=pd.Timestamp("2020-01-01"))),
@@ -234,7 +238,7 @@ FRAMES = [
         "times with a zone", count(FRAME.assign(a=pd.date_range("2020", periods=80, tz="UTC"))), BAD, "of type Datetime"
     ),
     Trial("intervals", count(FRAME.assign(a=pd.cut(np.arange(80), 2))), BAD, "is of type Interval"),
-    Trial("huge integers", count(FRAME.assign(a=X[:, 0] * 2**62)), BAD, "is not among the states 0..1"),
+    Trial("huge integers", count(FRAME.assign(a=X[:, 0] * 2**62)), BAD, "value 4.61169e+18"),
     Trial("huge objects", count(FRAME.assign(a=[10**30 * int(v) for v in X[:, 0]])), BAD, "value 1e+30"),
     Trial("polars, 128 bits", count(POLARS.cast(pl.Int128)), check=SAME),
     Trial("polars, 128 bits, lazy", count(POLARS.cast(pl.Int128).lazy()), check=SAME),
@@ -245,13 +249,6 @@ FRAMES = [
         check=SAME,
     ),
     Trial("polars Enum, turned", count(POLARS.cast(pl.String).cast(pl.Enum(["1", "0"]))), check=counts_as(1 - X)),
-    Trial(
-        "polars Enum with a gap",
-        count(POLARS.cast(pl.String).cast(pl.Enum(["0", "1"])).with_columns(a=pl.lit(None, pl.Enum(["0", "1"])))),
-        BAD,
-        NOTHING,
-    ),
-    Trial("polars column of nothing", count(POLARS.with_columns(b=pl.lit(None))), BAD, "80 values are missing"),
     Trial("polars struct", count(POLARS.with_columns(b=pl.struct("a", "c"))), BAD, "of type Struct"),
     Trial("polars bytes", count(POLARS.with_columns(b=pl.lit(b"x"))), BAD, "of type Binary"),
     Trial("polars Series by name", count({name: POLARS[name] for name in "cab"}), check=SAME),
@@ -268,19 +265,6 @@ FRAMES = [
         ),
         check=counts_as(1 - X),
     ),
-    Trial(
-        "Arrow dictionary with a gap",
-        count(
-            pa.table(
-                {
-                    n: pa.DictionaryArray.from_arrays(pa.array([None, *X[1:, j].tolist()], pa.int8()), ["no", "yes"])
-                    for j, n in enumerate("abc")
-                }
-            )
-        ),
-        BAD,
-        "3 values are missing",
-    ),
     Trial("Parquet with an index", written(FRAME.set_axis(range(79, -1, -1))), check=SAME),
 ]
 
@@ -293,25 +277,10 @@ ARRAYS = [
     Trial("minus nought in an array", count(np.where(X == 0, -0.0, 1.0)), check=SAME),
     Trial("read only", count(np.frombuffer(X.astype(np.int8).tobytes(), np.int8).reshape(X.shape)), check=SAME),
     *(Trial(f"memory map, {order}", count(memory_map(order)), check=SAME) for order in "CF"),
-    Trial("matrix", lambda f: mb.count(BINARY, np.asmatrix(X)), check=SAME),
+    Trial("matrix", lambda f: mb.Data(np.asmatrix(X)).count(BINARY), check=SAME),
     Trial("bytes", count(X.astype("S1")), BAD, "is of type bytes"),
     Trial("largest unsigned", count(X.astype("u8") * np.uint64(2**64 - 1)), BAD, "is not among the states"),
     Trial("nothing masked", count(np.ma.array(X)), check=SAME),
-    Trial("masked numbers", count(np.ma.array(X, mask=MASK)), BAD, NOTHING),
-    Trial("masked words", count(np.ma.array(np.where(X == 1, "yes", "no"), mask=MASK)), BAD, NOTHING),
-    Trial(
-        "masked columns by name",
-        count({n: np.ma.array(X[:, j], mask=MASK[:, j]) for j, n in enumerate("abc")}),
-        BAD,
-        NOTHING,
-    ),
-    Trial("masked rows in a list", count([np.ma.array(x, mask=m) for x, m in zip(X, MASK, strict=True)]), BAD, NOTHING),
-    Trial(
-        "masked records",
-        count(np.ma.array(list(map(tuple, X)), mask=list(map(tuple, MASK)), dtype=[(n, int) for n in "abc"])),
-        BAD,
-        NOTHING,
-    ),
     Trial("record array, other order", count(np.rec.fromarrays(X.T[[2, 0, 1]], names="c,a,b")), check=SAME),
     Trial("masked, dropped", count(np.ma.array(X, mask=MASK), missing="drop"), check=lambda s: s.n == 79),
     Trial("masked, modelled", count(np.ma.array(X, mask=MASK), missing="model"), check=lambda s: s.holes.n == 1),
@@ -327,25 +296,25 @@ ARRAYS = [
         "records of unequal names", count([{"a": 0, "b": 1, "c": 0}, {"a": 0, "b": 1}]), BAD, "row 1 has other names"
     ),
     Trial("columns by name in order", count(OrderedDict(zip("cab", X.T[[2, 0, 1]], strict=True))), check=SAME),
-    Trial("columns of generators", count({n: (v for v in X[:, 0]) for n in "abc"}), BAD, "have the shapes"),
+    Trial("columns of generators", count({n: (v for v in X[:, 0]) for n in "abc"}), BAD, "is of type generator"),
     Trial("sparse matrix", count(scipy.sparse.csr_array(X)), BAD, "x is a csr_array"),
-    Trial("half of the weights zero", count(X, weights=HALF), check=same_as(lambda: mb.count(BINARY, X[40:]))),
+    Trial("half of the weights zero", count(X, weights=HALF), check=same_as(lambda: mb.Data(X[40:]).count(BINARY))),
     Trial(
         "zero weights by column",
         count(FRAME.assign(w=HALF), weights="w"),
-        check=same_as(lambda: mb.count(BINARY, X[40:])),
+        check=same_as(lambda: mb.Data(X[40:]).count(BINARY)),
     ),
     Trial("weights of one value", count(X, weights=np.full(80, 0.25)), check=lambda s: s.n == 20),
     Trial(
         "weights with the table's index",
         count(FRAME, weights=pd.Series(HALF)),
-        check=same_as(lambda: mb.count(BINARY, X[40:])),
+        check=same_as(lambda: mb.Data(X[40:]).count(BINARY)),
     ),
     Trial(
         "weights with another index",
         count(FRAME, weights=pd.Series(HALF, index=FRAME.index[::-1])),
         BAD,
-        "another index than x",
+        "another index than the data",
     ),
     Trial("masked weights", count(X, weights=np.ma.array(HALF, mask=HALF == 0)), BAD, "weights[0] = nan"),
     Trial("endless weights", count(X, weights=[np.inf] * 80), BAD, "weights[0] = inf"),
@@ -370,7 +339,6 @@ REAL = [
     Trial(
         "boredom as 1 to 7",
         real(BOREDOM, lambda t: (t + 1).to_csv(index=False)),
-        says="values 1..7 were read",
         check=bool,
     ),
     Trial("boredom in words", real(BOREDOM, lambda t: t.map(LIKERT.__getitem__)), BAD, "the order of the labels"),
@@ -387,19 +355,19 @@ REAL = [
     ),
     Trial(
         "digits as images",
-        lambda f: mb.count(mb.grid(8, 8), DIGITS.x.reshape(-1, 8, 8)),
+        lambda f: mb.Data(DIGITS.x.reshape(-1, 8, 8)).count(mb.grid(8, 8)),
         says="constant",
         check=lambda s: s.n == len(DIGITS.x),
     ),
     Trial(
         "digits as grey levels",
-        lambda f: mb.count(mb.grid(8, 8), DIGITS.x.astype(float) / 2),
+        lambda f: mb.Data(DIGITS.x.astype(float) / 2).count(mb.grid(8, 8)),
         BAD,
         "0.5 is not a whole number",
     ),
     Trial(
         "digits with their digit",
-        lambda f: mb.count(mb.grid(8, 8), np.c_[DIGITS.x, DIGITS.group]),
+        lambda f: mb.Data(np.c_[DIGITS.x, DIGITS.group]).count(mb.grid(8, 8)),
         BAD,
         "65 columns, the 8 x 8 grid has 64",
     ),

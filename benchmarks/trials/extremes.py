@@ -122,7 +122,7 @@ def rows_beyond_memory_are_streamed() -> None:
             file.write("a,b,c\n")
             for _ in range(500):
                 file.write(part * 100)
-        stats, _ = heard(lambda: mb.count(PATH, path))
+        stats, _ = heard(lambda: mb.Data(path).count(PATH))
         assert stats.n == 500 * 100 * 60
         refused(mb.CostError, ("counting, after", "mrfbayes.count"), lambda: mb.sample(PATH, path, seconds=1e-3))
 

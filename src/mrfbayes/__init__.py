@@ -14,18 +14,20 @@ __version__ = "1.0.0.dev0"
 if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal to the table below
     from mrfbayes import datasets, plots, priors
     from mrfbayes.base.errors import CostError, InputError, MRFWarning, OutputError, SamplingError
-    from mrfbayes.data.long import wide
-    from mrfbayes.data.statistics import Statistics, count
+    from mrfbayes.data.data import Data
+    from mrfbayes.data.statistics import Statistics
     from mrfbayes.estimation.estimate import estimate
     from mrfbayes.estimation.result import Estimate
     from mrfbayes.exact.cost import cost
     from mrfbayes.exact.quantities import expected_counts, fisher_information, log_partition
+    from mrfbayes.fitting.fit import Fit, fit
     from mrfbayes.hidden.result import Segmentation
     from mrfbayes.hidden.segment import segment
     from mrfbayes.model.build import complete, graph, grid
     from mrfbayes.model.factors import Factor
     from mrfbayes.model.field import Model
     from mrfbayes.model.ising import Ising
+    from mrfbayes.model.schema import Schema
     from mrfbayes.particles.simulate import simulate
     from mrfbayes.posterior.compare import compare
     from mrfbayes.posterior.evidence import evidence
@@ -61,9 +63,9 @@ _PLACES = {
     "fisher_information": "exact.quantities",
     "cost": "exact.cost",
     "simulate": "particles.simulate",
-    "count": "data.statistics",
+    "Data": "data.data",
+    "Schema": "model.schema",
     "Statistics": "data.statistics",
-    "wide": "data.long",
     "estimate": "estimation.estimate",
     "Estimate": "estimation.result",
     "likelihood": "posterior.likelihood",
@@ -91,6 +93,8 @@ _PLACES = {
     "thermodynamics": "queries.thermodynamics",
     "correlations": "queries.correlations",
     "population_counts": "queries.correlations",
+    "fit": "fitting.fit",
+    "Fit": "fitting.fit",
     "InputError": "base.errors",
     "CostError": "base.errors",
     "MRFWarning": "base.errors",
@@ -102,8 +106,10 @@ _PLACES = {
 }
 __all__ = [
     "CostError",
+    "Data",
     "Estimate",
     "Factor",
+    "Fit",
     "Fits",
     "GroupComparison",
     "InputError",
@@ -113,6 +119,7 @@ __all__ = [
     "OutputError",
     "Posterior",
     "SamplingError",
+    "Schema",
     "Segmentation",
     "Selection",
     "Statistics",
@@ -123,12 +130,12 @@ __all__ = [
     "complete",
     "correlations",
     "cost",
-    "count",
     "datasets",
     "estimate",
     "evidence",
     "expected_counts",
     "fisher_information",
+    "fit",
     "graph",
     "grid",
     "joint",
@@ -150,7 +157,6 @@ __all__ = [
     "select",
     "simulate",
     "thermodynamics",
-    "wide",
 ]
 
 make_lazy(__name__, _PLACES)

@@ -12,5 +12,5 @@ def test_a_warning_is_of_the_line_that_called_the_package():
     with pytest.warns(mb.MRFWarning) as said:
         mb.sample(model, x, "calibrated", steps=20, progress=False)
     with pytest.warns(mb.MRFWarning) as counted:
-        mb.count(model, x)
+        mb.Data(x).count(model)
     assert {warning.filename for warning in (*said, *counted)} == {__file__}

@@ -63,7 +63,7 @@ def test_what_does_not_fit_is_refused(posterior, name):
 @pytest.mark.parametrize(
     ("run", "message"),
     [
-        (lambda path: mb.count(GRID, path), r"the labels of 12 columns would take .* Parquet"),
+        (lambda path: mb.Data(path).count(GRID), r"the labels of 12 columns would take .* Parquet"),
         (
             lambda path: mb.sample(GRID, X, "calibrated", moments="particles", particles=64, progress=False),
             r"the 17 statistics of 50 configurations would take",

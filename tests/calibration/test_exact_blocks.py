@@ -68,7 +68,7 @@ def problem(monkeypatch):
     """A field whose exact calibration by tables is quick, as though there were no tables."""
     model = mb.grid(9, 9)
     theta = np.random.default_rng(2).uniform(0.5, 0.8, size=model.n_parameters)
-    statistics = mb.count(model, mb.simulate(model, theta, 400, rng=3, progress=False))
+    statistics = mb.Data(mb.simulate(model, theta, 400, rng=3, progress=False)).count(model)
     known = full.calibrate(
         Problem(model, statistics, Prior(model, "uniform"), seed_sequence(1), progress=False), "order"
     )

@@ -22,7 +22,7 @@ MODEL = mb.grid(6, 6)
 @pytest.fixture(scope="module")
 def statistics():
     theta = np.random.default_rng(1).uniform(0.5, 0.8, MODEL.n_parameters)
-    return mb.count(MODEL, sample_exact(MODEL, MODEL.chart.log_odds(theta), 400, seed_sequence(3)))
+    return mb.Data(sample_exact(MODEL, MODEL.chart.log_odds(theta), 400, seed_sequence(3))).count(MODEL)
 
 
 @pytest.fixture(scope="module")

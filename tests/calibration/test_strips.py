@@ -22,7 +22,7 @@ MODEL = mb.grid(24, 3)
 def problem():
     theta = np.random.default_rng(1).uniform(0.5, 0.85, MODEL.n_parameters)
     x = sample_exact(MODEL, MODEL.chart.log_odds(theta), 300, seed_sequence(2))
-    return Problem(MODEL, mb.count(MODEL, x), Prior(MODEL, "uniform"), seed_sequence(1), progress=False)
+    return Problem(MODEL, mb.Data(x).count(MODEL), Prior(MODEL, "uniform"), seed_sequence(1), progress=False)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def test_means_and_sds_are_those_of_full_matrices(problem, dense):
 def test_loops_are_taken_window_by_window_where_they_are_worth_it(problem):
     theta = np.random.default_rng(2).uniform(0.6, 0.9, MODEL.n_parameters)
     x = sample_exact(MODEL, MODEL.chart.log_odds(theta), 60, seed_sequence(3))
-    strong = Problem(MODEL, mb.count(MODEL, x), Prior(MODEL, "uniform"), seed_sequence(1), progress=False)
+    strong = Problem(MODEL, mb.Data(x).count(MODEL), Prior(MODEL, "uniform"), seed_sequence(1), progress=False)
     sds = {name: theta_moments(calibrate(strong, name).coins)[1] for name in ("order", "relative")}
     found = calibrate_strip(strong)
     assert found.details["calibration"] == "relative"

@@ -22,7 +22,7 @@ N = 150
 def mode():
     rng = np.random.default_rng(4)
     theta = np.where(np.arange(MODEL.n_parameters) < MODEL.n_edges, rng.uniform(0.6, 0.85, MODEL.n_parameters), 0.5)
-    counts = mb.count(MODEL, sample_exact(MODEL, MODEL.chart.log_odds(theta), N, seed_sequence(5))).counts
+    counts = mb.Data(sample_exact(MODEL, MODEL.chart.log_odds(theta), N, seed_sequence(5))).count(MODEL).counts
     return find_mode(
         lambda w: moments_w(MODEL, w),
         lambda w: ExactCumulants(MODEL, w),

@@ -90,28 +90,27 @@ def test_missing_cells_are_modelled_or_dropped(folder):
     ("arguments", "status", "message"),
     [
         (("sample", "grid.csv", "--grid", "3x3"), 2, "columns"),
-        (("sample", "grid.csv"), 2, "which field?"),
+        (("sample", "grid.csv", "--complete", "--grid", "2x2"), 2, "which field?"),
         (("sample", "grid.csv", "--grid", "2by2"), 2, "for example 8x8"),
         (("sample", "grid.csv", "--grid", "2x2", "--method", "magic"), 2, "choose one of"),
         (("sample", "grid.csv", "--grid", "2x2", "--prior", "gamma(1)"), 2, "expected one of"),
         (("sample", "grid.csv", "--grid", "2x2", "--steps", "1000000000000"), 3, "months"),
         (("sample", "grid.csv", "--grid", "2x2", "--out", "grid.csv"), 2, "exists"),
-        (("sample", "grid.csv", "--grid", "2x2", "--without", "0:0"), 2, "3 columns, the 2 x 2 grid has 4 nodes"),
+        (("sample", "grid.csv", "--grid", "2x2", "--drop", "0:0"), 2, "3 columns, the 2 x 2 grid has 4 nodes"),
         (("sample", "nowhere.csv", "--grid", "2x2"), 2, "nowhere.csv"),
         (("fit", "nowhere.csv", "--group", "sex"), 2, "nowhere.csv"),
         (("sample", "grid.csv", "--grid", "100000x100000"), 3, "9.1 TiB"),
         (("sample", "grid.csv", "--grid", "\N{SUPERSCRIPT TWO}x3"), 2, "for example 8x8"),
         (("sample", "grid.csv", "--complete", "--prior", "beta(1e308, 1e308)"), 2, "from 1e-06 to 1e+09"),
-        (("sample", "grid.csv", "--complete", "--missing", "ignore"), 2, "choose 'refuse', 'drop' or 'model'"),
-        (("sample", "holes.csv", "--complete", "--missing", "model", "--missing-drop"), 2, "give one of the two"),
+        (("sample", "grid.csv", "--complete", "--missing", "ignore"), 2, "choose 'model' or 'drop'"),
         (
-            ("sample", "holes.csv", "--complete", "--missing", "model", "--method", "mle"),
+            ("sample", "holes.csv", "--complete", "--method", "mle"),
             2,
             "has no likelihood for rows",
         ),
         (("sample", "grid.csv", "--complete", "--levels", "low,high"), 2, "with '<' between, as 'low<high'"),
         (("sample", "grid.csv", "--complete", "--delimiter", ";;"), 2, "give a single character"),
-        (("sample", "words.csv", "--complete", "--fields"), 2, "--levels 'LOWEST<...<HIGHEST'"),
+        (("sample", "words.csv", "--complete", "--levels", "w<z"), 2, "none of 'w', 'z' occurs"),
         (("summary", "grid.csv"), 2, "not a result file"),
     ],
 )
@@ -138,8 +137,8 @@ def test_a_column_is_left_out(folder):
     command = ("sample", "people.csv", "--complete", "--method", "exact", "--steps", 500, "--chains", 1)
     refused = run(*command, cwd=folder)
     assert refused.returncode == 2
-    assert "--without person" in refused.stderr
-    done = run(*command, "--without", "person", cwd=folder)
+    assert "--drop person" in refused.stderr
+    done = run(*command, "--drop", "person", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "tired--worried" in done.stdout
     assert "person" not in done.stdout

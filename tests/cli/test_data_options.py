@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import mrfbayes as mb
 from mrfbayes.cli.app import app
-from mrfbayes.cli.defaults import explicit_field, suggested_field
+from mrfbayes.cli.field import data_field, read_data
 from mrfbayes.cli.options import DataOptions
 
 X = np.random.default_rng(5).integers(0, 2, size=(40, 4))
@@ -27,6 +27,12 @@ def run(*arguments):
 
 def options(*files, **given):
     return DataOptions(data=[str(name) for name in files], **given)
+
+
+def made(given):
+    """The data that options describe, and their model."""
+    data = read_data(given)
+    return data, data_field(given, data)
 
 
 @pytest.fixture
@@ -47,72 +53,93 @@ def test_several_files_and_long_tables_are_the_same_data(folder):
         options(folder / "wave*.csv"),
         options(folder / "long.csv", long="person,item,answer"),
     ):
-        found = suggested_field(given)
-        np.testing.assert_array_equal(found.count().rows, X)
-        assert "40 rows of 4 columns: q1, q2, q3 and mood." in found.lines[0]
+        data, model = made(given)
+        np.testing.assert_array_equal(data.count(model).rows, X)
+        assert data.column_names == model.nodes == ("q1", "q2", "q3", "mood")
     with pytest.raises(mb.InputError, match=r"--long person,item: name three columns"):
-        suggested_field(options(folder / "long.csv", long="person,item"))
+        made(options(folder / "long.csv", long="person,item"))
     with pytest.raises(mb.InputError, match=r"wave7\*: no file matches"):
-        suggested_field(options(folder / "wave7*"))
+        made(options(folder / "wave7*"))
 
 
 def test_columns_are_chosen_for_every_kind_of_model(folder):
-    chosen = {"columns": ["q*", "mood"], "without": ["q1"]}
-    for make in (suggested_field, explicit_field):
-        graph = make(options(folder / "wave1.csv", graph=folder / "edges.csv", **chosen))
-        assert graph.model.nodes == ("q2", "q3", "mood")
-        assert graph.model.n_edges == 2
-        assert graph.count().n == 20
-        grid = make(options(folder / "wave1.csv", grid="1x3", **chosen))
-        np.testing.assert_array_equal(grid.count().rows, X[:20, 1:])
-    complete = explicit_field(options(folder / "wave1.csv", complete=True, **chosen))
-    assert complete.model.nodes == ("q2", "q3", "mood")
+    chosen = {"columns": ["q*", "mood"], "drop": ["q1"]}
+    data, graph = made(options(folder / "wave1.csv", graph=folder / "edges.csv", **chosen))
+    assert graph.nodes == ("q2", "q3", "mood")
+    assert graph.n_edges == 2
+    assert data.count(graph).n == 20
+    data, grid = made(options(folder / "wave1.csv", grid="1x3", **chosen))
+    np.testing.assert_array_equal(data.count(grid).rows, X[:20, 1:])
+    _, complete = made(options(folder / "wave1.csv", complete=True, **chosen))
+    assert (complete.nodes, complete.n_edges) == (("q2", "q3", "mood"), 3)
     with pytest.raises(mb.InputError, match="which field"):
-        explicit_field(options(folder / "wave1.csv"))
+        made(options(folder / "wave1.csv", complete=True, grid="1x3"))
+    (folder / "other.csv").write_text("q1,q2\nq2,z\n")
+    with pytest.raises(mb.InputError, match="'z'"):
+        made(options(folder / "wave1.csv", graph=folder / "other.csv"))
 
 
-def test_states_are_told_by_column(folder):
+def test_states_are_given_by_column(folder):
     given = options(folder / "wave1.csv", states=["3", "mood=5"], coupling="table")
-    assert suggested_field(given).model.states.tolist() == [3, 3, 3, 5]
+    assert made(given)[1].states.tolist() == [3, 3, 3, 5]
     given = options(folder / "wave1.csv", states=["mood=5"], graph=folder / "edges.csv", coupling="table")
-    assert suggested_field(given).model.states.tolist() == [2, 2, 2, 5]
+    assert made(given)[1].states.tolist() == [2, 2, 2, 5]
     for states, message in ((["many"], "write a whole number"), (["rage=3"], "no column is called 'rage'")):
         with pytest.raises(mb.InputError, match=message):
-            suggested_field(options(folder / "wave1.csv", states=states))
+            made(options(folder / "wave1.csv", states=states))
+
+
+def test_levels_kinds_and_missing_marks_are_given_by_column(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("a,b,c,d\nlow,1,7,0\nmid,2,8,1\nhi,9,7,9\nmid,3,9,0\nlow,2,8,-5\n")
+    given = options(path, levels=["a=low<mid<hi"], kind=["c=nominal"], na=["-5", "b=9", "d=9"])
+    schema = given.read().schema
+    assert [(v.kind, v.values) for v in schema] == [
+        ("ordinal", ("low", "mid", "hi")),
+        ("ordinal", (1, 2, 3)),
+        ("nominal", (7, 8, 9)),
+        ("binary", (0, 1)),
+    ]
+    for wrong, message in (
+        ({"levels": ["a"]}, "--levels 'a'"),
+        ({"kind": ["a=odd"]}, "'odd'"),
+        ({"na": ["z=9"]}, "na_values: no column is called 'z'"),
+        ({"drop": ["z"]}, "drop = 'z'"),
+    ):
+        with pytest.raises(mb.InputError, match=message):
+            options(path, **wrong).read()
 
 
 @pytest.mark.parametrize("values", [(-1, 1), (1, 2)])
-def test_codings_are_recognised_and_said(tmp_path, values):
+def test_two_numbers_are_binary(tmp_path, values):
     pd.DataFrame(np.array(values)[X], columns=list("abcd")).to_csv(tmp_path / "x.csv", index=False)
-    found = suggested_field(options(tmp_path / "x.csv"))
-    assert any("are taken as 0 and 1" in line for line in found.lines)
-    with pytest.warns(mb.MRFWarning, match="were read as states"):
-        np.testing.assert_array_equal(found.count().rows, X)
+    data, model = made(options(tmp_path / "x.csv"))
+    assert {variable.values for variable in data.schema} == {values}
+    np.testing.assert_array_equal(data.count(model).rows, X)
 
 
-def test_words_of_one_column_are_no_states_of_another(tmp_path):
+def test_labels_of_one_column_are_no_states_of_another(tmp_path):
     rng = np.random.default_rng(5)
     often, smokes = np.array(["never", "seldom", "daily"]), np.array(["ja", "nein"])
     rows = [[*often[rng.integers(0, 3, 2)], smokes[rng.integers(2)]] for _ in range(60)]
     path = tmp_path / "words.csv"
     path.write_text("a,b,smokes\n" + "".join(f"{','.join(row)}\n" for row in rows))
-    words = " ".join(run("info", path).output.split())
-    assert "Model (up to 3 labels without an order; --levels 'low<high' gives one): all pairs" in words
-    assert "3 edges, 8 parameters." in words  # three couplings, 2 + 2 + 1 thresholds
-    ordered = " ".join(run("info", path, "--levels", "never<seldom<daily").output.split())
-    assert "Model (3 ordered levels): all pairs, coupling 'score', node factors: 3 edges, 8 parameters." in ordered
+    _, model = made(options(path))
+    assert model.states.tolist() == [3, 3, 2]
+    assert model.n_parameters == 4 + 2 + 2 + 5  # tables with a reference category, and thresholds
+    _, model = made(options(path, levels=["never<seldom<daily"]))
+    assert model.n_parameters == 3 + 5
+    assert "3 edges, 8 parameters" in " ".join(run("info", path, "--levels", "never<seldom<daily").output.split())
 
 
 def test_decimal_commas_and_plus_signs_are_numbers(tmp_path):
     rows = np.random.default_rng(5).integers(1, 6, (60, 3))
     path = tmp_path / "comma.csv"
     path.write_text("a;b;c\n" + "".join(";".join(f"{v},0" for v in row) + "\n" for row in rows))
-    words = " ".join(run("info", path).output.split())
-    assert "Values found: 1, 2, 3, 4, 5." in words
-    assert "Model (5 ordered levels)" in words
+    assert {variable.values for variable in options(path).read().schema} == {(1, 2, 3, 4, 5)}
     spins = tmp_path / "spins.csv"
     spins.write_text("a,b\n" + "".join(f"{2 * (v[0] % 2) - 1:+d},{2 * (v[1] % 2) - 1:+d}\n" for v in rows))
-    assert "The values -1 and +1 are taken as 0 and 1." in " ".join(run("info", spins).output.split())
+    assert {variable.values for variable in options(spins).read().schema} == {(-1, 1)}
 
 
 def test_images_are_observations_of_a_grid(tmp_path):
@@ -121,21 +148,22 @@ def test_images_are_observations_of_a_grid(tmp_path):
         imsave(tmp_path / f"{k}.png", image, cmap="gray", vmin=0, vmax=1)
     np.save(tmp_path / "all.npy", images)
     for files in ([tmp_path / "*.png"], [tmp_path / "all.npy"]):
-        found = suggested_field(options(*files))
-        assert "3 images of 5 x 6 pixels" in found.lines[0]
-        assert "5x6 grid, coupling 'agreement'" in found.lines[-1]
+        data, model = made(options(*files))
+        assert (data.image_shape, model.grid_shape) == ((5, 6), (5, 6))
         with pytest.warns(mb.MRFWarning, match="constant"):
-            np.testing.assert_array_equal(found.count().rows, images.reshape(3, 30))
-    one = suggested_field(options(tmp_path / "1.png"))
-    assert ", tied:" in one.lines[-1]
-    assert one.model.parameters == ("edges",)
+            np.testing.assert_array_equal(data.count(model).rows, images.reshape(3, 30))
+    _, one = made(options(tmp_path / "1.png"))
+    assert one.parameters == ("edges",)
     dark = (np.random.default_rng(3).random((8, 8)) < 0.1).astype(np.uint8)
     np.save(tmp_path / "dark.npy", dark)
-    assert suggested_field(options(tmp_path / "dark.npy")).model.parameters == ("edges", "nodes")
+    assert made(options(tmp_path / "dark.npy"))[1].parameters == ("edges", "nodes")
+    np.savetxt(tmp_path / "dark.csv", dark, fmt="%d", delimiter=",")
+    data, model = made(options(tmp_path / "dark.csv", grid="8x8"))
+    np.testing.assert_array_equal(data.count(model).rows[0], dark.ravel())
     with pytest.raises(mb.InputError, match="images are observations of a grid"):
-        suggested_field(options(tmp_path / "dark.npy", complete=True))
-    with pytest.raises(mb.InputError, match="images of different sizes"):
-        suggested_field(options(tmp_path / "dark.npy", tmp_path / "all.npy"))
+        made(options(tmp_path / "dark.npy", complete=True))
+    with pytest.raises(mb.InputError, match="crop the images alike"):
+        made(options(tmp_path / "dark.npy", tmp_path / "all.npy"))
 
 
 def test_neighbours_borders_and_masks(tmp_path):
@@ -147,18 +175,17 @@ def test_neighbours_borders_and_masks(tmp_path):
     np.save(tmp_path / "mask.npy", mask)
     for name in ("mask.csv", "mask.npy"):
         given = options(tmp_path / "image.npy", neighbours=8, periodic=True, mask=tmp_path / name)
-        found = suggested_field(given)
-        assert "5x6 grid, 8 neighbours, periodic, masked" in found.lines[-1]
+        data, model = made(given)
         expected = mb.grid(5, 6, neighbours=8, periodic=True, mask=mask, tied=True)
-        assert found.model.n_edges == expected.n_edges
-        np.testing.assert_array_equal(found.count().rows[0], image[mask == 1])
+        assert model.n_edges == expected.n_edges
+        np.testing.assert_array_equal(data.count(model).rows[0], image[mask == 1])
     (tmp_path / "bad.csv").write_text("0,x\n")
     with pytest.raises(mb.InputError, match="expected rows of zeros and ones"):
-        suggested_field(options(tmp_path / "image.npy", mask=tmp_path / "bad.csv"))
+        made(options(tmp_path / "image.npy", mask=tmp_path / "bad.csv"))
     pd.DataFrame(X, columns=list("abcd")).to_csv(tmp_path / "x.csv", index=False)
-    for given in ({"mask": tmp_path / "mask.csv"}, {"periodic": True}, {"neighbours": 8}):
+    for given in ({"mask": tmp_path / "mask.csv"}, {"periodic": True}, {"neighbours": 8}, {"tied": "direction"}):
         with pytest.raises(mb.InputError, match="is for grids"):
-            suggested_field(options(tmp_path / "x.csv", **given))
+            made(options(tmp_path / "x.csv", **given))
 
 
 def test_couplings_and_a_temperature_in_place_of_theta(tmp_path):
@@ -203,7 +230,7 @@ def test_every_command_answers_in_json_and_repeats_itself(folder):
     result = folder / "r.nc"
     chosen = ("--complete", "--columns", "q1:q3", "--method", "mle", "--steps", 40)
     told = json.loads(run("sample", folder / "wave1.csv", *chosen, "--out", result, "--json").stdout)
-    assert set(told["parameters"]) == {"q1--q2", "q1--q3", "q2--q3"}
+    assert set(told["parameters"]) == {"q1--q2", "q1--q3", "q2--q3", "q1", "q2", "q3"}
     assert tomllib.loads((folder / "r.nc.toml").read_text())["sample"]["method"] == "mle"
     assert json.loads(run("summary", result, "--json").stdout)["scale"]
     for name, command in app_commands().items():

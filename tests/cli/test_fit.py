@@ -10,12 +10,13 @@ import pytest
 from typer.testing import CliRunner
 
 import mrfbayes as mb
+import mrfbayes.fitting.fit as fit_module
 from command_line import run as command_line
 from mrfbayes.base.atomic_folders import replacing_folder
+from mrfbayes.base.budget import Budget
 from mrfbayes.cli.app import app
-from mrfbayes.cli.columns import choose_columns
 from mrfbayes.cli.settings_file import settings_text
-from mrfbayes.cli.understood import understand
+from mrfbayes.data.choosing import choose_columns
 
 
 def run(*arguments):
@@ -40,16 +41,14 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def fitted(folder):
-    return run("fit", folder / "answers.csv", "--without", "id", "--without", "never", "--out", folder / "out")
+    return run("fit", folder / "answers.csv", "--drop", "id", "--drop", "never", "--out", folder / "out")
 
 
 def test_fit_says_what_it_understood_and_writes_everything(fitted, folder):
     said = " ".join(fitted.output.split())
-    assert "200 rows of 3 columns: tired, worried and sad." in said
-    assert "Left out: id and never." in said
-    assert "Values found: 0, 1." in said
-    assert "coupling 'both-one', node factors: 3 edges, 6 parameters." in said
-    assert said.index("Values found") < said.index("The data support")
+    assert "200 rows of 3 variables (3 binary)" in said
+    assert "3 edges, 6 parameters" in said
+    assert said.index("3 variables") < said.index("The data support")
     assert "tired \u2013 worried" in said
     assert str(folder / "out" / "report.html").split("/")[-1] in said
     names = {path.name for path in (folder / "out").iterdir()}
@@ -66,7 +65,7 @@ def test_fit_says_what_it_understood_and_writes_everything(fitted, folder):
 
 def test_settings_repeat_the_run(fitted, folder):
     settings = folder / "out" / "settings.toml"
-    assert tomllib.loads(settings.read_text())["fit"]["without"] == ["id", "never"]
+    assert tomllib.loads(settings.read_text())["fit"]["drop"] == ["id", "never"]
     again = run("fit", "--settings", settings, "--out", folder / "again", "--json")
     found = json.loads(again.stdout)
     assert found["verdicts"]["present"] >= 1
@@ -86,7 +85,7 @@ def test_settings_repeat_the_run(fitted, folder):
 
 def test_nothing_is_overwritten_without_leave(fitted, folder):
     with pytest.raises(mb.InputError, match="exists: choose another name, or pass --overwrite"):
-        run("fit", folder / "answers.csv", "--without", "id", "--out", folder / "out")
+        run("fit", folder / "answers.csv", "--drop", "id", "--out", folder / "out")
     with pytest.raises(mb.InputError, match="is a file: name a folder"):
         run("fit", folder / "answers.csv", "--out", folder / "answers.csv")
     with pytest.raises(mb.InputError, match="no such file"):
@@ -188,8 +187,8 @@ def test_exports_are_the_same_field(fitted, folder):
 
 
 def test_info_tells_before_it_runs(folder):
-    said = " ".join(run("info", folder / "answers.csv", "--without", "id").output.split())
-    assert "1 column is nearly constant: never (1 of 200)." in said
+    said = " ".join(run("info", folder / "answers.csv", "--drop", "id").output.split())
+    assert "never binary 0 (199), 1 (1) 0" in said
     assert "Recommended: --method exact" in said
     found = json.loads(run("info", folder / "answers.csv", "--columns", "tired:sad", "--json").stdout)
     assert found["exact_is_feasible"] is True
@@ -207,58 +206,30 @@ def test_estimate_evidence_and_compare(folder):
     assert "mle" in run("compare", folder / "answers.csv", *options[:4], "--method", "exact", "--method", "mle").output
 
 
-def test_defaults_follow_the_data(tmp_path):
-    from mrfbayes.cli.defaults import suggested_field
-    from mrfbayes.cli.options import DataOptions
-
-    rng = np.random.default_rng(1)
-    levels = pd.DataFrame(rng.integers(1, 6, (40, 3)), columns=list("abc"))
-    levels.to_csv(tmp_path / "levels.csv", index=False)
-    found = suggested_field(DataOptions(data=[str(tmp_path / "levels.csv")]))
-    assert "5 ordered levels" in found.lines[-1]
-    assert found.model.states.tolist() == [5, 5, 5]
-    assert "coupling 'score', node factors" in found.lines[-1]
-    image = (rng.random((6, 8)) < 0.2).astype(int)
-    place = str(tmp_path / "image.csv")
-    np.savetxt(place, image, fmt="%d", delimiter=",")
-    found = suggested_field(DataOptions(data=[place], grid="6x8"))
-    np.testing.assert_array_equal(found.count().rows, image.reshape(1, 48))
-    assert "one image of 6 x 8 pixels" in found.lines[0]
-    assert found.model.parameters == ("edges", "nodes")  # unbalanced: node factors
-    balanced = np.indices((6, 8)).sum(axis=0) % 2
-    np.savetxt(place, balanced, fmt="%d", delimiter=";")
-    assert suggested_field(DataOptions(data=[place], grid="6x8")).model.parameters == ("edges",)
-    gaps = tmp_path / "gaps.csv"
-    gaps.write_text("a,b\n0,1\n,1\n1,NA\n1,1\n")
-    lines = understand(DataOptions(data=[str(gaps)])).lines()
-    assert any("2 cells missing, in a and b." in line for line in lines)
-    assert any("1 column is constant: b." in line for line in lines)
-
-
 @pytest.mark.parametrize("start", ["P", ""])
 def test_a_column_of_names_of_rows_is_no_variable(tmp_path, start):
     rows = "".join(f"{start}{k},{k % 2},{k % 3 % 2}\n" for k in range(1, 41))
     (tmp_path / "x.csv").write_text("person,a,b\n" + rows)
-    with pytest.raises(mb.InputError, match=r"'person' has another value in every row.*: add --without person"):
+    with pytest.raises(mb.InputError, match=r"person: 40 .*--drop person"):
         run("info", tmp_path / "x.csv")
-    assert run("info", tmp_path / "x.csv", "--without", "person").exit_code == 0
+    assert run("info", tmp_path / "x.csv", "--drop", "person").exit_code == 0
 
 
 def test_very_many_columns_are_refused_for_their_cost_without_a_look_at_each(tmp_path):
     names = [f"c{k}" for k in range(200_000)]
     (tmp_path / "wide.csv").write_text(",".join(names) + "\n" + ",".join("0" * len(names)) + "\n")
-    with pytest.raises(mb.CostError, match=r"a complete graph of 200,000 nodes has .* choose fewer columns"):
+    with pytest.raises(mb.CostError, match=r"a complete graph of 200,000 variables"):
         run("sample", tmp_path / "wide.csv", "--complete")
 
 
 def test_columns_by_name_range_and_pattern():
     names = ["id", "q1", "q2", "q10", "age"]
     assert choose_columns(names, ["q*"], ["q10"], "f.csv") == ["q1", "q2"]
-    assert choose_columns(names, ["q1:age"], [], "f.csv") == ["q1", "q2", "q10", "age"]
+    assert choose_columns(names, ["q1:age"], None, "f.csv") == ["q1", "q2", "q10", "age"]
     for wanted, without, words in (
         (["agee"], [], "f.csv has no such column (did you mean 'age'?); it has 'id', 'q1', 'q2', 'q10', 'age'."),
-        (["age:id"], [], "'age' stands after 'id' in f.csv; write id:age"),
-        ([], ["*"], "leave no column of f.csv"),
+        (["age:id"], [], "'age' comes after 'id' in f.csv; write id:age"),
+        (None, ["*"], "leave no column of f.csv"),
     ):
         with pytest.raises(mb.InputError) as error:
             choose_columns(names, wanted, without, "f.csv")
@@ -276,7 +247,6 @@ def grouped(folder):
 def test_fit_searches_graphs_and_compares_groups(grouped, folder):
     done = run("fit", grouped, "--select", "--group", "who", "--out", folder / "structure")
     said = " ".join(done.output.split())
-    assert "Left out: who." in said
     assert "Averaged over all graphs, the data support 1 edge of 3" in said
     assert "Groups: old (n = 90) and young (n = 110)." in said
     selection, comparison = (mb.load(folder / "structure" / name) for name in ("graphs.nc", "groups.nc"))
@@ -297,7 +267,7 @@ def test_a_time_budget_covers_searches_and_report(grouped, folder, monkeypatch):
     """Each search has a checkpoint of its own; one for which there is no time is left out, and that is said."""
     kept = folder / "kept.ckpt"
     options = ("--select", "--prior", "normal(0, 2)", "--checkpoint", kept, "--seconds", 100_000, "--json")
-    found = json.loads(run("fit", grouped, "--without", "who", *options, "--out", folder / "timed").stdout)
+    found = json.loads(run("fit", grouped, "--drop", "who", *options, "--out", folder / "timed").stdout)
     assert (found["partial"], found["warnings"]) == (False, [])
     assert kept.exists()
     assert (folder / "kept.ckpt.graphs").exists()
@@ -305,29 +275,25 @@ def test_a_time_budget_covers_searches_and_report(grouped, folder, monkeypatch):
     assert selection.settings["slab"] == "normal(0, 2)"
     assert selection.settings["prior"] == {"nodes": "normal(0, 2)"}
 
-    from mrfbayes.base.budget import Budget
-    from mrfbayes.cli.options import SamplingOptions
-    from mrfbayes.cli.show import quiet_warnings
-    from mrfbayes.cli.structure import StructureOptions
-
     def too_late(*arguments, **settings):
         assert settings["seconds"] < 0.1
         raise mb.CostError("there was no time for a single sweep")
 
-    monkeypatch.setattr(mb, "select", too_late)
-    statistics = mb.count(selection.model, pd.read_csv(grouped).drop(columns="who"))
-    with Budget(1e-9).as_current(), quiet_warnings():
-        late = StructureOptions(select=True).search(statistics, {}, SamplingOptions())
-    assert late.selection is None
-    assert late.lacking == ("The search over graphs was left out: the time budget was too short for it.",)
+    monkeypatch.setattr(fit_module, "search_graphs", too_late)
+    model, call = selection.model, {"prior": "uniform", "chains": 4}
+    statistics = mb.Data(grouped, drop=["who"]).count(model)
+    with Budget(1e-9).as_current():
+        found, omitted = fit_module._search(model, statistics, {}, True, call, None)
+    assert not found
+    assert omitted == ["The search over graphs was left out: the time budget was too short for it."]
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--group", "age"], "--group age: grouped.csv has no such column"),
-        (["--group", "nobody"], "--group nobody: 200 rows belong to no group"),
-        (["--group", "number"], "the column has 200 different values; groups are 2 to 12"),
+        (["--group", "age"], "group = 'age': .*grouped.csv has no such column"),
+        (["--group", "nobody"], "nobody: the row belongs to no group"),
+        (["--group", "number"], "group = 'number': more than 64 different values"),
         (["--select", "--tied", "yes"], "ties several factors"),
     ],
 )
@@ -337,7 +303,7 @@ def test_groups_and_searches_are_refused_before_the_sampling(grouped, folder, op
     (folder / "more").mkdir(exist_ok=True)
     table.to_csv(folder / "more" / "grouped.csv", index=False)
     others = [name for name in ("nobody", "number", "who") if name not in options]
-    without = [part for name in others for part in ("--without", name)]
+    without = [part for name in others for part in ("--drop", name)]
     with pytest.raises(mb.InputError, match=message):
         run("fit", folder / "more" / "grouped.csv", *without, *options, "--out", folder / "refused")
     assert not (folder / "refused").exists()
@@ -350,7 +316,7 @@ def test_what_is_assumed_of_missing_cells_is_said(tmp_path, command):
     x = np.random.default_rng(3).integers(2, size=(60, 3)).astype(float)
     x[::2, 0], x[1::2, 1] = np.nan, np.nan
     pd.DataFrame(x, columns=list("abc")).to_csv(tmp_path / "apart.csv", index=False)
-    done = run(*command, tmp_path / "apart.csv", "--complete", "--missing", "model")
+    done = run(*command, tmp_path / "apart.csv", "--complete")
     said = " ".join(done.output.split())
     assert "60 rows have missing cells (33.3% of all cells), assumed to be missing at random" in said
     assert "1 pair of neighbours was never seen together: 'a' and 'b'" in said
@@ -360,7 +326,7 @@ def test_fit_searches_graphs_and_compares_groups_with_missing_cells(grouped, fol
     table = pd.read_csv(grouped)
     table.loc[table.index % 5 == 0, "sad"] = np.nan
     table.to_csv(folder / "missing.csv", index=False)
-    options = ("--select", "--group", "who", "--missing", "model", "--chains", "1", "--method", "calibrated")
+    options = ("--select", "--group", "who", "--chains", "1", "--method", "calibrated")
     done = run("fit", folder / "missing.csv", *options, "--out", folder / "missing")
     said = " ".join(done.output.split())
     assert "group 'old': 18 rows have missing cells" in said

@@ -153,8 +153,7 @@ def test_ctrl_c_with_nothing_to_keep_says_so(folder, monkeypatch, capsys):
     def stopped(*arguments, **settings):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(mb, "count", stopped)  # first: what is put back is looked up where the next line changes it
-    monkeypatch.setattr("mrfbayes.data.statistics.count", stopped)
+    monkeypatch.setattr("mrfbayes.data.data.Data.count", stopped)
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "argv", ["mrfbayes", *map(str, SAMPLE)])
     with pytest.raises(SystemExit) as ended:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
-from mrfbayes import InputError, MRFWarning, count
+from mrfbayes import Data, InputError, MRFWarning
 
 CHAIN = mb.graph([("a", "b"), ("b", "c")], fields=True)
 NAN = float("nan")
@@ -13,7 +13,7 @@ X = np.array([[0, 1, 1], [NAN, 1, 0], [NAN, 1, 0], [0, NAN, 1], [1, 0, 0], [NAN,
 
 def modelled(x, *texts, **options):
     with pytest.warns(MRFWarning) as said:
-        statistics = count(CHAIN, x, missing="model", **options)
+        statistics = Data(x, **options).count(CHAIN)
     for text in texts:
         assert any(text in str(warning.message) for warning in said), [str(w.message) for w in said]
     return statistics
@@ -21,8 +21,8 @@ def modelled(x, *texts, **options):
 
 def test_complete_rows_are_counted_and_the_others_kept_once_each():
     found = modelled(X, "4 rows have missing cells", "1 rows without a single observed cell")
-    with pytest.warns(MRFWarning, match="5 of 7 rows have missing values and were dropped"):
-        dropped = count(CHAIN, X, missing="drop")
+    with pytest.warns(MRFWarning, match="5 of 7 rows have missing cells and were dropped"):
+        dropped = Data(X, missing="drop").count(CHAIN)
     assert found.counts.tolist() == dropped.counts.tolist()
     assert (found.n, found.n_rows, found.n_all) == (2, 2, 6)
     kept = dict(zip(map(tuple, found.holes.rows.tolist()), found.holes.weight.tolist(), strict=True))
@@ -37,21 +37,21 @@ def test_weights_and_labels_go_along():
     found = modelled(np.array(words, dtype=object), "3 rows have missing cells", weights=weight)
     assert found.holes.rows.tolist() == [[255, 1, 0]]
     assert found.holes.weight.tolist() == [2.5]
-    assert found.labels[0] == ("no", "yes")
+    assert found.schema.variables[0].labels == ("no", "yes")
 
 
 def test_the_digest_tells_data_with_holes_apart():
     first = modelled(X)
     other = X.copy()
     other[3, 0] = 1
-    assert len({first.digest, modelled(other).digest, modelled(X[:5]).digest, count(CHAIN, X[[0, 4]]).digest}) == 4
+    assert len({first.digest, modelled(other).digest, modelled(X[:5]).digest, Data(X[[0, 4]]).count(CHAIN).digest}) == 4
     assert first.digest == modelled(X[::-1][[6, 5, 4, 3, 2, 1, 0]]).digest
 
 
 def test_without_holes_nothing_changes():
-    found = count(CHAIN, X[[0, 4]], missing="model")
+    found = Data(X[[0, 4]]).count(CHAIN)
     assert found.holes is None
-    assert found.digest == count(CHAIN, X[[0, 4]]).digest
+    assert found.digest == Data(X[[0, 4]]).count(CHAIN).digest
 
 
 def test_every_row_may_have_a_hole():
@@ -72,30 +72,28 @@ def test_pairs_that_were_never_seen_together_are_named():
 
 def test_a_column_without_a_cell_is_refused_by_name():
     with pytest.raises(InputError, match=r"1 variable has no observed cell .*: 'b'"):
-        count(CHAIN, np.array([[0, NAN, 1], [1, NAN, 0]]), missing="model")
+        Data(np.array([[0, NAN, 1], [1, NAN, 0]])).count(CHAIN)
 
 
 def test_hidden_variables_are_allowed_where_observed_ones_share_their_parameters():
     row = np.array([[0, NAN, 1, 1, NAN, 0, 1, 1, 0]])
     tied = mb.grid(3, 3, tied=True)
     with pytest.warns(MRFWarning):
-        assert count(tied, row, missing="model").holes.rows.tolist() == [[0, 255, 1, 1, 255, 0, 1, 1, 0]]
+        assert Data(row).count(tied).holes.rows.tolist() == [[0, 255, 1, 1, 255, 0, 1, 1, 0]]
     with pytest.raises(InputError, match=r"2 variables have no observed cell .*permuted"):
-        count(mb.grid(3, 3), row, missing="model")
+        Data(row).count(mb.grid(3, 3))
     chessboard = np.array([[0, NAN, 1, NAN, 1, NAN, 0, NAN, 1]])  # every edge has a hidden end
     with pytest.raises(InputError, match=r"4 variables have no observed cell"):
-        count(tied, chessboard, missing="model")
+        Data(chessboard).count(tied)
 
 
 def test_refusals_name_the_way_out():
-    with pytest.raises(InputError, match=r"or pass missing='model' \(on the command line --missing model\)"):
-        count(CHAIN, X)
-    with pytest.raises(InputError, match=r"every row has a missing value.* missing='model'"):
-        count(CHAIN, X[[1, 3]], missing="drop")
-    with pytest.raises(InputError, match="choose 'refuse', 'drop' or 'model'"):
-        count(CHAIN, X, missing="guess")
+    with pytest.raises(InputError, match=r"every row has a missing cell.* missing='model'"):
+        Data(X[[1, 3]], missing="drop").count(CHAIN)
+    with pytest.raises(InputError, match="missing = 'guess': choose 'model' or 'drop'"):
+        Data(X, missing="guess").count(CHAIN)
     with pytest.raises(InputError, match="no row has an observed cell"):
-        count(CHAIN, X[[5]], missing="model")
+        Data(X[[5]]).count(CHAIN)
 
 
 def test_constant_columns_are_judged_by_all_that_is_seen():

@@ -45,28 +45,27 @@ def test_directions_and_masks():
     whole = mb.grid(3, 4)
     kept = {edge for edge in edges(whole) if not {"1,1", "0,3"} & edge}
     assert edges(model) == kept
-    stats = mb.count(model, IMAGES)
+    stats = mb.Data(IMAGES).count(model)
     np.testing.assert_array_equal(stats.rows, IMAGES.reshape(7, -1)[:, mask.ravel() == 1])
 
 
 def test_images_in_every_form(tmp_path):
     model = mb.grid(3, 4)
-    expected = mb.count(model, IMAGES.reshape(7, -1)).digest
-    assert mb.count(model, IMAGES).digest == expected
+    expected = mb.Data(IMAGES.reshape(7, -1)).count(model).digest
+    assert mb.Data(IMAGES).count(model).digest == expected
     np.save(tmp_path / "all.npy", IMAGES)
-    np.save(tmp_path / "table.npy", IMAGES.reshape(7, -1))
-    assert mb.count(model, tmp_path / "all.npy").digest == expected
-    assert mb.count(model, tmp_path / "table.npy").digest == expected
+    assert mb.Data(tmp_path / "all.npy").count(model).digest == expected
     paths = []
     for k, image in enumerate(IMAGES):
         paths.append(tmp_path / f"{k}.png")
         imsave(paths[-1], image, cmap="gray", vmin=0, vmax=1)
-    assert mb.count(model, paths).digest == expected
+    assert mb.Data(paths).count(model).digest == expected
     np.save(tmp_path / "grey.npy", np.array([17, 200])[IMAGES])
-    with pytest.warns(mb.MRFWarning, match="greys were read as states in their order: 17 = 0, 200 = 1"):
-        assert mb.count(model, tmp_path / "grey.npy").digest == expected
+    greys = mb.Data(tmp_path / "grey.npy").count(model)
+    assert greys.digest == expected
+    assert greys.schema["0,0"].values == (17, 200)
     tied = mb.grid(3, 4, tied=True)
-    assert not mb.count(tied, paths[:1]).warnings
+    assert not mb.Data(paths[:1]).count(tied).warnings
 
 
 def test_images_that_are_refused(tmp_path):
@@ -77,7 +76,7 @@ def test_images_that_are_refused(tmp_path):
     (tmp_path / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(30))
     np.save(tmp_path / "object.npy", np.array([[{}]], dtype=object), allow_pickle=True)
     for name, message in {
-        "levels.npy": "12 levels of grey for 2 states; cut the images into states first",
+        "levels.npy": "12 labels (0, 1, 2, 3, 4, 5, ...) for 2 states",
         "wide.npy": "images of 9 x 9 pixels, the grid has 3 x 4: crop the images",
         "colour.png": "a picture in colours",
         "broken.png": "cannot be read as an image",
@@ -85,12 +84,12 @@ def test_images_that_are_refused(tmp_path):
         "nowhere.png": "no such file",
     }.items():
         with pytest.raises(mb.InputError) as caught:
-            mb.count(model, tmp_path / name)
+            mb.Data(tmp_path / name).count(model)
         assert message in str(caught.value)
-    with pytest.raises(mb.InputError, match="but the nodes are no pixels"):
-        mb.count(mb.graph([("a", "b")]), tmp_path / "wide.npy")
+    with pytest.raises(mb.InputError, match="no column for 2 of 2 nodes"):
+        mb.Data(tmp_path / "wide.npy").count(mb.graph([("a", "b")]))
     with pytest.raises(mb.InputError, match=r"a\.csv: no such file"):  # several tables are one data set, too
-        mb.count(model, [tmp_path / "a.csv", tmp_path / "b.csv"])
+        mb.Data([tmp_path / "a.csv", tmp_path / "b.csv"]).count(model)
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,13 @@ import pytest
 from mrfbayes.base.errors import CostError, InputError, MRFWarning
 from mrfbayes.data import delimited
 from mrfbayes.data import frames as tables
-from mrfbayes.data.read import columns_but
-from mrfbayes.data.statistics import count
+from mrfbayes.data.data import Data
 from mrfbayes.model.build import graph, grid
 
 NAMED = graph([("a", "b"), ("b", "c")], fields=True)
 NUMBERED = graph([(0, 1), (1, 2)], fields=True)
 X = np.random.default_rng(3).integers(0, 2, size=(200, 3))
-EXPECTED = count(NAMED, X)
+EXPECTED = Data(X).count(NAMED)
 LINES = "\n".join(",".join(map(str, row)) for row in X.tolist()) + "\n"
 
 
@@ -57,14 +56,14 @@ def frame():
     ],
 )
 def test_tables_match_by_name(make):
-    same(count(NAMED, make(frame())))
+    same(Data(make(frame())).count(NAMED))
 
 
 def test_array_forms():
     for x in (X.astype(bool), X.astype(float), X.astype(np.int8), X.astype(str), X.astype(object), X.tolist()):
-        same(count(NAMED, x))
-    same(count(NAMED, np.asfortranarray(X)))
-    same(count(NAMED, np.repeat(X, 2, axis=1)[:, ::2]))
+        same(Data(x).count(NAMED))
+    same(Data(np.asfortranarray(X)).count(NAMED))
+    same(Data(np.repeat(X, 2, axis=1)[:, ::2]).count(NAMED))
 
 
 @pytest.mark.parametrize(
@@ -91,30 +90,30 @@ def test_array_forms():
     ],
 )
 def test_text_files(tmp_path, name, content, model):
-    same(count(model, write(tmp_path, content, name)))
-    same(count(model, str(tmp_path / name)))
+    same(Data(write(tmp_path, content, name)).count(model))
+    same(Data(str(tmp_path / name)).count(model))
 
 
-def test_a_first_line_of_numbers_is_a_header_where_it_cannot_be_data(tmp_path):
-    model = graph([(0, 1), (1, 2), (2, 3)], fields=True)
-    x = np.random.default_rng(4).integers(0, 2, size=(30, 4))
-    content = "2,0,3,1\n" + "\n".join(f"{c},{a},{d},{b}" for a, b, c, d in x.tolist())
-    same(count(model, write(tmp_path, content)), count(model, x))
+def test_a_first_line_that_counts_the_columns_is_a_header(tmp_path):
+    model = graph([(k, k + 1) for k in range(13)], fields=True)
+    x = np.random.default_rng(4).integers(0, 2, size=(30, 14))
+    content = ",".join(map(str, range(14))) + "\n" + "\n".join(",".join(map(str, row)) for row in x.tolist())
+    same(Data(write(tmp_path, content)).count(model), Data(x).count(model))
 
 
 def test_other_delimiter(tmp_path):
-    same(count(NAMED, write(tmp_path, "a b c\n" + LINES.replace(",", " ")), delimiter=" "))
+    same(Data(write(tmp_path, "a b c\n" + LINES.replace(",", " ")), delimiter=" ").count(NAMED))
 
 
 def test_unused_columns_may_hold_anything(tmp_path):
     rows = [f'{a},"x,""{k}",{b},,{c},é {k}' for k, (a, b, c) in enumerate(X.tolist())]
-    same(count(NAMED, write(tmp_path, "a,id,b,gap,c,text\n" + "\n".join(rows))))
+    same(Data(write(tmp_path, "a,id,b,gap,c,text\n" + "\n".join(rows))).count(NAMED))
 
 
 def test_parquet(tmp_path):
     path = tmp_path / "data.parquet"
     pl.DataFrame(frame()).write_parquet(path)
-    same(count(NAMED, path))
+    same(Data(path).count(NAMED))
 
 
 def test_small_blocks_and_batches_change_nothing(tmp_path, monkeypatch):
@@ -125,18 +124,18 @@ def test_small_blocks_and_batches_change_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(delimited, "TEXT_LINES", 3)
     monkeypatch.setattr(tables, "FRAME_CELLS", 40)
     for source in (path, table, X, pd.DataFrame(frame()), words):
-        same(count(NAMED, source))
+        same(Data(source).count(NAMED))
 
 
 def test_weights_by_column_name(tmp_path):
     weight = np.arange(len(X)) % 5 / 4
-    expected = count(NAMED, X, weights=weight)
+    expected = Data(X, weights=weight).count(NAMED)
     table = pd.DataFrame({**frame(), "w": weight})
-    same(count(NAMED, table, weights="w"), expected)
+    same(Data(table, weights="w").count(NAMED), expected)
     table.to_csv(tmp_path / "w.csv", index=False)
-    same(count(NAMED, tmp_path / "w.csv", weights="w"), expected)
+    same(Data(tmp_path / "w.csv", weights="w").count(NAMED), expected)
     whole = pd.DataFrame({"x": X[:, 0], "n": 2, "y": X[:, 1], "z": X[:, 2]})
-    same(count(NUMBERED, whole, weights="n"), count(NUMBERED, X, weights=np.full(len(X), 2.0)))
+    same(Data(whole, weights="n").count(NUMBERED), Data(X, weights=np.full(len(X), 2.0)).count(NUMBERED))
 
 
 # --- values that are coded
@@ -144,88 +143,101 @@ def test_weights_by_column_name(tmp_path):
 
 def coded(x, warning=None, model=NAMED, **options):
     if warning is None:
-        return count(model, x, **options)
+        return Data(x, **options).count(model)
     with pytest.warns(MRFWarning) as caught:
-        stats = count(model, x, **options)
+        stats = Data(x, **options).count(model)
     assert tuple(str(item.message) for item in caught if item.category is MRFWarning) == stats.warnings
     assert any(warning in text for text in stats.warnings)
     return stats
 
 
-def test_signs_are_mapped_with_a_warning(tmp_path):
-    stats = same(coded(2 * X - 1, "values -1 and +1 were read as states 0 and 1"))
-    assert stats.labels == ((-1, 1),) * 3
+def values(stats):
+    return tuple(variable.values for variable in stats.schema)
+
+
+def test_signs_are_mapped(tmp_path):
+    stats = same(Data(2 * X - 1).count(NAMED))
+    assert values(stats) == ((-1, 1),) * 3
     lines = "\n".join(",".join(map(str, row)) for row in (2 * X - 1).tolist())
-    same(coded(write(tmp_path, "a,b,c\n" + lines), "values -1 and +1"))
+    same(Data(write(tmp_path, "a,b,c\n" + lines)).count(NAMED))
 
 
-def test_counting_from_one_is_mapped_with_a_warning():
-    same(coded(X + 1, "values 1..2 were read as states 0..1"))
+def test_counting_from_one_is_mapped():
+    stats = same(Data(X + 1).count(NAMED))
+    assert values(stats) == ((1, 2),) * 3
     ordinal = graph([(0, 1)], states=[3, 4], coupling="score")
     x = np.array([[1, 1], [2, 2], [3, 3], [1, 4]])
-    np.testing.assert_array_equal(coded(x, "values 1..4 were read", model=ordinal).counts, count(ordinal, x - 1).counts)
+    np.testing.assert_array_equal(Data(x).count(ordinal).counts, Data(x - 1).count(ordinal).counts)
 
 
-def test_labels_are_sorted_stored_and_used_again():
+def test_a_column_that_may_count_from_zero_or_one_goes_by_the_others_or_is_refused():
+    model = graph([("a", "b")], states=4, coupling="score")
+    from_one = np.array([[1, 1], [2, 4], [3, 2]])  # column a never reaches 4
+    with pytest.warns(MRFWarning, match="unused state"):
+        np.testing.assert_array_equal(Data(from_one).count(model).rows, from_one - 1)
+    mixed = np.array([[1, 0, 4], [2, 3, 1], [3, 2, 2]])
+    with pytest.raises(InputError, match=r"x:2:0: .*levels=\{'0'"):
+        Data(mixed).count(graph([("a", "b"), ("b", "c")], states=4, coupling="score"))
+
+
+def test_schema_codes_later_rows():
     words = np.where(X == 1, "yes", "no")
-    stats = same(count(NAMED, words))
-    assert stats.labels == (("no", "yes"),) * 3
-    again = coded(words[:50][words[:50, 0] == "yes"], "1 column is constant: 'a'", labels=stats.labels)
+    stats = same(Data(words).count(NAMED))
+    assert values(stats) == (("no", "yes"),) * 3
+    again = coded(words[:50][words[:50, 0] == "yes"], "1 column is constant: 'a'", schema=stats.schema)
     assert again.rows[:, 0].all()
     words = words.astype(object)
     words[7, 1] = "maybe"
-    with pytest.raises(InputError, match=r"x:7:1: unknown label 'maybe'; the model was fitted to 'no', 'yes'\."):
-        count(NAMED, words, labels=stats.labels)
-    with pytest.raises(InputError, match=r"x:0:0: unknown label 5; the model was fitted to 0\.\.1"):
-        count(NAMED, np.full((2, 3), 5), labels=(None, None, None))
-    with pytest.raises(InputError, match="labels has 2 entries, the field has 3 nodes"):
-        count(NAMED, X, labels=(None, None))
+    with pytest.raises(InputError, match=r"x:7:1: unknown label 'maybe'.*'no', 'yes'\."):
+        Data(words, schema=stats.schema).count(NAMED)
+    with pytest.raises(InputError, match=r"x:0:0: unknown label 5.*0, 1"):
+        Data(np.full((2, 3), 5), schema=Data(X).count(NAMED).schema).count(NAMED)
 
 
-def test_columns_that_share_labels_share_the_coding():
-    """Column b lacks 'no': 'yes' must still agree with 'yes'."""
-    x = np.array([["no", "yes", "no"], ["yes", "yes", "no"], ["no", "yes", "yes"]])
-    stats = coded(x, "1 column is constant: 'b'")
-    assert stats.labels == (("no", "yes"),) * 3
-    np.testing.assert_array_equal(stats.counts[:2], [1, 1])
+def test_no_label_is_invented():
+    x = np.array([["ja", "nee", "nee"], ["ja", "ja", "nee"], ["ja", "nee", "ja"]])
+    with pytest.raises(InputError, match=r"'ja'.*levels=\{'0'"):
+        Data(x).count(NAMED)
+    stats = coded(x, "1 column is constant: 'a'", levels=["nee", "ja"])
+    assert values(stats) == (("nee", "ja"),) * 3
     different = np.array([["off", "yes", "hi"], ["on", "no", "lo"]])
-    assert count(NAMED, different).labels == (("off", "on"), ("no", "yes"), ("lo", "hi"))
+    assert values(Data(different).count(NAMED)) == (("off", "on"), ("no", "yes"), ("hi", "lo"))
 
 
 def test_order_of_categories_is_kept():
-    values = pd.Categorical(np.where(X[:, 0] == 1, "high", "low"), categories=["low", "high"], ordered=True)
-    table = pd.DataFrame({"a": values, "b": X[:, 1], "c": X[:, 2]})
-    stats = same(count(NAMED, table))
-    assert stats.labels == (("low", "high"), None, None)
+    kinds = pd.Categorical(np.where(X[:, 0] == 1, "high", "low"), categories=["low", "high"], ordered=True)
+    table = pd.DataFrame({"a": kinds, "b": X[:, 1], "c": X[:, 2]})
+    stats = same(Data(table).count(NAMED))
+    assert values(stats) == (("low", "high"), (0, 1), (0, 1))
     enum = pl.Enum(["low", "high"])
-    same(count(NAMED, pl.DataFrame({"a": pl.Series(list(values), dtype=enum), "b": X[:, 1], "c": X[:, 2]})))
+    same(Data(pl.DataFrame({"a": pl.Series(list(kinds), dtype=enum), "b": X[:, 1], "c": X[:, 2]})).count(NAMED))
 
 
 def test_unused_categories_are_kept_with_a_warning():
-    model = graph([("a", "b")], states=3, fields=True)
-    values = pd.Categorical(["lo", "hi", "hi"], categories=["hi", "lo", "mid"])
-    stats = coded(
-        pd.DataFrame({"a": values, "b": [0, 1, 2]}), "1 column has an unused state: 'a' (state 2", model=model
-    )
-    assert stats.labels == (("hi", "lo", "mid"), None)
+    model = graph([("a", "b")], states=3, fields=True, coupling="table")
+    kinds = pd.Categorical(["lo", "hi", "hi"], categories=["hi", "lo", "mid"])
+    stats = coded(pd.DataFrame({"a": kinds, "b": [0, 1, 2]}), "1 column has an unused state: 'a' (state 2", model=model)
+    assert values(stats) == (("hi", "lo", "mid"), (0, 1, 2))
     stats = coded(np.array([[0, 2], [1, 0], [0, 1]]), "state 2 of 'a' never occurs", model=model)
     text = pd.DataFrame({"a": ["u", "v", "v"], "b": [0, 1, 2]})
-    coded(text, "column 'a' has 2 labels for 3 states", model=model)
+    with pytest.raises(InputError, match=r"x:.*a: 2 labels \('u', 'v'\) for 3 states"):
+        Data(text).count(model)
 
 
 def test_rows_with_missing_values_are_dropped_on_request(tmp_path):
     holes = X.astype(float)
     holes[[3, 3, 9], [0, 1, 2]] = np.nan
     kept = np.delete(X, [3, 9], axis=0)
-    expected = count(NAMED, kept)
+    expected = Data(kept).count(NAMED)
     for x in (holes, pd.DataFrame(holes, columns=list("abc")), np.ma.masked_invalid(holes)):
-        same(coded(x, "x: 2 of 200 rows have missing values and were dropped", missing="drop"), expected)
+        same(coded(x, "x: 2 of 200 rows have missing cells and were dropped", missing="drop"), expected)
     lines = [",".join(map(str, row)) for row in X.tolist()]
     lines[3], lines[9] = ",NA,1", '0,1,"?"'
     same(coded(write(tmp_path, "a,b,c\n" + "\n".join(lines)), "2 of 200 rows", missing="drop"), expected)
     weight = np.arange(200.0)
     same(
-        coded(holes, "2 of 200", missing="drop", weights=weight), count(NAMED, kept, weights=np.delete(weight, [3, 9]))
+        coded(holes, "2 of 200", missing="drop", weights=weight),
+        Data(kept, weights=np.delete(weight, [3, 9])).count(NAMED),
     )
 
 
@@ -239,7 +251,7 @@ def test_rows_with_missing_values_are_dropped_on_request(tmp_path):
 )
 def test_doubtful_data_are_counted_with_a_warning(x, warning):
     with pytest.warns(MRFWarning):
-        stats = count(NAMED, x)
+        stats = Data(x).count(NAMED)
     assert any(warning in text for text in stats.warnings)
 
 
@@ -251,21 +263,16 @@ BAD_CSV = {
     "header only, no newline": ("a,b,c", "data.csv: no rows below the column names"),
     "blank first line": ("\n\n", "data.csv:1: the first line is blank"),
     "no header": ("0,1,1\n", "data.csv:1: no header, but the nodes have names ('a', 'b', 'c')"),
-    "blank": ("a,b,c\n0,1,0\n0,,1\n,1,1\n", "data.csv:3:b: blank cell; 2 values are missing in 2 columns: fill them"),
-    "NA": ("a,b,c\n0,1,NA\n", "data.csv:2:c: missing value 'NA'; 1 value is missing"),
-    "null": ("a,b,c\n0,null,1\n", "data.csv:2:b: missing value 'null'"),
-    "question mark": ("a,b,c\nyes,no,?\n", "data.csv:2:c: missing value '?'"),
-    "NaN": ("a,b,c\n0,1,nan\n", "data.csv:2:c: missing value 'nan'"),
     "0.5": ("a,b,c\n0,1,0\n1,0.5,1\n", "data.csv:3:b: 0.5 is not a whole number"),
     "inf": ("a,b,c\n0,1,0\n1,inf,1\n", "data.csv:3:b: inf is not a whole number"),
-    "similar labels": ("a,b,c\nyes,no,no\nYes ,no,no\n", "data.csv:3:a: labels 'Yes ' and 'yes' differ only in case"),
-    "text among numbers": ("a,b,c\n0,1,0\n1,x,1\n", "data.csv:3:b: text 'x' among numbers; is it a mark"),
-    "three states": ("a,b,c\n0,1,0\n1,2,1\n0,0,0\n", "data.csv:3:b: 3 distinct values (0, 1, 2) for a variable with 2"),
-    "three labels": ("a,b,c\n0,u,0\n1,v,1\n0,w,0\n", "data.csv:4:b: 3 distinct values ('u', 'v', 'w') for a variable"),
-    "code for missing": ("a,b,c\n0,1,0\n0,99,1\n", "data.csv:3:b: value 99 is not among the states 0..1; recode"),
-    "mixed codings": ("a,b,c\n0,1,0\n1,2,1\n", "(column 'a' counts from 0, this one seems to count from 1)"),
-    "large number": ("a,b,c\n0,123456,0\n", "data.csv:2:b: value 123456 is not among"),
-    "identifier": ("a,b,c\n" + "".join(f"id{k},0,1\n" for k in range(40)), "data.csv:2:a: 40 distinct values (all"),
+    "similar labels": ("a,b,c\nyes,no,no\nYes ,yes,yes\n", "data.csv:3:a: labels 'Yes ' and 'yes' differ only in case"),
+    "text among numbers": ("a,b,c\n0,1,0\n1,x,1\n", "data.csv:3:b: text 'x' among numbers"),
+    "three states": ("a,b,c\n0,1,0\n1,2,1\n0,0,0\n", "data.csv:3:b: 3 distinct values (0, 1, 2) for 2 states"),
+    "three labels": ("a,b,c\n0,u,0\n1,v,1\n0,w,0\n", "data.csv:4:b: 3 labels ('u', 'v', 'w') for 2 states"),
+    "code for missing": ("a,b,c\n0,1,0\n0,99,1\n", "data.csv:3:b: 99 lies beyond the other values (1 to 1)"),
+    "minus 99": ("a,b,c\n0,1,0\n0,-99,1\n1,0,1\n", "na_values=[-99] (on the command line --na -99)"),
+    "large number": ("a,b,c\n0,123456,0\n", "data.csv:2:b: value 123456 is not among the states 0..1"),
+    "identifier": ("a,b,c\n" + "".join(f"id{k},0,1\n" for k in range(40)), "data.csv:41:a: 40 labels"),
     "measurement": ("a,b,c\n" + "".join(f"{k},0,1\n" for k in range(400)), "data.csv:2:a: more than 300 distinct"),
     "short row": ("a,b,c\n0,1,0\n0,1\n", "data.csv:3: 2 columns, the header has 3; check delimiters"),
     "long row": ("a,b,c\n0,1,0,1\n", "data.csv:2: 4 columns, the header has 3"),
@@ -288,19 +295,37 @@ BAD_CSV = {
 def test_bad_text_files_are_refused_with_their_place(tmp_path, name):
     content, message = BAD_CSV[name]
     with pytest.raises(InputError) as caught:
-        count(NAMED, write(tmp_path, content))
+        Data(write(tmp_path, content)).count(NAMED)
     assert message in str(caught.value)
-    assert len(str(caught.value).split("\n")) == (2 if name == "blank" else 1)
+    assert len(str(caught.value).split("\n")) == 1
+
+
+@pytest.mark.parametrize(
+    "mark", ["", " ", "NA", "na", "N/A", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "?", "-", "."]
+)
+def test_marks_of_missing_cells_are_the_same_in_all_columns(tmp_path, mark):
+    table = f"a,b,c\n0,yes,3\n{mark},no,1\n1,{mark},2\n0,yes,{mark}\n"
+    data = Data(write(tmp_path, table))
+    assert [variable.kind for variable in data.schema] == ["binary", "binary", "ordinal"]
+    np.testing.assert_array_equal(data.rows(), [[0, 1, 2], [255, 0, 0], [1, 255, 1], [0, 1, 255]])
+    assert data.variables["n_missing"].tolist() == [1, 1, 1]
+
+
+def test_all_problems_of_a_file_are_listed_at_once(tmp_path):
+    path = write(tmp_path, "a,b,c\n0,1,0\n1,0.5,1\n1,1,-99\n0,0,1\n")
+    with pytest.raises(InputError) as caught:
+        Data(path).schema  # noqa: B018
+    assert [line.split(": ")[0] for line in str(caught.value).splitlines()] == [f"{path}:3:b", f"{path}:4:c"]
 
 
 def test_compressed_bomb_is_refused(tmp_path, monkeypatch):
     bomb = write(tmp_path, gzip.compress(b"a,b,c\n" + b"0,1,0\n" * 100_000), "bomb.csv.gz")
     cut = write(tmp_path, bomb.read_bytes()[:-9], "cut.csv.gz")
     with pytest.raises(InputError, match="damaged gzip file"):
-        count(NAMED, cut)
+        Data(cut).count(NAMED)
     monkeypatch.setattr(delimited, "UNPACKED_FREE", 1 << 12)
     with pytest.raises(InputError, match=r"bomb\.csv\.gz: [\d,]+ bytes unpack to more than [\d,]+; refused"):
-        count(NAMED, bomb)
+        Data(bomb).count(NAMED)
 
 
 def test_bad_parquet(tmp_path, monkeypatch):
@@ -315,12 +340,12 @@ def test_bad_parquet(tmp_path, monkeypatch):
         ("empty", b"", "empty.parquet: the file is empty"),
     ):
         with pytest.raises(InputError) as caught:
-            count(NAMED, write(tmp_path, damaged, f"{name}.parquet"))
+            Data(write(tmp_path, damaged, f"{name}.parquet")).count(NAMED)
         assert message in str(caught.value)
     monkeypatch.setattr(tables, "BOMB_CELLS", 10)
     monkeypatch.setattr(tables, "BOMB_CELLS_PER_BYTE", 0)
     with pytest.raises(CostError, match=r"whole\.parquet: [\d,]+ bytes hold 800 values, .* as a compressed bomb"):
-        count(NAMED, whole)
+        Data(whole).count(NAMED)
 
 
 @pytest.mark.parametrize(
@@ -331,10 +356,7 @@ def test_bad_parquet(tmp_path, monkeypatch):
         ([date(2020, 1, 1)] * 2, "column of type Date"),
         ([Decimal("1.0")] * 2, "column of type Decimal"),
         ([b"x", b"y"], "of type "),
-        ([None, None], "a: missing value; 2 values are missing in 1 column"),
-        ([0, None], "a: missing value; 1 value is missing"),
-        (["u", None], "a: missing value; 1 value is missing"),
-        ([0.0, float("nan")], "a: missing value; 1 value is missing"),
+        ([None, None], "1 column has no observed cell: 'a'"),
     ],
 )
 def test_columns_that_hold_no_states(tmp_path, column, message):
@@ -343,7 +365,7 @@ def test_columns_that_hold_no_states(tmp_path, column, message):
     table.write_parquet(path)
     for x in (table, path, table.to_arrow()):
         with pytest.raises(InputError) as caught:
-            count(NAMED, x)
+            Data(x).count(NAMED)
         assert message in str(caught.value)
 
 
@@ -352,16 +374,14 @@ def test_columns_that_hold_no_states(tmp_path, column, message):
     [
         (np.zeros((0, 3)), "x: no rows; give at least one observation"),
         (np.zeros((4, 2)), "x has 2 columns, the model has 3 nodes: give one column per node"),
-        (np.zeros(3), "x has shape (3,); pass x.reshape(1, -1) if it is one observation"),
-        (np.zeros((2, 2, 3)), "x has shape (2, 2, 3); expected (n, 3), one row per observation"),
-        ([[0, 1, 0], [0, 1]], "x: its rows differ in length; expected (n, 3)"),
+        (np.zeros(3), "pass x.reshape(1, -1) if it is one observation"),
+        (np.zeros((2, 2, 3)), "no column for 3 of 3 nodes"),
+        ([[0, 1, 0], [0, 1]], "x: its rows differ in length"),
         (7, "x is a int; expected an array, a data frame, or the path"),
         (None, "x is a NoneType; expected an array"),
         (np.zeros((2, 3), dtype=complex), "x holds complex128; expected whole numbers"),
         (np.zeros((2, 3), dtype="datetime64[s]"), "x holds datetime64[s]; expected whole numbers"),
-        (np.array([[0, 1, np.nan]]), "x:0:2: missing value; 1 value is missing"),
         (np.array([[0, 1, np.inf]]), "x:0:2: inf is not a whole number"),
-        (np.array([[0, 1, None]]), "x:0:2: missing value"),
         (
             np.array([[0, 1, date(2020, 1, 1)]]),
             "x:0:2: '2020-01-01' is of type date; expected whole numbers",
@@ -372,62 +392,54 @@ def test_columns_that_hold_no_states(tmp_path, column, message):
 )
 def test_bad_arrays(x, message):
     with pytest.raises(InputError) as caught:
-        count(NAMED, x)
+        Data(x).count(NAMED)
     assert message in str(caught.value)
 
 
 def test_wrong_grid_shape_says_how_to_reshape():
     with pytest.raises(InputError, match=r"x has the shape \(3, 4\) of the grid: it is one observation\?"):
-        count(grid(3, 4), np.zeros((3, 4)))
+        Data(np.zeros((3, 4))).count(grid(3, 4))
     with pytest.raises(InputError, match=r"x holds images of 4 x 3 pixels, the grid has 3 x 4: crop the images"):
-        count(grid(3, 4), np.zeros((5, 4, 3)))
+        Data(np.zeros((5, 4, 3))).count(grid(3, 4))
     with pytest.raises(InputError, match="x has 11 columns, the 3 x 4 grid has 12 nodes"):
-        count(grid(3, 4), np.zeros((5, 11)))
+        Data(np.zeros((5, 11))).count(grid(3, 4))
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"weights": [1.0] * 199}, "weights has 199 entries, x has more rows: give one weight per row"),
+        ({"weights": [1.0] * 199}, "weights has 199 entries, x has 200 rows"),
         ({"weights": [1.0] * 201}, "weights has 201 entries, x has 200 rows"),
-        ({"weights": np.ones((200, 1))}, "weights has shape (200, 1): give one weight per row"),
+        ({"weights": np.ones((200, 1))}, "weights has shape (200, 1)"),
         ({"weights": np.r_[1.0, -1.0, np.ones(198)]}, "weights[1] = -1: a weight is a finite number >= 0"),
         ({"weights": np.r_[np.nan, np.ones(199)]}, "weights[0] = nan"),
         ({"weights": np.zeros(200)}, "weights are all zero"),
-        ({"weights": "w"}, "weights = 'w': x has no column names; give the weights as an array"),
+        ({"weights": "w"}, "weights = 'w': x has no such column"),
         ({"weights": [object()] * 200}, "weights: expected numbers, got list"),
-        ({"missing": "ignore"}, "missing = 'ignore': choose 'refuse', 'drop' or 'model'"),
+        ({"missing": "ignore"}, "missing = 'ignore': choose 'model' or 'drop'"),
     ],
 )
 def test_bad_options(options, message):
     with pytest.raises(InputError) as caught:
-        count(NAMED, X, **options)
+        Data(X, **options).count(NAMED)
     assert message in str(caught.value)
 
 
 def test_bad_options_of_tables(tmp_path):
     table = pd.DataFrame({**frame(), "w": -1.0})
     with pytest.raises(InputError, match=r"x:0: weight -1\.0; a weight is a finite number"):
-        count(NAMED, table, weights="w")
+        Data(table, weights="w").count(NAMED)
     with pytest.raises(InputError, match="weights = 'v': x has no such column; it has 'c', 'note', 'a', 'b', 'w'"):
-        count(NAMED, table, weights="v")
-    with pytest.raises(InputError, match="weights = 'a' is also a node of the model"):
-        count(NAMED, table, weights="a")
-    with pytest.raises(InputError, match="delimiter = 'ab': give a single character"):
-        count(NAMED, write(tmp_path, "a,b,c\n"), delimiter="ab")
-    with pytest.raises(InputError, match="every row has a missing value; nothing is left"):
-        count(NAMED, np.full((2, 3), np.nan), missing="drop")
+        Data(table, weights="v").count(NAMED)
+    with pytest.raises(InputError, match="no column for 1 of 3 nodes, the first is 'a'"):
+        Data(table, weights="a").count(NAMED)
+    with pytest.raises(InputError, match="delimiter = 'ab'"):
+        Data(write(tmp_path, "a,b,c\n"), delimiter="ab").count(NAMED)
+    with pytest.raises(InputError, match="every row has a missing cell"):
+        Data(np.full((2, 3), np.nan), missing="drop").count(NAMED)
     with pytest.raises(InputError, match=r"nowhere\.csv: no such file; check the path"):
-        count(NAMED, tmp_path / "nowhere.csv")
+        Data(tmp_path / "nowhere.csv").count(NAMED)
     with pytest.raises(InputError, match="this folder holds no Parquet files"):
-        count(NAMED, tmp_path)
+        Data(tmp_path).count(NAMED)
     with pytest.raises(InputError, match="model: got str, expected a mrfbayes Model"):
-        count("grid", X)
-
-
-def test_columns_but(tmp_path):
-    assert columns_but(write(tmp_path, '"a b",c\n1,0\n'), ()) == ["a b", "c"]
-    pl.DataFrame(frame()).write_parquet(tmp_path / "t.parquet")
-    assert columns_but(tmp_path / "t.parquet", ["note"]) == ["c", "a", "b"]
-    with pytest.raises(InputError, match=r"data\.csv:1: no header; add a line of column names"):
-        columns_but(write(tmp_path, "0,1\n1,0\n"), ())
+        Data(X).count("grid")

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from mrfbayes.base.errors import CostError, InputError, MRFWarning
 from mrfbayes.data import patterns as patterns_module
 from mrfbayes.data import tally as tally_module
+from mrfbayes.data.border import counted
+from mrfbayes.data.data import Data
 from mrfbayes.data.patterns import column_bytes
-from mrfbayes.data.statistics import Statistics, count
+from mrfbayes.data.statistics import Statistics
 from mrfbayes.model.build import graph, grid
 from mrfbayes.model.factors import Factor
 from mrfbayes.model.field import Model
@@ -88,7 +90,7 @@ def unfold(model, table):
 
 
 def check(model, x, weight=None):
-    stats = count(model, x, weights=weight)
+    stats = Data(x, weights=weight).count(model)
     ones = np.ones(len(x)) if weight is None else weight
     expected = outcomes_by_definition(model, x, ones)
     np.testing.assert_allclose(stats.outcome_counts, np.concatenate([[], *expected]), rtol=1e-12, atol=1e-12)
@@ -117,7 +119,7 @@ def test_weights_count_rows_so_many_times(name):
     whole = np.random.default_rng(1).integers(0, 4, size=70)
     whole[:4] = 1
     stats = check(model, x, whole.astype(float))
-    repeated = count(model, np.repeat(x, whole, axis=0))
+    repeated = Data(np.repeat(x, whole, axis=0)).count(model)
     np.testing.assert_array_equal(stats.counts, repeated.counts)
     assert stats.digest != repeated.digest
     check(model, x, np.random.default_rng(2).random(70))
@@ -204,20 +206,22 @@ def test_patterns_give_the_pseudolikelihood(name):
     expected = sum(
         weight[k] * log_conditional(model, w, x[k].astype(int), i) for k, i in product(range(40), range(model.n_nodes))
     )
-    assert log_pseudolikelihood_from_patterns(count(model, x, weights=weight), w) == pytest.approx(expected, rel=1e-11)
+    assert log_pseudolikelihood_from_patterns(Data(x, weights=weight).count(model), w) == pytest.approx(
+        expected, rel=1e-11
+    )
 
 
 # --- the object
 
 
 def test_statistics_are_passed_through_for_the_same_model_only():
-    stats = count(grid(2, 3), draw(grid(2, 3), 20))
-    assert count(stats.model, stats) is stats
-    assert count(grid(2, 3), stats) is stats
+    stats = Data(draw(grid(2, 3), 20)).count(grid(2, 3))
+    assert counted(stats.model, stats) is stats
+    assert counted(grid(2, 3), stats) is stats
     with pytest.raises(InputError, match="x is a Statistics of another model, <Model: 2x3 grid"):
-        count(grid(3, 2), stats)
-    with pytest.raises(InputError, match="whose weights are already counted; leave weights out"):
-        count(stats.model, stats, weights=np.ones(20))
+        counted(grid(3, 2), stats)
+    with pytest.raises(InputError, match="source is a Statistics"):
+        Data(stats, weights=np.ones(20))
 
 
 def test_counts_alone_serve_any_number_of_observations():
@@ -228,11 +232,11 @@ def test_counts_alone_serve_any_number_of_observations():
     np.testing.assert_array_equal(stats.outcome_counts[:2], [1e7, 1e9 - 1e7])
     np.testing.assert_array_equal(stats.outcome_counts[4:7], [3e7, 4e7, 1e9 - 7e7])
     np.testing.assert_allclose(stats.mean, counts / 1e9)
-    assert count(model, stats) is stats
+    assert counted(model, stats) is stats
     with pytest.raises(InputError, match=r"has counts only, so neighbourhood patterns are not known: pass the observ"):
         stats.patterns  # noqa: B018
     x = draw(model, 50)
-    full = count(model, x)
+    full = Data(x).count(model)
     again = Statistics.from_counts(model, full.counts, full.n)
     np.testing.assert_array_equal(again.outcome_counts, full.outcome_counts)
 
@@ -259,29 +263,29 @@ def test_bad_counts(counts, n, message):
 
 def test_isolated_nodes_and_missing_edges_are_said():
     with pytest.warns(MRFWarning, match="2 nodes have no edges: 'c', 'd'"):
-        count(graph([("a", "b")], nodes=list("abcd")), draw(grid(2, 2), 9))
+        Data(draw(grid(2, 2), 9)).count(graph([("a", "b")], nodes=list("abcd")))
     with pytest.warns(MRFWarning, match="the field has no edges: its variables are independent"):
-        count(graph([], nodes=list("abcd"), fields=True), draw(grid(2, 2), 9))
-    count(graph([], nodes=list("a"), fields=True), draw(grid(1, 1), 9))  # a single coin is what it is
+        Data(draw(grid(2, 2), 9)).count(graph([], nodes=list("abcd"), fields=True))
+    Data(draw(grid(1, 1), 9)).count(graph([], nodes=list("a"), fields=True))  # a single coin is what it is
 
 
 def test_mixed_counting_of_nodes_gets_a_hint():
     model = graph([(0, 1), (2, 3)])
     with pytest.raises(InputError, match=r"3 columns, the model has 4 nodes.*counted from 0 and some from 1"):
-        count(model, np.zeros((5, 3)))
+        Data(np.zeros((5, 3))).count(model)
 
 
 def test_arrays_are_read_only_and_the_hash_is_of_the_data():
     model = MODELS["paper"]
     x = draw(model, 100)
-    stats = count(model, x)
+    stats = Data(x).count(model)
     for array in (stats.counts, stats.rows, stats.node_part, stats.edge_part, *stats.patterns):
         assert not array.flags.writeable
-    assert stats.digest == count(model, x.astype(float)).digest
-    assert stats.digest != count(model, x[::-1]).digest
-    assert stats.digest != count(model, x, weights=np.full(100, 2.0)).digest
+    assert stats.digest == Data(x.astype(float)).count(model).digest
+    assert stats.digest != Data(x[::-1]).count(model).digest
+    assert stats.digest != Data(x, weights=np.full(100, 2.0)).count(model).digest
     x[5, 3] ^= 1
-    assert stats.digest != count(model, x).digest
+    assert stats.digest != Data(x).count(model).digest
 
 
 @pytest.mark.parametrize("name", ["wide grid", "tables", "complete"])
@@ -290,9 +294,9 @@ def test_chunks_change_nothing_but_the_hash(name, weighted, monkeypatch):
     model = MODELS[name]
     x = draw(model, 1000)
     weight = np.random.default_rng(6).integers(0, 3, size=1000) / 4 if weighted else None
-    whole = count(model, x, weights=weight)
+    whole = Data(x, weights=weight).count(model)
     monkeypatch.setattr(tally_module, "CHUNK_ROWS", 128)
-    parts = count(model, x, weights=weight)
+    parts = Data(x, weights=weight).count(model)
     np.testing.assert_array_equal(parts.counts, whole.counts)
     np.testing.assert_array_equal(parts.rows, whole.rows)
     for one, other in zip(parts.patterns, whole.patterns, strict=True):
@@ -307,7 +311,7 @@ def test_chunks_change_nothing_but_the_hash(name, weighted, monkeypatch):
         assert parts.planes is None
     # Without room for the rows, patterns are counted as the rows pass by.
     monkeypatch.setattr(tally_module, "RETAINED_BYTES", 1000)
-    passing = count(model, x, weights=weight)
+    passing = Data(x, weights=weight).count(model)
     assert passing.chunks is None
     for one, other in zip(passing.patterns, whole.patterns, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -316,26 +320,26 @@ def test_chunks_change_nothing_but_the_hash(name, weighted, monkeypatch):
 def test_patterns_that_were_not_kept(monkeypatch):
     model = MODELS["star"]
     monkeypatch.setattr(tally_module, "RETAINED_BYTES", 1000)
-    stats = count(model, draw(model, 300))
+    stats = Data(draw(model, 300)).count(model)
     with pytest.raises(InputError, match="kept no rows of so many data, so neighbourhood patterns are not known"):
         stats.patterns  # noqa: B018
     monkeypatch.setattr(tally_module, "RETAINED_BYTES", 1 << 20)
     monkeypatch.setattr(patterns_module, "MAX_PATTERN_BYTES", 1000)
     with pytest.raises(CostError, match="the distinct neighbourhood patterns of 70 nodes need more than"):
-        count(model, draw(model, 300)).patterns  # noqa: B018
+        Data(draw(model, 300)).count(model).patterns  # noqa: B018
 
 
 def test_look_up_tables_stay_within_their_budget(monkeypatch):
     model = MODELS["complete"]
     x = draw(model, 90)
-    whole = count(model, x).patterns
+    whole = Data(x).count(model).patterns
     monkeypatch.setattr(patterns_module, "DENSE_TOTAL", 3 * 2**8)
-    parts = patterns_module.patterns_of(model, count(model, x).chunks)
+    parts = patterns_module.patterns_of(model, Data(x).count(model).chunks)
     assert [part.used.size for part in parts] == [3, 3, 3]
-    assert unfold(model, count(model, x).patterns) == unfold(model, whole)
+    assert unfold(model, Data(x).count(model).patterns) == unfold(model, whole)
     monkeypatch.setattr(patterns_module, "DENSE_NODE", 2**7)  # now every node is grouped instead
     assert patterns_module.DenseCells.of_all(model) is None
-    assert unfold(model, count(model, x).patterns) == unfold(model, whole)
+    assert unfold(model, Data(x).count(model).patterns) == unfold(model, whole)
 
 
 def test_kept_rows_are_a_fair_sample_in_proportion_to_weight(monkeypatch):
@@ -349,12 +353,12 @@ def test_kept_rows_are_a_fair_sample_in_proportion_to_weight(monkeypatch):
     shares = []
     for seed in range(20):
         monkeypatch.setattr(tally_module, "_ROW_SEED", seed)
-        index = count(model, x, weights=weight).rows.astype(int) @ (1 << np.arange(13))
+        index = Data(x, weights=weight).count(model).rows.astype(int) @ (1 << np.arange(13))
         assert index.size == 400
         assert (np.diff(index) > 0).all()  # distinct, in the order of the data
         assert not ((index >= 1000) & (index < 2000)).any()
         shares.append((index < 4000).mean())
-    np.testing.assert_array_equal(index, count(model, x, weights=weight).rows.astype(int) @ (1 << np.arange(13)))
+    np.testing.assert_array_equal(index, Data(x, weights=weight).count(model).rows.astype(int) @ (1 << np.arange(13)))
     # Kept up to the time t at which 3000 (1 - exp(-3t)) + 4000 (1 - exp(-t)) = 400: 274.2 of the first half.
     error = np.sqrt(0.68 * 0.32 / 400 / 20)
     assert abs(np.mean(shares) - 0.6855) < 4.9 * error
@@ -364,16 +368,16 @@ def test_kept_rows_are_a_fair_sample_in_proportion_to_weight(monkeypatch):
 def test_all_rows_are_kept_where_there_is_room():
     model = grid(2, 2)
     x = draw(model, 500)
-    np.testing.assert_array_equal(count(model, x).rows, x)
+    np.testing.assert_array_equal(Data(x).count(model).rows, x)
 
 
 def test_data_are_not_aliased():
     model = MODELS["tables"]
     for order in "CF":
         x = np.array(draw(model, 50), order=order)
-        stats = count(model, x)
+        stats = Data(x).count(model)
         before = unfold(model, stats.patterns), stats.rows.copy()
-        stats = count(model, x)
+        stats = Data(x).count(model)
         x[:] = 0
         assert unfold(model, stats.patterns) == before[0]
         np.testing.assert_array_equal(stats.rows, before[1])

@@ -7,7 +7,8 @@ import numpy as np
 
 import oracles_existence as oracle
 from estimation.fields import FIELDS, Enumerated
-from mrfbayes.data.statistics import Statistics, count
+from mrfbayes.data.data import Data
+from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation import polytope
 from mrfbayes.estimation.existence import existence
 from mrfbayes.exact.ordering import find_order
@@ -44,7 +45,7 @@ def cases(kind: str, seed: int, wanted: int, tries: int = 40) -> Iterator[Case]:
         if left[exists]:
             left[exists] -= 1
             blocks = tuple(dict.fromkeys(model.blocks[model.chart.block_of[j]] for j in coordinates))
-            yield Case(count(model, field.points[index]), exists, blocks)
+            yield Case(Data(field.points[index]).count(model), exists, blocks)
         if not any(left.values()):
             return
 

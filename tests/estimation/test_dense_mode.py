@@ -40,13 +40,13 @@ def every_state(model):
 
 def sufficient(model, x):
     """s (k, p) of rows by counting each alone."""
-    return np.array([mb.count(model, np.stack([row, row])).counts / 2 for row in x])
+    return np.array([mb.Data(np.stack([row, row])).count(model).counts / 2 for row in x])
 
 
 def exact_mode(model, x, prior):
     """Newton's method on the enumerated posterior: mode and sds."""
     s = sufficient(model, every_state(model))
-    counts, n = mb.count(model, x).counts, len(x)
+    counts, n = mb.Data(x).count(model).counts, len(x)
     w = np.zeros(model.n_parameters)
     for _ in range(60):
         weight = np.exp(s @ w - (s @ w).max())
@@ -65,7 +65,7 @@ def exact_mode(model, x, prior):
 def test_mode_and_spread_are_those_of_the_enumerated_posterior(name):
     model, x, given = case(name)
     prior = Prior(model, given)
-    posterior = DensePosterior(dense_layout(model), mb.count(model, x), prior)
+    posterior = DensePosterior(dense_layout(model), mb.Data(x).count(model), prior)
     found = dense_mode(posterior, seed_sequence(2))
     w, sd = exact_mode(model, x, prior)
     assert np.sqrt(np.mean(((found.w - w) / sd) ** 2)) < 0.04
@@ -78,7 +78,7 @@ def test_mode_and_spread_are_those_of_the_enumerated_posterior(name):
 def test_counts_alone_are_enough():
     model, x, given = case("both-one")
     prior = Prior(model, given)
-    counted = mb.count(model, x)
+    counted = mb.Data(x).count(model)
     alone = Statistics.from_counts(model, counted.counts, counted.n)
     found = dense_mode(DensePosterior(dense_layout(model), alone, prior), seed_sequence(2))
     w, sd = exact_mode(model, x, prior)
@@ -89,7 +89,7 @@ def test_counts_alone_are_enough():
 @pytest.mark.parametrize("name", KINDS)
 def test_the_gradient_of_the_pseudolikelihood_is_its_slope(name):
     model, x, given = case(name)
-    objective = PseudoObjective(model, mb.count(model, x), Prior(model, given))
+    objective = PseudoObjective(model, mb.Data(x).count(model), Prior(model, given))
     w = 0.2 * np.random.default_rng(1).normal(size=model.n_parameters)
     _, gradient = objective.value_gradient(w)
     for j in range(0, w.size, 3):
@@ -106,7 +106,7 @@ def test_an_ordered_field_is_noticed():
     model = mb.graph(list(itertools.combinations(range(d), 2)), fields=True, coupling="both-one")
     rng = np.random.default_rng(0)
     x = (rng.random((400, d)) < np.where(rng.random((400, 1)) < 0.9, 0.98, 0.02)).astype(np.uint8)
-    posterior = DensePosterior(dense_layout(model), mb.count(model, x), Prior(model, "normal(0, 1)"))
+    posterior = DensePosterior(dense_layout(model), mb.Data(x).count(model), Prior(model, "normal(0, 1)"))
     found = dense_mode(posterior, seed_sequence(2))
     assert not found.converged
     assert found.error > DOUBTFUL_MODE  # so that `langevin` says so
@@ -118,7 +118,7 @@ def test_chains_from_two_starts_tell_phases_that_they_do_not_cross(coupling, are
     model = mb.graph(list(itertools.combinations(range(20), 2)), fields=True)
     x = np.repeat(np.random.default_rng(0).random((400, 1)) < 0.9, 20, axis=1).astype(np.uint8)
     x[::20] = np.arange(20) % 2  # so that no edge always agrees
-    statistics, layout = mb.count(model, x), dense_layout(model)
+    statistics, layout = mb.Data(x).count(model), dense_layout(model)
     w = np.where(np.arange(model.n_parameters) < model.n_edges, coupling, 0.0)
     ensemble = DenseEnsemble(layout, level_means(layout, statistics), REPLICAS, CHAINS, kernel_state(seed_sequence(1)))
     ensemble.start(dense_modes._two_starts(x, layout.states, ensemble.n_chains, np.random.default_rng(1)))
@@ -186,7 +186,7 @@ class FlatPrior:
 
 def test_an_information_that_is_not_positive_definite_is_a_failed_calibration():
     model = mb.graph([(0, 1), (0, 2), (1, 2)], coupling="both-one", fields=True)
-    statistics = mb.count(model, np.tile(np.eye(3, dtype=int), (2, 1)))
+    statistics = mb.Data(np.tile(np.eye(3, dtype=int), (2, 1))).count(model)
     posterior = DensePosterior(dense_layout(model), statistics, FlatPrior())
     w = np.zeros(model.n_parameters)
     text = r"the information at the mode is not positive definite \(.*\): give the parameters a narrower prior, or use"

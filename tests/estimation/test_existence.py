@@ -5,7 +5,8 @@ import pytest
 
 import oracles_existence as oracle
 from estimation.existence_cases import KINDS, agreement, cases
-from mrfbayes.data.statistics import Statistics, count
+from mrfbayes.data.data import Data
+from mrfbayes.data.statistics import Statistics
 from mrfbayes.datasets import load_digits
 from mrfbayes.estimation import cycles, polytope
 from mrfbayes.estimation.existence import basis_matrix, existence
@@ -31,10 +32,10 @@ def test_verdicts_and_names_agree_with_the_oracle():
 def test_the_triangle_facet_names_all_three_edges():
     model = graph([("a", "b"), ("b", "c"), ("a", "c")])
     x = np.array([[0, 0, 0], [1, 1, 1], [0, 0, 1], [1, 1, 0], [0, 1, 1], [1, 0, 0]])  # 010 and 101 never occur
-    found = existence(model, count(model, x))
+    found = existence(model, Data(x).count(model))
     assert (found.verdict, found.factors) == ("boundary", ("a--b", "b--c", "a--c"))
     more = np.concatenate([x, [[0, 1, 0]]])
-    assert existence(model, count(model, more)).verdict == "exists"
+    assert existence(model, Data(more).count(model)).verdict == "exists"
 
 
 def test_oracle_sees_the_triangle_facet():
@@ -57,7 +58,7 @@ def test_cycles_and_linear_programme_agree_on_grids():
     for _ in range(12):
         pattern = rng.integers(0, 2, (6, 16))
         x = pattern[rng.integers(0, 6, 40)] ^ (rng.random((40, 16)) < rng.choice([0.0, 0.05, 0.2]))
-        stats = count(model, x)
+        stats = Data(x).count(model)
         touched = cycles.touched_edges(model.edges, 16, stats.counts, stats.n)
         face = polytope.smallest_face(model, stats.mean, small_tree(model))
         assert face is not None
@@ -85,13 +86,13 @@ def test_non_planar_graphs_are_decided_by_the_tree_and_cycles_alone_are_half_an_
     assert not cycles.is_planar(complete)
     assert cycles.is_planar(graph([(0, 1), (1, 2), (2, 0), (2, 3)]))
     x = np.random.default_rng(2).integers(0, 2, (12, 6))
-    assert existence(complete, count(complete, x)).reason.startswith("linear programme")
+    assert existence(complete, Data(x).count(complete)).reason.startswith("linear programme")
 
 
 def test_not_decided_is_said():
     model = grid(30, 30, fields=True)
     x = np.random.default_rng(4).integers(0, 2, (200, 900))
-    found = existence(model, count(model, x))
+    found = existence(model, Data(x).count(model))
     assert found.verdict == "not decided"
     assert "too wide" in found.reason
 
@@ -101,20 +102,20 @@ def test_on_wide_fields_an_empty_pair_cell_and_a_constant_column_are_seen():
     x = np.random.default_rng(4).integers(0, 2, (200, 900))
     both = x.copy()
     both[:, 1] = np.where(both[:, 0] == 1, 0, both[:, 1])  # never both one
-    found = existence(model, count(model, both))
+    found = existence(model, Data(both).count(model))
     assert (found.verdict, found.complete) == ("boundary", False)
     assert set(found.factors) == {"0,0--0,1", "0,0", "0,1"}
     x[:, 5] = 0
-    found = existence(model, count(model, x))
+    found = existence(model, Data(x).count(model))
     assert (found.verdict, found.factors, found.complete) == ("boundary", ("0,5",), False)
 
 
 def test_large_planar_fields_are_decided():
     model = grid(60, 60)
     x = np.random.default_rng(5).integers(0, 2, (100, 3600))
-    assert existence(model, count(model, x)).verdict == "exists"
+    assert existence(model, Data(x).count(model)).verdict == "exists"
     x[:, 61] = x[:, 60]
-    found = existence(model, count(model, x))
+    found = existence(model, Data(x).count(model))
     assert (found.verdict, found.complete) == ("boundary", True)
     assert "1,0--1,1" in found.factors
 
@@ -122,9 +123,9 @@ def test_large_planar_fields_are_decided():
 def test_large_tied_fields_are_decided_by_an_inside_point():
     model = grid(60, 60, tied="direction")
     x = np.random.default_rng(6).integers(0, 2, (1, 3600))
-    stats = count(model, x)
+    stats = Data(x).count(model)
     assert existence(model, stats).verdict == "exists"
-    constant = count(model, np.zeros((1, 3600), dtype=int))
+    constant = Data(np.zeros((1, 3600), dtype=int)).count(model)
     assert existence(model, constant).factors == ("horizontal", "vertical")
 
 
@@ -132,8 +133,8 @@ def test_weights_need_not_be_whole_numbers():
     model = graph([("a", "b"), ("b", "c"), ("a", "c")])
     x = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 1], [0, 1, 0]])
     third = [1 / 3, 0.7, 0.1, 0.0]
-    assert existence(model, count(model, x, weights=third)).factors == ("a--b", "b--c", "a--c")
-    assert existence(model, count(model, x, weights=[1 / 3, 0.7, 0.1, 0.01])).verdict == "exists"
+    assert existence(model, Data(x, weights=third).count(model)).factors == ("a--b", "b--c", "a--c")
+    assert existence(model, Data(x, weights=[1 / 3, 0.7, 0.1, 0.01]).count(model)).verdict == "exists"
 
 
 def test_counts_alone():
@@ -158,7 +159,7 @@ def test_basis_matrix_knows_what_cannot_be_identified():
 def test_digits_get_their_boundary_named():
     model = grid(8, 8)
     x = load_digits().x
-    found = existence(model, count(model, x))
+    found = existence(model, Data(x).count(model))
     assert found.verdict == "boundary"
     u, v = model.edges.T
     always = [model.blocks[e] for e in np.flatnonzero((x[:, u] == x[:, v]).all(axis=0))]

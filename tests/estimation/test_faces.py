@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mrfbayes.data.statistics import Statistics, count
+from mrfbayes.data.data import Data
+from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.estimate import estimate
 from mrfbayes.estimation.faces import Faces
 from mrfbayes.estimation.newton import ExactObjective
@@ -80,7 +81,7 @@ def test_missing_cells_on_a_planar_field_that_no_table_holds():
     model, rng = grid(24, 24), np.random.default_rng(5)
     x = simulate(model, rng.uniform(0.5, 0.8, model.n_edges), 60, sampler="exact", rng=1, progress=False).astype(float)
     x[rng.random(x.shape) < 0.1] = np.nan
-    found = estimate(model, count(model, x, missing="model"), prior="uniform", progress=False)
+    found = estimate(model, Data(x).count(model), prior="uniform", progress=False)
     assert found.algorithm == "exact"
     assert found.converged
 
@@ -88,7 +89,7 @@ def test_missing_cells_on_a_planar_field_that_no_table_holds():
 def test_an_ascent_that_fails_by_faces_begins_again_without_them():
     model = grid(12, 12)
     x = simulate(model, np.full(model.n_parameters, 0.65), 400, rng=0)
-    objective = ExactObjective(model, count(model, x), None)
+    objective = ExactObjective(model, Data(x).count(model), None)
     assert objective.faces is not None
     starts = []
 
@@ -100,4 +101,4 @@ def test_an_ascent_that_fails_by_faces_begins_again_without_them():
     assert found.converged
     assert len(starts) == 2
     assert not np.array_equal(*starts)  # the second start knows nothing of the faces
-    np.testing.assert_allclose(found.w, ExactObjective(model, count(model, x), None).climb(lbfgs).w, atol=1e-6)
+    np.testing.assert_allclose(found.w, ExactObjective(model, Data(x).count(model), None).climb(lbfgs).w, atol=1e-6)

@@ -5,10 +5,10 @@ import pytest
 
 import mrfbayes as mb
 from estimation.fields import FIELDS, Enumerated, weak
+from mrfbayes.data.data import Data
 from mrfbayes.estimation import godambe
 from mrfbayes.estimation.full_conditionals import Conditionals
 from mrfbayes.priors import Prior
-from small_fields import count
 
 
 @pytest.mark.parametrize("name", FIELDS)
@@ -16,7 +16,7 @@ def test_information_and_scores(name):
     field = Enumerated.of(FIELDS[name])
     w = weak(field.model, 8)
     x = field.draw(w, 40, 9)
-    statistics = count(field.model, x)
+    statistics = Data(x).count(field.model)
     conditionals = Conditionals.of(field.model, statistics)
     step = 1e-5 * np.eye(w.size)
     by_differences = [
@@ -25,7 +25,7 @@ def test_information_and_scores(name):
     np.testing.assert_allclose(godambe.information(field.model, statistics, w), by_differences, atol=1e-6)
     each = godambe.scores(field.model, x, w)
     np.testing.assert_allclose(each.sum(axis=0), conditionals.value_gradient(w)[1], atol=1e-9)
-    first = Conditionals.of(field.model, count(field.model, x[:1]))
+    first = Conditionals.of(field.model, Data(x[:1]).count(field.model))
     np.testing.assert_allclose(each[0], first.value_gradient(w)[1], atol=1e-10)
 
 
@@ -35,11 +35,11 @@ def test_a_single_edge_is_counted_twice():
     x = np.zeros((2_000, 2), dtype=np.uint8)
     x[:500, 1] = 1
     x[::2] = 1 - x[::2]
-    statistics, prior = mb.count(model, x), Prior(model)
+    statistics, prior = mb.Data(x).count(model), Prior(model)
     w = np.log([3.0])
     information = godambe.information(model, statistics, w) - np.diag(prior.hessian_w(w))
     np.testing.assert_allclose(godambe.spread_ratio(model, statistics, prior, w, information), np.sqrt(0.5), rtol=1e-3)
-    assert godambe.spread_ratio(model, count(model, x[:1]), prior, w, information) is None
+    assert godambe.spread_ratio(model, Data(x[:1]).count(model), prior, w, information) is None
 
 
 def test_the_result_says_so():

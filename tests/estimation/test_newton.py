@@ -7,7 +7,8 @@ import pytest
 
 from estimation.fields import FIELDS, Enumerated, weak
 from mrfbayes.base.errors import CostError, InputError, MRFWarning
-from mrfbayes.data.statistics import Statistics, count
+from mrfbayes.data.data import Data
+from mrfbayes.data.statistics import Statistics
 from mrfbayes.datasets import load_digits
 from mrfbayes.estimation.estimate import estimate
 from mrfbayes.estimation.options import ALGORITHMS, VALUES, algorithm_options
@@ -37,7 +38,7 @@ def test_exact_is_the_maximum(case):
 @pytest.mark.parametrize("prior", ["uniform", "normal(0.5, 0.7)"])
 def test_posterior_mode_has_no_gradient(case, prior):
     field, x = case
-    stats = count(field.model, x)
+    stats = Data(x).count(field.model)
     found = estimate(field.model, stats, prior=prior)
     mean, _ = field.moments(found.log_odds)
     gradient = stats.counts - stats.n * mean + Prior(field.model, prior).gradient_w(found.log_odds)

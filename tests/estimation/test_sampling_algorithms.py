@@ -7,7 +7,8 @@ from estimation.fields import FIELDS, Enumerated, weak
 from mrfbayes.base.errors import CostError, InputError, MRFWarning
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
-from mrfbayes.data.statistics import Statistics, count
+from mrfbayes.data.data import Data
+from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.check import Room, check, threshold
 from mrfbayes.estimation.estimate import estimate
 from mrfbayes.estimation.result import Task
@@ -112,7 +113,7 @@ def test_counts_alone_are_enough():
 
 
 def frozen_check(model, x, w, **options):
-    stats = count(model, x)
+    stats = Data(x).count(model)
     task = Task(model, stats, None, seed_sequence(5), 1, Progress("", 1.0, False))
     mean = stats.mean
     base = make_chains(model, 64, kernel_state(task.seed, "base"))

@@ -175,7 +175,7 @@ def test_calibrating_a_dense_graph_of_many_parameters_is_refused():
 
     model = complete(range(80))
     x = np.random.default_rng(1).integers(0, 2, size=(30, 80))
-    problem = Problem(model, mb.count(model, x), Prior(model, "uniform"), np.random.SeedSequence(1))
+    problem = Problem(model, mb.Data(x).count(model), Prior(model, "uniform"), np.random.SeedSequence(1))
     with pytest.raises(mb.CostError, match=r"3,160 parameters on a graph whose nodes have 79 neighbours on average"):
         prepare(problem, moments="particles")
 

@@ -275,7 +275,7 @@ def test_maximum_likelihood_on_a_wide_grid():
     found = mb.estimate(model, x, "exact", on_boundary="penalise")
     assert found.converged
     assert found.details["confirmed_step"] < 1e-6
-    gradient = mb.count(model, x).counts - 40 * mb.expected_counts(model, found.theta)
+    gradient = mb.Data(x).count(model).counts - 40 * mb.expected_counts(model, found.theta)
     if found.penalised:
         gradient = gradient + 1 - 2 * found.theta
     assert np.abs(gradient).max() < 1e-4

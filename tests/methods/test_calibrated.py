@@ -42,7 +42,7 @@ def test_draws_have_the_coins_moments(posterior):
 
 
 def test_draws_have_the_coins_distribution_and_the_copula(posterior):
-    problem = Problem(MODEL, mb.count(MODEL, DATA), Prior(MODEL, "uniform"), seed_sequence(2))
+    problem = Problem(MODEL, mb.Data(DATA).count(MODEL), Prior(MODEL, "uniform"), seed_sequence(2))
     found = calibrate(problem)
     w = posterior.log_odds.reshape(-1, 4)
     uniforms = beta.cdf(1 / (1 + np.exp(-w - found.coins.log_odds_eta)), found.coins.a, found.coins.b)
@@ -54,7 +54,7 @@ def test_draws_have_the_coins_distribution_and_the_copula(posterior):
 
 
 def test_quantiles_invert_the_distribution_function():
-    problem = Problem(MODEL, mb.count(MODEL, DATA), Prior(MODEL, "uniform"), seed_sequence(2))
+    problem = Problem(MODEL, mb.Data(DATA).count(MODEL), Prior(MODEL, "uniform"), seed_sequence(2))
     coins = calibrate(problem).coins
     z = np.array([-7.0, -1.0, 0.3, 2.0, 6.0])
     w, slope = coin_quantiles(coins, z)

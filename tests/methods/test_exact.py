@@ -75,5 +75,5 @@ def test_every_kind_of_model_has_its_own_likelihood(name):
     posterior = mb.sample(model, x, "exact", engine="mh", steps=8_000, warmup=4_000, chains=1, progress=False)
     theta = posterior.draws[0, 3]
     w = model.chart.log_odds(theta)
-    expected = mb.count(model, x).counts @ w - 30 * log_partition_w(model, w)
+    expected = mb.Data(x).count(model).counts @ w - 30 * log_partition_w(model, w)
     assert posterior.log_likelihood[0, 3] == pytest.approx(expected, rel=1e-10)

@@ -98,7 +98,7 @@ def test_the_estimate_says_by_which_prior_it_was_penalised():
     model = mb.grid(2, 2)
     x = mb.simulate(model, np.full(4, 0.7), 40, rng=1)
     estimate = mb.estimate(model, x, prior="normal(0, 0.3)", progress=False)
-    statistics = mb.count(model, x)
+    statistics = mb.Data(x).count(model)
     prior = Prior(model, "normal(0, 0.3)")
     view = (
         method_row("laplace")

@@ -17,7 +17,7 @@ def potts():
     x = rng.integers(0, 3, (60, 3))
     x[:25, 1] = x[:25, 0]
     theta = model.chart.theta(0.3 * rng.normal(size=model.n_parameters))
-    return model, mb.count(model, x), theta
+    return model, mb.Data(x).count(model), theta
 
 
 def by_blocks(lik, draws):
@@ -103,7 +103,7 @@ def test_score_coins_are_tossed_s_times():
 def test_a_tied_block_sums_its_factors_and_says_so():
     model = mb.grid(3, 3, tied=True)
     x = np.random.default_rng(1).integers(0, 2, (20, 9))
-    statistics = mb.count(model, x)
+    statistics = mb.Data(x).count(model)
     agree = sum(int((x[:, u] == x[:, v]).sum()) for u, v in model.edges)
     lik = mb.likelihood("mle", model, statistics, estimate=[0.52])
     assert lik.marginal(0).alpha == agree
@@ -146,7 +146,7 @@ def test_without_a_finite_mle():
 def test_mode_equation_gives_the_expected_counts(monkeypatch):
     """Where E[s] is out of reach, the equation that the posterior mode solves gives the same numbers."""
     model, x = no_finite_mle()
-    statistics = mb.count(model, x)
+    statistics = mb.Data(x).count(model)
     with pytest.warns(mb.MRFWarning):
         estimate = mb.estimate(model, x, progress=False)
     other = mb.estimate(model, x, prior="normal(0.5, 0.5)", progress=False)
@@ -167,7 +167,7 @@ def test_at_a_finite_mle_both_readings_agree():
     model = mb.grid(2, 3)
     x = mb.simulate(model, np.full(7, 0.65), 200, rng=3)
     estimate = mb.estimate(model, x, "exact", progress=False)
-    statistics = mb.count(model, x)
+    statistics = mb.Data(x).count(model)
     observed = external_effects(statistics, estimate)
     assert not observed.penalised
     expected = mb.expected_counts(model, estimate.theta)
@@ -179,7 +179,7 @@ def test_zero_counts_of_a_die_are_not_the_end():
     model = mb.graph([(0, 1)], states=3, fields=True)
     x = np.random.default_rng(2).integers(0, 2, (30, 2))  # state 2 never occurs
     with pytest.warns(mb.MRFWarning):
-        statistics = mb.count(model, x)
+        statistics = mb.Data(x).count(model)
     theta = model.chart.theta(np.array([0.2, 1.5, 1.4, 1.6, 1.3]))
     lik = mb.likelihood("mle", model, statistics, estimate=theta, rho=0.1)
     assert lik.details["penalised"]

@@ -84,8 +84,8 @@ def test_weights_count():
     theta = small_fields.random_theta(model, 6)
     values = []
     for data in (
-        mb.count(model, x, weights=np.repeat([1.0, 3.0], 10)),
-        mb.count(model, np.repeat(x, [1] * 10 + [3] * 10, axis=0)),
+        mb.Data(x, weights=np.repeat([1.0, 3.0], 10)).count(model),
+        mb.Data(np.repeat(x, [1] * 10 + [3] * 10, axis=0)).count(model),
     ):
         given = Problem(model, data, Prior(model, "uniform"), np.random.SeedSequence(1))
         values += [log_likelihood(method_row("pseudo").prepare(given, plain=p).view, theta) for p in (False, True)]

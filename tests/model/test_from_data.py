@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import mrfbayes as mb
+from mrfbayes.data.statistics import count_states
 from mrfbayes.model.schema import Schema, Variable
 from mrfbayes.model.subfields import with_edges
 
@@ -175,7 +176,7 @@ def test_schema_survives_dropping_edges_and_saving(tmp_path):
     assert kept.n_edges == 3
     x = mb.simulate(model, model.no_interaction, 50, rng=1)
     with pytest.warns(mb.MRFWarning, match="run longer"):
-        posterior = mb.sample(model, x, "exact", steps=200, chains=2, progress=False, rng=1)
+        posterior = mb.sample(model, count_states(model, x), "exact", steps=200, chains=2, progress=False, rng=1)
     posterior.save(tmp_path / "p.nc")
     loaded = mb.load(tmp_path / "p.nc")
     assert loaded.model.schema == MIXED

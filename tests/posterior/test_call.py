@@ -82,7 +82,7 @@ def quick(method="mle", **changes):
     ],
 )
 def test_a_call_is_checked_before_the_data_are_read(monkeypatch, changes, message):
-    monkeypatch.setattr(prepare, "count", too_early)
+    monkeypatch.setattr(prepare, "counted", too_early)
     with pytest.raises(mb.InputError, match=message):
         mb.sample(MODEL, DATA, **{**SHORT, "method": "mle", **changes})
 
@@ -114,14 +114,14 @@ def test_a_call_is_checked_before_the_data_are_read(monkeypatch, changes, messag
     ],
 )
 def test_options_are_checked_before_the_data_are_read(monkeypatch, method, options, message):
-    monkeypatch.setattr(prepare, "count", too_early)
+    monkeypatch.setattr(prepare, "counted", too_early)
     with pytest.raises(mb.InputError, match=message):
         mb.sample(MODEL, DATA, method, **SHORT, **options)
 
 
 @pytest.mark.parametrize("method", ["exact", "exchange-exact", "moller", "mavm", "importance"])
 def test_a_field_out_of_reach_is_refused_before_the_data_are_read(monkeypatch, method):
-    monkeypatch.setattr(prepare, "count", too_early)
+    monkeypatch.setattr(prepare, "counted", too_early)
     options = {"source": "exact"} if method == "importance" else {}
     with pytest.raises(mb.CostError, match=r"width .*limit"):
         mb.sample(complete(range(60)), DATA, method, **SHORT, **options)
@@ -129,7 +129,7 @@ def test_a_field_out_of_reach_is_refused_before_the_data_are_read(monkeypatch, m
 
 def test_other_calls_are_checked_before_the_data_are_read(monkeypatch):
     for place in ("posterior.compare", "estimation.estimate", "posterior.evidence", "structure.select"):
-        monkeypatch.setattr(importlib.import_module(f"mrfbayes.{place}"), "count", too_early)
+        monkeypatch.setattr(importlib.import_module(f"mrfbayes.{place}"), "counted", too_early)
     for settings in ({"steps": 0}, {"methods": ["mle", {"method": "mle", "rho": 7}]}, {"engine": "warp"}):
         with pytest.raises(mb.InputError, match=r"steps = 0|rho = 7|engine = 'warp'"):
             mb.compare(MODEL, DATA, **settings)
@@ -249,7 +249,7 @@ def test_one_tied_image_gives_no_false_warnings():
     assert abs(posterior.mean[0] - exact.mean[0]) < 0.1 * exact.sd[0]
     assert posterior.details["trust_mean"] < 0.2
     with pytest.warns(mb.MRFWarning) as caught:
-        mb.count(mb.grid(3, 3), np.ones((1, 9), dtype=int))  # untied: there is something to say
+        mb.Data(np.ones((1, 9), dtype=int)).count(mb.grid(3, 3))  # untied: there is something to say
     assert any("only one observation" in str(warning.message) for warning in caught)
 
 

@@ -44,7 +44,7 @@ def test_a_budget_that_ends_while_the_data_are_counted_says_so(monkeypatch):
 
 def test_a_call_that_took_longer_than_its_budget_says_by_how_much(monkeypatch):
     """Compiling cannot be cut short, but it counts, and what comes after is shortened."""
-    counted = mb.count(MODEL, DATA)
+    counted = mb.Data(DATA).count(MODEL)
     late = itertools.chain([0.0], itertools.repeat(30.0))
     monkeypatch.setattr(budgets.time, "monotonic", lambda: next(late))
     compiled = itertools.chain([0.0], itertools.repeat(24.0))
@@ -75,7 +75,7 @@ def test_langevin_cuts_its_warm_up_for_want_of_time(monkeypatch):
 
 
 def test_the_search_for_the_mode_of_a_dense_field_stops_in_time():
-    x = mb.count(DENSE, mb.simulate(DENSE, 0.55, 200, rng=1))
+    x = mb.Data(mb.simulate(DENSE, 0.55, 200, rng=1)).count(DENSE)
     with Budget(1e-9).as_current() as time_left, warnings.catch_warnings():
         warnings.simplefilter("ignore", mb.MRFWarning)
         found = mb.sample(DENSE, x, "langevin", steps=20, progress=False)

@@ -45,7 +45,7 @@ def test_only_mle_has_marginals():
 def test_data_may_be_statistics_or_rows():
     theta = np.array([0.6, 0.3, 0.7, 0.45])
     rows = mb.likelihood("exact", MODEL, X).log_likelihood(theta)
-    assert rows == mb.likelihood("exact", MODEL, mb.count(MODEL, X)).log_likelihood(theta)
+    assert rows == mb.likelihood("exact", MODEL, mb.Data(X).count(MODEL)).log_likelihood(theta)
     with pytest.raises(mb.InputError, match="model"):
         mb.likelihood("exact", "grid", X)
 

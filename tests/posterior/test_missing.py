@@ -35,7 +35,7 @@ def table(rows):
 
 
 def statistics(rows):
-    return mb.count(MODEL, table(rows), missing="model")
+    return mb.Data(table(rows)).count(MODEL)
 
 
 def derivatives(rows, w):
@@ -77,7 +77,7 @@ def test_exact_agrees_with_brute_force_within_monte_carlo_error(rows, truth):
 
 def test_calibrated_is_within_one_per_cent(rows, truth):
     mean, sd, *_ = truth
-    post = mb.sample(MODEL, table(rows), "calibrated", missing="model", progress=False)
+    post = mb.sample(MODEL, table(rows), "calibrated", progress=False)
     assert np.abs((post.mean - mean) / sd).mean() < 0.01
     assert np.abs(post.sd / sd - 1).mean() < 0.01
     assert "not on the missing value itself" in post.details["missing"]
@@ -101,7 +101,7 @@ def test_langevin_agrees_with_brute_force(rows, truth, summed, monkeypatch):
 
 
 def test_the_estimate_is_where_the_brute_force_gradient_vanishes(rows):
-    found = mb.estimate(MODEL, table(rows), missing="model", progress=False)
+    found = mb.estimate(MODEL, table(rows), progress=False)
     assert found.converged
     gradient, information, *_ = derivatives(rows, found.log_odds)
     assert np.sqrt(gradient @ np.linalg.solve(information, gradient)) < 1e-5
@@ -188,7 +188,7 @@ def test_imputing_without_rows_uses_those_that_were_learned_from(rows, tmp_path)
 
 def test_imputing_repeats_rows_as_often_as_they_weigh(rows):
     weights = np.random.default_rng(3).integers(1, 4, len(rows))
-    counted = mb.count(MODEL, table(rows), weights=weights, missing="model")
+    counted = mb.Data(table(rows), weights=weights).count(MODEL)
     (one,) = mb.sample(MODEL, counted, "calibrated", progress=False).impute(1)
     assert len(one) == weights.sum()
     whole = (rows != brute.HOLE).all(axis=1)
@@ -230,7 +230,7 @@ def test_other_refusals(rows):
     post = mb.sample(MODEL, statistics(rows), "calibrated", progress=False)
     with pytest.raises(InputError, match="x is not the data that this posterior was learned from"):
         mb.predictive_check(post, table(rows[:300]), progress=False)
-    weighted = mb.count(MODEL, table(rows), weights=np.full(len(rows), 0.5), missing="model")
+    weighted = mb.Data(table(rows), weights=np.full(len(rows), 0.5)).count(MODEL)
     with pytest.raises(InputError, match="impute: the rows have weights that are no whole numbers"):
         mb.sample(MODEL, weighted, "calibrated", progress=False).impute(1)
 
@@ -243,7 +243,7 @@ def test_the_predictive_check_completes_what_is_missing(tmp_path):
     hide = rng.random(rows.shape) < 0.5 * rows[:, :1]  # at random, not completely: where the first is one
     hide[:, 0] = False
     x = np.where(hide, np.nan, rows)
-    post = mb.sample(MODEL, x, "calibrated", missing="model", progress=False)
+    post = mb.sample(MODEL, x, "calibrated", progress=False)
     check = mb.predictive_check(post, replicates=100, progress=False)
     first = MODEL.parameters[len(PAIRS)]
     assert check.table.loc[first, "observed"] == pytest.approx(rows[:, 0].mean())
@@ -315,7 +315,7 @@ def test_one_map_with_hidden_cells_agrees_with_brute_force():
     density = np.exp(log_sum(completions) - log_sum(everything)) * theta * (1 - theta)
     expected = density @ theta / density.sum()
     with pytest.warns(mb.MRFWarning):
-        post = mb.sample(model, row, "exact", missing="model", rng=1, progress=False)
+        post = mb.sample(model, row, "exact", rng=1, progress=False)
     assert abs(post.mean[0] - expected) < 5 * post.mcse[0]
     with_zeros = np.exp(log_sum(np.nan_to_num(row)) - log_sum(everything)) * theta * (1 - theta)
     assert abs(post.mean[0] - with_zeros @ theta / with_zeros.sum()) > 5 * post.mcse[0]  # the check can fail

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import mrfbayes as mb
+from mrfbayes.model.schema import Schema
 from mrfbayes.posterior.predict import Rest
 from posterior.test_language import make_posterior
 
@@ -105,13 +106,14 @@ def test_predictability_counts_what_the_conditionals_get_right(model):
 
 
 def test_labels_are_those_of_the_data():
-    levels = [{"nodes": ["a"], "labels": ["no", "yes"]}, {"nodes": ["d"], "labels": ["low", "high"]}]
     plain = make_posterior(BINARY, draws=3)
-    named = replace(plain, settings={**plain.settings, "levels": levels})
+    labels = {"a": ("no", "yes"), "d": ("low", "high")}
+    schema = Schema(tuple(replace(v, values=labels.get(v.name, v.values)) for v in plain.schema))
+    named = replace(plain, settings={**plain.settings, "schema": schema.to_dict()})
     table = named.predict({"a": "yes", "b": 1.0}, ["a", "b"], progress=False)
     np.testing.assert_array_equal(table, plain.predict({"a": 1, "b": True}, ["a", "b"], progress=False))
     assert list(table.columns) == [("c", 0), ("c", 1), ("d", "low"), ("d", "high")]
-    with pytest.raises(mb.InputError, match="row 0, 'a' = maybe is not one of no, yes"):
+    with pytest.raises(mb.InputError, match=r"unknown label 'maybe'.*'no', 'yes'"):
         named.predict({"a": "maybe"}, ["a"], progress=False)
 
 
@@ -125,7 +127,7 @@ def test_rows_to_predict_come_in_every_form():
     ):
         np.testing.assert_array_equal(post.predict(given, ["a", "b"], progress=False), table)
     for masked in (np.ma.array([[1, 0]], mask=[[True, False]]), {"a": np.ma.array([1], mask=[True]), "b": [0]}):
-        with pytest.raises(mb.InputError, match="row 0, 'a' = nan is not one of 0, 1"):
+        with pytest.raises(mb.InputError, match="row 0, 'a' is missing"):
             post.predict(masked, ["a", "b"], progress=False)
 
 

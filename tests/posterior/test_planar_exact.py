@@ -13,7 +13,7 @@ from mrfbayes.posterior import bayes_factors, corrected
 def data():
     """A field of 16 nodes and its data, for whom tables give the answer."""
     model = mb.grid(4, 4)
-    return mb.count(model, mb.simulate(model, np.linspace(0.45, 0.8, 24), 60, rng=4, progress=False))
+    return mb.Data(mb.simulate(model, np.linspace(0.45, 0.8, 24), 60, rng=4, progress=False)).count(model)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_missing_cells_are_summed_over(monkeypatch):
     model = mb.grid(4, 4)
     x = mb.simulate(model, np.linspace(0.45, 0.8, 24), 30, rng=4, progress=False).astype(float)
     x[np.random.default_rng(1).random(x.shape) < 0.1] = np.nan
-    known = mb.sample(model, x, "exact", missing="model", rng=5, progress=False)
+    known = mb.sample(model, x, "exact", rng=5, progress=False)
     monkeypatch.setattr(choice, "_tables", lambda model, work: None)
     monkeypatch.setattr(full, "PROPOSAL_CELLS", 0.0)
     options = {"missing": "model", "steps": 5_000, "chains": 2, "rng": 6, "progress": False}

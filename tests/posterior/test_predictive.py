@@ -133,14 +133,14 @@ def test_other_data_are_refused(data):
 def test_labels_are_kept_with_the_result_and_used_again(data, tmp_path):
     words = np.array(["small", "tall"], dtype=object)[data]
     settings = {"engine": "mh", "steps": 2_000, "warmup": 1_000, "chains": 2, "progress": False}
-    posterior = mb.sample(GRID, words, "exact", levels="small<tall", **settings)
-    assert posterior.settings["levels"] == [{"nodes": None, "labels": ["small", "tall"]}]
+    posterior = mb.sample(GRID, mb.Data(words, levels="small<tall"), "exact", **settings)
+    assert {variable.labels for variable in posterior.schema} == {("small", "tall")}
     np.testing.assert_array_equal(posterior.draws, mb.sample(GRID, data, "exact", **settings).draws)
     posterior.save(tmp_path / "words.nc")
     loaded = mb.load(tmp_path / "words.nc")
-    assert loaded.settings["levels"] == posterior.settings["levels"]
+    assert loaded.schema == posterior.schema
     assert len(predictive_check(loaded, words, replicates=20, progress=False).replicates) == 20
-    with pytest.raises(mb.InputError, match="unknown label 0; the model was fitted to 'small', 'tall'"):
+    with pytest.raises(mb.InputError, match="unknown label 0; the coding has 'small', 'tall'"):
         predictive_check(posterior, data, replicates=20)
 
 
@@ -154,7 +154,7 @@ def test_dense_fields_go_by_chains_that_go_on():
     rng = np.random.default_rng(2)
     theta = model.chart.theta(0.4 * rng.normal(size=(60, model.n_parameters)))
     anew, on = (
-        np.array([mb.count(model, y).mean for y in simulated(model, theta, 2_000, seed_sequence(1))])
+        np.array([mb.Data(y).count(model).mean for y in simulated(model, theta, 2_000, seed_sequence(1))])
         for simulated in (_simulated, _simulated_densely)
     )
     noise = np.sqrt(2 * anew * (1 - anew) / 2_000)

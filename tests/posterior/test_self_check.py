@@ -21,7 +21,7 @@ MODEL = mb.grid(4, 4)
 def problem():
     theta = np.random.default_rng(1).uniform(0.6, 0.9, 24)
     x = sample_exact(MODEL, MODEL.chart.log_odds(theta), 300, seed_sequence(3))
-    return Problem(MODEL, mb.count(MODEL, x), Prior(MODEL, "uniform"), seed_sequence(1), progress=False)
+    return Problem(MODEL, mb.Data(x).count(MODEL), Prior(MODEL, "uniform"), seed_sequence(1), progress=False)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_pieces_have_the_prior_that_was_asked_for(problem):
 def test_pieces_of_a_tied_field_say_as_much_as_the_field():
     model = mb.grid(12, 12, tied=True)
     x = mb.simulate(model, 0.6, 1, rng=1)
-    own = Problem(model, mb.count(model, x), Prior(model, "beta(2, 2)"), seed_sequence(1), progress=False)
+    own = Problem(model, mb.Data(x).count(model), Prior(model, "beta(2, 2)"), seed_sequence(1), progress=False)
     nodes = np.array([0, 1, 2, 12, 13, 14])
     piece = self_check._piece(own, np.array([0.4]), nodes, np.random.default_rng(0), seed_sequence(2))
     assert piece.model.n_parameters == 1

@@ -9,11 +9,11 @@ import pytest
 
 import mrfbayes.data.tally as tally_module
 from mrfbayes import (
+    Data,
     InputError,
     MRFWarning,
     compare,
     compare_groups,
-    count,
     estimate,
     evidence,
     graph,
@@ -53,10 +53,10 @@ def forms():
     return SimpleNamespace(
         model=model,
         x=x,
-        rows=count(model, x),
-        counted=count(model, distinct, weights=copies),
-        halves=count(model, np.concatenate([x, x]), weights=np.full(2 * N, 0.5)),
-        ignored=count(model, distinct),  # the negative control
+        rows=Data(x).count(model),
+        counted=Data(distinct, weights=copies).count(model),
+        halves=Data(np.concatenate([x, x]), weights=np.full(2 * N, 0.5)).count(model),
+        ignored=Data(distinct).count(model),  # the negative control
     )
 
 
@@ -95,10 +95,10 @@ def test_observed_averages_count_weights(forms, form):
 
 def test_few_rows_of_large_weight_are_many_observations(forms):
     x = np.array([[0, 0, 1, 0, 1], [1, 1, 0, 0, 1], [1, 0, 1, 1, 0], [0, 0, 0, 0, 0]])
-    counted = count(forms.model, x, weights=np.arange(5.0, 9.0))
+    counted = Data(x, weights=np.arange(5.0, 9.0)).count(forms.model)
     np.testing.assert_array_equal(
         observe(forms.model, counted).flat,
-        observe(forms.model, count(forms.model, np.repeat(x, [5, 6, 7, 8], axis=0))).flat,
+        observe(forms.model, Data(np.repeat(x, [5, 6, 7, 8], axis=0)).count(forms.model)).flat,
     )
 
 
@@ -189,7 +189,7 @@ def test_kept_rows_of_large_data_average_without_bias(monkeypatch):
     means, blind = [], []
     for seed in range(40):
         monkeypatch.setattr(tally_module, "_ROW_SEED", seed)
-        found = count(model, x, weights=weight)
+        found = Data(x, weights=weight).count(model)
         assert found.row_weights.sum() == pytest.approx(found.n)
         assert 50 < found.n_kept <= 400
         means.append(found.row_weights @ found.rows / found.n)
@@ -210,9 +210,7 @@ def missing_forms():
     forms = {"rows": (x, None), "counted": (distinct, copies), "halves": (np.tile(x, (2, 1)), np.full(400, 0.5))}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MRFWarning)  # about missing cells
-        counted = {
-            name: count(model, rows, weights=weights, missing="model") for name, (rows, weights) in forms.items()
-        }
+        counted = {name: Data(rows, weights=weights).count(model) for name, (rows, weights) in forms.items()}
     return SimpleNamespace(model=model, **counted)
 
 

@@ -84,7 +84,7 @@ def test_tables_of_weights_have_no_strength():
 
 
 def test_weights_are_not_called_observations():
-    x = mb.count(FOUR, noise(60, 4), weights=np.random.default_rng(1).random(60))
+    x = mb.Data(noise(60, 4), weights=np.random.default_rng(1).random(60)).count(FOUR)
     assert found(FOUR, x)[0][0].startswith("Observations of total weight ")
 
 

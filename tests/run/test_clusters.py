@@ -89,8 +89,8 @@ def test_a_collection_is_counted_by_the_workers(client):
     dd = pytest.importorskip("dask.dataframe")
     table = pd.DataFrame(X, columns=list(MODEL.nodes))
     with client.as_current():
-        found = mb.count(MODEL, dd.from_pandas(table, npartitions=4))
-    assert found.digest == mb.count(MODEL, table).digest
+        found = mb.Data(dd.from_pandas(table, npartitions=4)).count(MODEL)
+    assert found.digest == mb.Data(table).count(MODEL).digest
 
 
 def test_an_address_where_nobody_answers_is_refused(monkeypatch):

@@ -157,7 +157,7 @@ def draw(model, x, method="pseudo", **changes):
 @pytest.mark.parametrize("name", ["both-one", "ordinal"])
 def test_compiled_and_python_gradients_make_the_same_trajectories(name):
     field, x = pseudo_problem(name)
-    statistics = mb.count(field.model, x)
+    statistics = mb.Data(x).count(field.model)
     problem = Problem(field.model, statistics, Prior(field.model), np.random.SeedSequence(1))
     smooth = method_row("pseudo").prepare(problem).smooth()
     metric = make_metric(smooth.mode, smooth.information)

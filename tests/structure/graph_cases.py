@@ -58,7 +58,7 @@ def exact_posterior(model, statistics, x, slab, edges, node=None, draws=2000):
     The slab of a product of scores is scaled by their sds, r equally likely levels having sqrt((r^2 - 1) / 12): its
     statistic is multiplied by that here. Thresholds have sd 10, with agreement couplings a logistic prior.
     """
-    counts, m = mb.count(model, x).counts, model.n_edges
+    counts, m = mb.Data(x).count(model).counts, model.n_edges
     is_agreement = statistics[0, 0] == 1  # of the configuration of zeros
     node = node or (truth.logistic(0, 1) if is_agreement else truth.normal(0, 10))
     sds = np.sqrt((model.states[model.edges] ** 2 - 1) / 12)

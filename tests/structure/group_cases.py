@@ -31,7 +31,7 @@ def exact_differences(model, statistics, data, draws=2000):
         3: np.array([[-0.5, -0.5 / 3**0.5], [0.5, -0.5 / 3**0.5], [0, 1 / 3**0.5]]),
     }
     m, p = model.n_edges, statistics.shape[1]
-    counts = [mb.count(model, x).counts for x in data.values()]
+    counts = [mb.Data(x).count(model).counts for x in data.values()]
     sizes = [len(x) for x in data.values()]
     evidences, errors, graphs = [], [], truth.all_graphs(m)
     rng = np.random.default_rng(5)

@@ -48,7 +48,7 @@ def graph_ranks(slab, edges, size_prior, seed, hidden=0.0):
         data = counted(model, statistics, x)
         if hidden:
             share = hidden * (2 / 3) * (1 + x[:, :1]) * (np.arange(x.shape[1]) > 0)
-            data = mb.count(model, np.where(rng.random(x.shape) < share, np.nan, x), missing="model")
+            data = mb.Data(np.where(rng.random(x.shape) < share, np.nan, x)).count(model)
         sel = mb.select(model, data, slab=slab, edges=edges, prior="uniform", **run)
         draws = np.column_stack([sel.log_odds[0], sel.included[0].sum(axis=1)])
         found[r] = rank_of(np.append(w, present.sum()), draws, rng)

@@ -97,15 +97,7 @@ def test_inclusion_probabilities_are_those_of_all_graphs(rows, truth, engine, is
     if is_swept:  # as where completions are too many to be gone through: Gibbs sweeps over completed rows
         monkeypatch.setattr(completions, "SUMMED", 0)
     found = mb.select(
-        MODEL,
-        table(rows),
-        missing="model",
-        prior="uniform",
-        engine=engine,
-        steps=1_500,
-        chains=2,
-        progress=False,
-        particles=4_096,
+        MODEL, table(rows), prior="uniform", engine=engine, steps=1_500, chains=2, progress=False, particles=4_096
     )
     assert found.engine == engine
     assert not is_off(found, truth)
@@ -134,13 +126,7 @@ def test_differences_between_groups_are_those_of_all_settings(is_swept, monkeypa
     if is_swept:
         monkeypatch.setattr(completions, "SUMMED", 0)
     found = mb.compare_groups(
-        MODEL,
-        {"a": table(first), "b": table(second)},
-        prior="uniform",
-        missing="model",
-        steps=1_500,
-        chains=2,
-        progress=False,
+        MODEL, {"a": table(first), "b": table(second)}, prior="uniform", steps=1_500, chains=2, progress=False
     )
     want = inclusion(log_posterior, lambda present: int(present.sum()) + 9)
     assert not is_off(found, want)
@@ -149,9 +135,8 @@ def test_differences_between_groups_are_those_of_all_settings(is_swept, monkeypa
     # Negative control: the groups' complete rows say something else.
     dropped = mb.compare_groups(
         MODEL,
-        {"a": table(first), "b": table(second)},
+        {name: mb.Data(table(part), missing="drop") for name, part in (("a", first), ("b", second))},
         prior="uniform",
-        missing="drop",
         steps=500,
         chains=2,
         progress=False,
@@ -162,7 +147,7 @@ def test_differences_between_groups_are_those_of_all_settings(is_swept, monkeypa
 @pytest.mark.filterwarnings("ignore:the inclusion probability:mrfbayes.MRFWarning")
 def test_a_run_with_missing_cells_goes_on_from_its_file(rows, tmp_path, monkeypatch):
     monkeypatch.setattr(completions, "SUMMED", 0)
-    settings = {"missing": "model", "chains": 2, "warmup": 10, "thin": 1, "progress": False}
+    settings = {"chains": 2, "warmup": 10, "thin": 1, "progress": False}
     whole = mb.select(MODEL, table(rows), steps=40, **settings)
     for steps in (15, 40):
         found = mb.select(MODEL, table(rows), steps=steps, checkpoint=tmp_path / "run.h5", **settings)
@@ -172,12 +157,12 @@ def test_a_run_with_missing_cells_goes_on_from_its_file(rows, tmp_path, monkeypa
 @pytest.mark.filterwarnings("ignore:1 column has an unused state:mrfbayes.MRFWarning")
 def test_rows_with_large_clumps_are_swept(rows, monkeypatch):
     mixed = mb.graph(PAIRS, states=(2, 3, 2), coupling="agreement", fields=True)
-    statistics, other = (mb.count(model, table(rows), missing="model") for model in (MODEL, mixed))
+    statistics, other = (mb.Data(table(rows)).count(model) for model in (MODEL, mixed))
     assert isinstance(augmented._completing(statistics), augmented.DrawnClumps)
     assert isinstance(augmented._completing(other), augmented.DrawnClumps)
     for module in (clamped, clumps):
         monkeypatch.setattr(module, "CLUMP_STATES", 2)
-    statistics, other = (mb.count(model, table(rows), missing="model") for model in (MODEL, mixed))
+    statistics, other = (mb.Data(table(rows)).count(model) for model in (MODEL, mixed))
     assert isinstance(augmented._completing(statistics), augmented.SweptRows)
     with pytest.raises(mb.CostError, match="more missing cells in one clump than can be enumerated at every sweep"):
         mb.select(mixed, other, progress=False)
@@ -185,7 +170,7 @@ def test_rows_with_large_clumps_are_swept(rows, monkeypatch):
 
 def test_what_a_search_cannot_do_with_missing_cells_is_refused(rows):
     x = table(rows)
-    weighted = mb.count(MODEL, x, weights=np.full(len(x), 0.5), missing="model")
+    weighted = mb.Data(x, weights=np.full(len(x), 0.5)).count(MODEL)
     with pytest.raises(mb.InputError, match="must be whole numbers in a search over graphs"):
         mb.select(MODEL, weighted, progress=False)
     with pytest.raises(mb.InputError, match="pass missing='model'"):
@@ -195,4 +180,4 @@ def test_what_a_search_cannot_do_with_missing_cells_is_refused(rows):
     unseen = x.copy()
     unseen[:, 1] = np.nan
     with pytest.raises(mb.InputError, match=r"group 'b': 1 variable has no observed cell .*: '1'"):
-        mb.compare_groups(MODEL, {"a": x, "b": unseen}, missing="model", progress=False)
+        mb.compare_groups(MODEL, {"a": x, "b": unseen}, progress=False)

@@ -68,10 +68,10 @@ def test_a_column_an_array_and_a_mapping_say_the_same():
     rows, labels = np.concatenate(list(data.values())), np.repeat(["a", "b"], [150, 250])
     short = {"steps": 50, "chains": 1, "progress": False}
     one = mb.compare_groups(model, data, **short)
-    two = mb.compare_groups(model, rows, group=labels, **short)
+    two = mb.compare_groups(model, mb.Data(rows, group=labels), **short)
     table = pd.DataFrame(rows, columns=model.nodes)
     table.insert(1, "who", labels)
-    three = mb.compare_groups(model, table, group="who", **short)
+    three = mb.compare_groups(model, mb.Data(table, group="who"), **short)
     assert one.groups == two.groups == three.groups == ("a", "b")
     np.testing.assert_array_equal(one.coordinates, two.coordinates)
     np.testing.assert_array_equal(one.coordinates, three.coordinates)
@@ -109,7 +109,7 @@ def test_categories_that_a_group_lacks_are_kept_and_named():
     model, _, x = case(3, "score", True, 3, n=60)
     lacking = x.copy()
     lacking[lacking == 2] = 1
-    with pytest.warns(mb.MRFWarning, match=r"never seen.*0\[2\] in b"):
+    with pytest.warns(mb.MRFWarning, match=r"never observed.*0\[2\] in b"):
         found = mb.compare_groups(model, {"a": x, "b": lacking}, steps=20, chains=1, progress=False)
     assert np.isfinite(found.coordinate_mean).all()
 
@@ -117,11 +117,10 @@ def test_categories_that_a_group_lacks_are_kept_and_named():
 @pytest.mark.parametrize(
     ("x", "options", "message"),
     [
-        ({"a": np.zeros((5, 3), int)}, {}, "x has 1 group"),
-        (np.zeros((5, 3), int), {}, "group is missing"),
-        ({"a": np.zeros((5, 3), int)}, {"group": "g"}, "leave group out"),
-        (np.zeros((5, 3), int), {"group": [1, 2]}, "one label per row"),
-        (np.zeros((5, 3), int), {"group": "who"}, "names a column"),
+        ({"a": np.zeros((5, 3), int)}, {}, "data has 1 group"),
+        (np.zeros((5, 3), int), {}, "data is a ndarray"),
+        (mb.Data(np.zeros((5, 3), int)), {}, "no groups"),
+        (mb.Data(np.zeros((5, 3), int), group=[1, 2]), {}, "group has 2 entries"),
         ({"a": np.eye(3, dtype=int), "b": np.eye(3, dtype=int)}, {"slab": "normal(1, 1)"}, "centred at zero"),
         ({"a": np.eye(3, dtype=int), "b": np.eye(3, dtype=int)}, {"differences": "often"}, "differences = 'often'"),
         (

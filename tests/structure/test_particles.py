@@ -65,7 +65,7 @@ def test_samples_have_the_statistics_of_their_rows_and_the_means_of_the_field(na
     model = FIELDS[name]
     rng = np.random.default_rng(1)
     w = rng.normal(0.1, 0.5, model.n_parameters)
-    data = mb.count(model, rng.integers(model.states, size=(50, model.n_nodes)))
+    data = mb.Data(rng.integers(model.states, size=(50, model.n_nodes))).count(model)
     source = sample_source(model, (data,))
     assert (source.layout is None) == (name == "agreement of mixed")
     n = source.round_up(5_000)
@@ -95,7 +95,7 @@ def test_statistics_are_centred_as_the_moves_centre_them():
     model = FIELDS["score"]
     rows = np.random.default_rng(4).integers(model.states, size=(60, 4))
     coordinates = Coordinates(np.ones((1, 1)), (search_prior(model, "normal(0, 1)", None),), (True,))
-    data = mb.count(model, rows)
+    data = mb.Data(rows).count(model)
     problem = SearchProblem(edge_factors(model), (data,), coordinates, graph_prior(model, "bernoulli(0.5)"))
     moves = problem.moves(states_engine(model)[1])
     np.testing.assert_allclose(data.counts[None] @ centring(moves), moves.total)

@@ -80,7 +80,7 @@ def test_recursion_and_all_states_agree(fields):
     for sel in (by_states, by_recursion):  # both say the likelihood of their draws, which is known
         w = sel.log_odds[0, -1]
         log_z = mb.log_partition(model, model.chart.theta(w)) - model.chart.log_last_weight(w).sum()
-        assert sel.log_likelihood[0, -1] == pytest.approx(w @ mb.count(model, x).counts - 300 * log_z, abs=1e-6)
+        assert sel.log_likelihood[0, -1] == pytest.approx(w @ mb.Data(x).count(model).counts - 300 * log_z, abs=1e-6)
 
 
 def test_the_table_has_the_promised_columns_in_the_order_of_the_parameters():

@@ -22,25 +22,26 @@ def compare(
     method: Annotated[Many, typer.Option(help="Method; repeatable. Default: exact, mle, pseudo, laplace.")] = None,
     steps: Annotated[int | None, typer.Option(help="Steps per chain after warm-up.")] = None,
     workers: Annotated[int, typer.Option(help="Processes.")] = 1,
-    prior: PriorChoice = "uniform",
+    prior: PriorChoice = "default",
     csv: Annotated[Path | None, typer.Option(help="Write the table here as CSV.")] = None,
     overwrite: Overwrite = False,
     rng: SeedChoice = 0,
 ) -> None:
     """Run several methods on the same data and set them side by side."""
     import mrfbayes as mb
-    from mrfbayes.cli.defaults import suggested_field
+    from mrfbayes.cli.field import data_field, read_data
     from mrfbayes.cli.outputs import check_files
-    from mrfbayes.cli.show import console, quiet_warnings, show_states, table
+    from mrfbayes.cli.show import console, quiet_warnings, show_data, table
     from mrfbayes.plots.saving import write_table
 
     check_files({"--csv": csv, "its settings": beside(csv)}, {"data": data.data}, overwrite)
-    given = suggested_field(data)
+    observed = read_data(data)
     methods = tuple(method or ("exact", "mle", "pseudo", "laplace"))
     with quiet_warnings():
-        statistics = given.count()
-        show_states(statistics.levels, common.json)
-        found = mb.compare(given.model, statistics, methods, prior=prior, steps=steps, workers=workers, rng=rng)
+        model = data_field(data, observed)
+        show_data(observed, common.json)
+        statistics = observed.count(model)
+        found = mb.compare(model, statistics, methods, prior=prior, steps=steps, workers=workers, rng=rng)
     if csv is not None:
         write_table(found.table, csv, overwrite)
         keep_settings(csv, overwrite)
@@ -49,7 +50,6 @@ def compare(
         say(said, to_stderr=True)
         typer.echo(found.table.to_json(orient="index", indent=1))
         return
-    say(given.lines)
     shown = [column for column in SHOWN if column in found.table.columns]
     rows = [
         [str(name), *(value if isinstance(value, str) else f"{value:.4g}" for value in row)]

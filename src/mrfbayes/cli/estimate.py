@@ -26,19 +26,20 @@ def estimate(
     import pandas as pd
 
     import mrfbayes as mb
-    from mrfbayes.cli.defaults import suggested_field
+    from mrfbayes.cli.field import data_field, read_data
     from mrfbayes.cli.outputs import check_files
-    from mrfbayes.cli.show import console, quiet_warnings, show_states, table
+    from mrfbayes.cli.show import console, quiet_warnings, show_data, table
     from mrfbayes.plots.saving import write_table
 
     check_files({"--csv": csv, "its settings": beside(csv)}, {"data": data.data}, overwrite)
-    given = suggested_field(data)
+    observed = read_data(data)
     with quiet_warnings():
-        statistics = given.count()
-        show_states(statistics.levels, common.json)
-        found = mb.estimate(given.model, statistics, algorithm=algorithm, rng=rng)
+        model = data_field(data, observed)
+        show_data(observed, common.json)
+        statistics = observed.count(model)
+        found = mb.estimate(model, statistics, algorithm=algorithm, rng=rng)
     warnings = [*statistics.warnings, *(text for text in found.warnings if text not in statistics.warnings)]
-    rows = list(zip(given.model.parameters, found.theta.tolist(), found.log_odds.tolist(), strict=True))
+    rows = list(zip(model.parameters, found.theta.tolist(), found.log_odds.tolist(), strict=True))
     if csv is not None:
         frame = pd.DataFrame(rows, columns=["parameter", "theta", "log_odds"]).set_index("parameter")
         write_table(frame, csv, overwrite)
@@ -55,6 +56,6 @@ def estimate(
             }
         )
         return
-    say([*given.lines, repr(found)])
+    say([repr(found)])
     console().print(table(["parameter", "theta", "log-odds"], [[n, f"{t:.4f}", f"{w:+.4f}"] for n, t, w in rows]))
     say(f"warning: {text}" for text in warnings)

@@ -8,20 +8,21 @@ from mrfbayes.cli.options import Common, DataOptions, PriorChoice, SeedChoice
 
 
 @grouped
-def evidence(data: DataOptions, common: Common, prior: PriorChoice = "uniform", rng: SeedChoice = 0) -> None:
+def evidence(data: DataOptions, common: Common, prior: PriorChoice = "default", rng: SeedChoice = 0) -> None:
     """Log evidence of the model, with its standard error: compare models by its differences."""
     import mrfbayes as mb
-    from mrfbayes.cli.defaults import suggested_field
-    from mrfbayes.cli.show import quiet_warnings, show_states
+    from mrfbayes.cli.field import data_field, read_data
+    from mrfbayes.cli.show import quiet_warnings, show_data
 
-    given = suggested_field(data)
+    observed = read_data(data)
     with quiet_warnings():
-        statistics = given.count()
-        show_states(statistics.levels, common.json)
-        found = mb.evidence(given.model, statistics, prior=prior, rng=rng)
+        model = data_field(data, observed)
+        show_data(observed, common.json)
+        statistics = observed.count(model)
+        found = mb.evidence(model, statistics, prior=prior, rng=rng)
     if common.json:
         facts = {"log_evidence": found.log_evidence, "standard_error": found.standard_error, "prior": prior}
         print_json({**facts, "pareto_k": found.pareto_k, "warnings": list(statistics.warnings)})
         return
-    say([*given.lines, f"log evidence {found.log_evidence:.3f} (standard error {found.standard_error:.3f})"])
+    say([f"log evidence {found.log_evidence:.3f} (standard error {found.standard_error:.3f})"])
     say(f"warning: {text}" for text in statistics.warnings)

@@ -2,89 +2,151 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from mrfbayes.base.errors import InputError
-from mrfbayes.cli.options import FieldOptions
+from mrfbayes.cli.options import DataOptions, FieldOptions
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from mrfbayes.data.data import Data
     from mrfbayes.model.field import Model
 
 
-@dataclass(frozen=True)
-class Usual:
-    """What is taken where the options do not say.
+def build_field(options: FieldOptions) -> Model:
+    """The model of commands without data, on a grid or a graph."""
+    from mrfbayes.model.build import graph
 
-    ``columns`` are all nodes of a complete graph, and those to which the graph of a file is cut; None leaves it whole.
-    ``own_states`` has the number of states of columns whose labels are not those of the others.
-    """
-
-    states: int = 2
-    coupling: str = "agreement"
-    fields: bool = False
-    tied: str = "no"
-    columns: Sequence[str] | None = None
-    is_complete: bool = False
-    own_states: Mapping[str, int] = field(default_factory=dict)
-
-
-PLAIN = Usual()
-
-
-def build_field(options: FieldOptions, usual: Usual = PLAIN) -> Model:
-    """The model, on a grid, on a graph, or on all pairs of columns."""
-    from mrfbayes.model.build import complete as build_complete
-    from mrfbayes.model.build import graph as build_graph
-    from mrfbayes.model.build import grid as build_grid
-
-    if (bool(options.grid) + (options.graph is not None) + usual.is_complete) != 1:
-        raise InputError("which field? Give exactly one of --grid RxC, --graph FILE and --complete.")
-    tied = options.tied or usual.tied
-    if tied not in ("no", "yes", "direction"):
-        raise InputError(f"--tied {tied}: choose no, yes or direction.")
-    tie: bool | str = {"no": False, "yes": True}.get(tied, "direction")
-    rest: dict[str, Any] = {
-        "fields": usual.fields if options.fields is None else options.fields,
-        "coupling": options.coupling or usual.coupling,
-    }
-    common, by_name = _states(options.states, usual)
+    if bool(options.grid) == (options.graph is not None):
+        raise InputError("which field? Give exactly one of --grid RxC and --graph FILE.")
+    common, by_name = read_states(options.states)
     if options.grid:
-        rows, cols = grid_size(options.grid)
-        if by_name:
-            raise InputError(f"--states {next(iter(by_name))}=...: the pixels of a grid have one number of states.")
-        mask = None if options.mask is None else read_mask(options.mask)
-        rest |= {"neighbours": options.neighbours, "periodic": options.periodic, "mask": mask}
-        return build_grid(rows, cols, states=common, tied=tie, **rest)
+        return grid_field(options, states=common, fields=bool(options.fields), coupling=options.coupling or "agreement")
+    refuse_grid_options(options)
+    assert options.graph is not None
+    whole = graph(options.graph, merge_edges=options.merge_edges)
+    return graph(
+        [(whole.nodes[u], whole.nodes[v]) for u, v in whole.edges.tolist()],
+        nodes=whole.nodes,
+        states=states_of_nodes(whole.nodes, dict.fromkeys(whole.nodes, common or 2), by_name),
+        fields=bool(options.fields),
+        coupling=options.coupling or "agreement",
+        tied=_tie(options) is True,
+    )
+
+
+def data_field(options: DataOptions, data: Data) -> Model:
+    """The model of commands with data: `Model.from_data`, or what the options ask for in its place."""
+    from mrfbayes.fitting.image_model import image_model
+    from mrfbayes.model.build import complete, graph
+    from mrfbayes.model.field import Model
+
+    if bool(options.grid) + (options.graph is not None) + options.complete > 1:
+        raise InputError("which field? Give at most one of --grid RxC, --graph FILE and --complete.")
+    common, by_name = read_states(options.states)
+    if options.grid or data.image_shape is not None:
+        if options.graph is not None or options.complete:
+            raise InputError(f"{data.where}: images are observations of a grid: leave --graph and --complete out.")
+        make = partial(image_model, data)
+        return grid_field(
+            options, make, data.image_shape, states=common, fields=options.fields, coupling=options.coupling
+        )
+    refuse_grid_options(options)
+    how: dict[str, Any] = {"fields": options.fields is not False, "tied": _tie(options) is True}
+    edges = None
+    if options.graph is not None:
+        whole = graph(options.graph, merge_edges=options.merge_edges)
+        inside = set(data.column_names)
+        names = whole.nodes if set(whole.nodes) & inside else data.column_names
+        edges = [(names[u], names[v]) for u, v in whole.edges.tolist() if options.graph is not None]
+        if options.columns or options.drop:
+            edges = [(u, v) for u, v in edges if u in inside and v in inside]
+    if common is None and not by_name:
+        return Model.from_data(data, edges, cast("Any", options.coupling or "auto"), **how)
+    own = {v.name: v.n_states if common is None else common for v in data.schema}
+    states = states_of_nodes(list(own), own, by_name)
+    is_binary = set(states.values()) == {2}
+    coupling = options.coupling or ("both-one" if is_binary else "score")
+    if edges is None:
+        return complete(list(own), states=states, coupling=coupling, **how)
+    return graph(edges, nodes=list(own), states=states, coupling=coupling, **how)
+
+
+def read_data(options: DataOptions, group: str | None = None) -> Data:
+    """The data; of a graph's file only the columns that are its nodes, where no columns were chosen."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from mrfbayes.data.data import Data
+    from mrfbayes.model.build import graph
+
+    data = options.read(group)
+    if options.graph is not None and not (options.columns or options.drop):
+        nodes = graph(options.graph, merge_edges=options.merge_edges).nodes
+        names = set(data.column_names)
+        absent = [node for node in nodes if node not in names]
+        if absent and len(absent) < len(nodes):
+            raise InputError(f"--graph {options.graph}: {data.where} has no column {absent[0]!r}, which is a node.")
+        if not absent:
+            data = replace(options, columns=list(nodes)).read(group)
+    if options.grid and not data.is_named and data.image_shape is None:
+        rows, columns = grid_size(options.grid)
+        if len(data.column_names) == columns != rows * columns and data.n_rows == rows:
+            return Data(np.asarray(data.rows())[None])  # one image as a text file
+        if len(data.column_names) == rows * columns:
+            return data
+    return data
+
+
+def grid_field(
+    options: FieldOptions,
+    make: Callable[..., Model] | None = None,
+    shape: tuple[int, int] | None = None,
+    **rest: Any,
+) -> Model:
+    """A grid of the size that was asked for, else of ``shape``."""
+    from mrfbayes.model.build import grid
+
+    if read_states(options.states)[1]:
+        raise InputError(f"--states {options.states}: the pixels of a grid have one number of states.")
+    size = grid_size(options.grid) if options.grid else shape
+    assert size is not None
+    rest |= {"neighbours": options.neighbours, "periodic": options.periodic}
+    rest |= {"mask": None if options.mask is None else read_mask(options.mask), "tied": _tie(options)}
+    if make is not None:
+        return make(size, **rest)
+    chosen = {name: value for name, value in rest.items() if value is not None}
+    return grid(*size, **chosen)
+
+
+def refuse_grid_options(options: FieldOptions) -> None:
+    """Refuse what has a meaning on grids only."""
     for name, is_given in (
         ("--mask", options.mask),
         ("--periodic", options.periodic),
         ("--neighbours", options.neighbours != 4),
+        ("--tied direction", _tie(options) == "direction"),
     ):
         if is_given:
             raise InputError(f"{name} is for grids: give --grid RxC.")
-    if tie == "direction":
-        raise InputError("--tied direction is for grids: only there edges have directions.")
-    if usual.is_complete:
-        if not usual.columns:
-            raise InputError("--complete needs a data file whose columns have names, and at least one of them.")
-        states = _by_node(usual.columns, common, by_name)
-        return build_complete(usual.columns, states=states, tied=bool(tie), **rest)
-    whole = build_graph(options.graph, merge_edges=options.merge_edges)
-    nodes = [node for node in whole.nodes if usual.columns is None or node in usual.columns] or list(whole.nodes)
-    edges = [(whole.nodes[u], whole.nodes[v]) for u, v in whole.edges.tolist()]
-    inside = [(u, v) for u, v in edges if u in nodes and v in nodes]
-    states = _by_node(nodes, common, by_name)
-    return build_graph(inside, nodes=nodes, tied=bool(tie), states=states, **rest)
 
 
-def _states(given: Sequence[str] | None, usual: Usual) -> tuple[int, dict[str, int]]:
-    """The number of states of all columns, and of those that are named."""
-    common, by_name = usual.states, {} if given else dict(usual.own_states)
+def _tie(options: FieldOptions) -> bool | str | None:
+    if options.tied is None:
+        return None
+    if options.tied not in ("no", "yes", "direction"):
+        raise InputError(f"--tied {options.tied}: choose no, yes or direction.")
+    return {"no": False, "yes": True}.get(options.tied, "direction")
+
+
+def read_states(given: Sequence[str] | None) -> tuple[int | None, dict[str, int]]:
+    """The number of states of all columns, where it was given, and of those that are named."""
+    common, by_name = None, {}
     for text in given or ():
         name, _, number = text.rpartition("=")
         if not (number.isascii() and number.isdigit()):
@@ -96,11 +158,12 @@ def _states(given: Sequence[str] | None, usual: Usual) -> tuple[int, dict[str, i
     return common, by_name
 
 
-def _by_node(nodes: Sequence[str], common: int, by_name: Mapping[str, int]) -> int | dict[str, int]:
+def states_of_nodes(nodes: Sequence[str], own: Mapping[str, int], by_name: Mapping[str, int]) -> dict[str, int]:
+    """The number of states of every node."""
     unknown = [name for name in by_name if name not in nodes]
     if unknown:
         raise InputError(f"--states {unknown[0]}=...: no column is called {unknown[0]!r}.")
-    return {node: by_name.get(node, common) for node in nodes} if by_name else common
+    return {node: by_name.get(node, own[node]) for node in nodes}
 
 
 def read_mask(path: Path) -> np.ndarray:

@@ -14,18 +14,20 @@ from mrfbayes.cli.settings_file import Settings
 
 if TYPE_CHECKING:
     from mrfbayes.cli.outputs import Kept
+    from mrfbayes.data.data import Data
     from mrfbayes.data.statistics import Statistics
     from mrfbayes.model.field import Model
     from mrfbayes.posterior.posterior import Posterior
 
-MODEL, DATA, RUN = "Model", "Data", "Run"
+MODEL, DATA, RUN, SEARCH = "Model", "Data", "Run", "Structure"
 
 ResultFile = Annotated[Path, typer.Argument(help="Result file, as posterior.nc of a fit.")]
 ScaleChoice = Annotated[
-    str | None, typer.Option("--scale", help="theta, log-odds or ising; default: as such models are quoted.")
+    str | None, typer.Option("--scale", help="theta, log-odds or ising; default: depends on the model.")
 ]
 PriorChoice = Annotated[
-    str, typer.Option("--prior", help="Such as 'uniform' or 'normal(0, 1)'.", rich_help_panel=MODEL)
+    str,
+    typer.Option("--prior", help="As 'uniform' or 'normal(0, 1)'.", rich_help_panel=MODEL),
 ]
 SeedChoice = Annotated[int, typer.Option("--rng", help="Seed.", min=0)]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
@@ -68,7 +70,7 @@ class FieldOptions:
         ),
     ] = None
     merge_edges: Annotated[
-        bool, typer.Option("--merge-edges", help="Take an edge that is given twice once.", rich_help_panel=MODEL)
+        bool, typer.Option("--merge-edges", help="Merge duplicate edges.", rich_help_panel=MODEL)
     ] = False
     neighbours: Annotated[
         int, typer.Option("--neighbours", help="Of a pixel: 4 or 8 (grids).", rich_help_panel=MODEL)
@@ -94,43 +96,52 @@ class DataOptions(FieldOptions):
     data: Annotated[
         list[str],
         typer.Argument(
-            help="CSV or Parquet file, or images (PNG, NPY); several, or a pattern as 'wave*.csv', are one data set."
+            help="CSV, TSV, Parquet, Excel, SPSS or Stata file, or images (PNG, NPY); several, or a pattern as "
+            "'wave*.csv', are one data set."
         ),
     ]
     complete: Annotated[
-        bool, typer.Option("--complete", help="Every pair of the data's columns is an edge.", rich_help_panel=MODEL)
+        bool, typer.Option("--complete", help="Every pair of columns is an edge (the default).", rich_help_panel=MODEL)
     ] = False
     columns: Annotated[
         Many, typer.Option("--columns", help="Column, range a:z or pattern q*; repeatable.", rich_help_panel=DATA)
     ] = None
-    without: Annotated[
-        Many, typer.Option("--without", help="Leave out column, range or pattern; repeatable.", rich_help_panel=DATA)
+    drop: Annotated[
+        Many, typer.Option("--drop", help="Leave out column, range or pattern; repeatable.", rich_help_panel=DATA)
     ] = None
     levels: Annotated[
         Many,
         typer.Option(
             "--levels",
-            help="Order of text labels: 'never<rarely<often'; for one column 'mood=low<high'. Repeatable.",
+            help="Order of labels: 'never<rarely<often'; for one column 'mood=low<high'. Repeatable.",
             rich_help_panel=DATA,
         ),
     ] = None
-    delimiter: Annotated[
-        str | None,
-        typer.Option("--delimiter", help="Of a text file, as ';' or tab; else recognised.", rich_help_panel=DATA),
+    kind: Annotated[
+        Many,
+        typer.Option(
+            "--kind", help="binary, ordinal or nominal, as 'region=nominal'; repeatable.", rich_help_panel=DATA
+        ),
+    ] = None
+    na: Annotated[
+        Many,
+        typer.Option("--na", help="Value that marks missing cells: -99, or 'q1=9'; repeatable.", rich_help_panel=DATA),
     ] = None
     missing: Annotated[
         str,
         typer.Option(
             "--missing",
-            help="Rows with missing values: refuse; drop: leave them out; model: use the cells that are there.",
+            help="Rows with missing cells: model: use the cells that are there; drop: leave them out.",
             rich_help_panel=DATA,
         ),
-    ] = "refuse"
-    missing_drop: Annotated[bool, typer.Option("--missing-drop", help="As --missing drop.", rich_help_panel=DATA)] = (
-        False
-    )
+    ] = "model"
     weights: Annotated[
         str | None, typer.Option("--weights", help="Column with the rows' weights.", rich_help_panel=DATA)
+    ] = None
+    sheet: Annotated[str | None, typer.Option("--sheet", help="Sheet of a workbook.", rich_help_panel=DATA)] = None
+    delimiter: Annotated[
+        str | None,
+        typer.Option("--delimiter", help="Of a text file, as ';' or tab; else recognised.", rich_help_panel=DATA),
     ] = None
     long: Annotated[
         str | None,
@@ -141,10 +152,77 @@ class DataOptions(FieldOptions):
         ),
     ] = None
 
-    @property
-    def reading(self) -> Reading:
-        """How the files are read."""
-        return Reading.of(self.levels, self.delimiter, self.missing, self.missing_drop, self.weights)
+    def read(self, group: str | None = None) -> Data:
+        """The data, lazily."""
+        from mrfbayes.data.data import Data
+
+        mark = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}.get(
+            self.delimiter or "", self.delimiter
+        )
+        kinds, kind_of = _by_column("--kind", self.kind)
+        marks, marks_of = _by_column("--na", self.na)
+        if (kinds and kind_of) or len(kinds) > 1:
+            raise InputError(f"--kind {kinds[0]}: give one kind for all columns, or one per column, as region=nominal.")
+        options: dict[str, Any] = {
+            "columns": self.columns or None,
+            "drop": self.drop or None,
+            "levels": self._orders(),
+            "kinds": kinds[0] if kinds else {name: one[-1] for name, one in kind_of.items()} or None,
+            "missing": self.missing,
+            "weights": self.weights,
+            "group": group,
+            "delimiter": mark,
+            "sheet": int(self.sheet) if self.sheet is not None and self.sheet.isdigit() else self.sheet,
+        }
+        source = self.data[0] if len(self.data) == 1 else self.data
+        if self.long is not None:
+            roles = [part.strip() for part in self.long.split(",")]
+            if len(roles) != 3 or not all(roles):
+                raise InputError(
+                    f"--long {self.long}: name three columns, for row, column and value, as person,item,answer."
+                )
+            return Data.from_long(source, *roles, **options, na_values=marks_of or marks or None)
+        made = Data(source, **options, na_values=marks_of or marks or None)
+        if marks and marks_of:
+            every = {name: [*marks, *marks_of.get(name, ())] for name in made.column_names}
+            made = Data(source, **options, na_values=every)
+        return made
+
+    def _orders(self) -> list[str] | None:
+        for text in self.levels or ():
+            if "<" not in text:
+                raise InputError(
+                    f"--levels {text!r}: write the labels in ascending order with '<' between, as 'low<high'."
+                )
+        return list(self.levels) if self.levels else None
+
+
+def _by_column(option: str, texts: Many) -> tuple[list[str], dict[str, list[str]]]:
+    """Values for all columns, and by column where they are written NAME=VALUE."""
+    shared: list[str] = []
+    named: dict[str, list[str]] = {}
+    for text in texts or ():
+        name, equals, value = text.rpartition("=")
+        if equals and not (name and value):
+            raise InputError(f"{option} {text!r}: write VALUE, or NAME=VALUE for one column.")
+        if equals:
+            named.setdefault(name, []).append(value)
+        else:
+            shared.append(value)
+    return shared, named
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """The options that ask for a search over graphs and for a comparison of groups."""
+
+    select: Annotated[bool, typer.Option("--select", help="Also which edges are there.", rich_help_panel=SEARCH)] = (
+        False
+    )
+    group: Annotated[
+        str | None,
+        typer.Option("--group", help="Column whose values are groups: which edges differ?", rich_help_panel=SEARCH),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +250,7 @@ class SamplingOptions:
             rich_help_panel=RUN,
         ),
     ] = None
-    prior: PriorChoice = "uniform"
+    prior: PriorChoice = "default"
     rng: SeedChoice = 0
 
     @property
@@ -222,53 +300,3 @@ def _value_of(text: str) -> object:
         return ast.literal_eval(text.capitalize() if text.lower() in ("true", "false", "none") else text)
     except (SyntaxError, ValueError):
         return text
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How a data file is read."""
-
-    levels: tuple[str, ...] = ()
-    delimiter: str | None = None
-    missing: str = "refuse"
-    weights: str | None = None
-
-    @classmethod
-    def of(
-        cls,
-        levels: Many,
-        delimiter: str | None,
-        missing: str,
-        missing_drop: bool,
-        weights: str | None,
-    ) -> Reading:
-        """The options of a command, checked as far as they can be without the file."""
-        for text in levels or ():
-            if "<" not in text:
-                raise InputError(
-                    f"--levels {text!r}: write the labels in ascending order with '<' between, as 'low<high'."
-                )
-        mark = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}.get(delimiter or "", delimiter)
-        if mark is not None and (len(mark) != 1 or not mark.isascii()):
-            raise InputError(f"--delimiter {mark!r}: give a single character, as ',' or ';', or tab.")
-        if missing_drop and missing == "model":
-            raise InputError("--missing-drop leaves rows out, --missing model uses them: give one of the two.")
-        return cls(tuple(levels or ()), mark, "drop" if missing_drop else missing, weights)
-
-    @property
-    def n_levels(self) -> int:
-        """How many labels the longest of the given orders has; 0 where none is given."""
-        return max((text.count("<") + 1 for text in self.levels), default=0)
-
-    def count(self, model: Model, x: object) -> Statistics:
-        """The counts of a file or of a table."""
-        from mrfbayes.data.statistics import count
-
-        return count(
-            model,
-            x,
-            weights=self.weights,
-            missing=self.missing,
-            delimiter=self.delimiter,
-            levels=list(self.levels) or None,
-        )

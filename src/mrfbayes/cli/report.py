@@ -28,6 +28,7 @@ def report(
     from mrfbayes.cli.results import print_findings
     from mrfbayes.cli.show import quiet_warnings
     from mrfbayes.report.findings import Findings
+    from mrfbayes.report.sentences import brief
     from mrfbayes.report.write import UNTITLED, render
 
     check_files({"--out": out, "its settings": beside(out)}, {"the result": result}, overwrite)
@@ -35,4 +36,4 @@ def report(
         findings = Findings(load_posterior(result), scale or "")
         write_text(out, render(findings, title or UNTITLED, result.name, []), overwrite)
         keep_settings(out, overwrite)
-        print_findings(findings, {"report": out}, common.json)
+        print_findings(findings, list(brief(findings)), (), {"report": out}, common.json)

@@ -22,18 +22,19 @@ def sample(
     overwrite: Overwrite = False,
 ) -> None:
     """Draw from the posterior of every parameter and print a summary."""
-    from mrfbayes.cli.defaults import explicit_field
+    from mrfbayes.cli.field import data_field, read_data
     from mrfbayes.cli.outputs import check_files
-    from mrfbayes.cli.show import quiet_warnings, show_posterior, show_states
+    from mrfbayes.cli.show import quiet_warnings, show_data, show_posterior
 
     inputs = {"the data": data.data, "--graph": data.graph, "--mask": data.mask}
     new = {"--out": out, "its settings": beside(out)}
     check_files(new, inputs, overwrite, continued={"--checkpoint": run.checkpoint})
-    given = explicit_field(data)
-    run.check(given.model)
+    observed = read_data(data)
     with quiet_warnings():  # they are in the result and printed with it
-        statistics = given.count()
-        show_states(statistics.levels, common.json)
+        model = data_field(data, observed)
+        run.check(model)
+        show_data(observed, common.json)
+        statistics = observed.count(model)
         posterior, kept = run.sample(statistics, out, overwrite)
     if not kept.status:
         keep_settings(out, overwrite)

@@ -17,8 +17,9 @@ from mrfbayes.cli.text import safe
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mrfbayes.data.levels import LevelGroup
+    from mrfbayes.data.data import Data
     from mrfbayes.model.field import Model
+    from mrfbayes.model.schema import Schema
     from mrfbayes.posterior.posterior import Posterior
 
 LINES = 40  # parameters shown before the table is cut
@@ -61,11 +62,41 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = ""
     return made
 
 
-def show_states(levels: Sequence[LevelGroup], to_stderr: bool = False) -> None:
-    """Which label of the data is which state."""
-    from mrfbayes.data.levels import mapping_lines
+def show_data(data: Data, to_stderr: bool = False) -> None:
+    """The table of variables, warnings and notes."""
+    out = console(to_stderr)
+    out.print(safe(repr(data)[1:-1]), markup=False)
+    frame = data.variables
+    rows = [
+        [str(name), row["kind"], _labels(row["labels"], row["n"]), str(row["n_missing"])]
+        for name, row in frame.head(LINES).iterrows()
+    ]
+    if data.image_shape is None:
+        out.print(table(["variable", "kind", "labels (cells)", "missing"], rows, texts=3))
+        if len(frame) > LINES:
+            out.print(f"... and {len(frame) - LINES:,} more variables.")
+    for text in (*(f"warning: {text}" for text in data.warnings), *data.notes):
+        out.print(Text(safe(text)))
 
-    for line in mapping_lines(levels):
+
+def _labels(labels: Sequence[str], counts: Sequence[int]) -> str:
+    shown = [f"{label} ({count})" for label, count in zip(labels, counts, strict=True)]
+    return ", ".join(shown[:12]) + (", ..." if len(shown) > 12 else "")
+
+
+def show_model(model: Model, to_stderr: bool = False) -> None:
+    """The field that is learned, in one line."""
+    from mrfbayes.report.wording import plural
+
+    size = f"{plural(model.n_edges, 'edge')}, {plural(model.n_parameters, 'parameter')}"
+    console(to_stderr).print(Text(safe(f"Model: {repr(model)[1:-1]} ({size}).")))
+
+
+def show_schema(schema: Schema, to_stderr: bool = False) -> None:
+    """Which label of the data is which state."""
+    from mrfbayes.data.coding import coding_lines
+
+    for line in coding_lines(schema):
         console(to_stderr).print(Text(safe(f"states: {line}")))
 
 

@@ -25,7 +25,7 @@ def summary(
 ) -> None:
     """Print the summary of a saved result: edges by how sure they are, then nodes."""
     from mrfbayes.cli.outputs import check_files
-    from mrfbayes.cli.show import show_posterior, show_states
+    from mrfbayes.cli.show import show_posterior, show_schema
     from mrfbayes.model.wording import natural_scale
     from mrfbayes.plots.saving import write_table
 
@@ -36,7 +36,7 @@ def summary(
         table = posterior.summary(scale=scale)
         print_json({"scale": scale, "parameters": table.to_dict(orient="index")})
     else:
-        show_states(posterior.levels)
+        show_schema(posterior.schema)
         show_posterior(posterior, scale, rows)
     if csv is not None:
         write_table(posterior.summary(scale=scale), csv, overwrite)

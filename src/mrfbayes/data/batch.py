@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,32 +20,46 @@ class Coded(NamedTuple):
 Values = np.ndarray | Coded
 
 
+class Codebook(NamedTuple):
+    """Names of the values of a column, which of them mark missing cells, and whether they have no order."""
+
+    texts: Mapping[float, str]
+    missing: frozenset[float | str]
+    is_nominal: bool
+
+
 class Batch(NamedTuple):
     """Some rows and their numbers: a (k, c) array of numbers, or c columns of numbers, objects or coded text."""
 
     columns: np.ndarray | Sequence[Values]
     rows: np.ndarray
+    where: str = ""  # the file that these rows are from, where a source has several
 
     def column(self, j: int) -> Values:
         """Values of one column."""
         return self.columns[:, j] if isinstance(self.columns, np.ndarray) else self.columns[j]
 
 
-class Source(Protocol):
+class Source:
     """A table that can be read more than once."""
 
     where: str
+    names: tuple[str, ...] | None  # None where columns have no names
     n_columns: int
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """Column names, None where there are none."""
+    notes: tuple[str, ...] = ()  # what has to be said about how it was read
+    image_shape: tuple[int, int] | None = None  # of images, one per row
 
     def categories(self, j: int) -> tuple[tuple[object, ...] | None, bool]:
         """All values that the type of column ``j`` allows, if it says so, and whether it orders them."""
+        return None, False
+
+    def codebook(self, j: int) -> Codebook | None:
+        """What the source says of the codes of column ``j``, as SPSS and Stata files do."""
+        return None
 
     def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
-        """The chosen columns, in that order; rows that cannot be read are left out and told to ``problems``."""
+        """The chosen columns, in that order; rows that cannot be read are left out and added to ``problems``."""
+        raise NotImplementedError
 
 
 def check_columns(names: Sequence[str], where: str) -> None:

@@ -1,259 +1,333 @@
-"""Which value of the data is which state 0..r-1, and what stands against it."""
+"""Values of the data as states: by a schema, or by the states of a model that has none."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError, Problems
-from mrfbayes.data.batch import Coded, Values
-from mrfbayes.data.levels import Labels, Levels, near, order_labels
-from mrfbayes.data.values import MAX_DISTINCT, Column, Value, as_value, in_order, is_missing, listed, show
+from mrfbayes.data.batch import Batch, Coded, Values
+from mrfbayes.data.deciding import CodingFindings, doubt, kind_of, leave_out, near
+from mrfbayes.data.values import Column, Value, as_value, is_missing, listed, show
+from mrfbayes.model.field import Model
+from mrfbayes.model.schema import Schema, Variable
 
 MISSING_CODE = 255  # one past the largest state, so it never collides (a variable has at most 255 states)
-MISSING_NUMBERS = {-9, -99, -999, -9999, 9, 77, 88, 99, 777, 888, 999, 9999}
-Mapped = tuple[Mapping[Value, int], tuple[object, ...] | None]  # a column's states, and its labels where they differ
 
 
-@dataclass(frozen=True)
-class Coding:
-    """Which state each value of each column is."""
+_NO_MARKS: frozenset[Value] = frozenset()
 
-    states: tuple[Mapping[Value, int], ...]
-    labels: Labels | None
-    warnings: tuple[str, ...]
 
-    def encode(self, values: Values, column: int) -> np.ndarray:
-        """States (k,) uint8 of a column's values; `MISSING_CODE` where missing."""
-        states = self.states[column]
+class UnknownValueError(Exception):
+    """A value that is no state; the column summaries tell which one, and where."""
+
+
+class Encoder:
+    """Turns batches into (k, d) uint8 states, `MISSING_CODE` where a cell is missing.
+
+    ``variables`` is None where all values are states 0..r-1 already.
+    """
+
+    def __init__(self, variables: Sequence[Variable] | None, states: np.ndarray) -> None:
+        if variables is None:
+            sizes, which = np.unique(states, return_inverse=True)
+            self._codings = [(_plain_table(r), _NO_MARKS) for r in sizes.tolist()]
+            self._which = which.ravel()
+            return
+        known: dict[tuple[object, ...], int] = {}
+        keys = [(one.values, one.texts, one.na_values) for one in variables]
+        self._which = np.array([known.setdefault(key, len(known)) for key in keys], dtype=np.int64)
+        first = {int(k): j for j, k in reversed(list(enumerate(self._which)))}
+        self._codings = [
+            (_table(variables[first[k]]), frozenset(variables[first[k]].na_values)) for k in range(len(known))
+        ]
+
+    def __call__(self, batch: Batch) -> np.ndarray:
+        """The states of a batch; raises `UnknownValueError` at a value that is none."""
+        columns = batch.columns
+        if isinstance(columns, np.ndarray) and len(self._codings) == 1:
+            return self._encode(columns.reshape(-1), *self._codings[0]).reshape(columns.shape)
+        rows = np.empty((len(batch.rows), len(self._which)), dtype=np.uint8, order="F")
+        for j, k in enumerate(self._which.tolist()):
+            rows[:, j] = self._encode(batch.column(j), *self._codings[k])
+        return rows
+
+    def _encode(self, values: Values, table: Mapping[Value, int], marks: frozenset[Value]) -> np.ndarray:
         if isinstance(values, Coded):
-            table = np.array([_state_of(label, states) for label in values.labels], dtype=np.uint8)
-            return np.asarray(table[values.codes])
+            used = np.bincount(values.codes, minlength=len(values.labels)) > 0
+            codes = [
+                _state_of(label, table, marks) if is_used else 0
+                for label, is_used in zip(values.labels, used, strict=True)
+            ]
+            return np.asarray(np.array(codes, dtype=np.uint8)[values.codes])
         if values.dtype.kind in "OUS":
             cells = values.tolist()
-            known = {value: _state_of(value, states) for value in dict.fromkeys(cells)}
+            try:
+                known = {value: _state_of(value, table, marks) for value in dict.fromkeys(cells)}
+            except TypeError:  # a list or a dictionary in a cell
+                raise UnknownValueError from None
             return np.array([known[value] for value in cells], dtype=np.uint8)
+        if not marks and values.dtype.kind in "bui" and list(table) == list(range(len(table))):
+            return _as_states(values, len(table))
         coded = np.full(len(values), MISSING_CODE, dtype=np.uint8)
-        for value, state in states.items():
-            coded[values == value] = state
+        is_known = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
+        for value, state in (*((value, MISSING_CODE) for value in marks), *table.items()):
+            if isinstance(value, float):
+                here = values == value
+                coded[here] = state
+                is_known |= here
+        if not is_known.all():
+            raise UnknownValueError
         return coded
 
 
-def _state_of(value: object, states: Mapping[Value, int]) -> int:
-    known = None if is_missing(value) else as_value(value)
-    return MISSING_CODE if known is None else states.get(known, MISSING_CODE)
+def _plain_table(states: int) -> dict[Value, int]:
+    return {float(state): state for state in range(states)}
 
 
-@dataclass(frozen=True)
-class Wishes:
-    """What is known beforehand: the columns' nodes, labels of earlier data, levels that were given.
+def _table(variable: Variable) -> dict[Value, int]:
+    """State of each value; the name of a value stands for it, too."""
+    table = {value: state for state, value in enumerate(variable.values)}
+    for state, text in enumerate(variable.texts or ()):
+        table.setdefault(text, state)
+    return table
 
-    ``matters`` says whether the order of the labels counts that some columns, given by position, share.
+
+def _state_of(value: object, table: Mapping[Value, int], marks: frozenset[Value]) -> int:
+    known = as_value(value)
+    if is_missing(value) or known in marks:
+        return MISSING_CODE
+    if known is None or known not in table:
+        raise UnknownValueError
+    return table[known]
+
+
+def _as_states(values: np.ndarray, states: int) -> np.ndarray:
+    if values.dtype.kind == "b":
+        return values.view(np.uint8)
+    if values.size and not (values.min() >= 0 and values.max() < states):
+        raise UnknownValueError
+    return values.astype(np.uint8)
+
+
+def refuse_unknown(columns: Sequence[Column], schema: Sequence[Variable], problems: Problems) -> None:
+    """A line for every value that is not in the schema."""
+    for column, variable in zip(columns, schema, strict=True):
+        if column.strange:
+            problems.add(column.strange)
+        table = _table(variable)
+        for value in column.first:
+            if value not in table:
+                problems.add(
+                    f"{column.place(value)}: unknown label {show(value)}{near(value, variable.values)}; the coding has "
+                    f"{listed(variable.values)}."
+                )
+
+
+def fit_schema(
+    model: Model,
+    columns: Sequence[Column],
+    decided: Sequence[Variable | None],
+    has_levels: Sequence[bool],
+    found: CodingFindings,
+) -> Schema:
+    """The coding of columns by a model without a schema: its numbers of states decide.
+
+    Parameters
+    ----------
+    model : Model
+        The field, whose node j is column j.
+    columns : sequence of Column
+        What the columns hold.
+    decided : sequence of Variable or None
+        The coding that each column would have by itself.
+    has_levels : sequence of bool
+        Whether the user listed the levels of each column.
+    found : CodingFindings
+        Takes errors and notes.
     """
-
-    nodes: Sequence[str]
-    earlier: Labels | None
-    levels: Levels | None
-    matters: Callable[[Sequence[int]], bool]
-
-
-def decide(columns: Sequence[Column], states: Sequence[int], wishes: Wishes, problems: Problems) -> Coding:
-    """Choose the coding; what stands against it is added to ``problems``, for all columns."""
-    chosen: list[Mapped | None] = [None] * len(columns)
-    free = []
-    for k, (column, r) in enumerate(zip(columns, states, strict=True)):
-        if text := _doubt(column, r):
-            problems.add(text)
-            chosen[k] = ({}, None)
-        elif wishes.earlier is not None:
-            chosen[k] = _earlier(column, r, wishes.earlier[k], problems)
-        elif wishes.levels is not None and (levels := wishes.levels.of(wishes.nodes[k], column)) is not None:
-            chosen[k] = _given(column, r, levels, problems)
+    states = model.states.tolist()
+    variables: list[Variable] = []
+    from_one = _counts_from_one(columns, states)
+    for j, (column, r) in enumerate(zip(columns, states, strict=True)):
+        own = decided[j]
+        if text := doubt(column):
+            found.problems.add(text)
+        elif has_levels[j] or column.categories is not None or column.is_text:
+            if own is not None and own.n_states == r:
+                variables.append(own)
+            else:
+                found.problems.add(_wrong_number(column, own, r))
+        elif (numbers := _by_states(column, r, own, from_one)) is not None:
+            kind = own.kind if own is not None and own.kind == "nominal" and r > 2 else kind_of(r)
+            variables.append(Variable(column.name, kind, numbers, na_values=tuple(sorted(column.marks, key=str))))
         else:
-            free.append(k)
-    if wishes.levels is not None and wishes.levels.shared is not None and len(free) == len(columns):
-        shown = listed(wishes.levels.shared)
-        problems.add(f"levels: none of {shown} occurs in {columns[0].where}; check their spelling.")
-    warnings: list[str] = []
-    for group, code in (
-        ([k for k in free if not columns[k].is_named], _code_numbers),
-        ([k for k in free if columns[k].is_named], _code_labels),
-    ):
-        if group:
-            matters = lambda members, group=group: wishes.matters([group[k] for k in members])  # noqa: E731
-            mapped, texts = code([columns[k] for k in group], [states[k] for k in group], matters, problems)
-            warnings += texts
-            for k, one in zip(group, mapped, strict=True):
-                chosen[k] = one
-    mappings, labels = zip(*(one or ({}, None) for one in chosen), strict=True)
-    kept = labels if any(label is not None for label in labels) else None
-    return Coding(mappings, kept, tuple(warnings))
+            found.problems.add(_not_a_state(column, r))
+    if not found.problems:
+        _refuse_orders(model, columns, variables, found.problems)
+    renamed = [replace(variable, name=node) for variable, node in zip(variables, model.nodes, strict=False)]
+    return Schema(tuple(renamed))
 
 
-def _doubt(column: Column, states: int) -> str:
-    """What is wrong with a column by itself, if anything."""
-    if column.strange:
-        return column.strange
-    if column.overflow:
-        return _too_many(column, states)
-    texts = [value for value in column.first if isinstance(value, str)]
-    if texts and len(texts) < len(column.first):
+def _counts_from_one(columns: Sequence[Column], states: Sequence[int]) -> bool | None:
+    """Whether the numbers of the table count from 1: some reach r and none is 0; None where columns disagree."""
+    numbers = [
+        (c, r) for c, r in zip(columns, states, strict=True) if c.first and not c.is_text and c.categories is None
+    ]
+    numbers = [(c, r) for c, r in numbers if all(isinstance(v, float) and 0 <= v <= r for v in c.first)]
+    has_zero = any(0.0 in column.first for column, _ in numbers)
+    reaches_top = any(float(r) in column.first for column, r in numbers)
+    return None if has_zero and reaches_top else reaches_top
+
+
+def _by_states(column: Column, r: int, own: Variable | None, from_one: bool | None) -> tuple[float, ...] | None:
+    """The numbers behind the states: 0..r-1, 1..r, or those of the column's own coding; None where none fits."""
+    values = [value for value in column.first if not isinstance(value, str)]
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    from_zero = low >= 0 and high < r
+    can_start_at_one = low >= 1 and high <= r
+    if from_zero and can_start_at_one and from_one is None:
+        return None
+    if can_start_at_one and (from_one or not from_zero):
+        return tuple(float(s + 1) for s in range(r))
+    if from_zero:
+        return tuple(float(s) for s in range(r))
+    if own is not None and own.n_states == r:
+        return tuple(value for value in own.values if not isinstance(value, str))
+    return None
+
+
+def _wrong_number(column: Column, own: Variable | None, r: int) -> str:
+    n = len(column.first) if own is None else own.n_states
+    place = column.place(next(reversed(column.first), column.name))
+    shown = listed(column.first if own is None else own.values)
+    if n > r:
         return (
-            f"{column.where}:{column.first[texts[0]]}:{column.name}: text {texts[0]!r} among numbers; is it a mark for "
-            "a missing value? Recode the column as whole numbers or as labels throughout."
+            f"{place}: {n} labels ({shown}) for {r} states; set states={n} in the model (on the command line --states "
+            f"{column.name}={n}), or merge labels."
         )
-    return _near_duplicates(column) if texts else ""
-
-
-def _too_many(column: Column, states: int) -> str:
-    n_values = f"more than {MAX_DISTINCT}" if column.overflow else str(len(column.first))
-    if column.overflow or len(column.first) == column.n_seen - column.n_missing > max(20, states):
-        return (
-            f"{column.where}:{next(iter(column.first.values()))}:{column.name}: {n_values} distinct values (all "
-            "different, or nearly); this looks like an identifier or a measurement: leave the column out (on the "
-            f"command line --without {shlex.quote(column.name)}), or cut it into states."
-        )
-    values = in_order(column.first)
     return (
-        f"{column.where}:{column.first[values[-1]]}:{column.name}: {n_values} distinct values ({listed(values)}) for a "
-        f"variable with {states} states; set states={len(values)} in the model (on the command line --states "
-        f"{len(values)}), or merge values{_missing_code(values)}."
+        f"{place}: {n} labels ({shown}) for {r} states of the model; list all {r} labels in ascending order by "
+        f"levels={{{column.name!r}: [...]}} (--levels '{column.name}=LOWEST<...<HIGHEST'), or set states={n}."
     )
 
 
-def _missing_code(values: Iterable[Value]) -> str:
-    """A question where a value is one by which missing cells are often marked."""
-    numbers = [value for value in values if not isinstance(value, str)]
-    alone = (value for value in numbers if value - 1 not in numbers and value + 1 not in numbers)
-    code = next((value for value in alone if value in MISSING_NUMBERS), None)
-    return "" if code is None else f" (is {show(code)} a code for a missing value?)"
-
-
-def _near_duplicates(column: Column) -> str:
-    seen: dict[str, str] = {}
-    for label in in_order(column.first):
-        key = str(label).strip().casefold()
-        if key in seen:
-            row = max(column.first.get(seen[key], 0), column.first.get(label, 0))
-            return (
-                f"{column.where}:{row}:{column.name}: labels {seen[key]!r} and {label!r} differ only in case or "
-                "blanks; trim and unify the labels."
-            )
-        seen[key] = str(label)
-    return ""
-
-
-def _earlier(column: Column, states: int, label: tuple[object, ...] | None, problems: Problems) -> Mapped:
-    """The coding of earlier data; a value that did not occur there is a problem."""
-    if label is None:
-        mapping: dict[Value, int] = {float(s): s for s in range(states)}
-        allowed = f"0..{states - 1}"
-    else:
-        mapping = {}
-        for s, value in enumerate(label):
-            known = as_value(value)
-            if known is None:
-                raise InputError(f"labels of {column.name!r}: {value!r} is neither a number nor text.")
-            mapping[known] = s
-        allowed = listed(mapping)
-    for value, row in column.first.items():
-        if value not in mapping:
-            problems.add(
-                f"{column.where}:{row}:{column.name}: unknown label {show(value)}; the model was fitted to {allowed}."
-            )
-    return mapping, label
-
-
-def _given(column: Column, states: int, levels: tuple[Value, ...], problems: Problems) -> Mapped:
-    """The order that the user gave."""
-    for value, row in column.first.items():
-        if value not in levels:
-            problems.add(
-                f"{column.where}:{row}:{column.name}: {show(value)} is not among the levels "
-                f"{listed(levels)}{near(value, levels)}; add it to levels= (--levels) or correct the cell."
-            )
-    if len(levels) != states:
-        more = "more" if len(levels) > states else "fewer"
-        problems.add(
-            f"{column.where}:1:{column.name}: {len(levels)} levels are {more} than the {states} states of the model; "
-            f"set states={len(levels)} (on the command line --states {len(levels)}), or give {states} levels."
+def _not_a_state(column: Column, r: int) -> str:
+    values = sorted(value for value in column.first if not isinstance(value, str))
+    n = len(values)
+    outside = next((value for value in values if not 0 <= value < r), values[-1])
+    if n > r:
+        many = f"{n} distinct values ({listed(values)}) for {r} states"
+        return (
+            f"{column.place(outside)}: {many}; set states={n} in the model (on the command line --states "
+            f"{column.name}={n}), merge values, or {leave_out(column.name)}."
         )
-    return {value: s for s, value in enumerate(levels)}, _as_labels(levels)
+    return (
+        f"{column.place(outside)}: value {outside:g} is not among the states 0..{r - 1}, or it is not clear whether "
+        f"this column counts from 0 or from 1; list the levels by levels={{{column.name!r}: [...]}} (on the command "
+        f"line --levels), or set states= in the model."
+    )
 
 
-def _as_labels(levels: Sequence[Value]) -> tuple[object, ...] | None:
-    """Labels as they are kept: whole numbers as such, and nothing where states are numbers of their own."""
-    if list(levels) == list(range(len(levels))):
-        return None
-    return tuple(int(v) if isinstance(v, float) and v == np.floor(v) else v for v in levels)
-
-
-def _code_numbers(
-    columns: Sequence[Column], states: Sequence[int], matters: Callable[[Sequence[int]], bool], problems: Problems
-) -> tuple[list[Mapped], list[str]]:
-    """0..r-1 as it is; -1/+1 and 1..r where the whole table is coded so."""
-    where = columns[0].where
-    plain: list[Mapped] = [({float(s): s for s in range(r)}, None) for r in states]
-    broken = [_not_whole(column) for column in columns]
-    if any(broken):
-        for text in filter(None, broken):
-            problems.add(text)
-        return plain, []
-    pairs = list(zip(columns, states, strict=True))
-    if all(0 <= value < r for column, r in pairs for value in _numbers(column)):
-        return plain, []
-    if all(r == 2 for r in states) and all(value in (-1, 1) for column in columns for value in _numbers(column)):
-        text = f"{where}: values -1 and +1 were read as states 0 and 1"
-        return [({-1.0: 0, 1.0: 1}, (-1, 1)) for _ in columns], [text]
-    if all(1 <= value <= r for column, r in pairs for value in _numbers(column)):
-        top = max(states)
-        text = f"{where}: values 1..{top} were read as states 0..{top - 1}"
-        return [({float(s + 1): s for s in range(r)}, tuple(range(1, r + 1))) for r in states], [text]
-    for column, r in pairs:
-        if len(column.first) > r:
-            problems.add(_too_many(column, r))
-        elif outside := [value for value in _numbers(column) if not 0 <= value < r]:
-            problems.add(_not_a_state(column, r, outside[0], columns))
-    return plain, []
-
-
-def _not_whole(column: Column) -> str:
-    for value, row in column.first.items():
-        assert not isinstance(value, str)
-        if not np.isfinite(value) or value != np.floor(value):
-            return (
-                f"{column.where}:{row}:{column.name}: {value:g} is not a whole number; states are 0..r-1: round or cut "
-                "the column into states first."
+def _refuse_orders(model: Model, columns: Sequence[Column], variables: Sequence[Variable], problems: Problems) -> None:
+    """Refuse couplings that would depend on the alphabetical order of labels."""
+    known: dict[tuple[Value, ...], int] = {}
+    labels = np.array([known.setdefault(variable.values, len(known)) for variable in variables])
+    nominal = np.array([variable.kind == "nominal" and variable.n_states > 2 for variable in variables])
+    for group in model.groups:
+        if group.arity != 2:
+            continue
+        if group.is_score and (touched := group.scope[nominal[group.scope]]).size:
+            j = int(touched[0])
+            column = columns[j]
+            problems.add(
+                f"{column.place(next(iter(column.first), 0.0))}: the order of the labels {listed(variables[j].values)} "
+                f"is not known, and coupling 'score' needs one; give it, lowest first, by levels="
+                f"{{{column.name!r}: [...]}} (--levels '{column.name}=LOWEST<...<HIGHEST'), or use coupling='table'."
             )
-    return ""
+        differ = labels[group.scope[:, 0]] != labels[group.scope[:, 1]]
+        if (
+            group.table.shape[0] == 2 and differ.any()
+        ):  # the two states of a binary variable may have names of their own
+            differ = (
+                np.array([bool(set(variables[u].values) & set(variables[v].values)) for u, v in group.scope]) & differ
+            )
+        if _is_agreement(group.table) and differ.any():
+            u, v = group.scope[int(np.argmax(differ))].tolist()
+            problems.add(
+                f"{columns[u].where}: {columns[u].name!r} has the labels {listed(variables[u].values)}, "
+                f"{columns[v].name!r} has {listed(variables[v].values)}: agreement of different labels has no meaning; "
+                "use coupling='table', or 'score' for ordered labels."
+            )
 
 
-def _not_a_state(column: Column, states: int, value: float, columns: Sequence[Column]) -> str:
-    hint = f"recode the column to 0..{states - 1}, or set states= in the model (on the command line --states)"
-    if code := _missing_code([value]):
-        hint += code
-    elif min(_numbers(column)) >= 1 and max(_numbers(column)) <= states:
-        other = next(c for c in columns if 0.0 in c.first or -1.0 in c.first)
-        hint += f" (column {other.name!r} counts from {min(_numbers(other)):g}, this one seems to count from 1)"
-    row = column.first[value]
-    return f"{column.where}:{row}:{column.name}: value {value:g} is not among the states 0..{states - 1}; {hint}."
+def _is_agreement(table: np.ndarray) -> bool:
+    if table.ndim != 2 or table.shape[0] != table.shape[1]:
+        return False
+    return len(set(table.diagonal())) == 1 and len(set(table[~np.eye(len(table), dtype=bool)])) == 1
 
 
-def _numbers(column: Column) -> list[float]:
-    return [value for value in column.first if not isinstance(value, str)]
+def is_plain(variables: Sequence[Variable]) -> bool:
+    """Whether values are states 0..r-1 as they are."""
+    return all(
+        one.values == tuple(range(one.n_states)) and not (one.texts or one.na_values or one.kind == "nominal")
+        for one in variables
+    )
 
 
-def _code_labels(
-    columns: Sequence[Column], states: Sequence[int], matters: Callable[[Sequence[int]], bool], problems: Problems
-) -> tuple[list[Mapped], list[str]]:
-    """Labels in the order that types or known words give them, else sorted where the order does not matter."""
-    for column, r in zip(columns, states, strict=True):
-        if len(column.first) > r:
-            problems.add(_too_many(column, r))
-    if problems:
-        return [({}, None)] * len(columns), []
-    texts, warnings = order_labels(columns, states, matters, problems)
-    return [({value: s for s, value in enumerate(label)}, _as_labels(label)) for label in texts], warnings
+def state_labels(variable: Variable) -> tuple[str | int | float, ...]:
+    """What is behind each state: texts, and whole numbers as such."""
+    if variable.texts is not None:
+        return variable.texts
+    return tuple(int(v) if isinstance(v, float) and v.is_integer() else v for v in variable.values)
+
+
+def coding_lines(variables: Iterable[Variable]) -> list[str]:
+    """Which label is which state, a line for each set of labels; nothing where values are states as they are."""
+    members: dict[tuple[object, ...], list[str]] = {}
+    every = list(variables)
+    for variable in every:
+        if not is_plain([variable]):
+            members.setdefault(state_labels(variable), []).append(variable.name)
+    lines = []
+    for labels, names in members.items():
+        who = "all columns" if len(names) == len(every) else ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+        lines.append(f"{who}: " + ", ".join(f"{label} = {s}" for s, label in enumerate(labels)))
+    return lines
+
+
+def stored_schema(schema: Schema | None) -> list[dict[str, object]] | None:
+    """A schema as settings keep it."""
+    return None if schema is None else schema.to_dict()
+
+
+def schema_from(settings: Mapping[str, object], model: Model) -> Schema:
+    """The schema that settings keep, else that of the model, else its states as they are."""
+    stored = settings.get("schema")
+    if isinstance(stored, list):
+        return Schema.from_dict(stored)
+    return model.schema or plain_schema(model)
+
+
+def plain_schema(model: Model) -> Schema:
+    """The coding of a model whose data are its states 0..r-1."""
+    states = model.states.tolist()
+    return Schema(
+        tuple(
+            Variable(node, kind_of(r), tuple(float(s) for s in range(r)))
+            for node, r in zip(model.nodes, states, strict=True)
+        )
+    )
+
+
+def check_same_coding(own: Schema, other: Schema) -> None:
+    """Refuse two codings that differ in a variable that both have."""
+    for variable in other:
+        known = next((one for one in own if one.name == variable.name), None)
+        if known is not None and (known.values, known.kind) != (variable.values, variable.kind):
+            raise InputError(
+                f"{variable.name!r} is coded as {variable.kind} ({listed(variable.values)}) here and as {known.kind} "
+                f"({listed(known.values)}) there: make both with the same schema=."
+            )

@@ -15,13 +15,14 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.base.memory import require_memory
-from mrfbayes.data.batch import Batch, Coded, check_columns
+from mrfbayes.data.batch import Batch, Coded, Source, check_columns
 
 BLOCK_BYTES = 1 << 22
 LINES_LOOKED_AT = 10  # after the first, for the delimiter
 TEXT_LINES = 8192  # lines turned into Python text at a time
 MOST_LABELS, LONGEST_LABEL = 16, 32  # per column, for the compiled parser; text beyond that goes line by line
 MAX_LINE = 1 << 28
+NUMBERED_COLUMNS = 12
 UNPACKED_FREE = 1 << 26  # a compressed file may always unpack to 64 MiB ...
 UNPACKED_RATIO = 100  # ... and to a hundred times its size: discrete data do not reach that, bombs exceed it
 UNPACKED_MOST = 1 << 31
@@ -37,10 +38,10 @@ _PACKERS = {
 }
 
 
-class DelimitedFile:
+class DelimitedFile(Source):
     """A delimited text file with or without a header line; rows are numbered by line, from 1."""
 
-    def __init__(self, path: Path, where: str, delimiter: str | None, nodes: Sequence[str], max_states: int) -> None:
+    def __init__(self, path: Path, where: str, delimiter: str | None) -> None:
         self.where = where
         self.path = path
         if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
@@ -67,11 +68,12 @@ class DelimitedFile:
         problems.refuse()
         if first_line.startswith(b"#") and first_line.count(self._mark) != following[0].count(self._mark):
             raise InputError(f"{where}:{self._first}: a comment? Remove it: the first line holds the column names.")
-        self._check_delimiter(first_line, cells, len(nodes))
+        if delimiter is None:
+            self._check_delimiter(first_line, cells)
         cells = [cell.strip() for cell in cells]
         self.n_columns = len(cells)
         first = list(map(_with_point, cells)) if self._has_decimal_commas else cells
-        self.has_header = not _all_numbers(first) or (len(cells) > max_states + 1 and set(cells) == set(nodes))
+        self.has_header = not _all_numbers(first) or _are_numbered_columns(cells)
         self.names = tuple(cells) if self.has_header else None
         if self.names is not None:
             check_columns(self.names, f"{where}:{self._first}")
@@ -127,8 +129,8 @@ class DelimitedFile:
             )
         return line
 
-    def _check_delimiter(self, line: bytes, cells: list[str], n_nodes: int) -> None:
-        if len(cells) > 1 or n_nodes == 1:
+    def _check_delimiter(self, line: bytes, cells: list[str]) -> None:
+        if len(cells) > 1:
             return
         for other, name in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars"), (",", "commas"), (" ", "blanks")):
             if other != self.delimiter and line.strip().count(other.encode()):
@@ -136,10 +138,6 @@ class DelimitedFile:
                     f"{self.where}:{self._first}: one column, but the line holds {name}; is the delimiter {other!r}? "
                     f"Pass delimiter={other!r} (on the command line --delimiter {other!r})."
                 )
-
-    def categories(self, j: int) -> tuple[tuple[object, ...] | None, bool]:
-        """A text file says nothing about the values it might hold."""
-        return None, False
 
     def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
         """The chosen columns, in that order; lines that cannot be read are left out and told to ``problems``."""
@@ -324,6 +322,14 @@ def _some_lines(block: bytes, at: int) -> tuple[list[bytes], int]:
             end = len(block)
             break
     return block[at:end].split(b"\n")[:-1], end - at
+
+
+def _are_numbered_columns(cells: Sequence[str]) -> bool:
+    """Whether a first line counts the columns, 0, 1, 2, ..., further than any scale goes."""
+    return len(cells) > NUMBERED_COLUMNS and cells in (
+        [*map(str, range(len(cells)))],
+        [*map(str, range(1, len(cells) + 1))],
+    )
 
 
 def _all_numbers(cells: Sequence[str]) -> bool:

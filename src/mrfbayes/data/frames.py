@@ -13,7 +13,7 @@ import numpy as np
 
 from mrfbayes.base.errors import CostError, InputError, Problems
 from mrfbayes.base.memory import describe_bytes
-from mrfbayes.data.batch import Batch, check_columns
+from mrfbayes.data.batch import Batch, Codebook, Source, check_columns
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -31,22 +31,22 @@ BOMB_CELLS = 1 << 26  # a Parquet file with more cells than this ...
 BOMB_CELLS_PER_BYTE = 100  # ... and more per byte than data that vary reach is refused (coins of odds 1:20 reach 28)
 
 
-class ArrayTable:
+class ArrayTable(Source):
     """A two-dimensional NumPy array, its columns with names or without; rows and columns are numbered from 0."""
 
     def __init__(
-        self, x: np.ndarray, where: str, names: Sequence[str] | None = None, notes: tuple[str, ...] = ()
+        self,
+        x: np.ndarray,
+        where: str,
+        names: Sequence[str] | None = None,
+        image_shape: tuple[int, int] | None = None,
     ) -> None:
         self.where = where
-        self.notes = notes  # what has to be said about how it was read
+        self.image_shape = image_shape
         self.names: tuple[str, ...] | None = None if names is None else tuple(names)
         self.x = x
         self.n_columns = x.shape[1]
         check_columns(self.names or (), where)
-
-    def categories(self, j: int) -> tuple[tuple[object, ...] | None, bool]:
-        """An array says nothing about the values it might hold."""
-        return None, False
 
     def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
         """The chosen columns, in that order."""
@@ -59,13 +59,16 @@ class ArrayTable:
             yield Batch([part[:, j] for j in range(part.shape[1])] if part.dtype.kind in "OUS" else part, rows)
 
 
-class FrameTable:
+class FrameTable(Source):
     """An eager data frame (pandas, polars, pyarrow), through narwhals; rows are numbered from ``first_row``."""
 
-    def __init__(self, frame: Frame, where: str, first_row: int = 0) -> None:
+    def __init__(
+        self, frame: Frame, where: str, first_row: int = 0, codebooks: Mapping[str, Codebook] | None = None
+    ) -> None:
         self.where = where
         self.frame = frame
         self.first_row = first_row
+        self._codebooks = codebooks or {}
         self.names: tuple[str, ...] | None = tuple(str(name) for name in frame.columns)
         self.n_columns = len(self.names)
         check_columns(self.names, where)
@@ -73,6 +76,10 @@ class FrameTable:
     def categories(self, j: int) -> tuple[tuple[object, ...] | None, bool]:
         """Categories of a categorical column, with those that do not occur, and whether they are ordered."""
         return _categories(self.frame[:, j])
+
+    def codebook(self, j: int) -> Codebook | None:
+        """Value labels and missing codes of a file that has them."""
+        return self._codebooks.get((self.names or ())[j])
 
     def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
         """The chosen columns, in that order."""
@@ -85,7 +92,7 @@ class FrameTable:
             yield Batch(part, self.first_row + start + np.arange(len(part[0])))
 
 
-class ColumnsTable:
+class ColumnsTable(Source):
     """One-dimensional arrays of one length, by name; rows are numbered from 0."""
 
     def __init__(self, columns: Mapping[str, np.ndarray], where: str) -> None:
@@ -99,10 +106,6 @@ class ColumnsTable:
             shown = ", ".join(f"{name!r} {shape}" for name, shape in list(sizes.items())[:5])
             raise InputError(f"{where}: its columns have the shapes {shown}; give one value per row in each.")
 
-    def categories(self, j: int) -> tuple[tuple[object, ...] | None, bool]:
-        """An array says nothing about the values it might hold."""
-        return None, False
-
     def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
         """The chosen columns, in that order."""
         chosen = [self._columns[j] for j in columns]
@@ -113,7 +116,7 @@ class ColumnsTable:
             yield Batch(part, start + np.arange(len(part[0])))
 
 
-class LazyTable:
+class LazyTable(Source):
     """A polars LazyFrame, as from a Parquet file, read in batches; rows are numbered from ``first_row``."""
 
     def __init__(

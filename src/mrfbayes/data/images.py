@@ -9,8 +9,8 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.memory import require_memory
-from mrfbayes.model.field import Model
-from mrfbayes.model.lattice import pixels_of
+from mrfbayes.data.frames import ArrayTable
+from mrfbayes.model.lattice import pixel_names
 
 IMAGES = {".png", ".npy"}
 MOST_PIXELS = 1 << 28
@@ -21,52 +21,34 @@ def is_image(name: str) -> bool:
     return Path(name).suffix.lower() in IMAGES
 
 
-def flatten(model: Model, images: np.ndarray, where: str) -> np.ndarray:
-    """Images (n, rows, columns) as (n, d): the pixels that are nodes of the model."""
-    place = pixels_of(model.nodes)
-    if place is None:
-        raise InputError(f"{where} holds images, but the nodes are no pixels: make the model by mrfbayes.grid.")
-    rows, columns = model.grid_shape or (int(place[:, 0].max()) + 1, int(place[:, 1].max()) + 1)
-    shape = images.shape[1:]
-    is_whole = model.grid_shape is not None
-    if (is_whole and shape != (rows, columns)) or shape[0] < rows or shape[1] < columns:
-        raise InputError(
-            f"{where} holds images of {shape[0]} x {shape[1]} pixels, the grid has {rows} x {columns}: crop the "
-            "images, or make the grid as large."
-        )
-    return np.asarray(images[:, place[:, 0], place[:, 1]])
+def image_table(images: np.ndarray, where: str) -> ArrayTable:
+    """Images (n, rows, columns) as a table whose columns are called like the pixels of a grid."""
+    n, rows, columns = images.shape
+    names = pixel_names(np.arange(rows * columns), columns)
+    return ArrayTable(images.reshape(n, -1), where, names, (rows, columns))
 
 
-def read_images(model: Model, paths: Sequence[str]) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Files as observations (n, d), and what has to be said about their greys."""
-    parts, greys = [], []
+def read_images(paths: Sequence[str]) -> ArrayTable:
+    """Image files as one table; an NPY file of two dimensions is one image, as a PNG file is."""
+    parts: list[np.ndarray] = []
     for path in paths:
         images = read_image(path)
-        if images.ndim == 2 and Path(path).suffix.lower() == ".npy" and images.shape[1] == model.n_nodes:
-            parts.append(images)  # a table: one observation per row
-            continue
         if images.ndim == 2:
             images = images[None]
         if images.ndim != 3:
             raise InputError(
                 f"{path}: an array of shape {images.shape}; expected an image, or images (n, rows, columns)."
             )
-        parts.append(flatten(model, images, path))
-        greys.append(np.unique(parts[-1]))
+        if parts and images.shape[1:] != parts[0].shape[1:]:
+            raise InputError(
+                f"{path}: {images.shape[1]} x {images.shape[2]} pixels, {paths[0]} has {parts[0].shape[1]} x "
+                f"{parts[0].shape[2]}: crop the images alike."
+            )
+        parts.append(images)
     size = sum(part.nbytes for part in parts)
     require_memory(3 * size, f"{len(paths):,} images", "use fewer of them, or smaller ones")
-    x = np.concatenate(parts)
-    levels = np.unique(np.concatenate(greys)) if greys else np.zeros(0)
-    most = int(model.states.max())
-    if x.dtype.kind == "b" or not levels.size or ((levels < most).all() and np.array_equal(levels, levels.astype(int))):
-        return x, ()
-    if levels.size > most:
-        raise InputError(
-            f"{paths[0]}: {levels.size} levels of grey for {most} states; cut the images into states first, as in "
-            "image > 0.5."
-        )
-    shown = ", ".join(f"{level:g} = {state}" for state, level in enumerate(levels))
-    return np.searchsorted(levels, x), (f"{paths[0]}: greys were read as states in their order: {shown}",)
+    where = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+    return image_table(np.concatenate(parts), where)
 
 
 def read_image(path: str) -> np.ndarray:

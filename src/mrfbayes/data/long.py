@@ -2,80 +2,49 @@
 
 from __future__ import annotations
 
-from os import PathLike, fspath
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+import numpy as np
 
-from mrfbayes.base.errors import InputError
+from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.base.memory import require_memory
-
-if TYPE_CHECKING:
-    import polars as pl
+from mrfbayes.data.batch import Source
+from mrfbayes.data.reading import plain_values
+from mrfbayes.data.values import is_missing, listed
 
 CELL_BYTES = 24  # of a wide table while it is made
 
 
-def wide(x: Any, row: str, column: str, value: str, delimiter: str = ",") -> pl.DataFrame:
-    """A long table (who, what, answer) as one with a row per ``row`` and a column per ``column``.
-
-    Observations and columns are in the order in which they first occur. What is not there is missing; an observation
-    with two answers to one question is refused.
-
-    Parameters
-    ----------
-    x : data frame (polars, pandas, Arrow), or the path of a CSV or Parquet file
-    row, column, value : names of its columns that hold the observation, the variable and the value
-    delimiter : of a text file
-
-    Returns
-    -------
-    polars.DataFrame, for `mrfbayes.count`, `mrfbayes.sample` and the rest
-    """
-    import polars as pl
-
-    frame, where = _frame(x, delimiter)
-    for name in (row, column, value):
-        if name not in frame.columns:
-            raise InputError(f"{where} has no column {name!r}; it has {', '.join(map(repr, frame.columns[:6]))}.")
+def widened(source: Source, row: str, column: str, value: str) -> dict[str, np.ndarray]:
+    """Columns by name; observations and columns are in the order in which they first occur."""
+    names = source.names or ()
+    for argument, name in (("row", row), ("column", column), ("value", value)):
+        if name not in names:
+            raise InputError(f"{argument} = {name!r}: {source.where} has no such column; it has {listed(names)}.")
     if len({row, column, value}) < 3:
         raise InputError(f"row = {row!r}, column = {column!r}, value = {value!r}: name three different columns.")
-    frame = frame.select(row, column, value)
-    blank = frame.filter(pl.col(row).is_null() | pl.col(column).is_null())
-    if blank.height:
-        raise InputError(
-            f"{where}: {blank.height} rows name no {row!r} or no {column!r}; fill them in or leave them out."
-        )
-    n, d = frame[row].n_unique(), frame[column].n_unique()
+    people: dict[object, int] = {}
+    cells: dict[str, dict[int, object]] = {}
+    problems = Problems()
+    for batch in source.batches([names.index(name) for name in (row, column, value)], problems):
+        columns = (plain_values(batch.column(j)).tolist() for j in range(3))
+        for place, who, what, answer in zip(batch.rows.tolist(), *columns, strict=True):
+            if is_missing(who) or is_missing(what):
+                problems.add(f"{source.where}:{place}: no {row!r} or no {column!r}; fill it in or leave the row out.")
+                continue
+            name = f"{what:g}" if isinstance(what, float) else str(what)
+            number, known = people.setdefault(who, len(people)), cells.setdefault(name, {})
+            if number in known:
+                problems.add(
+                    f"{source.where}:{place}: {who!r} has two values of {what!r}; keep one (is another column, such as "
+                    "a time, part of what makes a row?)."
+                )
+            known[number] = answer
+    problems.refuse()
+    if not people:
+        raise InputError(f"{source.where}: no rows; give at least one observation.")
+    n, d = len(people), len(cells)
     require_memory(n * d * CELL_BYTES, f"a table of {n:,} rows and {d:,} columns", "choose fewer rows or columns")
-    twice = frame.filter(pl.struct(row, column).is_duplicated())
-    if twice.height:
-        first = twice.row(0)
-        raise InputError(
-            f"{where}: {first[0]!r} has two values of {first[1]!r}; keep one (is another column, such as a time, part "
-            "of what makes a row?)."
-        )
-    return frame.pivot(on=column, index=row, values=value).drop(row)
-
-
-def _frame(x: Any, delimiter: str) -> tuple[pl.DataFrame, str]:
-    import polars as pl
-
-    if isinstance(x, (str, PathLike)):
-        path = Path(fspath(x))
-        if not path.is_file():
-            raise InputError(f"{path}: no such file; check the path.")
-        try:
-            if path.suffix.lower() in (".parquet", ".pq", ".pqt"):
-                return pl.read_parquet(path), str(path)
-            return pl.read_csv(path, separator=delimiter, infer_schema_length=None), str(path)
-        except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as problem:
-            text = " ".join(str(problem).split())[:120]
-            raise InputError(f"{path}: cannot be read as a long table ({text}).") from None
-    if isinstance(x, pl.DataFrame):
-        return x, "x"
-    try:
-        import narwhals as nw
-
-        return nw.from_native(x, eager_only=True).to_polars(), "x"
-    except TypeError:
-        raise InputError(f"x is a {type(x).__name__}; expected a data frame or the path of a file.") from None
+    wide = {}
+    for name, known in cells.items():
+        wide[name] = np.full(n, None, dtype=object)
+        wide[name][list(known)] = list(known.values())
+    return wide

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from mrfbayes.base.errors import InputError, Problems
-from mrfbayes.data.batch import Batch, Source
+from mrfbayes.data.batch import Batch, Codebook, Source
 
 _WILD = ("*", "?", "[")
 
@@ -26,13 +26,13 @@ def matching_files(given: Sequence[str]) -> list[str]:
     return found
 
 
-class SeveralTables:
-    """Tables one after the other; rows are numbered through all of them, and columns are those of the first."""
+class SeveralTables(Source):
+    """Tables one after the other; columns are those of the first."""
 
     def __init__(self, tables: Sequence[Source]) -> None:
         self._tables = list(tables)
         first = self._tables[0]
-        self.where = f"{first.where} and {len(self._tables) - 1} more (rows counted through)"
+        self.where = f"{first.where} and {len(self._tables) - 1} more"
         self.names, self.n_columns = first.names, first.n_columns
         for other in self._tables[1:]:
             _check_alike(first, other)
@@ -46,14 +46,13 @@ class SeveralTables:
 
     def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
         """The chosen columns of every table in turn."""
-        past = 0
         for table in self._tables:
-            first, last = 1, 0  # lines of a text file are counted from 1, rows of other tables from 0
             for batch in table.batches([self._place(table, j) for j in columns], problems):
-                yield Batch(batch.columns, batch.rows + past)
-                if len(batch.rows):
-                    first, last = min(first, int(batch.rows[0])), int(batch.rows[-1])
-            past += last + 1 - first
+                yield Batch(batch.columns, batch.rows, table.where)
+
+    def codebook(self, j: int) -> Codebook | None:
+        """That of the first file."""
+        return self._tables[0].codebook(j)
 
     def _place(self, table: Source, j: int) -> int:
         """Column ``j`` of the first table in another one."""

@@ -7,31 +7,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import InputError, warn_user
-from mrfbayes.data.collections import Terms, count_collection, is_collection, weight_column
-from mrfbayes.data.holes import Holes, hole_doubts, refuse_hidden
-from mrfbayes.data.levels import Labels, grouped, mapping_text, read_levels
+from mrfbayes.data.coding import MISSING_CODE, is_plain, plain_schema
+from mrfbayes.data.deciding import CodingFindings
+from mrfbayes.data.holes import Holes, HoleTally, hole_doubts, refuse_hidden
 from mrfbayes.data.patterns import DenseCells, PatternChunk, PatternTable, pattern_table, patterns_of
-from mrfbayes.data.read import NotPlain, Observations
-from mrfbayes.data.sources import open_source
 from mrfbayes.data.tally import Tally
-from mrfbayes.data.weights import numbers_of, row_weights
-from mrfbayes.model.field import Model, factors_per_block, require_model
-
-if TYPE_CHECKING:
-    from mrfbayes.data.levels import LevelGroup
-
-MISSING = ("refuse", "drop", "model")
+from mrfbayes.data.weights import numbers_of
+from mrfbayes.model.field import Model, factors_per_block
+from mrfbayes.model.schema import Schema, Variable
 
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """Counts of a field's outcomes over n observations; made by `mrfbayes.count` or `Statistics.from_counts`.
+    """Counts of a field's outcomes over n observations; made by `mrfbayes.Data.count` or `Statistics.from_counts`.
 
     Attributes
     ----------
@@ -44,10 +37,10 @@ class Statistics:
     rows : (k, d) uint8, up to 4,096 of the observed rows (fewer on very large fields), a random subset where there
         are more
     row_weights : (k,) the weight that each of ``rows`` stands for; they add to n
-    labels : per node the values behind the states 0..r-1, None for a node given as plain states; None if all are
+    coding : the schema of the data, one variable per node; None where the data are states 0..r-1 as they are
     warnings : what the reader of a result has to know about the data
     digest : SHA-256 of data and weights
-    holes : rows with missing cells, where they are modelled (``missing="model"``); n, n_rows and all sums are those of
+    holes : rows with missing cells, where they are kept (``missing="model"``); n, n_rows and all sums are those of
         the complete rows alone
     """
 
@@ -59,7 +52,7 @@ class Statistics:
     edge_part: np.ndarray | None
     rows: np.ndarray
     row_weights: np.ndarray
-    labels: Labels | None
+    coding: Schema | None
     warnings: tuple[str, ...]
     digest: str
     holes: Holes | None = None
@@ -69,7 +62,22 @@ class Statistics:
     def __repr__(self) -> str:
         holes = "" if self.holes is None else f", beside {self.holes.n:g} with missing cells"
         about = f"{self.n:g} observations of {self.model.n_nodes} variables{holes}"
-        return f"<Statistics: {about}{mapping_text(self.levels)}>"
+        return f"<Statistics: {about}>"
+
+    def __add__(self, other: object) -> Statistics:
+        """The statistics of both data sets together; rows of ``self`` come first."""
+        from mrfbayes.data.adding import added_tally
+
+        if not isinstance(other, Statistics):
+            return NotImplemented
+        tally, holes = added_tally(self, other)
+        texts = (*_graph_doubts(self.model), *_doubts(self.model, tally, holes))
+        if holes is not None:
+            texts = (*texts, *hole_doubts(self.model, holes, tally.total))
+        return _from_tally(self.model, tally, holes, self.coding, texts)
+
+    def __radd__(self, other: object) -> Statistics:
+        return self if other == 0 else NotImplemented  # sum() begins with 0
 
     @classmethod
     def from_counts(cls, model: Model, counts: object, n: float, holes: Holes | None = None) -> Statistics:
@@ -154,9 +162,9 @@ class Statistics:
         return flat
 
     @property
-    def levels(self) -> list[LevelGroup]:
-        """Which label is which state: ``{"nodes": names or None for all, "labels": [of state 0, of state 1, ...]}``."""
-        return grouped(self.labels, self.model.nodes) if self.labels is not None else []
+    def schema(self) -> Schema:
+        """Which value of the data is which state, one variable per node."""
+        return self.coding or self.model.schema or plain_schema(self.model)
 
     @cached_property
     def patterns(self) -> PatternTable:
@@ -197,85 +205,63 @@ class Statistics:
             warn_user(text)
 
 
-def count(
+def statistics_of(
     model: Model,
-    x: object,
-    weights: object = None,
-    missing: str = "refuse",
-    labels: Sequence[Iterable[object] | None] | None = None,
-    delimiter: str | None = None,
-    levels: object = None,
+    batches: Iterable[tuple[np.ndarray, np.ndarray | None]],
+    missing: str,
+    variables: Sequence[Variable] | None,
+    where: str,
+    found: CodingFindings,
 ) -> Statistics:
-    """Count the outcomes of ``model`` in the observations ``x``.
-
-    Columns of a table or file are matched to nodes by name where the model's nodes have names of their own, or where
-    every node name is a column; otherwise by position. Values that are not states 0..r-1 are coded: -1/+1 and 1..r
-    with a warning; text labels in the order of ``levels``, of an ordered categorical or Enum type, or of words whose
-    order is known (no < yes, low < high and the like). Labels without a known order are refused where the order
-    matters, else sorted with a warning. Columns that share labels share the coding; ``labels`` of the result tells it.
-    Messages name the place as ``source:row:column``; lines of a text file are counted from 1, rows of an array or a
-    data frame from 0.
-
-    Parameters
-    ----------
-    x : (n, d) array of states, pandas, polars or Arrow table, path of a CSV, TSV (also gzipped) or Parquet file, or of
-        a folder of Parquet files; a Dask data frame or array, which is counted where its partitions lie; for
-        grids also images, as an array (n, rows, columns), a PNG or NPY file, or a list of such files; or a
-        `Statistics` of the same model, which is returned as it is; several files as one data set, as a list or
-        a pattern such as "wave*.csv"
-    weights : (n,) weights >= 0 of the observations, or the name of a column; default 1 each
-    missing : "refuse"; "drop" to leave out rows with a missing value (reported as a warning); or "model" to keep what
-        is there of them, in ``holes``: methods that can then use the likelihood of the observed cells, which assumes
-        that cells are missing at random
-    labels : the ``labels`` of an earlier `Statistics`, to code new data the same way; unknown labels are refused
-    delimiter : of a text file; by default it is recognised
-    levels : labels in ascending order, as ``["never", "rarely", "often"]`` or ``"never<rarely<often"``, for all columns
-        that hold them; or a mapping from nodes to such lists
-
-    Returns
-    -------
-    Statistics
-    """
-    require_model(model)
-    if missing not in MISSING:
-        raise InputError(f"missing = {missing!r}: choose 'refuse', 'drop' or 'model'.")
-    if isinstance(x, Statistics):
-        return _same(model, x, weights, levels)
-    given = None if labels is None else tuple(None if label is None else tuple(label) for label in labels)
-    holes = None
-    if is_collection(x):
-        terms = Terms(weight_column(weights), missing, given, levels)
-        tally, found_labels, said = count_collection(model, x, terms)
-    else:
-        data = Observations(
-            model,
-            open_source(model, x, delimiter),
-            weights if isinstance(weights, str) else row_weights(weights, x),
-            missing,
-            given,
-            read_levels(levels, model),
-        )
-        try:
-            tally = _tally(model, data.plain())
-        except NotPlain:
-            tally = _tally(model, data.coded())
-        found_labels, said = data.labels, (*getattr(data.source, "notes", ()), *data.warnings)
-        holes = data.holes.finish()
-        if holes is None and data.holes.n_empty and not tally.n_rows:
-            raise InputError(f"{data.source.where}: no row has an observed cell; nothing is left to count.")
+    """The counts of batches of states (k, d), `MISSING_CODE` where a cell is missing, and their weights."""
+    tally, holes_tally = Tally(model), HoleTally(model.n_nodes)
+    n_dropped = 0
+    for rows, weight in batches:
+        if tally.n_seen:  # what fits one batch is counted in any case
+            budget().check(f"counting, after {tally.n_seen:,} rows")
+        complete = ~(rows == MISSING_CODE).any(axis=1) if rows.max(initial=0) == MISSING_CODE else None
+        if complete is not None:
+            n_dropped += int((~complete).sum())
+            if missing == "model":
+                holes_tally.add(rows[~complete], None if weight is None else weight[~complete])
+            rows, weight = rows[complete], None if weight is None else weight[complete]
+        tally.add(rows, weight)
+    tally.finish()
+    holes = holes_tally.finish()
+    texts = list(found.warnings)
+    if not tally.n_rows and not holes_tally.n_rows:
+        advice = "nothing is left to count" if missing == "model" else "missing='model' uses what is there"
+        what = "no row has an observed cell" if missing == "model" else "every row has a missing cell"
+        raise InputError(f"{where}: {what}; {advice}.")
+    if n_dropped and missing == "drop":
+        texts.append(f"{where}: {n_dropped} of {n_dropped + tally.n_rows} rows have missing cells and were dropped")
+    if holes is None and holes_tally.n_empty:
+        texts.append(f"{where}: {holes_tally.n_empty:,} rows without a single observed cell were left out")
     if not tally.total > 0 and holes is None:
         raise InputError("weights are all zero: at least one observation must count.")
+    texts += [*_graph_doubts(model), *_doubts(model, tally, holes)]
+    if holes is not None:
+        refuse_hidden(model, holes, tally.total)
+        texts += hole_doubts(model, holes, tally.total)
+    schema = None if variables is None or is_plain(variables) else Schema(tuple(variables))
+    return _from_tally(model, tally, holes, schema, tuple(texts))
+
+
+def count_states(model: Model, rows: np.ndarray, weights: np.ndarray | None = None) -> Statistics:
+    """The counts of rows (n, d) that are states already, with their weights (n,)."""
+    return statistics_of(model, [(rows, weights)], "model", None, "x", CodingFindings())
+
+
+def _from_tally(
+    model: Model, tally: Tally, holes: Holes | None, schema: Schema | None, warnings: tuple[str, ...]
+) -> Statistics:
+    """Statistics from the sums of complete rows; issues the warnings."""
     lowering = model.lowering
     row, column, value = lowering.forward
     sums = np.concatenate([tally.node_part, tally.edge_part])
     counts = tally.total * lowering.constant + np.bincount(
         column, weights=value * sums[row], minlength=model.n_parameters
     )
-    doubts = _doubts(model, tally, holes)
-    if holes is not None:
-        refuse_hidden(model, holes, tally.total)
-        doubts += hole_doubts(model, holes, tally.total)
-    texts = (*said, *_graph_doubts(model), *doubts)
     kept = tally.kept()
     for array in (counts, tally.node_part, tally.edge_part, *kept):
         array.setflags(write=False)
@@ -287,8 +273,8 @@ def count(
         tally.node_part,
         tally.edge_part,
         *kept,
-        found_labels,
-        texts,
+        schema,
+        warnings,
         tally.digest if holes is None else holes.digest(tally.digest),
         holes,
         tuple(tally.chunks) if tally.chunks else None,
@@ -296,27 +282,6 @@ def count(
     )
     result.warn()
     return result
-
-
-def _tally(model: Model, batches: Iterable[tuple[np.ndarray, np.ndarray | None]]) -> Tally:
-    tally = Tally(model)
-    for rows, weight in batches:
-        if tally.n_seen:  # what fits one batch is counted in any case
-            budget().check(f"counting, after {tally.n_seen:,} rows")
-        tally.add(rows, weight)
-    tally.finish()
-    return tally
-
-
-def _same(model: Model, stats: Statistics, weights: object, levels: object) -> Statistics:
-    if stats.model is not model and stats.model.fingerprint != model.fingerprint:
-        raise InputError(
-            f"x is a Statistics of another model, {stats.model!r}: count the data again with this one, {model!r}."
-        )
-    for name, value in (("weights", weights), ("levels", levels)):
-        if value is not None:
-            raise InputError(f"{name}: x is a Statistics, whose {name} are already counted; leave {name} out.")
-    return stats
 
 
 def _graph_doubts(model: Model) -> list[str]:

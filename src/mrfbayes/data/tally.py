@@ -1,4 +1,4 @@
-"""The accumulator behind `mrfbayes.count`: coded rows in, in batches of any size, sums and samples out.
+"""The accumulator behind `mrfbayes.Data.count`: coded rows in, in batches of any size, sums and samples out.
 
 Rows are cut into chunks whose size depends on the field alone, so that every result, the hash too, is the same
 however the data arrive.

@@ -2,129 +2,133 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mrfbayes.data.batch import Coded, Values
+from mrfbayes.data.batch import Batch, Coded
 
 MAX_DISTINCT = 300  # more than any variable may have: a column beyond this is no discrete variable
-SUSPECTED_MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "nat", "null", "?", "-", "--", ".", ".."}
+# Texts that mark a missing cell, in any capitals, with blanks around them or not; the same for every entry point.
+SUSPECTED_MISSING = frozenset(
+    {"", "na", "n/a", "#n/a", "#na", "<na>", "nan", "-nan", "#nan", "nat", "null", "?", "-", "--", ".", "..", "..."}
+)
 Value = float | str
 
 
 @dataclass
 class Column:
-    """What was seen in one column: distinct values with the row of their first appearance."""
+    """What one column holds: its distinct values, how often and where each occurs first, and its missing cells."""
 
     name: str
     where: str  # the source, for messages
     categories: tuple[object, ...] | None = None  # all that a categorical type allows
     is_ordered: bool = False  # whether that type orders them
-    first: dict[Value, int] = field(default_factory=dict)
-    n_seen: int = 0
+    texts: Mapping[float, str] | None = None  # names of values, as SPSS and Stata files have them
+    marks: frozenset[Value] = frozenset()  # values that the user declared missing
+    first: dict[Value, str] = field(default_factory=dict)  # source:row of the first cell that holds a value
+    counts: dict[Value, int] = field(default_factory=dict)
     n_missing: int = 0
-    first_missing: tuple[int, str | None] | None = None  # row, and the text that marks it
     overflow: bool = False
     strange: str = ""  # what is wrong with a value that is neither number nor text
 
-    def see(self, values: Values, rows: np.ndarray) -> None:
-        """Take in a batch of values, whose rows are numbered ``rows``."""
-        self.n_seen += len(rows)
-        if self.overflow or self.strange:
-            return
-        if isinstance(values, Coded):
-            for code, count in enumerate(np.bincount(values.codes).tolist()):
-                label = values.labels[code] if count else ""
-                if count and (is_missing(label) or as_value(label) not in self.first):
-                    only = np.array([label] * count, dtype=object)
-                    self._see_objects(only, rows[values.codes == code])
-            return
-        if values.dtype.kind in "OUS":
-            self._see_objects(values, rows)
-            return
-        if values.dtype.kind == "f":
-            absent = np.isnan(values)
-            if absent.any():
-                self._miss(int(absent.sum()), int(rows[int(np.argmax(absent))]), None)
-                values, rows = values[~absent], rows[~absent]
-        for value in distinct_numbers(values).tolist():
-            if value not in self.first:
-                self._remember(float(value), int(rows[int(np.argmax(values == value))]))
-
-    def join(self, other: Column) -> None:
-        """Take in what another part of the same column held, whose rows come after these."""
-        first_row = self.n_seen
-        self.n_seen += other.n_seen
-        self.overflow |= other.overflow
-        self.strange = self.strange or other.strange
-        if other.first_missing is not None:
-            row, text = other.first_missing
-            self._miss(other.n_missing, first_row + row, text)
-        for value, row in other.first.items():
-            if value not in self.first:
-                self._remember(value, first_row + row)
-
-    def _see_objects(self, values: np.ndarray, rows: np.ndarray) -> None:
-        listed = values.tolist()
-        try:
-            found: dict[object, object] = dict.fromkeys(listed)
-        except TypeError:  # a list or a dictionary in a cell
-            k = next(k for k, value in enumerate(listed) if isinstance(value, (list, dict, set, np.ndarray)))
-            self._refuse(listed[k], int(rows[k]))
-            return
-        missing = [value for value in found if is_missing(value)]
-        if missing:
-            absent = [k for k, value in enumerate(listed) if is_missing(value)]
-            text = listed[absent[0]]
-            self._miss(len(absent), int(rows[absent[0]]), text if isinstance(text, str) else None)
-        for value in found:
-            if not is_missing(value):
-                known = as_value(value)
-                if known is None:
-                    self._refuse(value, int(rows[listed.index(value)]))
-                    return
-                if known not in self.first:
-                    self._remember(known, int(rows[listed.index(value)]))
-
-    def _refuse(self, value: object, row: int) -> None:
-        self.strange = (
-            f"{self.where}:{row}:{self.name}: {str(value)[:40]!r} is of type {type(value).__name__}; expected whole "
-            "numbers or text labels."
-        )
-
-    def _remember(self, value: Value, row: int) -> None:
-        if len(self.first) < MAX_DISTINCT:
-            self.first[value] = row
-        else:
-            self.overflow = True
-
-    def _miss(self, count: int, row: int, text: str | None) -> None:
-        self.n_missing += count
-        if self.first_missing is None:
-            self.first_missing = (row, text)
+    @property
+    def n_observed(self) -> int:
+        """Number of cells that are not missing."""
+        return sum(self.counts.values())
 
     @property
     def is_text(self) -> bool:
         """Whether any value is not a number."""
         return any(isinstance(value, str) for value in self.first)
 
-    @property
-    def is_named(self) -> bool:
-        """Whether its values are labels, that is, text, or categories with an order of their own."""
-        return self.is_text or (self.is_ordered and bool(self.categories))
+    def place(self, value: Value) -> str:
+        """``source:row:column`` of the first cell that holds a value."""
+        return f"{self.first.get(value, self.where)}:{self.name}"
+
+    def see(self, batch: Batch, j: int) -> None:
+        """Take in column ``j`` of a batch."""
+        if self.overflow or self.strange:
+            return
+        values, rows, where = batch.column(j), batch.rows, batch.where or self.where
+        if isinstance(values, Coded):
+            for code, count in enumerate(np.bincount(values.codes, minlength=len(values.labels)).tolist()):
+                if count:
+                    found = as_value(values.labels[code])
+                    row = -1 if found in self.first else int(rows[int(np.argmax(values.codes == code))])
+                    self._count(found, count, f"{where}:{row}")
+        elif values.dtype.kind in "OUS":
+            self._see_objects(values.tolist(), rows, where)
+        else:
+            self._see_numbers(values, rows, where)
+
+    def joined(self, other: Column) -> Column:
+        """What this column and a later part of it hold together."""
+        both = replace(self, first={**other.first, **self.first}, counts=dict(self.counts))
+        for value, count in other.counts.items():
+            both.counts[value] = both.counts.get(value, 0) + count
+        both.n_missing += other.n_missing
+        both.overflow |= other.overflow or len(both.first) > MAX_DISTINCT
+        both.strange = self.strange or other.strange
+        both.marks |= other.marks
+        return both
+
+    def _see_numbers(self, values: np.ndarray, rows: np.ndarray, where: str) -> None:
+        if values.dtype.kind == "f" and (absent := np.isnan(values)).any():
+            self.n_missing += int(absent.sum())
+            values, rows = values[~absent], rows[~absent]
+        for value, count in zip(*distinct_numbers(values), strict=True):
+            row = -1 if value in self.first else int(rows[int(np.argmax(values == value))])
+            self._count(float(value), count, f"{where}:{row}")
+
+    def _see_objects(self, values: list[object], rows: np.ndarray, where: str) -> None:
+        counts: dict[object, int] = {}
+        try:
+            for value in values:
+                counts[value] = counts.get(value, 0) + 1
+        except TypeError:  # a list or a dictionary in a cell
+            k = next(k for k, value in enumerate(values) if isinstance(value, (list, dict, set, np.ndarray)))
+            counts = {str(values[k]): 0}
+            self._refuse(values[k], f"{where}:{rows[k]}")
+            return
+        for value, count in counts.items():
+            found = as_value(value)
+            if found is None and not is_missing(value):
+                self._refuse(value, f"{where}:{rows[values.index(value)]}")
+                return
+            row = -1 if found is None or found in self.first else int(rows[values.index(value)])
+            self._count(found, count, f"{where}:{row}")
+
+    def _count(self, value: Value | None, count: int, place: str) -> None:
+        """Take in ``count`` cells with one value, None where they are missing."""
+        if value is None or value in self.marks:
+            self.n_missing += count
+        elif value in self.first or len(self.first) < MAX_DISTINCT:
+            self.first.setdefault(value, place)
+            self.counts[value] = self.counts.get(value, 0) + count
+        else:
+            self.overflow = True
+
+    def _refuse(self, value: object, place: str) -> None:
+        self.strange = (
+            f"{place}:{self.name}: {str(value)[:40]!r} is of type {type(value).__name__}; expected whole numbers or "
+            "text labels."
+        )
 
 
-def distinct_numbers(values: np.ndarray) -> np.ndarray:
-    """Sorted distinct values, up to a few more than `MAX_DISTINCT`, without sorting where the range is small."""
+def distinct_numbers(values: np.ndarray) -> tuple[list[float], list[int]]:
+    """Sorted distinct values and their counts, up to a few more than `MAX_DISTINCT`."""
     if values.dtype.kind == "b":
         values = values.view(np.uint8)
     if values.size and values.dtype.kind in "ui":
         low, high = int(values.min()), int(values.max())
         if high - low < 4096 and high < 2**63:
-            return np.flatnonzero(np.bincount(values.astype(np.int64) - low)) + low
-    return np.unique(values)[: MAX_DISTINCT + 1]
+            counts = np.bincount(values.astype(np.int64) - low)
+            found = np.flatnonzero(counts)
+            return [float(value + low) for value in found.tolist()], counts[found].tolist()
+    found, counts = np.unique(values, return_counts=True)
+    return found[: MAX_DISTINCT + 1].tolist(), counts[: MAX_DISTINCT + 1].tolist()
 
 
 def is_missing(value: object) -> bool:
@@ -139,7 +143,9 @@ def is_missing(value: object) -> bool:
 
 
 def as_value(value: object) -> Value | None:
-    """A cell as a number where it is one (also when written as text), as text, or None where it is neither."""
+    """A cell as a number where it is one (also when written as text), as text; None where it is missing or neither."""
+    if is_missing(value):
+        return None
     if isinstance(value, str):
         try:
             return float(value) if value.strip()[-1:] in _NUMBER_ENDS and "_" not in value else value
@@ -158,9 +164,9 @@ def show(value: Value) -> str:
     return repr(value) if isinstance(value, str) else f"{value:g}"
 
 
-def listed(values: Iterable[Value]) -> str:
-    """The first of some values for a message."""
-    shown = [show(value) for value in values]
+def listed(values: Iterable[object]) -> str:
+    """The first of some values or names for a message."""
+    shown = [f"{value:g}" if isinstance(value, float) else repr(value) for value in values]
     return ", ".join(shown[:6]) + (", ..." if len(shown) > 6 else "")
 
 

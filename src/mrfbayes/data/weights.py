@@ -1,4 +1,4 @@
-"""Weights of rows that are given beside the data."""
+"""Numbers and labels of rows that are given beside the data."""
 
 from __future__ import annotations
 
@@ -16,24 +16,14 @@ def numbers_of(values: object, name: str) -> np.ndarray:
         raise InputError(f"{name}: expected numbers, got {type(values).__name__}.") from None
 
 
-def row_weights(weights: object, x: object) -> np.ndarray | None:
-    """(n,) weights >= 0 in the order of the rows of ``x``; None where none are given."""
-    if weights is None:
-        return None
-    array = numbers_of(weights, "weights")
-    if array.ndim != 1:
-        raise InputError(f"weights has shape {array.shape}: give one weight per row of x.")
-    bad = np.flatnonzero(~((array >= 0) & np.isfinite(array)))
-    if bad.size:
-        k = int(bad[0])
-        raise InputError(f"weights[{k}] = {array[k]:g}: a weight is a finite number >= 0.")
-    own, rows = _index(weights), _index(x)
+def same_rows(argument: str, given: object, x: object) -> None:
+    """Refuse a Series whose index is not that of the data: its rows would be matched by position."""
+    own, rows = _index(given), _index(x)
     if own is not None and rows is not None and own.shape == rows.shape and not np.array_equal(own, rows):
         raise InputError(
-            "weights has another index than x: give weights.loc[x.index], or weights.to_numpy() if they are in the "
-            "order of the rows."
+            f"{argument} has another index than the data: give {argument}.loc[data.index], or "
+            f"{argument}.to_numpy() if it is in the order of the rows."
         )
-    return array
 
 
 def _index(table: object) -> np.ndarray | None:

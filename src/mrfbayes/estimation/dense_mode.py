@@ -21,7 +21,7 @@ from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import CalibrationError, MRFWarning
 from mrfbayes.base.failures import calibrating
 from mrfbayes.base.random_streams import child, generator, kernel_state
-from mrfbayes.data.statistics import Statistics, count
+from mrfbayes.data.statistics import Statistics, count_states
 from mrfbayes.estimation.pseudolikelihood import pseudo_estimate
 from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
 from mrfbayes.model.field import Model
@@ -334,7 +334,7 @@ def _start(statistics: Statistics, prior: Prior | None) -> np.ndarray:
     if statistics.n_kept != statistics.n or statistics.n_rows != len(rows):  # each row is worth what it stands for
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MRFWarning)  # what there is to say of the data has been said of all rows
-            statistics = count(model, rows, weights=statistics.row_weights)
+            statistics = count_states(model, rows, statistics.row_weights)
     prior = Prior(model) if prior is None else prior  # so that it is finite
     return pseudo_estimate(model, statistics, prior, tolerance=START_TOLERANCE).w
 

@@ -13,7 +13,8 @@ from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError, warn_user
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
-from mrfbayes.data.statistics import Statistics, count
+from mrfbayes.data.border import counted
+from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.existence import Existence, existence
 from mrfbayes.estimation.options import ALGORITHMS, algorithm_module, check_algorithm, check_values
 from mrfbayes.estimation.result import Estimate, Outcome, Task, Trace
@@ -38,15 +39,14 @@ def estimate(
     on_boundary: str = "penalise",
     progress: bool = True,
     threads: int | None = None,
-    levels: object = None,
-    missing: str = "refuse",
     **options: object,
 ) -> Estimate:
     """Estimate the parameters of ``model`` from the observations ``x``.
 
     Parameters
     ----------
-    x : (n, d) observations in any form that `mrfbayes.count` takes, or a `Statistics`
+    x : `Data`, anything that `Data` reads, or `Statistics`; of rows with missing cells "exact" and "chord" maximise
+        the likelihood of the cells that are there, which assumes that cells are missing at random
     algorithm : "exact", "cd", "pcd", "chord", "fpcd", "mcmc-mle", "pf-mcmc-mle", "stochastic", "pseudo", or "auto":
         exact where log Z is feasible, else chord on fields whose nodes have many neighbours, else pcd
     rng : seed of the algorithms that sample
@@ -55,9 +55,6 @@ def estimate(
         the uniform prior, marked in the result) or "refuse"
     progress : whether to show a bar after two seconds
     threads : threads for the algorithms that sample; default as many as help. Results do not depend on it
-    levels : order of text labels; see `mrfbayes.count`
-    missing : what to do with rows of which cells are missing: "refuse"; "drop" to leave them out; "model" to maximise
-        the likelihood of the cells that are there, which assumes that cells are missing at random ("exact", "chord")
     **options : options of the algorithm; see ``run`` in its module
     """
     started = time.perf_counter()
@@ -70,7 +67,7 @@ def estimate(
         check_values(model, {name: value for name, value in options.items() if value is not None})
     else:
         check_algorithm(model, algorithm, options)
-    stats = count(model, x, levels=levels, missing=missing)
+    stats = counted(model, x)
     key, reason = _choose(model, stats, algorithm)
     check_algorithm(model, key, options)
     notes: list[str] = []

@@ -27,12 +27,15 @@ class Variable:
         The value in the data behind each state 0, 1, ..., in state order. Numbers are floats.
     texts : tuple of str or None
         Names of the values where the source has names for them, such as the value labels of an SPSS file.
+    na_values : tuple of str or float
+        Values that mark missing cells, beside blanks and the usual marks.
     """
 
     name: str
     kind: Kind
     values: tuple[Label, ...]
     texts: tuple[str, ...] | None = None
+    na_values: tuple[Label, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in VARIABLE_KINDS:
@@ -92,7 +95,13 @@ class Schema:
     def to_dict(self) -> list[dict[str, object]]:
         """The schema in a form that JSON can store; see `from_dict`."""
         return [
-            {"name": v.name, "kind": v.kind, "values": list(v.values), "texts": None if v.texts is None else [*v.texts]}
+            {
+                "name": v.name,
+                "kind": v.kind,
+                "values": list(v.values),
+                "texts": None if v.texts is None else list(v.texts),
+                "na_values": list(v.na_values),
+            }
             for v in self.variables
         ]
 
@@ -107,7 +116,9 @@ class Schema:
                 raise InputError(f"schema: the entry of {name!r} cannot be read.")
             assert isinstance(values, list)
             shown = tuple(map(str, texts)) if isinstance(texts, list) else None
-            variables.append(Variable(name, kind, tuple(v if isinstance(v, str) else float(v) for v in values), shown))
+            marks = one.get("na_values", [])
+            assert isinstance(marks, list)
+            variables.append(Variable(name, kind, _labels(values), shown, _labels(marks)))
         return cls(tuple(variables))
 
 
@@ -119,3 +130,7 @@ def schema_of(data: object) -> Schema:
             f"data: a {type(data).__name__} has no schema; read it first, as in mrfbayes.Data(data), and pass that."
         )
     return schema
+
+
+def _labels(stored: Sequence[str | float]) -> tuple[Label, ...]:
+    return tuple(value if isinstance(value, str) else float(value) for value in stored)

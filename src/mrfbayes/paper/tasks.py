@@ -106,7 +106,7 @@ def _posterior(cell: Cell) -> CellOutcome:
     theta, x = observe(cell.grid, cell.replication)
     model = model_of(cell.grid)
     estimate = estimate_of(cell.grid, cell.replication, cell.n, setting.estimator)
-    statistics = mb.count(model, x[: cell.n])
+    statistics = mb.Data(x[: cell.n]).count(model)
     if setting.engine == "closed form":
         return _marginals(model, statistics, estimate, {**method.options, **setting.options})
     starts: dict[str, object] = {"half": "half", "mle": estimate.theta, "truth": theta}

@@ -15,6 +15,7 @@ from mrfbayes import __version__
 from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import CostError, SamplingError, warn_user
 from mrfbayes.base.random_streams import child
+from mrfbayes.data.coding import stored_schema
 from mrfbayes.methods.problem import Problem
 from mrfbayes.model.field import Model
 from mrfbayes.posterior import diagnostics
@@ -112,7 +113,7 @@ def origin(problem: Problem, settings: Settings, how: Engine, said: list[str]) -
         method=row.key,
         label=row.label,
         target=row.target,
-        settings={**record(settings, how), "levels": statistics.levels},
+        settings={**record(settings, how), "schema": stored_schema(statistics.coding)},
         versions=versions(),
         data_digest=statistics.digest,
         n=statistics.n_all,

@@ -14,7 +14,8 @@ import numpy as np
 from mrfbayes.base.errors import CostError, InputError, MRFWarning, warn_user
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
-from mrfbayes.data.statistics import Statistics, count
+from mrfbayes.data.border import counted
+from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.estimate import estimate as make_estimate
 from mrfbayes.model.field import Model
 from mrfbayes.posterior import diagnostics
@@ -83,8 +84,6 @@ def compare(
     rng: Seed | None = 0,
     workers: Workers = 1,
     progress: bool = True,
-    levels: object = None,
-    missing: str = "refuse",
     **settings: object,
 ) -> Comparison:
     """Run several methods with the same settings and set them side by side.
@@ -94,7 +93,6 @@ def compare(
     methods : keys of the registry, or mappings with "method" and settings of its own (which win over ``settings``)
     reference : method that errors are measured against; left out where it is not feasible
     workers : what the methods are spread over: a number of processes, a Dask client, or the address of its scheduler
-    levels, missing : order of text labels, what to do with empty cells; see `mrfbayes.count`
     settings : passed on to `mrfbayes.sample`
     """
     workers = check_workers(workers)
@@ -109,7 +107,7 @@ def compare(
         with suppress(CostError):  # a refusal for its cost comes when the method runs
             check_call(model, {**settings, **request, "estimate": estimate})
     seed = seed_sequence(rng)
-    statistics = count(model, x, levels=levels, missing=missing)
+    statistics = counted(model, x)
     if estimate is None:
         estimate = make_estimate(model, statistics, rng=child(seed, "estimate"), progress=progress)
     jobs: dict[str, dict[str, Any]] = {}

@@ -11,7 +11,7 @@ from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError, warn_user
 from mrfbayes.base.memory import require_memory
 from mrfbayes.base.random_streams import Seed, seed_sequence
-from mrfbayes.data.statistics import count
+from mrfbayes.data.border import counted
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import check_options, method_row
 from mrfbayes.model.field import Model
@@ -56,18 +56,16 @@ def evidence(
     prior: object = "default",
     draws: int = EVIDENCE_DRAWS,
     rng: Seed | None = 0,
-    levels: object = None,
 ) -> Evidence:
     """Log evidence of ``model`` given ``x``, with its standard error.
 
     Parameters
     ----------
     model : a field whose partition function is feasible
-    x : (n, d) data, a table, a path, or `Statistics`
+    x : `Data`, anything that `Data` reads, or `Statistics`
     prior : see `mrfbayes.priors`; a custom one has no known normaliser and is refused
     draws : calibrated draws that are weighed
     rng : seed
-    levels : order of text labels; see `mrfbayes.count`
     """
     draws = whole("draws", draws, 100)
     own, seed = Prior(model, prior), seed_sequence(rng)
@@ -75,7 +73,7 @@ def evidence(
     check_options(method_row("exact"), model, own, {})
     size = 8 * draws * model.n_parameters
     require_memory(size, f"{draws:,} draws of {model.n_parameters:,} parameters", "ask for fewer draws=")
-    statistics = count(model, x, levels=levels)
+    statistics = counted(model, x)
     problem = Problem(model, statistics, own, seed)
     proposal = make_proposal(problem, method_row("exact").prepare(problem), int(draws))
     log_mean, error = log_mean_weight(proposal.log_weights)

@@ -12,13 +12,11 @@ from mrfbayes.base.errors import CostError, InputError, MRFWarning
 from mrfbayes.base.memory import require_memory
 from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, seed_sequence
 from mrfbayes.calibration.expansion import prior_information
+from mrfbayes.data.border import as_data, counted
 from mrfbayes.data.coding import MISSING_CODE
 from mrfbayes.data.holes import HoleTally
-from mrfbayes.data.levels import ungrouped
 from mrfbayes.data.patterns import column_bytes
-from mrfbayes.data.read import read_rows
-from mrfbayes.data.sources import open_source
-from mrfbayes.data.statistics import Statistics, count
+from mrfbayes.data.statistics import Statistics
 from mrfbayes.exact import quantities as exact
 from mrfbayes.exact.clamped import Clamped, observed
 from mrfbayes.model.field import Model
@@ -45,7 +43,7 @@ def completed(posterior: Posterior, m: int, x: object, rng: Seed | None) -> list
             )
         rows = np.repeat(rows, weights.astype(np.int64), axis=0)
     else:
-        rows = read_rows(model, open_source(model, x, None), ungrouped(posterior.levels, model.nodes))
+        rows = as_data(x).recoded(posterior.schema).rows(model)
     completion = Completion(model, rows, np.ones(len(rows)))
     if completion.is_whole:
         raise InputError("impute: no cell of these data is missing, so there is nothing to fill in.")
@@ -91,13 +89,12 @@ def completion_of(posterior: Posterior, x: object, who: str, is_own: bool = Fals
     model = posterior.model
     if x is None:
         return Completion(model, *_rows_of(posterior, who))
-    labels = None if isinstance(x, Statistics) else ungrouped(posterior.levels, model.nodes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MRFWarning)  # said when the posterior was learned
-        counted = count(model, x, missing="model", labels=labels)
-    if is_own and counted.digest != posterior.data_digest:
+        statistics = counted(model, x, posterior.schema)
+    if is_own and statistics.digest != posterior.data_digest:
         raise InputError("x is not the data that this posterior was learned from.")
-    return Completion(model, *_all_rows(counted, who))
+    return Completion(model, *_all_rows(statistics, who))
 
 
 class _Filler:
@@ -145,7 +142,7 @@ def _rows_of(posterior: Posterior, who: str) -> tuple[np.ndarray, np.ndarray]:
     statistics: object = getattr(posterior.problem, "statistics", None)
     if not isinstance(statistics, Statistics) or statistics.holes is None:
         raise InputError(
-            f"{who}: this posterior knows of no missing cells; learn it with missing='model', or pass the rows as x=."
+            f"{who}: this posterior knows of no missing cells; learn it from such rows, or pass the rows as x=."
         )
     return _all_rows(statistics, who)
 

@@ -11,7 +11,7 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
 from mrfbayes.coins.coin import CoinMarginal
 from mrfbayes.coins.die import DieMarginal
-from mrfbayes.data.statistics import count
+from mrfbayes.data.border import counted
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.methods.registry import Row, check_options, method_row
 from mrfbayes.model.field import Model, require_model
@@ -153,7 +153,6 @@ def likelihood(
     x: Any,
     estimate: object = None,
     rng: Seed | None = 0,
-    levels: object = None,
     **options: object,
 ) -> Likelihood:
     """The likelihood of ``method`` for the observations ``x``.
@@ -163,10 +162,9 @@ def likelihood(
     method : a key of the registry that has a likelihood, such as "mle" or "exact". The order (model, x, method) of
         `mrfbayes.sample` is understood as well.
     model : the field
-    x : (n, d) observations, a table or file of them, or a `Statistics`
+    x : `Data`, anything that `Data` reads, or `Statistics`
     estimate : from `mrfbayes.estimate`, or theta (p,); made here where the method needs one and none is given
     rng : seed of what the preparation may have to simulate
-    levels : order of text labels; see `mrfbayes.count`
     options : those of the method; for "mle": ``rho`` (a number in (-1/(p-1), 1), or a correlation matrix) and
         ``marginal`` ("printed" or "gbd")
 
@@ -180,7 +178,7 @@ def likelihood(
     row = method_row(method)
     prior = Prior(model, "uniform")
     check_options(row, model, prior, options)
-    statistics = count(model, x, levels=levels)
+    statistics = counted(model, x)
     if estimate is not None and not hasattr(estimate, "theta"):
         model.theta(estimate, "estimate")
     problem = Problem(model, statistics, prior, seed_sequence(rng), estimate, progress=False)

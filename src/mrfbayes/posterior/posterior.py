@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
-from mrfbayes.data.levels import mapping_lines, mapping_text
+from mrfbayes.data.coding import coding_lines, schema_from
 from mrfbayes.model.field import Model
 from mrfbayes.model.scales import Scaled, scaled
+from mrfbayes.model.schema import Schema
 from mrfbayes.model.wording import meaning, natural_scale
 from mrfbayes.posterior import diagnostics
 from mrfbayes.posterior.facts import RunFacts
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from mrfbayes.data.levels import LevelGroup
     from mrfbayes.methods.problem import Problem
     from mrfbayes.posterior.bayes_factors import EdgeEvidence
     from mrfbayes.posterior.corrected import WeightedProposals
@@ -93,10 +93,10 @@ class Posterior:
         """What the run found out about itself, how far to trust it, what stopped it, what its weights are worth."""
         return RunFacts.of(self.details)
 
-    @property
-    def levels(self) -> Sequence[LevelGroup]:
-        """Which label of the data is which state, where the data had labels."""
-        return cast("Sequence[LevelGroup]", self.settings.get("levels", ()))
+    @cached_property
+    def schema(self) -> Schema:
+        """Which value of the data is which state; rows that come later are coded by it."""
+        return schema_from(self.settings, self.model)
 
     @property
     def log_odds(self) -> np.ndarray:
@@ -297,7 +297,7 @@ class Posterior:
         Parameters
         ----------
         m : number of data sets
-        x : rows with missing cells, in any form that `mrfbayes.count` takes, and in whose order the result comes; by
+        x : rows with missing cells, in any form that `mrfbayes.Data` reads, and in whose order the result comes; by
             default those that the posterior was learned from, complete rows first
         rng : seed
         """
@@ -343,7 +343,7 @@ class Posterior:
             ("method", f"{self.label} ({self.target} target)" + (", partial" if self.partial else "")),
             ("draws", f"{p:,} parameters, {chains} chains of {draws:,}"),
             ("data", f"n = {self.n:g}"),
-            *(("states", line) for line in mapping_lines(self.levels)),
+            *(("states", line) for line in self._coding_lines()),
         ]
         head = ["parameter", f"mean ({scale})", "sd", "5%", "95%"]
         part = f"the surest {len(cells)} of {p:,}" if len(cells) < p else ""
@@ -353,10 +353,15 @@ class Posterior:
         chains, draws, p = self.draws.shape
         state = ", partial" if self.partial else ""
         flags = f", {len(self.warnings)} warnings" if self.warnings else ""
+        coded = "".join(f"; {repr(line)[1:-1]}" for line in self._coding_lines())  # terminal codes are written out
         return (
             f"<Posterior: {self.label} ({self.target} target), {p} parameters, {chains} chains of {draws} draws"
-            f"{state}{flags}{mapping_text(self.levels)}>"
+            f"{state}{flags}{coded}>"
         )
+
+    def _coding_lines(self) -> list[str]:
+        """Which label is which state, where the data are not states as they are."""
+        return coding_lines(self.schema) if self.settings.get("schema") or not self.model.grid_shape else []
 
 
 def load(path: str | PathLike[str]) -> Posterior:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,12 +17,13 @@ from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
-from mrfbayes.data.levels import ungrouped
-from mrfbayes.data.masks import unmasked
-from mrfbayes.data.named_rows import named_rows
+from mrfbayes.data.border import as_data
+from mrfbayes.data.coding import MISSING_CODE, state_labels
+from mrfbayes.data.data import Data
 from mrfbayes.exact.quantities import expected_counts, is_feasible
 from mrfbayes.model.build import graph
 from mrfbayes.model.field import Model
+from mrfbayes.model.schema import Schema
 from mrfbayes.particles.simulate import simulate
 from mrfbayes.posterior.predictability import evenly
 
@@ -44,17 +45,13 @@ def predict_table(
 
     model = posterior.model
     known, unknown = _parts(model, given)
-    labels = ungrouped(posterior.levels, model.nodes) or (None,) * model.n_nodes
-    values, index = _known_values(model, x, [model.nodes[i] for i in known], [labels[i] for i in known])
+    variables = posterior.schema.variables
+    values, index = _known_values(x, Schema(variables), known)
     patterns, which = np.unique(values, axis=0, return_inverse=True)
     log_odds = evenly(posterior.log_odds.reshape(-1, model.n_parameters), whole("draws", draws))
     potentials = [model.lowering.potentials(w) for w in log_odds]
     rest = Rest(model, known, unknown)
-    columns = [
-        (model.nodes[i], state)
-        for i in unknown
-        for state in (labels[i] if labels[i] is not None else range(int(model.states[i]))) or ()
-    ]
+    columns = [(model.nodes[i], label) for i in unknown for label in state_labels(variables[i])]
     out = np.zeros((len(patterns), len(columns)))
     seed = seed_sequence(rng)
     with Progress("predicting", len(patterns) * len(log_odds), progress) as bar:
@@ -181,51 +178,28 @@ def _parts(model: Model, given: Iterable[str] | str) -> tuple[list[int], list[in
     return known, unknown
 
 
-def _known_values(
-    model: Model, x: Any, names: list[str], labels: Sequence[Sequence[object] | None]
-) -> tuple[np.ndarray, pd.Index]:
+def _known_values(x: object, schema: Schema, known: Sequence[int]) -> tuple[np.ndarray, pd.Index]:
     """(n, |B|) states of the known nodes, and the index of the rows."""
     import pandas as pd
 
-    if isinstance(x, (list, tuple)) and (rows := named_rows(x)) is not None:
-        x = rows
-    if isinstance(x, dict):
-        is_one = all(np.ndim(value) == 0 for value in x.values())
-        x = pd.DataFrame({name: [value] if is_one else unmasked(value) for name, value in x.items()})
-    if hasattr(x, "columns") and not isinstance(x, np.ndarray):
-        missing = [name for name in names if name not in list(x.columns)]
-        if missing:
-            raise InputError(f"x has no column {missing[0]!r}, which given names.")
-        given = [np.asarray(x[name]) for name in names]
-        index = x.index if isinstance(x, pd.DataFrame) else pd.RangeIndex(len(x))
-    else:
-        array = np.atleast_2d(unmasked(x))
-        if array.shape[1] not in (len(names), model.n_nodes):
-            raise InputError(
-                f"x has {array.shape[1]} columns: give one per known node ({len(names)}) or one per node "
-                f"({model.n_nodes}), in the order of model.nodes, or a table with names."
-            )
-        places = range(len(names)) if array.shape[1] == len(names) else [model.nodes.index(name) for name in names]
-        given = [array[:, place] for place in places]
-        index = pd.RangeIndex(len(array))
-    states = [int(model.states[model.nodes.index(name)]) for name in names]
-    coded = [_coded(*column) for column in zip(given, names, states, labels, strict=True)]
-    return np.stack(coded, axis=1) if coded else np.zeros((len(index), 0), dtype=np.int64), index
-
-
-def _coded(values: np.ndarray, name: str, states: int, labels: Sequence[object] | None) -> np.ndarray:
-    """A column as states: by the labels that the posterior's data had, or as whole numbers from 0."""
-    known = {str(label): state for state, label in enumerate(range(states) if labels is None else labels)}
-    found = np.array([known.get(_plain(value), -1) for value in values.tolist()], dtype=np.int64)
-    bad = np.flatnonzero(found < 0)
-    if bad.size:
-        row = int(bad[0])
-        raise InputError(f"x: row {row}, {name!r} = {values[row]} is not one of {', '.join(known)}.")
-    return found
-
-
-def _plain(value: object) -> str:
-    """A value as its label is written: 1.0 is 1, True is 1."""
-    if isinstance(value, bool):
-        return str(int(value))
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    if isinstance(x, (np.ndarray, pd.Series)) and x.ndim == 1:
+        x = x.to_frame().T if isinstance(x, pd.Series) and x.index.dtype.kind in "OUS" else np.atleast_2d(np.asarray(x))
+    names = [schema.variables[i].name for i in known]
+    data = as_data(x)
+    if data.is_named:
+        absent = [name for name in names if name not in data.column_names]
+        if absent:
+            raise InputError(f"x has no column {absent[0]!r}, which given names.")
+    elif len(data.column_names) == len(schema) != len(names):
+        data = Data(x, columns=[data.column_names[i] for i in known])
+    elif len(data.column_names) != len(names):
+        raise InputError(
+            f"x has {len(data.column_names)} columns: give one per known node ({len(names)}) or one per node "
+            f"({len(schema)}), in the order of model.nodes, or a table with names."
+        )
+    states = data.rows(schema.select(names)) if names else np.zeros((data.n_rows, 0), dtype=np.uint8)
+    row, column = np.nonzero(states == MISSING_CODE)
+    if row.size:
+        raise InputError(f"x: row {row[0]}, {names[column[0]]!r} is missing; give only rows in which it is known.")
+    index = x.index if isinstance(x, pd.DataFrame) else pd.RangeIndex(len(states))
+    return states.astype(np.int64), index

@@ -74,9 +74,9 @@ def observed_rows(posterior: Posterior, x: object) -> tuple[np.ndarray, np.ndarr
     """(k, d) the rows that were given, or those that the posterior knows, and the weight of each (k,)."""
     statistics = None if posterior.problem is None else posterior.problem.statistics
     if x is not None:
-        from mrfbayes.data.statistics import count
+        from mrfbayes.data.border import counted
 
-        statistics = count(posterior.model, x)
+        statistics = counted(posterior.model, x, posterior.schema)
     if statistics is None or not len(statistics.rows):
         raise InputError(
             "predictability needs observations, and this posterior knows none (it was loaded, or made from counts): "

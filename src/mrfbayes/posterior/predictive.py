@@ -14,8 +14,8 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.base.memory import require_memory
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, seed_sequence
-from mrfbayes.data.levels import ungrouped
-from mrfbayes.data.statistics import count
+from mrfbayes.data.border import counted
+from mrfbayes.data.statistics import count_states
 from mrfbayes.estimation.dense_mode import is_dense
 from mrfbayes.model.field import Model
 from mrfbayes.model.natural_form import dense_layout
@@ -84,7 +84,7 @@ def predictive_check(
         observed = _observed(posterior, x)
     else:
         first = completion.at(model.chart.log_odds(flat[chosen[0]]), child(seed, "completed", 0))
-        observed = observe(model, count(model, first, weights=completion.weights))
+        observed = observe(model, count_states(model, first, completion.weights))
     pairs = unfitted_pairs(model, observed.n_rows if observed.pairs.size else 0)
     _require_memory(replicates, observed.flat.size)
     n = max(1, round(observed.n))
@@ -95,11 +95,11 @@ def predictive_check(
         for k, y in enumerate(_replicates(model, flat[chosen], n, seed)):
             budget().check("predictive check")
             agreement, sums = unfitted(model, y[:n_rows], even, pairs, observed.n_rows)
-            parts = (count(model, y).mean, agreement, sums[: observed.sums.size])
+            parts = (count_states(model, y).mean, agreement, sums[: observed.sums.size])
             values[k] = np.concatenate(parts)
             if completion is not None and k:
                 full = completion.at(model.chart.log_odds(flat[chosen[k]]), child(seed, "completed", k))
-                at[k] = observe(model, count(model, full, weights=completion.weights)).flat
+                at[k] = observe(model, count_states(model, full, completion.weights)).flat
             bar.update(k + 1)
     return PredictiveCheck(_table(model, statistic_names(model, observed), at, values), values)
 
@@ -126,7 +126,7 @@ def _observed(posterior: Posterior, x: object) -> ObservedAverages:
                 "predictive_check: this posterior knows nothing of its data (an old file, or a custom prior): pass x."
             )
         return posterior.observed
-    statistics = count(model, x, labels=ungrouped(posterior.levels, model.nodes))
+    statistics = counted(model, x, posterior.schema)
     if statistics.digest != posterior.data_digest:
         raise InputError("x is not the data that this posterior was learned from.")
     return observe(model, statistics)

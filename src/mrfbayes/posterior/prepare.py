@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from mrfbayes.base.budget import OutOfTime, budget
 from mrfbayes.base.errors import CostError
+from mrfbayes.data.border import counted
 from mrfbayes.data.holes import MISSING_AT_RANDOM
-from mrfbayes.data.statistics import count
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model
 from mrfbayes.posterior.facts import RunFacts
@@ -19,11 +19,9 @@ from mrfbayes.posterior.settings import Settings
 DRAW_SHARES = {"direct": 0.15}  # of a time budget that preparation leaves for the draws; chains get half
 
 
-def make_problem(
-    model: Model, x: object, settings: Settings, levels: object = None, missing: str = "refuse"
-) -> Problem:
-    """Model, data, prior and seed; ``levels`` is the order of text labels, ``missing`` what to do with empty cells."""
-    statistics = count(model, x, levels=levels, missing=missing)
+def make_problem(model: Model, x: object, settings: Settings) -> Problem:
+    """Model, data, prior and seed."""
+    statistics = counted(model, x)
     threads = settings.workers if isinstance(settings.workers, int) else 1  # a cluster has no part in preparing
     return Problem(model, statistics, settings.prior, settings.seed, settings.estimate, settings.progress, threads)
 
@@ -53,7 +51,7 @@ def in_time(settings: Settings) -> Iterator[None]:
         late = budget().overrun()
         instead = "use method='mle' or 'pseudo'"
         if str(out).startswith(("counting", "reading")):  # a part of the data would be another data set
-            instead = "count the data once (mrfbayes.count) and pass the result as x"
+            instead = "count the data once (mrfbayes.Data(...).count(model)) and pass the result as x"
         raise CostError(
             f"the time budget of {settings.seconds:g} s ended in the preparation of method {settings.row.key!r} "
             f"({out}), before anything could be drawn: allow more seconds=, or {instead}.{' ' + late if late else ''}"

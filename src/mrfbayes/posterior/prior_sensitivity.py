@@ -11,7 +11,7 @@ import numpy as np
 from mrfbayes.base.errors import InputError, MRFWarning
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed
-from mrfbayes.data.statistics import count
+from mrfbayes.data.border import counted
 from mrfbayes.model.field import Model
 from mrfbayes.posterior.sample import sample
 
@@ -35,7 +35,7 @@ def prior_sensitivity(
 
     Parameters
     ----------
-    x : data, or `Statistics`
+    x : `Data`, anything that `Data` reads, or `Statistics`
     scales : standard deviations s of the prior on the edges' log-odds
     nodes : prior of the node factors, the same throughout
     settings : passed on to `mrfbayes.sample`
@@ -49,7 +49,7 @@ def prior_sensitivity(
     widths = np.asarray(scales, dtype=float)
     if widths.ndim != 1 or not widths.size or not ((widths > 0) & np.isfinite(widths)).all():
         raise InputError(f"scales = {scales!r}: give standard deviations above 0.")
-    statistics = count(model, x)
+    statistics = counted(model, x)
     rows = []
     with Progress("prior sensitivity", len(widths), progress) as bar, warnings.catch_warnings():
         warnings.simplefilter("ignore", MRFWarning)  # of every single run; the table says what is fragile

@@ -23,8 +23,6 @@ from mrfbayes.posterior.replicas import replica_posterior
 from mrfbayes.posterior.settings import Asked, Settings, check_settings
 from mrfbayes.run.clusters import Workers, connected
 
-OF_THE_DATA = ("levels", "missing")  # keywords that `mrfbayes.count` looks at
-
 
 def sample(
     model: Model,
@@ -45,8 +43,6 @@ def sample(
     seconds: float | None = None,
     engine: str | None = None,
     estimate: object = None,
-    levels: object = None,
-    missing: str = "refuse",
     **method_options: object,
 ) -> Posterior:
     """Draw from the posterior of every parameter.
@@ -57,7 +53,8 @@ def sample(
     Parameters
     ----------
     model : the field
-    x : (n, d) data, a table, a path, or `Statistics`
+    x : `Data`, anything that `Data` reads, or `Statistics`. Rows with missing cells have a likelihood in the methods
+        "exact", "calibrated" and "langevin", which assumes that cells are missing at random
     method : a key of the registry, or "auto"
     steps : steps (or independent draws) per chain after warm-up; by default so many, doubled up to four times, that
         R-hat is below 1.01 and 400 draws are effective (methods that estimate ratios are not lengthened)
@@ -80,14 +77,8 @@ def sample(
         from the calibrated posterior, corrected (the default; where they fit badly, "hmc" runs instead); "langevin" for
         the method of that name
     estimate : an estimate to use instead of making one, from `mrfbayes.estimate`, or theta (p,) itself
-    levels : order of text labels; see `mrfbayes.count`. With method "mavm" a number is that method's option
-    missing : what to do with rows of which cells are missing: "refuse"; "drop" to leave them out; "model" for the
-        likelihood of the cells that are there, which assumes that cells are missing at random (methods "exact",
-        "calibrated" and "langevin")
     method_options : options of the method
     """
-    if method == "mavm" and isinstance(levels, (int, float)):  # its own option of that name; no order is a number
-        method_options["levels"], levels = levels, None
     asked = Asked(
         method, steps, warmup, chains, thin, proposal, start, prior, rng, workers, progress, checkpoint, seconds,
         engine, estimate, method_options,
@@ -96,7 +87,7 @@ def sample(
     watch_compilation()
     with Budget(settings.seconds).as_current(), in_time(settings), connected(settings.workers) as workers:
         settings = replace(settings, workers=workers)
-        problem = make_problem(model, x, settings, levels, missing)
+        problem = make_problem(model, x, settings)
         started = time.perf_counter()
         prepared = prepare(problem, settings)
         how = make_engine(problem, prepared, settings)
@@ -114,5 +105,5 @@ def check_call(model: Model, call: Mapping[str, Any]) -> Settings:
     known = inspect.signature(sample).parameters.values()
     usual = {one.name: one.default for one in known if one.name == "method" or one.kind is one.KEYWORD_ONLY}
     own = {name: value for name, value in call.items() if name not in usual and name != "name"}
-    asked = {name: call.get(name, value) for name, value in usual.items() if name not in OF_THE_DATA}
+    asked = {name: call.get(name, value) for name, value in usual.items()}
     return check_settings(model, Asked(**asked, options=own))

@@ -1,7 +1,7 @@
 """`mrfbayes.sample_many`: one model, many data sets (subjects, windows, bootstrap samples), each a pure task.
 
-What a data set gives depends on the model, its own rows, the settings, the seed and its name, and on nothing else: not
-on the other data sets, the number of workers, or how often the run was killed on the way.
+What a data set gives depends on the model, the coding, its own rows, the settings, the seed and its name, and on
+nothing else: not on the number of workers, or how often the run was killed on the way.
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ from mrfbayes.base.errors import InputError, MRFWarning, warn_user
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
-from mrfbayes.data.statistics import count
+from mrfbayes.data.border import common_schema, counted
+from mrfbayes.data.coding import stored_schema
+from mrfbayes.data.data import Data
 from mrfbayes.model.field import Model, require_model
+from mrfbayes.model.schema import Schema
 from mrfbayes.posterior.fits import FitFolder, Fits
 from mrfbayes.posterior.netcdf import packed, to_datatree
 from mrfbayes.posterior.posterior import Posterior
@@ -39,8 +42,7 @@ class Call(NamedTuple):
     """What all data sets have in common; see `mrfbayes.sample`."""
 
     method: str
-    levels: object
-    missing: str
+    schema: Schema | None
     settings: Mapping[str, Any]
 
 
@@ -54,8 +56,6 @@ def sample_many(
     workers: Workers = 1,
     progress: bool = True,
     seconds: float | None = None,
-    levels: object = None,
-    missing: str = "refuse",
     **settings: object,
 ) -> Fits:
     """`mrfbayes.sample` of every data set: the same model and settings, each with a random stream of its own.
@@ -65,9 +65,10 @@ def sample_many(
 
     Parameters
     ----------
-    datasets : mapping from names to data, as `mrfbayes.sample` takes them (arrays, tables, paths, `Statistics`); or a
-        sequence of data, which are then called "0", "1", ...
-    method, levels, missing, settings : as in `mrfbayes.sample`
+    datasets : mapping from names to data, as `mrfbayes.sample` takes them; or a sequence of data, which are then called
+        "0", "1", ...; or a `Data` with groups, each of which is a data set. All are coded alike: by the schema of the
+        model, else by one that is made from all of them together
+    method, settings : as in `mrfbayes.sample`
     folder : where each result is kept as soon as it is there, in one file; the same call goes on from there. Files of
         other data or of other settings are refused. Without it results stay in memory
     rng : seed; a data set's stream follows from it and from its name, so the others do not matter
@@ -82,7 +83,7 @@ def sample_many(
     given = _named(datasets)
     common = {"method": method, "rng": rng, "workers": workers, "progress": progress, "seconds": seconds}
     checked = _check(model, settings, common)
-    seed, call = seed_sequence(rng), Call(method, levels, missing, settings)
+    seed, call = seed_sequence(rng), Call(method, common_schema(model, given.values()), settings)
     done: dict[str, Posterior | None] = {}
     failures: dict[str, str] = {}
     with ExitStack() as stack:
@@ -131,7 +132,7 @@ def fit_one(
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MRFWarning)  # they are in the result
-        statistics = count(model, x, levels=call.levels, missing=call.missing)
+        statistics = counted(model, x, call.schema)
         if known and known == statistics.digest:
             return None
         if known:
@@ -143,6 +144,8 @@ def fit_one(
 
 
 def _named(datasets: object) -> dict[str, object]:
+    if isinstance(datasets, Data):
+        return dict(datasets.parts())
     if isinstance(datasets, Mapping):
         given = {str(name): x for name, x in datasets.items()}
         if len(given) < len(datasets):
@@ -178,7 +181,7 @@ def _identity(model: Model, seed: np.random.SeedSequence, call: Call) -> dict[st
         value = getattr(value, "theta", value)  # of an estimate
         return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else str(value)
 
-    common = {"method": call.method, "levels": call.levels, "missing": call.missing, **call.settings}
+    common = {"method": call.method, "schema": stored_schema(call.schema), **call.settings}
     text = json.dumps(common, sort_keys=True, default=plain)
     return {
         "format": "mrfbayes many 1",

@@ -18,7 +18,7 @@ from mrfbayes.base.random_streams import child, generator
 from mrfbayes.calibration.copula import theta_moments
 from mrfbayes.calibration.expansion import Accuracy
 from mrfbayes.data.patterns import column_bytes
-from mrfbayes.data.statistics import Statistics, count
+from mrfbayes.data.statistics import Statistics, count_states
 from mrfbayes.data.weights import in_proportion
 from mrfbayes.exact.quantities import sample_exact
 from mrfbayes.methods.problem import Problem
@@ -147,4 +147,4 @@ def _observations(
 def _count(model: Model, data: np.ndarray, weights: np.ndarray | None) -> Statistics:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what there is to say about the data has been said of all of them
-        return count(model, data, weights=weights)
+        return count_states(model, data, weights)

@@ -11,7 +11,7 @@ import numpy as np
 from mrfbayes.base.budget import budget
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
-from mrfbayes.data.levels import ungrouped
+from mrfbayes.data.coding import state_labels
 from mrfbayes.model.field import Model, require_model
 from mrfbayes.model.schema import Label
 from mrfbayes.posterior.posterior import Posterior
@@ -127,13 +127,11 @@ def points(model: Model, theta: ThetaLike, draws: int = QUERY_DRAWS, ci_prob: fl
 
 def _labels(model: Model, posterior: Posterior | None) -> tuple[tuple[object, ...], ...]:
     """What is shown for the states of each node: labels of the model's schema, or of the data, or numbers from 0."""
-    numbers = tuple(tuple(range(int(r))) for r in model.states)
     if model.schema is not None:
         return tuple(model.schema[node].labels for node in model.nodes)
-    known = ungrouped(posterior.levels, model.nodes) if posterior is not None else None
-    if known is None:
-        return numbers
-    return tuple(number if label is None else tuple(label) for number, label in zip(numbers, known, strict=True))
+    if posterior is None:
+        return tuple(tuple(range(int(r))) for r in model.states)
+    return tuple(state_labels(variable) for variable in posterior.schema)
 
 
 def _plain(label: object) -> str:

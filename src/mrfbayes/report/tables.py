@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from mrfbayes.data.levels import ungrouped
 from mrfbayes.model.wording import scale_name
 from mrfbayes.report.wording import bayes_factor, decimals, interval, number, plural
 
@@ -152,7 +151,7 @@ def variable_table(findings: Findings) -> PageTable | None:
     if observed is None or not observed.shares.size or observed.n < 2 or model.n_nodes > LISTED_VARIABLES:
         return None
     ends = np.cumsum(model.states)[:-1]
-    labels = ungrouped(findings.posterior.levels, model.nodes) or (None,) * model.n_nodes
+    labels = [variable.values for variable in findings.posterior.schema]
     rows = []
     for name, share, levels in zip(model.nodes, np.split(observed.shares, ends), labels, strict=True):
         said = f"{share[1]:.0%}" if share.size == 2 else " \u00b7 ".join(f"{100 * part:.0f}" for part in share) + "%"

@@ -14,7 +14,7 @@ from mrfbayes import __version__
 from mrfbayes.base.atomic_files import check_targets, write_text
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.plain_text import visible
-from mrfbayes.data.levels import mapping_lines
+from mrfbayes.data.coding import coding_lines
 from mrfbayes.model.wording import meaning
 from mrfbayes.plots.layouts import is_lattice
 from mrfbayes.posterior.posterior import Posterior
@@ -179,7 +179,7 @@ def _data_facts(findings: Findings) -> list[tuple[str, str]]:
         facts.append(("variables", ", ".join(model.nodes[:40]) + (", ..." if model.n_nodes > 40 else "")))
     states = sorted(set(model.states.tolist()))
     facts.append(("states", ", ".join(map(str, states))))
-    coded = mapping_lines(findings.posterior.levels)
+    coded = [] if model.grid_shape else coding_lines(findings.posterior.schema)
     if coded:
         facts.append(("coding", "; ".join(coded[:12]) + ("; ..." if len(coded) > 12 else "")))
     facts.append(("SHA-256 begins", findings.posterior.data_digest[:16]))

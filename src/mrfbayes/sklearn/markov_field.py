@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
-from mrfbayes.data.levels import ungrouped
-from mrfbayes.data.statistics import count
-from mrfbayes.model.build import complete
+from mrfbayes.data.coding import MISSING_CODE, state_labels
+from mrfbayes.data.data import Data
 from mrfbayes.model.field import Model
+from mrfbayes.model.schema import Schema
 from mrfbayes.particles.simulate import simulate
 from mrfbayes.posterior.conditionals import conditional_log_probabilities
 from mrfbayes.posterior.predictability import evenly
 from mrfbayes.posterior.row_scores import row_scores, score_kind
 from mrfbayes.posterior.sample import sample
-from mrfbayes.sklearn.columns import Cuts, number_of_states, states_of
+from mrfbayes.sklearn.columns import Cuts
 
 try:
     from sklearn.base import BaseEstimator, DensityMixin
@@ -40,8 +40,7 @@ class MarkovField(DensityMixin, BaseEstimator):
     Parameters
     ----------
     model : a `mrfbayes.Model` whose nodes are the columns; by default every pair of columns is an edge
-    coupling : of that default model: "both-one" where all columns have two values, "score" for ordered numbers and
-        "agreement" for more than two labels, unless it is given
+    coupling : of that default model: by the kinds of each pair of columns, as in `mrfbayes.Model.from_data`
     bins : None for columns that are discrete; a number cuts every column into so many classes, at quantiles
     method, prior, steps, chains : as in `mrfbayes.sample`
     draws : number of posterior draws that scores and predictions are averaged over
@@ -53,6 +52,7 @@ class MarkovField(DensityMixin, BaseEstimator):
     model_ : the field
     posterior_ : the `mrfbayes.Posterior`, with its summary, edges and warnings
     score_kind_ : what `score_samples` gives: "log-likelihood", or "pseudo-log-likelihood" where log Z is out of reach
+    schema_ : the coding of the columns
     labels_ : per column, the values behind states 0, 1, ...
     classes_ : those of the masked column, where it is a single one
     """
@@ -96,10 +96,10 @@ class MarkovField(DensityMixin, BaseEstimator):
             self.cuts_ = Cuts.of(x, self.bins)
             x = self.cuts_.classes(x)
         names = list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(x.shape[1])]))
-        self.model_ = self._make_model(names, x)
+        data = self._data(names, x)
+        self.model_ = self._make_model(data)
         self.masked_ = self._find_masked(names)
-        table = dict(zip(names if self.model_.named else self.model_.nodes, x.T, strict=True))
-        statistics = count(self.model_, table)
+        statistics = data.count(self.model_)
         seed = self.random_state
         if seed is not None and not isinstance(seed, (int, np.random.Generator, np.random.SeedSequence)):
             seed = int(check_random_state(seed).randint(2**31 - 1))
@@ -113,11 +113,8 @@ class MarkovField(DensityMixin, BaseEstimator):
             rng=seed,
             progress=False,
         )
-        known = ungrouped(statistics.levels, self.model_.nodes) or (None,) * self.model_.n_nodes
-        self.labels_ = [
-            list(range(int(r))) if labels is None else list(labels)
-            for labels, r in zip(known, self.model_.states, strict=True)
-        ]
+        self.schema_ = statistics.schema
+        self.labels_ = [list(state_labels(variable)) for variable in self.schema_]
         if len(self.masked_) == 1:
             self.classes_ = np.array(self.labels_[self._places(names)[self.masked_[0]]])
         self.score_kind_ = score_kind(self.model_)
@@ -183,14 +180,26 @@ class MarkovField(DensityMixin, BaseEstimator):
         shown = self.masked_ or range(len(names))
         return np.array([f"{names[j]}={value}" for j in shown for value in self.labels_[places[j]]], dtype=object)
 
-    def _make_model(self, names: list[object], x: np.ndarray) -> Model:
+    def _data(self, names: list[object], x: np.ndarray) -> Data:
+        """The columns by name, or by the nodes of a model that has no names."""
+        nodes = self.model.nodes if isinstance(self.model, Model) and not self.model.named else None
+        if nodes is not None and len(nodes) != len(names):
+            raise InputError(f"X has {len(names)} columns, the model has {len(nodes)} nodes: give one column per node.")
+        table = {str(name): column for name, column in zip(nodes or names, x.T, strict=True)}
+        return Data(table, levels=None if self.bins is None else range(int(self.bins)))
+
+    def _make_model(self, data: Data) -> Model:
         if self.model is not None:
             if not isinstance(self.model, Model):
                 raise InputError(f"model: got {type(self.model).__name__}, expected a mrfbayes Model.")
             return self.model
-        states, is_ordered = (int(self.bins), True) if self.bins is not None else number_of_states(x)
-        coupling = self.coupling or ("both-one" if states == 2 else "score" if is_ordered else "agreement")
-        return complete(names, states=states, fields=True, coupling=coupling)
+        try:
+            schema = data.schema
+        except InputError as error:
+            raise InputError(f"X: {error} Numbers can be cut by bins=2, or by KBinsDiscretizer.") from None
+        if len(schema) < len(data.column_names):
+            raise InputError(f"X has {data.n_rows} sample{'s' * (data.n_rows != 1)}: {' '.join(data.warnings)}")
+        return Model.from_data(data, coupling=cast("Any", self.coupling or "auto"))
 
     def _fitted(self) -> MarkovField:
         check_is_fitted(self)
@@ -230,9 +239,14 @@ class MarkovField(DensityMixin, BaseEstimator):
             x = self.cuts_.classes(x)
         names = self._names()
         states = np.zeros(x.shape, dtype=np.int64)
-        for j, place in enumerate(self._places(names)):
-            if j not in without:
-                states[:, place] = states_of(x[:, j], self.labels_[place], str(names[j]))
+        known = [(j, place) for j, place in enumerate(self._places(names)) if j not in without]
+        if known:
+            variables = self.schema_.variables
+            part = Schema(tuple(variables[place] for _, place in known))
+            table = {variables[place].name: x[:, j] for j, place in known}
+            states[:, [place for _, place in known]] = Data(table).rows(part)
+        if (states == MISSING_CODE).any():
+            raise InputError("X has missing cells; only masked columns may be missing.")
         return states
 
     def _as_labels(self, states: np.ndarray, nodes: Sequence[str]) -> pd.DataFrame:

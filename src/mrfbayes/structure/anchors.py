@@ -224,7 +224,7 @@ def _first_guess(problem: SearchProblem, statistics: Statistics, seed: np.random
     """
     import warnings
 
-    from mrfbayes.data.statistics import count
+    from mrfbayes.data.statistics import count_states
     from mrfbayes.estimation.estimate import estimate
 
     model, prior = problem.model, problem.coordinates.priors[0]
@@ -232,7 +232,7 @@ def _first_guess(problem: SearchProblem, statistics: Statistics, seed: np.random
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MRFWarning)  # it is only a start
         if statistics.holes is not None:
-            statistics = count(model, typical_rows(statistics, generator(seed, "guess")))
+            statistics = count_states(model, typical_rows(statistics, generator(seed, "guess")))
         algorithm = "pseudo" if statistics.n_rows else "pcd"
         found = estimate(model, statistics, algorithm, child(seed, "guess"), prior=prior, progress=False)
     w = np.array(found.log_odds)

@@ -11,18 +11,19 @@ from __future__ import annotations
 
 import os
 import warnings as python_warnings
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from collections.abc import Mapping
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError, MRFWarning
 from mrfbayes.base.random_streams import Seed, seed_sequence
+from mrfbayes.data.border import common_schema, counted
+from mrfbayes.data.coding import stored_schema
+from mrfbayes.data.data import Data
 from mrfbayes.data.holes import MISSING_AT_RANDOM, hole_doubts
-from mrfbayes.data.levels import Labels
-from mrfbayes.data.statistics import Statistics, count
+from mrfbayes.data.statistics import Statistics
 from mrfbayes.model.field import Model
+from mrfbayes.model.schema import Schema
 from mrfbayes.priors import Cauchy, Distribution, Exchangeable, Logistic, Normal
 from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem
 from mrfbayes.structure.factors import EdgeFactors, edge_factors
@@ -31,9 +32,6 @@ from mrfbayes.structure.groups import GroupComparison
 from mrfbayes.structure.moves import Coordinates, named_edges, named_nodes, search_prior, slab_distribution
 from mrfbayes.structure.running import SearchRequest, run_options, search
 
-if TYPE_CHECKING:
-    from narwhals.typing import IntoDataFrame
-
 NAMED = 5  # thresholds that a warning lists
 
 
@@ -41,7 +39,6 @@ def compare_groups(
     model: Model,
     x: object,
     *,
-    group: object = None,
     slab: object = "normal(0, 1)",
     differences: object = "bernoulli(0.5)",
     prior: object = None,
@@ -56,30 +53,29 @@ def compare_groups(
     progress: bool = True,
     checkpoint: str | os.PathLike[str] | None = None,
     seconds: float | None = None,
-    missing: str = "refuse",
 ) -> GroupComparison:
     """Which edges differ between groups: the posterior of baseline and differences, from the true likelihood.
 
     Parameters
     ----------
     model : the field of all groups, untied; a table coupling differs as a whole or not at all
-    x : mapping from the groups' names to their data, each as in `sample`; or one table with the groups in a column
-    group : name of that column, or one label per row of an array ``x``
+    x : `Data` with groups, or a mapping from the groups' names to their data, each as in `sample`; all are coded alike
     slab : prior of a difference that is there, and of the differences of node factors, which are always there; as
         {"edges": ..., "nodes": ...} where they are to differ; normal with more than two groups
     differences : prior of which edges differ: "bernoulli(0.5)", "beta-bernoulli(1, 1)", or one probability per edge
     prior : prior of the baseline, as {"edges": ..., "nodes": ...}; the default of `mrfbayes.priors` where left out
-    engine, particles, steps, warmup, chains, thin, rng, workers, progress, checkpoint, seconds, missing : as in
+    engine, particles, steps, warmup, chains, thin, rng, workers, progress, checkpoint, seconds : as in
         `select`; a category that is seen in any group is one of all
     """
     factors = edge_factors(model)
-    data = split_groups(model, x, group, missing)
+    data = split_groups(model, x)
     coordinates = group_coordinates(model, len(data), slab, prior)
     graphs = graph_prior(model, differences, "differences")
     rest = {"chains": chains, "workers": workers, "progress": progress, "checkpoint": checkpoint, "seconds": seconds}
     options = run_options(coordinates.rate.shape[1] * model.n_parameters, steps, warmup, thin, **rest)
     settings = {
         "groups": list(data),
+        "schema": stored_schema(next(iter(data.values())).coding),
         "slab": named_edges(model, coordinates.priors[1]),
         "node_slab": ", ".join(dict.fromkeys(named_nodes(model, coordinates.priors[1]).values())),
         "differences": str(graphs),
@@ -150,23 +146,30 @@ def _difference(slab: object, n_groups: int) -> Distribution:
     return found
 
 
-def split_groups(model: Model, x: object, group: object, missing: str = "refuse") -> dict[str, Statistics]:
-    """The counted data of each group, all coded alike; ``missing`` as in `count`."""
-    named = dict(x) if _is_groups(x, group) and isinstance(x, Mapping) else _by_label(x, group)
-    parts = {str(name): part for name, part in named.items()}
+def split_groups(model: Model, x: object) -> dict[str, Statistics]:
+    """The counted data of each group, all coded alike."""
+    if isinstance(x, Data):
+        if not x.has_group:
+            raise InputError(
+                "data: no groups; name their column by Data(..., group=...), or give {'a': data, 'b': data}."
+            )
+        parts: dict[str, object] = dict(x.coded(model).parts())
+    elif isinstance(x, Mapping):
+        parts = {str(name): part for name, part in x.items()}
+    else:
+        raise InputError(f"data is a {type(x).__name__}: give Data(..., group=...), or {{'a': data, 'b': data}}.")
     if len(parts) < 2:
-        raise InputError(f"x has {len(parts)} group ({', '.join(map(repr, parts))}): give at least two.")
+        raise InputError(f"data has {len(parts)} group ({', '.join(map(repr, parts))}): give at least two.")
+    schema = common_schema(model, parts.values())
     with python_warnings.catch_warnings():
         python_warnings.simplefilter("ignore", MRFWarning)  # a category that one group lacks is named below
-        are_tables = _are_tables(parts.values())
-        labels = count(model, _pooled(list(parts.values())), missing=missing).labels if are_tables else None
-        return {name: _counted(model, name, part, labels, missing) for name, part in parts.items()}
+        return {name: _counted(model, name, part, schema) for name, part in parts.items()}
 
 
-def _counted(model: Model, name: str, part: object, labels: Labels | None, missing: str) -> Statistics:
-    """One group's data; what is wrong with them is said of that group."""
+def _counted(model: Model, name: str, part: object, schema: Schema | None) -> Statistics:
+    """One group's data; errors name the group."""
     try:
-        return count(model, part, missing=missing, labels=None if isinstance(part, Statistics) else labels)
+        return counted(model, part, schema)
     except InputError as wrong:
         raise InputError(f"group {name!r}: {wrong}") from None
 
@@ -179,57 +182,6 @@ def _holes(data: Mapping[str, Statistics]) -> list[str]:
             texts = hole_doubts(statistics.model, statistics.holes, statistics.n)
             found.append(f"group {name!r}: {'; '.join(texts)}.")
     return found
-
-
-def _is_groups(x: object, group: object) -> bool:
-    if isinstance(x, Mapping):
-        if group is not None:
-            raise InputError("group: x is a mapping from groups to data already; leave group out.")
-        return True
-    if group is None:
-        raise InputError("group is missing: give x as {'a': data, 'b': data}, or name the column with the groups.")
-    return False
-
-
-def _by_label(x: object, group: object) -> dict[str, object]:
-    """One table taken apart by a column, or an array by labels."""
-    if isinstance(group, str):
-        import narwhals as nw
-        import polars as pl
-
-        if isinstance(x, (str, os.PathLike)):
-            path = Path(x)
-            x = pl.read_parquet(path) if path.suffix == ".parquet" else pl.read_csv(path)
-        try:
-            frame = nw.from_native(cast("IntoDataFrame", x), eager_only=True)
-        except TypeError:
-            raise InputError(
-                f"group = {group!r} names a column, and x is a {type(x).__name__}: give a table."
-            ) from None
-        if group not in frame.columns:
-            raise InputError(f"group = {group!r}: no column is called so; there are {', '.join(frame.columns[:8])}.")
-        names = frame[group].unique().drop_nulls().sort().to_list()
-        if frame[group].null_count():
-            raise InputError(f"group = {group!r}: {frame[group].null_count()} rows belong to no group; remove them.")
-        rest = [column for column in frame.columns if column != group]
-        return {str(name): nw.to_native(frame.filter(nw.col(group) == name).select(rest)) for name in names}
-    labels, rows = np.asarray(group), np.asarray(x)
-    if labels.shape != rows.shape[:1]:
-        raise InputError(f"group has shape {labels.shape}, x has {len(rows)} rows: give one label per row.")
-    return {str(name): rows[labels == name] for name in np.unique(labels)}
-
-
-def _are_tables(parts: Iterable[object]) -> bool:
-    return not any(isinstance(part, (Statistics, str, os.PathLike)) for part in parts)
-
-
-def _pooled(parts: Sequence[object]) -> object:
-    """All groups as one table: what is in any of them counts when values become states."""
-    if hasattr(parts[0], "columns"):
-        import narwhals as nw
-
-        return nw.to_native(nw.concat([nw.from_native(part, eager_only=True) for part in parts], how="vertical"))
-    return np.concatenate([np.asarray(part) for part in parts])
 
 
 def _resting_on_the_prior(factors: EdgeFactors, data: Mapping[str, Statistics]) -> tuple[str, ...]:
@@ -250,4 +202,4 @@ def _resting_on_the_prior(factors: EdgeFactors, data: Mapping[str, Statistics]) 
     if not found:
         return ()
     more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-    return (f"never seen, so that the prior alone speaks: {', '.join(found[:NAMED])}{more}.",)
+    return (f"never observed, so estimated from the prior only: {', '.join(found[:NAMED])}{more}.",)

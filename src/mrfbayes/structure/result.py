@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.data.coding import schema_from
 from mrfbayes.model.field import Model
+from mrfbayes.model.schema import Schema
 from mrfbayes.posterior.bayes_factors import verdicts
 
 if TYPE_CHECKING:
@@ -50,6 +52,11 @@ class SearchResult:
     warnings: tuple[str, ...] = ()
     partial: bool = False
     details: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def schema(self) -> Schema:
+        """Which value of the data is which state."""
+        return schema_from(self.settings, self.model)
 
     @property
     def log_bf10(self) -> np.ndarray:

@@ -8,8 +8,9 @@ import numpy as np
 
 from mrfbayes.base.checks import whole
 from mrfbayes.base.random_streams import Seed, seed_sequence
+from mrfbayes.data.border import counted
+from mrfbayes.data.coding import stored_schema
 from mrfbayes.data.holes import MISSING_AT_RANDOM
-from mrfbayes.data.statistics import count
 from mrfbayes.model.field import Model
 from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem
 from mrfbayes.structure.augmented import starting_counts
@@ -39,7 +40,6 @@ def select(
     progress: bool = True,
     checkpoint: str | os.PathLike[str] | None = None,
     seconds: float | None = None,
-    missing: str = "refuse",
 ) -> Selection:
     """Which edges are there: the posterior over graphs and parameters together, from the true likelihood.
 
@@ -66,8 +66,6 @@ def select(
     workers : processes over which the chains are spread
     checkpoint : file from which a killed run goes on; a finished one is continued by asking for more steps
     seconds : time budget; what is drawn by then is the result, marked partial
-    missing : what to do with rows of which cells are missing: "refuse"; "drop" to leave them out; "model" to draw them
-        before every sweep, given what is seen, which assumes that cells are missing at random
     """
     factors = edge_factors(model)
     priors, graphs = search_prior(model, slab, prior), graph_prior(model, edges)
@@ -75,12 +73,13 @@ def select(
     options = run_options(model.n_parameters, steps, warmup, thin, **rest)
     whole("particles", particles, 100)
     seed, engine = seed_sequence(rng), choose_engine(model, engine)
-    statistics = count(model, x, missing=missing)
+    statistics = counted(model, x)
     settings = {
         "slab": str(slab_distribution(slab)),
         "edges": str(graphs),
         "edge_probabilities": graphs.probability.tolist(),
         "prior": named_nodes(model, priors),
+        "schema": stored_schema(statistics.coding),
     }
     if statistics.holes is not None:
         settings["missing"] = MISSING_AT_RANDOM

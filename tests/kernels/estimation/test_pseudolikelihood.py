@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from estimation.fields import FIELDS, Enumerated, weak
-from mrfbayes.data.statistics import count
+from mrfbayes.data.data import Data
 from mrfbayes.estimation.full_conditionals import Conditionals, has_score_couplings
 from mrfbayes.estimation.pseudolikelihood import PseudoObjective
 from mrfbayes.kernels.estimation.full_conditional_scores import ScorePatterns
@@ -33,7 +33,7 @@ def test_value_and_gradient(name):
     field = Enumerated.of(FIELDS[name])
     w = weak(field.model, 8)
     x = field.draw(w, 60, 9)
-    stats = count(field.model, x)
+    stats = Data(x).count(field.model)
     value, gradient = by_enumeration(field, x, 0.8 * w)
     found = PseudoObjective(field.model, stats, None).value_gradient(0.8 * w)
     at_zero = PseudoObjective(field.model, stats, None).value_gradient(np.zeros(w.size))[0]
@@ -45,7 +45,7 @@ def test_value_and_gradient(name):
 def test_the_prior_is_added_and_the_diagonal_is_a_curvature():
     field = Enumerated.of(FIELDS["2x3 grid"])
     w = weak(field.model, 1)
-    stats = count(field.model, field.draw(w, 50, 2))
+    stats = Data(field.draw(w, 50, 2)).count(field.model)
     prior = Prior(field.model, "normal(0, 2)")
     plain, penalised = PseudoObjective(field.model, stats, None), PseudoObjective(field.model, stats, prior)
     np.testing.assert_allclose(penalised.value_gradient(w)[1] - plain.value_gradient(w)[1], prior.gradient_w(w))
@@ -61,7 +61,7 @@ def test_strong_couplings_neither_overflow_nor_lose_digits(name):
     field = Enumerated.of(FIELDS[name])
     w = weak(field.model, 8)
     x = field.draw(w, 20, 9)
-    stats = count(field.model, x)
+    stats = Data(x).count(field.model)
     w = 400 * w
     value, gradient = by_enumeration(field, x, w)
     objective = PseudoObjective(field.model, stats, None)
@@ -79,4 +79,6 @@ def test_products_of_levels_are_recognised():
     assert has_score_couplings(tied)
     assert not has_score_couplings(graph(edges, states=3))
     assert not has_score_couplings(graph(edges, states=[2, 3, 2], coupling="table"))
-    assert isinstance(Conditionals.of(tied, count(tied, [[0, 1, 2], [1, 2, 0], [2, 0, 1]])).patterns[0], ScorePatterns)
+    assert isinstance(
+        Conditionals.of(tied, Data([[0, 1, 2], [1, 2, 0], [2, 0, 1]]).count(tied)).patterns[0], ScorePatterns
+    )

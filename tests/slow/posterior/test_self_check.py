@@ -35,7 +35,7 @@ def test_nine_of_ten_fields_are_covered():
     for number, (model, low, high, n) in enumerate(FIELDS):
         theta = np.random.default_rng(number).uniform(low, high, model.n_parameters)
         x = sample_exact(model, model.chart.log_odds(theta), n, seed_sequence(number))
-        problem = Problem(model, mb.count(model, x), Prior(model, "uniform"), seed_sequence(1), progress=False)
+        problem = Problem(model, mb.Data(x).count(model), Prior(model, "uniform"), seed_sequence(1), progress=False)
         proposal = make_proposal(problem, method_row("exact").prepare(problem), 40_000)
         weights = np.exp(proposal.log_weights - proposal.log_weights.max())
         weights /= weights.sum()

@@ -1,0 +1,347 @@
+"""`mrfbayes.Data`: the one object that reads a table and owns its coding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from mrfbayes.base.errors import InputError, Problems
+from mrfbayes.base.html import grid
+from mrfbayes.data.choosing import choose_columns, match_columns
+from mrfbayes.data.coded_table import CodedTable
+from mrfbayes.data.coding import Encoder, UnknownValueError, plain_schema
+from mrfbayes.data.deciding import read_options
+from mrfbayes.data.reading import RoleTable, plain_values, read_role
+from mrfbayes.data.sources import open_source
+from mrfbayes.data.statistics import Statistics, statistics_of
+from mrfbayes.data.values import Column, as_value, listed
+from mrfbayes.model.field import Model, require_model
+from mrfbayes.model.schema import Schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Missing = Literal["model", "drop"]
+
+
+class Data(CodedTable):
+    """A table of discrete variables: read lazily, coded once.
+
+    One pass over the source decides the coding of every variable, which `schema` keeps and all results carry; one pass
+    counts. Kinds: *binary* (two values), *ordinal* (whole numbers, at most 12 from the smallest to the largest; ordered
+    categoricals; labels in a known order or listed in ``levels``), *nominal* (other labels). A column never changes the
+    coding of another one.
+
+    Parameters
+    ----------
+    source : array, table or path
+        Array (n, d), images (n, rows, columns), pandas, polars, Arrow, xarray or Dask table, mapping from names to
+        columns; path of a CSV or TSV file (also gzipped), a Parquet file or a folder of them, an Excel workbook, an
+        SPSS or Stata file, PNG or NPY images; a list of files, or a pattern such as ``"wave*.csv"``.
+    columns, drop : list of str, optional
+        Columns to use, or to leave out: names, ranges ``"q1:q9"``, patterns ``"q*"``.
+    levels : list or dict, optional
+        Labels in ascending order, for all columns that hold them, or by column; also as text, ``"never<rarely<often"``,
+        and several such texts, ``["no<yes", "mood=low<high"]``.
+    kinds : str or dict, optional
+        "binary", "ordinal" or "nominal", by column, where the values do not tell.
+    missing : {"model", "drop"}
+        Keep rows with missing cells, or leave them out.
+    na_values : list or dict, optional
+        Further values that mark missing cells, such as -99, for all columns or by column. Blanks, NaN, "NA" and other
+        usual marks are always missing.
+    schema : Schema, optional
+        The coding of earlier data, for rows that have to be coded alike; unknown labels are refused.
+    sheet : str or int, optional
+        Sheet of a workbook; the first by default.
+    weights : str or array, optional
+        Column with the rows' weights, or one weight per row. Weights may be fractions; n is their sum.
+    group : str or array, optional
+        Column whose values are groups, or one label per row; for `compare_groups`.
+    covariates : list of str, optional
+        Columns that are no variables of the model; kept as numbers.
+    delimiter : str, optional
+        Of a text file; recognised by default.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> data = mb.Data({"sleep": [1, 2, 4, 5, 1], "worry": ["no", "yes", "yes", "", "no"]})
+    >>> data.schema["sleep"].kind, data.schema["sleep"].n_states
+    ('ordinal', 5)
+    >>> data.schema["worry"].labels
+    ('no', 'yes')
+    """
+
+    def __init__(
+        self,
+        source: object,
+        *,
+        columns: Sequence[object] | str | None = None,
+        drop: Sequence[object] | str | None = None,
+        levels: object = None,
+        kinds: str | Mapping[str, str] | None = None,
+        missing: Missing = "model",
+        na_values: object = None,
+        schema: Schema | None = None,
+        sheet: str | int | None = None,
+        weights: object = None,
+        group: object = None,
+        covariates: Sequence[object] | str | None = None,
+        delimiter: str | None = None,
+    ) -> None:
+        if isinstance(source, (Data, Statistics)):
+            raise InputError(f"source is a {type(source).__name__} already: use it as it is.")
+        if missing not in ("model", "drop"):
+            raise InputError(f"missing = {missing!r}: choose 'model' or 'drop'.")
+        if schema is not None and not isinstance(schema, Schema):
+            raise InputError(f"schema is a {type(schema).__name__}: give the schema of a Data or of a result.")
+        if schema is not None and (levels is not None or kinds is not None):
+            raise InputError("schema has the levels and kinds of all variables: leave levels and kinds out.")
+        opened = open_source(source, delimiter, sheet)
+        names = opened.names or tuple(map(str, range(opened.n_columns)))
+        self._missing = missing
+        self._table = RoleTable(
+            opened,
+            names,
+            read_role("weights", weights, names, opened, source),
+            read_role("group", group, names, opened, source),
+        )
+        chosen = (
+            choose_columns(names, columns, drop, opened.where) if columns is not None or drop is not None else names
+        )
+        beside = choose_columns(names, covariates, None, opened.where) if covariates is not None else []
+        roles = {role for role in (self._table.weights, self._table.group) if isinstance(role, int)}
+        roles |= {names.index(name) for name in beside}
+        index = {name: j for j, name in enumerate(names)}
+        self._chosen = [j for j in map(index.__getitem__, chosen) if j not in roles]
+        self._covariates = [index[name] for name in beside]
+        if schema is not None and opened.names is not None:
+            self._chosen = [j for j in self._chosen if names[j] in schema.names]
+        if not self._chosen:
+            raise InputError(f"{opened.where}: no column is left as a variable; it has {listed(names)}.")
+        self._options = read_options(levels, kinds, na_values, [names[j] for j in self._chosen])
+        self._schema = schema
+        self._columns: dict[int, Column] = {}
+        self._size: tuple[int, float] | None = None
+
+    @classmethod
+    def from_long(cls, source: object, row: str, column: str, value: str, **options: Any) -> Data:
+        """Data from a long table, with a row for each answer.
+
+        Parameters
+        ----------
+        source : table or path
+            As for `Data`.
+        row, column, value : str
+            Names of the columns that hold the observation, the variable and the value.
+        **options
+            As for `Data`.
+
+        Returns
+        -------
+        Data
+            A row per observation, in the order of their first answer; what is not there is missing.
+
+        Examples
+        --------
+        >>> import mrfbayes as mb
+        >>> long = {"who": ["a", "a", "b"], "item": ["x", "y", "x"], "answer": [0, 1, 1]}
+        >>> mb.Data.from_long(long, "who", "item", "answer").rows().tolist()
+        [[0, 1], [1, 255]]
+        """
+        from mrfbayes.data.long import widened
+
+        opened = open_source(source, options.pop("delimiter", None), options.pop("sheet", None))
+        return cls(widened(opened, row, column, value), **options)
+
+    @property
+    def schema(self) -> Schema:
+        """The coding of the variables: equal for equal codings, kept by every result."""
+        return self._decided[0]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What asks for a decision, such as columns that were left out."""
+        return tuple(self._decided[1].warnings)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is good to know about the coding, such as levels that never occur."""
+        return tuple(self._decided[1].notes)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self._read_size()[0]
+
+    @property
+    def n(self) -> float:
+        """Total weight of the rows; their number where there are no weights."""
+        return self._read_size()[1]
+
+    @property
+    def image_shape(self) -> tuple[int, int] | None:
+        """Rows and columns of the images; None for tables."""
+        return self._table.source.image_shape
+
+    @property
+    def group_labels(self) -> tuple[str, ...]:
+        """Names of the groups, sorted; empty where there are none."""
+        if self._table.group is None:
+            return ()
+        found: set[str] = set()
+        for _, _, labels in self._table.pieces([], Problems()) if isinstance(self._table.group, int) else ():
+            found |= set(labels if labels is not None else ())
+        if isinstance(self._table.group, np.ndarray):
+            found = set(self._table.group.tolist())
+        return tuple(sorted(found))
+
+    @property
+    def covariates(self) -> np.ndarray | None:
+        """(n, k) numbers in the columns that were named as covariates, NaN where missing; None where there are none."""
+        if not self._covariates:
+            return None
+        problems, parts = Problems(), []
+        for batch, _ in self._table.batches(self._covariates, problems):
+            cells = [
+                [as_value(v) for v in plain_values(batch.column(j)).tolist()] for j in range(len(self._covariates))
+            ]
+            for j, column in enumerate(cells):
+                texts = [value for value in column if isinstance(value, str)]
+                if texts:
+                    raise InputError(
+                        f"covariates: {self._table.names[self._covariates[j]]!r} holds {texts[0]!r}; give numbers."
+                    )
+            parts.append(np.array(cells, dtype=float).T)
+        problems.refuse()
+        return np.concatenate(parts)
+
+    @property
+    def variables(self) -> pd.DataFrame:
+        """A row per variable: its kind, its labels in state order, how often each occurs, and its missing cells."""
+        import pandas as pd
+
+        columns = {column.name: column for column in self._scan(self._chosen)}
+        by_place = self._table.source.names is None
+        rows = []
+        for j, variable in enumerate(self.schema):
+            column = columns[variable.name] if not by_place or variable.name in columns else list(columns.values())[j]
+            counts = [column.counts.get(value, 0) for value in variable.values]
+            rows.append((variable.name, variable.kind, list(variable.labels), counts, column.n_missing))
+        return pd.DataFrame(rows, columns=["name", "kind", "labels", "n", "n_missing"]).set_index("name")
+
+    def __repr__(self) -> str:
+        kinds = [variable.kind for variable in self.schema]
+        shown = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+        missing = sum(column.n_missing for column in self._scan(self._chosen))
+        cells = f", {missing:,} missing cells" if missing else ""
+        return f"<Data: {self.n_rows:,} rows of {len(kinds)} variables ({shown}){cells}; {self.where!r}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                str(name),
+                row["kind"],
+                ", ".join(f"{a} ({b})" for a, b in zip(row["labels"], row["n"], strict=True)),
+                str(row["n_missing"]),
+            )
+            for name, row in self.variables.iterrows()
+        ]
+        remarks = "".join(f"<div>{text}</div>" for text in map(escape, (*self.warnings, *self.notes)))
+        return grid(["variable", "kind", "labels (cells)", "missing"], rows, repr(self)[1:-1]) + remarks
+
+    def count(self, model: Model) -> Statistics:
+        """Count the outcomes of a model: all that any method sees of the data.
+
+        Parameters
+        ----------
+        model : Model
+            The field. Columns are matched to its nodes by name, or by position where one of both has no names. A model
+            with a schema codes the rows by it; else the numbers of states of the model decide.
+
+        Returns
+        -------
+        Statistics
+        """
+        require_model(model)
+        chosen = match_columns(model, self._table.source, self._table.names, self._chosen)
+        variables, found = self._coding_of(model, chosen)
+        try:
+            return statistics_of(
+                model, self._states(chosen, variables, model), self._missing, variables, self.where, found
+            )
+        except UnknownValueError:
+            variables, found = self._read_coding(model, chosen)
+        return statistics_of(model, self._states(chosen, variables, model), self._missing, variables, self.where, found)
+
+    def coded(self, model: Model) -> Data:
+        """The same rows with the coding that fits a model, so that parts of them are coded alike."""
+        chosen = match_columns(model, self._table.source, self._table.names, self._chosen)
+        variables, _ = self._coding_of(model, chosen)
+        if variables is None:
+            try:
+                for _ in self._states(chosen, None, model):
+                    pass
+            except UnknownValueError:
+                variables, _ = self._read_coding(model, chosen)
+        if variables is None:
+            variables = plain_schema(model).variables
+        return self._with(_schema=Schema(tuple(variables)), _chosen=chosen)
+
+    def parts(self) -> dict[str, Data]:
+        """The rows of each group, all with the same schema."""
+        schema = self._schema or self.schema
+        return {name: self._with(_schema=schema, _table=replace(self._table, only=name)) for name in self.group_labels}
+
+    def rows(self, by: Model | Schema | None = None) -> np.ndarray:
+        """(n, d) uint8 states of all rows in their order, 255 where a cell is missing.
+
+        Parameters
+        ----------
+        by : Model or Schema, optional
+            Whose variables and coding to use; by default `schema`.
+        """
+        if isinstance(by, Model):
+            data = self.coded(by)
+            chosen, schema = data._chosen, data._schema
+        else:
+            schema = self.schema if by is None else by
+            chosen = self._columns_of(schema)
+        assert schema is not None
+        variables = self._marked(self._variables_for(schema, chosen), chosen)
+        encode, problems = Encoder(variables, np.array([v.n_states for v in variables])), Problems()
+        try:
+            parts = [encode(batch) for batch, _ in self._table.batches(chosen, problems)]
+        except UnknownValueError:
+            self._refuse(chosen, variables)
+        problems.refuse()
+        return np.concatenate(parts)
+
+    def recoded(self, schema: Schema) -> Data:
+        """The same rows coded by the schema of a result; refused where it is not the coding that was chosen here."""
+        self._check_schema(schema)
+        return self._with(_schema=schema)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Names of the columns that are variables; numbers where the source has no names."""
+        return tuple(self._table.names[j] for j in self._chosen)
+
+    def value_totals(self) -> dict[float | str, int]:
+        """How many cells of all variables hold each value."""
+        columns = self._scan(self._chosen)
+        totals: dict[float | str, int] = {}
+        for column in columns[:1] if self.image_shape is not None else columns:
+            for value, count in column.counts.items():
+                totals[value] = totals.get(value, 0) + count
+        return totals
+
+    @property
+    def has_group(self) -> bool:
+        """Whether the rows belong to groups."""
+        return self._table.group is not None

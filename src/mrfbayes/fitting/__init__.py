@@ -1,0 +1,1 @@
+"""From data to a report in one call: `mrfbayes.fit`."""

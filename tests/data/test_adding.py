@@ -1,0 +1,50 @@
+"""Statistics of parts, added, are those of the whole."""
+
+from functools import reduce
+from operator import add
+
+import numpy as np
+import pytest
+
+import mrfbayes as mb
+from mrfbayes.data import adding
+
+MODEL = mb.graph([("a", "b"), ("b", "c")], fields=True)
+X = np.random.default_rng(3).integers(0, 2, size=(90, 3)).astype(float)
+
+
+@pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
+@pytest.mark.parametrize("weighted", [False, True])
+def test_parts_add_up_to_the_whole(weighted):
+    weights = np.random.default_rng(4).random(90) if weighted else np.ones(90)
+    holes = X.copy()
+    holes[::7, 1] = np.nan
+    for x in (X, holes):
+        options = [{"weights": part} if weighted else {} for part in np.split(weights, 3)]
+        parts = [mb.Data(part, **own).count(MODEL) for part, own in zip(np.split(x, 3), options, strict=True)]
+        whole = mb.Data(x, **({"weights": weights} if weighted else {})).count(MODEL)
+        for found in (sum(parts), reduce(add, parts)):
+            np.testing.assert_allclose(found.counts, whole.counts)
+            assert found.n_all == pytest.approx(whole.n_all)
+            assert found.digest == whole.digest
+            np.testing.assert_array_equal(found.rows, whole.rows)
+
+
+def test_sums_are_added_where_rows_are_too_many(monkeypatch):
+    whole = mb.Data(X).count(MODEL)
+    first, second = (mb.Data(part).count(MODEL) for part in np.split(X, 2))
+    monkeypatch.setattr(adding, "RETAINED_BYTES", 0)
+    found = first + second
+    assert found.chunks is None
+    np.testing.assert_array_equal(found.counts, whole.counts)
+    np.testing.assert_array_equal(found.patterns.weight, whole.patterns.weight)
+
+
+def test_other_codings_and_models_are_refused():
+    stats = mb.Data(X).count(MODEL)
+    with pytest.raises(mb.InputError, match="'a' is coded"):
+        stats + mb.Data(X + 1).count(MODEL)
+    with pytest.raises(mb.InputError, match="different models"):
+        stats + mb.Data(X).count(mb.graph([("a", "b"), ("b", "c")]))
+    with pytest.raises(TypeError):
+        stats + 1
