@@ -61,7 +61,7 @@ def test_missing_cells_are_summed_over(monkeypatch):
     known = mb.sample(model, x, "exact", rng=5, progress=False)
     monkeypatch.setattr(choice, "_tables", lambda model, work: None)
     monkeypatch.setattr(full, "PROPOSAL_CELLS", 0.0)
-    options = {"missing": "model", "steps": 5_000, "chains": 2, "rng": 6, "progress": False}
+    options = {"steps": 5_000, "chains": 2, "rng": 6, "progress": False}
     post = mb.sample(mb.grid(4, 4), x, "exact", **options)
     assert (post.engine, post.details["proposal_moments"]) == ("independence", "windows")
     assert np.abs((post.mean - known.mean) / (known.sd / np.sqrt(np.minimum(post.ess, 5_000)))).max() < 6
