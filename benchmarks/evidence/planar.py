@@ -48,7 +48,7 @@ def sampled(problem, gradient, mode, information, draws, label):
     start = time.process_time()
     chunk = task.advance(begun.state, draws)
     seconds = time.process_time() - start
-    w = np.log(chunk.theta) - np.log1p(-chunk.theta)
+    w = chunk.draws
     covariance = np.linalg.inv(information)
     slopes = np.array([gradient(one)[1] + uniform_prior(one)[1] for one in w])
     variance = np.diag(covariance).copy()

@@ -21,6 +21,7 @@ import numpy as np
 
 import mrfbayes as mb
 from mrfbayes.methods.registry import REGISTRY
+from mrfbayes.posterior.engines.registry import engine_names
 from run import refusal
 
 MODEL = mb.grid(2, 3)
@@ -121,7 +122,7 @@ def said(method: str, settings: dict[str, Any]) -> None:
 def printed_is_printed_or_refused() -> None:
     """What is recorded as the printed proposal is one."""
     for method, row in REGISTRY.items():
-        if "mh" in row.engines:
+        if "mh" in engine_names(row):
             posterior = sample(method, proposal="printed", warmup=None)
             assert (posterior.engine, posterior.settings["proposal"]) == ("mh", "printed"), method
         else:

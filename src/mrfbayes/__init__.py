@@ -70,6 +70,8 @@ _PLACES = {
     "Estimate": "estimation.result",
     "likelihood": "posterior.likelihood",
     "sample": "posterior.sample",
+    "target": "posterior.target",
+    "Target": "posterior.target",
     "sample_many": "posterior.sample_many",
     "Fits": "posterior.fits",
     "Posterior": "posterior.posterior",
@@ -123,6 +125,7 @@ __all__ = [
     "Segmentation",
     "Selection",
     "Statistics",
+    "Target",
     "__version__",
     "annealed_log_partition",
     "compare",
@@ -156,6 +159,7 @@ __all__ = [
     "segment",
     "select",
     "simulate",
+    "target",
     "thermodynamics",
 ]
 

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from mrfbayes.base.digests import digest_of
 from mrfbayes.base.errors import InputError
 from mrfbayes.model.distributions import (
     CAUCHY,
@@ -120,6 +121,19 @@ class Prior:
             return str(self.custom)
         texts = list(dict.fromkeys(map(str, self.per_block)))
         return texts[0] if len(texts) == 1 else ", ".join(texts)
+
+    @property
+    def digest(self) -> str:
+        """Of all numbers that the density depends on, block by block; of the code of a custom function."""
+        code = getattr(getattr(self.custom.function, "__wrapped__", None), "__code__", None) if self.custom else None
+        custom = None if code is None else [code.co_code, [str(value) for value in code.co_consts]]
+        return digest_of([self.kind, self.values, str(self.custom), custom])
+
+    @property
+    def heavy_scale(self) -> np.ndarray:
+        """(p,) scale of every log-odds whose prior has tails so heavy that it has no mean; infinite elsewhere."""
+        scale = np.where(self.kind == CAUCHY, self.values[:, 1], np.inf)
+        return np.asarray(scale[self.chart.block_of])
 
     @property
     def is_uniform(self) -> bool:

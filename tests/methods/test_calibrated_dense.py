@@ -9,7 +9,8 @@ import mrfbayes as mb
 from mrfbayes.estimation.dense_mode import is_dense
 from mrfbayes.methods import calibrated
 from mrfbayes.methods.registry import method_row
-from mrfbayes.posterior.auto import choose_engine, choose_method
+from mrfbayes.posterior.auto import choose_method
+from mrfbayes.posterior.engines.registry import choose_engine
 from mrfbayes.priors import Prior
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
@@ -39,9 +40,9 @@ def test_exact_takes_trajectories_where_its_proposals_would_come_from_particles(
     for d, usual in ((12, "independence"), (19, "independence"), (20, "hmc")):
         model = complete(d, coupling="both-one")
         prior = Prior(model, "normal(0, 1)")
-        assert choose_engine(model, method_row("exact"), prior, None, "") == usual
-        assert choose_engine(model, method_row("exact"), prior, "independence", "") == "independence"
-        assert choose_engine(model, method_row("exact"), prior, None, "proposal='printed'") == "mh"
+        assert choose_engine(model, method_row("exact"), prior, None, "adapted", False).name == usual
+        assert choose_engine(model, method_row("exact"), prior, "independence", "adapted", False).name == "independence"
+        assert choose_engine(model, method_row("exact"), prior, None, "printed", False).name == "mh"
 
 
 def test_calibrated_rests_on_the_walk_where_exact_moments_are_out_of_reach(monkeypatch):

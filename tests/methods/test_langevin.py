@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import re
 import signal
 
 import numpy as np
@@ -13,6 +12,7 @@ from mrfbayes.base.budget import Budget
 from mrfbayes.methods.langevin.metric import Whitening
 from mrfbayes.methods.langevin.trust import WalkTrust
 from mrfbayes.methods.langevin.walk import noisy_directions
+from mrfbayes.posterior import diagnostics
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
 
@@ -165,33 +165,42 @@ def test_turned_coordinates_are_orthogonal_and_begin_with_the_noise(monkeypatch,
 
 
 def test_ctrl_c_while_the_result_is_assembled_keeps_it(monkeypatch):
-    from mrfbayes.posterior import replicas
+    from mrfbayes.posterior import assemble
 
     model, x = field()
     settings = {"steps": 60, "warmup": 40, "rng": 1, "progress": False}
     before = mb.sample(model, x, "langevin", **settings)
 
-    def pressed(*given, real=replicas.collect_warnings):
+    def pressed(*given, real=assemble.versions):
         os.kill(os.getpid(), signal.SIGINT)
         return real(*given)
 
-    monkeypatch.setattr(replicas, "collect_warnings", pressed)
+    monkeypatch.setattr(assemble, "versions", pressed)
     after = mb.sample(model, x, "langevin", **settings)
     np.testing.assert_array_equal(after.draws, before.draws)
     assert not after.partial
 
 
-def test_why_r_hat_is_above_its_limit_is_said():
-    from mrfbayes.posterior.replicas import agreement
+def test_one_stuck_replica_is_detected():
+    """Converged replicas of any length agree within chance; one that stands still does not."""
+    from mrfbayes.posterior.engines.langevin import watched
 
     rng = np.random.default_rng(5)
-    assert agreement(rng.normal(size=(16, 400, 20))) == []
-    (few,) = agreement(rng.normal(size=(16, 20, 20)))
-    assert re.match(
-        r"largest R-hat 1\.\d+, smallest .* in 16 replicas: for 16 of them to agree to 1.01, 1,600 or more", few
-    )
-    (apart,) = agreement(rng.normal(size=(16, 400, 300)) + rng.normal(size=(16, 1, 1)) * (np.arange(300) == 250))
-    assert re.match(r"largest R-hat 1\.[3-9]", apart)  # of one parameter in 300, which is found
+    draws = rng.normal(size=(16, 400, 300))
+    assert watched(draws).is_enough
+    short = watched(rng.normal(size=(16, 20, 300)))
+    assert short.agree  # R-hat is above 1.01 by chance alone
+    assert not short.is_enough
+    assert short.r_hat.max() > diagnostics.MOST_R_HAT
+    stuck = draws.copy()
+    stuck[3] = stuck[3, :1]
+    assert not watched(stuck).agree
+    apart = watched(draws + rng.normal(size=(16, 1, 1)) * (np.arange(300) == 250))
+    assert not apart.agree  # one parameter in 300, which is found
+
+
+def test_default_run_needs_no_warning():
     model, x = field()
-    found = mb.sample(model, x, "langevin", steps=60, warmup=40, rng=1, progress=False)
-    assert any("largest R-hat" in text for text in found.warnings)
+    found = mb.sample(model, x, "langevin", rng=1, progress=False)
+    assert found.warnings == ()
+    assert found.convergence.is_enough

@@ -13,7 +13,8 @@ from mrfbayes.base import budget as budgets
 from mrfbayes.base.budget import Budget, OutOfTime
 from mrfbayes.data import frames
 from mrfbayes.model.build import complete
-from mrfbayes.posterior import diagnostics, engines, replicas, settings
+from mrfbayes.posterior import assemble, diagnostics
+from mrfbayes.posterior.engines import independence
 from mrfbayes.run import driver
 
 MODEL = mb.grid(2, 3)
@@ -63,8 +64,8 @@ def test_langevin_cuts_its_warm_up_for_want_of_time(monkeypatch):
         warnings.simplefilter("ignore", mb.MRFWarning)
         mb.sample(DENSE, x, "langevin", steps=2, warmup=2, progress=False)  # compiles, which looks at the clock too
     ticks = itertools.count()
-    monkeypatch.setattr(replicas, "ROUND_SECONDS", 1e-9)  # a look at the clock after every step
-    monkeypatch.setattr(replicas.time, "perf_counter", lambda: 0.1 * next(ticks))
+    monkeypatch.setattr(driver, "ROUND_SECONDS", 1e-9)  # a look at the clock after every step
+    monkeypatch.setattr(driver.time, "perf_counter", lambda: 0.1 * next(ticks))
     with pytest.warns(mb.MRFWarning):
         posterior = mb.sample(DENSE, x, "langevin", seconds=20.0, progress=False)
     assert posterior.partial
@@ -93,7 +94,7 @@ def test_a_checkpoint_of_replicas_that_cannot_be_written_costs_no_draws(tmp_path
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mb.MRFWarning)
         reference = mb.sample(DENSE, x, **run)
-        monkeypatch.setattr(replicas, "CHECKPOINT_SECONDS", 0.0)
+        monkeypatch.setattr(driver, "CHECKPOINT_SECONDS", 0.0)
         real, calls = os.fsync, []
 
         def full(descriptor):
@@ -126,7 +127,7 @@ def test_a_budget_that_ends_in_warm_up_says_so():
 def test_a_budget_shorter_than_a_step_is_refused_before_the_first(monkeypatch):
     step = dataclasses.replace(mb.cost(MODEL).work["log_partition"], seconds=0.9)
     told = dataclasses.replace(mb.cost(MODEL), work={"log_partition": step})
-    monkeypatch.setattr(engines, "cost", lambda model: told)
+    monkeypatch.setattr(assemble, "cost", lambda model: told)
     run = {"engine": "mh", "thin": 2, "chains": 3, "steps": 20, "warmup": 20, "progress": False}
     with pytest.raises(
         mb.CostError,
@@ -140,7 +141,7 @@ def test_without_time_for_proposals_a_random_walk_is_the_result(monkeypatch):
     def late(*arguments):
         raise OutOfTime("exact covariances")
 
-    monkeypatch.setattr(engines, "make_proposal", late)
+    monkeypatch.setattr(independence, "make_proposal", late)
     with pytest.warns(mb.MRFWarning):
         posterior = mb.sample(MODEL, DATA, "exact", seconds=600, **SHORT)
     assert posterior.engine == "mh"
@@ -190,7 +191,7 @@ def test_warm_up_is_cut_so_that_half_of_the_budget_is_left(monkeypatch):
 
 
 def test_chains_are_lengthened_until_they_are_enough(monkeypatch):
-    monkeypatch.setattr(settings, "INDEPENDENT_STEPS", 50)
+    monkeypatch.setattr(independence, "INDEPENDENT_STEPS", 50)
     posterior = mb.sample(MODEL, DATA, "exact", progress=False, chains=2)
     assert posterior.engine == "independence"
     assert posterior.steps in (200, 400, 800)
@@ -202,7 +203,7 @@ def test_chains_are_lengthened_until_they_are_enough(monkeypatch):
 
 
 def test_chains_that_are_never_enough_say_so(monkeypatch, tmp_path):
-    monkeypatch.setattr(settings, "INDEPENDENT_STEPS", 10)
+    monkeypatch.setattr(independence, "INDEPENDENT_STEPS", 10)
     monkeypatch.setattr(diagnostics, "LEAST_ESS", 10**9)
     with pytest.warns(mb.MRFWarning, match="though the chains were lengthened to 160 steps each"):
         posterior = mb.sample(MODEL, DATA, "exact", progress=False, chains=2)
@@ -210,7 +211,7 @@ def test_chains_that_are_never_enough_say_so(monkeypatch, tmp_path):
 
 
 def test_a_lengthened_run_resumes_the_same_way(monkeypatch, tmp_path):
-    monkeypatch.setattr(settings, "INDEPENDENT_STEPS", 50)
+    monkeypatch.setattr(independence, "INDEPENDENT_STEPS", 50)
     ready = {"method": "exact", "chains": 2, "progress": False}
     whole = mb.sample(MODEL, DATA, **ready)
     path = tmp_path / "run.checkpoint"
@@ -241,7 +242,7 @@ def test_ten_yes_no_items_of_215_people_are_sampled_long_enough(monkeypatch):
     """Real data: the default goes on until it is enough, and marginals come from weights, without lumps."""
     found = mb.datasets.load_adhd()
     model = complete(found.nodes[:10], fields=True, coupling="both-one")
-    monkeypatch.setattr(settings, "INDEPENDENT_STEPS", 625)  # an eighth of the default: so that it has to grow
+    monkeypatch.setattr(independence, "INDEPENDENT_STEPS", 625)  # an eighth of the default: so that it has to grow
     posterior = mb.sample(model, found.x[:215, :10], progress=False)
     assert (posterior.method, posterior.engine) == ("exact", "independence")
     assert posterior.steps > 625

@@ -90,7 +90,7 @@ def test_a_wide_field_is_drawn_from_by_proposals_and_weighed():
 @pytest.mark.filterwarnings("ignore:largest R-hat")
 def test_proposals_that_fit_badly_make_way_for_trajectories(planar_only, data, monkeypatch):
     monkeypatch.setattr(corrected.Proposal, "is_trusted", property(lambda self: False))
-    with pytest.warns(mb.MRFWarning, match="Hamiltonian Monte Carlo ran instead"):
-        post = mb.sample(planar_only, data, "exact", steps=12, warmup=6, chains=1, rng=3, progress=False)
+    post = mb.sample(planar_only, data, "exact", steps=12, warmup=6, chains=1, rng=3, progress=False)
     assert post.engine == "hmc"
+    assert any("ran instead" in text for text in post.notes)
     assert post.acceptance.mean() > 0.5

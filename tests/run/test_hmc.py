@@ -35,7 +35,7 @@ def run_coins(gradient, steps=3_000, warmup=200, chains=4):
     task = HmcTask(gradient, metric, Prior(COINS).view, hmc.HmcSettings(warmup, 1))
     seeds = np.random.SeedSequence(7).spawn(chains)
     chunks = [task.advance(initial_state(metric, seed), warmup + steps) for seed in seeds]
-    return np.stack([chunk.theta for chunk in chunks]), [chunk.state for chunk in chunks]
+    return COINS.chart.theta(np.stack([chunk.draws for chunk in chunks])), [chunk.state for chunk in chunks]
 
 
 def deviation(draws):
@@ -122,10 +122,10 @@ def test_a_wrong_value_is_found_out():
 def test_without_the_decision_the_draws_are_found_out(monkeypatch):
     decide = hmc.decide
 
-    def always(settings, prior, state, kept):
+    def always(metric, settings, prior, state, kept):
         kinetic = 0.5 * (state.velocity**2).sum()
         state.numbers[hmc.NEW_TARGET] = state.numbers[LOG_TARGET] - state.numbers[hmc.KINETIC] + kinetic
-        decide(settings, prior, state, kept)
+        decide(metric, settings, prior, state, kept)
 
     monkeypatch.setattr(hmc, "decide", always)
     assert deviation(run_coins(coin_gradient)[0]) > LIMIT
@@ -163,7 +163,7 @@ def test_compiled_and_python_gradients_make_the_same_trajectories(name):
     metric = make_metric(smooth.mode, smooth.information)
     state = initial_state(metric, np.random.SeedSequence(2))
     draws = [
-        HmcTask(gradient, metric, problem.prior.view, hmc.HmcSettings(5, 1)).advance(state, 30).theta
+        HmcTask(gradient, metric, problem.prior.view, hmc.HmcSettings(5, 1)).advance(state, 30).draws
         for gradient in (smooth.gradient, Conditionals.of(field.model, statistics).value_gradient)
     ]
     np.testing.assert_allclose(*draws, rtol=1e-7)

@@ -37,11 +37,11 @@ class CopulaJoint(ABC):
 
     def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
         """(n, p) independent draws of theta."""
-        from mrfbayes.kernels.calibration.copula import draw_theta
+        from mrfbayes.kernels.calibration.copula import draw_rows
 
-        theta = np.empty((n, self.chart.n_parameters))
-        draw_theta(self.view, kernel_state(seed, "calibrated"), theta)
-        return theta
+        log_odds = np.empty((n, self.chart.n_parameters))
+        draw_rows(self.view, kernel_state(seed, "calibrated"), log_odds)
+        return self.chart.theta(log_odds)
 
     def moments(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Mean and sd (p,) of theta; None where some block is a die."""

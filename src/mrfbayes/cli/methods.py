@@ -12,11 +12,12 @@ def methods(common: Common) -> None:
     """List the methods."""
     from mrfbayes.cli.show import show_methods
     from mrfbayes.methods.registry import REGISTRY
+    from mrfbayes.posterior.engines.registry import engine_names
 
     if common.json:
         print_json(
             {
-                row.key: {"label": row.label, "target": row.target, "engines": list(row.engines), "about": row.summary}
+                row.key: {"label": row.label, "target": row.target, "engines": engine_names(row), "about": row.summary}
                 for row in REGISTRY.values()
             }
         )

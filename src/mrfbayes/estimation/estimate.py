@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.budget import budget
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError, warn_user
@@ -29,6 +30,7 @@ RUNAWAY = 15.0  # log-odds: an undecided maximum this far out is taken as not fi
 NAMED = 5
 
 
+@one_blas_thread()
 def estimate(
     model: Model,
     x: object,

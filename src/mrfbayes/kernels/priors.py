@@ -131,6 +131,49 @@ def log_prior(prior, theta):
 
 
 @kernel
+def log_prior_w(prior, log_odds, theta, jacobian):
+    """Log density of the log-odds w, up to the constant of `log_prior`, from theta and log |d theta / d w| there."""
+    if prior.is_flat:
+        return jacobian
+    if prior.address != 0:
+        if not is_inside(prior.offset, theta):
+            return -math.inf  # the user's function cannot be asked about a weight that is 0 or 1 to the last digit
+        return _call(prior.address, theta) + jacobian
+    total = 0.0
+    for block in range(prior.kind.size):
+        kind = prior.kind[block]
+        first, stop = prior.offset[block], prior.offset[block + 1]
+        if kind <= DIRICHLET:
+            top = 0.0
+            for j in range(first, stop):
+                top = max(top, log_odds[j])
+            norm, weight = math.exp(-top), prior.parameters[block, stop - first]
+            for j in range(first, stop):
+                norm += math.exp(log_odds[j] - top)
+                weight += prior.parameters[block, j - first]
+                total += prior.parameters[block, j - first] * log_odds[j]
+            total -= weight * (top + math.log(norm))
+            continue
+        if kind == EXCHANGEABLE:
+            rows, columns = int(prior.parameters[block, 0]), int(prior.parameters[block, 1])
+            for j in range(first, stop):
+                for i in range(first, stop):
+                    precision = exchangeable_precision(rows, columns, prior.parameters[block, 2], i - first, j - first)
+                    total -= 0.5 * log_odds[i] * precision * log_odds[j]
+            continue
+        location, scale = prior.parameters[block, 0], prior.parameters[block, 1]
+        for j in range(first, stop):
+            z = (log_odds[j] - location) / scale
+            if kind == NORMAL:
+                total -= 0.5 * z * z
+            elif kind == CAUCHY:
+                total -= math.log1p(z * z)
+            else:
+                total -= abs(z) + 2.0 * math.log1p(math.exp(-abs(z)))
+    return total
+
+
+@kernel
 def log_prior_gradient(prior, log_odds, gradient):
     """Log density of the log-odds w (Jacobian included), up to a constant; adds its derivatives to ``gradient`` (p,).
 

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mrfbayes.base.errors import CostError
+from mrfbayes.base.budget import budget
+from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.memory import describe_bytes
 from mrfbayes.base.progress import Progress
 from mrfbayes.calibration.exact_blocks import sees_windows
@@ -37,11 +38,13 @@ from mrfbayes.methods.langevin.langevin import STEPS, WARMUP
 from mrfbayes.methods.langevin.langevin import prepare as prepare_walk
 from mrfbayes.methods.langevin.moments import walk_moments
 from mrfbayes.methods.langevin.trust import doubts, walk_trust
+from mrfbayes.methods.langevin.walk import RECORDED
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
 
 LEAST_LOCAL_PARTICLES = 128  # two words of bits: blocks have fewer parameters than that
+WORD = 64  # particles of a binary field that share a word of bits
 MOST_NEIGHBOURS = 8  # of a node: blocks of denser graphs are too large
 DENSE_NEIGHBOURS = 24  # on average: one step away from an edge lie more nodes than a block's tables can hold
 WALKING_CHAINS = 4  # groups of replicas where moments come from a walk
@@ -56,6 +59,11 @@ def check(model: Model, prior: Prior, *, variance: str, moments: str, particles:
     check_options(variance, moments, particles, least)
     if is_blockwise:
         _refuse_many(model)
+        if particles is not None and particles % WORD:
+            raise InputError(
+                f"particles = {particles}: on so large a field they are packed {WORD} to the word; give a multiple of "
+                f"{WORD}, such as {-(-particles // WORD) * WORD}."
+            )
 
 
 def _walks(model: Model, moments: str) -> bool:
@@ -107,10 +115,17 @@ def calibrate_by_walking(problem: Problem, variance: str, particles: int | None)
     assert prepared.walk is not None
     walk = prepared.walk(WALKING_CHAINS, WARMUP, 2)
     with Progress("calibrated", WARMUP + STEPS, problem.progress) as bar:
-        while walk.steps < WARMUP + STEPS:
-            walk.advance(5)
+        share = budget().left / 2
+        while walk.steps < walk.settings.warmup + STEPS:
+            walk.advance(1 if np.isfinite(share) else 5)
             walk.drawn.clear()
             bar.update(walk.steps)
+            if walk.steps < walk.settings.warmup and budget().left < share:
+                budget().cut(f"warm-up ended after {walk.steps} of {WARMUP} steps")
+                walk.end_warmup()
+            elif budget().is_out and walk.state["counters"][RECORDED]:
+                budget().cut(f"replicas walked {walk.steps - walk.settings.warmup} of {STEPS} steps")
+                break
     found = walk_moments(walk)
     coins = walk_coins(found)
     trust = walk_trust(walk, found)

@@ -18,17 +18,17 @@ from typing import NamedTuple
 import numpy as np
 
 from mrfbayes.base.budget import budget
-from mrfbayes.base.views import View
+from mrfbayes.base.views import View, Workspace
 from mrfbayes.estimation.newton import ExactObjective
 from mrfbayes.estimation.optimise import lbfgs
 from mrfbayes.exact import quantities as exact
 from mrfbayes.exact.choice import planar, weighs_by_planar
 from mrfbayes.exact.clamped import Observed, observed
 from mrfbayes.exact.graph import GraphRecursion
-from mrfbayes.exact.grid import GridRecursion
+from mrfbayes.exact.grid import GRID_RANGE, GridRecursion
 from mrfbayes.exact.planar import PlanarRecursion
 from mrfbayes.exact.recursions import recursion
-from mrfbayes.kernels.base.contracts import implements, log_likelihood
+from mrfbayes.kernels.base.contracts import implements, log_likelihood, log_likelihood_w
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.exact.graph import elimination_log_z
 from mrfbayes.kernels.exact.graph_binary import elimination_log_z_binary
@@ -36,12 +36,21 @@ from mrfbayes.kernels.exact.graph_plan import EliminationPlan, log_z_scratch
 from mrfbayes.kernels.exact.grid import GridLayout, transfer_log_z, transfer_log_z_theta, transfer_scratch
 from mrfbayes.kernels.exact.planar_log_z import PlanarPlan, planar_log_z
 from mrfbayes.methods.holed import holed_view
-from mrfbayes.methods.lowered import Lowered, lower_theta, lowered_data, node_and_edge, writable_layout, writable_plan
+from mrfbayes.methods.lowered import (
+    Lowered,
+    lower_log_odds,
+    lower_theta,
+    lowered_data,
+    node_and_edge,
+    writable_layout,
+    writable_plan,
+)
 from mrfbayes.methods.problem import Prepared, Problem, Smooth, writable
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
 
 DENSE_METRIC = 3_000  # parameters up to which the information is a full matrix: it takes a pass of the recursion each
+MOST_THETA_LOG_ODDS = 30.0  # log-odds up to which weights theta and 1 - theta lose no digits that count
 METRIC_MODE_TOLERANCE = 1e-3  # posterior sds: a metric needs no more
 
 
@@ -50,8 +59,9 @@ class CoinGridView(NamedTuple):
 
     layout: GridLayout
     agreements: np.ndarray  # (p,) alpha_j
+    no_field: np.ndarray  # (d,) zeros
     n: float
-    scratch: np.ndarray
+    scratch: Workspace
 
 
 class FieldGridView(NamedTuple):
@@ -59,7 +69,7 @@ class FieldGridView(NamedTuple):
 
     layout: GridLayout
     lowered: Lowered
-    scratch: np.ndarray
+    scratch: Workspace
 
 
 class FieldGraphView(NamedTuple):
@@ -67,7 +77,7 @@ class FieldGraphView(NamedTuple):
 
     plan: EliminationPlan
     lowered: Lowered
-    scratch: np.ndarray
+    scratch: Workspace
 
 
 class TableGraphView(NamedTuple):
@@ -75,7 +85,7 @@ class TableGraphView(NamedTuple):
 
     plan: EliminationPlan
     lowered: Lowered
-    scratch: np.ndarray
+    scratch: Workspace
 
 
 class PlanarView(NamedTuple):
@@ -94,6 +104,34 @@ def coin_grid_log_likelihood(view, theta):
     return total - view.n * transfer_log_z_theta(view.layout, theta, view.scratch)
 
 
+@implements(log_likelihood_w, CoinGridView)
+@kernel
+def coin_grid_log_likelihood_w(view, log_odds, theta):
+    linear, largest, log_rest, rest = 0.0, 0.0, 0.0, 1.0
+    for j in range(theta.size):
+        linear += view.agreements[j] * log_odds[j]
+        largest = max(largest, abs(log_odds[j]))
+        rest *= 1.0 - theta[j]
+        if rest < 1e-200:
+            log_rest += math.log(rest)
+            rest = 1.0
+    if largest > MOST_THETA_LOG_ODDS:
+        return linear - view.n * _checked_grid_log_z(view.layout, view.no_field, log_odds, view.scratch)
+    log_z = transfer_log_z_theta(view.layout, theta, view.scratch)
+    return linear - view.n * (log_z - log_rest - math.log(rest))
+
+
+@kernel
+def _checked_grid_log_z(layout, field, coupling, scratch):
+    """Log Z; plus infinity where couplings are so strong that weights which matter may underflow."""
+    largest = 0.0
+    for e in range(coupling.size):
+        largest = max(largest, abs(coupling[e]))
+    if (layout.width + 1) * largest > GRID_RANGE:
+        return math.inf
+    return transfer_log_z(layout, field, coupling, scratch)
+
+
 @implements(log_likelihood, FieldGridView)
 @kernel
 def field_grid_log_likelihood(view, theta):
@@ -102,10 +140,26 @@ def field_grid_log_likelihood(view, theta):
     return linear - view.lowered.n * transfer_log_z(view.layout, field, coupling, view.scratch)
 
 
+@implements(log_likelihood_w, FieldGridView)
+@kernel
+def field_grid_log_likelihood_w(view, log_odds, theta):
+    linear = lower_log_odds(view.lowered, log_odds)
+    field, coupling = node_and_edge(view.lowered, view.lowered.potentials)
+    return linear - view.lowered.n * _checked_grid_log_z(view.layout, field, coupling, view.scratch)
+
+
 @implements(log_likelihood, FieldGraphView)
 @kernel
 def field_graph_log_likelihood(view, theta):
     linear = lower_theta(view.lowered, theta)
+    field, coupling = node_and_edge(view.lowered, view.lowered.potentials)
+    return linear - view.lowered.n * elimination_log_z_binary(view.plan, field, coupling, view.scratch)
+
+
+@implements(log_likelihood_w, FieldGraphView)
+@kernel
+def field_graph_log_likelihood_w(view, log_odds, theta):
+    linear = lower_log_odds(view.lowered, log_odds)
     field, coupling = node_and_edge(view.lowered, view.lowered.potentials)
     return linear - view.lowered.n * elimination_log_z_binary(view.plan, field, coupling, view.scratch)
 
@@ -118,10 +172,26 @@ def table_graph_log_likelihood(view, theta):
     return linear - view.lowered.n * elimination_log_z(view.plan, node_table, edge_table, view.scratch)
 
 
+@implements(log_likelihood_w, TableGraphView)
+@kernel
+def table_graph_log_likelihood_w(view, log_odds, theta):
+    linear = lower_log_odds(view.lowered, log_odds)
+    node_table, edge_table = node_and_edge(view.lowered, view.lowered.potentials)
+    return linear - view.lowered.n * elimination_log_z(view.plan, node_table, edge_table, view.scratch)
+
+
 @implements(log_likelihood, PlanarView)
 @kernel
 def planar_log_likelihood(view, theta):
     linear = lower_theta(view.lowered, theta)
+    field, coupling = node_and_edge(view.lowered, view.lowered.potentials)
+    return linear - view.lowered.n * planar_log_z(view.plan, field, coupling)
+
+
+@implements(log_likelihood_w, PlanarView)
+@kernel
+def planar_log_likelihood_w(view, log_odds, theta):
+    linear = lower_log_odds(view.lowered, log_odds)
     field, coupling = node_and_edge(view.lowered, view.lowered.potentials)
     return linear - view.lowered.n * planar_log_z(view.plan, field, coupling)
 
@@ -145,7 +215,7 @@ def prepare(problem: Problem) -> Prepared:
         layout = writable_layout(found.layout)
         scratch = np.zeros(transfer_scratch(layout, "log_z"))
         if model.lowering.is_plain:
-            view = CoinGridView(layout, writable(data.counts), float(data.n), scratch)
+            view = CoinGridView(layout, writable(data.counts), np.zeros(model.n_nodes), float(data.n), scratch)
         else:
             view = FieldGridView(layout, lowered_data(model, data), scratch)
     else:
@@ -155,8 +225,14 @@ def prepare(problem: Problem) -> Prepared:
         view = kind(writable_plan(found.plan), lowered_data(model, data), scratch)
     details = {"recursion": type(found).__name__, "width": found.width}
     whole = view if data.clamped is None else holed_view(view, model, data)
-    value = ExactGradient(model, data).value if whole is None else None
-    return Prepared(whole, value=value, smooth=(lambda: _smooth(problem)) if has_derivatives else None, details=details)
+    gradient = ExactGradient(model, data)
+    return Prepared(
+        whole,
+        value=gradient.value if whole is None else None,
+        gradient=gradient if model.n_parameters else None,
+        smooth=(lambda: _smooth(problem)) if has_derivatives else None,
+        details=details,
+    )
 
 
 @dataclass(frozen=True)

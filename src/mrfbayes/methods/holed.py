@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.base.views import View
+from mrfbayes.base.views import View, Workspace
 from mrfbayes.exact.clamped import Observed
-from mrfbayes.kernels.base.contracts import implements, log_likelihood
+from mrfbayes.kernels.base.contracts import implements, log_likelihood, log_likelihood_w
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import copy_into
 from mrfbayes.kernels.exact.clamped import Clumps, clamped_log_z
 from mrfbayes.kernels.exact.graph_binary import binary_tables
-from mrfbayes.methods.lowered import Lowered, lower_theta, lowered_data, node_and_edge
+from mrfbayes.methods.lowered import Lowered, lower_log_odds, lower_theta, lowered_data, node_and_edge
 from mrfbayes.model.field import Model
 
 
@@ -29,8 +29,8 @@ class HoledView(NamedTuple):
     seen: View
     lowered: Lowered
     clumps: Clumps
-    table: np.ndarray
-    scratch: np.ndarray
+    table: Workspace
+    scratch: Workspace
     is_binary: bool
 
 
@@ -39,12 +39,26 @@ class HoledView(NamedTuple):
 def holed_log_likelihood(view, theta):
     total = log_likelihood(view.seen, theta)
     lower_theta(view.lowered, theta)
+    return total + _missing_terms(view)
+
+
+@implements(log_likelihood_w, HoledView)
+@kernel
+def holed_log_likelihood_w(view, log_odds, theta):
+    total = log_likelihood_w(view.seen, log_odds, theta)
+    lower_log_odds(view.lowered, log_odds)
+    return total + _missing_terms(view)
+
+
+@kernel
+def _missing_terms(view):
+    """Sums over the missing cells, at the potentials of ``view.lowered``."""
     if view.is_binary:
         field, coupling = node_and_edge(view.lowered, view.lowered.potentials)
         binary_tables(field, coupling, view.table)
     else:
         copy_into(view.table, view.lowered.potentials)
-    return total + clamped_log_z(view.clumps, view.table, view.scratch)
+    return clamped_log_z(view.clumps, view.table, view.scratch)
 
 
 def holed_view(seen: View, model: Model, data: Observed) -> HoledView | None:

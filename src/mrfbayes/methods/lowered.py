@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.views import Workspace
 from mrfbayes.exact.clamped import Observed
 from mrfbayes.kernels.base.chart import log_odds_into
 from mrfbayes.kernels.base.jit import kernel
@@ -24,8 +25,8 @@ class Lowered(NamedTuple):
     forward: LinearMap
     slope: np.ndarray  # (p,) s - n * constant
     n: float
-    log_odds: np.ndarray  # (p,) scratch
-    potentials: np.ndarray  # (rows of M,) scratch
+    log_odds: Workspace  # (p,)
+    potentials: Workspace  # (rows of M,)
     n_node_rows: int
 
 
@@ -37,6 +38,16 @@ def lower_theta(lowered, theta):
     total = 0.0
     for j in range(theta.size):
         total += lowered.slope[j] * lowered.log_odds[j]
+    return total
+
+
+@kernel
+def lower_log_odds(lowered, log_odds):
+    """Fill the potentials at w; returns the part of the log-likelihood that is linear in w."""
+    apply_map(lowered.forward, log_odds, lowered.potentials)
+    total = 0.0
+    for j in range(log_odds.size):
+        total += lowered.slope[j] * log_odds[j]
     return total
 
 

@@ -46,6 +46,7 @@ class Prepared:
     carry : makes the view's changing arrays for one chain from its seed and its start, or None
     draw : makes independent draws ``(n, seed) -> (n, p)`` of theta, where the method can do without a chain
     value : the log-likelihood as a function of w (p,) where no kernel has it, so that there is no view; or None
+    gradient : as in `Smooth`, where the likelihood has derivatives, or None
     smooth : makes what Hamiltonian Monte Carlo needs, where the likelihood has derivatives, or None
     keeps_noise : whether ratios stay noisy however small the step, so that no scale reaches a wanted acceptance: then
         only the proposal's shape is learned, and its scale is that which suits a normal target
@@ -65,6 +66,7 @@ class Prepared:
     carry: Callable[[np.random.SeedSequence, np.ndarray], dict[str, np.ndarray]] | None = None
     draw: Callable[[int, np.random.SeedSequence], np.ndarray] | None = None
     value: Callable[[np.ndarray], float] | None = None
+    gradient: View | Callable[[np.ndarray], tuple[float, np.ndarray]] | None = None
     smooth: Callable[[], Smooth] | None = None
     keeps_noise: bool = False
     walk: Callable[[int, int, int], Walk] | None = None

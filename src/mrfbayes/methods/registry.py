@@ -21,9 +21,10 @@ class Row:
     """A method: its key, the paper's label, whether its target is the exact posterior, and where its code is.
 
     The module has ``prepare(problem, **options) -> mrfbayes.methods.problem.Prepared`` and may have
-    ``check(model, prior, **options)``, which refuses what can be refused without the data. ``engines`` are the ways in
-    which draws can be made of it, the usual one last: "mh" (a random walk), "direct" (independent draws),
-    "independence" (calibrated proposals, corrected), "langevin" (replicas that walk by noisy gradients).
+    ``check(model, prior, **options)``, which refuses what can be refused without the data. ``offers`` are its
+    capabilities, of which engines need one each: "density" (a log-likelihood), "gradient" (and its derivatives),
+    "calibration" (a density to which calibrated proposals can be corrected), "draws" (independent ones), "noisy
+    gradient" (replicas that walk), "ratio" (estimates of likelihood ratios).
     ``takes_holes`` says whether it has a likelihood for rows with missing cells.
     """
 
@@ -32,7 +33,7 @@ class Row:
     target: str
     module: str
     summary: str
-    engines: tuple[str, ...] = ("mh",)
+    offers: tuple[str, ...] = ("density",)
     takes_holes: bool = False
 
     @property
@@ -67,7 +68,7 @@ REGISTRY: dict[str, Row] = {
             "exact",
             "exact",
             "the likelihood itself, log Z by recursion",
-            ("mh", "hmc", "independence"),
+            ("density", "gradient", "calibration"),
             takes_holes=True,
         ),
         Row(
@@ -76,7 +77,7 @@ REGISTRY: dict[str, Row] = {
             "approximate",
             "calibrated",
             "calibrated coins: location, spread and skewness",
-            ("direct",),
+            ("draws",),
             takes_holes=True,
         ),
         Row(
@@ -85,7 +86,7 @@ REGISTRY: dict[str, Row] = {
             "approximate",
             "langevin.langevin",
             "the true likelihood of dense fields, gradients from persistent Gibbs chains",
-            ("langevin",),
+            ("noisy gradient",),
             takes_holes=True,
         ),
         Row(
@@ -94,7 +95,7 @@ REGISTRY: dict[str, Row] = {
             "approximate",
             "mle.mle",
             "MLE-induced likelihood: a coin per factor, joined by a copula",
-            ("mh", "direct"),
+            ("density", "draws"),
         ),
         Row(
             "pseudo",
@@ -102,7 +103,7 @@ REGISTRY: dict[str, Row] = {
             "approximate",
             "pseudo.pseudo",
             "pseudolikelihood: the product of all full conditionals",
-            ("mh", "hmc"),
+            ("density", "gradient"),
         ),
         Row("laplace", "Laplace-L", "approximate", "laplace.laplace", "a quadratic log-likelihood at the estimate"),
         Row(
@@ -111,6 +112,7 @@ REGISTRY: dict[str, Row] = {
             "approximate",
             "ratio.importance",
             "ratios by importance sampling at both ends",
+            ("ratio",),
         ),
         Row(
             "auxiliary",
@@ -118,18 +120,48 @@ REGISTRY: dict[str, Row] = {
             "approximate",
             "ratio.auxiliary",
             "ratios by way of a fixed estimate, both ends sampled",
+            ("ratio",),
         ),
-        Row("exchange", "Exch", "approximate", "ratio.exchange", "ratios averaged over particles of the proposal"),
+        Row(
+            "exchange",
+            "Exch",
+            "approximate",
+            "ratio.exchange",
+            "ratios averaged over particles of the proposal",
+            ("ratio",),
+        ),
         Row(
             "persistent",
             "PersistMC",
             "approximate",
             "ratio.persistent",
             "ratios averaged over persisting particles",
+            ("ratio",),
         ),
-        Row("exchange-exact", "Murray et al.", "exact", "ratio.exchange_exact", "one auxiliary data set per proposal"),
-        Row("moller", "Moller et al.", "exact", "ratio.moller", "a chain augmented by one auxiliary data set"),
-        Row("mavm", "MAVM", "exact", "ratio.mavm", "auxiliary data sets annealed between proposal and estimate"),
+        Row(
+            "exchange-exact",
+            "Murray et al.",
+            "exact",
+            "ratio.exchange_exact",
+            "one auxiliary data set per proposal",
+            ("ratio",),
+        ),
+        Row(
+            "moller",
+            "Moller et al.",
+            "exact",
+            "ratio.moller",
+            "a chain augmented by one auxiliary data set",
+            ("ratio",),
+        ),
+        Row(
+            "mavm",
+            "MAVM",
+            "exact",
+            "ratio.mavm",
+            "auxiliary data sets annealed between proposal and estimate",
+            ("ratio",),
+        ),
     )
 }
 

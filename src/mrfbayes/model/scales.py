@@ -49,9 +49,12 @@ class Scaled:
     def values(self, theta: object) -> np.ndarray:
         """``theta`` (..., p) in this scale, (..., rows)."""
         theta = np.asarray(theta, dtype=float)
+        return np.asarray(theta) if self.scale == "theta" else self.of_log_odds(self.model.chart.log_odds(theta))
+
+    def of_log_odds(self, w: np.ndarray) -> np.ndarray:
+        """The log-odds ``w`` (..., p) in this scale, (..., rows)."""
         if self.scale == "theta":
-            return np.asarray(theta)
-        w = self.model.chart.log_odds(theta)
+            return self.model.chart.theta(w)
         if self._map is None:
             return w
         from scipy.sparse import csr_array

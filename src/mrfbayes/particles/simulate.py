@@ -9,6 +9,7 @@ from typing import Literal, overload
 
 import numpy as np
 
+from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError, SamplingError
 from mrfbayes.base.memory import require_memory
@@ -72,6 +73,7 @@ def simulate(
     progress: bool = ...,
     full_output: Literal[True],
 ) -> Simulation: ...
+@one_blas_thread()
 def simulate(
     model: Model,
     theta: object,

@@ -14,6 +14,7 @@ from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import CalibrationError
 from mrfbayes.base.failures import calibrating
 from mrfbayes.base.random_streams import child, kernel_state
+from mrfbayes.base.views import with_own_workspace
 from mrfbayes.calibration.full import DenseJoint, calibrate_proposals
 from mrfbayes.calibration.result import Calibration
 from mrfbayes.coins.importance_weights import TRUSTED_K as TRUSTED_K
@@ -21,6 +22,8 @@ from mrfbayes.coins.importance_weights import pareto_k as pareto_k
 from mrfbayes.coins.importance_weights import truncated_weights, weighted_quantile, weighted_ranks
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.posterior.facts import RunFacts
+from mrfbayes.priors import Prior
+from mrfbayes.run.hmc import HEAVY_REACH
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.run.independence import IndependenceView
@@ -39,13 +42,22 @@ class Proposal:
     ----------
     view : what the kernels draw and weigh with
     calibration : where it came from
-    theta, log_weights : pilot draws (k, p) and their log weights (k,)
+    log_odds, log_weights : pilot draws (k, p) and their log weights (k,)
     """
 
     view: IndependenceView
     calibration: Calibration[DenseJoint]
-    theta: np.ndarray
+    log_odds: np.ndarray
     log_weights: np.ndarray
+
+    @property
+    def theta(self) -> np.ndarray:
+        """The pilot draws (k, p) as theta."""
+        return self.calibration.joint.chart.theta(self.log_odds)
+
+    def has_light_tails(self, prior: Prior) -> bool:
+        """Whether some tail is that of a Cauchy prior: coins have exponential ones, and no weight makes up for that."""
+        return bool((self.log_odds.std(axis=0) > HEAVY_REACH * prior.heavy_scale).any())
 
     @property
     def pareto_k(self) -> float:
@@ -74,11 +86,9 @@ class Proposal:
 
         return make
 
-    def theta_factor(self) -> np.ndarray:
-        """Lower Cholesky factor of the pilot's covariance of theta: the shape of a random walk, where one is needed."""
-        theta = self.theta
-        covariance = np.cov(theta, rowvar=False).reshape(theta.shape[1], theta.shape[1])
-        sd = np.sqrt(np.diag(covariance))
+    def log_odds_factor(self) -> np.ndarray:
+        """Lower Cholesky factor of the pilot's covariance of w: the shape of a random walk, where one is needed."""
+        sd = self.log_odds.std(axis=0)
         correlation = self.calibration.joint.correlation
         with calibrating("the covariance of the pilot draws is not positive definite"):
             return np.linalg.cholesky(correlation * np.outer(sd, sd))
@@ -93,22 +103,23 @@ def make_proposal(problem: Problem, prepared: Prepared, draws: int = PILOT_DRAWS
     found = calibrate_proposals(problem)
     nothing, decisions = np.zeros(0), np.zeros(4, dtype=np.uint64)
     view = IndependenceView(prepared.view, found.joint.view, nothing, nothing, nothing, nothing, decisions)
-    theta, log_weights = weigh(view, problem, draws, kernel_state(problem.seed, "pilot"))
-    return Proposal(view, found, theta, log_weights)
+    return Proposal(view, found, *weigh(view, problem, draws, kernel_state(problem.seed, "pilot")))
 
 
 def weigh(view: IndependenceView, problem: Problem, draws: int, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Draws (k, p) of theta and their log weights (k,), as densities of the log-odds."""
+    """Draws (k, p) of the log-odds w and their log weights (k,)."""
     from mrfbayes.kernels.run.independence import weighted_draws
 
-    theta, log_values, log_weights = np.empty((draws, problem.model.n_parameters)), np.empty(draws), np.empty(draws)
+    target = with_own_workspace(view.target)
+    log_odds, theta = np.empty((2, draws, problem.model.n_parameters))
+    log_values, log_weights = np.empty(draws), np.empty(draws)
     with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
         for first in range(0, draws, WEIGHED_AT_ONCE):
             budget().check("importance weights")
             part = slice(first, first + WEIGHED_AT_ONCE)
-            given = (view.target, view.copula, problem.prior.view, state)
-            weighted_draws(*given, theta[part], log_values[part], log_weights[part])
-    return theta, log_weights
+            given = (target, view.copula, problem.prior.view, state)
+            weighted_draws(*given, log_odds[part], theta[part], log_values[part], log_weights[part])
+    return log_odds, log_weights
 
 
 @dataclass(frozen=True)
@@ -119,18 +130,32 @@ class WeightedProposals:
     ----------
     theta : (m, p)
     weights : (m,) that add to one, the largest cut
+    log_odds : (m, p) the same draws as w, where they are known
     """
 
     theta: np.ndarray
     weights: np.ndarray
+    log_odds: np.ndarray | None = None
 
     def quantile(self, probability: float) -> np.ndarray:
         """Quantiles (p,) of theta."""
         return weighted_quantile(*self._ranks, probability)
 
+    def log_odds_quantile(self, probability: float) -> np.ndarray:
+        """Quantiles (p,) of w, for fields of coins."""
+        if self.log_odds is None:
+            theta = self.quantile(probability)
+            return np.asarray(np.log(theta) - np.log1p(-theta))
+        return weighted_quantile(*self._log_odds_ranks, probability)
+
     @cached_property
     def _ranks(self) -> tuple[np.ndarray, np.ndarray]:
         return weighted_ranks(self.theta, self.weights)  # sorted once, whatever is asked for
+
+    @cached_property
+    def _log_odds_ranks(self) -> tuple[np.ndarray, np.ndarray]:
+        assert self.log_odds is not None
+        return weighted_ranks(self.log_odds, self.weights)
 
 
 def weighted_proposals(
@@ -140,7 +165,7 @@ def weighted_proposals(
 
     They are drawn again from the chain's random stream, which takes no likelihood.
     """
-    from mrfbayes.kernels.calibration.copula import draw_theta
+    from mrfbayes.kernels.calibration.copula import draw_rows
     from mrfbayes.kernels.run.independence import N_WEIGHTS
 
     p = problem.model.n_parameters
@@ -148,12 +173,13 @@ def weighted_proposals(
     size = min(made, KEPT_WEIGHTS, max(1, WEIGHTED_BYTES // (8 * p * len(states))))
     parts = []
     for number in range(len(states)):
-        theta = np.empty((size + 1, p))  # the first one is the chain's start
+        log_odds = np.empty((size + 1, p))  # the first one is the chain's start
         with np.errstate(over="ignore"):
-            draw_theta(view.copula, kernel_state(child(problem.seed, "chain", number), "moves"), theta)
-        parts.append(theta[1:])
+            draw_rows(view.copula, kernel_state(child(problem.seed, "chain", number), "moves"), log_odds)
+        parts.append(log_odds[1:])
     logs = np.concatenate([state["view.log_weights"][:size] for state in states])
-    return WeightedProposals(np.concatenate(parts), truncated_weights(logs))
+    drawn = np.concatenate(parts)
+    return WeightedProposals(problem.model.chart.theta(drawn), truncated_weights(logs), drawn)
 
 
 def corrected(prepared: Prepared, proposal: Proposal) -> Prepared:

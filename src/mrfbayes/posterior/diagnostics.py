@@ -15,31 +15,51 @@ import numpy as np
 
 MOST_R_HAT = 1.01  # Vehtari et al. (2021)
 LEAST_ESS = 400  # of each parameter, over all chains: as they advise for four of them
+LEVEL, SLACK = 1e-3, 1.25  # of the test whether R-hat is above chance; its own error of the effective size
 DIRECT_LAGS = 12  # autocovariances summed one by one before the Fourier transform takes over
 COPIED = 8  # parameters that are taken out of the draws together: a cache line of them
 LOOKED_AT = 2**16  # numbers that are worked on together, few enough for the processor's cache
 TAILS = (0.05, 0.95)
+TAIL_LEAST = 20  # draws that a tail index is estimated from
+MOST_TAIL_INDEX = 0.7  # above it, a mean is not stated: the limit of Pareto k for the same reason
 
 
 def is_enough(draws: np.ndarray) -> bool:
     """Whether chains (chains, draws, p) are long enough to be quoted: R-hat and effective size of every parameter."""
-    if not draws.shape[2]:
-        return True
-    found = convergence(draws)
-    return bool(found.r_hat.max() <= MOST_R_HAT and found.ess_bulk.min() >= LEAST_ESS)
+    return not draws.shape[2] or convergence(draws).is_enough
 
 
 class Convergence(NamedTuple):
-    """Rank-normalised split R-hat, bulk and tail effective sample size of every parameter (p,)."""
+    """Rank-normalised split R-hat, bulk and tail effective sample size of every parameter (p,).
+
+    ``excess`` (p,) is by how much R-hat is above what converged chains would show, where that is significant, else 0:
+    with m half-chains R-hat is 1 + m / (2 ESS) on average, and chains of any number agree to 1.01 only in the long run.
+    """
 
     r_hat: np.ndarray
     ess_bulk: np.ndarray
     ess_tail: np.ndarray
+    excess: np.ndarray
+
+    @property
+    def least_ess(self) -> float:
+        """The smallest effective size, of bulk and tails."""
+        return float(np.minimum(self.ess_bulk, self.ess_tail).min(initial=np.inf))
+
+    @property
+    def agree(self) -> bool:
+        """Whether no chain differs from the others by more than chance."""
+        return bool((self.excess <= MOST_R_HAT - 1).all())
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether the draws are precise enough to be quoted."""
+        return self.agree and self.least_ess >= LEAST_ESS
 
 
 def convergence(draws: np.ndarray) -> Convergence:
     """All three of draws (chains, draws, p), from one sort of every parameter."""
-    out = np.full((3, draws.shape[2]), np.nan)
+    out = np.full((4, draws.shape[2]), np.nan)
     if draws.shape[1] >= 4:
         table = _score_table(2 * draws.shape[0] * (draws.shape[1] // 2))
         for columns, whole in _blocks(draws):
@@ -47,10 +67,29 @@ def convergence(draws: np.ndarray) -> Convergence:
             scores, ordered = np.empty(series.shape), np.empty((len(series), table.size // 2 + 1))
             out[0, columns] = [_ranked(series[k], scores[k], ordered[k], table) for k in range(len(series))]
             out[1, columns] = _effective_size(scores)
+            out[3, columns] = _excess(out[0, columns], scores, draws.shape[2])
             at = _sorted_quantiles(ordered) if draws.shape[1] % 2 == 0 else np.quantile(whole, TAILS, axis=(1, 2))
             sizes = [_effective_size(_split((whole <= q[:, None, None]).astype(float))) for q in at]
             out[2, columns] = np.minimum(*sizes)
     return Convergence(*out)
+
+
+def _excess(r_hat: np.ndarray, scores: np.ndarray, n_parameters: int) -> np.ndarray:
+    """What R-hat (k,) of scores (k, m, n) has beyond chance, at a level of `LEVEL` for all parameters together.
+
+    The expectation comes from the autocorrelation within chains: chains that differ do not make it larger. Means of m
+    converged half-chains have a variance that is chi-squared with m - 1 degrees of freedom.
+    """
+    from scipy.special import chdtri
+
+    out, m = np.zeros(len(r_hat)), scores.shape[1]
+    high = np.flatnonzero(~(r_hat <= MOST_R_HAT))
+    if high.size:
+        expected = m / (2 * _effective_size(scores[high], is_within=True))
+        by_chance = expected * SLACK * float(chdtri(m - 1, LEVEL / n_parameters)) / (m - 1)
+        above = r_hat[high] - 1
+        out[high] = np.where(above <= by_chance, 0.0, above - expected)
+    return out
 
 
 def r_hat(draws: np.ndarray) -> np.ndarray:
@@ -80,6 +119,35 @@ def mcse_sd(draws: np.ndarray) -> np.ndarray:
     spread = (square**2).mean(axis=(0, 1)) - variance**2
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.sqrt(spread / _size_of(square) / variance) / 2)
+
+
+def mcse_quantile(draws: np.ndarray, probability: float) -> np.ndarray:
+    """Monte-Carlo standard error of a quantile (p,): half the distance of the quantiles one error of rank either side.
+
+    The effective size is that of the indicator of the quantile, and the probability of a draw below it has a Beta
+    distribution with as many draws (Vehtari et al. 2021, Appendix C).
+    """
+    from scipy.special import betaincinv, ndtr
+
+    out = np.empty(draws.shape[2])
+    for columns, series in _blocks(draws):
+        at = np.quantile(series, probability, axis=(1, 2))
+        size = _effective_size(_split((series <= at[:, None, None]).astype(float)))
+        ends = betaincinv(size * probability + 1, size * (1 - probability) + 1, ndtr(np.array([[-1.0], [1.0]])))
+        low, high = (np.array([np.quantile(s, e) for s, e in zip(series, end, strict=True)]) for end in ends)
+        out[columns] = (high - low) / 2
+    return out
+
+
+def tail_index(draws: np.ndarray) -> np.ndarray:
+    """Hill's estimate (p,) of the heavier tail's index, from the outer twentieth of the draws.
+
+    A mean exists where it is below 1; the tails of a Cauchy distribution have 1, those of a normal one about .1.
+    """
+    flat = draws.reshape(-1, draws.shape[2])
+    away = np.sort(np.abs(flat - np.median(flat, axis=0)), axis=0)[-max(TAIL_LEAST, len(flat) // 20) :]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.log(away / away[0]).mean(axis=0))
 
 
 def _blocks(draws: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
@@ -162,15 +230,18 @@ def _sorted_quantiles(ordered: np.ndarray) -> np.ndarray:
     return np.asarray(np.where(share < 0.5, low + (high - low) * share, high - (high - low) * (1 - share)))
 
 
-def _effective_size(series: np.ndarray) -> np.ndarray:
-    """Effective sample size by Geyer's initial monotone sequence, (k,), of already split chains (k, m, n)."""
+def _effective_size(series: np.ndarray, is_within: bool = False) -> np.ndarray:
+    """Effective sample size by Geyer's initial monotone sequence, (k,), of already split chains (k, m, n).
+
+    ``is_within`` leaves out by how much the means of the chains differ.
+    """
     k, m, n = series.shape
     if n < 4:
         return np.full(k, np.nan)
     means = series.mean(axis=2)
     centred = series - means[..., None]
     variance = np.einsum("kmn,kmn->k", centred, centred) / (m * n)
-    total = variance + (means.var(axis=1, ddof=1) if m > 1 else 0.0)
+    total = variance + (means.var(axis=1, ddof=1) if m > 1 and not is_within else 0.0)
 
     def rho(left: np.ndarray, lag: int, of: np.ndarray) -> np.ndarray:
         covariance = np.einsum("kmn,kmn->k", left[..., : n - lag], left[..., lag:]) / (m * n)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError, warn_user
 from mrfbayes.base.memory import require_memory
@@ -49,6 +50,7 @@ class Evidence:
         return self.log_evidence - other.log_evidence, math.hypot(self.standard_error, other.standard_error)
 
 
+@one_blas_thread()
 def evidence(
     model: Model,
     x: object,

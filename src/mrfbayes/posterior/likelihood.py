@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
+from mrfbayes.base.views import with_own_workspace
 from mrfbayes.coins.coin import CoinMarginal
 from mrfbayes.coins.die import DieMarginal
 from mrfbayes.data.border import counted
@@ -57,6 +59,7 @@ class Likelihood:
         """The maximum likelihood estimate that the method stands on (made now, where it does not)."""
         return self._problem.estimate
 
+    @one_blas_thread()
     def log_likelihood(self, theta: object) -> float | np.ndarray:
         """Log-likelihood, up to a constant that does not depend on theta.
 
@@ -77,10 +80,11 @@ class Likelihood:
         else:
             thetas, shape = self._many(theta)
         out = np.empty(len(thetas))
-        if self._value is not None:
+        if self._view is None:
+            assert self._value is not None
             out[:] = [self._value(w) for w in self.model.chart.log_odds(thetas)]
         else:
-            log_likelihoods(self._view, np.ascontiguousarray(thetas.reshape(-1, p)), out)
+            log_likelihoods(with_own_workspace(self._view), np.ascontiguousarray(thetas.reshape(-1, p)), out)
         return float(out[0]) if shape == () else out.reshape(shape)
 
     def _many(self, theta: object) -> tuple[np.ndarray, tuple[int, ...]]:
@@ -147,6 +151,7 @@ class InducedLikelihood(Likelihood):
         return self.induced.draw(int(size), child(seed_sequence(rng), "direct"))
 
 
+@one_blas_thread()
 def likelihood(
     method: Any,
     model: Any,
@@ -183,6 +188,8 @@ def likelihood(
         model.theta(estimate, "estimate")
     problem = Problem(model, statistics, prior, seed_sequence(rng), estimate, progress=False)
     prepared = row.prepare(problem, **options)
+    if prepared.view is None and prepared.value is None:
+        raise InputError(f"method {method!r} has no likelihood to evaluate: use mrfbayes.sample with it.")
     if prepared.is_ratio:
         raise InputError(f"method {method!r} estimates likelihood ratios only: use mrfbayes.sample with it.")
     if row.key == "mle":

@@ -27,6 +27,7 @@ from mrfbayes.posterior.corrected import WeightedProposals
 from mrfbayes.posterior.facts import RunFacts
 from mrfbayes.posterior.hdf5_groups import Group, probe, read_groups
 from mrfbayes.posterior.observed import LEAST_ROWS, ObservedAverages, statistic_names
+from mrfbayes.posterior.posterior import diagnosed
 from mrfbayes.posterior.predictability import PREDICTABILITY_COLUMNS
 from mrfbayes.posterior.saved_problem import model_to_dataset, problem_to_dataset, read_model, read_problem
 from mrfbayes.posterior.stored_ranges import check_ranges
@@ -43,7 +44,9 @@ MANY_NAMES = 100_000  # parameters past which only those of the default interval
 AVERAGES = ("fitted", "pairs", "sums", "shares")
 _TEXT = ("method", "label", "target", "engine", "data_digest")
 _NUMBERS = ("steps", "warmup", "thin", "n", "partial")
-_JSON: dict[str, type] = {"seconds": dict, "settings": dict, "versions": dict, "warnings": list, "details": dict}
+_JSON: dict[str, type] = {
+    "seconds": dict, "settings": dict, "versions": dict, "warnings": list, "notes": list, "details": dict
+}  # fmt: skip
 
 
 def to_datatree(posterior: Posterior) -> xr.DataTree:
@@ -61,7 +64,11 @@ def to_datatree(posterior: Posterior) -> xr.DataTree:
         "parameter": np.array(posterior.parameters, dtype=object),
     }
     theta = xr.Dataset({"theta": (("chain", "draw", "parameter"), posterior.draws)}, coords=coordinates)
-    statistics: dict[str, object] = {"log_likelihood": (("chain", "draw"), posterior.log_likelihood)}
+    if posterior.w is not None and diagnosed(posterior.draws, posterior.w) is posterior.w:
+        theta["log_odds"] = (("chain", "draw", "parameter"), posterior.w)
+    statistics: dict[str, object] = {}
+    if posterior.log_likelihood is not None:
+        statistics["log_likelihood"] = (("chain", "draw"), posterior.log_likelihood)
     if posterior.acceptance is not None:
         statistics["acceptance"] = (("chain",), posterior.acceptance)
     chain_coordinates = {name: coordinates[name] for name in ("chain", "draw")}
@@ -227,7 +234,7 @@ def _fields(groups: Mapping[str, Group]) -> dict[str, Any]:
         raise InputError(f"its format is {said.attributes.get('format')!r}")
     values: dict[str, Any] = {name: said.text(name) for name in _TEXT}
     for name, kind in _JSON.items():
-        values[name] = json.loads(said.text(name))
+        values[name] = json.loads(said.text(name)) if name != "notes" or name in said.attributes else []
         _require(isinstance(values[name], kind), name)
     RunFacts.of(values["details"])  # refuses what cannot be the facts of a run
     model = read_model(groups["model"])
@@ -238,17 +245,19 @@ def _fields(groups: Mapping[str, Group]) -> dict[str, Any]:
     values |= {
         "model": model,
         "draws": draws,
-        "log_likelihood": _numbers(statistics, "log_likelihood", (n_chains, n_draws)),
+        "w": _optional(groups["posterior"], "log_odds", draws.shape),
+        "log_likelihood": _optional(statistics, "log_likelihood", (n_chains, n_draws)),
         "mean": _numbers(moments, "mean", (p,)),
         "sd": _numbers(moments, "sd", (p,)),
-        "acceptance": _numbers(statistics, "acceptance", (n_chains,)) if "acceptance" in statistics.arrays else None,
-        "sd_error": _numbers(moments, "sd_error", (p,)) if "sd_error" in moments.arrays else None,
+        "acceptance": _optional(statistics, "acceptance", (n_chains,)),
+        "sd_error": _optional(moments, "sd_error", (p,)),
         "steps": int(said.number("steps")),
         "warmup": int(said.number("warmup")),
         "thin": int(said.number("thin")),
         "n": said.number("n"),
         "partial": bool(said.number("partial")),
         "warnings": tuple(map(str, values["warnings"])),
+        "notes": tuple(map(str, values["notes"])),
     }
     check_ranges(values)
     return values | _known_fields(groups, model, values)
@@ -304,6 +313,11 @@ def _numbers(group: Group, name: str, shape: tuple[int | None, ...]) -> np.ndarr
     )
     _require(fits, name)
     return array.astype(float)
+
+
+def _optional(group: Group, name: str, shape: tuple[int | None, ...]) -> np.ndarray | None:
+    """The array called ``name``, or None where the group has none."""
+    return _numbers(group, name, shape) if name in group.arrays else None
 
 
 def _require(is_right: bool, what: str) -> None:

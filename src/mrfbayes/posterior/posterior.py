@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mrfbayes.posterior.corrected import WeightedProposals
     from mrfbayes.posterior.observed import ObservedAverages
 
+MOST_EXACT_LOG_ODDS = 30.0  # beyond it theta lacks digits, and a file keeps the log-odds as well
 MANY = 500  # parameters past which independent draws are not examined for convergence
 PREDICTABILITY_DRAWS = 200  # of the posterior
 NOTEBOOK_ROWS = 12  # rows of the table in a notebook
@@ -43,21 +44,25 @@ class Posterior:
     Attributes
     ----------
     draws : (chains, draws, p) theta
+    log_likelihood : (chains, draws) up to a constant, where the engine computes it, else None
     mean, sd : (p,) over all steps after warm-up, also those that thinning dropped
     method, label, target : which method; "exact" or "approximate" target
     acceptance : (chains,) share of proposals accepted after warm-up; None for independent draws
     seconds : where the time went: "prepare", "compile", "chain"
     settings : every setting of the run, the seed among them
-    warnings : what the reader has to know
+    warnings : what the reader should do something about
+    notes : what is good to know: another engine than usual, what is known of the method in general
     partial : whether the run was stopped before its end
     details : all that was found on the way, to be printed and saved; ``facts`` has what other code relies on
     weighted : independent draws with weights, of which quantiles and densities are made, where the engine has them
+    w : (chains, draws, p) log-odds of the draws where chains moved in them, exact also where theta rounds to 0 or 1;
+        else None. ``log_odds`` has them in both cases
     sd_error : (p,) relative Monte-Carlo standard error of the sds where they come from particles, else None
     """
 
     model: Model
     draws: np.ndarray
-    log_likelihood: np.ndarray
+    log_likelihood: np.ndarray | None
     mean: np.ndarray
     sd: np.ndarray
     method: str
@@ -74,10 +79,12 @@ class Posterior:
     data_digest: str
     n: float
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     partial: bool = False
     details: Mapping[str, object] = field(default_factory=dict)
     sd_error: np.ndarray | None = None
     weighted: WeightedProposals | None = field(default=None, repr=False)
+    w: np.ndarray | None = field(default=None, repr=False)
     # Not saved, for what is computed later: model, data and prior; (n, seed) -> draws (n, p); probability -> (p,)
     problem: Problem | None = field(default=None, repr=False)
     draw: Callable[[int, np.random.SeedSequence], np.ndarray] | None = field(default=None, repr=False)
@@ -101,12 +108,16 @@ class Posterior:
     @property
     def log_odds(self) -> np.ndarray:
         """The draws (chains, draws, p) as log-odds w."""
-        return self.model.chart.log_odds(self.draws)
+        return self.model.chart.log_odds(self.draws) if self.w is None else self.w
+
+    def values(self, rows: Scaled) -> np.ndarray:
+        """The draws (chains, draws, rows) in the scale of ``rows``."""
+        return self.draws if rows.scale == "theta" else rows.of_log_odds(self.log_odds)
 
     @cached_property
     def convergence(self) -> diagnostics.Convergence:
         """R-hat and both effective sizes (p,), from one pass over the draws."""
-        return diagnostics.convergence(self.draws)
+        return diagnostics.convergence(diagnosed(self.draws, self.w))
 
     @property
     def r_hat(self) -> np.ndarray:
@@ -132,7 +143,9 @@ class Posterior:
         """A row per parameter: mean, sd, equal-tailed interval, Monte-Carlo errors, effective sizes, R-hat.
 
         ``mcse_sd`` is there where sds come from particles. Hundreds of parameters drawn independently have no
-        effective sizes and R-hat: there is no chain.
+        effective sizes and R-hat: there is no chain. Where a posterior has tails so heavy that no mean exists (a Cauchy
+        prior on log-odds that the data do not bound), ``mean`` and ``sd`` are not a number, ``attrs["no_mean"]`` names
+        the rows, and the Monte-Carlo errors of both ends of the interval are given.
 
         Parameters
         ----------
@@ -145,11 +158,16 @@ class Posterior:
         rows = scaled(self.model, scale)
         columns = self.spread(rows, interval)
         in_theta = scale == "theta"
-        values = self.draws if in_theta else rows.values(self.draws)
+        values = self.values(rows)
         if self.sd_error is not None and in_theta:
             columns["mcse_sd"] = self.sd * self.sd_error
         if self.engine != "direct" or self.model.n_parameters <= MANY:
             found = self.convergence if scale != "ising" else diagnostics.convergence(values)
+            no_mean = np.isnan(columns["mean"])
+            if no_mean.any():
+                low, high = [name for name in columns if name[0] == "q"]
+                for name in (low, high):
+                    columns[f"mcse_{name}"] = diagnostics.mcse_quantile(values, float(name[1:]) / 100)
             columns |= {
                 "mcse_mean": self.mcse if in_theta else diagnostics.mcse_mean(values),
                 "ess_bulk": found.ess_bulk,
@@ -158,6 +176,8 @@ class Posterior:
             }
         table = pd.DataFrame(columns, index=pd.Index(rows.names, name="parameter"))
         table.attrs |= {"scale": scale, "meaning": meaning(self.model, scale)}
+        if np.isnan(columns["mean"]).any():
+            table.attrs["no_mean"] = table.index[np.isnan(columns["mean"])].tolist()
         return table
 
     def spread(self, rows: Scaled, interval: float = 0.9) -> dict[str, np.ndarray]:
@@ -165,18 +185,32 @@ class Posterior:
         if not 0 < interval < 1:
             raise InputError(f"interval = {interval!r}: give a probability between 0 and 1, such as 0.9.")
         low, high = (1 - interval) / 2, (1 + interval) / 2
-        values = rows.values(self.draws)
-        if self.quantile is not None and rows.is_monotone:  # in closed form, whatever the number of draws
+        in_theta = rows.scale == "theta"
+        values = self.values(rows)
+        if self.weighted is not None and rows.is_monotone and not in_theta:
+            ends = np.stack([self.weighted.log_odds_quantile(low), self.weighted.log_odds_quantile(high)])
+        elif self.quantile is not None and rows.is_monotone:  # in closed form, whatever the number of draws
             ends = rows.values(np.stack([self.quantile(low), self.quantile(high)]))
         else:
             ends = np.quantile(values, [low, high], axis=(0, 1))
-        in_theta = rows.scale == "theta"
+        mean, sd = self.mean, self.sd
+        if not in_theta:
+            exists = self._has_mean(values)
+            mean = np.where(exists, values.mean(axis=(0, 1)), np.nan)
+            sd = np.where(exists, values.std(axis=(0, 1), ddof=1), np.nan)
         return {
-            "mean": self.mean if in_theta else values.mean(axis=(0, 1)),
-            "sd": self.sd if in_theta else values.std(axis=(0, 1), ddof=1),
+            "mean": mean,
+            "sd": sd,
             f"q{100 * low:g}": ends[0],
             f"q{100 * high:g}": ends[1],
         }
+
+    def _has_mean(self, values: np.ndarray) -> np.ndarray:
+        """(rows,) whether the mean of each row exists: it may not where a prior has none."""
+        prior = None if self.problem is None else self.problem.prior
+        if prior is None or not np.isfinite(prior.heavy_scale).any():
+            return np.ones(values.shape[2], dtype=bool)
+        return ~(diagnostics.tail_index(values) > diagnostics.MOST_TAIL_INDEX)
 
     def stream(self, n: int, rng: Seed | None = 0) -> Iterator[np.ndarray]:
         """Further independent joint draws (p,) of theta, one at a time: for more draws than fit into memory.
@@ -362,6 +396,11 @@ class Posterior:
     def _coding_lines(self) -> list[str]:
         """Which label is which state, where the data are not states as they are."""
         return coding_lines(self.schema) if self.settings.get("schema") or not self.model.grid_shape else []
+
+
+def diagnosed(draws: np.ndarray, w: np.ndarray | None) -> np.ndarray:
+    """The draws that convergence is judged by: theta, or w where theta lacks digits."""
+    return draws if w is None or np.abs(w).max(initial=0.0) <= MOST_EXACT_LOG_ODDS else w
 
 
 def load(path: str | PathLike[str]) -> Posterior:

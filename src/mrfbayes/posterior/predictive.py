@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.budget import budget
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
@@ -59,6 +60,7 @@ class PredictiveCheck:
         return f"<PredictiveCheck: {len(self.replicates)} replicates, the five least like the data>\n{worst}"
 
 
+@one_blas_thread()
 def predictive_check(
     posterior: Posterior, x: object = None, *, replicates: int = 200, rng: Seed | None = 0, progress: bool = True
 ) -> PredictiveCheck:

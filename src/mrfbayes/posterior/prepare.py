@@ -16,8 +16,6 @@ from mrfbayes.posterior.facts import RunFacts
 from mrfbayes.posterior.self_check import assess
 from mrfbayes.posterior.settings import Settings
 
-DRAW_SHARES = {"direct": 0.15}  # of a time budget that preparation leaves for the draws; chains get half
-
 
 def make_problem(model: Model, x: object, settings: Settings) -> Problem:
     """Model, data, prior and seed."""
@@ -28,7 +26,7 @@ def make_problem(model: Model, x: object, settings: Settings) -> Problem:
 
 def prepare(problem: Problem, settings: Settings) -> Prepared:
     """The method's own preparation; where moments come from particles, with a statement of how far to trust them."""
-    with budget().share(1.0 - DRAW_SHARES.get(settings.engine, 0.5)):
+    with budget().share(1.0 - settings.engine.draw_share):
         prepared: Prepared = settings.row.prepare(problem, **settings.options)
         facts, doubts = RunFacts(auto=settings.reason or None), list(prepared.warnings)
         holes = problem.statistics.holes

@@ -9,21 +9,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.budget import Budget
 from mrfbayes.base.compiling import watch_compilation
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.random_streams import Seed
 from mrfbayes.model.field import Model
-from mrfbayes.posterior.assemble import chain_posterior, direct_posterior
-from mrfbayes.posterior.chains import run
-from mrfbayes.posterior.engines import make_engine
+from mrfbayes.posterior.assemble import make_posterior, run_engine
+from mrfbayes.posterior.engines.registry import set_up
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.prepare import in_time, make_problem, prepare
-from mrfbayes.posterior.replicas import replica_posterior
 from mrfbayes.posterior.settings import Asked, Settings, check_settings
 from mrfbayes.run.clusters import Workers, connected
 
 
+@one_blas_thread()
 def sample(
     model: Model,
     x: object,
@@ -90,14 +90,11 @@ def sample(
         problem = make_problem(model, x, settings)
         started = time.perf_counter()
         prepared = prepare(problem, settings)
-        how = make_engine(problem, prepared, settings)
+        setup = set_up(problem, prepared, settings)
         preparation = time.perf_counter() - started
-        if how.name == "direct":
-            return direct_posterior(problem, settings, how, preparation)
         with InterruptFlag():  # once there are draws, Ctrl-C waits until they are a result
-            if how.name == "langevin":
-                return replica_posterior(problem, settings, how, preparation)
-            return chain_posterior(problem, settings, how, run(problem, settings, how), preparation)
+            setup, run = run_engine(problem, prepared, settings, setup)
+            return make_posterior(problem, settings, setup, run, preparation)
 
 
 def check_call(model: Model, call: Mapping[str, Any]) -> Settings:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mrfbayes import __version__
+from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.budget import Budget
 from mrfbayes.base.errors import InputError, MRFWarning, warn_user
 from mrfbayes.base.interrupts import InterruptFlag
@@ -46,6 +47,7 @@ class Call(NamedTuple):
     settings: Mapping[str, Any]
 
 
+@one_blas_thread()
 def sample_many(
     model: Model,
     datasets: object,

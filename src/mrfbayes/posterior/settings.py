@@ -5,19 +5,21 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from mrfbayes.base.atomic_files import check_targets
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
-from mrfbayes.base.memory import memory_limit, require_memory
+from mrfbayes.base.memory import memory_limit
 from mrfbayes.base.random_streams import Seed, seed_sequence
 from mrfbayes.methods.registry import Row, check_options, method_row
 from mrfbayes.model.field import Model
 from mrfbayes.model.point import PointEstimate, as_estimate
-from mrfbayes.posterior.auto import choose_engine, choose_method
+from mrfbayes.posterior.auto import choose_method
+from mrfbayes.posterior.engines.base import Engine
+from mrfbayes.posterior.engines.registry import choose_engine
 from mrfbayes.priors import Prior
 from mrfbayes.run.clusters import Workers, check_workers
 from mrfbayes.run.store import recorded
@@ -28,8 +30,6 @@ MAX_DRAW_BYTES = 8 * 2**30
 DEFAULT_DRAW_BYTES = 2**28  # of all draws that thinning leaves by default
 PROPOSALS = ("adapted", "printed")
 STARTS = ("dispersed", "mle", "half")
-INDEPENDENT_STEPS = 5_000  # proposals per chain by default, where nearly all are accepted
-HMC_STEPS, HMC_WARMUP = 1_000, 200  # trajectories per chain by default: each is nearly independent of the one before
 LENGTHENED = 16  # times the default number of steps that a chain may grow to
 
 
@@ -65,7 +65,7 @@ class Settings:
     options : options of the method, as given
     start : theta (p,), a name, or None
     chosen : numbers that were chosen for the run that the checkpoint is of
-    engine : how draws are made; see `mrfbayes.methods.Row`
+    engine : who makes the draws
     is_engine_asked : whether the user named it
     """
 
@@ -85,7 +85,7 @@ class Settings:
     checkpoint: str | os.PathLike[str] | None
     chosen: Mapping[str, int]
     seconds: float | None
-    engine: str
+    engine: Engine
     is_engine_asked: bool
     estimate: PointEstimate | None
 
@@ -98,7 +98,6 @@ class Plan:
     warmup: int
     chains: int
     thin: int
-    proposal: str
     start: str | np.ndarray
     longest: int
 
@@ -132,19 +131,12 @@ def check_settings(model: Model, asked: Asked, x: object = None) -> Settings:
         checkpoint=asked.checkpoint,
         chosen=recorded(asked.checkpoint),
         seconds=_seconds(asked.seconds),
-        engine=choose_engine(model, row, prior, asked.engine, _walk(asked)),
+        engine=choose_engine(model, row, prior, asked.engine, str(asked.proposal), asked.start is not None),
         is_engine_asked=asked.engine is not None,
         estimate=None if asked.estimate is None else as_estimate(model, asked.estimate),
     )
     make_plan(model, settings, settings.engine)
     return settings
-
-
-def _walk(asked: Asked) -> str:
-    """The setting that only a random walk has, where one was given."""
-    if asked.proposal == "printed":
-        return "proposal='printed'"
-    return "" if asked.start is None else "start="
 
 
 def _start(model: Model, start: object) -> str | np.ndarray | None:
@@ -165,29 +157,18 @@ def _seconds(seconds: object) -> float | None:
     return float(seconds)
 
 
-def make_plan(model: Model, settings: Settings, engine: str) -> Plan:
-    """The numbers of a run by ``engine``."""
+def make_plan(model: Model, settings: Settings, engine: Engine) -> Plan:
+    """The numbers of a run by ``engine``; a run that is continued goes on with those that it began with."""
     p, chains = model.n_parameters, settings.chains
-    default = {"independence": INDEPENDENT_STEPS, "hmc": HMC_STEPS}.get(engine, max(20_000, 1_000 * p))
-    steps = default if settings.steps is None else settings.steps
-    warmup, begun = settings.warmup, settings.chosen.get("warmup")
-    if warmup is None and isinstance(begun, int) and begun >= 0:
-        warmup = begun  # a run that is continued goes on as it began
-    elif warmup is None:
-        warmup = 0 if settings.proposal == "printed" else max(steps // 2, 1_000)
-        if engine == "hmc":
-            warmup = HMC_WARMUP
-    if engine == "independence":
-        warmup = 0
+    steps = engine.default_steps(model) if settings.steps is None else settings.steps
+    begun, before = settings.chosen.get("warmup"), settings.chosen.get("thin")
+    warmup, thin = settings.warmup, settings.thin
+    if warmup is None:
+        warmup = begun if isinstance(begun, int) and begun >= 0 else engine.default_warmup(steps)
     fitting = max(1, DEFAULT_DRAW_BYTES // (8 * max(p, 1) * chains))
-    thin = settings.thin
-    before = settings.chosen.get("thin")
-    if thin is None and isinstance(before, int) and before > 0:
-        thin = min(before, steps)  # a run that is continued goes on as it began
-    elif thin is None and engine in ("independence", "hmc"):
-        thin = max(1, steps // KEPT_DRAWS)
-    elif thin is None:
-        thin = max(1, -(-steps // min(KEPT_DRAWS, fitting)))
+    if thin is None:
+        is_begun = isinstance(before, int) and before > 0
+        thin = min(int(before or 1), steps) if is_begun else engine.default_thin(steps, fitting)
     if thin > steps:
         raise InputError(f"thin = {thin} is more than steps = {steps}: no draw would be kept; lower thin=.")
     if steps + warmup > MAX_STEPS and settings.seconds is None:
@@ -201,33 +182,6 @@ def make_plan(model: Model, settings: Settings, engine: str) -> Plan:
             f"{chains} chains of {steps // thin} draws of {p} parameters need {kept / 2**30:.1f} GiB: raise thin= to "
             f"at least {math.ceil(thin * kept / most)}; means and sds use all steps anyway."
         )
-    start = settings.start
-    if start is None:
-        start = "half" if settings.proposal == "printed" else "dispersed"
-    proposal = {"independence": "independent", "hmc": "hamiltonian"}.get(engine, settings.proposal)
+    start = engine.default_start if settings.start is None else settings.start
     longest = steps if settings.steps is not None else max(steps, min(LENGTHENED * steps, fitting * thin))
-    plan = Plan(steps, warmup, chains, thin, proposal, start, longest)
-    if engine != "langevin":
-        return plan
-    replicas = chains * whole("replicas", settings.options.get("replicas", settings.row.options["replicas"]))
-    return _walking_plan(plan, settings, p, replicas)
-
-
-def _walking_plan(plan: Plan, settings: Settings, n_parameters: int, replicas: int) -> Plan:
-    """``plan`` with the numbers that suit a walk of so many replicas where none were asked for."""
-    from mrfbayes.methods.langevin.langevin import WARMUP, default_steps
-
-    count = default_steps(n_parameters) if settings.steps is None else plan.steps
-    draw_bytes = 16 * n_parameters * replicas
-    fitting = max(1, DEFAULT_DRAW_BYTES // max(draw_bytes, 1))
-    thin = max(2 if count > 1 else 1, -(-count // fitting)) if settings.thin is None else plan.thin
-    kept = count // thin
-    require_memory(2 * kept * draw_bytes, f"{kept:,} draws of all replicas", "raise thin=, or ask for fewer steps=")
-    return replace(
-        plan,
-        steps=count,
-        warmup=WARMUP if settings.warmup is None else plan.warmup,
-        thin=thin,
-        proposal="langevin",
-        start="mode",
-    )
+    return engine.adjust(Plan(steps, warmup, chains, thin, start, longest), settings, model)

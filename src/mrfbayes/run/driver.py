@@ -16,9 +16,8 @@ from mrfbayes.base.errors import InputError, OutputError, SamplingError
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
 from mrfbayes.run.clusters import Workers
-from mrfbayes.run.hmc import HmcTask
 from mrfbayes.run.store import Checkpoint
-from mrfbayes.run.workers import ChainTask, Chunk, State, WorkerTask, make_workers
+from mrfbayes.run.workers import Chunk, Shortened, State, WorkerTask, make_workers
 
 ROUND_SECONDS = 0.4  # a round of chunks over all chains: Ctrl-C answers within one
 CHECKPOINT_SECONDS = 2.0
@@ -29,7 +28,7 @@ FIRST_CHUNK = 4  # steps, which may take seconds each on very large fields; chun
 class ChainRun:
     """What came out of the chains."""
 
-    draws: np.ndarray  # (chains, kept, p)
+    draws: np.ndarray  # (chains, kept, p) theta or w, whichever the engine keeps
     log_likelihood: np.ndarray  # (chains, kept)
     states: list[State]
     stopped_by: str  # "", "Ctrl-C" or "time budget"
@@ -39,25 +38,33 @@ class ChainRun:
     chain_seconds: float
     resumed_steps: int
     checkpoint_problem: str = ""  # why the checkpoint lacks the last steps, where it does
+    is_enough: bool = True  # whether the draws were precise enough when that was last asked
 
     def gather(self, name: str) -> np.ndarray:
         """One array of all chains' states, stacked."""
         return np.stack([state[name] for state in self.states])
 
 
-def _kinds(state: State) -> dict[str, tuple[tuple[int, ...], str]]:
-    """Shapes and types of a state's arrays."""
-    return {name: (array.shape, array.dtype.str) for name, array in state.items()}
+def _kinds(state: State, varying: frozenset[str]) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Shapes and types of a state's arrays; those whose shape varies have none."""
+    return {name: (() if name in varying else array.shape, array.dtype.str) for name, array in state.items()}
 
 
 class _Collector:
     """Draws and states as they come in, on their way to memory and to the checkpoint."""
 
-    def __init__(self, states: list[State], n_columns: int, checkpoint: Checkpoint | None) -> None:
-        self.states = states
+    def __init__(
+        self,
+        states: list[State],
+        n_columns: int,
+        checkpoint: Checkpoint | None,
+        varying: frozenset[str] = frozenset(),
+    ) -> None:
+        self.states, self._varying = states, varying
         self._n_columns = n_columns
         self._checkpoint = checkpoint
         self._chunks: list[list[Chunk]] = []
+        self.is_enough = True
         self._unwritten = 0
         self._written_at = time.monotonic()
         self.problem = ""  # why the checkpoint lacks the last steps, where it does
@@ -65,29 +72,32 @@ class _Collector:
             for _, arrays in checkpoint.segments:
                 self._take(arrays)
 
+    def _kinds(self, states: list[State]) -> list[dict[str, tuple[tuple[int, ...], str]]]:
+        return [_kinds(state, self._varying) for state in states]
+
     def _take(self, arrays: dict[str, np.ndarray]) -> None:
         n_chains = len(self.states)
         found = [
             {name.partition("/")[2]: a for name, a in arrays.items() if name.startswith(f"{c}/")}
             for c in range(n_chains)
         ]
-        theta, log_likelihood = arrays.get("draws", np.empty(0)), arrays.get("log_likelihood", np.empty(0))
-        kept = (n_chains, theta.shape[1] if theta.ndim == 3 else -1)
-        fits = theta.shape == (*kept, self._n_columns) and log_likelihood.shape == kept
-        if not fits or [_kinds(state) for state in found] != [_kinds(state) for state in self.states]:
+        draws, log_likelihood = arrays.get("draws", np.empty(0)), arrays.get("log_likelihood", np.empty(0))
+        kept = (n_chains, draws.shape[1] if draws.ndim == 3 else -1)
+        fits = draws.shape == (*kept, self._n_columns) and log_likelihood.shape == kept
+        if not fits or self._kinds(found) != self._kinds(self.states):
             assert self._checkpoint is not None
             raise InputError(
                 f"checkpoint {self._checkpoint.path}: its draws or states are not those of such a run: choose another "
                 "file."
             )
         self.states = found
-        self._chunks.append([Chunk(self.states[c], theta[c], log_likelihood[c]) for c in range(n_chains)])
+        self._chunks.append([Chunk(self.states[c], draws[c], log_likelihood[c]) for c in range(n_chains)])
         self._unwritten = len(self._chunks)
 
     def add(self, chunks: list[Chunk]) -> None:
         """Take a round of chunks."""
         self.states = [chunk.state for chunk in chunks]
-        self._chunks.append([Chunk({}, chunk.theta, chunk.log_likelihood) for chunk in chunks])
+        self._chunks.append([Chunk({}, chunk.draws, chunk.log_likelihood) for chunk in chunks])
         if time.monotonic() - self._written_at > CHECKPOINT_SECONDS:
             self.write()
 
@@ -108,7 +118,7 @@ class _Collector:
 
     def _stack(self, rounds: list[list[Chunk]]) -> tuple[np.ndarray, np.ndarray]:
         chains = list(zip(*rounds, strict=True))
-        draws = np.stack([np.concatenate([chunk.theta for chunk in chain]) for chain in chains])
+        draws = np.stack([np.concatenate([chunk.draws for chunk in chain]) for chain in chains])
         return draws, np.stack([np.concatenate([chunk.log_likelihood for chunk in chain]) for chain in chains])
 
     def result(self) -> tuple[np.ndarray, np.ndarray]:
@@ -148,7 +158,8 @@ class RunSettings:
 
 def run_chains(task: WorkerTask, states: list[State], settings: RunSettings) -> ChainRun:
     """Advance all chains to their number of steps (warm-up included), or as far as interrupt or budget allow."""
-    collector = _Collector(states, task.n_columns, settings.checkpoint)
+    varying: frozenset[str] = getattr(task, "varying", frozenset())
+    collector = _Collector(states, task.n_columns, settings.checkpoint, varying)
     done = resumed = task.steps_done(collector.states[0])
     goal, seconds = settings.n_steps, math.inf if settings.seconds is None else settings.seconds
     workers = make_workers(task, settings.workers, len(states))
@@ -183,7 +194,7 @@ def run_chains(task: WorkerTask, states: list[State], settings: RunSettings) -> 
                         break
                     is_late = now - started > seconds / 2
                     may_cut = settings.may_cut_warmup and is_late and done < task.n_warmup
-                    if may_cut and isinstance(task, (ChainTask, HmcTask)):
+                    if may_cut and isinstance(task, Shortened):
                         goal -= task.n_warmup - done
                         task = task.with_warmup(done)
                         workers.close()
@@ -203,6 +214,7 @@ def run_chains(task: WorkerTask, states: list[State], settings: RunSettings) -> 
         chain_seconds=time.perf_counter() - compiled,
         resumed_steps=resumed,
         checkpoint_problem=collector.problem,
+        is_enough=collector.is_enough,
     )
 
 
@@ -213,7 +225,8 @@ def _goal(goal: int, done: int, task: WorkerTask, settings: RunSettings, collect
     """
     while done >= goal and goal < settings.longest:
         kept = (goal - task.n_warmup) // task.n_thin
-        if settings.is_enough(collector.result()[0][:, :kept]):
+        collector.is_enough = settings.is_enough(collector.result()[0][:, :kept])
+        if collector.is_enough:
             break
         goal = min(settings.longest, 2 * goal - task.n_warmup)
     return goal

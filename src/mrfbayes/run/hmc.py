@@ -14,35 +14,56 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.random_streams import generator, kernel_state
-from mrfbayes.base.views import View
+from mrfbayes.base.views import View, with_own_workspace
 from mrfbayes.run.workers import Chunk, Metropolis, State
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.priors import PriorView
     from mrfbayes.kernels.run.hmc import HmcSettings, HmcState, Metric
+    from mrfbayes.priors import Prior
 
 Gradient = Callable[[np.ndarray], tuple[float, np.ndarray]]
 FIRST_LEAPS = 2.0  # per trajectory, before warm-up has learned how many it takes
+HEAVY_REACH = 0.5  # prior scales that an axis of one posterior sd has to reach for its tails to be the prior's: a guess
+MOST_HEAVY_PARAMETERS = 1_000  # for which the axes are found: a second of work
 NEARER, MOST_START_TRIALS = 0.7, 40  # a start that is none comes nearer to the mode by this factor, so often at most
 
 
-def make_metric(mode: np.ndarray, information: np.ndarray) -> Metric:
+def make_metric(mode: np.ndarray, information: np.ndarray, prior: Prior | None = None) -> Metric:
     """The Gaussian at the mode in the form that kernels take.
 
     Parameters
     ----------
     mode : (p,) log-odds
     information : (p, p) minus the second derivatives of the log posterior, or (p,) their diagonal
+    prior : looked at for directions whose tails are those of a Cauchy prior
     """
     from mrfbayes.kernels.run.hmc import Metric
 
+    heavy = np.zeros((0, mode.size))
     if information.ndim == 1:
         largest = float(information.max(initial=1.0))
         factor = np.sqrt(np.maximum(information, 1e-12 * largest))
     else:
         lower = _cholesky(information)
         factor = np.concatenate([np.zeros(0), *(row[: i + 1] for i, row in enumerate(lower))])
-    return Metric(np.array(mode, dtype=float), np.ascontiguousarray(factor, dtype=np.float32))
+        if prior is not None:
+            heavy = heavy_directions(lower, prior)
+    return Metric(np.array(mode, dtype=float), np.ascontiguousarray(factor, dtype=np.float32), heavy)
+
+
+def heavy_directions(lower: np.ndarray, prior: Prior) -> np.ndarray:
+    """(k, p) unit vectors in y = L'(w - m) along which a Cauchy prior, not the data, bounds the posterior.
+
+    They are the principal axes of the Gaussian at the mode that reach as far as the prior's own scale.
+    """
+    scale = prior.heavy_scale
+    if not np.isfinite(scale).any() or len(lower) > MOST_HEAVY_PARAMETERS:
+        return np.zeros((0, len(lower)))
+    values, vectors = np.linalg.eigh(lower @ lower.T)
+    reach = np.abs(vectors) / scale[:, None] / np.sqrt(np.maximum(values, 1e-300))
+    axes = (lower.T @ vectors)[:, reach.max(axis=0) > HEAVY_REACH]
+    return np.ascontiguousarray((axes / np.linalg.norm(axes, axis=0)).T)
 
 
 def _cholesky(information: np.ndarray) -> np.ndarray:
@@ -118,49 +139,50 @@ class HmcTask(Metropolis):
         first = int(chain.counters[KEPT])
         rows = n_steps // self.settings.n_thin + 1
         kept = KeptDraws(np.empty((rows, chain.theta.size)), np.empty(rows), first)
+        gradient = self.gradient if callable(self.gradient) else with_own_workspace(self.gradient)
         if math.isnan(chain.numbers[LOG_TARGET]):
-            self._settle(chain)
-        if not callable(self.gradient):
-            hmc.run_hmc((self.gradient, self.metric), self.prior, self.settings, chain, kept, n_steps)
+            self._settle(chain, gradient)
+        if not callable(gradient):
+            hmc.run_hmc((gradient, self.metric), self.prior, self.settings, chain, kept, n_steps)
         else:
             for _ in range(n_steps):
-                for _ in range(hmc.begin(chain)):
+                for _ in range(hmc.begin(self.metric, chain)):
                     hmc.leap(self.metric, chain)
-                    hmc.pull(self.metric, self.prior, chain, _evaluate(self.gradient, chain))
-                hmc.decide(self.settings, self.prior, chain, kept)
+                    hmc.pull(self.metric, self.prior, chain, _evaluate(gradient, chain, chain.log_odds_proposal))
+                hmc.decide(self.metric, self.settings, self.prior, chain, kept)
         count = int(chain.counters[KEPT]) - first
-        return Chunk(state, kept.theta[:count], kept.log_likelihood[:count])
+        return Chunk(state, kept.draws[:count], kept.log_likelihood[:count])
 
-    def _settle(self, chain: HmcState) -> None:
+    def _settle(self, chain: HmcState, gradient: View | Gradient) -> None:
         """Evaluate the start, after moving it where it is no start."""
         p, position = chain.position.size, chain.position.copy()
         least = -math.inf
         if not self.is_start_given:
             chain.position[:] = 0.0
             # Draws of a Gaussian are p/2 nats below its mode, with a standard deviation of sqrt(p/2).
-            least = self._log_target(chain) - 0.5 * p - 6.0 * math.sqrt(0.5 * p) - 10.0
+            least = self._log_target(chain, gradient) - 0.5 * p - 6.0 * math.sqrt(0.5 * p) - 10.0
             chain.position[:] = position
         for _ in range(MOST_START_TRIALS):
-            if self._log_target(chain) >= least:
+            if self._log_target(chain, gradient) >= least:
                 return
             chain.position[:] *= NEARER
 
-    def _log_target(self, chain: HmcState) -> float:
+    def _log_target(self, chain: HmcState, gradient: View | Gradient) -> float:
         from mrfbayes.kernels.run import hmc
         from mrfbayes.kernels.run.chain import LOG_TARGET
 
-        if callable(self.gradient):
+        if callable(gradient):
             hmc.to_log_odds(self.metric, chain.position, chain.log_odds)
-            hmc.settle(self.metric, self.prior, chain, _evaluate(self.gradient, chain))
+            hmc.evaluate_start(self.metric, self.prior, chain, _evaluate(gradient, chain, chain.log_odds))
         else:
-            hmc.start_hmc((self.gradient, self.metric), self.prior, chain)
+            hmc.start_hmc((gradient, self.metric), self.prior, chain)
         return float(chain.numbers[LOG_TARGET])
 
 
-def _evaluate(gradient: Gradient, chain: HmcState) -> float:
-    """The log-likelihood where the trajectory is, not a number where it cannot be told; its gradient into the state."""
+def _evaluate(gradient: Gradient, chain: HmcState, log_odds: np.ndarray) -> float:
+    """The log-likelihood at ``log_odds``, not a number where it cannot be told; its gradient into the state."""
     try:
-        value, chain.gradient[:] = gradient(chain.log_odds)
+        value, chain.gradient[:] = gradient(log_odds)
     except ArithmeticError:
         chain.gradient[:] = 0.0
         return math.nan

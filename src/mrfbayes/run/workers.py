@@ -6,7 +6,6 @@ A chunk is a pure function of the task and the state of a chain: it can run anyw
 from __future__ import annotations
 
 import math
-import os
 import secrets
 import signal
 from collections.abc import Callable, Sequence
@@ -14,12 +13,13 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from multiprocessing import current_process, get_all_start_methods, get_context
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.errors import InputError, SamplingError
-from mrfbayes.base.views import View
+from mrfbayes.base.views import View, with_own_workspace
 from mrfbayes.run.clusters import Workers, submit
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Chunk(NamedTuple):
     """What a chunk gives back."""
 
     state: State
-    theta: np.ndarray
+    draws: np.ndarray
     log_likelihood: np.ndarray
 
 
@@ -69,6 +69,14 @@ class WorkerTask(Protocol):
 
     def note(self, states: Sequence[State]) -> str:
         """A few words on how the chains are doing."""
+
+
+@runtime_checkable
+class Shortened(WorkerTask, Protocol):
+    """A task whose warm-up can be ended for want of time."""
+
+    def with_warmup(self, n_warmup: int) -> WorkerTask:
+        """The same task with a warm-up of another length."""
 
 
 class Metropolis:
@@ -130,15 +138,15 @@ class Metropolis:
 class ChainTask(Metropolis):
     """A chain of Metropolis-Hastings steps by any method.
 
+    ``loop(view, prior, settings, state, kept_draws, n_steps)`` is the compiled chain, one of `mrfbayes.kernels.run`;
     ``carried`` names the arrays of ``view`` that change from step to step (particles); they travel with the state.
     """
 
     view: View
     prior: PriorView
     settings: ChainSettings
-    is_ratio: bool
+    loop: Callable[..., None]
     carried: tuple[str, ...]
-    is_independent: bool = False  # proposals that do not depend on where the chain is
 
     def with_warmup(self, n_warmup: int) -> ChainTask:
         """These chains with a warm-up of another length."""
@@ -149,18 +157,15 @@ class ChainTask(Metropolis):
         from mrfbayes.kernels.run import chain
 
         state = {name: array.copy() for name, array in state.items()}
-        view = self.view._replace(**{name: state[f"view.{name}"] for name in self.carried})
+        view = with_own_workspace(self.view)._replace(**{name: state[f"view.{name}"] for name in self.carried})
         chain_state = chain.ChainState(**{name: state[name] for name in chain.ChainState._fields})
         first = int(chain_state.counters[chain.KEPT])
         rows = n_steps // self.settings.n_thin + 1
         kept = chain.KeptDraws(np.empty((rows, chain_state.theta.size)), np.empty(rows), first)
-        run: Callable[..., None] = chain.run_ratio if self.is_ratio else chain.run_likelihood
-        if self.is_independent:
-            from mrfbayes.kernels.run.independence import run_independent as run
         with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
-            run(view, self.prior, self.settings, chain_state, kept, n_steps)
+            self.loop(view, self.prior, self.settings, chain_state, kept, n_steps)
         count = int(chain_state.counters[chain.KEPT]) - first
-        return Chunk(state, kept.theta[:count], kept.log_likelihood[:count])
+        return Chunk(state, kept.draws[:count], kept.log_likelihood[:count])
 
 
 class SerialWorkers:
@@ -201,10 +206,8 @@ def process_pool(n_workers: int, initializer: Callable[..., None], *arguments: o
 
 
 def begin_worker() -> None:
-    """One core each; and the parent decides what Ctrl-C means."""
+    """The parent decides what Ctrl-C means."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = "1"
 
 
 _TASK: WorkerTask | None = None
@@ -216,6 +219,7 @@ def _receive(task: WorkerTask) -> None:
     _TASK = task
 
 
+@one_blas_thread()
 def _advance_here(state: State, n_steps: int) -> Chunk:
     assert _TASK is not None
     return _TASK.advance(state, n_steps)
@@ -253,6 +257,7 @@ def _itself(task: WorkerTask) -> WorkerTask:
     return task
 
 
+@one_blas_thread()
 def _advance_there(task: WorkerTask, state: State, n_steps: int) -> Chunk:
     return task.advance(state, n_steps)
 

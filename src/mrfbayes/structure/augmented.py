@@ -181,7 +181,7 @@ class AugmentedTask(SearchTask):
             drawn = self.missing.redraw(moves, state)
             chunk = SearchTask(((drawn, engine),), self.blocks, self.n_warmup, self.n_thin).advance(state, 1)
             state = chunk.state
-            kept_w.append(chunk.theta)
+            kept_w.append(chunk.draws)
             kept_value.append(chunk.log_likelihood)
         state["part"] = part
         return Chunk(state, np.concatenate(kept_w), np.concatenate(kept_value))

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.errors import InputError, MRFWarning
 from mrfbayes.base.random_streams import Seed, seed_sequence
 from mrfbayes.data.border import common_schema, counted
@@ -35,6 +36,7 @@ from mrfbayes.structure.running import SearchRequest, run_options, search
 NAMED = 5  # thresholds that a warning lists
 
 
+@one_blas_thread()
 def compare_groups(
     model: Model,
     x: object,

@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 
+from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.checks import whole
 from mrfbayes.base.random_streams import Seed, seed_sequence
 from mrfbayes.data.border import counted
@@ -22,6 +23,7 @@ from mrfbayes.structure.running import SearchRequest, run_options, search
 from mrfbayes.structure.selection import Selection
 
 
+@one_blas_thread()
 def select(
     model: Model,
     x: object,

@@ -7,6 +7,7 @@ code, and the compiled chain can be cached on disk, which functions passed as ar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +28,22 @@ def _kernel_of(contract: str, view: Any) -> Callable[..., Any]:
 def log_likelihood(view, theta):
     """Log-likelihood of ``theta`` (p,), up to a constant that does not depend on it."""
     return _kernel_of("log_likelihood", view)(view, theta)
+
+
+def log_likelihood_w(view, log_odds, theta):
+    """Log-likelihood at the log-odds w (p,), up to the same constant; ``theta`` (p,) is the same point as theta.
+
+    Minus infinity where it cannot be computed. A method that has no kernel for it is evaluated at theta, which is
+    possible as long as no weight is 0 or 1 to the last digit.
+    """
+    return _KERNELS.get("log_likelihood_w", {}).get(type(view).__name__, _at_theta)(view, log_odds, theta)
+
+
+def _at_theta(view, log_odds, theta):
+    for j in range(theta.size):
+        if not (theta[j] > 0.0 and theta[j] < 1.0):
+            return -math.inf
+    return log_likelihood(view, theta)
 
 
 def log_likelihood_gradient(view, log_odds, gradient):
@@ -87,6 +104,11 @@ def _body(contract: str, view: Any) -> Callable[..., Any] | None:
 @overload(log_likelihood)
 def _choose_log_likelihood(view, theta):
     return _body("log_likelihood", view)
+
+
+@overload(log_likelihood_w)
+def _choose_log_likelihood_w(view, log_odds, theta):
+    return _body("log_likelihood_w", view) or _at_theta
 
 
 @overload(log_likelihood_gradient)

@@ -95,12 +95,13 @@ def theta_into(offset, log_odds, out):
             small = math.exp(-abs(log_odds[j]))
             top = 1.0 / (1.0 + small)
             out[j] = top if log_odds[j] >= 0.0 else small * top
+            if small < 1e-100:
+                total -= abs(log_odds[j])
+                continue
             product *= small * top * top
             if product < 1e-200:
                 total += math.log(product)
                 product = 1.0
-                if total == -math.inf:
-                    return total
         return total + math.log(product)
     for block in range(offset.size - 1):
         top = 0.0
@@ -117,12 +118,11 @@ def theta_into(offset, log_odds, out):
 
 
 @kernel
-def draw_theta(copula, random_state, theta):
-    """Fill ``theta`` (rows, p) with independent draws."""
-    copula, random_state, theta = borrow((copula, random_state, theta))
-    p = theta.shape[1]
-    normals, scores, log_odds = np.empty(p), np.empty(p), np.empty(p)
-    for i in range(theta.shape[0]):
+def draw_rows(copula, random_state, log_odds):
+    """Fill ``log_odds`` (rows, p) with independent draws of w."""
+    copula, random_state, log_odds = borrow((copula, random_state, log_odds))
+    p = log_odds.shape[1]
+    normals, scores = np.empty(p), np.empty(p)
+    for i in range(log_odds.shape[0]):
         fill_normal(random_state, normals)
-        draw_log_odds(copula, normals, scores, log_odds)
-        theta_into(copula.offset, log_odds, theta[i])
+        draw_log_odds(copula, normals, scores, log_odds[i])

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.views import Workspace
 from mrfbayes.kernels.base.fastmath import exp, log
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import dot, largest_size
@@ -28,8 +29,8 @@ class ScorePatterns(NamedTuple):
     level_start: np.ndarray  # (d+1,)
     level: np.ndarray  # uint8
     weight: np.ndarray
-    mean: np.ndarray  # like weight: weight times the expected level, at the last evaluation
-    work: np.ndarray  # (4, largest number of patterns of a node) scratch
+    mean: Workspace  # like weight: weight times the expected level, at the last evaluation
+    work: Workspace  # (4, largest number of patterns of a node)
 
 
 @kernel

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.views import Workspace
 from mrfbayes.kernels.base.fastmath import exp, log, log1p_exp
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import largest_size
@@ -36,9 +37,9 @@ class DensePatterns(NamedTuple):
     folded: np.ndarray  # (k,) bool
     start: np.ndarray  # (k+1,) into weight
     weight: np.ndarray
-    work: np.ndarray  # like weight, scratch
-    share: np.ndarray  # like weight: weight times the probability of a one, at the last gradient
-    edge_odds: np.ndarray  # (m,) scratch
+    work: Workspace  # like weight
+    share: Workspace  # like weight: weight times the probability of a one, at the last gradient
+    edge_odds: Workspace  # (m,)
     largest_degree: int
 
 
@@ -50,9 +51,9 @@ class ListedPatterns(NamedTuple):
     code_start: np.ndarray  # (k,)
     code: np.ndarray  # uint8
     weight: np.ndarray
-    work: np.ndarray  # (largest number of patterns of a node,) scratch
-    share: np.ndarray  # like weight: weight times the probability of a one, at the last gradient
-    table: np.ndarray  # (256 * bytes of the largest degree,) scratch
+    work: Workspace  # (largest number of patterns of a node,)
+    share: Workspace  # like weight: weight times the probability of a one, at the last gradient
+    table: Workspace  # (256 * bytes of the largest degree,)
 
 
 class TablePatterns(NamedTuple):
@@ -69,8 +70,8 @@ class TablePatterns(NamedTuple):
     code: np.ndarray  # uint8, one per neighbour
     weight: np.ndarray
     width: int  # of a row of potentials: the largest number of states, rounded up to whole vectors of four
-    share: np.ndarray  # (patterns, width) weight times the probability of each state, at the last evaluation
-    table: np.ndarray  # (largest number of states of a node's neighbours in all, width) scratch
+    share: Workspace  # (patterns, width) weight times the probability of each state, at the last evaluation
+    table: Workspace  # (largest number of states of a node's neighbours in all, width)
 
 
 @kernel

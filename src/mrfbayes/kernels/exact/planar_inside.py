@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.views import Workspace
 from mrfbayes.kernels.base.borrowed import borrow
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.exact.planar_merge import contract, place_merged
@@ -15,10 +16,10 @@ class PlanarBuffers(NamedTuple):
     """Where the passes keep their matrices."""
 
     slot: np.ndarray  # (2n - 1,) where each region's matrix begins in `store`
-    store: np.ndarray  # G of the regions, in layers: one for each order
-    work: np.ndarray  # scratch of one merge, in as many
-    places: np.ndarray  # scratch: positions in a parent's list
-    shared: np.ndarray  # scratch: tau of the edges of one merge
+    store: Workspace  # G of the regions, in layers: one for each order
+    work: Workspace  # scratch of one merge, in as many
+    places: Workspace  # scratch: positions in a parent's list
+    shared: Workspace  # scratch: tau of the edges of one merge
 
 
 @kernel

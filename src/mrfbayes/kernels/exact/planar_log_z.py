@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.views import Workspace
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.exact.planar_inside import PlanarBuffers, inside
 from mrfbayes.kernels.exact.planar_merge import ORDER_ZERO
@@ -22,7 +23,7 @@ class PlanarPlan(NamedTuple):
     buffers: PlanarBuffers
     sign: np.ndarray  # (m,) tau = sign * t
     fielded: np.ndarray  # nodes that are joined to the vertex of fields; their edges follow the field's own
-    tau: np.ndarray  # (m,) scratch
+    tau: Workspace  # (m,)
     n_free: int  # vertices whose state is not given
     most_error: float  # of log Z
 

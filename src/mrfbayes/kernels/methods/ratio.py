@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
+from mrfbayes.base.views import Workspace
 from mrfbayes.kernels.base.bits import popcount
 from mrfbayes.kernels.base.chart import log_odds_into
 from mrfbayes.kernels.base.contracts import _body, _kernel_of, implements
@@ -33,10 +34,10 @@ class RatioData(NamedTuple):
     slope: np.ndarray  # (p,) s - n * constant
     n: float
     n_node_rows: int
-    log_odds: np.ndarray  # (p,) scratch
-    current: np.ndarray  # potentials at theta
-    proposed: np.ndarray  # potentials at the proposal
-    step: np.ndarray  # their difference, current - proposed
+    log_odds: Workspace  # (p,)
+    current: Workspace  # potentials at theta
+    proposed: Workspace  # potentials at the proposal
+    step: Workspace  # their difference, current - proposed
 
 
 class WordWeigher(NamedTuple):
@@ -45,8 +46,8 @@ class WordWeigher(NamedTuple):
     nodes: np.ndarray  # (k,) the nodes that have a field at all
     pairs: np.ndarray  # (m, 2)
     n: int  # particles that count; bits beyond are ignored
-    rows: np.ndarray  # (8, n_words) uint64 scratch
-    table: np.ndarray  # (256,) scratch
+    rows: Workspace  # (8, n_words) uint64
+    table: Workspace  # (256,)
 
 
 class ColumnWeigher(NamedTuple):

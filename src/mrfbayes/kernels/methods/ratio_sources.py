@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import overload
 
+from mrfbayes.base.views import Workspace
 from mrfbayes.kernels.base.contracts import _body, _kernel_of, implements
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import copy_into
@@ -53,7 +54,7 @@ class GridSource(NamedTuple):
     """A binary grid."""
 
     layout: GridLayout
-    scratch: np.ndarray
+    scratch: Workspace
     bits: BitView
     is_exact: bool
     n_sweeps: int  # from a random start, where draws are not exact
@@ -63,10 +64,10 @@ class GraphSource(NamedTuple):
     """A binary field of small degree."""
 
     plan: EliminationPlan
-    tables: np.ndarray  # the potentials as tables; scratch
-    joint: np.ndarray
-    scratch: np.ndarray
-    rows: np.ndarray  # (64 n_words, d) uint8
+    tables: Workspace  # the potentials as tables
+    joint: Workspace
+    scratch: Workspace
+    rows: Workspace  # (64 n_words, d) uint8
     bits: BitView
     is_exact: bool
     n_sweeps: int
@@ -76,12 +77,12 @@ class HubSource(NamedTuple):
     """A binary field of any degree."""
 
     plan: EliminationPlan
-    tables: np.ndarray
-    joint: np.ndarray
-    scratch: np.ndarray
-    rows: np.ndarray
+    tables: Workspace
+    joint: Workspace
+    scratch: Workspace
+    rows: Workspace
     spins: SpinView
-    columns: np.ndarray  # (d, 64 n_words) uint8
+    columns: Workspace  # (d, 64 n_words) uint8
     is_exact: bool
     n_sweeps: int
 
@@ -90,9 +91,9 @@ class TableSource(NamedTuple):
     """A categorical field."""
 
     plan: EliminationPlan
-    joint: np.ndarray
-    scratch: np.ndarray
-    rows: np.ndarray  # (n, d) uint8
+    joint: Workspace
+    scratch: Workspace
+    rows: Workspace  # (n, d) uint8
     field: TableView
     is_exact: bool
     n_sweeps: int

@@ -28,6 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.views import Workspace
 from mrfbayes.kernels.base.bits import spread_digits
 from mrfbayes.kernels.base.borrowed import borrow
 from mrfbayes.kernels.base.fastmath import exp, sigmoid
@@ -60,11 +61,11 @@ class BitView(NamedTuple):
     neighbour: np.ndarray  # (2m,) int64
     edge: np.ndarray  # (2m,) int64: index of the edge to that neighbour
     code_offset: np.ndarray  # (d + 1,) int64: one code per four patterns
-    codes: np.ndarray  # uint64: bits 4(15-b) .. 4(15-b)+3 are binary digit b of four thresholds
-    thresholds: np.ndarray  # uint64, four per code: conditional probabilities in units of 2^-53
-    field: np.ndarray  # (d,) log-odds
-    coupling: np.ndarray  # (m,) log-odds of agreement
-    odds: np.ndarray  # (2m + d,) work space: odds of agreement, their inverses, odds of the fields
+    codes: Workspace  # uint64: bits 4(15-b) .. 4(15-b)+3 are binary digit b of four thresholds
+    thresholds: Workspace  # uint64, four per code: conditional probabilities in units of 2^-53
+    field: Workspace  # (d,) log-odds
+    coupling: Workspace  # (m,) log-odds of agreement
+    odds: Workspace  # (2m + d,) work space: odds of agreement, their inverses, odds of the fields
     symmetric: bool  # no fields: patterns are relative to the first neighbour
 
 

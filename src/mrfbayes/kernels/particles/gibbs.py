@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.views import Workspace
 from mrfbayes.kernels.base.fastmath import sigmoid
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.random import next_word, sfc64
@@ -36,8 +37,8 @@ class SpinView(NamedTuple):
     offset: np.ndarray  # (d + 1,) int64: the neighbours of i are entries offset[i] .. offset[i + 1]
     neighbour: np.ndarray  # (2m,) int64
     edge: np.ndarray  # (2m,) int64: index of the edge to that neighbour
-    field: np.ndarray  # (d,) log-odds
-    coupling: np.ndarray  # (m,) log-odds of agreement
+    field: Workspace  # (d,) log-odds
+    coupling: Workspace  # (m,) log-odds of agreement
 
 
 class SpinCounts(NamedTuple):

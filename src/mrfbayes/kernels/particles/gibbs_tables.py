@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.views import Workspace
 from mrfbayes.kernels.base.fastmath import exp
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.particles.bitgibbs import FROM_THE_FIRST
@@ -36,8 +37,8 @@ class TableView(NamedTuple):
     is_row: np.ndarray  # (2m,) bool: whether the node, not its neighbour, indexes the rows of the edge's table
     node_offset: np.ndarray  # (d + 1,) int64: where a node's table starts
     edge_offset: np.ndarray  # (m + 1,) int64: where an edge's table starts
-    node_table: np.ndarray  # flat log weights
-    edge_table: np.ndarray  # flat log weights, row-major
+    node_table: Workspace  # flat log weights
+    edge_table: Workspace  # flat log weights, row-major
 
 
 class TableCounts(NamedTuple):

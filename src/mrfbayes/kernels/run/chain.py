@@ -18,10 +18,12 @@ from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import copy_into
 from mrfbayes.kernels.base.random import fill_normal, uniform
 from mrfbayes.kernels.priors import is_inside, log_prior
+from mrfbayes.kernels.run.target import is_missed, log_target
 
 # Places in ChainState.counters
 STEP, ACCEPTED, WARM_ACCEPTED, OUTSIDE, KEPT, WINDOW_END, WINDOW_COUNT, FAILED, NOISE_COUNT, STAYED = range(10)
-N_COUNTERS = 10
+UNCOMPUTED = 10  # proposals that were rejected because their density could not be computed
+N_COUNTERS = 11
 # Places in ChainState.numbers
 LOG_TARGET, LOG_SCALE, NOISE_SUM, LOG_LIKELIHOOD = range(4)  # a target of nan has not been evaluated yet
 N_NUMBERS = 4
@@ -42,13 +44,16 @@ class ChainSettings(NamedTuple):
     n_thin: int
     is_adaptive: int  # NOTHING, ALL or SHAPE of the proposal adapts during warm-up
     is_dense: int  # whether the proposal has a full covariance
+    keeps_log_odds: int = 0  # whether the chain moves in w, and w are the draws that it keeps
 
 
 class ChainState(NamedTuple):
-    """What does."""
+    """What changes from step to step. A chain that moves in theta does not use the log-odds."""
 
-    theta: np.ndarray  # (p,)
-    proposal: np.ndarray  # (p,) scratch
+    theta: np.ndarray  # (p,) where the chain is
+    proposal: np.ndarray  # (p,) theta of the proposal
+    log_odds: np.ndarray  # (p,) w where the chain is
+    log_odds_proposal: np.ndarray  # (p,) w of the proposal
     normals: np.ndarray  # (p,) scratch
     spread: np.ndarray  # (1, p) standard deviations, or (p, p) transposed Cholesky factor: see is_dense
     window_mean: np.ndarray  # (p,) of the current warm-up window
@@ -63,18 +68,18 @@ class ChainState(NamedTuple):
 class KeptDraws(NamedTuple):
     """Where a chunk puts its draws; row 0 is the chain's draw number ``first``."""
 
-    theta: np.ndarray  # (rows, p)
+    draws: np.ndarray  # (rows, p) theta or w: see keeps_log_odds
     log_likelihood: np.ndarray  # (rows,)
     first: int
 
 
 @kernel(inline="always")  # a call that hands over all these arrays takes longer than what it does
-def propose(settings, state):
-    """Gaussian random walk in theta: theta + scale * spread * z."""
-    p = state.theta.size
+def propose(settings, state, current, proposal):
+    """Gaussian random walk in the chain's coordinate: ``proposal`` = ``current`` + scale * spread * z."""
+    p = current.size
     fill_normal(state.random, state.normals)
     scale = math.exp(state.numbers[LOG_SCALE])
-    copy_into(state.proposal, state.theta)
+    copy_into(proposal, current)
     if settings.is_dense:
         # Along rows of the transposed factor, four at a time (what lies before the diagonal is zero), on slices that
         # start at zero: so that it vectorises.
@@ -84,15 +89,15 @@ def propose(settings, state):
             c, d = scale * state.normals[j + 2], scale * state.normals[j + 3]
             row_a, row_b = state.spread[j, j:], state.spread[j + 1, j:]
             row_c, row_d = state.spread[j + 2, j:], state.spread[j + 3, j:]
-            moved = state.proposal[j:]
+            moved = proposal[j:]
             for i in range(moved.size):
                 moved[i] += (a * row_a[i] + b * row_b[i]) + (c * row_c[i] + d * row_d[i])
         for j in range(whole, p):
             for i in range(j, p):
-                state.proposal[i] += scale * state.normals[j] * state.spread[j, i]
+                proposal[i] += scale * state.normals[j] * state.spread[j, i]
     else:
         for i in range(p):
-            state.proposal[i] += scale * state.spread[0, i] * state.normals[i]
+            proposal[i] += scale * state.spread[0, i] * state.normals[i]
 
 
 @kernel
@@ -124,19 +129,18 @@ def _learn_spread(settings, state):
 
 
 @kernel
-def _adapt(settings, state, acceptance):
+def _adapt(settings, state, current, acceptance):
     """Warm-up: scale by Robbins-Monro at every step, shape at the end of every window."""
     p = state.theta.size
     counters = state.counters
     step = counters[STEP]
-    # Gain falls with the step, restarting mildly with each window through the growing exponent base.
     gain = 1.0 / math.sqrt(1.0 + 0.05 * step)
     if settings.is_adaptive == ALL:
         state.numbers[LOG_SCALE] += gain * (acceptance - TARGET_ACCEPTANCE)
     counters[WINDOW_COUNT] += 1
     count = counters[WINDOW_COUNT]
     for i in range(p):
-        delta = state.theta[i] - state.window_mean[i]
+        delta = current[i] - state.window_mean[i]
         state.window_mean[i] += delta / count
         state.normals[i] = delta  # scratch: the proposal of this step is done with
     if settings.is_dense:
@@ -174,6 +178,8 @@ def move_to_proposal(settings, state, accepted):
         add_stay(state.theta, counters[STAYED], counters[STEP] - settings.n_warmup, state.mean, state.square)
         counters[STAYED] = 0
         copy_into(state.theta, state.proposal)
+        if settings.keeps_log_odds:
+            copy_into(state.log_odds, state.log_odds_proposal)
 
 
 @kernel(inline="always")
@@ -188,47 +194,73 @@ def book_step(settings, state, accepted, kept_draws):
         counters[STAYED] += 1
         if done % settings.n_thin == 0:
             row = counters[KEPT] - kept_draws.first
-            copy_into(kept_draws.theta[row], state.theta)
+            copy_into(kept_draws.draws[row], state.log_odds if settings.keeps_log_odds else state.theta)
             kept_draws.log_likelihood[row] = state.numbers[LOG_LIKELIHOOD]
             counters[KEPT] += 1
     counters[STEP] += 1
 
 
 @kernel(inline="always")
-def finish_step(settings, state, accepted, acceptance, kept_draws):
+def finish_step(settings, state, current, accepted, acceptance, kept_draws):
     """Book-keeping after the decision: position, adaptation, counters, moments, and the draw where one is due."""
     move_to_proposal(settings, state, accepted)
     if state.counters[STEP] < settings.n_warmup and settings.is_adaptive:
-        _adapt(settings, state, acceptance)
+        _adapt(settings, state, current, acceptance)
     book_step(settings, state, accepted, kept_draws)
 
 
 @kernel
 def run_likelihood(view, prior, settings, state, kept_draws, n_steps):
-    """``n_steps`` steps of a method with a likelihood; none at all evaluates the start."""
+    """``n_steps`` steps in theta of a method with a likelihood, as the paper has them; none evaluates the start."""
     view, prior, settings, state, kept_draws = borrow((view, prior, settings, state, kept_draws))
     counters, numbers = state.counters, state.numbers
     if math.isnan(numbers[LOG_TARGET]):
         numbers[LOG_LIKELIHOOD] = log_likelihood(view, state.theta)
         numbers[LOG_TARGET] = numbers[LOG_LIKELIHOOD] + log_prior(prior, state.theta)
     for _ in range(n_steps):
-        propose(settings, state)
+        propose(settings, state, state.theta, state.proposal)
         accepted, acceptance = False, 0.0
         if is_inside(prior.offset, state.proposal):
             log_value = log_likelihood(view, state.proposal)
-            log_target = log_value + log_prior(prior, state.proposal)
-            log_alpha = log_target - numbers[LOG_TARGET]  # Eq. (10); the proposal is symmetric, Q cancels
+            log_density = log_value + log_prior(prior, state.proposal)
+            counters[UNCOMPUTED] += log_value == -math.inf
+            log_alpha = log_density - numbers[LOG_TARGET]  # Eq. (10); the proposal is symmetric, Q cancels
             if math.isnan(log_alpha) or log_alpha == math.inf:
                 counters[FAILED] = NOT_A_NUMBER
                 return
             acceptance = math.exp(min(0.0, log_alpha))
             accepted = uniform(state.random) < acceptance
             if accepted:
-                numbers[LOG_TARGET] = log_target
+                numbers[LOG_TARGET] = log_density
                 numbers[LOG_LIKELIHOOD] = log_value
         else:
             counters[OUTSIDE] += 1
-        finish_step(settings, state, accepted, acceptance, kept_draws)
+        finish_step(settings, state, state.theta, accepted, acceptance, kept_draws)
+
+
+@kernel
+def run_walk(view, prior, settings, state, kept_draws, n_steps):
+    """``n_steps`` steps in log-odds of a method with a likelihood; none at all evaluates the start."""
+    view, prior, settings, state, kept_draws = borrow((view, prior, settings, state, kept_draws))
+    counters, numbers = state.counters, state.numbers
+    if math.isnan(numbers[LOG_TARGET]):
+        numbers[LOG_LIKELIHOOD], log_prior_value = log_target(view, prior, state.log_odds, state.theta)
+        numbers[LOG_TARGET] = numbers[LOG_LIKELIHOOD] + log_prior_value
+    for _ in range(n_steps):
+        propose(settings, state, state.log_odds, state.log_odds_proposal)
+        log_value, log_prior_value = log_target(view, prior, state.log_odds_proposal, state.proposal)
+        counters[UNCOMPUTED] += is_missed(log_value, log_prior_value, numbers[LOG_TARGET])
+        log_density = log_value + log_prior_value
+        log_alpha = log_density - numbers[LOG_TARGET]
+        if math.isnan(log_alpha) or log_alpha == math.inf:
+            counters[FAILED] = NOT_A_NUMBER
+            return
+        acceptance = math.exp(min(0.0, log_alpha))
+        accepted = uniform(state.random) < acceptance
+        if accepted:
+            numbers[LOG_TARGET] = log_density
+            numbers[LOG_LIKELIHOOD] = log_value
+        finish_step(settings, state, state.log_odds, accepted, acceptance, kept_draws)
 
 
 @kernel
@@ -239,7 +271,7 @@ def run_ratio(view, prior, settings, state, kept_draws, n_steps):
     if math.isnan(state.numbers[LOG_TARGET]):
         state.numbers[LOG_TARGET] = log_prior(prior, state.theta)
     for _ in range(n_steps):
-        propose(settings, state)
+        propose(settings, state, state.theta, state.proposal)
         accepted, acceptance = False, 0.0
         if is_inside(prior.offset, state.proposal):
             log_alpha, variance = log_ratio(view, state.theta, state.proposal, state.random)
@@ -255,4 +287,4 @@ def run_ratio(view, prior, settings, state, kept_draws, n_steps):
             settle(view, accepted)
         else:
             counters[OUTSIDE] += 1
-        finish_step(settings, state, accepted, acceptance, kept_draws)
+        finish_step(settings, state, state.theta, accepted, acceptance, kept_draws)

@@ -24,16 +24,16 @@ from mrfbayes.kernels.base.chart import theta_into
 from mrfbayes.kernels.base.contracts import log_likelihood_gradient
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import copy_into
-from mrfbayes.kernels.base.random import fill_normal, uniform
-from mrfbayes.kernels.priors import is_inside, log_prior_gradient
+from mrfbayes.kernels.base.random import fill_normal, normal, uniform
+from mrfbayes.kernels.priors import log_prior_gradient
 from mrfbayes.kernels.run.chain import (
     LOG_LIKELIHOOD,
     LOG_SCALE,
     LOG_TARGET,
     N_COUNTERS,
     N_NUMBERS,
-    OUTSIDE,
     STEP,
+    UNCOMPUTED,
     book_step,
     move_to_proposal,
 )
@@ -49,6 +49,11 @@ TURN = 0.6 * math.pi  # of a trajectory: a quarter turn, and a fifth more, for p
 TURN_JITTER = 0.1  # share by which a trajectory's length varies, so that no direction keeps returning to where it was
 HMC_ACCEPTANCE = 0.9  # measured to give the most effective draws a gradient, or nearly, on all fields tried
 MOST_LOG_LEAPS = math.log(128.0)
+STRETCHES = 0.6  # share of steps that are stretches where tails are heavy: they take one gradient each
+STRETCH_SD = 1.5  # of the log of a stretch: tails of a Cauchy are exponential on that scale, with rate one
+MOST_LOG_LEAPS_BETWEEN_STRETCHES = math.log(
+    8.0
+)  # trajectories serve the other directions; in far tails none is accepted
 
 
 class HmcSettings(NamedTuple):
@@ -56,6 +61,7 @@ class HmcSettings(NamedTuple):
 
     n_warmup: int
     n_thin: int
+    keeps_log_odds: int = 1  # as in ChainSettings
 
 
 class Metric(NamedTuple):
@@ -68,10 +74,11 @@ class Metric(NamedTuple):
 
     mode: np.ndarray  # (p,) m
     factor: np.ndarray  # (p (p + 1) / 2,) or (p,) float32
+    heavy: np.ndarray  # (k, p) unit vectors y along which the tails are those of a Cauchy prior: see `begin`
 
 
 class HmcState(NamedTuple):
-    """What does."""
+    """What changes from step to step."""
 
     theta: np.ndarray  # (p,) where the chain is
     proposal: np.ndarray  # (p,) theta at the end of the trajectory
@@ -80,7 +87,8 @@ class HmcState(NamedTuple):
     moved: np.ndarray  # (p,) y on the trajectory
     push: np.ndarray  # (p,) -grad R there
     velocity: np.ndarray  # (p,)
-    log_odds: np.ndarray  # (p,) w on the trajectory
+    log_odds: np.ndarray  # (p,) w where the chain is
+    log_odds_proposal: np.ndarray  # (p,) w on the trajectory
     gradient: np.ndarray  # (p,) of the log posterior in w there
     mean: np.ndarray  # (p,) as in ChainState
     square: np.ndarray  # (p,)
@@ -175,8 +183,13 @@ def whiten(metric, gradient, out):
 
 
 @kernel
-def begin(state):
-    """A new velocity; returns how many leaps the trajectory takes."""
+def begin(metric, state):
+    """A new velocity; returns how many leaps the trajectory takes.
+
+    Where some directions are heavy-tailed, most steps stretch the distance from the mode along one of them by a random
+    factor: trajectories would take thousands of steps to a far tail and back. A stretch is decided on as a trajectory
+    that turns by no angle; its Jacobian, the factor itself, is booked with the kinetic energy of its begin.
+    """
     numbers = state.numbers
     fill_normal(state.random, state.velocity)
     numbers[KINETIC] = 0.5 * _square(state.velocity)
@@ -186,12 +199,24 @@ def begin(state):
     numbers[ANGLE] = turn / n_leaps
     copy_into(state.moved, state.position)
     copy_into(state.push, state.residual)
+    n_heavy = metric.heavy.shape[0]
+    if n_heavy > 0 and uniform(state.random) < STRETCHES:
+        direction = metric.heavy[min(int(n_heavy * uniform(state.random)), n_heavy - 1)]
+        log_factor = STRETCH_SD * normal(state.random)
+        along = 0.0
+        for k in range(direction.size):
+            along += direction[k] * state.moved[k]
+        for k in range(direction.size):
+            state.moved[k] += math.expm1(log_factor) * along * direction[k]
+        numbers[KINETIC] += log_factor
+        numbers[ANGLE] = 0.0
+        return 1
     return n_leaps
 
 
 @kernel
 def leap(metric, state):
-    """Half a kick and the rotation; leaves the log-odds to take the gradient at in ``state.log_odds``."""
+    """Half a kick and the rotation; leaves the log-odds to take the gradient at in ``state.log_odds_proposal``."""
     angle = state.numbers[ANGLE]
     cosine, sine = math.cos(angle), math.sin(angle)
     position, velocity, push = state.moved, state.velocity, state.push
@@ -199,7 +224,7 @@ def leap(metric, state):
         kicked = velocity[k] + 0.5 * angle * push[k]
         velocity[k] = cosine * kicked - sine * position[k]
         position[k] = cosine * position[k] + sine * kicked
-    to_log_odds(metric, position, state.log_odds)
+    to_log_odds(metric, position, state.log_odds_proposal)
 
 
 @kernel
@@ -207,7 +232,7 @@ def pull(metric, prior, state, log_likelihood):
     """Take in a value and a gradient (in ``state.gradient``) of the log-likelihood: the second half of the kick."""
     numbers, push, angle = state.numbers, state.push, state.numbers[ANGLE]
     numbers[NEW_LIKELIHOOD] = log_likelihood
-    numbers[NEW_TARGET] = log_likelihood + log_prior_gradient(prior, state.log_odds, state.gradient)
+    numbers[NEW_TARGET] = log_likelihood + log_prior_gradient(prior, state.log_odds_proposal, state.gradient)
     whiten(metric, state.gradient, push)
     for k in range(push.size):
         push[k] += state.moved[k]
@@ -216,32 +241,32 @@ def pull(metric, prior, state, log_likelihood):
 
 
 @kernel
-def decide(settings, prior, state, kept_draws):
+def decide(metric, settings, prior, state, kept_draws):
     """Accept or reject the end of the trajectory, adapt, and book the step."""
     numbers, counters = state.numbers, state.counters
     kinetic = 0.5 * _square(state.velocity)
     log_alpha = (numbers[NEW_TARGET] - kinetic) - (numbers[LOG_TARGET] - numbers[KINETIC])
-    theta_into(prior.offset, state.log_odds, state.proposal)
-    # Where theta is 0 or 1 to the last digit, or the value not a number, there is nothing to accept.
-    inside = is_inside(prior.offset, state.proposal) and not math.isnan(log_alpha)
-    acceptance = math.exp(min(0.0, log_alpha)) if inside else 0.0
+    theta_into(prior.offset, state.log_odds_proposal, state.proposal)
+    is_computed = not math.isnan(log_alpha)
+    acceptance = math.exp(min(0.0, log_alpha)) if is_computed else 0.0
     accepted = uniform(state.random) < acceptance
-    counters[OUTSIDE] += not inside
+    counters[UNCOMPUTED] += not is_computed
     if accepted:
         numbers[LOG_TARGET] = numbers[NEW_TARGET]
         numbers[LOG_LIKELIHOOD] = numbers[NEW_LIKELIHOOD]
         copy_into(state.position, state.moved)
         copy_into(state.residual, state.push)
     move_to_proposal(settings, state, accepted)
-    if counters[STEP] < settings.n_warmup:
+    if counters[STEP] < settings.n_warmup and numbers[ANGLE] != 0.0:
         gain = 1.0 / math.sqrt(1.0 + 0.2 * counters[STEP])
         moved = numbers[LOG_SCALE] + gain * (HMC_ACCEPTANCE - acceptance)
-        numbers[LOG_SCALE] = min(max(moved, 0.0), MOST_LOG_LEAPS)
+        most = MOST_LOG_LEAPS if metric.heavy.shape[0] == 0 else MOST_LOG_LEAPS_BETWEEN_STRETCHES
+        numbers[LOG_SCALE] = min(max(moved, 0.0), most)
     book_step(settings, state, accepted, kept_draws)
 
 
 @kernel
-def settle(metric, prior, state, log_likelihood):
+def evaluate_start(metric, prior, state, log_likelihood):
     """Take in the value and gradient at the chain's own position, which ``state.log_odds`` holds: a start."""
     numbers = state.numbers
     numbers[LOG_LIKELIHOOD] = log_likelihood
@@ -258,7 +283,7 @@ def start_hmc(target, prior, state):
     target, prior, state = borrow((target, prior, state))
     view, metric = target
     to_log_odds(metric, state.position, state.log_odds)
-    settle(metric, prior, state, log_likelihood_gradient(view, state.log_odds, state.gradient))
+    evaluate_start(metric, prior, state, log_likelihood_gradient(view, state.log_odds, state.gradient))
 
 
 @kernel
@@ -267,7 +292,7 @@ def run_hmc(target, prior, settings, state, kept_draws, n_steps):
     target, prior, settings, state, kept_draws = borrow((target, prior, settings, state, kept_draws))
     view, metric = target
     for _ in range(n_steps):
-        for _ in range(begin(state)):
+        for _ in range(begin(metric, state)):
             leap(metric, state)
-            pull(metric, prior, state, log_likelihood_gradient(view, state.log_odds, state.gradient))
-        decide(settings, prior, state, kept_draws)
+            pull(metric, prior, state, log_likelihood_gradient(view, state.log_odds_proposal, state.gradient))
+        decide(metric, settings, prior, state, kept_draws)

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mrfbayes.kernels.base.borrowed import borrow
-from mrfbayes.kernels.base.contracts import log_likelihood
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.random import fill_normal, uniform
-from mrfbayes.kernels.calibration.copula import CopulaView, draw_log_odds, theta_into
-from mrfbayes.kernels.priors import is_inside, log_prior
-from mrfbayes.kernels.run.chain import FAILED, LOG_LIKELIHOOD, LOG_TARGET, NOT_A_NUMBER, OUTSIDE, finish_step
+from mrfbayes.kernels.calibration.copula import CopulaView, draw_log_odds
+from mrfbayes.kernels.run.chain import FAILED, LOG_LIKELIHOOD, LOG_TARGET, NOT_A_NUMBER, UNCOMPUTED, finish_step
+from mrfbayes.kernels.run.target import is_missed, log_target
 
 BATCH = 512  # proposals drawn at once
 # Places in IndependenceView.sums: the largest log weight so far, and sums relative to it
@@ -44,19 +43,19 @@ class IndependenceView(NamedTuple):
 
 
 @kernel
-def weighted_draws(target, copula, prior, random_state, theta, log_values, log_weights):
-    """Independent draws, their log-likelihoods, and the logs of likelihood times prior over q, as densities of w."""
-    target, copula, prior, random_state, theta = borrow((target, copula, prior, random_state, theta))
+def weighted_draws(target, copula, prior, random_state, log_odds, theta, log_values, log_weights):
+    """Independent draws of w (k, p), also as theta, their log-likelihoods, and log likelihood times prior over q."""
+    target, copula, prior, random_state = borrow((target, copula, prior, random_state))
+    log_odds, theta = borrow((log_odds, theta))
     p = theta.shape[1]
-    normals, scores, log_odds = np.empty(p), np.empty(p), np.empty(p)
+    normals, scores = np.empty(p), np.empty(p)
     for i in range(theta.shape[0]):
         fill_normal(random_state, normals)
-        log_q = draw_log_odds(copula, normals, scores, log_odds)
-        jacobian = theta_into(copula.offset, log_odds, theta[i])
-        log_values[i], log_weights[i] = 0.0, -math.inf
-        if is_inside(prior.offset, theta[i]):
-            log_values[i] = log_likelihood(target, theta[i])
-            log_weights[i] = log_values[i] + log_prior(prior, theta[i]) + jacobian - log_q
+        log_q = draw_log_odds(copula, normals, scores, log_odds[i])
+        value, log_prior = log_target(target, prior, log_odds[i], theta[i])
+        log_weights[i] = value + log_prior - log_q
+        # Where there is no value, the largest log weight that the draw can have stands in its place.
+        log_values[i] = value if value > -math.inf else log_prior - log_q
 
 
 @kernel
@@ -86,25 +85,26 @@ def _add_weight(view, log_weight, theta):
 
 
 @kernel
-def decide(view, settings, state, theta, log_values, log_weights, kept_draws):
-    """Steps of independence Metropolis-Hastings through a batch of proposals."""
-    view, settings, state, theta, kept_draws = borrow((view, settings, state, theta, kept_draws))
+def decide(view, settings, state, proposals, log_values, log_weights, kept_draws):
+    """Steps of independence Metropolis-Hastings through a batch of proposals: (w, theta), both (k, p)."""
+    view, settings, state, proposals, kept_draws = borrow((view, settings, state, proposals, kept_draws))
+    log_odds, theta = proposals
     counters, numbers = state.counters, state.numbers
     for i in range(log_weights.size):
         log_weight = log_weights[i]
         if math.isnan(log_weight) or log_weight == math.inf:
             counters[FAILED] = NOT_A_NUMBER
             return
-        if log_weight == -math.inf:
-            counters[OUTSIDE] += 1
+        counters[UNCOMPUTED] += is_missed(log_weight, log_values[i], numbers[LOG_TARGET])
         state.proposal[:] = theta[i]
+        state.log_odds_proposal[:] = log_odds[i]
         _add_weight(view, log_weight, state.proposal)
         acceptance = math.exp(min(0.0, log_weight - numbers[LOG_TARGET]))
         accepted = uniform(view.decisions) < acceptance
         if accepted:
             numbers[LOG_TARGET] = log_weight
             numbers[LOG_LIKELIHOOD] = log_values[i]
-        finish_step(settings, state, accepted, acceptance, kept_draws)
+        finish_step(settings, state, state.log_odds, accepted, acceptance, kept_draws)
 
 
 def run_independent(view, prior, settings, state, kept_draws, n_steps):
@@ -115,13 +115,15 @@ def run_independent(view, prior, settings, state, kept_draws, n_steps):
     p = state.theta.size
     if math.isnan(state.numbers[LOG_TARGET]):
         values, weights = np.empty(1), np.empty(1)
-        weighted_draws(view.target, view.copula, prior, state.random, state.theta.reshape(1, p), values, weights)
+        first = state.log_odds.reshape(1, p), state.theta.reshape(1, p)
+        weighted_draws(view.target, view.copula, prior, state.random, *first, values, weights)
         state.numbers[LOG_TARGET], state.numbers[LOG_LIKELIHOOD] = weights[0], values[0]
     own = SumsView(view.log_weights, view.sums, view.weighted_mean, view.weighted_square, view.decisions)
     for start in range(0, n_steps, BATCH):
         size = min(BATCH, n_steps - start)
-        theta, values, weights = np.empty((size, p)), np.empty(size), np.empty(size)
-        weighted_draws(view.target, view.copula, prior, state.random, theta, values, weights)
-        decide(own, settings, state, theta, values, weights, kept_draws)
+        proposals = np.empty((size, p)), np.empty((size, p))
+        values, weights = np.empty(size), np.empty(size)
+        weighted_draws(view.target, view.copula, prior, state.random, *proposals, values, weights)
+        decide(own, settings, state, proposals, values, weights, kept_draws)
         if state.counters[FAILED] == NOT_A_NUMBER:
             return

@@ -18,8 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.views import Workspace
 from mrfbayes.kernels.base.chart import log_odds_into
-from mrfbayes.kernels.base.contracts import implements, log_likelihood
+from mrfbayes.kernels.base.contracts import implements, log_likelihood, log_likelihood_w
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.methods.laplace.bethe import bethe_mode
 from mrfbayes.methods.laplace.information import check_positive, covariance, half_matrix, log_odds_jacobian
@@ -43,30 +44,42 @@ class LaplaceView(NamedTuple):
     start: np.ndarray  # (p+1,) into half
     half: np.ndarray
     in_theta: bool
-    deviation: np.ndarray  # (p,) scratch
-    product: np.ndarray  # (p,) scratch
+    deviation: Workspace  # (p,)
+    product: Workspace  # (p,)
 
 
 @implements(log_likelihood, LaplaceView)
 @kernel
 def laplace_log_likelihood(view, theta):
-    deviation, product, half = view.deviation, view.product, view.half
     if not view.in_theta:
-        log_odds_into(view.offset, theta, deviation)
-    for j in range(theta.size):
-        deviation[j] = (theta[j] if view.in_theta else deviation[j]) - view.centre[j]
+        log_odds_into(view.offset, theta, view.deviation)
+    return _quadratic(view, theta if view.in_theta else view.deviation)
+
+
+@implements(log_likelihood_w, LaplaceView)
+@kernel
+def laplace_log_likelihood_w(view, log_odds, theta):
+    return _quadratic(view, theta if view.in_theta else log_odds)
+
+
+@kernel
+def _quadratic(view, point):
+    """The quadratic at ``point`` (p,), which may be the view's own deviation."""
+    deviation, product, half = view.deviation, view.product, view.half
+    for j in range(point.size):
+        deviation[j] = point[j] - view.centre[j]
         product[j] = view.slope[j]
-    if half.size == theta.size:  # diagonal: Bethe without fields, as long as its uniform messages are stable
-        for j in range(theta.size):
+    if half.size == point.size:  # diagonal: Bethe without fields, as long as its uniform messages are stable
+        for j in range(point.size):
             product[j] -= half[j] * deviation[j]
     else:
-        for i in range(theta.size):
+        for i in range(point.size):
             # Row by row into a vector: no running sum, so the inner loop is SIMD code in strict arithmetic.
             first, stop, scale = view.start[i], view.start[i + 1], deviation[i]
             for k in range(stop - first):
                 product[i + k] -= half[first + k] * scale
     total = 0.0
-    for j in range(theta.size):
+    for j in range(point.size):
         total += product[j] * deviation[j]
     return total
 

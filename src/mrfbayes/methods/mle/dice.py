@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.views import Workspace
 from mrfbayes.coins.induced import Induced
 from mrfbayes.kernels.base.contracts import implements, log_likelihood
 from mrfbayes.kernels.base.jit import kernel
@@ -36,7 +37,7 @@ class Dice(NamedTuple):
     counts: np.ndarray  # (p+B,) alpha
     log_eta: np.ndarray  # (p+B,)
     extra_power: float  # 0: printed; 1: lambda is Dirichlet, power n + K
-    log_theta: np.ndarray  # (p+B,) scratch
+    log_theta: Workspace  # (p+B,)
 
 
 class DieSticks(NamedTuple):
@@ -65,9 +66,9 @@ class DiceCopulaView(NamedTuple):
     rho: float
     log_det: float
     precision: np.ndarray  # (p, p) R^-1 - I, or (0, 0)
-    scores: np.ndarray  # (p,) scratch
-    coin_theta: np.ndarray  # scratch
-    coin_scores: np.ndarray  # scratch
+    scores: Workspace  # (p,)
+    coin_theta: Workspace
+    coin_scores: Workspace
 
 
 @kernel

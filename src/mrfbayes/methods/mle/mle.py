@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mrfbayes.base.random_streams import child
-from mrfbayes.base.views import View
+from mrfbayes.base.views import View, Workspace
 from mrfbayes.coins.induced import Induced, WeightedDraws
 from mrfbayes.kernels.base.contracts import implements, log_likelihood
 from mrfbayes.kernels.base.jit import kernel
@@ -54,7 +54,7 @@ class ExchangeableView(NamedTuple):
     tables: ScoreTables
     rho: float
     log_det: float
-    scores: np.ndarray  # (p,) scratch
+    scores: Workspace  # (p,)
 
 
 class MatrixCopulaView(NamedTuple):
@@ -64,7 +64,7 @@ class MatrixCopulaView(NamedTuple):
     tables: ScoreTables
     precision: np.ndarray  # (p, p) R^-1 - I
     log_det: float
-    scores: np.ndarray  # (p,) scratch
+    scores: Workspace  # (p,)
 
 
 @implements(log_likelihood, CoinView)

@@ -19,14 +19,14 @@ import numpy as np
 
 from mrfbayes.base.budget import OutOfTime, budget
 from mrfbayes.base.errors import InputError
-from mrfbayes.base.views import View
+from mrfbayes.base.views import View, Workspace
 from mrfbayes.estimation.full_conditionals import Conditionals
 from mrfbayes.estimation.godambe import spread_ratio
 from mrfbayes.estimation.mode import newton
 from mrfbayes.estimation.optimise import lbfgs
 from mrfbayes.estimation.pseudolikelihood import PseudoObjective
 from mrfbayes.exact.clamped import observed
-from mrfbayes.kernels.base.contracts import implements, log_likelihood, log_likelihood_gradient
+from mrfbayes.kernels.base.contracts import implements, log_likelihood, log_likelihood_gradient, log_likelihood_w
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import apply_map, apply_transpose
 from mrfbayes.kernels.estimation.full_conditional_gradients import dense_expectations, listed_expectations
@@ -40,7 +40,7 @@ from mrfbayes.kernels.estimation.full_conditionals import (
     dense_normalisers,
     listed_normalisers,
 )
-from mrfbayes.methods.lowered import Lowered, lower_theta, lowered_data, node_and_edge
+from mrfbayes.methods.lowered import Lowered, lower_log_odds, lower_theta, lowered_data, node_and_edge
 from mrfbayes.methods.problem import Prepared, Problem, Smooth, writable
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
@@ -61,7 +61,7 @@ class PseudoView(NamedTuple):
     neighbours: Neighbours
     dense: DensePatterns
     listed: ListedPatterns
-    parts: np.ndarray  # (rows of M,) scratch
+    parts: Workspace  # (rows of M,)
 
 
 class PseudoTableView(NamedTuple):
@@ -70,7 +70,7 @@ class PseudoTableView(NamedTuple):
     lowered: Lowered
     neighbours: Neighbours
     patterns: TablePatterns
-    parts: np.ndarray  # (rows of M,) scratch
+    parts: Workspace  # (rows of M,)
 
 
 class PseudoScoreView(NamedTuple):
@@ -79,24 +79,50 @@ class PseudoScoreView(NamedTuple):
     lowered: Lowered
     neighbours: Neighbours
     scores: ScorePatterns
-    parts: np.ndarray  # (rows of M,) scratch
+    parts: Workspace  # (rows of M,)
 
 
 @implements(log_likelihood, PseudoView)
 @kernel
 def pseudo_log_likelihood(view, theta):
     linear = lower_theta(view.lowered, theta)
+    dense, listed = _binary_normalisers(view)
+    return linear - dense - listed
+
+
+@implements(log_likelihood_w, PseudoView)
+@kernel
+def pseudo_log_likelihood_w(view, log_odds, theta):
+    linear = lower_log_odds(view.lowered, log_odds)
+    dense, listed = _binary_normalisers(view)
+    return linear - dense - listed
+
+
+@kernel
+def _binary_normalisers(view):
+    """Sums of the log normalisers of both kinds of patterns at the potentials of ``view.lowered``."""
     field, coupling = node_and_edge(view.lowered, view.lowered.potentials)
     dense = dense_normalisers(view.neighbours, view.dense, field, coupling)
-    return linear - dense - listed_normalisers(view.neighbours, view.listed, field, coupling)
+    return dense, listed_normalisers(view.neighbours, view.listed, field, coupling)
 
 
 @implements(log_likelihood, PseudoTableView)
 @kernel
 def pseudo_table_log_likelihood(view, theta):
-    linear = lower_theta(view.lowered, theta)
+    return lower_theta(view.lowered, theta) - _table_normalisers(view)
+
+
+@implements(log_likelihood_w, PseudoTableView)
+@kernel
+def pseudo_table_log_likelihood_w(view, log_odds, theta):
+    return lower_log_odds(view.lowered, log_odds) - _table_normalisers(view)
+
+
+@kernel
+def _table_normalisers(view):
+    """Sum of the log normalisers at the potentials of ``view.lowered``."""
     node_table, edge_table = node_and_edge(view.lowered, view.lowered.potentials)
-    return linear - table_normalisers(view.neighbours, view.patterns, node_table, edge_table)
+    return table_normalisers(view.neighbours, view.patterns, node_table, edge_table)
 
 
 @kernel
@@ -113,6 +139,12 @@ def _score_sum(view):
 @kernel
 def pseudo_score_log_likelihood(view, theta):
     return lower_theta(view.lowered, theta) - _score_sum(view)
+
+
+@implements(log_likelihood_w, PseudoScoreView)
+@kernel
+def pseudo_score_log_likelihood_w(view, log_odds, theta):
+    return lower_log_odds(view.lowered, log_odds) - _score_sum(view)
 
 
 @implements(log_likelihood_gradient, PseudoScoreView)
@@ -187,21 +219,23 @@ def prepare(problem: Problem, *, plain: bool = False) -> Prepared:
     view = VIEWS[type(found.patterns[0])](lowered, found.neighbours, *found.patterns, np.zeros(lowered.potentials.size))
     details: dict[str, object] = {"patterns": found.n_patterns}
     if problem.prior.custom is not None or not problem.model.n_parameters:  # a prior without derivatives
-        return Prepared(view, details=details, notes=(f"{TOO_SURE}.",))
+        return Prepared(view, gradient=view, details=details, notes=(f"{TOO_SURE}.",))
     try:
         smooth = _smooth(problem, view)
     except OutOfTime:  # a random walk can do without
-        return Prepared(view, smooth=lambda: _smooth(problem, view), details=details, notes=(f"{TOO_SURE}.",))
+        return Prepared(
+            view, gradient=view, smooth=lambda: _smooth(problem, view), details=details, notes=(f"{TOO_SURE}.",)
+        )
     ratio = spread_ratio(problem.model, problem.statistics, problem.prior, smooth.mode, smooth.information)
     if ratio is None:
-        return Prepared(view, smooth=lambda: smooth, details=details, notes=(f"{TOO_SURE}.",))
+        return Prepared(view, gradient=view, smooth=lambda: smooth, details=details, notes=(f"{TOO_SURE}.",))
     low, middle, high = np.quantile(ratio, [0.05, 0.5, 0.95])
     details["spread_ratio"] = float(middle)
     said = (
         f"{TOO_SURE}: here about {middle:.2f} of those that its estimates have (median; {low:.2f} to {high:.2f} for "
         "nine parameters in ten, Godambe's sandwich)."
     )
-    return Prepared(view, smooth=lambda: smooth, details=details, notes=(said,))
+    return Prepared(view, gradient=view, smooth=lambda: smooth, details=details, notes=(said,))
 
 
 def _smooth(problem: Problem, view: View) -> Smooth:

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from mrfbayes.base.views import View
+from mrfbayes.base.views import View, Workspace
 from mrfbayes.kernels.base.contracts import implements, log_ratio, settle
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.methods.ratio import RatioData, lower_step
@@ -42,13 +42,13 @@ class RatioView(NamedTuple):
     source: View
     weigher: View
     estimate: np.ndarray  # potentials at the estimate, where the method needs them
-    level: np.ndarray  # potentials; scratch
-    particles: np.ndarray  # carried by `persistent`
-    before: np.ndarray  # scratch of `persistent`
-    log_weight: np.ndarray  # (2,) now and at the proposal; carried by `moller` and `mavm`; nan before the first step
-    log_weights: np.ndarray  # of all particles; scratch
-    log_weights_proposed: np.ndarray  # scratch
-    work: np.ndarray  # scratch
+    level: Workspace  # potentials
+    particles: Workspace  # carried by `persistent`
+    before: Workspace  # scratch of `persistent`
+    log_weight: Workspace  # (2,) now and at the proposal; carried by `moller` and `mavm`; nan before the first step
+    log_weights: Workspace  # of all particles
+    log_weights_proposed: Workspace
+    work: Workspace
 
 
 def _branches(name: str, otherwise: Callable[..., Result]) -> Callable[..., Result]:

@@ -1,0 +1,85 @@
+"""A target density as a function of JAX: `jit`, `vmap` and `grad` work, and so do NumPyro and BlackJAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mrfbayes.base.errors import InputError
+
+if TYPE_CHECKING:
+    from mrfbayes.posterior.target import Target
+
+
+def log_density(target: Target) -> Callable[[Any], Any]:
+    """The log posterior density of w (p,) as a function that JAX can transform.
+
+    Values and gradients are computed on the host; a gradient that was needed is computed once, with its value.
+
+    Parameters
+    ----------
+    target : Target
+        From `mrfbayes.target`, with a gradient.
+
+    Returns
+    -------
+    callable
+        From w (p,), float64, to a scalar.
+
+    Raises
+    ------
+    InputError
+        Where JAX is not installed, its 64-bit numbers are not enabled, or the target has no gradient.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> from mrfbayes.bridges.jax import log_density
+    >>> density = log_density(mb.target(mb.grid(1, 2), [[0, 0], [1, 1], [0, 1]]))  # doctest: +SKIP
+    """
+    try:
+        import jax
+        import jax.numpy as jnp
+    except ImportError:
+        raise InputError("JAX is not installed: pip install 'mrfbayes[jax]'.") from None
+    if not target.has_gradient:
+        raise InputError(f"target = {target!r} has no gradient: use method='exact' or 'pseudo' with a named prior.")
+    if not jax.config.read("jax_enable_x64"):
+        raise InputError(
+            "jax_enable_x64 = False: densities of many observations need 64-bit numbers; call "
+            "jax.config.update('jax_enable_x64', True) first."
+        )
+    scalar = jax.ShapeDtypeStruct((), np.float64)
+    vector = jax.ShapeDtypeStruct((target.dim,), np.float64)
+
+    def both_on_host(w: Any) -> tuple[np.ndarray, np.ndarray]:
+        try:
+            value, gradient = target.value_and_gradient(np.asarray(w))
+        except ArithmeticError:  # too few digits there: not a place to go to
+            return np.array(-np.inf), np.zeros(target.dim)
+        return np.array(value), gradient
+
+    def both(w: Any) -> Any:
+        return jax.pure_callback(both_on_host, (scalar, vector), w, vmap_method="sequential")
+
+    def checked(w: Any) -> Any:
+        w = jnp.asarray(w)
+        if w.dtype != jnp.float64:
+            raise InputError(f"w has type {w.dtype}: give float64 (jax_enable_x64 = True).")
+        return w
+
+    def value(w: Any) -> Any:
+        return both(w)[0]
+
+    def forward(w: Any) -> tuple[Any, Any]:
+        value, gradient = both(w)
+        return value, gradient
+
+    def backward(gradient: Any, upstream: Any) -> tuple[Any]:
+        return (upstream * gradient,)
+
+    density: Any = jax.custom_vjp(value)
+    density.defvjp(forward, backward)
+    return lambda w: density(checked(w))

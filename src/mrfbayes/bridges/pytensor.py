@@ -1,0 +1,71 @@
+"""A target density as an `Op` of PyTensor with its gradient, for models of PyMC."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mrfbayes.base.errors import InputError
+
+if TYPE_CHECKING:
+    from mrfbayes.posterior.target import Target
+
+
+def log_density(target: Target) -> Any:
+    """The log posterior density of w (p,) as an `Op`: call it with a vector, and give it to ``pymc.Potential``.
+
+    Parameters
+    ----------
+    target : Target
+        From `mrfbayes.target`, with a gradient.
+
+    Returns
+    -------
+    pytensor.graph.op.Op
+        From w (p,) to a scalar.
+
+    Raises
+    ------
+    InputError
+        Where PyTensor is not installed, or the target has no gradient.
+    """
+    try:
+        import pytensor.tensor as pt
+        from pytensor.graph.basic import Apply
+        from pytensor.graph.op import Op
+    except ImportError:
+        raise InputError("PyTensor is not installed: pip install 'mrfbayes[pymc]'.") from None
+    if not target.has_gradient:
+        raise InputError(f"target = {target!r} has no gradient: use method='exact' or 'pseudo' with a named prior.")
+
+    def evaluate(w: np.ndarray) -> tuple[float, np.ndarray]:
+        try:
+            return target.value_and_gradient(w)
+        except ArithmeticError:  # too few digits there: not a place to go to
+            return -np.inf, np.zeros(target.dim)
+
+    class Gradient(Op):  # type: ignore[misc]
+        """The gradient (p,)."""
+
+        def make_node(self, w: Any) -> Any:
+            w = pt.as_tensor(w, dtype="float64")
+            return Apply(self, [w], [pt.dvector()])
+
+        def perform(self, node: Any, inputs: Any, outputs: Any) -> None:
+            outputs[0][0] = evaluate(inputs[0])[1]
+
+    class Density(Op):  # type: ignore[misc]
+        """The value, a scalar."""
+
+        def make_node(self, w: Any) -> Any:
+            w = pt.as_tensor(w, dtype="float64")
+            return Apply(self, [w], [pt.dscalar()])
+
+        def perform(self, node: Any, inputs: Any, outputs: Any) -> None:
+            outputs[0][0] = np.asarray(evaluate(inputs[0])[0])
+
+        def grad(self, inputs: Any, upstream: Any) -> Any:
+            return [upstream[0] * Gradient()(inputs[0])]
+
+    return Density()

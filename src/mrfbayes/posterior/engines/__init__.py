@@ -1,0 +1,1 @@
+"""Engines: how draws are made of a method that is ready. One file and one row of the registry each."""
