@@ -104,7 +104,7 @@ class Marginals:
 
 def sampled(model: mb.Model, statistics: mb.Statistics, method: str, **options: object) -> Marginals:
     """The marginals of a sampled posterior."""
-    post = mb.sample(model, statistics, method, chains=1, progress=False, **options)
+    post = mb.sample(model, statistics, method, prior="uniform", chains=1, progress=False, **options)
     draws = post.draws[0]
     low, high = np.quantile(draws, TAILS, axis=0)
     return Marginals(draws.mean(axis=0), draws.std(axis=0), low, high, np.asarray(post.ess, dtype=float))
