@@ -356,7 +356,7 @@ def test_bad_parquet(tmp_path, monkeypatch):
         ([date(2020, 1, 1)] * 2, "column of type Date"),
         ([Decimal("1.0")] * 2, "column of type Decimal"),
         ([b"x", b"y"], "of type "),
-        ([None, None], "1 column has no observed cell: 'a'"),
+        ([None, None], "1 variable has no observed cell"),
     ],
 )
 def test_columns_that_hold_no_states(tmp_path, column, message):

@@ -65,7 +65,10 @@ class CodedTable:
                 raise InputError(
                     f"{columns[0].where}: {len(greys)} greys; cut the images into states, as in image > 0.5."
                 )
-            greys = greys if len(greys) > 1 else (0.0, 1.0)
+            if len(greys) == 1:
+                if greys[0] not in (0.0, 1.0):
+                    raise InputError(f"{columns[0].where}: every pixel is {greys[0]:g}; give states 0 and 1.")
+                greys = (0.0, 1.0)
             return [Variable(column.name, kind_of(len(greys)), greys) for column in columns]
         return [
             decide(
@@ -148,7 +151,10 @@ class CodedTable:
     def _marks(self, j: int) -> frozenset[float | str]:
         book = self._table.source.codebook(j)
         declared = frozenset() if book is None else book.missing
-        return self._options.marks_for(self._table.names[j]) | declared
+        name = self._table.names[j]
+        if self._schema is not None and name in self._schema.names:
+            declared |= frozenset(self._schema[name].na_values)
+        return self._options.marks_for(name) | declared
 
     def _read_coding(self, model: Model, chosen: Sequence[int]) -> tuple[Sequence[Variable], CodingFindings]:
         """The coding for a model after a pass over the rows, which names everything that stands against it."""

@@ -213,7 +213,7 @@ def _whole_size(path: Path, where: str) -> int:
     return size
 
 
-def _scan(paths: Sequence[Path]) -> Any:
+def _scan(paths: Sequence[Path]) -> pl.LazyFrame:
     import polars as pl
 
     return pl.scan_parquet(list(paths), glob=False, hive_partitioning=False)

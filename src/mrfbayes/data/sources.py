@@ -82,7 +82,7 @@ def named_columns(x: Mapping[object, object]) -> Source:
             import pandas as pd
 
             series = {name: column for name, column in table.items() if isinstance(column, pd.Series)}
-            first = next(iter(series))
+            first = next(iter(series), "")
             for name, column in series.items():
                 if len(column.index.symmetric_difference(series[first].index)):
                     raise InputError(f"x: {name!r} has another index than {first!r}: give the same rows in each.")

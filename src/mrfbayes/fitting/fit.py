@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from mrfbayes.data.statistics import Statistics
     from mrfbayes.report.structure_sections import Section
 
+Call = Mapping[str, Any]  # settings of `sample` by name
 MOST_GROUPS_COMPARED = 12
 SHORTEST_SEARCH = 0.05  # seconds: the least time budget of a search
 MATRIX_NODES = 5_000  # nodes up to which the matrix of couplings is written
@@ -250,7 +251,7 @@ def fit(
         "checkpoint": checkpoint,
     }
     data = as_data(source)
-    call |= {"seconds": seconds, **settings}
+    call = {**call, "seconds": seconds, **settings}
     return run_fit(data, model or default_model(data), call, select=select, slab=slab, scale=scale)
 
 
@@ -262,7 +263,7 @@ def default_model(data: Data) -> Model:
 def run_fit(
     data: Data,
     model: Model,
-    call: Mapping[str, Any],
+    call: Call,
     *,
     select: bool = False,
     slab: object = None,
@@ -307,7 +308,7 @@ def _search(
     statistics: Statistics,
     groups: Mapping[str, Statistics],
     select: bool,
-    call: Mapping[str, Any],
+    call: Call,
     slab: object,
 ) -> tuple[dict[str, SearchResult], list[str]]:
     """Graphs and groups; of a time budget each gets its part, and a search for which that is too short is left out."""
@@ -315,7 +316,7 @@ def _search(
     limit = budget()
     parts: list[tuple[str, Callable[..., SearchResult]]] = []
     if select:
-        wanted: dict[str, Any] = {"slab": slab or prior, "prior": None if prior is None else _part(prior, "nodes")}
+        wanted: Call = {"slab": slab or prior, "prior": None if prior is None else _part(prior, "nodes")}
         chosen = {name: value for name, value in wanted.items() if value is not None}
         parts.append(("graphs", partial(search_graphs, model, statistics, **chosen)))
     if groups:
