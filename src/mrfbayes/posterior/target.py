@@ -11,7 +11,7 @@ from mrfbayes.base.digests import digest_of
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import Seed, seed_sequence
 from mrfbayes.base.views import with_own_workspace
-from mrfbayes.data.statistics import count
+from mrfbayes.data.border import counted
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.methods.registry import REGISTRY, Row, check_options, method_row
 from mrfbayes.model.field import Model, require_model
@@ -178,5 +178,5 @@ def target(
         raise InputError(f"method = {method!r} has no density to evaluate: choose one of {able}.")
     given = Prior(model, prior)
     check_options(row, model, given, options)
-    problem = Problem(model, count(model, data), given, seed_sequence(rng), progress=False)
+    problem = Problem(model, counted(model, data), given, seed_sequence(rng), progress=False)
     return Target(row, problem, row.prepare(problem, **options), dict(options))
