@@ -1,8 +1,9 @@
-"""Selection and groups on tables of mixed kinds: against enumeration, and under other names and orders of labels."""
+"""Selection and groups on tables of mixed kinds: against enumeration, and under other orders of labels."""
 
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from scipy.optimize import minimize
@@ -87,9 +88,14 @@ def enumerated(rows):
     return inclusion, np.sqrt(((graphs - inclusion) ** 2 * (p * errors)[:, None] ** 2).sum(axis=0))
 
 
+def labelled(rows):
+    """States as a table of labels."""
+    return pd.DataFrame({v.name: np.array(v.values)[states] for v, states in zip(MIXED, rows.T, strict=True)})
+
+
 def choose(schema, rows, **options):
     model = mb.Model.from_data(schema)
-    return mb.select(model, rows, steps=4000, chains=2, rng=5, progress=False, **options)
+    return mb.select(model, labelled(rows), steps=4000, chains=2, rng=5, progress=False, **options)
 
 
 @pytest.fixture(scope="module")
@@ -141,12 +147,9 @@ def test_edges_show_norms_and_cells_show_labels(selected):
 
 
 @pytest.mark.parametrize("order", [(1, 2, 0), (2, 1, 0)])
-def test_result_does_not_depend_on_names_and_order_of_labels(rows, selected, order):
-    labels = tuple(("Bern", "Lima", "Oslo")[k].upper() for k in order)
-    other = rows.copy()
-    other[:, 2] = np.argsort(order)[rows[:, 2]]
-    schema = Schema((ILL, MOOD, Variable("town", "nominal", labels)))
-    again = choose(schema, other)
+def test_result_does_not_depend_on_the_order_of_labels(rows, selected, order):
+    labels = tuple(TOWN.values[k] for k in order)
+    again = choose(Schema((ILL, MOOD, Variable("town", "nominal", labels))), rows)
     # Slabs of tables do not depend on the order. Thresholds are those at the other variables' reference categories, and
     # their wide prior moves log Bayes factors by about .01.
     error = np.hypot(selected.inclusion_error, again.inclusion_error)
@@ -166,6 +169,7 @@ def test_groups_differ_by_whole_tables(rows):
     rng = np.random.default_rng(3)
     a, b = rows, rows[rng.permutation(len(rows))][:120].copy()
     b[:, 2] = np.where(b[:, 0] == 1, (b[:, 2] + 1) % 3, b[:, 2])
+    a, b = labelled(a), labelled(b)
     found = mb.compare_groups(model, {"a": a, "b": b}, steps=2000, chains=2, rng=1, progress=False)
     table = found.differences()
     assert found.inclusion[1] > 0.9
