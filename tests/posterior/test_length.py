@@ -205,8 +205,8 @@ def test_chains_are_lengthened_until_they_are_enough(monkeypatch):
 def test_chains_that_are_never_enough_say_so(monkeypatch, tmp_path):
     monkeypatch.setattr(independence, "INDEPENDENT_STEPS", 10)
     monkeypatch.setattr(diagnostics, "LEAST_ESS", 10**9)
-    with pytest.warns(mb.MRFWarning, match="though the chains were lengthened to 160 steps each"):
-        posterior = mb.sample(MODEL, DATA, "exact", progress=False, chains=2)
+    with pytest.warns(mb.MRFWarning, match="though they were lengthened to 160 steps each"):
+        posterior = mb.sample(MODEL, DATA, "exact", engine="independence", progress=False, chains=2)
     assert posterior.steps == 160
 
 

@@ -17,7 +17,7 @@ from mrfbayes.data.coding import stored_schema
 from mrfbayes.exact.cost import cost, describe_seconds
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.posterior import diagnostics
-from mrfbayes.posterior.engines.base import Outcome, Setup
+from mrfbayes.posterior.engines.base import Engine, Outcome, Setup
 from mrfbayes.posterior.engines.registry import set_up
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.settings import Settings
@@ -123,7 +123,7 @@ def make_posterior(problem: Problem, settings: Settings, setup: Setup, run: Chai
     judged = None
     if setup.task is not None and fields["draws"].shape[1] >= LEAST_JUDGED and problem.model.n_parameters:
         grown, judged = fields["steps"] if fields["steps"] > plan.steps else 0, setup.engine.convergence(fields)
-        texts += convergence_warnings(judged, fields["draws"], grown)
+        texts += convergence_warnings(setup.engine, judged, fields["draws"], grown)
     texts = [text for text in dict.fromkeys(texts) if text not in said]
     for text in texts:
         warn_user(text)
@@ -181,16 +181,18 @@ def _refuse_nothing(stopped_by: str, settings: Settings) -> None:
     )
 
 
-def convergence_warnings(found: diagnostics.Convergence, draws: np.ndarray, lengthened_to: int) -> list[str]:
+def convergence_warnings(
+    engine: Engine, found: diagnostics.Convergence, draws: np.ndarray, lengthened_to: int
+) -> list[str]:
     """What speaks against quoting the draws (chains, draws, p) of chains, and what to do."""
-    least = min(diagnostics.LEAST_ESS, LEAST_ESS_PER_CHAIN * len(draws))
-    if found.agree and found.least_ess >= least:
+    least = diagnostics.LEAST_ESS if lengthened_to else min(diagnostics.LEAST_ESS, LEAST_ESS_PER_CHAIN * len(draws))
+    if engine.is_precise(found, least):
         return []
     worst = float(np.nanmax(found.r_hat, initial=1.0))
     grown = f", though they were lengthened to {lengthened_to} steps each" if lengthened_to else ""
     apart = "" if found.agree else "; some chains differ from the others by more than chance"
     return [
-        f"largest R-hat {worst:.3f}, smallest effective sample size {found.least_ess:.0f} of "
+        f"largest R-hat {worst:.3f}, smallest effective sample size {engine.least_ess(found):.0f} of "
         f"{draws.shape[0] * draws.shape[1]} draws (wanted: {least}) in {len(draws)} chains{grown}{apart}: run longer "
         "(steps=) before quoting quantiles."
     ]

@@ -25,7 +25,7 @@ MOST_TAIL_INDEX = 0.7  # above it, a mean is not stated: the limit of Pareto k f
 
 
 def is_enough(draws: np.ndarray) -> bool:
-    """Whether chains (chains, draws, p) are long enough to be quoted: R-hat and effective size of every parameter."""
+    """Whether chains (chains, draws, p) are long enough to be quoted: R-hat and effective sizes of every parameter."""
     return not draws.shape[2] or convergence(draws).is_enough
 
 

@@ -74,6 +74,7 @@ class Engine(ABC):
     label : its name in a sentence
     proposal : what the record of a run calls its proposals
     keeps_log_odds : whether its draws are log-odds w; else they are theta
+    judges_tails : whether the draws have to be precise in their tails; not where quantiles come from elsewhere
     is_lengthened : whether a run may grow until it is precise enough
     is_printed : whether it has the paper's settings, and is used only where they are asked for
     takes_start : whether ``start=`` says where its chains begin
@@ -85,6 +86,7 @@ class Engine(ABC):
     label: ClassVar[str]
     proposal: ClassVar[str]
     keeps_log_odds: ClassVar[bool] = True
+    judges_tails: ClassVar[bool] = True
     is_lengthened: ClassVar[bool] = True
     is_printed: ClassVar[bool] = False
     takes_start: ClassVar[bool] = False
@@ -127,7 +129,15 @@ class Engine(ABC):
 
     def is_enough(self, setup: Setup, draws: np.ndarray) -> bool:
         """Whether the driver's draws (chains, draws, columns) are precise enough."""
-        return diagnostics.is_enough(draws)
+        return self.is_precise(diagnostics.convergence(draws)) if draws.shape[2] else True
+
+    def is_precise(self, found: diagnostics.Convergence, least: float = diagnostics.LEAST_ESS) -> bool:
+        """Whether chains agree, and ``least`` draws are effective."""
+        return found.agree and self.least_ess(found) >= least
+
+    def least_ess(self, found: diagnostics.Convergence) -> float:
+        """The smallest effective size that counts."""
+        return found.least_ess if self.judges_tails else float(found.ess_bulk.min(initial=np.inf))
 
     def run(self, problem: Problem, settings: Settings, setup: Setup, store: Checkpoint | None) -> ChainRun:
         """The chains, to their end or as far as Ctrl-C and the time budget let them."""

@@ -32,6 +32,7 @@ class Independence(Metropolis):
     """Proposals that do not depend on where the chain is."""
 
     name, needs, label, proposal = "independence", "calibration", "independent proposals", "independent"
+    judges_tails = False  # quantiles come from weights
 
     def is_possible(self, model: Model, prior: Prior) -> bool:
         """A full covariance, and a prior with derivatives.

@@ -77,7 +77,7 @@ class Langevin(Engine):
 
     def is_enough(self, setup: Setup, draws: np.ndarray) -> bool:
         """Whether replicas are precise enough, and none differs from the others."""
-        return watched(_task(setup).by_replica(draws)).is_enough
+        return self.is_precise(watched(_task(setup).by_replica(draws)))
 
     def workers(self, settings: Settings) -> Any:
         """Replicas walk together in this process, in threads."""
