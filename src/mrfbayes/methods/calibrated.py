@@ -39,6 +39,7 @@ from mrfbayes.methods.langevin.langevin import prepare as prepare_walk
 from mrfbayes.methods.langevin.moments import walk_moments
 from mrfbayes.methods.langevin.trust import doubts, walk_trust
 from mrfbayes.methods.langevin.walk import RECORDED
+from mrfbayes.methods.one_coupling import prepare_one_coupling
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
@@ -74,7 +75,12 @@ def _walks(model: Model, moments: str) -> bool:
 def prepare(
     problem: Problem, *, variance: str = "relative", moments: str = "auto", particles: int | None = None
 ) -> Prepared:
-    """Independent draws of the calibrated posterior; there is no chain to run. Options: see `calibrate`."""
+    """Independent draws of the calibrated posterior; there is no chain to run. Options: see `calibrate`.
+
+    A field whose only parameter is one agreement coupling needs no coins: its posterior is known by quadrature.
+    """
+    if (variance, moments, particles) == ("relative", "auto", None) and (one := prepare_one_coupling(problem)):
+        return one
     found: Calibration[Joint]
     if _walks(problem.model, moments):
         found = calibrate_by_walking(problem, variance, particles)

@@ -69,12 +69,14 @@ class LogZCurve:
     ----------
     w, log_z, mean : (k,) ascending couplings, A and A' = E[S] there; between them A is a cubic polynomial
     error : (k,) standard error of ``mean``; 0 where it is exact
+    leave_one_out : curves from all chains but one, for errors of what the curve leads to; empty where it is exact
     """
 
     w: np.ndarray
     log_z: np.ndarray
     mean: np.ndarray
     error: np.ndarray
+    leave_one_out: tuple[LogZCurve, ...] = ()
 
     @property
     def is_exact(self) -> bool:
@@ -146,6 +148,11 @@ class TiedField:
         known.update(self.pairs.data)
         return known.hexdigest()
 
+    def moments(self, w: float) -> tuple[float, float]:
+        """Exact A and A' at w."""
+        value, mean = moments_w(self.model, np.array([w]))
+        return value, float(mean[0])
+
     @cached_property
     def is_exact(self) -> bool:
         """Whether A and A' take little time at one coupling."""
@@ -187,8 +194,7 @@ def _exact_curve(field: TiedField, low: float, high: float) -> LogZCurve:
 
     def at(w: float) -> tuple[float, float]:
         if w not in known:
-            value, mean = moments_w(field.model, np.array([w]))
-            known[w] = value, float(mean[0])
+            known[w] = field.moments(w)
         return known[w]
 
     open_ = [(low + (high - low) * k / 4, low + (high - low) * (k + 1) / 4) for k in range(4)]
@@ -263,11 +269,13 @@ class _Ladder:
         largest = max(float(s.std()) for s in samples)
         w = np.linspace(self.low, self.high, max(8, math.ceil(POINTS_PER_SD * largest * (self.high - self.low))))
         log_z, mean = whole.at(w)
-        without = [
-            _Histogram(rungs, [np.delete(s, k, axis=0) for s in samples], whole.log_z).at(w)[1] for k in range(N_CHAINS)
+        nothing = np.zeros(w.size)
+        others = [
+            LogZCurve(w, *_Histogram(rungs, [np.delete(s, k, axis=0) for s in samples], whole.log_z).at(w), nothing)
+            for k in range(N_CHAINS)
         ]
-        error = math.sqrt(N_CHAINS - 1) * np.std(without, axis=0)
-        return LogZCurve(w, log_z, mean, error)
+        error = math.sqrt(N_CHAINS - 1) * np.std([other.mean for other in others], axis=0)
+        return LogZCurve(w, log_z, mean, error, tuple(others))
 
 
 class _Histogram:
