@@ -36,7 +36,7 @@ def segmentation(result: Segmentation, *, ax: Sequence[Axes] | None = None) -> n
 
     rows, columns = result.image.shape
     q = result.probabilities.shape[2]
-    height = float(np.clip(3.4 * rows / columns, 1.6, 7.0)) + 0.9
+    height = float(np.clip(3.4 * rows / columns, 1.6, 7.0)) + 1.6
     panels = panels_or_new(ax, 1, 3, figsize=(10.5, height)).ravel()
     labels = ListedColormap([COLOURS[k] for k in range(q)])
     bounds = BoundaryNorm(np.arange(q + 1) - 0.5, q)
