@@ -165,8 +165,8 @@ class Fit:
         paths = {name.split(".")[0]: place / name for name in names}
         if self.model.n_nodes > MATRIX_NODES:
             del paths["weights"]
-        check_targets({str(path): path for path in paths.values()}, overwrite=overwrite)
         place.mkdir(parents=True, exist_ok=True)
+        check_targets({str(path): path for path in paths.values()}, overwrite=overwrite)
         findings = self.findings
         _ = findings.edges, findings.nodes  # computed before the result is saved, which keeps them
         self.posterior.save(paths["posterior"], overwrite=overwrite)
