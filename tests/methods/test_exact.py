@@ -20,7 +20,9 @@ def quadrature():
 
 @pytest.fixture(scope="module")
 def posterior():
-    return mb.sample(MODEL, DATA, "exact", engine="mh", steps=200_000, warmup=5_000, chains=4, rng=1, progress=False)
+    return mb.sample(
+        MODEL, DATA, "exact", engine="mh", steps=200_000, warmup=5_000, chains=4, rng=1, prior="uniform", progress=False
+    )
 
 
 def test_quadrature_has_converged(quadrature):
@@ -72,7 +74,9 @@ def test_every_kind_of_model_has_its_own_likelihood(name):
     """The log-likelihood kept with a draw is that of the exact layer, which has its own tests by enumeration."""
     model = KINDS[name]
     x = np.random.default_rng(1).integers(0, model.states, size=(30, model.n_nodes)).astype(np.uint8)
-    posterior = mb.sample(model, x, "exact", engine="mh", steps=8_000, warmup=4_000, chains=1, progress=False)
+    posterior = mb.sample(
+        model, x, "exact", engine="mh", steps=8_000, warmup=4_000, chains=1, prior="uniform", progress=False
+    )
     theta = posterior.draws[0, 3]
     w = model.chart.log_odds(theta)
     expected = mb.Data(x).count(model).counts @ w - 30 * log_partition_w(model, w)

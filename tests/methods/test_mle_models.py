@@ -138,7 +138,7 @@ def test_without_a_finite_mle():
         assert marginal.sd < 0.2  # not flat: a uniform one has 0.29
         assert abs(marginal.mean - estimate.theta[j]) < 2 * marginal.sd
     with pytest.warns(mb.MRFWarning, match="MLE-L uses the penalised estimate"):
-        posterior = mb.sample(model, x, "mle", estimate=estimate, steps=2000, rng=0, progress=False)
+        posterior = mb.sample(model, x, "mle", estimate=estimate, steps=2000, rng=0, prior="uniform", progress=False)
     assert any("no finite" in text for text in posterior.warnings)
     assert np.isfinite(posterior.draws).all()
 

@@ -63,7 +63,7 @@ def truth(rows):
 def test_exact_agrees_with_brute_force_within_monte_carlo_error(rows, truth):
     mean, sd, mean_error, sd_error, effective = truth
     assert effective > 10_000
-    post = mb.sample(MODEL, statistics(rows), "exact", steps=10_000, chains=2, progress=False)
+    post = mb.sample(MODEL, statistics(rows), "exact", steps=10_000, chains=2, prior="uniform", progress=False)
     assert post.engine == "independence"
     assert post.n == 350
     own = post.sd / np.sqrt(post.details["effective_proposals"])
@@ -71,13 +71,13 @@ def test_exact_agrees_with_brute_force_within_monte_carlo_error(rows, truth):
     assert np.abs((post.sd - sd) / np.hypot(sd_error, own)).max() < 6
     # Negative control: leaving rows with holes out gives another posterior.
     complete = rows[(rows != brute.HOLE).all(axis=1)]
-    other = mb.sample(MODEL, complete.astype(np.uint8), "calibrated", progress=False)
+    other = mb.sample(MODEL, complete.astype(np.uint8), "calibrated", prior="uniform", progress=False)
     assert np.abs(other.sd / sd - 1).mean() > 0.3
 
 
 def test_calibrated_is_within_one_per_cent(rows, truth):
     mean, sd, *_ = truth
-    post = mb.sample(MODEL, table(rows), "calibrated", progress=False)
+    post = mb.sample(MODEL, table(rows), "calibrated", prior="uniform", progress=False)
     assert np.abs((post.mean - mean) / sd).mean() < 0.01
     assert np.abs(post.sd / sd - 1).mean() < 0.01
     assert "not on the missing value itself" in post.details["missing"]
@@ -85,7 +85,9 @@ def test_calibrated_is_within_one_per_cent(rows, truth):
 
 def test_trajectories_agree_with_brute_force(rows, truth):
     mean, _, mean_error, *_ = truth
-    post = mb.sample(MODEL, statistics(rows), "exact", engine="hmc", steps=400, chains=2, progress=False)
+    post = mb.sample(
+        MODEL, statistics(rows), "exact", engine="hmc", steps=400, chains=2, prior="uniform", progress=False
+    )
     assert np.abs((post.mean - mean) / np.hypot(mean_error, post.mcse)).max() < 6
 
 
@@ -94,7 +96,7 @@ def test_trajectories_agree_with_brute_force(rows, truth):
 def test_langevin_agrees_with_brute_force(rows, truth, summed, monkeypatch):
     monkeypatch.setattr(completions, "SUMMED", summed)
     mean, sd, *_ = truth
-    post = mb.sample(MODEL, statistics(rows), "langevin", chains=2, steps=150, rng=1, progress=False)
+    post = mb.sample(MODEL, statistics(rows), "langevin", chains=2, steps=150, rng=1, prior="uniform", progress=False)
     error = np.hypot(post.facts.mean_error, 0.01)
     assert np.sqrt(np.mean(((post.mean - mean) / sd) ** 2)) < 3 * error
     assert np.sqrt(np.mean((post.sd / sd - 1) ** 2)) < 3 * np.hypot(post.facts.sd_error, 0.01)
@@ -114,7 +116,7 @@ def test_the_estimate_is_where_the_brute_force_gradient_vanishes(rows):
 
 
 def test_save_and_load_keep_the_rows_with_holes(rows, tmp_path):
-    post = mb.sample(MODEL, statistics(rows), "calibrated", progress=False)
+    post = mb.sample(MODEL, statistics(rows), "calibrated", prior="uniform", progress=False)
     post.save(tmp_path / "a.nc")
     loaded = mb.load(tmp_path / "a.nc")
     kept, own = loaded.problem.statistics, post.problem.statistics
@@ -149,7 +151,9 @@ def test_completed_data_sets_are_drawn_from_what_is_possible(rows, way, monkeypa
         monkeypatch.setattr(clamped, "MOST_COMPLETIONS", 1)
     few = np.concatenate([rows[(rows != brute.HOLE).all(axis=1)][:5], rows[(rows == brute.HOLE).sum(axis=1) == 2][:3]])
     few = np.concatenate([few, np.repeat(few[-1:], 300, axis=0)])
-    made = mb.sample(MODEL, rows[(rows != brute.HOLE).all(axis=1)].astype(np.uint8), "calibrated", progress=False)
+    made = mb.sample(
+        MODEL, rows[(rows != brute.HOLE).all(axis=1)].astype(np.uint8), "calibrated", prior="uniform", progress=False
+    )
     w = np.linspace(-1.2, 1.2, S.shape[1])
     post = replace(made, draws=np.broadcast_to(MODEL.chart.theta(w), (1, 4, w.size)))
     sets = post.impute(8, table(few), rng=3)
@@ -166,7 +170,7 @@ def test_completed_data_sets_are_drawn_from_what_is_possible(rows, way, monkeypa
 
 
 def test_imputing_without_rows_uses_those_that_were_learned_from(rows, tmp_path):
-    post = mb.sample(MODEL, statistics(rows), "calibrated", progress=False)
+    post = mb.sample(MODEL, statistics(rows), "calibrated", prior="uniform", progress=False)
     (one,) = post.impute(1)
     for many in (10**9, 2**64 - 1, 10**30):
         with pytest.raises(mb.CostError, match=f"m={many:,}"):
@@ -178,7 +182,7 @@ def test_imputing_without_rows_uses_those_that_were_learned_from(rows, tmp_path)
         mb.load(tmp_path / "a.nc").impute(2)
     (again,) = mb.load(tmp_path / "a.nc").impute(1, table(rows))
     assert np.array_equal(again[rows != brute.HOLE], rows[rows != brute.HOLE])
-    complete = mb.sample(MODEL, one, "calibrated", progress=False)
+    complete = mb.sample(MODEL, one, "calibrated", prior="uniform", progress=False)
     with pytest.raises(InputError, match="knows of no missing cells; learn it with missing='model'"):
         complete.impute(2)
     with pytest.raises(InputError, match="no cell of these data is missing"):
@@ -189,7 +193,7 @@ def test_imputing_without_rows_uses_those_that_were_learned_from(rows, tmp_path)
 def test_imputing_repeats_rows_as_often_as_they_weigh(rows):
     weights = np.random.default_rng(3).integers(1, 4, len(rows))
     counted = mb.Data(table(rows), weights=weights).count(MODEL)
-    (one,) = mb.sample(MODEL, counted, "calibrated", progress=False).impute(1)
+    (one,) = mb.sample(MODEL, counted, "calibrated", prior="uniform", progress=False).impute(1)
     assert len(one) == weights.sum()
     whole = (rows != brute.HOLE).all(axis=1)
     known = np.repeat(rows[whole], weights[whole], axis=0)
@@ -198,7 +202,7 @@ def test_imputing_repeats_rows_as_often_as_they_weigh(rows):
 
 @pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")  # runs too short to quote quantiles
 def test_missing_information_is_that_of_brute_force(rows, tmp_path):
-    coins = mb.sample(MODEL, statistics(rows), "calibrated", progress=False)
+    coins = mb.sample(MODEL, statistics(rows), "calibrated", prior="uniform", progress=False)
     mode = mb.estimate(MODEL, statistics(rows), prior="uniform", progress=False).log_odds
     theta = 1 / (1 + np.exp(-mode))
     prior = np.diag(2 * theta * (1 - theta))
@@ -210,16 +214,18 @@ def test_missing_information_is_that_of_brute_force(rows, tmp_path):
     assert coins.missing_information().to_numpy() == pytest.approx(want, abs=1e-5)
     coins.save(tmp_path / "a.nc")
     assert mb.load(tmp_path / "a.nc").missing_information().equals(coins.missing_information())
-    walked = mb.sample(MODEL, statistics(rows), "exact", engine="hmc", steps=100, chains=2, progress=False)
+    walked = mb.sample(
+        MODEL, statistics(rows), "exact", engine="hmc", steps=100, chains=2, prior="uniform", progress=False
+    )
     assert walked.missing_information().to_numpy() == pytest.approx(want, abs=0.1)
-    chains = mb.sample(MODEL, statistics(rows), "langevin", chains=1, steps=20, progress=False)
+    chains = mb.sample(MODEL, statistics(rows), "langevin", chains=1, steps=20, prior="uniform", progress=False)
     assert chains.missing_information().to_numpy() == pytest.approx(want, abs=0.1)
 
 
 @pytest.mark.parametrize("method", ["mle", "pseudo", "laplace", "exchange"])
 def test_methods_without_such_a_likelihood_are_refused(rows, method):
     with pytest.raises(InputError, match=f"method = '{method}' has no likelihood for rows with missing cells: use one"):
-        mb.sample(MODEL, statistics(rows), method, progress=False)
+        mb.sample(MODEL, statistics(rows), method, prior="uniform", progress=False)
 
 
 def test_other_refusals(rows):
@@ -227,12 +233,12 @@ def test_other_refusals(rows):
         InputError, match="algorithm = 'pcd' has no likelihood for rows with missing cells: use one of 'exact', 'chord'"
     ):
         mb.estimate(MODEL, statistics(rows), "pcd", progress=False)
-    post = mb.sample(MODEL, statistics(rows), "calibrated", progress=False)
+    post = mb.sample(MODEL, statistics(rows), "calibrated", prior="uniform", progress=False)
     with pytest.raises(InputError, match="x is not the data that this posterior was learned from"):
         mb.predictive_check(post, table(rows[:300]), progress=False)
     weighted = mb.Data(table(rows), weights=np.full(len(rows), 0.5)).count(MODEL)
     with pytest.raises(InputError, match="impute: the rows have weights that are no whole numbers"):
-        mb.sample(MODEL, weighted, "calibrated", progress=False).impute(1)
+        mb.sample(MODEL, weighted, "calibrated", prior="uniform", progress=False).impute(1)
 
 
 def test_the_predictive_check_completes_what_is_missing(tmp_path):
@@ -243,7 +249,7 @@ def test_the_predictive_check_completes_what_is_missing(tmp_path):
     hide = rng.random(rows.shape) < 0.5 * rows[:, :1]  # at random, not completely: where the first is one
     hide[:, 0] = False
     x = np.where(hide, np.nan, rows)
-    post = mb.sample(MODEL, x, "calibrated", progress=False)
+    post = mb.sample(MODEL, x, "calibrated", prior="uniform", progress=False)
     check = mb.predictive_check(post, replicates=100, progress=False)
     first = MODEL.parameters[len(PAIRS)]
     assert check.table.loc[first, "observed"] == pytest.approx(rows[:, 0].mean())
@@ -259,7 +265,7 @@ def test_the_predictive_check_completes_what_is_missing(tmp_path):
 
 
 def test_predictability_is_that_of_completed_rows(rows):
-    post = mb.sample(MODEL, statistics(rows), "calibrated", progress=False)
+    post = mb.sample(MODEL, statistics(rows), "calibrated", prior="uniform", progress=False)
     found = post.predictability(draws=100)
     theta = post.draws.reshape(-1, S.shape[1])
     some = theta[np.linspace(0, len(theta) - 1, 100).astype(int)]
@@ -283,9 +289,9 @@ def test_predictability_is_that_of_completed_rows(rows):
 def test_rows_with_large_clumps_are_sampled_by_trajectories(rows, monkeypatch):
     for module in (clamped, clumps):
         monkeypatch.setattr(module, "CLUMP_STATES", 4)
-    plain = mb.sample(MODEL, statistics(rows), "calibrated", progress=False, variance="order")
+    plain = mb.sample(MODEL, statistics(rows), "calibrated", prior="uniform", progress=False, variance="order")
     with pytest.warns(MRFWarning, match="spreads are those of leading order"):
-        post = mb.sample(MODEL, statistics(rows), "calibrated", progress=False)
+        post = mb.sample(MODEL, statistics(rows), "calibrated", prior="uniform", progress=False)
     assert post.mean == pytest.approx(plain.mean, abs=1e-9)
     with pytest.warns(MRFWarning, match="engine='independence' is not used"):
         post = mb.sample(
@@ -315,7 +321,7 @@ def test_one_map_with_hidden_cells_agrees_with_brute_force():
     density = np.exp(log_sum(completions) - log_sum(everything)) * theta * (1 - theta)
     expected = density @ theta / density.sum()
     with pytest.warns(mb.MRFWarning):
-        post = mb.sample(model, row, "exact", rng=1, progress=False)
+        post = mb.sample(model, row, "exact", rng=1, prior="uniform", progress=False)
     assert abs(post.mean[0] - expected) < 5 * post.mcse[0]
     with_zeros = np.exp(log_sum(np.nan_to_num(row)) - log_sum(everything)) * theta * (1 - theta)
     assert abs(post.mean[0] - with_zeros @ theta / with_zeros.sum()) > 5 * post.mcse[0]  # the check can fail

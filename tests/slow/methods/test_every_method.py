@@ -32,7 +32,7 @@ def references():
 def sample(model, x, method, **settings):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mb.MRFWarning)
-        return mb.sample(model, x, method, rng=1, progress=False, **settings)
+        return mb.sample(model, x, method, rng=1, prior="uniform", progress=False, **settings)
 
 
 def settings_of(key):
