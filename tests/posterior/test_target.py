@@ -29,8 +29,10 @@ def log_prior(model, prior, w):
     return each.sum()
 
 
-@pytest.mark.parametrize("prior", PRIORS)
-@pytest.mark.parametrize("kind", ["grid", "graph, fields", "Potts", "ordinal"])
+CASES = [*(("grid", prior) for prior in PRIORS), *((kind, "uniform") for kind in ("graph, fields", "Potts", "ordinal"))]
+
+
+@pytest.mark.parametrize(("kind", "prior"), CASES)
 def test_log_density_is_likelihood_times_prior(kind, prior):
     model, x, target = made(kind, prior)
     rng = np.random.default_rng(1)
