@@ -194,9 +194,9 @@ def test_bad_calls_are_refused_before_any_data(datasets, changes, message, monke
 def test_missing_cells_are_dropped_where_that_is_asked_for():
     holed = DATA["a"].astype(float)
     holed[3, 2] = np.nan
-    fits = mb.sample_many(MODEL, mb.Data({"holed": holed}, missing="drop"), "mle", **SETTINGS)
+    fits = mb.sample_many(MODEL, {"holed": mb.Data(holed, missing="drop")}, "mle", **SETTINGS)
     assert fits["holed"].n == 39
-    with pytest.raises(mb.InputError, match="missing value"):
+    with pytest.raises(mb.InputError, match="missing cells"):
         mb.sample_many(MODEL, {"holed": holed}, "mle", **SETTINGS)
 
 

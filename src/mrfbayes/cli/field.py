@@ -98,8 +98,6 @@ def read_data(options: DataOptions, group: str | None = None) -> Data:
         rows, columns = grid_size(options.grid)
         if len(data.column_names) == columns != rows * columns and data.n_rows == rows:
             return Data(np.asarray(data.rows())[None])  # one image as a text file
-        if len(data.column_names) == rows * columns:
-            return data
     return data
 
 

@@ -133,20 +133,9 @@ def fit_schema(
     has_levels: Sequence[bool],
     found: CodingFindings,
 ) -> Schema:
-    """The coding of columns by a model without a schema: its numbers of states decide.
+    """The coding of columns, one per node, by a model without a schema: its numbers of states decide.
 
-    Parameters
-    ----------
-    model : Model
-        The field, whose node j is column j.
-    columns : sequence of Column
-        What the columns hold.
-    decided : sequence of Variable or None
-        The coding that each column would have by itself.
-    has_levels : sequence of bool
-        Whether the user listed the levels of each column.
-    found : CodingFindings
-        Takes errors and notes.
+    ``decided`` is the coding that each column would have by itself; levels that the user listed stay as they are.
     """
     states = model.states.tolist()
     variables: list[Variable] = []

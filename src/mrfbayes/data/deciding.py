@@ -129,7 +129,7 @@ def _marks(values: object) -> frozenset[Value]:
 
 def near(name: object, names: Iterable[object]) -> str:
     """A hint at the name or label that was probably meant."""
-    by_text = {str(one).casefold(): one for one in names}
+    by_text = {one.casefold(): one for one in names if isinstance(one, str)}
     found = difflib.get_close_matches(str(name).strip().casefold(), list(by_text), n=1)
     return f" (did you mean {by_text[found[0]]!r}?)" if found else ""
 

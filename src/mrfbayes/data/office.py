@@ -43,11 +43,10 @@ def read_excel(path: Path, where: str, sheet: str | int | None) -> Source:
         raise
     except Exception as problem:
         raise InputError(f"{where}: cannot be read as a workbook ({' '.join(str(problem).split())[:120]}).") from None
+    table = FrameTable(nw.from_native(frame, eager_only=True), where, 2)
     if len(book.sheet_names) > 1 and sheet is None:
-        table = FrameTable(nw.from_native(frame, eager_only=True), where, 2)
         table.notes = (f"{where}: the first of {len(book.sheet_names)} sheets, {book.sheet_names[0]!r}, was read.",)
-        return table
-    return FrameTable(nw.from_native(frame, eager_only=True), where, 2)
+    return table
 
 
 def read_statistics(path: Path, where: str) -> Source:

@@ -14,9 +14,9 @@ from mrfbayes.data.batch import Source, check_columns
 from mrfbayes.data.dask_source import DaskTable, is_collection
 from mrfbayes.data.frames import PARQUET, ArrayTable, ColumnsTable, FrameTable, LazyTable, parquet, parquet_folder
 from mrfbayes.data.images import image_table, is_image, read_images
-from mrfbayes.data.masks import unmasked
 from mrfbayes.data.named_rows import named_rows
 from mrfbayes.data.several import SeveralTables, matching_files
+from mrfbayes.data.weights import unmasked
 
 if TYPE_CHECKING:
     import polars as pl

@@ -89,7 +89,6 @@ class Column:
                 counts[value] = counts.get(value, 0) + 1
         except TypeError:  # a list or a dictionary in a cell
             k = next(k for k, value in enumerate(values) if isinstance(value, (list, dict, set, np.ndarray)))
-            counts = {str(values[k]): 0}
             self._refuse(values[k], f"{where}:{rows[k]}")
             return
         for value, count in counts.items():

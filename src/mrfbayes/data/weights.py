@@ -1,11 +1,23 @@
-"""Numbers and labels of rows that are given beside the data."""
+"""Arrays as they are given: masked cells are missing, and rows beside the data belong to its rows."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError
-from mrfbayes.data.masks import unmasked
+
+
+def unmasked(x: object) -> np.ndarray:
+    """An array in which masked cells are NaN, or None among text."""
+    if isinstance(x, (list, tuple)) and any(map(np.ma.isMaskedArray, x)):
+        x = np.ma.array(x)
+    if not isinstance(x, np.ma.MaskedArray):
+        return np.asarray(x)
+    if x.dtype.kind in "buif":
+        return np.asarray(np.ma.filled(x.astype(float), np.nan))
+    values = np.array(x.data, dtype=object)
+    values[np.ma.getmaskarray(x)] = None
+    return values
 
 
 def numbers_of(values: object, name: str) -> np.ndarray:

@@ -185,6 +185,9 @@ def _known_values(x: object, schema: Schema, known: Sequence[int]) -> tuple[np.n
     if isinstance(x, (np.ndarray, pd.Series)) and x.ndim == 1:
         x = x.to_frame().T if isinstance(x, pd.Series) and x.index.dtype.kind in "OUS" else np.atleast_2d(np.asarray(x))
     names = [schema.variables[i].name for i in known]
+    if not names:  # nothing is known: as many rows as there are
+        index = x.index if isinstance(x, pd.DataFrame) else pd.RangeIndex(len(np.atleast_2d(np.asarray(x))))
+        return np.zeros((len(index), 0), dtype=np.int64), index
     data = as_data(x)
     if data.is_named:
         absent = [name for name in names if name not in data.column_names]
@@ -197,7 +200,7 @@ def _known_values(x: object, schema: Schema, known: Sequence[int]) -> tuple[np.n
             f"x has {len(data.column_names)} columns: give one per known node ({len(names)}) or one per node "
             f"({len(schema)}), in the order of model.nodes, or a table with names."
         )
-    states = data.rows(schema.select(names)) if names else np.zeros((data.n_rows, 0), dtype=np.uint8)
+    states = data.rows(schema.select(names))
     row, column = np.nonzero(states == MISSING_CODE)
     if row.size:
         raise InputError(f"x: row {row[0]}, {names[column[0]]!r} is missing; give only rows in which it is known.")
