@@ -157,7 +157,7 @@ def coverage(unit, name):
 def write_tables():
     units = load_units()
     names, slabs, sets = list(priors(2)), list(scales(2)), len(units[0]["truth"])
-    lines = ["# Priors: coverage and calibration", "", *__doc__.splitlines()[2:6], ""]
+    lines = ["# Priors: coverage and calibration", "", *__doc__.split(" All data sets")[0].splitlines()[2:], ""]
     lines += [
         f"Command: `python benchmarks/prior_calibration.py`; {sets} data sets, {3 * sets} couplings in each row.",
         "",
