@@ -12,7 +12,7 @@ import pytest
 from command_line import run_line
 from mrfbayes.methods.langevin import langevin
 from mrfbayes.posterior import settings
-from mrfbayes.posterior.engines import independence
+from mrfbayes.posterior.engines import independent
 from mrfbayes.structure import running
 
 mpl.use("Agg")
@@ -63,7 +63,7 @@ def run(page, space):
 @pytest.fixture
 def fewer_draws(monkeypatch):
     """Where a page leaves their number open."""
-    monkeypatch.setattr(independence, "INDEPENDENT_STEPS", 500)
+    monkeypatch.setattr(independent, "INDEPENDENT_STEPS", 500)
     monkeypatch.setattr(settings, "LENGTHENED", 1)
     monkeypatch.setattr(langevin, "default_steps", lambda n_parameters: 150)
     monkeypatch.setattr(running, "SWEEPS", 1_000)

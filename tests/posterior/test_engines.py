@@ -8,7 +8,7 @@ import pytest
 import mrfbayes as mb
 from mrfbayes.base.random_streams import child, generator
 from mrfbayes.posterior.engines import registry
-from mrfbayes.posterior.engines.base import Engine, Outcome, Setup
+from mrfbayes.posterior.engines.base import Engine, EngineOutcome, Setup
 from mrfbayes.run.driver import ChainRun
 
 MODEL = mb.grid(2, 2)
@@ -38,13 +38,13 @@ class Gaussian(Engine):
         theta = problem.model.chart.theta(run.draws)
         mean, sd = theta.mean(axis=(0, 1)), theta.std(axis=(0, 1))
         fields = {"draws": theta, "w": run.draws, "log_likelihood": None, "mean": mean, "sd": sd, "details": {}}
-        return Outcome({**fields, "steps": run.n_steps, "warmup": 0, "thin": 1, "acceptance": None}, [])
+        return EngineOutcome({**fields, "steps": run.n_steps, "warmup": 0, "thin": 1, "acceptance": None}, [])
 
 
 def test_a_new_engine_is_one_class_and_one_row(monkeypatch):
     with pytest.raises(mb.InputError, match="engine = 'gaussian'"):
         mb.sample(MODEL, DATA, "exact", engine="gaussian", progress=False)
-    monkeypatch.setattr(registry, "ENGINES", [Gaussian(), *registry.ENGINES])
+    monkeypatch.setattr(registry, "ENGINE_ROWS", [Gaussian(), *registry.ENGINE_ROWS])
     posterior = mb.sample(MODEL, DATA, "exact", engine="gaussian", progress=False)
     assert posterior.engine == posterior.settings["engine"] == "gaussian"
     exact = mb.sample(MODEL, DATA, "exact", progress=False)
@@ -55,7 +55,7 @@ def test_a_new_engine_is_one_class_and_one_row(monkeypatch):
 def test_every_capability_has_an_engine():
     from mrfbayes.methods.registry import REGISTRY
 
-    needed = {engine.needs for engine in registry.ENGINES}
+    needed = {engine.needs for engine in registry.ENGINE_ROWS}
     assert {offer for row in REGISTRY.values() for offer in row.offers} == needed
 
 

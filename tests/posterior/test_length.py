@@ -14,7 +14,7 @@ from mrfbayes.base.budget import Budget, OutOfTime
 from mrfbayes.data import frames
 from mrfbayes.model.build import complete
 from mrfbayes.posterior import assemble, diagnostics
-from mrfbayes.posterior.engines import independence
+from mrfbayes.posterior.engines import independent
 from mrfbayes.run import driver
 
 MODEL = mb.grid(2, 3)
@@ -141,7 +141,7 @@ def test_without_time_for_proposals_a_random_walk_is_the_result(monkeypatch):
     def late(*arguments):
         raise OutOfTime("exact covariances")
 
-    monkeypatch.setattr(independence, "make_proposal", late)
+    monkeypatch.setattr(independent, "make_proposal", late)
     with pytest.warns(mb.MRFWarning):
         posterior = mb.sample(MODEL, DATA, "exact", seconds=600, **SHORT)
     assert posterior.engine == "mh"
@@ -191,7 +191,7 @@ def test_warm_up_is_cut_so_that_half_of_the_budget_is_left(monkeypatch):
 
 
 def test_chains_are_lengthened_until_they_are_enough(monkeypatch):
-    monkeypatch.setattr(independence, "INDEPENDENT_STEPS", 50)
+    monkeypatch.setattr(independent, "INDEPENDENT_STEPS", 50)
     posterior = mb.sample(MODEL, DATA, "exact", progress=False, chains=2)
     assert posterior.engine == "independence"
     assert posterior.steps in (200, 400, 800)
@@ -203,7 +203,7 @@ def test_chains_are_lengthened_until_they_are_enough(monkeypatch):
 
 
 def test_chains_that_are_never_enough_say_so(monkeypatch, tmp_path):
-    monkeypatch.setattr(independence, "INDEPENDENT_STEPS", 10)
+    monkeypatch.setattr(independent, "INDEPENDENT_STEPS", 10)
     monkeypatch.setattr(diagnostics, "LEAST_ESS", 10**9)
     with pytest.warns(mb.MRFWarning, match="though they were lengthened to 160 steps each"):
         posterior = mb.sample(MODEL, DATA, "exact", engine="independence", progress=False, chains=2)
@@ -211,7 +211,7 @@ def test_chains_that_are_never_enough_say_so(monkeypatch, tmp_path):
 
 
 def test_a_lengthened_run_resumes_the_same_way(monkeypatch, tmp_path):
-    monkeypatch.setattr(independence, "INDEPENDENT_STEPS", 50)
+    monkeypatch.setattr(independent, "INDEPENDENT_STEPS", 50)
     ready = {"method": "exact", "chains": 2, "progress": False}
     whole = mb.sample(MODEL, DATA, **ready)
     path = tmp_path / "run.checkpoint"
@@ -242,7 +242,7 @@ def test_ten_yes_no_items_of_215_people_are_sampled_long_enough(monkeypatch):
     """Real data: the default goes on until it is enough, and marginals come from weights, without lumps."""
     found = mb.datasets.load_adhd()
     model = complete(found.nodes[:10], fields=True, coupling="both-one")
-    monkeypatch.setattr(independence, "INDEPENDENT_STEPS", 625)  # an eighth of the default: so that it has to grow
+    monkeypatch.setattr(independent, "INDEPENDENT_STEPS", 625)  # an eighth of the default: so that it has to grow
     posterior = mb.sample(model, found.x[:215, :10], progress=False)
     assert (posterior.method, posterior.engine) == ("exact", "independence")
     assert posterior.steps > 625

@@ -10,12 +10,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController as Controller
 
 _LOCK = threading.Lock()
 _CALLS = 0  # that are inside a limit now
-_CONTROLLER: Any = None  # knows the BLAS libraries of the process; finding them takes 10 ms
-_LIMIT: Any = None
+_CONTROLLER: Controller | None = None  # knows the BLAS libraries of the process; finding them takes 10 ms
+_LIMIT: Controller | None = None
 
 
 @contextmanager
@@ -36,5 +39,5 @@ def one_blas_thread() -> Iterator[None]:
     finally:
         with _LOCK:
             _CALLS -= 1
-            if _CALLS == 0:
+            if _CALLS == 0 and _LIMIT is not None:
                 _LIMIT.restore_original_limits()

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError
 
 if TYPE_CHECKING:
-    from mrfbayes.posterior.target import Target
+    from jax import Array
+
+    from mrfbayes.posterior.targets import Target
 
 
-def log_density(target: Target) -> Callable[[Any], Any]:
+def log_density(target: Target) -> Callable[[Array], Array]:
     """The log posterior density of w (p,) as a function that JAX can transform.
 
     Values and gradients are computed on the host; a gradient that was needed is computed once, with its value.
@@ -54,32 +56,29 @@ def log_density(target: Target) -> Callable[[Any], Any]:
     scalar = jax.ShapeDtypeStruct((), np.float64)
     vector = jax.ShapeDtypeStruct((target.dim,), np.float64)
 
-    def both_on_host(w: Any) -> tuple[np.ndarray, np.ndarray]:
+    def both_on_host(w: Array) -> tuple[np.ndarray, np.ndarray]:
         try:
             value, gradient = target.value_and_gradient(np.asarray(w))
         except ArithmeticError:  # too few digits there: not a place to go to
             return np.array(-np.inf), np.zeros(target.dim)
         return np.array(value), gradient
 
-    def both(w: Any) -> Any:
-        return jax.pure_callback(both_on_host, (scalar, vector), w, vmap_method="sequential")
+    def both(w: Array) -> tuple[Array, Array]:
+        value, gradient = jax.pure_callback(both_on_host, (scalar, vector), w, vmap_method="sequential")
+        return value, gradient
 
-    def checked(w: Any) -> Any:
+    def checked(w: Array) -> Array:
         w = jnp.asarray(w)
         if w.dtype != jnp.float64:
             raise InputError(f"w has type {w.dtype}: give float64 (jax_enable_x64 = True).")
         return w
 
-    def value(w: Any) -> Any:
+    def value(w: Array) -> Array:
         return both(w)[0]
 
-    def forward(w: Any) -> tuple[Any, Any]:
-        value, gradient = both(w)
-        return value, gradient
-
-    def backward(gradient: Any, upstream: Any) -> tuple[Any]:
+    def backward(gradient: Array, upstream: Array) -> tuple[Array]:
         return (upstream * gradient,)
 
-    density: Any = jax.custom_vjp(value)
-    density.defvjp(forward, backward)
+    density = jax.custom_vjp(value)
+    density.defvjp(both, backward)
     return lambda w: density(checked(w))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError
 
 if TYPE_CHECKING:
-    from mrfbayes.posterior.target import Target
+    from pytensor.graph.basic import Apply as Node
+    from pytensor.graph.op import Op as Operation
+    from pytensor.tensor import TensorVariable
+
+    from mrfbayes.posterior.targets import Target
 
 
-def log_density(target: Target) -> Any:
+def log_density(target: Target) -> Operation:
     """The log posterior density of w (p,) as an `Op`: call it with a vector, and give it to ``pymc.Potential``.
 
     Parameters
@@ -48,24 +52,22 @@ def log_density(target: Target) -> Any:
     class Gradient(Op):  # type: ignore[misc]
         """The gradient (p,)."""
 
-        def make_node(self, w: Any) -> Any:
-            w = pt.as_tensor(w, dtype="float64")
-            return Apply(self, [w], [pt.dvector()])
+        def make_node(self, w: object) -> Node:
+            return Apply(self, [pt.as_tensor(w, dtype="float64")], [pt.dvector()])
 
-        def perform(self, node: Any, inputs: Any, outputs: Any) -> None:
+        def perform(self, node: Node, inputs: list[np.ndarray], outputs: list[list[np.ndarray]]) -> None:
             outputs[0][0] = evaluate(inputs[0])[1]
 
     class Density(Op):  # type: ignore[misc]
         """The value, a scalar."""
 
-        def make_node(self, w: Any) -> Any:
-            w = pt.as_tensor(w, dtype="float64")
-            return Apply(self, [w], [pt.dscalar()])
+        def make_node(self, w: object) -> Node:
+            return Apply(self, [pt.as_tensor(w, dtype="float64")], [pt.dscalar()])
 
-        def perform(self, node: Any, inputs: Any, outputs: Any) -> None:
+        def perform(self, node: Node, inputs: list[np.ndarray], outputs: list[list[np.ndarray]]) -> None:
             outputs[0][0] = np.asarray(evaluate(inputs[0])[0])
 
-        def grad(self, inputs: Any, upstream: Any) -> Any:
+        def grad(self, inputs: list[TensorVariable], upstream: list[TensorVariable]) -> list[TensorVariable]:
             return [upstream[0] * Gradient()(inputs[0])]
 
     return Density()

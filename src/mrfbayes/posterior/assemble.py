@@ -17,7 +17,7 @@ from mrfbayes.data.coding import stored_schema
 from mrfbayes.exact.cost import cost, describe_seconds
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.posterior import diagnostics
-from mrfbayes.posterior.engines.base import Engine, Outcome, Setup
+from mrfbayes.posterior.engines.base import Engine, EngineOutcome, Setup
 from mrfbayes.posterior.engines.registry import set_up
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.settings import Settings
@@ -106,7 +106,7 @@ def _refuse_hopeless(problem: Problem, settings: Settings, setup: Setup) -> None
 def make_posterior(problem: Problem, settings: Settings, setup: Setup, run: ChainRun, preparation: float) -> Posterior:
     """The result of a run; an error where it was stopped before its first draw."""
     prepared, plan, row, statistics = setup.prepared, setup.plan, settings.row, problem.statistics
-    outcome = setup.engine.outcome(problem, settings, setup, run) if run.draws.shape[1] else Outcome({}, [])
+    outcome = setup.engine.outcome(problem, settings, setup, run) if run.draws.shape[1] else EngineOutcome({}, [])
     fields = outcome.fields
     if not fields or not fields["draws"].shape[1]:
         _refuse_nothing(run.stopped_by, settings)

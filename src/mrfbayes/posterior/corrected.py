@@ -28,6 +28,7 @@ from mrfbayes.run.hmc import HEAVY_REACH
 if TYPE_CHECKING:
     from mrfbayes.kernels.run.independence import IndependenceView
 
+MOST_THETA_DIGITS = 30.0  # log-odds beyond which theta lacks digits
 PILOT_DRAWS = 2_000
 WEIGHED_AT_ONCE = 100  # draws between two looks at the clock
 WEIGHTED_BYTES = 2**25  # of proposals that a result keeps with their weights
@@ -130,7 +131,7 @@ class WeightedProposals:
     ----------
     theta : (m, p)
     weights : (m,) that add to one, the largest cut
-    log_odds : (m, p) the same draws as w, where they are known
+    log_odds : (m, p) the same draws as w, where theta lacks digits, else None
     """
 
     theta: np.ndarray
@@ -179,7 +180,9 @@ def weighted_proposals(
         parts.append(log_odds[1:])
     logs = np.concatenate([state["view.log_weights"][:size] for state in states])
     drawn = np.concatenate(parts)
-    return WeightedProposals(problem.model.chart.theta(drawn), truncated_weights(logs), drawn)
+    theta = problem.model.chart.theta(drawn)
+    is_far = np.abs(drawn).max(initial=0.0) > MOST_THETA_DIGITS
+    return WeightedProposals(theta, truncated_weights(logs), drawn if is_far else None)
 
 
 def corrected(prepared: Prepared, proposal: Proposal) -> Prepared:

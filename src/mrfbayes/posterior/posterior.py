@@ -108,7 +108,9 @@ class Posterior:
     @property
     def log_odds(self) -> np.ndarray:
         """The draws (chains, draws, p) as log-odds w."""
-        return self.model.chart.log_odds(self.draws) if self.w is None else self.w
+        if self.w is not None and diagnosed(self.draws, self.w) is self.w:
+            return self.w
+        return self.model.chart.log_odds(self.draws)
 
     def values(self, rows: Scaled) -> np.ndarray:
         """The draws (chains, draws, rows) in the scale of ``rows``."""

@@ -16,7 +16,6 @@ Neither is seen without noise, which the scatter of the replicas tells; the boun
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
@@ -69,7 +68,7 @@ class WalkTrust:
             f"{self.mean_error:.1%} and {self.sd_error:.1%} by the scatter of {self.replicas} replicas, {step})"
         )
 
-    def details(self) -> dict[str, Any]:
+    def details(self) -> dict[str, object]:
         """For the result: what was measured."""
         found = {name: value for name, value in asdict(self).items() if name != "replicas" and not np.isnan(value)}
         mean, sd = self.bounds

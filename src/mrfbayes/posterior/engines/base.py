@@ -16,6 +16,7 @@ import numpy as np
 from mrfbayes.base.budget import budget
 from mrfbayes.posterior import diagnostics
 from mrfbayes.posterior.posterior import diagnosed
+from mrfbayes.run.clusters import Workers
 from mrfbayes.run.driver import ChainRun, RunSettings, run_chains
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import State, WorkerTask
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from mrfbayes.model.field import Model
     from mrfbayes.posterior.settings import Plan, Settings
     from mrfbayes.priors import Prior
+
+
+Fields = dict[str, Any]  # of a `Posterior`, by name
 
 
 class Unsuitable(Exception):
@@ -57,15 +61,15 @@ class Setup:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class EngineOutcome:
     """Fields of the `Posterior` that depend on the engine, and warnings about them."""
 
-    fields: dict[str, Any]
+    fields: Fields
     warnings: list[str]
 
 
 class Engine(ABC):
-    """An engine; the classes in the files beside this one are its kinds, and `registry.ENGINES` lists them.
+    """An engine; the classes in the files beside this one are its kinds, and `registry.ENGINE_ROWS` lists them.
 
     Attributes
     ----------
@@ -157,7 +161,7 @@ class Engine(ABC):
         )
         return run_chains(setup.task, setup.states, terms)
 
-    def workers(self, settings: Settings) -> Any:
+    def workers(self, settings: Settings) -> Workers:
         """What chains are spread over."""
         return settings.workers
 
@@ -171,10 +175,10 @@ class Engine(ABC):
         return ""
 
     @abstractmethod
-    def outcome(self, problem: Problem, settings: Settings, setup: Setup, run: ChainRun) -> Outcome:
+    def outcome(self, problem: Problem, settings: Settings, setup: Setup, run: ChainRun) -> EngineOutcome:
         """What the run came to."""
 
-    def convergence(self, fields: dict[str, Any]) -> diagnostics.Convergence:
+    def convergence(self, fields: Fields) -> diagnostics.Convergence:
         """Of the draws among the fields of an outcome."""
         return diagnostics.convergence(diagnosed(fields["draws"], fields.get("w")))
 
@@ -213,7 +217,7 @@ def chain_starts(problem: Problem, plan: Plan) -> Sequence[np.ndarray]:
 def typical_log_odds(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """Centre and standard deviation of each log-odds, as if every factor stood alone: for starts and proposals.
 
-    Outcome frequencies with one pseudo-count an outcome; at an estimate where one is at hand.
+    EngineOutcome frequencies with one pseudo-count an outcome; at an estimate where one is at hand.
     """
     chart, statistics = problem.model.chart, problem.statistics
     frequency = statistics.shrunken_frequency

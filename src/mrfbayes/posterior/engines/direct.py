@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.errors import SamplingError
 from mrfbayes.base.random_streams import child
-from mrfbayes.posterior.engines.base import Engine, Outcome, Setup
+from mrfbayes.posterior.engines.base import Engine, EngineOutcome, Fields, Setup
 from mrfbayes.posterior.facts import RunFacts
 from mrfbayes.run.clusters import are_several
 from mrfbayes.run.driver import ChainRun
@@ -64,11 +64,11 @@ class Direct(Engine):
         draws = drawn.reshape(plan.chains, size, -1)
         return ChainRun(draws, np.zeros(draws.shape[:2]), [], "", 0, size, 0.0, seconds, 0)
 
-    def outcome(self, problem: Problem, settings: Settings, setup: Setup, run: ChainRun) -> Outcome:
+    def outcome(self, problem: Problem, settings: Settings, setup: Setup, run: ChainRun) -> EngineOutcome:
         """Moments in closed form where the method has them."""
         prepared, draws = setup.prepared, run.draws
         mean, sd = prepared.moments or (draws.mean(axis=(0, 1)), draws.std(axis=(0, 1), ddof=1))
-        fields: dict[str, Any] = {
+        fields: Fields = {
             "draws": draws,
             "log_likelihood": None,
             "mean": mean,
@@ -82,7 +82,7 @@ class Direct(Engine):
             "draw": prepared.draw,
             "quantile": prepared.quantile,
         }
-        return Outcome(fields, [])
+        return EngineOutcome(fields, [])
 
     def record(self, plan: Plan) -> dict[str, object]:
         """There is no chain whose numbers play a part."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,8 +16,9 @@ from mrfbayes.methods.langevin.moments import walk_moments
 from mrfbayes.methods.langevin.trust import doubts, walk_trust
 from mrfbayes.methods.langevin.walk import RECORDED
 from mrfbayes.posterior import diagnostics
-from mrfbayes.posterior.engines.base import Engine, Outcome, Setup
+from mrfbayes.posterior.engines.base import Engine, EngineOutcome, Fields, Setup
 from mrfbayes.posterior.facts import RunFacts
+from mrfbayes.run.clusters import Workers
 from mrfbayes.run.driver import ChainRun
 from mrfbayes.run.replicas import WalkTask
 from mrfbayes.run.workers import State
@@ -79,7 +80,7 @@ class Langevin(Engine):
         """Whether replicas are precise enough, and none differs from the others."""
         return self.is_precise(watched(_task(setup).by_replica(draws)))
 
-    def workers(self, settings: Settings) -> Any:
+    def workers(self, settings: Settings) -> Workers:
         """Replicas walk together in this process, in threads."""
         return 1
 
@@ -87,12 +88,12 @@ class Langevin(Engine):
         """A walk always can go on."""
         return ""
 
-    def outcome(self, problem: Problem, settings: Settings, setup: Setup, run: ChainRun) -> Outcome:
+    def outcome(self, problem: Problem, settings: Settings, setup: Setup, run: ChainRun) -> EngineOutcome:
         """Draws that agree with the moments by control variates, and how far to trust them."""
         task = _task(setup)
         walk, w = task.walk, task.by_replica(run.draws)
         if not walk.state["counters"][RECORDED]:
-            return Outcome({"draws": w[:, :0]}, [])
+            return EngineOutcome({"draws": w[:, :0]}, [])
         moments = walk_moments(walk)
         w = moments.mean + (w - moments.raw_mean) * (moments.sd / moments.raw_sd)
         draws = problem.model.chart.theta(w)
@@ -118,9 +119,9 @@ class Langevin(Engine):
             "sd_error": moments.sd_error,
             "draw": WalkJoint(problem.model.chart, walk_coins(moments), walk.metric.factor).draw,
         }
-        return Outcome(fields, doubts(walk, trust))
+        return EngineOutcome(fields, doubts(walk, trust))
 
-    def convergence(self, fields: dict[str, Any]) -> diagnostics.Convergence:
+    def convergence(self, fields: Fields) -> diagnostics.Convergence:
         """Of the parameters whose replicas differ most."""
         return watched(fields["w"])
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mrfbayes.base.random_streams import child, kernel_state
-from mrfbayes.posterior.engines.base import Engine, Outcome, Setup, chain_starts, typical_log_odds
+from mrfbayes.posterior.engines.base import Engine, EngineOutcome, Setup, chain_starts, typical_log_odds
 from mrfbayes.posterior.facts import RunFacts
 from mrfbayes.run.driver import ChainRun
 from mrfbayes.run.workers import ChainTask, State
@@ -25,10 +25,10 @@ UNCOMPUTED_LIMIT = 1e-3  # share of proposals whose density could not be compute
 LEAST_ACCEPTANCE = 0.01  # share of proposals accepted, below which a chain hardly moves
 
 
-class Metropolis(Engine):
+class MetropolisEngine(Engine):
     """An engine whose chains accept or reject proposals."""
 
-    def outcome(self, problem: Problem, settings: Settings, setup: Setup, run: ChainRun) -> Outcome:
+    def outcome(self, problem: Problem, settings: Settings, setup: Setup, run: ChainRun) -> EngineOutcome:
         """Draws, running moments over all steps, and how many proposals were accepted."""
         from mrfbayes.kernels.run import chain
 
@@ -63,7 +63,7 @@ class Metropolis(Engine):
         warnings = _uncomputed_warnings(uncomputed, all_steps)
         if steps and float(acceptance.mean()) < LEAST_ACCEPTANCE:
             warnings.append(_acceptance_warning(float(acceptance.mean())))
-        return Outcome(fields, warnings)
+        return EngineOutcome(fields, warnings)
 
 
 def _uncomputed_warnings(count: int, steps: int) -> list[str]:
@@ -84,7 +84,7 @@ def _acceptance_warning(rate: float) -> str:
     )
 
 
-class Walk(Metropolis):
+class WalkingEngine(MetropolisEngine):
     """An engine whose proposals are Gaussian steps from where the chain is."""
 
     name = "mh"
@@ -123,7 +123,7 @@ class Walk(Metropolis):
         task = ChainTask(prepared.view, problem.prior.view, numbers, self.loop(), carried_names(states))
         return Setup(self, prepared, plan, task, states)
 
-    def outcome(self, problem: Problem, settings: Settings, setup: Setup, run: ChainRun) -> Outcome:
+    def outcome(self, problem: Problem, settings: Settings, setup: Setup, run: ChainRun) -> EngineOutcome:
         """As of all chains; steps may also be too small."""
         found = super().outcome(problem, settings, setup, run)
         rate = float(found.fields["acceptance"].mean())
@@ -138,7 +138,12 @@ def carried_names(states: list[State]) -> tuple[str, ...]:
 
 
 def walk_states(
-    problem: Problem, prepared: Prepared, plan: Plan, walk: Walk | None, is_dense: bool, shape: np.ndarray | None
+    problem: Problem,
+    prepared: Prepared,
+    plan: Plan,
+    walk: WalkingEngine | None,
+    is_dense: bool,
+    shape: np.ndarray | None,
 ) -> list[State]:
     """One state per chain."""
     from mrfbayes.kernels.run import chain

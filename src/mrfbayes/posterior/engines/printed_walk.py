@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfbayes.posterior.engines.metropolis import Walk
+from mrfbayes.posterior.engines.metropolis import WalkingEngine
 
 if TYPE_CHECKING:
     from mrfbayes.methods.problem import Prepared, Problem
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 PRINTED_VARIANCE = 0.001  # sigma_Q^2, Sec. 3.3
 
 
-class PrintedWalk(Walk):
+class PrintedWalk(WalkingEngine):
     """Its state is theta, and its draws are stored as they are, without passing through log-odds."""
 
     needs, label, proposal = "density", "the printed random walk", "printed"

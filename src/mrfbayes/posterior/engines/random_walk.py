@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfbayes.posterior.engines.metropolis import Walk, log_odds_scales
+from mrfbayes.posterior.engines.metropolis import WalkingEngine, log_odds_scales
 
 if TYPE_CHECKING:
     from mrfbayes.methods.problem import Prepared, Problem
 
 
-class RandomWalk(Walk):
+class RandomWalk(WalkingEngine):
     """A random walk in w for any method with a likelihood."""
 
     needs, label, proposal = "density", "adaptive MH", "adapted"

@@ -11,12 +11,12 @@ import numpy as np
 from mrfbayes.base.errors import InputError
 from mrfbayes.posterior.engines.base import Engine, Setup, Unsuitable
 from mrfbayes.posterior.engines.direct import Direct
-from mrfbayes.posterior.engines.hmc import Hamiltonian
-from mrfbayes.posterior.engines.independence import Independence
+from mrfbayes.posterior.engines.hamiltonian import Hamiltonian
+from mrfbayes.posterior.engines.independent import Independence
 from mrfbayes.posterior.engines.langevin import Langevin
 from mrfbayes.posterior.engines.printed_walk import PrintedWalk
 from mrfbayes.posterior.engines.random_walk import RandomWalk
-from mrfbayes.posterior.engines.ratio import PrintedRatio, Ratio
+from mrfbayes.posterior.engines.ratios import PrintedRatio, Ratio
 
 if TYPE_CHECKING:
     from mrfbayes.methods.problem import Prepared, Problem
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mrfbayes.priors import Prior
 
 # A method is drawn from by the last one that it offers something for, and by the one before where that does badly.
-ENGINES: list[Engine] = [
+ENGINE_ROWS: list[Engine] = [
     PrintedWalk(),
     PrintedRatio(),
     RandomWalk(),
@@ -40,12 +40,12 @@ ENGINES: list[Engine] = [
 
 def engine_names(row: Row) -> list[str]:
     """Names of the engines that can draw from a method, the usual one last."""
-    return list(dict.fromkeys(engine.name for engine in ENGINES if engine.needs in row.offers))
+    return list(dict.fromkeys(engine.name for engine in ENGINE_ROWS if engine.needs in row.offers))
 
 
 def choose_engine(model: Model, row: Row, prior: Prior, asked: str | None, proposal: str, has_start: bool) -> Engine:
     """The engine that draws; the user may have named it, its proposals, or a start that not all of them have."""
-    able = [engine for engine in ENGINES if engine.needs in row.offers and engine.is_possible(model, prior)]
+    able = [engine for engine in ENGINE_ROWS if engine.needs in row.offers and engine.is_possible(model, prior)]
     named = [engine for engine in able if asked in (None, engine.name)]
     if not named:
         raise InputError(
@@ -114,7 +114,7 @@ def _in_turn(settings: Settings, problem: Problem) -> Sequence[Engine]:
     """The engine that was chosen, then all others that are possible, the best first."""
     others = [
         engine
-        for engine in reversed(ENGINES)
+        for engine in reversed(ENGINE_ROWS)
         if engine.needs in settings.row.offers
         and engine is not settings.engine
         and not engine.is_printed

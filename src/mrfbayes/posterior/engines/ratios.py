@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfbayes.posterior.engines.base import Outcome, Setup
-from mrfbayes.posterior.engines.metropolis import Walk, theta_scales
+from mrfbayes.posterior.engines.base import EngineOutcome, Setup
+from mrfbayes.posterior.engines.metropolis import WalkingEngine, theta_scales
 from mrfbayes.posterior.engines.printed_walk import PrintedWalk
 from mrfbayes.run.driver import ChainRun
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NOISE_LIMIT = 1.0  # nats of noise in a log ratio, above which the target is visibly another one
 
 
-class Ratio(Walk):
+class Ratio(WalkingEngine):
     """A random walk in theta by estimated ratios, adaptive."""
 
     needs, label, proposal = "ratio", "MH by estimated ratios", "adapted"
@@ -43,7 +43,7 @@ class Ratio(Walk):
         """(p,) standard deviations of the first proposals."""
         return theta_scales(problem)
 
-    def outcome(self, problem: Problem, settings: Settings, setup: Setup, run: ChainRun) -> Outcome:
+    def outcome(self, problem: Problem, settings: Settings, setup: Setup, run: ChainRun) -> EngineOutcome:
         """As of all chains, without a likelihood; and how noisy the ratios were."""
         found = super().outcome(problem, settings, setup, run)
         noise = _noise(run)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.random_streams import child
-from mrfbayes.posterior.engines.base import Outcome, Setup, chain_starts
-from mrfbayes.posterior.engines.metropolis import Metropolis
+from mrfbayes.posterior.engines.base import EngineOutcome, Setup, chain_starts
+from mrfbayes.posterior.engines.metropolis import MetropolisEngine
 from mrfbayes.run.driver import ChainRun
 from mrfbayes.run.hmc import HmcTask, initial_state, make_metric
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 HMC_STEPS, HMC_WARMUP = 1_000, 200  # trajectories per chain by default: each is nearly independent of the one before
 
 
-class Hamiltonian(Metropolis):
+class Hamiltonian(MetropolisEngine):
     """Trajectories from a draw of the Gaussian at the mode, or from a start that is given."""
 
     name, needs, label, proposal = "hmc", "gradient", "Hamiltonian Monte Carlo", "hamiltonian"
@@ -67,7 +67,7 @@ class Hamiltonian(Metropolis):
         states = [initial_state(metric, seed, start) for seed, start in zip(seeds, starts, strict=True)]
         return Setup(self, prepared, plan, task, states)
 
-    def outcome(self, problem: Problem, settings: Settings, setup: Setup, run: ChainRun) -> Outcome:
+    def outcome(self, problem: Problem, settings: Settings, setup: Setup, run: ChainRun) -> EngineOutcome:
         """As of all chains, with the gradients that a trajectory took on average."""
         from mrfbayes.kernels.run import chain
         from mrfbayes.kernels.run.hmc import GRADIENTS

@@ -13,8 +13,8 @@ from mrfbayes.calibration.exact_blocks import sees_windows
 from mrfbayes.calibration.full import DENSE_PARAMETERS, MOMENT_CELLS, moments_cost
 from mrfbayes.estimation.dense_mode import is_dense
 from mrfbayes.posterior.corrected import TRUSTED_K, Proposal, corrected, make_proposal, pool, weighted_proposals
-from mrfbayes.posterior.engines.base import Outcome, Setup, Unsuitable
-from mrfbayes.posterior.engines.metropolis import DENSE_LIMIT, Metropolis, carried_names, walk_states
+from mrfbayes.posterior.engines.base import EngineOutcome, Setup, Unsuitable
+from mrfbayes.posterior.engines.metropolis import DENSE_LIMIT, MetropolisEngine, carried_names, walk_states
 from mrfbayes.run.driver import ChainRun
 from mrfbayes.run.workers import ChainTask
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 INDEPENDENT_STEPS = 5_000  # proposals per chain by default, where nearly all are accepted
 
 
-class Independence(Metropolis):
+class Independence(MetropolisEngine):
     """Proposals that do not depend on where the chain is."""
 
     name, needs, label, proposal = "independence", "calibration", "independent proposals", "independent"
@@ -90,7 +90,7 @@ class Independence(Metropolis):
             return "the chain of independent proposals sticks"
         return ""
 
-    def outcome(self, problem: Problem, settings: Settings, setup: Setup, run: ChainRun) -> Outcome:
+    def outcome(self, problem: Problem, settings: Settings, setup: Setup, run: ChainRun) -> EngineOutcome:
         """Moments and quantiles by weights over all proposals, accepted or not."""
         found = super().outcome(problem, settings, setup, run)
         pooled = pool(run.states)
@@ -109,7 +109,7 @@ class Independence(Metropolis):
                 f"Pareto k of the importance weights is {pooled.pareto_k:.2f}, above {TRUSTED_K}: mean and sd may be "
                 "off; use engine='hmc'."
             )
-        return Outcome(fields, warnings)
+        return EngineOutcome(fields, warnings)
 
     def unused(self, settings: Settings, prepared: Prepared) -> list[str]:
         """There is no warm-up."""
