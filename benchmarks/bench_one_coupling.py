@@ -24,7 +24,7 @@ def image(side: int, q: int, w: float) -> np.ndarray:
     field = curves.TiedField.on_grid(side, side, q)
     x = np.random.default_rng(side).integers(0, q, (1, side * side)).astype(np.uint8)
     state = kernel_state(seed_sequence(side), "image")[None]
-    potts_chains(field.pairs, field.neighbours, q, w, x, 600, state, np.zeros((1, 1), np.int32))
+    potts_chains((field.pairs, field.neighbours), q, w, x, 600, state, np.zeros((1, 1), np.int32))
     return x
 
 

@@ -36,7 +36,7 @@ def simulate(side: int, q: int, w: float, emission: str, truth: list[float], see
     field, random = TiedField.on_grid(side, side, q), np.random.default_rng(seed)
     x = random.integers(0, q, (1, side * side)).astype(np.uint8)
     state = kernel_state(seed_sequence(seed), "image")[None]
-    potts_chains(field.pairs, field.neighbours, q, w, x, SWEEPS, state, np.zeros((1, 1), np.int32))
+    potts_chains((field.pairs, field.neighbours), q, w, x, SWEEPS, state, np.zeros((1, 1), np.int32))
     x = x.reshape(side, side).astype(int)
     if emission == "gaussian":
         means, sds = np.array(truth).reshape(2, q)

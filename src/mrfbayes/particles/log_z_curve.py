@@ -224,7 +224,7 @@ class _Ladder:
     def _run(self, w: float, x: np.ndarray, skipped: int, sweeps: int) -> np.ndarray:
         agreements = np.zeros((N_CHAINS, sweeps), dtype=np.int32)
         field = self.field
-        potts_chains(field.pairs, field.neighbours, field.n_states, w, x, skipped, self.states, agreements)
+        potts_chains((field.pairs, field.neighbours), field.n_states, w, x, skipped, self.states, agreements)
         return agreements
 
     def _climb(self) -> None:

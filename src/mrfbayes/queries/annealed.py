@@ -22,7 +22,7 @@ from mrfbayes.base.errors import CostError, InputError, warn_user
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, seed_sequence
 from mrfbayes.exact.quantities import Convention, convention_of, partition_offset
-from mrfbayes.kernels.queries.annealed import binary_row_values, table_row_values
+from mrfbayes.kernels.queries.annealed import RowTables, binary_row_values, table_row_values
 from mrfbayes.model.field import Model, require_model
 from mrfbayes.particles.ensembles import make_chains
 from mrfbayes.posterior.posterior import Posterior
@@ -259,8 +259,8 @@ class _RowValues:
         )
         node, edge = (part.copy() for part in lowering.potentials(log_odds))
         self.kernel = binary_row_values if lowering.binary else table_row_values
-        layout = (pairs,) if lowering.binary else (pairs, states, node_offset, edge_offset)
-        self.arguments = (*layout, node, edge)
+        tables = RowTables(pairs, states, node_offset, edge_offset, node, edge)
+        self.arguments = (pairs, node, edge) if lowering.binary else (tables,)
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         out = np.empty(len(rows))

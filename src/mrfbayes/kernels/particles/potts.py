@@ -86,12 +86,15 @@ def gibbs_sweep(neighbours, x, likelihood, w, weights, probabilities, state):
 
 
 @kernel
-def potts_chains(pairs, neighbours, n_states, w, x, n_skipped, states, agreements):
+def potts_chains(graph, n_states, w, x, n_skipped, states, agreements):
     """Sweeps of the chains ``x`` (k, n) uint8; ``agreements`` (k, m) gets S after each of m sweeps.
+
+    ``graph`` has the edges (e, 2) and the neighbours of each node, padded with -1.
 
     The first ``n_skipped`` sweeps are not recorded. Each chain has its own random state, ``states`` (k, 4). Negative
     couplings have no clusters: there each node is drawn given its neighbours.
     """
+    pairs, neighbours = graph
     n = x.shape[1]
     probability = -math.expm1(-w)
     parent = np.empty(n, np.int32)

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+
 from mrfbayes.kernels.base.jit import kernel
+
+
+class RowTables(NamedTuple):
+    """Tables of all nodes and edges, one after the other, and where each begins."""
+
+    pairs: np.ndarray
+    states: np.ndarray
+    node_offset: np.ndarray
+    edge_offset: np.ndarray
+    node_table: np.ndarray
+    edge_table: np.ndarray
 
 
 @kernel
@@ -20,13 +35,13 @@ def binary_row_values(pairs, field, coupling, rows, out):
 
 
 @kernel
-def table_row_values(pairs, states, node_offset, edge_offset, node_table, edge_table, rows, out):
+def table_row_values(tables, rows, out):
     """``out``[i] = sum of the cells of all tables that the rows (n, d) uint8 meet."""
     for i in range(rows.shape[0]):
         total = 0.0
-        for node in range(states.size):
-            total += node_table[node_offset[node] + rows[i, node]]
-        for e in range(pairs.shape[0]):
-            u, v = pairs[e, 0], pairs[e, 1]
-            total += edge_table[edge_offset[e] + rows[i, u] * states[v] + rows[i, v]]
+        for node in range(tables.states.size):
+            total += tables.node_table[tables.node_offset[node] + rows[i, node]]
+        for e in range(tables.pairs.shape[0]):
+            u, v = tables.pairs[e, 0], tables.pairs[e, 1]
+            total += tables.edge_table[tables.edge_offset[e] + rows[i, u] * tables.states[v] + rows[i, v]]
         out[i] = total
