@@ -376,9 +376,9 @@ GRAPHS = [
             ("gamma(1)", "expected one of"),
             ("", "expected one of"),
             ("normal(" + "(" * 5000, "expected a name with arguments"),
-            (None, "give a name"),
-            (5, "give a name"),
-            ({"edges": 5}, "give a name"),
+            (None, "a name such as"),
+            (5, "a name such as"),
+            ({"edges": 5}, "a name such as"),
             ({"x": "uniform"}, "no block is called 'x'"),
         )
     ),
@@ -398,7 +398,7 @@ COMMANDS = [
     Trial("grid in superscripts", command("sample", "data.csv", "--grid", "\u00b2x3"), BAD, "for example 8x8"),
     Trial("grid past memory", command("cost", "--grid", "100000x100000"), COST, "9.1 TiB"),
     Trial("no such file", command("sample", "nowhere.csv", "--complete"), BAD, "no such file"),
-    Trial("no such column", command("sample", "data.csv", "--complete", "--without", "z"), BAD, "has no such column"),
+    Trial("no such column", command("sample", "data.csv", "--complete", "--drop", "z"), BAD, "has no such column"),
     Trial("one column", command("sample", "data.csv", "--complete", data="a\n0\n1\n"), BAD, "nothing to learn"),
     Trial(
         "column like an edge", command("sample", "data.csv", "--complete", data="a,b,a--b\n0,1,0\n"), BAD, "the edge"
