@@ -58,6 +58,20 @@ def image() -> tuple[Any, Any]:
 
 
 @cache
+def noisy() -> Any:
+    """Three grey levels with noise on 32 x 32 pixels, whose labels are not observed."""
+    labels = mb.simulate(mb.grid(32, 32, states=3, tied=True), 0.73, 1, rng=5, progress=False).reshape(32, 32)
+    image = labels + np.random.default_rng(7).normal(0, 0.5, labels.shape)
+    return mb.segment(image, states=3, rng=1, progress=False)
+
+
+def heated() -> Any:
+    """The nine items at temperatures around that of the data, 1."""
+    model, post, _ = symptoms()
+    return mb.thermodynamics(model, post, temperatures=np.geomspace(0.3, 4, 40), progress=False)
+
+
+@cache
 def compared() -> Any:
     """Four methods on one data set."""
     x = mb.simulate(mb.grid(4, 4), 0.65, 100, rng=3)
@@ -163,6 +177,24 @@ def pictures() -> list[tuple[str, str, str, Callable[[], Any]]]:
             lambda: plots.predictive(mb.predictive_check(symptoms()[1], symptoms()[2], progress=False)),
         ),
         (
+            "correlations",
+            "correlations(mb.correlations(model, post, x))",
+            "Third-order correlations, which the couplings are not fitted to, against those of the data.",
+            lambda: plots.correlations(mb.correlations(*symptoms())),
+        ),
+        (
+            "population_counts",
+            "population_counts(mb.population_counts(model, post, x))",
+            "How many symptoms are present at once, predicted and observed.",
+            lambda: plots.population_counts(mb.population_counts(*symptoms())),
+        ),
+        (
+            "temperature_scan",
+            "temperature_scan(mb.thermodynamics(model, post, temperatures=[...]))",
+            "The heat capacity over temperature, with the posterior interval.",
+            lambda: plots.temperature_scan(heated()),
+        ),
+        (
             "comparison",
             "comparison(mb.compare(model, x, [...]))",
             "Methods against the exact posterior, a dot per parameter.",
@@ -199,6 +231,12 @@ def pictures() -> list[tuple[str, str, str, Callable[[], Any]]]:
             lambda: plots.group_differences(two_groups()),
         ),
         ("field_image", "field(model, post)", "A tied field from a single image.", lambda: plots.field(*image())),
+        (
+            "segmentation",
+            "segmentation(mb.segment(image))",
+            "A noisy image, its most probable labels and their uncertainty.",
+            lambda: plots.segmentation(noisy())[0],
+        ),
     ]
 
 

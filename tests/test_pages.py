@@ -19,9 +19,7 @@ mpl.use("Agg")
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 CELL = re.compile(r"```(?:python|\{code-cell\})\n(.*?)```", re.DOTALL)
-WITHOUT_DATA = {
-    "index.md"
-}  # shows a call on somebody's file; README, which begins alike, has a test of its own
+WITHOUT_DATA = {"index.md"}  # shows a call on somebody's file; README, which begins alike, has a test of its own
 
 
 def all_pages():

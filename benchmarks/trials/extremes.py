@@ -124,7 +124,11 @@ def rows_beyond_memory_are_streamed() -> None:
                 file.write(part * 100)
         stats, _ = heard(lambda: mb.Data(path).count(PATH))
         assert stats.n == 500 * 100 * 60
-        refused(mb.CostError, ("counting, after", "mrfbayes.Data(...).count(model)"), lambda: mb.sample(PATH, path, seconds=1e-3))
+        refused(
+            mb.CostError,
+            ("counting, after", "mrfbayes.Data(...).count(model)"),
+            lambda: mb.sample(PATH, path, seconds=1e-3),
+        )
 
 
 def a_budget_is_kept(levels: int, columns: int, seconds: float) -> None:
