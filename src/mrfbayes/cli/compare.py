@@ -9,7 +9,7 @@ import typer
 
 from mrfbayes.cli.answers import say
 from mrfbayes.cli.grouped import grouped
-from mrfbayes.cli.options import Common, DataOptions, Many, Overwrite, PriorChoice, SeedChoice
+from mrfbayes.cli.options import Common, DataOptions, Many, Overwrite, PriorOptions, SeedChoice
 from mrfbayes.cli.settings_file import beside, keep_settings
 
 SHOWN = ("target", "mean_error_sd", "sd_ratio", "ess_min", "chain_s")
@@ -18,11 +18,11 @@ SHOWN = ("target", "mean_error_sd", "sd_ratio", "ess_min", "chain_s")
 @grouped
 def compare(
     data: DataOptions,
+    priors: PriorOptions,
     common: Common,
     method: Annotated[Many, typer.Option(help="Method; repeatable. Default: exact, mle, pseudo, laplace.")] = None,
     steps: Annotated[int | None, typer.Option(help="Steps per chain after warm-up.")] = None,
     workers: Annotated[int, typer.Option(help="Processes.")] = 1,
-    prior: PriorChoice = "default",
     csv: Annotated[Path | None, typer.Option(help="Write the table here as CSV.")] = None,
     overwrite: Overwrite = False,
     rng: SeedChoice = 0,
@@ -41,6 +41,7 @@ def compare(
         model = data_field(data, observed)
         show_data(observed, common.json)
         statistics = observed.count(model)
+        prior = priors.chosen_prior
         found = mb.compare(model, statistics, methods, prior=prior, steps=steps, workers=workers, rng=rng)
     if csv is not None:
         write_table(found.table, csv, overwrite)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from mrfbayes.cli.answers import print_json, say
 from mrfbayes.cli.grouped import grouped
-from mrfbayes.cli.options import Common, DataOptions, PriorChoice, SeedChoice
+from mrfbayes.cli.options import Common, DataOptions, PriorOptions, SeedChoice
 
 
 @grouped
-def evidence(data: DataOptions, common: Common, prior: PriorChoice = "default", rng: SeedChoice = 0) -> None:
+def evidence(data: DataOptions, priors: PriorOptions, common: Common, rng: SeedChoice = 0) -> None:
     """Log evidence of the model, with its standard error: compare models by its differences."""
     import mrfbayes as mb
     from mrfbayes.cli.field import data_field, read_data
     from mrfbayes.cli.show import quiet_warnings, show_data
 
-    observed = read_data(data)
+    prior, observed = priors.chosen_prior, read_data(data)
     with quiet_warnings():
         model = data_field(data, observed)
         show_data(observed, common.json)

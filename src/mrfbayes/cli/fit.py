@@ -48,7 +48,10 @@ def fit(
         show_model(model, common.json)
         with replacing_folder(out, FIT_FILES, "--out") as folder:
             with InterruptFlag() as interrupt, interrupt.allowed():
-                found = run_fit(data, model, run.call, select=asked.select, scale=scale, on_posterior=save_first)
+                slabs = {"slab": asked.slab, "group_slab": asked.group_slab}
+                found = run_fit(
+                    data, model, run.call, select=asked.select, **slabs, scale=scale, on_posterior=save_first
+                )
             paths = found.save(folder, title=title, overwrite=True)
             paths["settings"] = keep_settings(folder / "settings.toml", True, is_own=True) or folder / "settings.toml"
         paths = {name: out / path.name for name, path in paths.items()}

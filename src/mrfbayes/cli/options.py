@@ -25,10 +25,6 @@ ResultFile = Annotated[Path, typer.Argument(help="Result file, as posterior.nc o
 ScaleChoice = Annotated[
     str | None, typer.Option("--scale", help="theta, log-odds or ising; default: depends on the model.")
 ]
-PriorChoice = Annotated[
-    str,
-    typer.Option("--prior", help="As 'uniform' or 'normal(0, 1)'.", rich_help_panel=MODEL),
-]
 SeedChoice = Annotated[int, typer.Option("--rng", help="Seed.", min=0)]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -41,6 +37,33 @@ class Common:
 
     json: Json = False
     settings: Settings = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PriorOptions:
+    """The prior: of the couplings, and apart from that of the node factors."""
+
+    prior: Annotated[
+        str,
+        typer.Option(
+            "--prior", help="Of the couplings, as 'normal(0, 1)'; 'uniform': of everything.", rich_help_panel=MODEL
+        ),
+    ] = "default"
+    prior_edges: Annotated[
+        str | None, typer.Option("--prior-edges", help="Of the couplings alone.", rich_help_panel=MODEL)
+    ] = None
+    prior_nodes: Annotated[
+        str | None, typer.Option("--prior-nodes", help="Of the node factors (thresholds).", rich_help_panel=MODEL)
+    ] = None
+
+    @property
+    def chosen_prior(self) -> str | dict[str, str]:
+        """The prior as `mrfbayes.sample` takes it."""
+        if self.prior_edges is None and self.prior_nodes is None:
+            return self.prior
+        if self.prior_edges is not None and self.prior != "default":
+            raise InputError(f"--prior-edges {self.prior_edges!r}: --prior {self.prior!r} is given, too; choose one.")
+        return {"edges": self.prior_edges or self.prior, "nodes": self.prior_nodes or "default"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,10 +246,22 @@ class SearchOptions:
         str | None,
         typer.Option("--group", help="Column whose values are groups: which edges differ?", rich_help_panel=SEARCH),
     ] = None
+    slab: Annotated[
+        str | None,
+        typer.Option(
+            "--slab",
+            help="Prior of a coupling that is there (--select); default: --prior-edges.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None
+    group_slab: Annotated[
+        str | None,
+        typer.Option("--group-slab", help="Prior of a difference that is there (--group).", rich_help_panel=SEARCH),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class SamplingOptions:
+class SamplingOptions(PriorOptions):
     """How draws are made."""
 
     method: Annotated[str, typer.Option("--method", help="See `mrfbayes methods`.", rich_help_panel=RUN)] = "auto"
@@ -250,7 +285,6 @@ class SamplingOptions:
             rich_help_panel=RUN,
         ),
     ] = None
-    prior: PriorChoice = "default"
     rng: SeedChoice = 0
 
     @property
@@ -261,7 +295,7 @@ class SamplingOptions:
             "steps": self.steps,
             "warmup": self.warmup,
             "chains": self.chains,
-            "prior": self.prior,
+            "prior": self.chosen_prior,
             "workers": self.workers,
             "seconds": self.seconds,
             "checkpoint": self.checkpoint,

@@ -86,10 +86,7 @@ def _labels(labels: Sequence[str], counts: Sequence[int]) -> str:
 
 def show_model(model: Model, to_stderr: bool = False) -> None:
     """The field that is learned, in one line."""
-    from mrfbayes.report.wording import plural
-
-    size = f"{plural(model.n_edges, 'edge')}, {plural(model.n_parameters, 'parameter')}"
-    console(to_stderr).print(Text(safe(f"Model: {repr(model)[1:-1]} ({size}).")))
+    console(to_stderr).print(Text(safe(repr(model)[1:-1] + ".")))
 
 
 def show_schema(schema: Schema, to_stderr: bool = False) -> None:

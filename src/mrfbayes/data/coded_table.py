@@ -184,7 +184,17 @@ class CodedTable:
     def _refuse(self, chosen: Sequence[int], variables: Sequence[Variable]) -> None:
         problems = Problems()
         marked = {j: frozenset(variable.na_values) for j, variable in zip(chosen, variables, strict=True)}
-        refuse_unknown(self._scan(chosen, marked), variables, problems)
+        columns = self._scan(chosen, marked)
+        pairs = list(zip(columns, variables, strict=True))
+        is_states = all(set(column.first) <= set(range(v.n_states)) and not column.strange for column, v in pairs)
+        if is_states and not self.is_named:
+            name, values = next((v.name, v.values) for column, v in pairs if not set(column.first) <= set(v.values))
+            problems.add(
+                f"{self.where} holds states from 0, as simulate gives them, but {name!r} is coded by {listed(values)}: "
+                "pass the values, for example from simulate(..., labels=True)."
+            )
+        else:
+            refuse_unknown(columns, variables, problems)
         problems.refuse()
 
     def _states(

@@ -304,7 +304,7 @@ def _labelled(column: Column, kind: Kind | None, found: CodingFindings) -> Varia
         return None
     if len(labels) == 2:
         found.notes.append(
-            f"{column.name!r}: {labels[0]!r} = 0, {labels[1]!r} = 1, in alphabetical order; levels= sets another order."
+            f"{column.name!r}: {labels[0]!r} = 0, {labels[1]!r} = 1, in alphabetical order (levels= sets another)."
         )
     return Variable(column.name, kind or ("binary" if len(labels) == 2 else "nominal"), tuple(labels))
 

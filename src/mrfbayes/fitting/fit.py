@@ -23,9 +23,10 @@ from mrfbayes.model.schema import Schema
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.sample import check_call, sample
 from mrfbayes.report.findings import Findings
-from mrfbayes.structure.compare_groups import compare_groups, split_groups
+from mrfbayes.structure.compare_groups import compare_groups, group_coordinates, split_groups
 from mrfbayes.structure.factors import edge_factors
 from mrfbayes.structure.groups import GroupComparison
+from mrfbayes.structure.moves import search_prior
 from mrfbayes.structure.result import SearchResult
 from mrfbayes.structure.select import select as search_graphs
 from mrfbayes.structure.selection import Selection
@@ -203,6 +204,7 @@ def fit(
     select: bool = False,
     prior: object = "default",
     slab: object = None,
+    group_slab: object = None,
     method: str = "auto",
     chains: int = 4,
     workers: int = 1,
@@ -225,7 +227,10 @@ def fit(
     prior, method, chains, workers, seconds, rng, checkpoint, **settings
         As for `mrfbayes.sample`. Of a time budget ``seconds`` each part gets its share.
     slab : str or distribution, optional
-        Prior of a coupling that is there, in the search over graphs; by default ``prior``, or that of `select`.
+        Prior of a coupling that is there, in the search over graphs; by default that of the edges in ``prior``, else
+        that of `select`.
+    group_slab : str, distribution or mapping, optional
+        Prior of a difference between groups that is there; by default that of `compare_groups`.
     scale : {"theta", "log-odds", "ising"}, optional
         Scale of the tables; by default the one that is usual for the model.
 
@@ -252,7 +257,9 @@ def fit(
     }
     data = as_data(source)
     call = {**call, "seconds": seconds, **settings}
-    return run_fit(data, model or default_model(data), call, select=select, slab=slab, scale=scale)
+    return run_fit(
+        data, model or default_model(data), call, select=select, slab=slab, group_slab=group_slab, scale=scale
+    )
 
 
 def default_model(data: Data) -> Model:
@@ -267,6 +274,7 @@ def run_fit(
     *,
     select: bool = False,
     slab: object = None,
+    group_slab: object = None,
     scale: str | None = None,
     on_posterior: Callable[[Posterior], None] = lambda posterior: None,
 ) -> Fit:
@@ -274,16 +282,29 @@ def run_fit(
     has_groups = data.has_group
     check_call(model, call)
     seconds = call["seconds"]
+    for name, value, is_asked, how in (
+        ("slab", slab, select, "the search over graphs: give select=True (--select)"),
+        ("group_slab", group_slab, has_groups, "the comparison of groups: name the column of groups (--group)"),
+    ):
+        if value is not None and not is_asked:
+            raise InputError(f"{name} = {value!r} is for {how}.")
+    priors = _search_priors(call["prior"], slab, group_slab)
     if select or has_groups:
         edge_factors(model)  # what cannot be searched is refused before anything is computed
+    if select:
+        search_prior(model, priors["graphs"].get("slab"), priors["graphs"]["prior"])
     with Budget(seconds).as_current() as limit:
         statistics = data.count(model)
         groups = _groups(data, model) if has_groups else {}
+        if groups:
+            group_coordinates(
+                model, len(groups), priors["groups"].get("slab", "normal(0, 1)"), priors["groups"]["prior"]
+            )
         share = 0.4 if select or groups else 0.6
         budgeted = {"seconds": None if seconds is None else share * limit.left}
         posterior = sample(model, statistics, **{**call, **budgeted})
         on_posterior(posterior)
-        found, omitted = _search(model, statistics, groups, select, call, slab)
+        found, omitted = _search(model, statistics, groups, select, call, priors)
     selection, comparison = found.get("graphs"), found.get("groups")
     return Fit(
         data,
@@ -309,19 +330,15 @@ def _search(
     groups: Mapping[str, Statistics],
     select: bool,
     call: Call,
-    slab: object,
+    priors: Mapping[str, Call],
 ) -> tuple[dict[str, SearchResult], list[str]]:
     """Graphs and groups; of a time budget each gets its part, and a search for which that is too short is left out."""
-    prior = None if call["prior"] == "default" else call["prior"]
     limit = budget()
     parts: list[tuple[str, Callable[..., SearchResult]]] = []
     if select:
-        wanted: Call = {"slab": slab or prior, "prior": None if prior is None else _part(prior, "nodes")}
-        chosen = {name: value for name, value in wanted.items() if value is not None}
-        parts.append(("graphs", partial(search_graphs, model, statistics, **chosen)))
+        parts.append(("graphs", partial(search_graphs, model, statistics, **priors["graphs"])))
     if groups:
-        both = None if prior is None else {**(_part(prior, "edges") or {}), **(_part(prior, "nodes") or {})}
-        parts.append(("groups", partial(compare_groups, model, dict(groups), prior=both)))
+        parts.append(("groups", partial(compare_groups, model, dict(groups), **priors["groups"])))
     found: dict[str, SearchResult] = {}
     omitted = []
     for k, (name, run) in enumerate(parts):
@@ -343,8 +360,13 @@ def _search(
     return found, omitted
 
 
-def _part(prior: object, part: str) -> dict[str, object] | None:
-    """The prior of edges or of nodes from one for both, or from a mapping."""
-    if isinstance(prior, Mapping):
-        return {part: prior[part]} if part in prior else None
-    return {part: prior}
+def _search_priors(prior: object, slab: object, group_slab: object) -> dict[str, dict[str, Any]]:
+    """Slab and prior of both searches, from the prior of `sample`: one for the edges, or a mapping."""
+    given = dict(prior) if isinstance(prior, Mapping) else {"edges": prior}
+    if str(prior).strip().lower() == "uniform":
+        given["nodes"] = prior
+    given = {name: one for name, one in given.items() if one != "default"}
+    nodes = {name: one for name, one in given.items() if name != "edges"}
+    slabs = {"graphs": given.get("edges") if slab is None else slab, "groups": group_slab}
+    own = {name: {} if one is None else {"slab": one} for name, one in slabs.items()}
+    return {"graphs": {**own["graphs"], "prior": nodes}, "groups": {**own["groups"], "prior": given}}

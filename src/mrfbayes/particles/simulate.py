@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from mrfbayes.base.memory import require_memory
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, seed_sequence
 from mrfbayes.model.field import Model
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SAMPLERS = ("auto", "exact", "cftp", "gibbs", "swendsen-wang")
 GIBBS_SWEEPS = 1000  # the paper's, Sec. 3.3
@@ -73,6 +76,18 @@ def simulate(
     progress: bool = ...,
     full_output: Literal[True],
 ) -> Simulation: ...
+@overload
+def simulate(
+    model: Model,
+    theta: object,
+    n: int,
+    sampler: str = ...,
+    rng: Seed | None = ...,
+    *,
+    sweeps: int | None = ...,
+    progress: bool = ...,
+    labels: Literal[True],
+) -> pd.DataFrame: ...
 @one_blas_thread()
 def simulate(
     model: Model,
@@ -84,7 +99,8 @@ def simulate(
     sweeps: int | None = None,
     progress: bool = True,
     full_output: bool = False,
-) -> np.ndarray | Simulation:
+    labels: bool = False,
+) -> np.ndarray | Simulation | pd.DataFrame:
     """Independent observations of the field at ``theta``.
 
     Parameters
@@ -99,11 +115,22 @@ def simulate(
     sweeps : length of the chains (default 1,000, or 200 for "swendsen-wang"); for "cftp" the cap on the window
     progress : show a bar when it takes more than two seconds
     full_output : return a `Simulation`, which says which sampler was used and why
+    labels : return a table with a column per node that holds the values of ``model.schema``, as the data do; states
+        where the model has no schema
 
     Returns
     -------
-    (n, d) uint8 array of states 0..r-1, or a `Simulation`
+    (n, d) uint8 array of states 0..r-1, a `Simulation`, or a table
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.Model.from_data(mb.Data({"sleep": [1, 2, 3, 2], "ill": ["no", "yes", "yes", "no"]}))
+    >>> sorted(set(mb.simulate(model, 0.3, 50, labels=True)["ill"]))
+    ['no', 'yes']
     """
+    if full_output and labels:
+        raise InputError("labels = True and full_output = True: choose one.")
     w = model.chart.log_odds(model.theta(theta))
     n = whole("n", n)
     require_memory(
@@ -132,7 +159,18 @@ def simulate(
     else:
         sweeps = sweeps or CLUSTER_SWEEPS
         done = Simulation(_swendsen_wang(model, w, n, seed, sweeps, progress), sampler, reason, sweeps, False)
-    return done if full_output else done.x
+    return done if full_output else _labelled(model, done.x) if labels else done.x
+
+
+def _labelled(model: Model, x: np.ndarray) -> pd.DataFrame:
+    """A table with the values of the model's schema."""
+    import pandas as pd
+
+    if model.schema is None:
+        return pd.DataFrame(x, columns=list(model.nodes))
+    values = [np.array(model.schema[node].values, dtype=object) for node in model.nodes]
+    columns = {node: values[j][x[:, j]] for j, node in enumerate(model.nodes)}
+    return pd.DataFrame(columns).infer_objects()
 
 
 def choose_sampler(model: Model, log_odds: np.ndarray, n: int) -> tuple[str, str]:

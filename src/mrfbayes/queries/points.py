@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,9 +12,9 @@ import numpy as np
 from mrfbayes.base.budget import budget
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
-from mrfbayes.data.coding import state_labels
+from mrfbayes.data.coding import plain_schema, state_labels
 from mrfbayes.model.field import Model, require_model
-from mrfbayes.model.schema import Label
+from mrfbayes.model.schema import Label, Schema
 from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.posterior.predictability import evenly
 
@@ -37,15 +38,22 @@ class Points:
     ----------
     log_odds : (k, p), one row per draw of the posterior, or a single row
     is_posterior : whether the rows are draws of a posterior
-    labels : per node what is shown for its states
+    schema : the coding of the nodes
     ci_prob : probability of the intervals
     """
 
     model: Model
     log_odds: np.ndarray
     is_posterior: bool
-    labels: tuple[tuple[object, ...], ...]
+    schema: Schema
     ci_prob: float
+
+    @cached_property
+    def labels(self) -> tuple[tuple[object, ...], ...]:
+        """Per node what is shown for its states."""
+        if self.model.schema is not None:
+            return tuple(variable.labels for variable in self.schema)
+        return tuple(map(state_labels, self.schema))
 
     def each(self, answer: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """``answer`` at every row of the log-odds, stacked."""
@@ -118,20 +126,11 @@ def points(model: Model, theta: ThetaLike, draws: int = QUERY_DRAWS, ci_prob: fl
     draws = whole("draws", draws, 2)
     if not isinstance(theta, Posterior):
         w = model.chart.log_odds(model.theta(theta))
-        return Points(model, w[None, :], False, _labels(model, None), ci_prob)
+        return Points(model, w[None, :], False, model.schema or plain_schema(model), ci_prob)
     if theta.model.fingerprint != model.fingerprint:
         raise InputError(f"theta: the posterior is one of {theta.model!r}, not of {model!r}: pass its own model.")
     w = evenly(theta.log_odds.reshape(-1, model.n_parameters), draws)
-    return Points(model, w, True, _labels(model, theta), ci_prob)
-
-
-def _labels(model: Model, posterior: Posterior | None) -> tuple[tuple[object, ...], ...]:
-    """What is shown for the states of each node: labels of the model's schema, or of the data, or numbers from 0."""
-    if model.schema is not None:
-        return tuple(model.schema[node].labels for node in model.nodes)
-    if posterior is None:
-        return tuple(tuple(range(int(r))) for r in model.states)
-    return tuple(state_labels(variable) for variable in posterior.schema)
+    return Points(model, w, True, model.schema or theta.schema, ci_prob)
 
 
 def _plain(label: object) -> str:

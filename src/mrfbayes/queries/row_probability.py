@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.data.border import as_data
+from mrfbayes.data.coding import MISSING_CODE
 from mrfbayes.exact.held import HeldField, held_field
 from mrfbayes.exact.memory import refused
 from mrfbayes.model.field import Model
+from mrfbayes.model.schema import Schema
 from mrfbayes.posterior.row_scores import row_log_weights
 from mrfbayes.queries.points import QUERY_DRAWS, Answer, Held, Points, points
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mrfbayes.data.data import Data
     from mrfbayes.model.schema import Label
     from mrfbayes.queries.points import ThetaLike
 
-    RowsLike: TypeAlias = np.ndarray | pd.DataFrame | Mapping[str, Label] | Sequence[Sequence[Label | None]]
+    RowsLike: TypeAlias = np.ndarray | pd.DataFrame | Data | Mapping[str, Label] | Sequence[Sequence[Label | None]]
+
 
 UNSEEN = -1  # a cell that is summed over
 
@@ -55,9 +60,10 @@ def log_probability(
         The field.
     theta : (p,) array_like, Ising or Posterior
         Parameters in the order of ``model.parameters``.
-    rows : array_like (n, d), pandas.DataFrame or mapping
-        States or labels, a column per node. Cells that are missing (None, NaN), and columns that a table or mapping
-        does not have, are summed over: the result is the probability of what is there.
+    rows : array_like (n, d), mapping, Data, or anything that `Data` reads
+        Values as in the data, states where the model has no schema; a column per node. Cells that are missing, and
+        columns that a table or mapping does not have, are summed over: the result is the probability of what is there.
+        A mapping from names to values is one row.
     given : mapping of str to label, optional
         Nodes that are held, and their states; they must not be columns of ``rows``.
     draws : int, default 200
@@ -128,23 +134,26 @@ def row_states(at: Points, rows: RowsLike, known: list[int], argument: str) -> t
     """(n, d) states, `UNSEEN` where a cell is missing, and the index of the result."""
     import pandas as pd
 
-    model = at.model
+    model, source = at.model, cast("object", rows)
     if isinstance(rows, Mapping):
-        rows = pd.DataFrame({name: [label] for name, label in rows.items()})
-    elif not isinstance(rows, pd.DataFrame):
-        array = np.atleast_2d(np.asarray(rows, dtype=object))
-        if array.ndim != 2 or array.shape[1] != model.n_nodes:
+        source = {str(name): [label] for name, label in rows.items()}
+    elif isinstance(rows, (np.ndarray, Sequence)) and not isinstance(rows, str):
+        cells = np.atleast_2d(rows if isinstance(rows, np.ndarray) else np.array(rows, dtype=object))
+        if cells.ndim != 2 or cells.shape[1] != model.n_nodes:
             raise InputError(
-                f"{argument} has shape {array.shape}, expected (n, {model.n_nodes}): a column per node, or a table "
+                f"{argument} has shape {cells.shape}, expected (n, {model.n_nodes}): a column per node, or a table "
                 "or mapping with names."
             )
-        rows = pd.DataFrame(array, columns=list(model.nodes))
-        rows = rows.drop(columns=[model.nodes[i] for i in known if rows[model.nodes[i]].isna().all()])
-    states = np.full((len(rows), model.n_nodes), UNSEEN, dtype=np.int64)
-    for name in rows.columns:
-        node = at.asked([name], known, argument)[0]
-        column = rows[name]
-        codes = {value: at.state(node, value, argument) for value in column.dropna().unique()}
-        there = column.notna().to_numpy()
-        states[there, node] = [codes[value] for value in column[there]]
-    return states, rows.index
+        empty = {i for i in known if pd.isna(cells[:, i]).all()}
+        source = {node: cells[:, i] for i, node in enumerate(model.nodes) if i not in empty}
+    data = as_data(source)
+    nodes = at.asked(data.column_names, known, argument)
+    coding = at.schema.variables
+    try:
+        own = [replace(coding[i], name=name) for i, name in zip(nodes, data.column_names, strict=True)]
+        found = data.rows(Schema(tuple(own))).astype(np.int64)
+    except InputError as error:
+        raise InputError(f"{argument}: {error}") from None
+    states = np.full((len(found), model.n_nodes), UNSEEN, dtype=np.int64)
+    states[:, nodes] = np.where(found == MISSING_CODE, UNSEEN, found)
+    return states, rows.index if isinstance(rows, pd.DataFrame) else pd.RangeIndex(len(found))
