@@ -321,7 +321,7 @@ def _by_kind(model: Model, edges: Distribution | None, nodes: Distribution | Non
 def _distribution(given: object, argument: str) -> Distribution | None:
     """A distribution as it may be given; None for "default"."""
     if isinstance(given, str):
-        return None if given.strip().lower() == "default" else parse(given)
+        return None if given.strip().lower() == "default" else parse(given, argument)
     if not isinstance(given, Distribution):
         raise InputError(f"{argument} = {given!r}: give 'default', a name such as 'normal(0, 1)', or a distribution.")
     return given

@@ -35,12 +35,17 @@ def test_one_pair():
 
 
 def test_no_edge_is_supported():
-    said, paragraph, _ = found(FOUR, noise(60, 4))
+    said, paragraph, _ = found(FOUR, noise(60, 4), prior="uniform")
     assert said[1].startswith("The data support no edge of 4 (Bayes factor above 10), speak against none (below 1/10)")
     assert said[2].endswith("though the data do not decide on it.")
     assert said[3] == "No variable is predicted better by the others than by its own frequencies."
     assert "standard logistic on its log-odds" in paragraph
     assert "intervals of log odds ratios" in paragraph
+
+
+def test_the_default_prior_is_told_by_part():
+    assert "of the couplings was normal(0, 1), scaled" in (told := found(FOUR, noise(60, 4))[1])
+    assert "of the thresholds normal(0, 10)." in told
 
 
 def test_one_image_of_a_tied_field():
@@ -76,7 +81,7 @@ def test_no_edges_at_all():
 
 def test_tables_of_weights_have_no_strength():
     model = mb.graph([("a", "b"), ("b", "c")], states=3, coupling="table", fields=True)
-    said, paragraph, _ = found(model, noise(90, 3, 3))
+    said, paragraph, _ = found(model, noise(90, 3, 3), prior="uniform")
     assert not any("strongest" in sentence or "Posterior mean" in sentence for sentence in said)
     assert "The prior of the weights of each factor was uniform." in paragraph
     assert "a threshold for each state past the first of each variable" in said[0]

@@ -21,7 +21,8 @@ class MRFWarning(UserWarning):
 def warn_user(text: str) -> None:
     """Issue ``text`` as an `MRFWarning` of the line outside of the package that led here, however deep inside."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "mrfbayes":
+    inside = ("mrfbayes", "contextlib")  # functions of the package that are decorated by a context have its frames
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in inside:
         frame, level = frame.f_back, level + 1
     warnings.warn(text, MRFWarning, stacklevel=level)
 

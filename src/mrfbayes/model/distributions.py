@@ -162,15 +162,15 @@ def by_name(name: str, arguments: Iterable[object]) -> Distribution:
     return _BY_NAME[name](*(tuple(a) if isinstance(a, list) else a for a in arguments))
 
 
-def parse(text: str) -> Distribution:
+def parse(text: str, argument: str = "prior") -> Distribution:
     """The distribution called e.g. ``"normal(0, 1)"``."""
     if len(text) > 200:
-        raise InputError(f"prior = {text[:40]!r}...: expected a name with arguments, as in 'normal(0, 1)'.")
+        raise InputError(f"{argument} = {text[:40]!r}...: expected a name with arguments, as in 'normal(0, 1)'.")
     name, _, arguments = text.strip().partition("(")
     choices = ", ".join(sorted(_BY_NAME))
     if name.strip().lower() not in _BY_NAME or (arguments and not arguments.endswith(")")):
-        raise InputError(f"prior = {text!r}: expected one of {choices}, with arguments as in 'normal(0, 1)'.")
+        raise InputError(f"{argument} = {text!r}: expected one of {choices}, with arguments as in 'normal(0, 1)'.")
     try:
         return by_name(name.strip().lower(), ast.literal_eval(f"({arguments[:-1]},)") if arguments[:-1].strip() else ())
     except (TypeError, ValueError, SyntaxError, RecursionError, MemoryError):
-        raise InputError(f"prior = {text!r}: its arguments cannot be read; write e.g. 'beta(2, 2)'.") from None
+        raise InputError(f"{argument} = {text!r}: its arguments cannot be read; write e.g. 'beta(2, 2)'.") from None

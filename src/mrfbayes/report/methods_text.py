@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from mrfbayes.model.field import Model
+from mrfbayes.model.scales import n_edge_blocks
 from mrfbayes.model.wording import coupling_of
+from mrfbayes.priors import Prior
 from mrfbayes.report.findings import Findings
 from mrfbayes.report.wording import grid_of, number, or_none, plural
 
@@ -53,7 +56,7 @@ def methods_paragraph(findings: Findings) -> str:
         part
         for part in (
             f"We estimated {_field(findings)} from {n} with mrfbayes {version}.".replace("  ", " "),
-            f"The prior {_prior(str(posterior.settings.get('prior', 'uniform')), posterior.model.chart.all_coins)}.",
+            f"The prior {_prior(str(posterior.settings.get('prior', 'uniform')), posterior.model)}.",
             f"The posterior was based on {_WAYS.get(posterior.method, f'the method {posterior.label}')}; "
             f"{_run(findings)}{_checked(findings)}.",
             f"We report posterior means and equal-tailed 90% intervals of {_quantity(findings)}.",
@@ -86,12 +89,20 @@ def _field(findings: Findings) -> str:
     return f"a pairwise Markov random field on {shape} with {kind}{shared}{fields}"
 
 
-def _prior(prior: str, all_coins: bool) -> str:
-    if prior == "uniform" and not all_coins:
+def _prior(prior: str, model: Model) -> str:
+    if prior == "uniform" and not model.chart.all_coins:
         return "of the weights of each factor was uniform"
     if prior == "uniform":
         return "of each parameter was uniform on its weight theta, that is, standard logistic on its log-odds"
     on = "log-odds" if any(k in prior for k in ("normal", "cauchy", "logistic")) else "weight theta"
+    default, first = Prior(model, "default"), n_edge_blocks(model)
+    if prior == str(default) and 0 < first < model.chart.n_blocks:
+        edges, nodes = (
+            ", ".join(dict.fromkeys(map(str, d))) for d in (default.per_block[:first], default.per_block[first:])
+        )
+        return (
+            f"of the couplings was {edges}, scaled by the levels of the variables, and that of the thresholds {nodes}"
+        )
     if ", " in prior.replace("(0, ", "("):
         return f"of the parameters was {prior}"
     return f"of each parameter was {prior} on its {on}"

@@ -46,7 +46,7 @@ class Coordinates:
 def slab_distribution(given: object, argument: str = "slab") -> Distribution:
     """The distribution of the edges' log-odds that ``given`` names; see `mrfbayes.priors` for how it is scaled."""
     if isinstance(given, str):
-        given = parse(given)
+        given = parse(given, argument)
     if not isinstance(given, (Uniform, Beta, Normal, Cauchy, Logistic, Exchangeable)):
         raise InputError(
             f"{argument} = {given!r}: give the distribution of one log-odds, such as 'normal(0, 1)', 'cauchy(0, 2.5)', "
