@@ -40,7 +40,7 @@ def test_a_budget_that_ends_while_the_data_are_counted_says_so(monkeypatch):
             mb.sample(MODEL, x, "mle", seconds=1e-9, progress=False)
         assert "the time budget of 1e-09 s ended in the preparation of method 'mle'" in str(refusal.value)
         assert "after 10 rows), before anything could be drawn" in str(refusal.value)
-        assert "count the data once (mrfbayes.count) and pass the result as x" in str(refusal.value)
+        assert "count the data once" in str(refusal.value)
 
 
 def test_a_call_that_took_longer_than_its_budget_says_by_how_much(monkeypatch):

@@ -72,8 +72,9 @@ class RoleTable:
                 self._check_size("group", self.group.size >= n_rows, n_rows)
                 labels = self.group[start:n_rows]
             kept = batch.columns[:, :d] if isinstance(batch.columns, np.ndarray) else batch.columns[:d]
+            if start:  # what fits one batch is read in any case
+                budget().check(f"reading, after {start:,} rows")
             yield Batch(kept, batch.rows, batch.where), weight, labels
-            budget().check(f"reading, after {n_rows:,} rows")
         if not n_rows and not problems:
             only = "" if self.source.names is None else " below the column names"
             raise InputError(f"{where}: no rows{only}; give at least one observation.")
