@@ -138,7 +138,7 @@ def test_ctrl_c_while_the_result_is_assembled_keeps_it(reference, monkeypatch):
 def test_a_checkpoint_of_other_settings_is_refused(tmp_path):
     path = tmp_path / "run.checkpoint"
     draw(checkpoint=path, steps=500)
-    with pytest.raises(mb.InputError, match="settings differs"):
+    with pytest.raises(mb.InputError, match="seed differs"):
         draw(checkpoint=path, rng=9)
     with pytest.raises(mb.InputError, match="data differs"):
         mb.sample(MODEL, 1 - DATA[:30], "exact", checkpoint=path, **SETTINGS)

@@ -214,6 +214,7 @@ def missing_forms():
     return SimpleNamespace(model=model, **counted)
 
 
+@pytest.mark.filterwarnings("ignore:largest R-hat:mrfbayes.MRFWarning")  # the same short run three times
 def test_missing_cells_count_weights(missing_forms):
     settings = {"steps": 500, "chains": 2, "progress": False}
     forms = missing_forms
