@@ -25,6 +25,7 @@ def answers(tmp_path):
             "sleep": item(5) + 1,
             "mood": np.array(["never", "rarely", "often"])[item(3)],
             "ill": np.array(["no", "yes"])[item(2)],
+            "region": np.array(["south", "coast", "north"])[item(3)],
         }
     )
     table.loc[3, "sleep"], table.loc[7, "mood"] = -99, ""
@@ -36,20 +37,37 @@ def answers(tmp_path):
 @pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
 def test_one_command_and_one_call_agree(answers, tmp_path):
     out = tmp_path / "out"
-    options = ["--drop", "id", "--na", "-99", "--group", "language", "--method", "calibrated", "--chains", "2"]
+    options = [
+        "--drop",
+        "id",
+        "--na",
+        "-99",
+        "--group",
+        "language",
+        "--select",
+        "--method",
+        "calibrated",
+        "--chains",
+        "2",
+    ]
     done = CliRunner().invoke(app, ["fit", str(answers), *options, "--out", str(out)])
     assert done.exit_code == 0, done.output
     data = mb.Data(answers, drop=["id"], na_values=[-99], group="language")
-    found = mb.fit(data, method="calibrated", chains=2, progress=False)
+    found = mb.fit(data, select=True, method="calibrated", chains=2, progress=False)
     saved = mb.load(out / "posterior.nc")
     np.testing.assert_array_equal(found.posterior.draws, saved.draws)
     assert saved.schema == found.schema == data.schema
+    assert [variable.kind for variable in data.schema] == ["ordinal", "ordinal", "binary", "nominal"]
+    graphs = mb.load(out / "graphs.nc")
+    np.testing.assert_array_equal(graphs.inclusion, found.selection.inclusion)
+    assert graphs.edges().loc["sleep--region", "inclusion"] == graphs.inclusion[2]
     groups = mb.load(out / "groups.nc")
     np.testing.assert_array_equal(groups.inclusion, found.groups.inclusion)
     assert groups.schema == data.schema
     page = found.report(tmp_path / "page.html").read_text(encoding="utf-8")
     assert "rarely" in page
-    assert set(found.save(tmp_path / "again")) >= {"report", "posterior", "groups", "edges", "summary"}
+    assert "coast" in page
+    assert set(found.save(tmp_path / "again")) >= {"report", "posterior", "graphs", "groups", "edges"}
 
 
 def test_identifiers_and_codes_are_refused_in_one_message(answers, tmp_path):

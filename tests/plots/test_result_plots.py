@@ -186,3 +186,25 @@ def test_a_table_of_the_same_name_is_not_taken_for_a_pictures_numbers(posterior,
     with pytest.raises(mb.InputError, match="choose another name for the picture"):
         mb.plots.save(mb.plots.forest(posterior), tmp_path / "field.png", overwrite=True)
     assert mine.read_text() == "a,b\n0,1\n"
+
+
+@pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
+def test_the_network_of_a_mixed_field_has_strengths_on_one_scale():
+    rng = np.random.default_rng(3)
+    shared = rng.integers(0, 2, 200)
+    names = np.array(["north", "south", "west"])
+    table = {
+        "a": shared,
+        "b": np.where(rng.random(200) < 0.9, shared, 1 - shared),
+        "c": 2 * shared + rng.integers(0, 3, 200),
+        "region": names[rng.integers(0, 3, 200)],
+    }
+    model = mb.Model.from_data(mb.Data(table))
+    post = mb.sample(model, mb.Data(table), steps=200, chains=2, progress=False)
+    drawn = mb.plots.data(mb.plots.network(post))
+    assert drawn["sign"].tolist() == [1, 1, 0, 1, 0, 0]
+    mean = post.log_odds.mean(axis=(0, 1))
+    assert drawn.loc["a--b", "size"] == pytest.approx(mean[0])
+    assert drawn.loc["a--c", "size"] == pytest.approx(mean[1] * np.sqrt(24 / 3))
+    assert drawn["sign_probability"].between(0.5, 1).all()
+    assert mb.plots.data(mb.plots.network_panels(post)).index.tolist() == drawn.index.tolist()

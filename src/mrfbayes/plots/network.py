@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.model.edge_strength import edge_strengths, has_tables
 from mrfbayes.model.lowering import EdgeFinder
 from mrfbayes.model.scales import n_edge_blocks
 from mrfbayes.model.wording import natural_scale, scale_name
@@ -42,6 +43,7 @@ SURE = (0.9, 0.95, 0.975, 0.99, 0.995, 0.999)  # how sure: the first that leaves
 MOST_NAMES = 60
 WIDEST, THINNEST = 6.0, 0.4  # points, in a figure of full width
 FULL_WIDTH = 5.6  # inches
+COLOURS = {1: POSITIVE, -1: NEGATIVE, 0: INK}  # by sign; tables have none
 LETTER = 0.62  # width of an average letter in units of its font size
 
 
@@ -79,7 +81,10 @@ def network(
     keep_table(ax, table[chosen])
     said = _count_note(show, drawn, int(chosen.sum()), table)
     if legend:
-        _legend(ax, table, f"{said}; width: {scale_name(model, scale)}")
+        width = (
+            "strength, as a log odds ratio of two binary variables" if has_tables(model) else scale_name(model, scale)
+        )
+        _legend(ax, table, f"{said}; width: {width}")
     return ax
 
 
@@ -121,7 +126,11 @@ def network_panels(
 
 
 def edge_rows(posterior: Posterior, scale: str, edges: pd.DataFrame | None, need_verdicts: bool) -> pd.DataFrame:
-    """A row per edge of the graph: ends, mean, how sure its sign is, verdict; tied edges repeat their block's."""
+    """A row per edge of the graph: ends, mean, how sure its sign is, verdict; tied edges repeat their block's.
+
+    A table has the sign 0, and how sure the surest sign among its cells is. Beside tables all sizes are strengths to be
+    compared: log odds ratios of two binary variables with as strong a coupling.
+    """
     import pandas as pd
 
     model = posterior.model
@@ -129,7 +138,8 @@ def edge_rows(posterior: Posterior, scale: str, edges: pd.DataFrame | None, need
         raise InputError("plots.network: the model has no edges to draw.")
     blocks = n_edge_blocks(model)
     first = model.chart.offset[:blocks]
-    if (model.chart.sides[:blocks] > 2).any():
+    is_table = model.chart.sides[:blocks] > 2
+    if is_table.any() and not (has_tables(model) and blocks == model.n_edges):
         raise InputError("plots.network: an edge with a table of weights has no single strength; use plots.forest.")
     if edges is None and need_verdicts:
         edges = posterior.edges(scale)
@@ -144,6 +154,16 @@ def edge_rows(posterior: Posterior, scale: str, edges: pd.DataFrame | None, need
     else:
         mean, positive = edges["mean"].to_numpy(), edges["positive"].to_numpy()
         neutral = np.full(blocks, 0.5 if scale == "theta" else 0.0)
+    sure, size = np.maximum(positive, 1 - positive), np.abs(mean - neutral)
+    sign = np.where(mean >= neutral, 1, -1)
+    if is_table.any():
+        sign[is_table] = 0
+        levels = np.where(is_table[:, None], 2, model.states[model.edges])  # a table's norm is on this scale already
+        size = np.abs(edge_strengths(model, posterior.log_odds.mean(axis=(0, 1))))
+        size = size * np.sqrt((levels**2.0 - 1) / 3).prod(axis=1)  # w sd_u sd_v / .25
+        for b in np.flatnonzero(is_table).tolist():
+            cells = posterior.log_odds[..., model.chart.offset[b] : model.chart.offset[b + 1]]
+            sure[b] = 0.5 + np.abs((cells > 0).mean(axis=(0, 1)) - 0.5).max()
     block = np.zeros(model.n_edges, dtype=np.int64)
     find = EdgeFinder(model.edges, model.n_nodes)
     for group in model.groups:
@@ -155,9 +175,9 @@ def edge_rows(posterior: Posterior, scale: str, edges: pd.DataFrame | None, need
             "from": [model.nodes[u] for u in model.edges[:, 0].tolist()],
             "to": [model.nodes[v] for v in model.edges[:, 1].tolist()],
             "mean": mean[block],
-            "size": np.abs(mean - neutral)[block],
-            "sign": np.where(mean >= neutral, 1, -1)[block],
-            "sign_probability": np.maximum(positive, 1 - positive)[block],
+            "size": size[block],
+            "sign": sign[block],
+            "sign_probability": sure[block],
         },
         index=pd.Index(names, name="edge"),
     )
@@ -208,14 +228,14 @@ def draw_edges(
     crowded = plain and order.size > MANY_EDGES
     faint = 0.55 * min(1.0, np.sqrt(MANY_EDGES / max(order.size, 1)))
     colours = [
-        to_rgba(MUTED, faint) if plain else to_rgba(POSITIVE if s > 0 else NEGATIVE, 0.12 + 0.88 * c**1.5)
+        to_rgba(MUTED, faint) if plain else to_rgba(COLOURS[s], 0.12 + 0.88 * c**1.5)
         for s, c in zip(sign, sure, strict=True)
     ]
     lines = LineCollection(
         list(places[model.edges[order]]),
         colors=colours,
         linewidths=np.full(order.size, 0.5 if crowded else 0.9) if plain else width,
-        linestyles=["solid" if s > 0 or plain else DASHED for s in sign],
+        linestyles=["solid" if s >= 0 or plain else DASHED for s in sign],
         zorder=1,
         capstyle="round" if plain else "butt",
     )
@@ -286,6 +306,8 @@ def _legend(ax: Axes, table: pd.DataFrame, name: str) -> None:
 
     largest = float(table["size"].max())
     handles = [Line2D([], [], color=POSITIVE, lw=2.4, label="positive")]
+    if (table["sign"] == 0).any():
+        handles.append(Line2D([], [], color=INK, lw=2.4, label="table, no sign"))
     if (table["sign"] < 0).any():
         handles.append(Line2D([], [], color=NEGATIVE, lw=2.4, ls=DASHED, label="negative"))
     handles.append(Line2D([], [], color=MUTED, lw=line_width(ax, 1.0), label=f"{largest:.2g}", solid_capstyle="butt"))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from markupsafe import Markup
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.model.edge_strength import has_tables
 from mrfbayes.plots.layouts import is_lattice
 from mrfbayes.plots.style import FAINT, INK, MUTED, NEGATIVE, PAPER, POSITIVE, figure_of
 
@@ -105,10 +106,10 @@ def pictures(findings: Findings) -> list[Picture]:
         try:
             svg = inline(plan.draw, plan.name, plan.says, plan.zoom)
             found.append(Picture(plan.name, plan.title, plan.says, svg, plan.caption))
+            if plan.name == "network" and findings.verdicts["unknown"] < len(edges) and model.n_edges:
+                found.append(_panels(findings))
         except InputError as reason:
             findings.missing[plan.title] = str(reason)
-        if plan.name == "network" and findings.verdicts["unknown"] < len(edges) and model.n_edges:
-            found.append(_panels(findings))
     return found
 
 
@@ -128,6 +129,9 @@ def _plans(findings: Findings) -> list[_Plan]:
     elif not is_grid and 1 < model.n_nodes <= DRAWN_NODES and not findings.is_tied and model.n_edges:
         says = f"Network of {model.n_nodes} nodes; the table of edges below holds its numbers."
         caption = "Width is the posterior mean, colour and dash its sign, opacity how sure the sign is."
+        caption += (
+            " Tables of nominal variables have no sign; widths are strengths on one scale." if has_tables(model) else ""
+        )
         draw = lambda: plots.network(posterior, edges=edges, scale=findings.scale)  # noqa: E731
         plans.append(_Plan("network", "The network", says, draw, caption, NETWORK_ZOOM))
     if len(edges) > 1:
