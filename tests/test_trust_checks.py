@@ -2,10 +2,13 @@
 
 import sys
 import tomllib
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from mrfbayes.base.errors import MRFWarning
 
 ROOT = Path(__file__).parents[1]
 TRUST = ROOT / "benchmarks" / "trust"
@@ -100,7 +103,9 @@ def test_generated_files_are_read_or_refused(trust, tmp_path, kind):
         (tmp_path / str(index)).mkdir()
         path = tmp_path / str(index) / f"file.{fuzz.ENDINGS.get(kind, kind)}"
         path.write_bytes(content)
-        outcome = fuzz.read(kind, path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MRFWarning)  # a checkpoint that is damaged at its end is read with one
+            outcome = fuzz.read(kind, path)
         outcomes.add(outcome)
         if outcome == "refused":
             assert [entry.name for entry in path.parent.iterdir()] == [path.name]
