@@ -11,6 +11,7 @@ from mrfbayes.estimation.full_conditionals import Conditionals
 from mrfbayes.priors import Prior
 
 
+@pytest.mark.filterwarnings("ignore:only one observation")
 @pytest.mark.parametrize("name", FIELDS)
 def test_information_and_scores(name):
     field = Enumerated.of(FIELDS[name])
@@ -29,6 +30,7 @@ def test_information_and_scores(name):
     np.testing.assert_allclose(each[0], first.value_gradient(w)[1], atol=1e-10)
 
 
+@pytest.mark.filterwarnings("ignore:only one observation")
 def test_a_single_edge_is_counted_twice():
     """Two variables and an agreement coin: the pseudolikelihood is the square of the likelihood."""
     model = mb.graph([(0, 1)])
@@ -46,6 +48,6 @@ def test_the_result_says_so():
     model = mb.graph([(0, 1), (1, 2), (0, 2), (2, 3)], fields=True, coupling="both-one")
     x = np.random.default_rng(1).integers(0, 2, (200, 4)).astype(np.uint8)
     posterior = mb.sample(model, x, "pseudo", chains=2, progress=False)
-    said = [text for text in posterior.warnings if "so its spreads are too small: here about 0." in text]
+    said = [text for text in posterior.notes if "so its spreads are too small: here about 0." in text]
     assert len(said) == 1
     assert 0.6 < posterior.details["spread_ratio"] < 0.95

@@ -145,10 +145,10 @@ def test_bad_general_models(make, message):
         ("normal(" + "(" * 5000, "...: expected a name with arguments"),
         (mb.priors.Beta("a", 2), "beta: a = 'a': must be a positive number"),
         (mb.priors.Dirichlet(None), "dirichlet: concentration = None"),
-        ({"edges": 5}, "prior['edges'] = 5: give a name such as 'normal(0, 1)', or a distribution"),
+        ({"edges": 5}, "prior['edges'] = 5: give 'default', a name such as 'normal(0, 1)', or a distribution"),
         ({5: "uniform"}, "prior: no block is called '5'"),
         ([], "prior: a list of 0 distributions for 3 blocks"),
-        (5, "prior = 5: give a name"),
+        (5, "prior = 5: give 'default', a name such as"),
     ],
 )
 def test_absurd_priors(prior, message):

@@ -173,10 +173,6 @@ def test_what_a_search_cannot_do_with_missing_cells_is_refused(rows):
     weighted = mb.Data(x, weights=np.full(len(x), 0.5)).count(MODEL)
     with pytest.raises(mb.InputError, match="must be whole numbers in a search over graphs"):
         mb.select(MODEL, weighted, progress=False)
-    with pytest.raises(mb.InputError, match="pass missing='model'"):
-        mb.select(MODEL, x, progress=False)
-    with pytest.raises(mb.InputError, match="pass missing='model'"):
-        mb.compare_groups(MODEL, {"a": x, "b": x}, progress=False)
     unseen = x.copy()
     unseen[:, 1] = np.nan
     with pytest.raises(mb.InputError, match=r"group 'b': 1 variable has no observed cell .*: '1'"):

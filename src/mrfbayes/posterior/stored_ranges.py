@@ -39,8 +39,10 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "sd": _COUNT,
     "sd_error": _COUNT,
 }
-# Not known of every result: of a single draw, of a method without a likelihood, of an edge that is always there.
-MAY_BE_NAN = {"log_likelihood", "sd", "sd_error", "inclusion_error", "acceptance"}
+# Not known of every result: of a single draw, of a method without a likelihood, of an edge that is always there, and
+# of a search that was stopped before its first sweep.
+_OF_SWEEPS = {"inclusion", "absence", "inclusion_error", "size_probability", "mean", "coordinate_mean", "coordinate_sd"}
+MAY_BE_NAN = {"log_likelihood", "sd", "sd_error", "acceptance"} | _OF_SWEEPS
 
 
 def check_ranges(values: Mapping[str, object]) -> None:
