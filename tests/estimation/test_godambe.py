@@ -11,7 +11,7 @@ from mrfbayes.estimation.full_conditionals import Conditionals
 from mrfbayes.priors import Prior
 
 
-@pytest.mark.filterwarnings("ignore:only one observation")
+@pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")  # of data with one row
 @pytest.mark.parametrize("name", FIELDS)
 def test_information_and_scores(name):
     field = Enumerated.of(FIELDS[name])
@@ -30,7 +30,7 @@ def test_information_and_scores(name):
     np.testing.assert_allclose(each[0], first.value_gradient(w)[1], atol=1e-10)
 
 
-@pytest.mark.filterwarnings("ignore:only one observation")
+@pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")  # of data with one row
 def test_a_single_edge_is_counted_twice():
     """Two variables and an agreement coin: the pseudolikelihood is the square of the likelihood."""
     model = mb.graph([(0, 1)])
