@@ -76,14 +76,14 @@ def test_missing_cells_are_modelled_or_dropped(folder):
     assert done.returncode == 0, done.stderr
     assert "2 rows have missing cells" in done.stdout
     assert "not on the missing value itself" in " ".join(done.stdout.split())
-    for old in (("--missing-drop",), ("--missing", "drop")):
-        done = run(*settings, *old, cwd=folder)
-        assert "2 of 80 rows have missing values and were dropped" in " ".join(done.stdout.split())
-    told = run("info", "holes.csv", "--complete", "--missing", "model", cwd=folder)
-    assert "modelled, as missing at random" in " ".join(told.stdout.split()), told.stderr
-    refused = run("sample", "holes.csv", "--complete", cwd=folder)
+    rows = [line for line in done.stdout.splitlines() if "--" in line]
+    assert rows
+    assert all(line in run(*settings, cwd=folder).stdout for line in rows)  # the default
+    done = run(*settings, "--missing", "drop", cwd=folder)
+    assert "2 of 80 rows have missing cells and were dropped" in " ".join(done.stdout.split())
+    refused = run("sample", "holes.csv", "--complete", "--method", "mle", cwd=folder)
     assert refused.returncode == 2
-    assert "or pass missing='model' (on the command line --missing model)" in refused.stderr
+    assert "--missing drop" in refused.stderr
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_column_is_left_out(folder):
     assert done.returncode == 0, done.stderr
     assert "tired--worried" in done.stdout
     assert "person" not in done.stdout
-    unknown = run(*command, "--without", "persons", cwd=folder)
+    unknown = run(*command, "--drop", "persons", cwd=folder)
     assert unknown.returncode == 2
     assert "no such column" in unknown.stderr
 
@@ -177,7 +177,7 @@ def test_labels_are_ordered_as_told_and_the_mapping_is_shown(sampled, folder):
     settings = ("--grid", "2x2", "--method", "exact", "--steps", 4000, "--chains", 2)
     done = run("sample", "words.csv", *settings, "--levels", "m<f", "--out", "words.nc", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "states: all columns: m = 0, f = 1" in done.stdout
+    assert "m (38), f (42)" in done.stdout
     table = [line for line in sampled.stdout.splitlines() if "--" in line]
     assert table
     assert all(line in done.stdout for line in table)
@@ -225,7 +225,7 @@ def test_a_call_is_checked_before_its_data_are_read(folder, monkeypatch):
     def read(*arguments, **settings):
         raise AssertionError("the data were read")
 
-    monkeypatch.setattr("mrfbayes.cli.options.Reading.count", read)
+    monkeypatch.setattr("mrfbayes.data.data.Data.count", read)
     for command in (("sample", "grid.csv", "--grid", "2x2"), ("fit", "grid.csv", "--out", "nowhere")):
         for wrong, said in (
             (("--steps", "0"), "steps = 0"),
