@@ -85,7 +85,12 @@ class _Pool:
 def test_same_draws_in_other_processes(references, monkeypatch):
     """A chunk computed anywhere, from a pickled task and state, is the same chunk: so is any number of workers."""
     with process_pool(2, begin_worker) as pool:
-        monkeypatch.setattr(driver, "make_workers", lambda task, n_workers, n_chains: _Pool(pool, task))
+        serial = driver.make_workers  # replicas of one walk stay in their process
+
+        def shared(task, n_workers, n_chains):
+            return _Pool(pool, task) if n_chains > 1 else serial(task, n_workers, n_chains)
+
+        monkeypatch.setattr(driver, "make_workers", shared)
         for key in REGISTRY:
             assert same(draw(key), references[key]), key
 
