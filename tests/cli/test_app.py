@@ -83,7 +83,7 @@ def test_missing_cells_are_modelled_or_dropped(folder):
     assert "2 of 80 rows have missing cells and were dropped" in " ".join(done.stdout.split())
     refused = run("sample", "holes.csv", "--complete", "--method", "mle", cwd=folder)
     assert refused.returncode == 2
-    assert "--missing drop" in refused.stderr
+    assert "missing='drop'" in refused.stderr
 
 
 @pytest.mark.parametrize(
