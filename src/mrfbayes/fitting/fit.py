@@ -360,7 +360,7 @@ def _search(
     return found, omitted
 
 
-def _search_priors(prior: object, slab: object, group_slab: object) -> dict[str, dict[str, Any]]:
+def _search_priors(prior: object, slab: object, group_slab: object) -> dict[str, Call]:
     """Slab and prior of both searches, from the prior of `sample`: one for the edges, or a mapping."""
     given = dict(prior) if isinstance(prior, Mapping) else {"edges": prior}
     if str(prior).strip().lower() == "uniform":

@@ -43,7 +43,7 @@ SURE = (0.9, 0.95, 0.975, 0.99, 0.995, 0.999)  # how sure: the first that leaves
 MOST_NAMES = 60
 WIDEST, THINNEST = 6.0, 0.4  # points, in a figure of full width
 FULL_WIDTH = 5.6  # inches
-COLOURS = {1: POSITIVE, -1: NEGATIVE, 0: INK}  # by sign; tables have none
+SIGN_COLOURS = {1: POSITIVE, -1: NEGATIVE, 0: INK}  # by sign; tables have none
 LETTER = 0.62  # width of an average letter in units of its font size
 
 
@@ -228,7 +228,7 @@ def draw_edges(
     crowded = plain and order.size > MANY_EDGES
     faint = 0.55 * min(1.0, np.sqrt(MANY_EDGES / max(order.size, 1)))
     colours = [
-        to_rgba(MUTED, faint) if plain else to_rgba(COLOURS[s], 0.12 + 0.88 * c**1.5)
+        to_rgba(MUTED, faint) if plain else to_rgba(SIGN_COLOURS[s], 0.12 + 0.88 * c**1.5)
         for s, c in zip(sign, sure, strict=True)
     ]
     lines = LineCollection(
