@@ -175,8 +175,9 @@ def _refuse_nothing(stopped_by: str, settings: Settings) -> None:
     kept = "" if settings.checkpoint is None else f" The steps so far are in the checkpoint {settings.checkpoint}."
     if stopped_by == "Ctrl-C":
         raise KeyboardInterrupt(f"stopped before the first draw was kept.{kept}")
+    short = "the run" if settings.seconds is None else f"the time budget of {settings.seconds:g} s"
     raise CostError(
-        f"the time budget of {settings.seconds:g} s ended before the first draw was kept: allow more seconds=, or use "
+        f"{short} ended before the first draw was kept: allow more seconds=, or use "
         f"method='mle', 'pseudo' or 'calibrated'.{kept}{' ' + budget().overrun()}".rstrip()
     )
 
