@@ -48,9 +48,9 @@ def fit(
         show_model(model, common.json)
         with replacing_folder(out, FIT_FILES, "--out") as folder:
             with InterruptFlag() as interrupt, interrupt.allowed():
-                slabs = {"slab": asked.slab, "group_slab": asked.group_slab}
+                slabs = (asked.slab, asked.group_slab)
                 found = run_fit(
-                    data, model, run.call, select=asked.select, **slabs, scale=scale, on_posterior=save_first
+                    data, model, run.call, select=asked.select, slabs=slabs, scale=scale, on_posterior=save_first
                 )
             paths = found.save(folder, title=title, overwrite=True)
             paths["settings"] = keep_settings(folder / "settings.toml", True, is_own=True) or folder / "settings.toml"

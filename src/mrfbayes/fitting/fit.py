@@ -257,9 +257,8 @@ def fit(
     }
     data = as_data(source)
     call = {**call, "seconds": seconds, **settings}
-    return run_fit(
-        data, model or default_model(data), call, select=select, slab=slab, group_slab=group_slab, scale=scale
-    )
+    chosen = model or default_model(data)
+    return run_fit(data, chosen, call, select=select, slabs=(slab, group_slab), scale=scale)
 
 
 def default_model(data: Data) -> Model:
@@ -273,13 +272,15 @@ def run_fit(
     call: Call,
     *,
     select: bool = False,
-    slab: object = None,
-    group_slab: object = None,
+    slabs: tuple[object, object] = (None, None),
     scale: str | None = None,
     on_posterior: Callable[[Posterior], None] = lambda posterior: None,
 ) -> Fit:
-    """The work of `fit`; ``on_posterior`` is called with the posterior before graphs and groups are searched."""
-    has_groups = data.has_group
+    """The work of `fit`; ``slabs`` are those of graphs and of groups.
+
+    ``on_posterior`` is called with the posterior before graphs and groups are searched.
+    """
+    has_groups, (slab, group_slab) = data.has_group, slabs
     check_call(model, call)
     seconds = call["seconds"]
     for name, value, is_asked, how in (
