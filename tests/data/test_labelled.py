@@ -55,7 +55,7 @@ def test_prior_sensitivity_takes_labels_and_missing_cells(table):
 def test_an_estimator_keeps_the_labels_of_each_column(table):
     field = MarkovField(steps=100, chains=2).fit(table[["mood", "ill"]])
     assert field.model_.states.tolist() == [3, 2]
-    assert field.labels_ == [["never", "rarely", "often"], ["ja", "nee"]]
+    assert field.labels_ == [["never", "rarely", "often"], ["nee", "ja"]]
     assert field.model_.n_parameters == 1 + 2 + 1  # a score coupling, and thresholds
     drawn = field.sample(40)
     assert set(drawn[:, 1]) <= {"ja", "nee"}

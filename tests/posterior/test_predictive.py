@@ -140,7 +140,7 @@ def test_labels_are_kept_with_the_result_and_used_again(data, tmp_path):
     loaded = mb.load(tmp_path / "words.nc")
     assert loaded.schema == posterior.schema
     assert len(predictive_check(loaded, words, replicates=20, progress=False).replicates) == 20
-    with pytest.raises(mb.InputError, match="unknown label 0; the coding has 'small', 'tall'"):
+    with pytest.raises(mb.InputError, match="is coded by 'small', 'tall'"):
         predictive_check(posterior, data, replicates=20)
 
 

@@ -260,6 +260,7 @@ def _fields(groups: Mapping[str, Group]) -> dict[str, Any]:
         "notes": tuple(map(str, values["notes"])),
     }
     check_ranges(values)
+    _require(bool(np.isfinite(values["mean"]).all()), "mean")  # theta is bounded: its mean exists
     return values | _known_fields(groups, model, values)
 
 
