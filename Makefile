@@ -5,7 +5,7 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 # What catches most mistakes in under half a minute, once the kernels are compiled.
 QUICK := tests/model tests/run tests/data/test_statistics.py tests/kernels/base/test_jit.py tests/kernels/base/test_random.py \
-	tests/posterior/test_diagnostics.py tests/exact/test_quantities.py tests/test_priors.py tests/test_public_names.py
+	tests/results/test_diagnostics.py tests/exact/test_quantities.py tests/test_priors.py tests/test_public_names.py
 
 .PHONY: fuzz chaos mutants demo test quick lint types imports check readme paper paper-run paper-larger paper-times evidence browser gallery screenshots docs site-browser r-page slow install-check clean
 

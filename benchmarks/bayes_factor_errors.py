@@ -20,7 +20,7 @@ from scipy import optimize
 from scipy.special import gammaln, logsumexp
 
 import mrfbayes as mb
-from mrfbayes.posterior.bayes_factors import edge_blocks, edge_evidence, from_draws
+from mrfbayes.results.bayes_factors import edge_blocks, edge_evidence, from_draws
 
 D, N_SETS, DRAWS, DF = 5, 50, 30_000, 5
 SIZES = (25, 50, 100, 300, 800)

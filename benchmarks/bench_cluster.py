@@ -20,8 +20,8 @@ import numpy as np
 from record import recorded
 
 import mrfbayes as mb
-from mrfbayes.posterior.sample_many import Call, fit_one, stream_of
 from mrfbayes.run.pools import Job, run_jobs
+from mrfbayes.sampling.sample_many import Call, fit_one, stream_of
 
 SIZES = {0.01: 100, 0.1: 30, 1.0: 6}  # processor seconds of a task: how many of them
 RESULT_BYTES = 8 * 1_000 * 100

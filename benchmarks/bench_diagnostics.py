@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from mrfbayes.posterior import diagnostics
+from mrfbayes.results import diagnostics
 
 
 def autoregression(coefficient, shape, rng):

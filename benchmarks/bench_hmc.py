@@ -23,10 +23,10 @@ import mrfbayes as mb
 from mrfbayes.kernels.run.chain import STEP
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import method_row
-from mrfbayes.posterior.corrected import make_proposal
 from mrfbayes.priors import Prior
 from mrfbayes.run.hmc import HmcTask, make_metric
 from mrfbayes.run.workers import ChainTask
+from mrfbayes.targets.corrected import make_proposal
 
 BARS = {"binary 10": 1_000, "binary 20": 600, "binary 64": 40, "binary 100": 10, "ordered 17": 100}
 STEPS = {"binary 10": 1_000, "binary 20": 1_000, "binary 64": 600, "binary 100": 500, "ordered 17": 1_000}

@@ -18,8 +18,8 @@ from mrfbayes.base.random_streams import kernel_state, seed_sequence
 from mrfbayes.exact.quantities import sample_exact
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import method_row
-from mrfbayes.posterior.corrected import make_proposal, pareto_k, weigh
 from mrfbayes.priors import Prior
+from mrfbayes.targets.corrected import make_proposal, pareto_k, weigh
 
 CELLS = (
     (4, 0.5, 0.8, 100, 100_000),

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import mrfbayes as mb
-from mrfbayes.posterior.compare import PAPER_METHODS
+from mrfbayes.sampling.compare import PAPER_METHODS
 
 # Liu & Zheng, Tables 1 and 2, milliseconds at n = 100; None: not in the table
 PAPER_MS = {

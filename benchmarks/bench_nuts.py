@@ -34,9 +34,9 @@ from mrfbayes.coins.importance_weights import effective_size
 from mrfbayes.exact.quantities import log_partition_w, sample_exact
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import method_row
-from mrfbayes.posterior import diagnostics
-from mrfbayes.posterior.corrected import make_proposal, pareto_k, weigh
 from mrfbayes.priors import Prior
+from mrfbayes.results import diagnostics
+from mrfbayes.targets.corrected import make_proposal, pareto_k, weigh
 
 jax.config.update("jax_enable_x64", True)
 SIZE, N = 8, 1_000

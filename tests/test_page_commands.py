@@ -11,7 +11,7 @@ import pytest
 import mrfbayes as mb
 from command_line import run_line
 from mrfbayes import bridges
-from mrfbayes.posterior.auto import choose_method
+from mrfbayes.engines.auto import choose_method
 from test_pages import ROOT, all_pages, fewer_draws  # noqa: F401
 
 PAGES = [*all_pages(), ROOT / "README.md"]

@@ -10,9 +10,8 @@ import matplotlib as mpl
 import pytest
 
 from command_line import run_line
+from mrfbayes.engines import independent, settings
 from mrfbayes.methods.langevin import langevin
-from mrfbayes.posterior import settings
-from mrfbayes.posterior.engines import independent
 from mrfbayes.structure import running
 
 mpl.use("Agg")

@@ -12,8 +12,8 @@ from mrfbayes.kernels import priors as kernel_prior
 from mrfbayes.model import distributions
 from mrfbayes.model.build import graph, grid
 from mrfbayes.model.parameter_kinds import parameter_kind
-from mrfbayes.posterior.evidence import log_prior_at_no_interaction
 from mrfbayes.priors import Beta, Cauchy, Dirichlet, Exchangeable, Logistic, Normal, Prior, Uniform
+from mrfbayes.targets.evidence import log_prior_at_no_interaction
 
 COINS = grid(2, 2)
 DICE = graph([(0, 1), (1, 2)], states=[3, 2, 4], fields=True)

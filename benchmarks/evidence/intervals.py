@@ -25,8 +25,8 @@ from mrfbayes.calibration.copula import coin_quantiles
 from mrfbayes.exact.quantities import sample_exact
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import method_row
-from mrfbayes.posterior.corrected import make_proposal
 from mrfbayes.priors import Prior
+from mrfbayes.targets.corrected import make_proposal
 from run import laplace_target, pseudo_target
 
 HERE = Path(__file__).parent

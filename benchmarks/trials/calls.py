@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 import mrfbayes as mb
+from mrfbayes.engines.registry import engine_names
 from mrfbayes.methods.registry import REGISTRY
-from mrfbayes.posterior.engines.registry import engine_names
 from run import refusal
 
 MODEL = mb.grid(2, 3)

@@ -33,7 +33,7 @@ from mrfbayes.run.store import Checkpoint
 from run import NotTried, refusal
 
 ROOT = Path(__file__).resolve().parents[2]
-OLD = ROOT / "tests" / "posterior" / "format1.nc"  # written before files had checksums
+OLD = ROOT / "tests" / "results" / "format1.nc"  # written before files had checksums
 IDENTITY = {"model": "m", "data": "d"}
 X = np.random.default_rng(1).integers(0, 2, (60, 3))
 X[:40, 1] = X[:40, 0]

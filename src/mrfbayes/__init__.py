@@ -29,15 +29,6 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal t
     from mrfbayes.model.ising import Ising
     from mrfbayes.model.schema import Schema
     from mrfbayes.particles.simulate import simulate
-    from mrfbayes.posterior.compare import compare
-    from mrfbayes.posterior.evidence import evidence
-    from mrfbayes.posterior.fits import Fits
-    from mrfbayes.posterior.likelihood import likelihood
-    from mrfbayes.posterior.posterior import Posterior
-    from mrfbayes.posterior.predictive import predictive_check
-    from mrfbayes.posterior.prior_sensitivity import prior_sensitivity
-    from mrfbayes.posterior.sample import sample
-    from mrfbayes.posterior.sample_many import sample_many
     from mrfbayes.queries.annealed import annealed_log_partition
     from mrfbayes.queries.configurations import most_probable
     from mrfbayes.queries.correlations import correlations, population_counts
@@ -45,11 +36,20 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal t
     from mrfbayes.queries.row_probability import log_probability
     from mrfbayes.queries.thermodynamics import thermodynamics
     from mrfbayes.report.write import report
+    from mrfbayes.results.fits import Fits
+    from mrfbayes.results.posterior import Posterior
+    from mrfbayes.results.predictive import predictive_check
+    from mrfbayes.sampling.compare import compare
+    from mrfbayes.sampling.prior_sensitivity import prior_sensitivity
+    from mrfbayes.sampling.sample import sample
+    from mrfbayes.sampling.sample_many import sample_many
     from mrfbayes.structure.compare_groups import compare_groups
     from mrfbayes.structure.groups import GroupComparison
     from mrfbayes.structure.select import select
     from mrfbayes.structure.selection import Selection
     from mrfbayes.structure.stored import load
+    from mrfbayes.targets.evidence import evidence
+    from mrfbayes.targets.likelihood import likelihood
 
 _PLACES = {
     "grid": "model.build",
@@ -68,24 +68,24 @@ _PLACES = {
     "Statistics": "data.statistics",
     "estimate": "estimation.estimate",
     "Estimate": "estimation.result",
-    "likelihood": "posterior.likelihood",
-    "sample": "posterior.sample",
-    "target": "posterior.targets",
-    "Target": "posterior.targets",
-    "sample_many": "posterior.sample_many",
-    "Fits": "posterior.fits",
-    "Posterior": "posterior.posterior",
-    "compare": "posterior.compare",
-    "evidence": "posterior.evidence",
+    "likelihood": "targets.likelihood",
+    "sample": "sampling.sample",
+    "target": "targets.targets",
+    "Target": "targets.targets",
+    "sample_many": "sampling.sample_many",
+    "Fits": "results.fits",
+    "Posterior": "results.posterior",
+    "compare": "sampling.compare",
+    "evidence": "targets.evidence",
     "load": "structure.stored",
-    "predictive_check": "posterior.predictive",
+    "predictive_check": "results.predictive",
     "select": "structure.select",
     "Selection": "structure.selection",
     "compare_groups": "structure.compare_groups",
     "GroupComparison": "structure.groups",
     "segment": "hidden.segment",
     "Segmentation": "hidden.result",
-    "prior_sensitivity": "posterior.prior_sensitivity",
+    "prior_sensitivity": "sampling.prior_sensitivity",
     "report": "report.write",
     "marginals": "queries.marginals",
     "joint": "queries.marginals",

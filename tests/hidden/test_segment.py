@@ -15,7 +15,7 @@ from mrfbayes.kernels.hidden.labels import cluster_sweep, exponentiate
 from mrfbayes.kernels.particles.potts import gibbs_sweep
 from mrfbayes.particles import log_z_curve
 from mrfbayes.particles.log_z_curve import LogZCurve, TiedField
-from mrfbayes.posterior import diagnostics
+from mrfbayes.results import diagnostics
 
 Z_LIMIT = 5.0  # two-sided level 6e-7
 LIMIT = {q: LIMIT_CRITICAL * math.log(1 + math.sqrt(q)) for q in (2, 3)}

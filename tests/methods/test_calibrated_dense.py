@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
+from mrfbayes.engines.auto import choose_method
+from mrfbayes.engines.registry import choose_engine
 from mrfbayes.estimation.dense_mode import is_dense
 from mrfbayes.methods import calibrated
 from mrfbayes.methods.registry import method_row
-from mrfbayes.posterior.auto import choose_method
-from mrfbayes.posterior.engines.registry import choose_engine
 from mrfbayes.priors import Prior
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")

@@ -32,7 +32,7 @@ def test_quadrature_has_converged(quadrature):
 
 def deviation(posterior, quadrature):
     """Largest error of mean and sd, in Monte-Carlo standard errors of the thinned draws (an upper bound)."""
-    from mrfbayes.posterior import diagnostics
+    from mrfbayes.results import diagnostics
 
     mean, sd = quadrature
     return max(

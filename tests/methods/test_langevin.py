@@ -12,7 +12,7 @@ from mrfbayes.base.budget import Budget
 from mrfbayes.methods.langevin.metric import Whitening
 from mrfbayes.methods.langevin.trust import WalkTrust
 from mrfbayes.methods.langevin.walk import noisy_directions
-from mrfbayes.posterior import diagnostics
+from mrfbayes.results import diagnostics
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
 
@@ -165,7 +165,7 @@ def test_turned_coordinates_are_orthogonal_and_begin_with_the_noise(monkeypatch,
 
 
 def test_ctrl_c_while_the_result_is_assembled_keeps_it(monkeypatch):
-    from mrfbayes.posterior import assemble
+    from mrfbayes.sampling import assemble
 
     model, x = field()
     settings = {"steps": 60, "warmup": 40, "rng": 1, "progress": False}
@@ -183,7 +183,7 @@ def test_ctrl_c_while_the_result_is_assembled_keeps_it(monkeypatch):
 
 def test_one_stuck_replica_is_detected():
     """Converged replicas of any length agree within chance; one that stands still does not."""
-    from mrfbayes.posterior.engines.langevin import watched
+    from mrfbayes.engines.langevin import watched
 
     rng = np.random.default_rng(5)
     draws = rng.normal(size=(16, 400, 300))

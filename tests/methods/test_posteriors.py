@@ -11,8 +11,8 @@ import small_fields
 from mrfbayes.kernels.base.contracts import log_likelihood
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import REGISTRY, method_row
-from mrfbayes.posterior import diagnostics
 from mrfbayes.priors import Prior
+from mrfbayes.results import diagnostics
 
 N = 40
 LIMIT = 5.5  # standard errors: alpha = 1e-6 over some thirty comparisons

@@ -9,11 +9,11 @@ import pytest
 
 import mrfbayes as mb
 from mrfbayes import paper
+from mrfbayes.engines.printed_walk import PRINTED_VARIANCE
 from mrfbayes.paper import constants as settings
 from mrfbayes.paper import printed
 from mrfbayes.paper.profiles import PARTS, PROFILES, cells_of
 from mrfbayes.paper.tasks import Cell, observe, seed_of
-from mrfbayes.posterior.engines.printed_walk import PRINTED_VARIANCE
 
 
 def test_the_constants_are_those_of_section_3():

@@ -127,7 +127,7 @@ def test_large_fields_are_pages_too(tmp_path):
 
 
 def test_extra_sections_appear_when_given(posterior, tmp_path):
-    from mrfbayes.posterior.compare import Comparison, comparison_table
+    from mrfbayes.sampling.compare import Comparison, comparison_table
 
     pair = {"exact": posterior, "again": posterior}
     comparison = Comparison(pair, "exact", comparison_table(pair, "exact"))

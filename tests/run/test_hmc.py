@@ -13,8 +13,8 @@ from mrfbayes.kernels.run import hmc
 from mrfbayes.kernels.run.chain import ACCEPTED, LOG_SCALE, LOG_TARGET
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import method_row
-from mrfbayes.posterior import diagnostics
 from mrfbayes.priors import Prior
+from mrfbayes.results import diagnostics
 from mrfbayes.run.hmc import HmcTask, initial_state, make_metric
 from oracles import evidence_on_four_nodes
 

@@ -15,7 +15,7 @@ from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.utils.estimator_checks import check_estimator
 
 import mrfbayes as mb
-from mrfbayes.posterior import row_scores as scores
+from mrfbayes.results import row_scores as scores
 from mrfbayes.sklearn import MarkovField
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.base.errors.MRFWarning")
@@ -187,5 +187,5 @@ def test_an_unfitted_field_says_so():
 
 
 def test_the_package_does_not_load_scikit_learn():
-    code = "import sys, mrfbayes, mrfbayes.posterior.sample; assert 'sklearn' not in sys.modules"
+    code = "import sys, mrfbayes, mrfbayes.sampling.sample; assert 'sklearn' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

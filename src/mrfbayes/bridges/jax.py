@@ -12,7 +12,7 @@ from mrfbayes.base.errors import InputError
 if TYPE_CHECKING:
     from jax import Array
 
-    from mrfbayes.posterior.targets import Target
+    from mrfbayes.targets.targets import Target
 
 
 def log_density(target: Target) -> Callable[[Array], Array]:

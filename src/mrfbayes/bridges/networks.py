@@ -10,7 +10,7 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.model.exports import edge_table
 from mrfbayes.model.scales import scaled
 from mrfbayes.model.wording import meaning, natural_scale
-from mrfbayes.posterior.posterior import Posterior
+from mrfbayes.results.posterior import Posterior
 
 if TYPE_CHECKING:
     import networkx as nx

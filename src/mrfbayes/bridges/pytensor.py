@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pytensor.graph.op import Op as Operation
     from pytensor.tensor import TensorVariable
 
-    from mrfbayes.posterior.targets import Target
+    from mrfbayes.targets.targets import Target
 
 
 def log_density(target: Target) -> Operation:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console
 
-    from mrfbayes.posterior.compare import Comparison
-    from mrfbayes.posterior.posterior import Posterior
+    from mrfbayes.results.posterior import Posterior
+    from mrfbayes.sampling.compare import Comparison
 
 DEMO_ROWS = 10
 ITEMS = 9  # the items on inattention: a complete graph on them is exactly solvable
@@ -56,7 +56,7 @@ def questionnaire() -> Questionnaire:
 def paper_comparison(steps: int = COMPARISON_STEPS, workers: int = 1, progress: bool = True) -> Comparison:
     """The paper's ten methods on one of its 4x4 fields: theta uniform on (.5, .8), adapted proposals."""
     import mrfbayes as mb
-    from mrfbayes.posterior.compare import PAPER_METHODS
+    from mrfbayes.sampling.compare import PAPER_METHODS
 
     model = mb.grid(4, 4)
     theta = np.random.default_rng(COMPARISON_SEED).uniform(0.5, 0.8, model.n_parameters)

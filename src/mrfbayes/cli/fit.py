@@ -32,7 +32,7 @@ def fit(
     from mrfbayes.cli.results import print_findings
     from mrfbayes.cli.show import quiet_warnings, show_data, show_model
     from mrfbayes.fitting.fit import FIT_FILES, run_fit
-    from mrfbayes.posterior.posterior import Posterior
+    from mrfbayes.results.posterior import Posterior
 
     def save_first(posterior: Posterior) -> None:
         kept = keep(posterior, folder / "posterior.nc", True)

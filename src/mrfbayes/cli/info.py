@@ -20,8 +20,8 @@ def info(data: DataOptions, common: Common) -> None:
     from mrfbayes.base.memory import describe_bytes
     from mrfbayes.cli.field import data_field, read_data
     from mrfbayes.cli.show import show_data, show_model
+    from mrfbayes.engines.auto import choose_method
     from mrfbayes.exact.cost import describe_seconds
-    from mrfbayes.posterior.auto import choose_method
 
     observed = read_data(data)
     model = data_field(data, observed)

@@ -11,8 +11,8 @@ from mrfbayes.cli.options import Common
 def methods(common: Common) -> None:
     """List the methods."""
     from mrfbayes.cli.show import show_methods
+    from mrfbayes.engines.registry import engine_names
     from mrfbayes.methods.registry import REGISTRY
-    from mrfbayes.posterior.engines.registry import engine_names
 
     if common.json:
         print_json(

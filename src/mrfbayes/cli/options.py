@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mrfbayes.data.data import Data
     from mrfbayes.data.statistics import Statistics
     from mrfbayes.model.field import Model
-    from mrfbayes.posterior.posterior import Posterior
+    from mrfbayes.results.posterior import Posterior
 
 MODEL, DATA, RUN, SEARCH = "Model", "Data", "Run", "Structure"
 
@@ -312,7 +312,7 @@ class SamplingOptions(PriorOptions):
 
     def check(self, model: Model) -> None:
         """Refuse what can be refused without the data."""
-        from mrfbayes.posterior.sample import check_call
+        from mrfbayes.sampling.sample import check_call
 
         check_call(model, self.call)
 

@@ -16,7 +16,7 @@ from mrfbayes.base.errors import InputError, OutputError
 from mrfbayes.base.plain_text import spreadsheet_cell
 
 if TYPE_CHECKING:
-    from mrfbayes.posterior.posterior import Posterior
+    from mrfbayes.results.posterior import Posterior
 
 
 class Kept(NamedTuple):

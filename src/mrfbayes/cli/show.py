@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mrfbayes.data.data import Data
     from mrfbayes.model.field import Model
     from mrfbayes.model.schema import Schema
-    from mrfbayes.posterior.posterior import Posterior
+    from mrfbayes.results.posterior import Posterior
 
 LINES = 40  # parameters shown before the table is cut
 

@@ -20,9 +20,9 @@ from mrfbayes.model.edge_strength import edge_strengths
 from mrfbayes.model.exports import edge_table
 from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema
-from mrfbayes.posterior.posterior import Posterior
-from mrfbayes.posterior.sample import check_call, sample
 from mrfbayes.report.findings import Findings
+from mrfbayes.results.posterior import Posterior
+from mrfbayes.sampling.sample import check_call, sample
 from mrfbayes.structure.compare_groups import compare_groups, group_coordinates, split_groups
 from mrfbayes.structure.factors import edge_factors
 from mrfbayes.structure.groups import GroupComparison

@@ -11,7 +11,7 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError, warn_user
 from mrfbayes.base.html import facts, grid
-from mrfbayes.posterior import diagnostics
+from mrfbayes.results import diagnostics
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,8 +12,8 @@ from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.hidden.observation import EMISSIONS, Observation
 from mrfbayes.kernels.hidden.chain import HiddenView, hidden_chain
 from mrfbayes.particles.log_z_curve import LogZCurve, Region, TiedField, log_z_curve, pilot_curve
-from mrfbayes.posterior.diagnostics import is_enough
 from mrfbayes.priors import Prior
+from mrfbayes.results.diagnostics import is_enough
 
 PILOT_ITERATIONS = 400  # of each chain with the rough curve; the second half tells where the coupling is
 MIN_WARMUP = 200  # iterations of each chain with the good curve before any are kept

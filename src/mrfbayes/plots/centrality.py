@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from mrfbayes.posterior.posterior import Posterior
+    from mrfbayes.results.posterior import Posterior
 
 ROWS = 40
 MEASURES = {

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from mrfbayes.estimation.estimate import Estimate
-    from mrfbayes.posterior.posterior import Posterior
+    from mrfbayes.results.posterior import Posterior
 
 RANK_BINS = 20
 LONG = 200  # iterations, from where on the axis is logarithmic

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from mrfbayes.posterior.compare import Comparison
+    from mrfbayes.sampling.compare import Comparison
 
 
 def comparison(result: Comparison, *, ax: Sequence[Axes] | None = None) -> Figure:

@@ -10,8 +10,8 @@ import numpy as np
 from mrfbayes.base.errors import InputError
 from mrfbayes.coins.coin import CoinMarginal
 from mrfbayes.plots.style import COLOURS, axes_or_new, escape
-from mrfbayes.posterior.likelihood import InducedLikelihood
-from mrfbayes.posterior.posterior import Posterior
+from mrfbayes.results.posterior import Posterior
+from mrfbayes.targets.likelihood import InducedLikelihood
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

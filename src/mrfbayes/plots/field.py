@@ -15,7 +15,7 @@ from mrfbayes.model.wording import natural_scale, quantity
 from mrfbayes.plots.layouts import is_lattice, pixel_places, positions
 from mrfbayes.plots.network import draw_nodes
 from mrfbayes.plots.style import BLUE_TO_ORANGE, DASHED, FAINT, INK, MUTED, PAPER, axes_or_new, keep_table, title
-from mrfbayes.posterior.posterior import Posterior
+from mrfbayes.results.posterior import Posterior
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

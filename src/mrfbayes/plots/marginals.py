@@ -14,8 +14,8 @@ from mrfbayes.coins.importance_weights import weighted_quantile, weighted_ranks
 from mrfbayes.coins.printed_vs_gbd import form_gaps
 from mrfbayes.model.scales import n_edge_blocks
 from mrfbayes.plots.style import COLOURS, axes_or_new, keep_table, label
-from mrfbayes.posterior.likelihood import InducedLikelihood
-from mrfbayes.posterior.posterior import Posterior
+from mrfbayes.results.posterior import Posterior
+from mrfbayes.targets.likelihood import InducedLikelihood
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -159,7 +159,7 @@ def _reference(results: Sequence[InducedLikelihood | Posterior], exact: bool | P
         raise InputError(f"exact = {exact!r}: give True, False or a posterior.")
     if not exact:
         return None
-    from mrfbayes.posterior.sample import sample
+    from mrfbayes.sampling.sample import sample
 
     first = results[0]
     data = first.statistics if isinstance(first, InducedLikelihood) else getattr(first.problem, "statistics", None)

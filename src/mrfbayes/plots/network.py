@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from mrfbayes.model.field import Model
-    from mrfbayes.posterior.posterior import Posterior
+    from mrfbayes.results.posterior import Posterior
 
 VERDICT_PANELS = {"supported": "present", "ruled out": "absent", "undecided": "undecided"}
 MOST_EDGES = 400  # drawn at once: more are a smear

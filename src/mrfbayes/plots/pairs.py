@@ -15,7 +15,7 @@ from mrfbayes.plots.style import INK, MUTED, POSITIVE, keep_table, label, panels
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mrfbayes.posterior.posterior import Posterior
+    from mrfbayes.results.posterior import Posterior
 
 MOST = 6
 BINS = 28

@@ -11,7 +11,7 @@ from mrfbayes.plots.style import COLOURS, FAINT, INK, MUTED, POSITIVE, axes_or_n
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from mrfbayes.posterior.predictive import PredictiveCheck
+    from mrfbayes.results.predictive import PredictiveCheck
 
 NAMED = 5
 SURPRISING = 0.01

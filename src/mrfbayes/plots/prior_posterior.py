@@ -14,7 +14,7 @@ from mrfbayes.plots.style import INK, MUTED, POSITIVE, axes_or_new, keep_table, 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from mrfbayes.posterior.posterior import Posterior
+    from mrfbayes.results.posterior import Posterior
 
 CURVE_POINTS = 401
 
@@ -69,8 +69,8 @@ def prior_posterior(posterior: Posterior, parameter: int | str, *, ax: Axes | No
 
 def prior_density(posterior: Posterior, j: int, log_odds: np.ndarray) -> np.ndarray:
     """Density of the prior of parameter ``j`` in log-odds, each of ``log_odds`` (k,) in turn."""
-    from mrfbayes.posterior.evidence import log_prior_at_no_interaction
     from mrfbayes.priors import Prior
+    from mrfbayes.targets.evidence import log_prior_at_no_interaction
 
     model = posterior.model
     problem = posterior.problem

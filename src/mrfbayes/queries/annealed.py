@@ -25,7 +25,7 @@ from mrfbayes.exact.quantities import Convention, convention_of, partition_offse
 from mrfbayes.kernels.queries.annealed import RowTables, binary_row_values, table_row_values
 from mrfbayes.model.field import Model, require_model
 from mrfbayes.particles.ensembles import make_chains
-from mrfbayes.posterior.posterior import Posterior
+from mrfbayes.results.posterior import Posterior
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -15,8 +15,8 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.data.coding import plain_schema, state_labels
 from mrfbayes.model.field import Model, require_model
 from mrfbayes.model.schema import Label, Schema
-from mrfbayes.posterior.posterior import Posterior
-from mrfbayes.posterior.predictability import evenly
+from mrfbayes.results.posterior import Posterior
+from mrfbayes.results.predictability import evenly
 
 if TYPE_CHECKING:
     import pandas as pd

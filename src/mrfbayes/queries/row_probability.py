@@ -15,8 +15,8 @@ from mrfbayes.exact.held import HeldField, held_field
 from mrfbayes.exact.memory import refused
 from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema
-from mrfbayes.posterior.row_scores import row_log_weights
 from mrfbayes.queries.points import QUERY_DRAWS, Answer, Held, Points, points
+from mrfbayes.results.row_scores import row_log_weights
 
 if TYPE_CHECKING:
     import pandas as pd

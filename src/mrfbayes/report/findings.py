@@ -15,15 +15,15 @@ from mrfbayes.base.budget import OutOfTime
 from mrfbayes.base.errors import CostError, InputError, MRFWarning
 from mrfbayes.model.scales import n_edge_blocks, scaled
 from mrfbayes.model.wording import natural_scale
-from mrfbayes.posterior.bayes_factors import edges_table, no_evidence
-from mrfbayes.posterior.observed import LEAST_ROWS
+from mrfbayes.results.bayes_factors import edges_table, no_evidence
+from mrfbayes.results.observed import LEAST_ROWS
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from mrfbayes.data.statistics import Statistics
-    from mrfbayes.posterior.posterior import Posterior
-    from mrfbayes.posterior.predictive import PredictiveCheck
+    from mrfbayes.results.posterior import Posterior
+    from mrfbayes.results.predictive import PredictiveCheck
 
 DIAGNOSED = 3_000  # parameters up to which every one has its effective sample size
 
@@ -138,7 +138,7 @@ class Findings:
     @cached_property
     def predictive(self) -> PredictiveCheck | None:
         """The predictive check, where the data are at hand and it takes seconds."""
-        from mrfbayes.posterior.predictive import affordable_replicates, predictive_check
+        from mrfbayes.results.predictive import affordable_replicates, predictive_check
 
         if not self.check:
             self.missing["predictive check"] = "it was not asked for"

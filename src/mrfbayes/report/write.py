@@ -17,7 +17,6 @@ from mrfbayes.base.plain_text import visible
 from mrfbayes.data.coding import coding_lines
 from mrfbayes.model.wording import meaning
 from mrfbayes.plots.layouts import is_lattice
-from mrfbayes.posterior.posterior import Posterior
 from mrfbayes.report.checks import checks
 from mrfbayes.report.figures import Picture, inline, node_pictures, pictures
 from mrfbayes.report.findings import Findings
@@ -26,9 +25,10 @@ from mrfbayes.report.sentences import brief
 from mrfbayes.report.structure_sections import Section, groups_section, selection_section
 from mrfbayes.report.tables import edge_table, frame_table, node_table, variable_table
 from mrfbayes.report.wording import plural, without_folder
+from mrfbayes.results.posterior import Posterior
 
 if TYPE_CHECKING:
-    from mrfbayes.posterior.compare import Comparison
+    from mrfbayes.sampling.compare import Comparison
     from mrfbayes.structure.groups import GroupComparison
     from mrfbayes.structure.selection import Selection
 

@@ -190,7 +190,7 @@ NO_WORKERS = (
 
 
 # Imported once, by the server that forks all workers: each of them would need a second for it.
-PRELOADED = ["__main__", "numba.np.arraymath", "mrfbayes.posterior.sample", "mrfbayes.posterior.assemble"]
+PRELOADED = ["__main__", "numba.np.arraymath", "mrfbayes.sampling.sample", "mrfbayes.sampling.assemble"]
 
 
 def process_pool(n_workers: int, initializer: Callable[..., None], *arguments: object) -> ProcessPoolExecutor:

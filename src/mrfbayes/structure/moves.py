@@ -12,11 +12,11 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.model.distributions import EXCHANGEABLE
 from mrfbayes.model.field import Model
 from mrfbayes.model.scales import n_edge_blocks
-from mrfbayes.posterior.evidence import block_constants
 from mrfbayes.priors import Beta, Cauchy, Distribution, Exchangeable, Logistic, Normal, Prior, Uniform, parse
 from mrfbayes.structure.edge_blocks import EdgeBlocks
 from mrfbayes.structure.factors import EdgeFactors, is_saturated
 from mrfbayes.structure.graph_priors import GraphPrior
+from mrfbayes.targets.evidence import block_constants
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -12,7 +12,7 @@ import numpy as np
 from mrfbayes.data.coding import schema_from
 from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema
-from mrfbayes.posterior.bayes_factors import verdicts
+from mrfbayes.results.bayes_factors import verdicts
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,7 +20,7 @@ from mrfbayes.base.budget import Budget, OutOfTime
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError, warn_user
 from mrfbayes.base.interrupts import InterruptFlag
-from mrfbayes.posterior.settings import DEFAULT_DRAW_BYTES, KEPT_DRAWS, MAX_DRAW_BYTES
+from mrfbayes.engines.settings import DEFAULT_DRAW_BYTES, KEPT_DRAWS, MAX_DRAW_BYTES
 from mrfbayes.run.driver import ChainRun, RunSettings, run_chains
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import State

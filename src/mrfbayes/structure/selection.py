@@ -12,11 +12,11 @@ import numpy as np
 from mrfbayes.base.errors import InputError
 from mrfbayes.model.edge_strength import edge_strengths, has_tables
 from mrfbayes.model.scales import scaled
-from mrfbayes.posterior.evidence import log_prior_at_no_interaction
 from mrfbayes.priors import Prior
 from mrfbayes.structure.graph_priors import PER_EDGE, GraphPrior, graph_prior
 from mrfbayes.structure.rescoring import Rescoring
 from mrfbayes.structure.result import SearchResult
+from mrfbayes.targets.evidence import log_prior_at_no_interaction
 
 if TYPE_CHECKING:
     import networkx as nx

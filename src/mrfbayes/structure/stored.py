@@ -1,6 +1,6 @@
 """Posteriors over graphs as files, and the one function that loads any result.
 
-The files are netCDF like those of `mrfbayes.posterior.netcdf`: sealed with a checksum, written whole or not at all, and
+The files are netCDF like those of `mrfbayes.results.netcdf`: sealed with a checksum, written whole or not at all, and
 nothing in them is ever executed.
 """
 
@@ -16,12 +16,12 @@ import numpy as np
 from mrfbayes.base.atomic_files import check_targets
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.sealed_files import is_sealed
-from mrfbayes.posterior.hdf5_groups import Group, read_groups, root_attribute
-from mrfbayes.posterior.netcdf import check_result_file, write_sealed
-from mrfbayes.posterior.posterior import Posterior
-from mrfbayes.posterior.posterior import load as load_posterior
-from mrfbayes.posterior.saved_problem import model_to_dataset, read_model
-from mrfbayes.posterior.stored_ranges import check_ranges
+from mrfbayes.results.hdf5_groups import Group, read_groups, root_attribute
+from mrfbayes.results.netcdf import check_result_file, write_sealed
+from mrfbayes.results.posterior import Posterior
+from mrfbayes.results.posterior import load as load_posterior
+from mrfbayes.results.saved_problem import model_to_dataset, read_model
+from mrfbayes.results.stored_ranges import check_ranges
 from mrfbayes.structure.groups import GroupComparison
 from mrfbayes.structure.result import SearchResult
 from mrfbayes.structure.selection import Selection

@@ -1,0 +1,1 @@
+"""Engines: how draws are made from a target; one file and one registry row each."""

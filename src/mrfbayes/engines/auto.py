@@ -1,0 +1,35 @@
+"""Which method is chosen where the user leaves it open."""
+
+from __future__ import annotations
+
+from mrfbayes.engines.metropolis import DENSE_LIMIT
+from mrfbayes.estimation.dense_mode import is_dense
+from mrfbayes.exact.choice import is_planar_alone, planar_size, weighs_by_planar
+from mrfbayes.exact.cost import describe_seconds, predicted_seconds
+from mrfbayes.exact.quantities import is_feasible
+from mrfbayes.exact.recursions import recursion
+from mrfbayes.model.field import Model
+
+AUTO_PROPOSALS, AUTO_SECONDS = 25_000, 10.0  # "auto" is exact where that many evaluations take no longer
+AUTO_GRADIENTS = 20_000  # that trajectories take on dense fields, whose calibrated proposals mostly fit badly
+
+
+def choose_method(model: Model) -> tuple[str, str]:
+    """The method that "auto" stands for, and why."""
+    other = "langevin" if is_dense(model) else "calibrated"
+    if not is_feasible(model):
+        if is_planar_alone(model):
+            return "calibrated", "calibrated: the field is large; method='exact' is possible, for it is planar"
+        return other, f"{other}: the partition function is out of reach (its tables would not fit)"
+    width = recursion(model).width
+    if is_dense(model):
+        seconds = predicted_seconds(recursion(model), "moments", AUTO_GRADIENTS)
+    elif model.n_parameters <= DENSE_LIMIT and weighs_by_planar(model):
+        size = planar_size(model)
+        assert size is not None
+        seconds = size.seconds("log_z") * AUTO_PROPOSALS
+    else:
+        seconds = predicted_seconds(recursion(model), "log_z", AUTO_PROPOSALS)
+    if seconds > AUTO_SECONDS:
+        return other, f"{other}: exact would take about {describe_seconds(seconds)} (treewidth {width})"
+    return "exact", f"exact: the partition function is cheap here (treewidth {width})"

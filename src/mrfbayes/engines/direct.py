@@ -1,0 +1,100 @@
+"""`direct`: independent draws of a method that can be drawn from without a chain."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mrfbayes.base.errors import SamplingError
+from mrfbayes.base.random_streams import child
+from mrfbayes.engines.base import Engine, EngineOutcome, Fields, Setup
+from mrfbayes.run.clusters import are_several
+from mrfbayes.run.driver import ChainRun
+from mrfbayes.run.store import Checkpoint
+from mrfbayes.targets.facts import RunFacts
+
+if TYPE_CHECKING:
+    from mrfbayes.engines.settings import Plan, Settings
+    from mrfbayes.methods.problem import Prepared, Problem
+    from mrfbayes.model.field import Model
+
+
+class Direct(Engine):
+    """Independent draws: no chain, no warm-up, and nothing to thin."""
+
+    name, needs, label, proposal = "direct", "draws", "independent draws", "adapted"
+    keeps_log_odds = False
+    is_lengthened = False
+    draw_share = 0.15
+
+    def fits(self, prepared: Prepared) -> bool:
+        """Whether the method has draws with this prior."""
+        return prepared.draw is not None
+
+    def default_steps(self, model: Model) -> int:
+        """As many draws as a random walk takes steps; thinning leaves the usual number."""
+        return max(20_000, 1_000 * model.n_parameters)
+
+    def default_thin(self, steps: int, fitting: int) -> int:
+        """So that the usual number of draws is made."""
+        from mrfbayes.engines.settings import KEPT_DRAWS
+
+        return max(1, -(-steps // min(KEPT_DRAWS, fitting)))
+
+    def set_up(
+        self, problem: Problem, prepared: Prepared, plan: Plan, settings: Settings, shape: np.ndarray | None
+    ) -> Setup:
+        """Nothing to prepare."""
+        return Setup(self, prepared, plan)
+
+    def run(self, problem: Problem, settings: Settings, setup: Setup, store: Checkpoint | None) -> ChainRun:
+        """All draws at once."""
+        plan, draw = setup.plan, setup.prepared.draw
+        assert draw is not None
+        started = time.perf_counter()
+        size = max(plan.steps // plan.thin, 1)
+        drawn = draw(plan.chains * size, child(problem.seed, "direct"))
+        if not np.isfinite(drawn).all():
+            raise SamplingError(
+                f"{settings.row.label}: some of the independent draws are not numbers; use engine='mh'."
+            )
+        seconds = time.perf_counter() - started
+        draws = drawn.reshape(plan.chains, size, -1)
+        return ChainRun(draws, np.zeros(draws.shape[:2]), [], "", 0, size, 0.0, seconds, 0)
+
+    def outcome(self, problem: Problem, settings: Settings, setup: Setup, run: ChainRun) -> EngineOutcome:
+        """Moments in closed form where the method has them."""
+        prepared, draws = setup.prepared, run.draws
+        mean, sd = prepared.moments or (draws.mean(axis=(0, 1)), draws.std(axis=(0, 1), ddof=1))
+        fields: Fields = {
+            "draws": draws,
+            "log_likelihood": None,
+            "mean": mean,
+            "sd": sd,
+            "steps": run.n_steps,
+            "warmup": 0,
+            "thin": 1,
+            "acceptance": None,
+            "details": {},
+            "sd_error": prepared.sd_error,
+            "draw": prepared.draw,
+            "quantile": prepared.quantile,
+        }
+        return EngineOutcome(fields, [])
+
+    def record(self, plan: Plan) -> dict[str, object]:
+        """There is no chain whose numbers play a part."""
+        return {}
+
+    def unused(self, settings: Settings, prepared: Prepared) -> list[str]:
+        """Settings of chains."""
+        is_walked = RunFacts.of(prepared.details).moments == "langevin"  # its threads were used before
+        given = {
+            "warmup": bool(settings.warmup),
+            "checkpoint": settings.checkpoint is not None,
+            "workers": are_several(settings.workers) and not (is_walked and isinstance(settings.workers, int)),
+        }
+        reason = f"{settings.row.label} draws independently, without a chain"
+        return [f"{name}= is not used: {reason}." for name, is_given in given.items() if is_given]

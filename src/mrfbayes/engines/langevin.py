@@ -1,0 +1,147 @@
+"""`langevin`: replicas that walk by noisy gradients, of methods that have no density to evaluate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mrfbayes.base.checks import whole
+from mrfbayes.base.errors import InputError
+from mrfbayes.base.memory import require_memory
+from mrfbayes.engines.base import Engine, EngineOutcome, Fields, Setup
+from mrfbayes.methods.langevin.coins import WalkJoint, walk_coins
+from mrfbayes.methods.langevin.langevin import WARMUP, default_steps
+from mrfbayes.methods.langevin.moments import walk_moments
+from mrfbayes.methods.langevin.trust import doubts, walk_trust
+from mrfbayes.methods.langevin.walk import RECORDED
+from mrfbayes.results import diagnostics
+from mrfbayes.run.clusters import Workers
+from mrfbayes.run.driver import ChainRun
+from mrfbayes.run.replicas import WalkTask
+from mrfbayes.run.workers import State
+from mrfbayes.targets.facts import RunFacts
+
+if TYPE_CHECKING:
+    from mrfbayes.engines.settings import Plan, Settings
+    from mrfbayes.methods.problem import Prepared, Problem
+    from mrfbayes.model.field import Model
+
+MOST_WATCHED = 100  # parameters whose R-hat is found before a result is returned
+
+
+class Langevin(Engine):
+    """The replicas of all chains are one task of the driver; each becomes a row of the draws."""
+
+    name, needs, label, proposal = "langevin", "noisy gradient", "Langevin dynamics", "langevin"
+    default_start = "mode"
+
+    def default_steps(self, model: Model) -> int:
+        """So many that replicas of most fields are precise enough."""
+        return default_steps(model.n_parameters)
+
+    def default_warmup(self, steps: int) -> int:
+        """Enough to measure the noise of the gradients twice."""
+        return WARMUP
+
+    def default_thin(self, steps: int, fitting: int) -> int:
+        """Neighbours tell nearly the same."""
+        return min(2, steps)
+
+    def adjust(self, plan: Plan, settings: Settings, model: Model) -> Plan:
+        """Memory for the draws of all replicas."""
+        from mrfbayes.engines.settings import DEFAULT_DRAW_BYTES, LENGTHENED
+
+        each = whole("replicas", settings.options.get("replicas", settings.row.options["replicas"]))
+        replicas, count = plan.chains * each, plan.steps
+        if replicas < 2:
+            raise InputError(
+                f"chains = {plan.chains} and replicas = {each}: errors come from how replicas differ; there must be "
+                "two at least: raise chains= or replicas=."
+            )
+        draw_bytes = 16 * model.n_parameters * replicas
+        fitting = max(1, DEFAULT_DRAW_BYTES // max(draw_bytes, 1))
+        thin = max(plan.thin, -(-count // fitting)) if settings.thin is None else plan.thin
+        kept = count // thin
+        require_memory(2 * kept * draw_bytes, f"{kept:,} draws of all replicas", "raise thin=, or ask for fewer steps=")
+        longest = count if settings.steps is not None else max(count, min(LENGTHENED * count, fitting * thin))
+        return replace(plan, thin=thin, longest=longest)
+
+    def set_up(
+        self, problem: Problem, prepared: Prepared, plan: Plan, settings: Settings, shape: np.ndarray | None
+    ) -> Setup:
+        """The replicas at the mode."""
+        assert prepared.walk is not None
+        task = WalkTask(prepared.walk(plan.chains, plan.warmup, plan.thin))
+        return Setup(self, prepared, plan, task, [task.start()])
+
+    def is_enough(self, setup: Setup, draws: np.ndarray) -> bool:
+        """Whether replicas are precise enough, and none differs from the others."""
+        return self.is_precise(watched(_task(setup).by_replica(draws)))
+
+    def workers(self, settings: Settings) -> Workers:
+        """Replicas walk together in this process, in threads."""
+        return 1
+
+    def explain(self, problem: Problem, state: State) -> str:
+        """A walk always can go on."""
+        return ""
+
+    def outcome(self, problem: Problem, settings: Settings, setup: Setup, run: ChainRun) -> EngineOutcome:
+        """Draws that agree with the moments by control variates, and how far to trust them."""
+        task = _task(setup)
+        walk, w = task.walk, task.by_replica(run.draws)
+        if not walk.state["counters"][RECORDED]:
+            return EngineOutcome({"draws": w[:, :0]}, [])
+        moments = walk_moments(walk)
+        w = moments.mean + (w - moments.raw_mean) * (moments.sd / moments.raw_sd)
+        draws = problem.model.chart.theta(w)
+        trust = walk_trust(walk, moments)
+        fields = {
+            "draws": draws,
+            "w": w,
+            "log_likelihood": None,
+            "mean": draws.mean(axis=(0, 1)),
+            "sd": draws.std(axis=(0, 1), ddof=1),
+            "steps": max(walk.steps - run.n_warmup, 0),
+            "warmup": run.n_warmup,
+            "thin": setup.plan.thin,
+            "acceptance": None,
+            "details": {
+                "replicas": walk.settings.replicas,
+                "effective_draws": float(1 / max(trust.mean_error, 1e-12) ** 2),
+                "gradient_noise": float(1 - walk.state["spread"].min() ** 2),
+                "noisy_directions": int(walk.state["directions"].shape[1]),
+                **trust.details(),
+                **RunFacts(stopped_by=run.stopped_by, resumed_steps=run.resumed_steps).details,
+            },
+            "sd_error": moments.sd_error,
+            "draw": WalkJoint(problem.model.chart, walk_coins(moments), walk.metric.factor).draw,
+        }
+        return EngineOutcome(fields, doubts(walk, trust))
+
+    def convergence(self, fields: Fields) -> diagnostics.Convergence:
+        """Of the parameters whose replicas differ most."""
+        return watched(fields["w"])
+
+    def record(self, plan: Plan) -> dict[str, object]:
+        """With the start, which is the mode."""
+        return {**super().record(plan), "start": plan.start}
+
+    def unused(self, settings: Settings, prepared: Prepared) -> list[str]:
+        """Other processes."""
+        if isinstance(settings.workers, int):
+            return []
+        return ["workers= is not used: replicas walk in threads of one process; give their number."]
+
+
+def _task(setup: Setup) -> WalkTask:
+    assert isinstance(setup.task, WalkTask)
+    return setup.task
+
+
+def watched(w: np.ndarray) -> diagnostics.Convergence:
+    """Convergence of the parameters whose replicas differ most: all would take a tenth of the time of a walk."""
+    apart = w.mean(axis=1).var(axis=0) / np.maximum(w.var(axis=(0, 1)), 1e-300)
+    return diagnostics.convergence(w[:, :, np.sort(np.argsort(-apart)[:MOST_WATCHED])])

@@ -1,0 +1,187 @@
+"""The settings of a call, all checked before anything is computed, and the plan of a run that follows from them."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from mrfbayes.base.atomic_files import check_targets
+from mrfbayes.base.checks import whole
+from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.base.memory import memory_limit
+from mrfbayes.base.random_streams import Seed, seed_sequence
+from mrfbayes.engines.auto import choose_method
+from mrfbayes.engines.base import Engine
+from mrfbayes.engines.registry import choose_engine
+from mrfbayes.methods.registry import Row, check_options, method_row
+from mrfbayes.model.field import Model
+from mrfbayes.model.point import PointEstimate, as_estimate
+from mrfbayes.priors import Prior
+from mrfbayes.run.clusters import Workers, check_workers
+from mrfbayes.run.store import recorded
+
+KEPT_DRAWS = 2_000  # draws per chain that thinning leaves by default
+MAX_STEPS = 10**11  # months on any machine
+MAX_DRAW_BYTES = 8 * 2**30
+DEFAULT_DRAW_BYTES = 2**28  # of all draws that thinning leaves by default
+PROPOSALS = ("adapted", "printed")
+STARTS = ("dispersed", "mle", "half")
+LENGTHENED = 16  # times the default number of steps that a chain may grow to
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user asked for, as it was given; see `mrfbayes.sample`."""
+
+    method: str
+    steps: object
+    warmup: object
+    chains: object
+    thin: object
+    proposal: object
+    start: object
+    prior: object
+    rng: Seed | None
+    workers: object
+    progress: bool
+    checkpoint: str | os.PathLike[str] | None
+    seconds: object
+    engine: str | None
+    estimate: object
+    options: Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user asked for, checked; None stands for "choose".
+
+    Attributes
+    ----------
+    row, reason : the method, and why it was chosen where the user left that open
+    options : options of the method, as given
+    start : theta (p,), a name, or None
+    chosen : numbers that were chosen for the run that the checkpoint is of
+    engine : who makes the draws
+    is_engine_asked : whether the user named it
+    """
+
+    row: Row
+    reason: str
+    options: Mapping[str, object]
+    steps: int | None
+    warmup: int | None
+    chains: int
+    thin: int | None
+    proposal: str
+    start: str | np.ndarray | None
+    prior: Prior
+    seed: np.random.SeedSequence
+    workers: Workers
+    progress: bool
+    checkpoint: str | os.PathLike[str] | None
+    chosen: Mapping[str, int]
+    seconds: float | None
+    engine: Engine
+    is_engine_asked: bool
+    estimate: PointEstimate | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The numbers of a run; ``longest`` is how many steps it may grow to where the user left their number open."""
+
+    steps: int
+    warmup: int
+    chains: int
+    thin: int
+    start: str | np.ndarray
+    longest: int
+
+
+def check_settings(model: Model, asked: Asked, x: object = None) -> Settings:
+    """Everything that can be refused without looking at the data ``x``, of which only the path is looked at."""
+    chosen, reason = choose_method(model) if asked.method == "auto" else (asked.method, "")
+    row = method_row(chosen)
+    if asked.proposal not in PROPOSALS:
+        raise InputError(f"proposal = {asked.proposal!r}: choose one of {', '.join(map(repr, PROPOSALS))}.")
+    if asked.checkpoint == "":
+        raise InputError("checkpoint = '': give the path of a file, or leave it out.")
+    check_targets(continued={"checkpoint": asked.checkpoint}, inputs={"x": x})
+    prior = Prior(model, asked.prior)
+    check_options(row, model, prior, asked.options)
+    start = _start(model, asked.start)
+    settings = Settings(
+        row=row,
+        reason=reason,
+        options=asked.options,
+        steps=None if asked.steps is None else whole("steps", asked.steps),
+        warmup=None if asked.warmup is None else whole("warmup", asked.warmup, 0),
+        chains=whole("chains", asked.chains),
+        thin=None if asked.thin is None else whole("thin", asked.thin),
+        proposal=asked.proposal,
+        start=start,
+        prior=prior,
+        seed=seed_sequence(asked.rng),
+        workers=check_workers(asked.workers),
+        progress=bool(asked.progress),
+        checkpoint=asked.checkpoint,
+        chosen=recorded(asked.checkpoint),
+        seconds=_seconds(asked.seconds),
+        engine=choose_engine(model, row, prior, asked.engine, str(asked.proposal), asked.start is not None),
+        is_engine_asked=asked.engine is not None,
+        estimate=None if asked.estimate is None else as_estimate(model, asked.estimate),
+    )
+    make_plan(model, settings, settings.engine)
+    return settings
+
+
+def _start(model: Model, start: object) -> str | np.ndarray | None:
+    if start is None:
+        return None
+    if isinstance(start, str):
+        if start not in STARTS:
+            raise InputError(f"start = {start!r}: choose 'dispersed', 'mle', 'half', or give theta.")
+        return start
+    return model.theta(start, "start")
+
+
+def _seconds(seconds: object) -> float | None:
+    if seconds is None:
+        return None
+    if not isinstance(seconds, (int, float, np.number)) or isinstance(seconds, (bool, np.bool_)) or not seconds > 0:
+        raise InputError(f"seconds = {seconds!r}: a time budget is a positive number.")
+    return float(seconds)
+
+
+def make_plan(model: Model, settings: Settings, engine: Engine) -> Plan:
+    """The numbers of a run by ``engine``; a run that is continued goes on with those that it began with."""
+    p, chains = model.n_parameters, settings.chains
+    steps = engine.default_steps(model) if settings.steps is None else settings.steps
+    begun, before = settings.chosen.get("warmup"), settings.chosen.get("thin")
+    warmup, thin = settings.warmup, settings.thin
+    if warmup is None:
+        warmup = begun if isinstance(begun, int) and begun >= 0 else engine.default_warmup(steps)
+    fitting = max(1, DEFAULT_DRAW_BYTES // (8 * max(p, 1) * chains))
+    if thin is None:
+        is_begun = isinstance(before, int) and before > 0
+        thin = min(int(before or 1), steps) if is_begun else engine.default_thin(steps, fitting)
+    if thin > steps:
+        raise InputError(f"thin = {thin} is more than steps = {steps}: no draw would be kept; lower thin=.")
+    if steps + warmup > MAX_STEPS and settings.seconds is None:
+        raise CostError(
+            f"{steps + warmup:.3g} steps would take months: ask for fewer, or give a time budget (seconds=)."
+        )
+    kept = chains * (steps // thin) * p * 8
+    most = min(MAX_DRAW_BYTES, memory_limit())
+    if kept > most:
+        raise CostError(
+            f"{chains} chains of {steps // thin} draws of {p} parameters need {kept / 2**30:.1f} GiB: raise thin= to "
+            f"at least {math.ceil(thin * kept / most)}; means and sds use all steps anyway."
+        )
+    start = engine.default_start if settings.start is None else settings.start
+    longest = steps if settings.steps is not None else max(steps, min(LENGTHENED * steps, fitting * thin))
+    return engine.adjust(Plan(steps, warmup, chains, thin, start, longest), settings, model)

@@ -1,1 +1,0 @@
-"""From a prepared method to a result: sampling, diagnostics, evidence, comparison, files."""

@@ -1,1 +1,0 @@
-"""Engines: how draws are made of a method that is ready. One file and one row of the registry each."""

@@ -1,0 +1,1 @@
+"""The posterior and everything that is computed from it."""

@@ -1,0 +1,101 @@
+"""How well the other nodes predict each node: what the network explains, node by node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mrfbayes.base.checks import whole
+from mrfbayes.base.errors import InputError
+from mrfbayes.base.random_streams import child, generator
+from mrfbayes.data.tally import KEPT_ROWS
+from mrfbayes.data.weights import in_proportion
+from mrfbayes.results.conditionals import conditional_log_probabilities
+from mrfbayes.results.imputation import Completion, completion_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mrfbayes.results.posterior import Posterior
+
+PREDICTABILITY_COLUMNS = (
+    *("accuracy", "accuracy_alone", "accuracy_gain", "accuracy_gain_q5", "accuracy_gain_q95"),
+    *("log_score_gain", "log_score_gain_q5", "log_score_gain_q95"),
+)
+COMPLETED = child(np.random.SeedSequence(0), "predictability")  # the stream of what is drawn for missing cells
+CELLS = 2e8  # rows x (nodes + edges) x draws: fewer draws are used past that
+
+
+def predictability_table(posterior: Posterior, x: object, draws: int, interval: float) -> pd.DataFrame:
+    """A row per node: see `Posterior.predictability`."""
+    import pandas as pd
+
+    model = posterior.model
+    completion = completion_of(posterior, x, "predictability")
+    if completion is None:
+        rows, weights = observed_rows(posterior, x)
+    else:
+        if len(completion.rows) > KEPT_ROWS:
+            kept = in_proportion(completion.weights, KEPT_ROWS, generator(COMPLETED, "rows"))
+            completion = Completion(model, completion.rows[kept], np.ones(KEPT_ROWS))
+        rows, weights = completion.rows, completion.weights
+    weights = weights / weights.sum()
+    n, d = rows.shape
+    per_draw = n * (d + model.n_edges) * (1 if model.is_binary else float(model.states.max()))
+    draws = max(20, min(whole("draws", draws), int(CELLS / max(per_draw, 1))))
+    log_odds = evenly(posterior.log_odds.reshape(-1, model.n_parameters), draws)
+    accuracy, score = np.empty((len(log_odds), d)), np.empty((len(log_odds), d))
+    shares: list[np.ndarray] = []
+    for k, w in enumerate(log_odds):
+        if completion is not None:
+            rows = completion.at(w, child(COMPLETED, k))
+        log_p = conditional_log_probabilities(model, w, rows)
+        of_own = np.take_along_axis(log_p, rows[:, :, None].astype(np.int64), axis=2)[:, :, 0]
+        best = log_p.max(axis=2)
+        ties = (log_p >= best[:, :, None] - 1e-12).sum(axis=2)
+        accuracy[k] = weights @ ((of_own >= best - 1e-12) / ties)
+        score[k] = weights @ of_own
+        if completion is not None or k == 0:
+            shares.append(np.stack([weights @ (rows == state) for state in range(int(model.states.max()))]))
+    share = np.mean(shares, axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        base_score = np.where(share > 0, share * np.log(share), 0.0).sum(axis=0)
+    base = share.max(axis=0)
+    columns: dict[str, np.ndarray] = {"accuracy": accuracy.mean(axis=0), "accuracy_alone": base}
+    for name, gain in (("accuracy_gain", accuracy - base), ("log_score_gain", score - base_score)):
+        columns |= interval_columns(name, gain, interval)
+    table = pd.DataFrame(columns, index=pd.Index(model.nodes, name="node"))
+    table.attrs |= {"rows": n, "draws": len(log_odds)}
+    return table
+
+
+def observed_rows(posterior: Posterior, x: object) -> tuple[np.ndarray, np.ndarray]:
+    """(k, d) the rows that were given, or those that the posterior knows, and the weight of each (k,)."""
+    statistics = None if posterior.problem is None else posterior.problem.statistics
+    if x is not None:
+        from mrfbayes.data.border import counted
+
+        statistics = counted(posterior.model, x, posterior.schema)
+    if statistics is None or not len(statistics.rows):
+        raise InputError(
+            "predictability needs observations, and this posterior knows none (it was loaded, or made from counts): "
+            "pass them as x=."
+        )
+    return statistics.rows, statistics.row_weights
+
+
+def evenly(values: np.ndarray, count: int) -> np.ndarray:
+    """At most ``count`` of the first axis, evenly spread."""
+    if len(values) <= count:
+        return values
+    return np.asarray(values[np.linspace(0, len(values) - 1, count).astype(np.int64)])
+
+
+def interval_columns(name: str, values: np.ndarray, interval: float) -> dict[str, np.ndarray]:
+    """Mean over the first axis under ``name``, and both ends of the equal-tailed interval as ``name_q5`` and so on."""
+    if not 0 < interval < 1:
+        raise InputError(f"interval = {interval!r}: give a probability between 0 and 1, such as 0.9.")
+    low, high = (1 - interval) / 2, (1 + interval) / 2
+    ends = np.quantile(values, [low, high], axis=0)
+    return {name: values.mean(axis=0), f"{name}_q{100 * low:g}": ends[0], f"{name}_q{100 * high:g}": ends[1]}

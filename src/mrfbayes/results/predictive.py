@@ -1,0 +1,198 @@
+"""Posterior predictive checks: would data from the fitted field look like the data?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mrfbayes.base.blas import one_blas_thread
+from mrfbayes.base.budget import budget
+from mrfbayes.base.checks import whole
+from mrfbayes.base.errors import InputError
+from mrfbayes.base.memory import require_memory
+from mrfbayes.base.progress import Progress
+from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, seed_sequence
+from mrfbayes.data.border import counted
+from mrfbayes.data.statistics import count_states
+from mrfbayes.estimation.dense_mode import is_dense
+from mrfbayes.model.field import Model
+from mrfbayes.model.natural_form import dense_layout
+from mrfbayes.particles.dense import DenseEnsemble
+from mrfbayes.particles.ensembles import make_chains
+from mrfbayes.particles.simulate import choose_sampler, exact_seconds, simulate
+from mrfbayes.results.imputation import completion_of
+from mrfbayes.results.observed import ObservedAverages, observe, statistic_names, unfitted, unfitted_pairs
+from mrfbayes.results.posterior import Posterior
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EXACT_SECONDS = 3.0  # on the reference machine: past that, replicates come from chains that go on from one to the next
+FIRST_SWEEPS = 300
+SWEEPS, SWEEPS_OF_FEW = 20, 50  # between replicates; of fewer observations than a word holds each sweep costs little
+FEW, BLOCK = 64, 512  # observations; those that the kernels take at once, so that fewer cost as much
+# Visits of a neighbour that a check within a report may take: a few seconds; and the most, half a minute.
+WANTED_VISITS, MOST_VISITS = 3e10, 1.5e11
+REPLICATES, LEAST_REPLICATES = 400, 200  # fewer could not show a tail probability below 1 %
+
+
+@dataclass(frozen=True, eq=False)
+class PredictiveCheck:
+    """Observed against replicated statistics.
+
+    Attributes
+    ----------
+    table : a row per statistic: whether it was fitted, its observed value, mean and sd of the replicates, and the
+        two-sided tail probability of the observed one among them (never below 2 / (replicates + 1)); where cells are
+        missing, the data are completed at the draw of every replicate, "observed" is the mean over these data sets,
+        and each replicate is compared with its own
+    replicates : (replicates, statistics) their values
+    """
+
+    table: pd.DataFrame
+    replicates: np.ndarray
+
+    def __repr__(self) -> str:
+        worst = self.table.nsmallest(5, "p_value")
+        return f"<PredictiveCheck: {len(self.replicates)} replicates, the five least like the data>\n{worst}"
+
+
+@one_blas_thread()
+def predictive_check(
+    posterior: Posterior, x: object = None, *, replicates: int = 200, rng: Seed | None = 0, progress: bool = True
+) -> PredictiveCheck:
+    """Simulate data sets of the observed size at draws from the posterior, and compare their statistics.
+
+    Compared are the model's own counts per observation and, because those are what the model was fitted to, two kinds
+    that it was not fitted to: the agreement of every pair of nodes that share a neighbour but no edge, and, for binary
+    and ordered variables, how many rows have each sum. Of fewer than 20 observations, as of a single image, pairs of
+    one direction are taken together, and the mean state stands for the sums.
+
+    Parameters
+    ----------
+    x : the data that the posterior was learned from; by default what the posterior, or its file, knows of them
+    replicates : number of simulated data sets
+    """
+    replicates = whole("replicates", replicates, 20)
+    model, seed = posterior.model, seed_sequence(rng)
+    completion = completion_of(posterior, x, "predictive_check", is_own=True)
+    flat = posterior.draws.reshape(-1, model.n_parameters)
+    _require_memory(replicates, model.n_parameters)
+    chosen = generator(seed, "draws").choice(len(flat), size=replicates, replace=len(flat) < replicates)
+    if completion is None:
+        observed = _observed(posterior, x)
+    else:
+        first = completion.at(model.chart.log_odds(flat[chosen[0]]), child(seed, "completed", 0))
+        observed = observe(model, count_states(model, first, completion.weights))
+    pairs = unfitted_pairs(model, observed.n_rows if observed.pairs.size else 0)
+    _require_memory(replicates, observed.flat.size)
+    n = max(1, round(observed.n))
+    n_rows = min(n, observed.n_rows)  # of large data only a random part of the rows is kept
+    even = np.ones(n_rows)
+    values, at = np.empty((replicates, observed.flat.size)), np.tile(observed.flat, (replicates, 1))
+    with Progress("predictive check", replicates, progress) as bar:
+        for k, y in enumerate(_replicates(model, flat[chosen], n, seed)):
+            budget().check("predictive check")
+            agreement, sums = unfitted(model, y[:n_rows], even, pairs, observed.n_rows)
+            parts = (count_states(model, y).mean, agreement, sums[: observed.sums.size])
+            values[k] = np.concatenate(parts)
+            if completion is not None and k:
+                full = completion.at(model.chart.log_odds(flat[chosen[k]]), child(seed, "completed", k))
+                at[k] = observe(model, count_states(model, full, completion.weights)).flat
+            bar.update(k + 1)
+    return PredictiveCheck(_table(model, statistic_names(model, observed), at, values), values)
+
+
+def _require_memory(replicates: int, n_statistics: int) -> None:
+    what = f"the statistics of {replicates:,} replicates"
+    require_memory(8 * replicates * n_statistics, what, "ask for fewer replicates=")
+
+
+def affordable_replicates(model: Model, n: float) -> int:
+    """Replicates for a check that takes seconds, 200 to 400; 0 where even 200 would take minutes."""
+    each = max(n, BLOCK) * (model.n_nodes + 2 * model.n_edges) * (SWEEPS if n >= FEW else SWEEPS_OF_FEW)
+    each *= 1.0 if model.is_binary else float(model.states.max())
+    if LEAST_REPLICATES * each > MOST_VISITS:
+        return 0
+    return int(np.clip(WANTED_VISITS / each, LEAST_REPLICATES, REPLICATES))
+
+
+def _observed(posterior: Posterior, x: object) -> ObservedAverages:
+    model = posterior.model
+    if x is None:
+        if posterior.observed is None:
+            raise InputError(
+                "predictive_check: this posterior knows nothing of its data (an old file, or a custom prior): pass x."
+            )
+        return posterior.observed
+    statistics = counted(model, x, posterior.schema)
+    if statistics.digest != posterior.data_digest:
+        raise InputError("x is not the data that this posterior was learned from.")
+    return observe(model, statistics)
+
+
+def _replicates(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
+    """A data set (n, d) for each row of ``theta``: independent and exact where that is quick, else by chains."""
+    is_quick = exact_seconds(model, n) * len(theta) < EXACT_SECONDS
+    if is_quick or choose_sampler(model, model.chart.log_odds(theta[0]), n)[0] == "swendsen-wang":
+        return _simulated(model, theta, n, seed)
+    return (_simulated_densely if is_dense(model) else _simulated_in_turn)(model, theta, n, seed)
+
+
+def _simulated(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
+    """A data set (n, d) for each row of ``theta``, each from the beginning."""
+    for k, one in enumerate(theta):
+        yield simulate(model, one, n, rng=child(seed, "replicate", k), progress=False)
+
+
+def _simulated_in_turn(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
+    """A data set (n, d) for each row of ``theta``, by Gibbs chains that go on from where the last data set left them.
+
+    Draws of a posterior are near each other, so that few sweeps take the chains from one law to the next; random starts
+    would take as many as the first data set.
+    """
+    log_odds = model.chart.log_odds(theta)
+    chains = make_chains(model, n, kernel_state(seed, "replicates"))
+    chains.start_at_random(generator(seed, "start"))
+    chains.sweep(log_odds.mean(axis=0), FIRST_SWEEPS)
+    for w in log_odds:
+        chains.sweep(w, SWEEPS if n >= FEW else SWEEPS_OF_FEW)
+        yield chains.rows()
+
+
+def _simulated_densely(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
+    """A data set (n, d) for each row of ``theta`` on a dense field, by chains that go on from the last data set."""
+    layout = dense_layout(model)
+    assert layout is not None
+    even = 1.0 / np.repeat(layout.states, layout.states - 1)
+    chains = DenseEnsemble(layout, even, 1, n, kernel_state(seed, "chains"))
+    start = generator(seed, "start").integers(layout.states, size=(chains.n_chains, model.n_nodes))
+    chains.start(start.astype(np.uint8))
+    for k, one in enumerate(theta):
+        chains.set_parameters(layout.forward @ model.chart.log_odds(one))
+        chains.sweep(SWEEPS if k else FIRST_SWEEPS)
+        yield chains.rows()[:n]
+
+
+def _table(model: Model, names: list[str], at: np.ndarray, values: np.ndarray) -> pd.DataFrame:
+    """Replicates ``values`` (replicates, statistics) beside what each is compared with, ``at``."""
+    import pandas as pd
+
+    above = (values >= at).sum(axis=0) + 1
+    below = (values <= at).sum(axis=0) + 1
+    tail = np.minimum(1.0, 2.0 * np.minimum(above, below) / (len(values) + 1))
+    frame = pd.DataFrame(
+        {
+            "fitted": np.arange(len(names)) < model.n_parameters,
+            "observed": at.mean(axis=0),
+            "replicated": values.mean(axis=0),
+            "replicated_sd": values.std(axis=0, ddof=1),
+            "p_value": tail,
+        },
+        index=pd.Index(names, name="statistic"),
+    )
+    never = ~frame["fitted"] & ((at == 0) & (values == 0)).all(axis=0)  # sums that nobody has, nor could
+    return frame[~never]

@@ -1,0 +1,1 @@
+"""From data to a posterior: `sample` and the functions that call it."""

@@ -1,0 +1,208 @@
+"""Runs an engine, and makes of what comes out a `Posterior`, with what its diagnostics say."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+
+import numpy as np
+
+from mrfbayes import __version__
+from mrfbayes.base.budget import budget
+from mrfbayes.base.digests import digest_of
+from mrfbayes.base.errors import CostError, warn_user
+from mrfbayes.data.coding import stored_schema
+from mrfbayes.engines.base import Engine, EngineOutcome, Setup
+from mrfbayes.engines.registry import set_up
+from mrfbayes.engines.settings import Settings
+from mrfbayes.exact.cost import cost, describe_seconds
+from mrfbayes.methods.problem import Prepared, Problem
+from mrfbayes.results import diagnostics
+from mrfbayes.results.posterior import Posterior
+from mrfbayes.run.driver import ChainRun
+from mrfbayes.run.store import Checkpoint
+
+UNSURE = 2.0  # times the predicted seconds of a step may be off
+LEAST_ESS_PER_CHAIN = 100  # effective draws below which quantiles are not to be quoted (Vehtari et al. 2021)
+LEAST_JUDGED = 8  # draws a chain from which on convergence is judged
+
+
+def record(settings: Settings, setup: Setup) -> dict[str, object]:
+    """Every setting that plays a part in the draws, as the result and the checkpoint keep it."""
+    options = {**settings.row.options, **settings.options}
+    return {
+        "method": settings.row.key,
+        "options": {name: value for name, value in options.items() if name not in setup.prepared.unused},
+        "engine": setup.engine.name,
+        "prior": str(settings.prior),
+        "seed": [str(settings.seed.entropy), list(settings.seed.spawn_key)],
+        "chains": setup.plan.chains,
+        **setup.engine.record(setup.plan),
+    }
+
+
+def _identity(problem: Problem, settings: Settings, setup: Setup) -> dict[str, str]:
+    """What a checkpoint must agree on; the number of steps is not in it, so that a run can be continued."""
+    kept = record(settings, setup)
+    options, engine, seed = kept.pop("options"), kept.pop("engine"), kept.pop("seed")
+    given, start = settings.estimate, setup.plan.start
+    return {
+        "model": problem.model.fingerprint,
+        "data": problem.statistics.digest,
+        "prior": problem.prior.digest,
+        "estimate": digest_of(None if given is None else np.asarray(given.log_odds)),
+        "options": digest_of(options),
+        "engine": digest_of(engine),
+        "seed": digest_of(seed),
+        "settings": digest_of([kept, None if isinstance(start, str) else start]),
+        "version": __version__,
+    }
+
+
+@contextmanager
+def checkpoint_of(problem: Problem, settings: Settings, setup: Setup) -> Iterator[Checkpoint | None]:
+    """The open checkpoint of a run, where one was asked for and there are chains."""
+    if settings.checkpoint is None or setup.task is None:
+        yield None
+        return
+    identity = _identity(problem, settings, setup)
+    with Checkpoint(settings.checkpoint, identity, {"thin": setup.plan.thin, "warmup": setup.plan.warmup}) as store:
+        yield store
+
+
+def run_engine(problem: Problem, prepared: Prepared, settings: Settings, setup: Setup) -> tuple[Setup, ChainRun]:
+    """The run, again by another engine where the first one did badly and nobody had asked for it."""
+    _refuse_hopeless(problem, settings, setup)
+    with checkpoint_of(problem, settings, setup) as store:
+        run = setup.engine.run(problem, settings, setup, store)
+    may_change = not (settings.is_engine_asked or settings.checkpoint or settings.steps or budget().is_out)
+    objection = setup.engine.objection(setup, run) if may_change else ""
+    if not objection:
+        return setup, run
+    other = set_up(problem, prepared, settings, setup.engine, objection)
+    return other, other.engine.run(problem, settings, other, None)
+
+
+def _refuse_hopeless(problem: Problem, settings: Settings, setup: Setup) -> None:
+    """Refuse a time budget that would end before the first draw, as far as the cost of log Z tells."""
+    if settings.seconds is None or settings.checkpoint is not None:  # from which the run could go on
+        return
+    if setup.prepared.view is None or "calibration" not in settings.row.offers:
+        return
+    plan = setup.plan
+    each = cost(problem.model).work["log_partition"].seconds
+    processes = settings.workers if isinstance(settings.workers, int) else plan.chains
+    needed = each * plan.thin * -(-plan.chains // processes)
+    if needed > UNSURE * budget().left:
+        raise CostError(
+            f"the time budget of {settings.seconds:g} s would end before the first draw: a step takes about "
+            f"{describe_seconds(each)}, and thin = {plan.thin} of them in each of {plan.chains} chains make a draw; "
+            "allow more seconds=, or use method='mle', 'pseudo' or 'calibrated'."
+        )
+
+
+def make_posterior(problem: Problem, settings: Settings, setup: Setup, run: ChainRun, preparation: float) -> Posterior:
+    """The result of a run; an error where it was stopped before its first draw."""
+    prepared, plan, row, statistics = setup.prepared, setup.plan, settings.row, problem.statistics
+    outcome = setup.engine.outcome(problem, settings, setup, run) if run.draws.shape[1] else EngineOutcome({}, [])
+    fields = outcome.fields
+    if not fields or not fields["draws"].shape[1]:
+        _refuse_nothing(run.stopped_by, settings)
+    if setup.task is not None and run.n_warmup < plan.warmup:
+        budget().cut(f"warm-up ended after {run.n_warmup} of {plan.warmup} steps")
+    said = [*statistics.warnings, *(problem.estimate.warnings if problem.has_estimate else ())]
+    texts = [*prepared.warnings, *_unused_settings(settings, setup)]
+    if budget().cuts:
+        texts.append(f"the time budget of {budget().seconds:g} s was short: {'; '.join(dict.fromkeys(budget().cuts))}.")
+    if late := budget().overrun():
+        texts.append(late)
+    texts += _stop_warnings(run, fields["steps"])
+    texts += outcome.warnings
+    judged = None
+    if setup.task is not None and fields["draws"].shape[1] >= LEAST_JUDGED and problem.model.n_parameters:
+        grown, judged = fields["steps"] if fields["steps"] > plan.steps else 0, setup.engine.convergence(fields)
+        texts += convergence_warnings(setup.engine, judged, fields["draws"], grown)
+    texts = [text for text in dict.fromkeys(texts) if text not in said]
+    for text in texts:
+        warn_user(text)
+    posterior = Posterior(
+        model=problem.model,
+        method=row.key,
+        label=row.label,
+        target=row.target,
+        engine=setup.engine.name,
+        settings={**record(settings, setup), "schema": stored_schema(statistics.coding)},
+        versions=versions(),
+        data_digest=statistics.digest,
+        n=statistics.n_all,
+        warnings=tuple(dict.fromkeys([*said, *texts])),
+        notes=prepared.notes,
+        problem=problem,
+        seconds={"prepare": preparation, "compile": run.compile_seconds, "chain": run.chain_seconds},
+        partial=bool(run.stopped_by or budget().cuts),
+        **{**fields, "details": {**prepared.details, **fields["details"]}},
+    )
+    if judged is not None and judged.r_hat.size == problem.model.n_parameters:
+        posterior.__dict__["convergence"] = judged  # a cached property: it is not computed again
+    return posterior
+
+
+def _unused_settings(settings: Settings, setup: Setup) -> list[str]:
+    """A sentence for every setting that was given and plays no part."""
+    texts = [
+        f"{name}= is not used: {reason}."
+        for name, reason in setup.prepared.unused.items()
+        if name in settings.options and settings.options[name] is not None
+    ]
+    return texts + setup.engine.unused(settings, setup.prepared)
+
+
+def _stop_warnings(run: ChainRun, steps: int) -> list[str]:
+    """What stopped a run after ``steps`` of its steps, and what its checkpoint lacks."""
+    texts = []
+    if run.stopped_by:
+        planned = run.n_steps - run.n_warmup
+        texts.append(f"stopped by {run.stopped_by} after {steps} of {planned} steps: the result is partial.")
+    if run.checkpoint_problem:
+        texts.append(f"the checkpoint lacks the last steps, which are in this result: {run.checkpoint_problem}")
+    return texts
+
+
+def _refuse_nothing(stopped_by: str, settings: Settings) -> None:
+    """Where nothing was drawn: a partial result would have nothing in it."""
+    kept = "" if settings.checkpoint is None else f" The steps so far are in the checkpoint {settings.checkpoint}."
+    if stopped_by == "Ctrl-C":
+        raise KeyboardInterrupt(f"stopped before the first draw was kept.{kept}")
+    short = "the run" if settings.seconds is None else f"the time budget of {settings.seconds:g} s"
+    raise CostError(
+        f"{short} ended before the first draw was kept: allow more seconds=, or use "
+        f"method='mle', 'pseudo' or 'calibrated'.{kept}{' ' + budget().overrun()}".rstrip()
+    )
+
+
+def convergence_warnings(
+    engine: Engine, found: diagnostics.Convergence, draws: np.ndarray, lengthened_to: int
+) -> list[str]:
+    """What speaks against quoting the draws (chains, draws, p) of chains, and what to do."""
+    least = diagnostics.LEAST_ESS if lengthened_to else min(diagnostics.LEAST_ESS, LEAST_ESS_PER_CHAIN * len(draws))
+    if engine.is_precise(found, least):
+        return []
+    worst = float(np.nanmax(found.r_hat, initial=1.0))
+    grown = f", though they were lengthened to {lengthened_to} steps each" if lengthened_to else ""
+    apart = "" if found.agree else "; some chains differ from the others by more than chance"
+    return [
+        f"largest R-hat {worst:.3f}, smallest effective sample size {engine.least_ess(found):.0f} of "
+        f"{draws.shape[0] * draws.shape[1]} draws (wanted: {least}) in {len(draws)} chains{grown}{apart}: run longer "
+        "(steps=) before quoting quantiles."
+    ]
+
+
+def versions() -> dict[str, str]:
+    """Versions of everything that a result depends on."""
+    return {
+        "mrfbayes": __version__,
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("numba", "numpy")},
+    }

@@ -1,0 +1,215 @@
+"""Several methods on the same data: errors against the exact posterior where it can be had, and what they cost."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mrfbayes.base.errors import CostError, InputError, MRFWarning, warn_user
+from mrfbayes.base.progress import Progress
+from mrfbayes.base.random_streams import Seed, child, seed_sequence
+from mrfbayes.data.border import counted
+from mrfbayes.data.statistics import Statistics
+from mrfbayes.estimation.estimate import estimate as make_estimate
+from mrfbayes.model.field import Model
+from mrfbayes.results import diagnostics
+from mrfbayes.results.posterior import Posterior
+from mrfbayes.run.clusters import Workers, are_several, check_workers, connected
+from mrfbayes.run.pools import Job, run_jobs
+from mrfbayes.sampling.sample import check_call, sample
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STUCK_BELOW = 100  # effective draws below which a chain's moments are not worth comparing
+PAPER_METHODS: tuple[dict[str, object], ...] = (
+    {"method": "exact"},
+    {"method": "pseudo"},
+    {"method": "laplace"},
+    {"method": "mle", "rho": 0.0},
+    {"method": "mle", "rho": 0.05},
+    {"method": "mle", "rho": 0.1},
+    {"method": "importance"},
+    {"method": "auxiliary"},
+    {"method": "exchange"},
+    {"method": "persistent"},
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Posteriors by name, and the table of how they compare.
+
+    Attributes
+    ----------
+    posteriors : name -> `Posterior`, in the order given
+    reference : name of the posterior that errors are measured against, or None where no exact one is feasible
+    table : a row per method: mean error in posterior sds (average and largest over the parameters), ratio of sds,
+        the Monte-Carlo error of the mean error, acceptance, smallest effective sample size, effective draws per second,
+        seconds of preparation and of sampling, and whether the chain was stuck
+    """
+
+    posteriors: Mapping[str, Posterior]
+    reference: str | None
+    table: pd.DataFrame
+
+    def _repr_html_(self) -> str:
+        from mrfbayes.base.html import grid
+
+        def shown(value: object) -> str:
+            return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+        rows = [
+            [str(name), *map(shown, row)] for name, row in zip(self.table.index, self.table.to_numpy(), strict=True)
+        ]
+        against = f"against {self.reference}" if self.reference else "without an exact reference"
+        return grid(["name", *(str(c).replace("_", " ") for c in self.table.columns)], rows, against)
+
+    def __repr__(self) -> str:
+        return str(self.table.to_string(float_format=lambda v: f"{v:.4g}"))
+
+
+def compare(
+    model: Model,
+    x: object,
+    methods: Sequence[str | Mapping[str, object]] = ("exact", "mle", "pseudo", "laplace"),
+    *,
+    reference: str | None = "exact",
+    rng: Seed | None = 0,
+    workers: Workers = 1,
+    progress: bool = True,
+    **settings: object,
+) -> Comparison:
+    """Run several methods with the same settings and set them side by side.
+
+    Parameters
+    ----------
+    methods : keys of the registry, or mappings with "method" and settings of its own (which win over ``settings``)
+    reference : method that errors are measured against; left out where it is not feasible
+    workers : what the methods are spread over: a number of processes, a Dask client, or the address of its scheduler
+    settings : passed on to `mrfbayes.sample`
+    """
+    workers = check_workers(workers)
+    if isinstance(methods, str) or not isinstance(methods, Iterable):
+        raise InputError(f"methods = {methods!r}: give a list of methods, as ['exact', 'mle'].")
+    requests = [{"method": m} if isinstance(m, str) else dict(m) for m in methods]
+    for request in requests:
+        if "method" not in request:
+            raise InputError(f"methods: {request!r} does not say which; add 'method'.")
+    estimate = settings.pop("estimate", None)
+    for request in requests:
+        with suppress(CostError):  # a refusal for its cost comes when the method runs
+            check_call(model, {**settings, **request, "estimate": estimate})
+    seed = seed_sequence(rng)
+    statistics = counted(model, x)
+    if estimate is None:
+        estimate = make_estimate(model, statistics, rng=child(seed, "estimate"), progress=progress)
+    jobs: dict[str, dict[str, Any]] = {}
+    for number, request in enumerate(requests):
+        options = {**settings, **request, "estimate": estimate, "rng": child(seed, "method", number)}
+        name = str(options.pop("name", None) or _name(request))
+        if name in jobs:
+            raise InputError(f"methods: {name!r} stands there twice; give each a 'name' of its own.")
+        jobs[name] = options
+    if are_several(workers):
+        found = _run_apart(model, statistics, jobs, workers, progress)
+    else:
+        found = {name: _run(model, statistics, {**job, "progress": progress}) for name, job in jobs.items()}
+    _speak(found, (*statistics.warnings, *getattr(estimate, "warnings", ())))
+    posteriors: dict[str, Posterior] = {}
+    for name, result in found.items():
+        if isinstance(result, Posterior):
+            posteriors[name] = result
+        elif jobs[name]["method"] != reference:
+            raise result
+    known = next((name for name, post in posteriors.items() if post.method == reference), None)
+    return Comparison(posteriors, known, comparison_table(posteriors, known))
+
+
+def _run(model: Model, statistics: Statistics, job: Mapping[str, Any]) -> Posterior | CostError:
+    """One method's posterior, or its refusal; its warnings are in it, and are said when all methods have run."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MRFWarning)
+            return sample(model, statistics, **job)
+    except CostError as refusal:
+        return refusal
+
+
+def _speak(found: Mapping[str, Posterior | CostError], said: Sequence[str]) -> None:
+    """Say the warnings of all results, each once and with the name of the first that has it."""
+    known = set(said)
+    for name, result in found.items():
+        for text in result.warnings if isinstance(result, Posterior) else ():
+            if text not in known:
+                known.add(text)
+                warn_user(f"{name}: {text}")
+
+
+def _run_apart(
+    model: Model, statistics: Statistics, jobs: Mapping[str, dict[str, object]], workers: Workers, progress: bool
+) -> dict[str, Posterior | CostError]:
+    """`_run` of every job in other processes."""
+    names = list(jobs)
+    names = names[-1:] + names[:-1]  # lists go from cheap to dear: the dearest must not run alone at the end
+    tasks = [Job(name, (model, statistics, {**jobs[name], "progress": False})) for name in names]
+    found: dict[str, Posterior | CostError] = {}
+    with (
+        connected(workers) as place,
+        closing(run_jobs(_run, tasks, min(place, len(jobs)) if isinstance(place, int) else place)) as outcomes,
+        Progress("comparing", len(jobs), progress) as bar,
+    ):
+        for name, outcome in outcomes:
+            if isinstance(outcome, Exception) and not isinstance(outcome, CostError):
+                raise outcome
+            assert isinstance(outcome, (Posterior, CostError))
+            found[name] = outcome
+            bar.update(len(found), name)
+    return {name: found[name] for name in jobs}
+
+
+def _name(request: Mapping[str, object]) -> str:
+    own = [f"{key}={value}" for key, value in request.items() if key != "method"]
+    return " ".join([str(request["method"]), *own])
+
+
+def comparison_table(posteriors: Mapping[str, Posterior], reference: str | None) -> pd.DataFrame:
+    """The table of `Comparison`."""
+    import pandas as pd
+
+    base = posteriors[reference] if reference else None
+    rows = []
+    for name, post in posteriors.items():
+        seconds = post.seconds["chain"]
+        smallest = float(np.min(post.ess)) if post.ess.size else math.nan
+        row: dict[str, object] = {"name": name, "method": post.label, "target": post.target}
+        if base is not None:
+            error = np.abs(post.mean - base.mean) / base.sd
+            noise = np.sqrt(post.mcse**2 + base.mcse**2) / base.sd
+            ratio = post.sd / base.sd
+            ratio_noise = np.hypot(
+                diagnostics.mcse_sd(post.draws) / base.sd, diagnostics.mcse_sd(base.draws) * post.sd / base.sd**2
+            )
+            row |= {
+                "mean_error_sd": error.mean() if post is not base else 0.0,
+                "mean_error_max": error.max() if post is not base else 0.0,
+                "mean_error_mcse": noise.mean() if post is not base else 0.0,
+                "sd_ratio": ratio.mean(),
+                "sd_ratio_mcse": ratio_noise.mean() if post is not base else 0.0,
+            }
+        row |= {
+            "acceptance": math.nan if post.acceptance is None else float(post.acceptance.mean()),
+            "ess_min": smallest,
+            "ess_per_second": smallest / seconds if seconds > 0 else math.nan,
+            "prepare_s": post.seconds["prepare"],
+            "chain_s": seconds,
+            "verdict": "stuck" if not smallest >= STUCK_BELOW else "",
+        }
+        rows.append(row)
+    return pd.DataFrame(rows).set_index("name")

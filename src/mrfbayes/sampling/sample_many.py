@@ -1,0 +1,226 @@
+"""`mrfbayes.sample_many`: one model, many data sets (subjects, windows, bootstrap samples), each a pure task.
+
+What a data set gives depends on the model, the coding, its own rows, the settings, the seed and its name, and on
+nothing else: not on the number of workers, or how often the run was killed on the way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, closing
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mrfbayes import __version__
+from mrfbayes.base.blas import one_blas_thread
+from mrfbayes.base.budget import Budget
+from mrfbayes.base.errors import InputError, MRFWarning, warn_user
+from mrfbayes.base.interrupts import InterruptFlag
+from mrfbayes.base.progress import Progress
+from mrfbayes.base.random_streams import Seed, child, seed_sequence
+from mrfbayes.data.border import common_schema, counted
+from mrfbayes.data.coding import stored_schema
+from mrfbayes.data.data import Data
+from mrfbayes.engines.settings import Settings
+from mrfbayes.model.field import Model, require_model
+from mrfbayes.model.schema import Schema
+from mrfbayes.results.fits import FitFolder, Fits
+from mrfbayes.results.netcdf import packed, to_datatree
+from mrfbayes.results.posterior import Posterior
+from mrfbayes.run.clusters import Workers, connected
+from mrfbayes.run.pools import Job, run_jobs
+from mrfbayes.sampling.sample import check_call, sample
+
+TAKEN = {"checkpoint": "folder= keeps every finished data set", "workers": "it spreads the data sets"}
+
+
+class Call(NamedTuple):
+    """What all data sets have in common; see `mrfbayes.sample`."""
+
+    method: str
+    schema: Schema | None
+    settings: Mapping[str, Any]
+
+
+@one_blas_thread()
+def sample_many(
+    model: Model,
+    datasets: object,
+    method: str = "auto",
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    rng: Seed | None = 0,
+    workers: Workers = 1,
+    progress: bool = True,
+    seconds: float | None = None,
+    **settings: object,
+) -> Fits:
+    """`mrfbayes.sample` of every data set: the same model and settings, each with a random stream of its own.
+
+    A data set that cannot be used costs only its own result: ``failures`` says why, a warning says how many there are,
+    and only where all of them fail is it an error.
+
+    Parameters
+    ----------
+    datasets : mapping from names to data, as `mrfbayes.sample` takes them; or a sequence of data, which are then called
+        "0", "1", ...; or a `Data` with groups, each of which is a data set. All are coded alike: by the schema of the
+        model, else by one that is made from all of them together
+    method, settings : as in `mrfbayes.sample`
+    folder : where each result is kept as soon as it is there, in one file; the same call goes on from there. Files of
+        other data or of other settings are refused. Without it results stay in memory
+    rng : seed; a data set's stream follows from it and from its name, so the others do not matter
+    workers : what the data sets are spread over: a number of processes, a Dask client, or the address of its scheduler
+    seconds : time budget: after so many seconds no other data set is begun, and those under way are finished
+
+    Returns
+    -------
+    Fits
+        a mapping from names to `Posterior`; ``partial`` where Ctrl-C or the budget left some undone
+    """
+    given = _named(datasets)
+    common = {"method": method, "rng": rng, "workers": workers, "progress": progress, "seconds": seconds}
+    checked = _check(model, settings, common)
+    seed, call = seed_sequence(rng), Call(method, common_schema(model, given.values()), settings)
+    done: dict[str, Posterior | None] = {}
+    failures: dict[str, str] = {}
+    with ExitStack() as stack:
+        store = None
+        if folder is not None:
+            store = stack.enter_context(FitFolder(folder).opened(_identity(model, seed, call)))
+        place = stack.enter_context(connected(checked.workers))
+        if isinstance(place, int):
+            place = min(place, len(given))
+        budget = Budget(checked.seconds)
+        jobs = _jobs(model, given, call, seed, store)
+        bar = stack.enter_context(Progress("data sets", len(given), progress))
+        outcomes = stack.enter_context(closing(run_jobs(fit_one, jobs, place, lambda: not budget.is_out)))
+        interrupt = stack.enter_context(InterruptFlag())
+        try:
+            while True:
+                with interrupt.allowed():  # what is finished is kept before Ctrl-C is heard
+                    found = next(outcomes, None)
+                if found is None:
+                    break
+                name, outcome = found
+                if isinstance(outcome, Exception):
+                    failures[name] = f"{type(outcome).__name__}: {outcome}"
+                else:
+                    if store is not None and isinstance(outcome, bytes):
+                        store.keep(name, outcome)
+                    done[name] = outcome if isinstance(outcome, Posterior) else None
+                bar.update(len(done) + len(failures), f"{len(failures)} failed" if failures else "")
+        except KeyboardInterrupt:
+            if not done and not failures:
+                raise
+    unfinished = tuple(name for name in given if name not in done and name not in failures)
+    _speak(given, failures, unfinished)
+    kept = {name: posterior for name in given if (posterior := done.get(name)) is not None}
+    failed = {name: failures[name] for name in given if name in failures}
+    return Fits(tuple(given), kept if store is None else store, failed, unfinished)
+
+
+def fit_one(
+    model: Model, x: object, call: Call, seed: np.random.SeedSequence, known: str | None
+) -> Posterior | bytes | None:
+    """The posterior of one data set; as the contents of its file where ``known`` says that files are kept.
+
+    ``known`` is None without a folder, else the digest of the data whose result is there, or empty: None is returned
+    where these are the same data.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MRFWarning)  # they are in the result
+        statistics = counted(model, x, call.schema)
+        if known and known == statistics.digest:
+            return None
+        if known:
+            raise InputError("its file in the folder is the result of other data: choose another folder or name.")
+        posterior = sample(model, statistics, call.method, rng=seed, **{**call.settings, "progress": False})
+    if posterior.facts.stopped_by == "Ctrl-C":
+        raise KeyboardInterrupt
+    return posterior if known is None else packed(to_datatree(posterior))
+
+
+def _named(datasets: object) -> dict[str, object]:
+    if isinstance(datasets, Data):
+        return dict(datasets.parts())
+    if isinstance(datasets, Mapping):
+        given = {str(name): x for name, x in datasets.items()}
+        if len(given) < len(datasets):
+            raise InputError("datasets: two names are the same when written as text; give each its own.")
+    elif isinstance(datasets, (str, bytes, os.PathLike)) or not isinstance(datasets, Iterable):
+        raise InputError(
+            f"datasets is a {type(datasets).__name__}: give a mapping from names to data, or a list of data."
+        )
+    elif hasattr(datasets, "columns"):
+        raise InputError(
+            "datasets is one table: give dict(tuple(table.groupby('subject'))) or the like, a table per data set."
+        )
+    else:
+        given = {str(number): x for number, x in enumerate(datasets)}
+    if not given:
+        raise InputError("datasets is empty: give at least one.")
+    return given
+
+
+def _check(model: Model, settings: Mapping[str, object], call: Mapping[str, object]) -> Settings:
+    """Everything about the call that can be refused before any data set is looked at."""
+    for name, reason in TAKEN.items():
+        if name in settings:
+            raise InputError(f"{name}= is not for the single data sets: {reason}.")
+    require_model(model)
+    return check_call(model, {**settings, **call})
+
+
+def _identity(model: Model, seed: np.random.SeedSequence, call: Call) -> dict[str, str]:
+    """What all results of a folder have in common."""
+
+    def plain(value: object) -> object:
+        value = getattr(value, "theta", value)  # of an estimate
+        return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else str(value)
+
+    common = {"method": call.method, "schema": stored_schema(call.schema), **call.settings}
+    text = json.dumps(common, sort_keys=True, default=plain)
+    return {
+        "format": "mrfbayes many 1",
+        "model": model.fingerprint,
+        "settings": hashlib.sha256(text.encode()).hexdigest(),
+        "seed": f"{seed.entropy} {list(seed.spawn_key)}",
+        "version": __version__,
+    }
+
+
+def stream_of(seed: np.random.SeedSequence, name: str) -> np.random.SeedSequence:
+    """The random stream of the data set called ``name``."""
+    words = np.frombuffer(hashlib.sha256(name.encode()).digest()[:16], dtype="<u4")
+    return child(seed, "dataset", *(int(word) for word in words))
+
+
+def _jobs(
+    model: Model,
+    given: Mapping[str, object],
+    call: Call,
+    seed: np.random.SeedSequence,
+    store: FitFolder | None,
+) -> Iterator[Job]:
+    for name, x in given.items():
+        known = None if store is None else store.digest(name) or ""
+        yield Job(name, (model, x, call, stream_of(seed, name), known))
+
+
+def _speak(given: Mapping[str, object], failures: Mapping[str, str], unfinished: tuple[str, ...]) -> None:
+    if failures:
+        name, text = next(iter(failures.items()))
+        said = f"{len(failures)} of {len(given)} data sets failed; the first, {name!r}: {text}"
+        if len(failures) == len(given):
+            raise InputError(said)
+        warn_user(said)
+    if unfinished:
+        warn_user(
+            f"{len(unfinished)} of {len(given)} data sets are not done; with folder= the same call goes on from what "
+            "is there.",
+        )

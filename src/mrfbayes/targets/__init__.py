@@ -1,0 +1,1 @@
+"""What is drawn from: target densities, their checks and their evidence."""

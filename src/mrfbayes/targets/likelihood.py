@@ -1,0 +1,197 @@
+"""`mrfbayes.likelihood`: a method's likelihood as an object, to look at and to evaluate."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mrfbayes.base.blas import one_blas_thread
+from mrfbayes.base.errors import InputError
+from mrfbayes.base.random_streams import Seed, child, seed_sequence
+from mrfbayes.base.views import with_own_workspace
+from mrfbayes.coins.coin import CoinMarginal
+from mrfbayes.coins.die import DieMarginal
+from mrfbayes.data.border import counted
+from mrfbayes.methods.problem import Prepared, Problem
+from mrfbayes.methods.registry import Row, check_options, method_row
+from mrfbayes.model.field import Model, require_model
+from mrfbayes.priors import Prior
+from mrfbayes.targets.facts import RunFacts
+
+if TYPE_CHECKING:
+    from mrfbayes.coins.induced import Induced
+    from mrfbayes.model.point import PointEstimate
+
+
+class Likelihood:
+    """The likelihood of one method for one data set.
+
+    Attributes
+    ----------
+    method, label, target : from the registry; ``target`` is "exact" or "approximate"
+    model, statistics : what it is the likelihood of
+    details, warnings : facts found in the preparation
+    """
+
+    def __init__(self, row: Row, problem: Problem, prepared: Prepared) -> None:
+        self.method, self.label, self.target = row.key, row.label, row.target
+        self.model, self.statistics = problem.model, problem.statistics
+        self.details, self.warnings = dict(prepared.details), prepared.warnings
+        self._view, self._value = prepared.view, prepared.value
+        self._problem = problem
+
+    def __repr__(self) -> str:
+        return f"<{self.label} likelihood ({self.target}): {self.model.n_parameters} parameters, n = {self._n}>"
+
+    @property
+    def facts(self) -> RunFacts:
+        """What was found out in the preparation and other code relies on."""
+        return RunFacts.of(self.details)
+
+    @property
+    def _n(self) -> str:
+        return f"{self.statistics.n:g}"
+
+    @property
+    def estimate(self) -> PointEstimate:
+        """The maximum likelihood estimate that the method stands on (made now, where it does not)."""
+        return self._problem.estimate
+
+    @one_blas_thread()
+    def log_likelihood(self, theta: object) -> float | np.ndarray:
+        """Log-likelihood, up to a constant that does not depend on theta.
+
+        Parameters
+        ----------
+        theta : (p,) weights inside the parameter space, or (..., p) for many at once
+
+        Returns
+        -------
+        float, or an array of the leading shape
+        """
+        from mrfbayes.kernels.methods.evaluate import log_likelihoods
+
+        p = self.model.n_parameters
+        if np.ndim(np.asarray(theta, dtype=object)) <= 1:
+            thetas = self.model.theta(theta)[None, :]
+            shape: tuple[int, ...] = ()
+        else:
+            thetas, shape = self._many(theta)
+        out = np.empty(len(thetas))
+        if self._view is None:
+            assert self._value is not None
+            out[:] = [self._value(w) for w in self.model.chart.log_odds(thetas)]
+        else:
+            log_likelihoods(with_own_workspace(self._view), np.ascontiguousarray(thetas.reshape(-1, p)), out)
+        return float(out[0]) if shape == () else out.reshape(shape)
+
+    def _many(self, theta: object) -> tuple[np.ndarray, tuple[int, ...]]:
+        p = self.model.n_parameters
+        try:
+            array = np.array(theta, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(f"theta: expected numbers, got {type(theta).__name__}.") from None
+        if array.shape[-1] != p:
+            raise InputError(f"theta has shape {array.shape}: its last axis must hold the {p} parameters.")
+        rows = array.reshape(-1, p)
+        last = self.model.chart.last_weight(rows)
+        bad = np.flatnonzero(~((rows > 0.0) & (rows < 1.0)).all(axis=1) | ~(last > 0.0).all(axis=1))
+        if bad.size:
+            self.model.theta(rows[bad[0]], f"theta[{bad[0]}]")
+        return rows, array.shape[:-1]
+
+    def marginal(self, j: int | str) -> CoinMarginal | DieMarginal:
+        """The marginal of one parameter: only MLE-L is made of marginals."""
+        raise InputError(f"method {self.method!r} has no marginals in closed form: only 'mle' has.")
+
+
+class InducedLikelihood(Likelihood):
+    """MLE-L: coins joined by a copula."""
+
+    @cached_property
+    def induced(self) -> Induced:
+        """The numbers behind it (`mrfbayes.coins.induced.Induced`)."""
+        from mrfbayes.coins.induced import Induced
+
+        return Induced.make(self.statistics, self._problem.estimate, self._options["rho"], self._options["marginal"])
+
+    def __init__(self, row: Row, problem: Problem, prepared: Prepared, options: dict[str, object]) -> None:
+        super().__init__(row, problem, prepared)
+        self._options = {**row.options, **options}
+
+    def marginal(self, j: int | str) -> CoinMarginal | DieMarginal:
+        """Marginal of parameter ``j``: its place in ``model.parameters``, or its name.
+
+        For a parameter of a die this is the distribution of the whole die (`mrfbayes.coins.die.DieMarginal`).
+        """
+        return self.induced.marginal(self.place(j))
+
+    def place(self, j: int | str) -> int:
+        """The place in ``model.parameters`` of a parameter given by place or name."""
+        p = self.model.n_parameters
+        if isinstance(j, str):
+            if j not in self.model.parameters:
+                raise InputError(f"j = {j!r}: no parameter has this name; see model.parameters.")
+            return self.model.parameters.index(j)
+        if isinstance(j, (bool, np.bool_)) or not isinstance(j, (int, np.integer)) or not -p <= j < p:
+            raise InputError(f"j = {j!r}: give a parameter's name, or its place, a whole number from 0 to {p - 1}.")
+        return int(j) % p
+
+    @property
+    def log_evidence(self) -> float:
+        """Log integral of the likelihood under the uniform prior: subtract it, and the likelihood is a density."""
+        return self.induced.log_evidence
+
+    def draw(self, size: int, rng: Seed | None = None) -> np.ndarray:
+        """(size, p) independent draws of theta from the likelihood under the uniform prior; no Markov chain."""
+        if isinstance(size, (bool, np.bool_)) or not isinstance(size, (int, np.integer)) or size < 0:
+            raise InputError(f"size = {size!r}: give a whole number >= 0 of draws.")
+        return self.induced.draw(int(size), child(seed_sequence(rng), "direct"))
+
+
+@one_blas_thread()
+def likelihood(
+    method: Any,
+    model: Any,
+    x: Any,
+    estimate: object = None,
+    rng: Seed | None = 0,
+    **options: object,
+) -> Likelihood:
+    """The likelihood of ``method`` for the observations ``x``.
+
+    Parameters
+    ----------
+    method : a key of the registry that has a likelihood, such as "mle" or "exact". The order (model, x, method) of
+        `mrfbayes.sample` is understood as well.
+    model : the field
+    x : `Data`, anything that `Data` reads, or `Statistics`
+    estimate : from `mrfbayes.estimate`, or theta (p,); made here where the method needs one and none is given
+    rng : seed of what the preparation may have to simulate
+    options : those of the method; for "mle": ``rho`` (a number in (-1/(p-1), 1), or a correlation matrix) and
+        ``marginal`` ("printed" or "gbd")
+
+    Returns
+    -------
+    `Likelihood`, with ``log_likelihood(theta)``; for "mle" also ``marginal(j)``, ``draw`` and ``log_evidence``
+    """
+    if isinstance(method, Model):
+        method, model, x = x, method, model
+    require_model(model)
+    row = method_row(method)
+    prior = Prior(model, "uniform")
+    check_options(row, model, prior, options)
+    statistics = counted(model, x)
+    if estimate is not None and not hasattr(estimate, "theta"):
+        model.theta(estimate, "estimate")
+    problem = Problem(model, statistics, prior, seed_sequence(rng), estimate, progress=False)
+    prepared = row.prepare(problem, **options)
+    if prepared.view is None and prepared.value is None:
+        raise InputError(f"method {method!r} has no likelihood to evaluate: use mrfbayes.sample with it.")
+    if prepared.is_ratio:
+        raise InputError(f"method {method!r} estimates likelihood ratios only: use mrfbayes.sample with it.")
+    if row.key == "mle":
+        return InducedLikelihood(row, problem, prepared, options)
+    return Likelihood(row, problem, prepared)

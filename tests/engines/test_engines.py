@@ -1,0 +1,97 @@
+"""An engine is one file and one row: a small one is added here and used like the others."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import mrfbayes as mb
+from mrfbayes.base.random_streams import child, generator
+from mrfbayes.engines import registry
+from mrfbayes.engines.base import Engine, EngineOutcome, Setup
+from mrfbayes.run.driver import ChainRun
+
+MODEL = mb.grid(2, 2)
+DATA = np.random.default_rng(3).integers(0, 2, (400, 4))
+
+
+class Gaussian(Engine):
+    """Draws of the Gaussian at the mode, uncorrected."""
+
+    name, needs, label, proposal = "gaussian", "gradient", "the Gaussian at the mode", "gaussian"
+    is_lengthened = False
+
+    def default_steps(self, model):
+        return 1_000
+
+    def set_up(self, problem, prepared, plan, settings, shape):
+        return Setup(self, prepared, plan)
+
+    def run(self, problem, settings, setup, store):
+        smooth, plan = setup.prepared.smooth(), setup.plan
+        rng = generator(child(problem.seed, "gaussian"), "draws")
+        factor = np.linalg.inv(np.linalg.cholesky(smooth.information))
+        draws = smooth.mode + rng.standard_normal((plan.chains, plan.steps, smooth.mode.size)) @ factor
+        return ChainRun(draws, np.zeros(draws.shape[:2]), [], "", 0, plan.steps, 0.0, 0.0, 0)
+
+    def outcome(self, problem, settings, setup, run):
+        theta = problem.model.chart.theta(run.draws)
+        mean, sd = theta.mean(axis=(0, 1)), theta.std(axis=(0, 1))
+        fields = {"draws": theta, "w": run.draws, "log_likelihood": None, "mean": mean, "sd": sd, "details": {}}
+        return EngineOutcome({**fields, "steps": run.n_steps, "warmup": 0, "thin": 1, "acceptance": None}, [])
+
+
+def test_a_new_engine_is_one_class_and_one_row(monkeypatch):
+    with pytest.raises(mb.InputError, match="engine = 'gaussian'"):
+        mb.sample(MODEL, DATA, "exact", engine="gaussian", progress=False)
+    monkeypatch.setattr(registry, "ENGINE_ROWS", [Gaussian(), *registry.ENGINE_ROWS])
+    posterior = mb.sample(MODEL, DATA, "exact", engine="gaussian", progress=False)
+    assert posterior.engine == posterior.settings["engine"] == "gaussian"
+    exact = mb.sample(MODEL, DATA, "exact", progress=False)
+    assert exact.engine == "independence"  # the usual one is the last that fits
+    assert (np.abs(posterior.mean - exact.mean) < 0.2 * exact.sd).all()
+
+
+def test_every_capability_has_an_engine():
+    from mrfbayes.methods.registry import REGISTRY
+
+    needed = {engine.needs for engine in registry.ENGINE_ROWS}
+    assert {offer for row in REGISTRY.values() for offer in row.offers} == needed
+
+
+def test_a_checkpoint_of_another_target_is_refused(tmp_path):
+    """By what differs: the estimate, a prior moved to another block, a long array among the options."""
+    settings = {"steps": 400, "warmup": 100, "thin": 2, "chains": 1, "progress": False, "engine": "mh"}
+    calls = {
+        "estimate": ("laplace", {"estimate": np.full(4, 0.55)}, {"estimate": np.full(4, 0.9)}),
+        "prior": (
+            "exact",
+            {"prior": {"edges": "normal(0, 1)", MODEL.blocks[1]: "normal(3, 0.1)"}},
+            {"prior": {"edges": "normal(0, 1)", MODEL.blocks[2]: "normal(3, 0.1)"}},
+        ),
+        "options": ("mle", {"rho": 0.1 * np.ones((4, 4)) + 0.9 * np.eye(4)}, {"rho": np.eye(4) * 0.8 + 0.2}),
+    }
+    for what, (method, first, second) in calls.items():
+        path = tmp_path / what
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", mb.MRFWarning)  # short chains say that they are
+            mb.sample(MODEL, DATA, method, checkpoint=path, **first, **settings)
+            mb.sample(MODEL, DATA, method, checkpoint=path, **first, **{**settings, "steps": 800})
+        with pytest.raises(mb.InputError, match=f"its {what} differs"):
+            mb.sample(MODEL, DATA, method, checkpoint=path, **second, **settings)
+
+
+def test_log_likelihood_is_computed_or_absent():
+    direct = mb.sample(MODEL, DATA, "calibrated", steps=100, progress=False)
+    assert direct.log_likelihood is None
+    assert "log_likelihood" not in direct.to_arviz()["sample_stats"]
+    chain = mb.sample(MODEL, DATA, "exact", progress=False)
+    value = mb.likelihood("exact", MODEL, DATA).log_likelihood(chain.draws[0, 0])
+    assert chain.log_likelihood[0, 0] == pytest.approx(value, rel=1e-10)
+
+
+def test_one_replica_is_refused():
+    model = mb.complete(range(5), fields=True)
+    x = np.random.default_rng(1).integers(0, 2, (100, 5))
+    with pytest.raises(mb.InputError, match="chains = 1 and replicas = 1"):
+        mb.sample(model, x, "langevin", chains=1, replicas=1, progress=False)
