@@ -143,8 +143,11 @@ def figure(fields: list[LargerField]) -> Figure | None:
             ax.axhline({"mean_error": SATISFACTORY, "sd_ratio": 1.0, "coverage": 0.9}[measure], color="0.5", lw=0.8)
             if measure == "mean_error":
                 ax.set_yscale("symlog", linthresh=0.01)
-                ax.set_ylim(bottom=0)
+                ax.set_ylim(0, 6)  # PersistMC on the questionnaire: 4 sds
                 ax.set_title(title, fontsize=10)
+            if measure == "sd_ratio":
+                ax.set_yscale("log", base=2)
+                ax.yaxis.set_major_formatter("{x:g}")
             if row == len(FIELD_MEASURES) - 1:
                 ax.set_xlabel("number of parameters")
         axes[row, 0].set_ylabel(label)

@@ -44,11 +44,6 @@ CAPTIONS = {
     "larger": "Error of the mean, ratio of sds and coverage against the number of parameters",
 }
 
-FIRST_PLAN = (
-    "The first plan had 10,251 cells (20 replications of the sampling methods on 4x4, 20 to 50 of the other rows on "
-    "6x6 and 8x8); it was cut to this precision, for want of time, when 11 replications of all rows were there."
-)
-
 PAGE = """\
 # The simulations of Jie Liu and Hao Zheng, claim by claim
 
@@ -212,7 +207,7 @@ def _precision(results: Results) -> str:
     """What the standard errors of the figures are, beside the one that the profile was made for."""
     lines = [
         f"The profile `standard` has as many replications as bring the standard error of every plotted error below "
-        f"{100 * PRECISION:g} % of it. {FIRST_PLAN} The largest ones:",
+        f"{100 * PRECISION:g} % of it. The largest ones:",
         "",
     ]
     for name in FIGURES:
