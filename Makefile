@@ -40,7 +40,7 @@ readme: .venv/.core
 paper: .venv/.core
 	$(BIN)/mrfbayes reproduce --profile standard --no-run --out paper
 
-# Runs what is still missing of those results; WORKERS=2 needs the extra "paper". Stop it at any time: it goes on.
+# Runs what is still missing of those results; Stop it at any time: it goes on.
 WORKERS ?= 1
 paper-run: .venv/.test
 	$(BIN)/mrfbayes reproduce --profile standard --workers $(WORKERS) --out paper

@@ -6,6 +6,7 @@ With KILL_AT the process that runs the cell with that number kills itself inside
 import os
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 
 ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -20,21 +21,15 @@ def files(folder):
     return {p.name: p.read_bytes() for p in results.iterdir() if p.name not in (TIMINGS, JOURNAL)}
 
 
-def make_task(folder, kill_at):
-    """What is done with a cell: defined inside, so that it travels to workers by value."""
+def task(folder, kill_at, cell):
+    """Run a cell; the first process that gets to the one to kill at kills itself."""
+    from mrfbayes.paper.tasks import run_cell
 
-    def task(cell):
-        from pathlib import Path as WorkerPath
-
-        from mrfbayes.paper import runner
-
-        marker = WorkerPath(folder) / "killed"
-        if kill_at == (cell.n, cell.method, cell.replication) and not marker.exists():
-            marker.write_text(str(os.getpid()))
-            os.kill(os.getpid(), signal.SIGKILL)
-        return runner.attempt(cell)
-
-    return task
+    marker = Path(folder) / "killed"
+    if kill_at == (cell.n, cell.method, cell.replication) and not marker.exists():
+        marker.write_text(str(os.getpid()))
+        os.kill(os.getpid(), signal.SIGKILL)
+    return run_cell(cell)
 
 
 def main(folder, workers, kill_at=None):
@@ -46,7 +41,7 @@ def main(folder, workers, kill_at=None):
     target = None if kill_at is None else CELLS[int(kill_at)]
     with Store(Path(folder) / "results") as store:
         before = len(store.outcomes)
-        run = run_cells(cells, store, workers=int(workers), task=make_task(folder, target))
+        run = run_cells(cells, store, workers=int(workers), task=partial(task, folder, target))
     assert not run.failures, run.failures
     print(before, run.finished)
 

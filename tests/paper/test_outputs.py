@@ -12,15 +12,13 @@ import pytest
 
 from mrfbayes.paper import constants as settings
 from mrfbayes.paper import larger
-from mrfbayes.paper import results as measures
 from mrfbayes.paper.claims import NOT, PARTLY, REPRODUCED, UNDECIDED, all_claims, disagreements, judge_all
 from mrfbayes.paper.figures import DRAWN, FIGURES, largest_error
 from mrfbayes.paper.journal import Store
-from mrfbayes.paper.page import MAX_ROW, RERUN, row
-from mrfbayes.paper.printing import TABLES, Table
+from mrfbayes.paper.page import MAX_ROW, RERUN, row, write_all
 from mrfbayes.paper.profiles import PRECISION, cells_of
-from mrfbayes.paper.render import write_all
 from mrfbayes.paper.results import IDLE_TIMINGS, Average, Results, average
+from mrfbayes.paper.tables import TABLES, Table
 from mrfbayes.paper.tasks import REFUSED, Cell, CellOutcome
 
 P = 24
@@ -86,8 +84,8 @@ def test_methods_are_compared_on_the_replications_that_all_have(tmp_path):
         odd = CellOutcome({}, {"mean": exact, "sd": [3 * sd] * P})  # a replication that only one of them has
         store.add(Cell("4x4", 100, "adapted", "mle-0", 2), odd)
     found = Results(store)
-    assert found.errors(measures.sd_ratio, "4x4", 100, "mle-0").value > 1.5
-    together = found.errors(measures.sd_ratio, "4x4", 100, "mle-0", beside=["mle-0.05", "mle-0.1"])
+    assert found.errors("sd_ratio", "4x4", 100, "mle-0").value > 1.5
+    together = found.errors("sd_ratio", "4x4", 100, "mle-0", beside=["mle-0.05", "mle-0.1"])
     assert (together.count, together.value) == (2, pytest.approx(0.97))
 
 
@@ -123,9 +121,9 @@ def test_errors_are_those_that_were_put_in(results):
     found = rows(TABLES["errors"](results))
     assert found["Pseudo-L"][:3] == ["25.0 ± 0.0", "20.0 ± 0.0", "0.800 ± 0.000"]
     assert found["4x4 grid (3, 0, 3 replications)"] == []
-    assert results.errors(measures.mean_error, "4x4", 100, "pseudo").value == pytest.approx(0.25 * 4000e-6)
-    assert results.errors(measures.mean_shift_sds, "4x4", 100, "pseudo").value == pytest.approx(0.0)
-    truth = results.errors(measures.mean_error, "4x4", 100, "exact", base="truth")
+    assert results.errors("mean_error", "4x4", 100, "pseudo").value == pytest.approx(0.25 * 4000e-6)
+    assert results.errors("mean_shift_sds", "4x4", 100, "pseudo").value == pytest.approx(0.0)
+    truth = results.errors("mean_error", "4x4", 100, "exact", base="truth")
     assert truth.value == pytest.approx(4000e-6)
     assert truth.count == 3
 
@@ -198,7 +196,7 @@ def test_data_without_an_answer_are_counted_and_left_out_of_averages(tmp_path):
             store.add(Cell("4x4", 500, "laplace-centre", "laplace", replication), answer)
     results = Results(store)
     assert results.refusals("4x4", 500, "laplace", "laplace-centre") == 1
-    assert results.errors(measures.sd_ratio, "4x4", 500, "laplace", setting="laplace-centre").count == 2
+    assert results.errors("sd_ratio", "4x4", 500, "laplace", setting="laplace-centre").count == 2
     [row] = [row for row in TABLES["replications"](results).rows if row[0] == "4x4 laplace-centre: Laplace-L"]
     assert row[5] == "3/10"
 

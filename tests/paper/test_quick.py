@@ -9,7 +9,6 @@ import pytest
 
 import mrfbayes as mb
 from command_line import run
-from mrfbayes.paper import runner
 from mrfbayes.paper.journal import Store
 from mrfbayes.paper.profiles import cells_of
 from mrfbayes.paper.tasks import REFUSED, RESOLUTION, Cell, CellOutcome, observe, run_cell
@@ -79,7 +78,7 @@ def test_a_chain_that_never_moves_has_no_effective_draws():
     ],
 )
 def test_a_problem_is_one_line(tmp_path, monkeypatch, arguments, message):
-    monkeypatch.setattr(runner, "CLUSTER_SECONDS", 1)
+    monkeypatch.setattr("mrfbayes.run.clusters.ANSWER_SECONDS", 1)
     done = run("reproduce", *arguments, "--out", tmp_path, cwd=tmp_path)
     assert done.returncode == 2
     assert message in done.stderr

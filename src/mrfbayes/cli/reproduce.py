@@ -39,8 +39,8 @@ def reproduce(
         os.environ[name] = "1"  # as in Dask's workers, before NumPy is loaded: small matrices are slower on two threads
     from mrfbayes.base.progress import Progress
     from mrfbayes.paper.journal import Store
+    from mrfbayes.paper.page import write_all
     from mrfbayes.paper.profiles import PROFILES, cells_of, cost
-    from mrfbayes.paper.render import write_all
     from mrfbayes.paper.runner import run_cells
 
     facts: dict[str, object] = {"out": str(out)}
@@ -51,7 +51,7 @@ def reproduce(
             missing = [cell for cell in cells if cell not in store]
             typer.echo(f"{len(cells)} cells, {len(cells) - len(missing)} of them finished before", err=common.json)
             with Progress("seconds of work", round(sum(map(cost, missing)))) as bar:
-                done = run_cells(cells, store, workers=workers, cluster=cluster, seconds=seconds, report=bar.update)
+                done = run_cells(cells, store, workers=cluster or workers, seconds=seconds, report=bar.update)
         if done.stopped_by:
             typer.echo(f"stopped by {done.stopped_by}; the same command goes on from here", err=common.json)
         for cell, reason in done.failures.items():

@@ -1,5 +1,6 @@
 """Section 3 of Liu & Zheng, run to its end: cells, their store, and the tables, figures and verdicts made from them.
 
-Nothing here reaches behind the public interface of the package: `settings` says what is run, `tasks` runs one cell,
-`store` keeps what is finished, `runner` spreads cells over processes, `summary`, `tables`, `figures` and `claims` read.
+The study uses public names of the package only. `constants` and `study.toml` have what the paper prints, `profiles` the
+cells of a run, `tasks` runs one, `journal` keeps those that are finished, `runner` distributes them over processes;
+`results`, `judges`, `claims`, `tables`, `figures` and `page` read them.
 """

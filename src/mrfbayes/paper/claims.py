@@ -1,37 +1,40 @@
-"""The paper's claims: what each says, the criteria it is judged by, and the verdict that follows from them.
+"""The paper's claims (`study.toml`): the criteria that each is judged by, and the verdict that follows from them.
 
-A verdict is never written down. Each judge returns criteria, each with the number it looks at, and the verdict counts
-those that hold. The reason beside it is prose, written for a certain count (`Claim.holds`): `disagreements` lists the
-claims whose records say something else, and the page marks them.
+A verdict is never written down. A function of `mrfbayes.paper.judges` yields criteria, each with the number it looks
+at, and the verdict counts those that hold. The reason beside it is prose, written for a certain count (`Claim.holds`):
+`disagreements` lists the claims whose records give another one, and the page marks them.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Unpack
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
 
-from mrfbayes.paper.constants import METHODS
-from mrfbayes.paper.results import Among, Average, Measure, Results
+from mrfbayes.paper.constants import STUDY
+from mrfbayes.paper.results import Average, Results
 
-CLOSE = 10.0  # % of a posterior sd: an error that nobody would see; a guess
+CLOSE = 10.0  # % of a posterior sd: an error that is too small to matter; a guess
 REPRODUCED, PARTLY, NOT, UNDECIDED = "reproduced", "partly", "not reproduced", "not run yet"
 
 
 @dataclass(frozen=True)
 class Criterion:
-    """A quantity with its error and what the claim says of it; ``holds`` is None where it is only context."""
+    """A quantity with its error and what the claim says of it; ``holds`` is None where it is only context.
+
+    ``number`` is the text that may stand for the whole claim.
+    """
 
     quantity: str
     value: str
     criterion: str = ""
     holds: bool | None = None
+    number: str = ""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One number with its error that stands for all, the criteria, and the reason found."""
+    """One number with its error that stands for all, the criteria, and the reason."""
 
     number: str
     checks: tuple[Criterion, ...]
@@ -50,40 +53,35 @@ class Finding:
         return UNDECIDED if not total else REPRODUCED if held == total else PARTLY if held else NOT
 
 
-class NotRun(Exception):
-    """The cells that a claim needs are not there yet."""
-
-
 @dataclass(frozen=True)
 class Claim:
-    """A claim in our words, its place, the part of the study that judges it, and the judge.
+    """A claim in our words and its place; see the head of `study.toml`."""
 
-    ``holds`` is how many criteria hold, of how many, in the records that the reason was written for; ``table`` names
-    the table of the page that has all numbers, where that is not the one of the part.
-    """
-
+    judge: str
     place: str
     text: str
     part: str
-    judge: Callable[[Results], Finding]
     holds: tuple[int, int]
+    reason: str
     table: str = ""
+    facts: Mapping[str, tuple[str, str, int, str]] = field(default_factory=dict)
 
     def finding(self, results: Results) -> Finding:
-        """The finding, or the statement that the cells are missing."""
-        try:
-            return self.judge(results)
-        except NotRun as error:
-            return Finding("-", (), f"There are no cells of {error} yet.")
+        """The finding; a criterion whose cells were not run is left out."""
+        from mrfbayes.paper import judges
+
+        checks = tuple(check for check in getattr(judges, self.judge)(results) if check is not None)
+        if all(check.holds is None for check in checks):
+            return Finding("-", (), "Its cells were not run yet.")
+        facts = {name: results.number(*which) for name, which in self.facts.items()}
+        number = [check.number for check in checks if check.number][-1]
+        return Finding(number, checks, self.reason.format_map(facts))
 
 
+@cache
 def all_claims() -> tuple[Claim, ...]:
     """Every claim, in the order of the paper."""
-    from mrfbayes.paper.claims_accuracy import ACCURACY
-    from mrfbayes.paper.claims_setup import SETUP
-    from mrfbayes.paper.claims_time import TIME
-
-    return (*SETUP, *ACCURACY, *TIME)
+    return tuple(Claim(**{**row, "holds": tuple(row["holds"])}) for row in STUDY["claims"])
 
 
 def judge_all(results: Results) -> list[tuple[Claim, Finding]]:
@@ -101,37 +99,24 @@ def disagreements(results: Results) -> list[str]:
     ]
 
 
-def error_of(results: Results, measure: Measure, grid: str, n: int, method: str, **among: Unpack[Among]) -> Average:
-    """The average error, or the end of the judgement where there is none."""
-    found = results.errors(measure, grid, n, method, **among)
-    if not found.count:
-        raise NotRun(f"{grid}, n = {n}, {METHODS[method].label} ({among.get('setting', 'adapted')})")
-    return found
+def compared(
+    quantity: str, value: str, *needs: Average, bound: str = "", holds: bool | None = None, number: str = ""
+) -> Criterion | None:
+    """A criterion in words; None where one of the averages it needs is of nothing."""
+    known = all(need.count for need in needs)
+    return Criterion(quantity, value, bound, None if holds is None else bool(holds), number) if known else None
 
 
-def percent(value: Average, digits: int = 1) -> str:
-    """A share in per cent with its error."""
-    return f"{value.text(100, digits)} %"
+def below(quantity: str, value: Average, number: str = "", digits: int = 1) -> Criterion | None:
+    """The criterion that a share stays below `CLOSE` per cent."""
+    holds = abs(100 * value.value) < CLOSE
+    return compared(quantity, value.percent(digits), value, bound=f"below {CLOSE:g} %", holds=holds, number=number)
 
 
-def below(quantity: str, value: Average, bound: float = CLOSE, digits: int = 1) -> Criterion:
-    """The criterion that a share stays below ``bound`` per cent."""
-    return Criterion(quantity, percent(value, digits), f"below {bound:g} %", abs(100 * value.value) < bound)
-
-
-def smaller(first: str, value: Average, second: str, other: Average, factor: float = 1.0) -> Criterion:
-    """The criterion that one share is smaller than ``factor`` times another."""
-    bound = f"below {'' if factor == 1 else f'{factor:g} times '}{second}, {percent(other)}"
-    return Criterion(first, percent(value), bound, value.value < factor * other.value)
-
-
-def compared(quantity: str, value: str, criterion: str, holds: bool) -> Criterion:
-    """A criterion in words."""
-    return Criterion(quantity, value, criterion, bool(holds))
-
-
-def needed(value: Average, what: str) -> Average:
-    """``value``, or the end of the judgement where it is missing."""
-    if not value.count or math.isnan(value.value):
-        raise NotRun(what)
-    return value
+def smaller(
+    quantity: str, value: Average, name: str, other: Average, factor: float = 1.0, number: str = ""
+) -> Criterion | None:
+    """The criterion that one share is smaller than ``factor`` times another one."""
+    bound = f"below {'' if factor == 1 else f'{factor:g} times '}{name}'s, {other.percent()}"
+    holds = value.value < factor * other.value
+    return compared(quantity, value.percent(), value, other, bound=bound, holds=holds, number=number)

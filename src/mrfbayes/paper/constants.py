@@ -5,9 +5,13 @@ Sections and tables are those of Liu & Zheng, *MLE-induced Likelihood for Markov
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+STUDY = tomllib.loads(Path(__file__).with_name("study.toml").read_text(encoding="utf-8"))
 
 # What the paper prints.
 GRIDS: Mapping[str, tuple[int, int]] = {"4x4": (4, 4), "6x6": (6, 6), "8x8": (8, 8)}  # Sec. 3.2
@@ -23,6 +27,9 @@ PARTICLE_SWEEPS = 1_000  # "steps" that bring particles to equilibrium, Sec. 3.3
 PERSISTENT_SWEEPS = 1  # k, supplement
 COPULA_CORRELATIONS = (0.0, 0.05, 0.1)  # rho of the three MLE-L rows, Sec. 3.2
 REPLICATIONS = 50  # Sec. 3.3
+# By grid and row: milliseconds at the n of `TABLE_SIZES`, Tables 1 and 2
+PRINTED_TIMES: Mapping[str, Mapping[str, tuple[float, float, float]]] = STUDY["printed"]
+EXTRAPOLATED = ("importance", "auxiliary", "exchange")  # the asterisks of Table 1
 
 # What it does not print.
 SEED = 2_016  # of everything: each cell's own stream follows from it and from the cell's name

@@ -28,6 +28,7 @@ from mrfbayes.paper.tasks import Cell, CellOutcome
 
 JOURNAL, TIMINGS = "journal.jsonl", "timings.csv"
 _CELL = tuple(f.name for f in fields(Cell))
+_COUNTS = ("n", "replication", "steps")
 _SECONDS = ("prepare", "chain", "share")
 
 
@@ -87,14 +88,9 @@ class Store:
             return {}
         with path.open(encoding="utf-8", newline="") as file:
             return {
-                Cell(
-                    row["grid"],
-                    int(row["n"]),
-                    row["setting"],
-                    row["method"],
-                    int(row["replication"]),
-                    int(row["steps"]),
-                ): {name: float(row[name]) for name in _SECONDS if row[name]}
+                Cell(**{name: int(row[name]) if name in _COUNTS else row[name] for name in _CELL}): {  # type: ignore[arg-type]
+                    name: float(row[name]) for name in _SECONDS if row[name]
+                }
                 for row in csv.DictReader(file)
             }
 

@@ -1,4 +1,4 @@
-"""Beyond the paper's sizes: figure, table and answer, from the records of ``benchmarks/larger_fields.py``."""
+"""Beyond the paper's sizes: table and answer, from the records of ``benchmarks/larger_fields.py``."""
 
 from __future__ import annotations
 
@@ -7,15 +7,10 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
 
-from mrfbayes.paper.constants import METHODS
-from mrfbayes.paper.figures import LOOKS
+from mrfbayes.paper.constants import METHODS, STUDY
 from mrfbayes.paper.results import MISSING_RESULT, Average
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from mrfbayes.paper.tables import Table
 
 LARGER_RECORDS = "larger_fields.jsonl"
 LARGER_METHODS = ("exact", "mle-0", "mle-0.05", "mle-0.1", "laplace", "pseudo", "persistent", "calibrated")
@@ -29,18 +24,8 @@ FIELD_PANELS = {
     "strong": "strong, theta in (.6, .9)",
     "dense": "complete graphs, real data",
 }
+Record = Mapping[str, Mapping[str, tuple[float, float, int]]]  # by method and measure: mean over parameters, sd, count
 SATISFACTORY = 0.1  # error of the mean in sds, and of the sd as a share: what the claims call close
-
-
-class FieldRecord(TypedDict):
-    """A line of the file of records; by method and measure the mean over parameters, the sd and the count."""
-
-    family: str
-    name: str
-    strength: str
-    parameters: int
-    n: int
-    methods: dict[str, dict[str, tuple[float, float, int]]]
 
 
 @dataclass(frozen=True)
@@ -67,28 +52,24 @@ class LargerField:
 
 def read_fields(path: Path) -> list[LargerField]:
     """The fields in a file of records, those of a family together, the smallest first; none where there is no file."""
-    if not path.exists():
-        return []
-    groups: dict[tuple[str, str, str], list[FieldRecord]] = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        record: FieldRecord = json.loads(line)
-        groups.setdefault((record["family"], record["name"], record["strength"]), []).append(record)
-    found = [
-        LargerField(*key, records[0]["parameters"], records[0]["n"], _measured(records))
-        for key, records in groups.items()
-    ]
-    return sorted(found, key=lambda field: (list(FIELD_PANELS).index(field.panel), field.family, field.parameters))
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    groups: dict[tuple[str, str, str, int, int], list[Record]] = {}
+    for r in map(json.loads, lines):
+        groups.setdefault((r["family"], r["name"], r["strength"], r["parameters"], r["n"]), []).append(r["methods"])
+    fields = [LargerField(*key, _measured(methods)) for key, methods in groups.items()]
+    return sorted(fields, key=lambda field: (list(FIELD_PANELS).index(field.panel), field.family, field.parameters))
 
 
-def _measured(records: list[FieldRecord]) -> dict[str, dict[str, Average]]:
-    found: dict[str, dict[str, Average]] = {}
+def _measured(records: list[Record]) -> dict[str, dict[str, Average]]:
+    measured: dict[str, dict[str, Average]] = {}
     for method in LARGER_METHODS:
-        rows = [record["methods"][method] for record in records if method in record["methods"]]
+        rows = [record[method] for record in records if method in record]
         if rows:
-            names = {"mean_error": "squared_error", "sd_ratio": "sd_ratio", "coverage": "coverage"}
-            found[method] = {name: _pooled(row[stored] for row in rows) for name, stored in names.items()}
-            found[method]["mean_error"] = _root(found[method]["mean_error"])
-    return found
+            squared, *others = (
+                _pooled(row[name] for row in rows) for name in ("squared_error", "sd_ratio", "coverage")
+            )
+            measured[method] = dict(zip(FIELD_MEASURES, (_root(squared), *others), strict=True))
+    return measured
 
 
 def _pooled(rows: Iterable[tuple[float, float, int]]) -> Average:
@@ -107,76 +88,20 @@ def _root(squared: Average) -> Average:
     return Average(value, largest - value, squared.count)
 
 
-def table(fields: list[LargerField]) -> tuple[list[str], list[list[str]]]:
-    """Header and rows: error of the mean in % of an sd / ratio of sds / coverage in %, with their errors."""
+def table(fields: list[LargerField]) -> Table:
+    """Error of the mean in % of an sd / ratio of sds / coverage in %, with their errors, by field and method."""
+    rows = [
+        [field.label, f"{field.parameters:,}", *(_cell(field.measured.get(method)) for method in LARGER_METHODS)]
+        for field in fields
+    ]
     header = ["", "p", *(METHODS[method].label for method in LARGER_METHODS)]
-    rows = []
-    for field in fields:
-        cells = []
-        for method in LARGER_METHODS:
-            found = field.measured.get(method)
-            cells.append(
-                MISSING_RESULT
-                if found is None
-                else f"{found['mean_error'].text(100, 1)} / {found['sd_ratio'].text(1, 3)} / "
-                f"{found['coverage'].text(100, 0)}"
-            )
-        rows.append([field.label, f"{field.parameters:,}", *cells])
-    return header, rows
+    return Table(STUDY["tables"]["larger"]["caption"], header, rows)
 
 
-def figure(fields: list[LargerField]) -> Figure | None:
-    """Three measures against the number of parameters: grids joined by lines, strips and others as open marks."""
-    from matplotlib.figure import Figure
-
-    if not fields:
-        return None
-    figure = Figure(figsize=(11, 9), layout="constrained")
-    axes = figure.subplots(len(FIELD_MEASURES), len(FIELD_PANELS), sharex="col", sharey="row", squeeze=False)
-    for row, (measure, label) in enumerate(FIELD_MEASURES.items()):
-        for column, (panel, title) in enumerate(FIELD_PANELS.items()):
-            ax = axes[row, column]
-            for method in LARGER_METHODS:
-                _draw(ax, [f for f in fields if f.panel == panel and method in f.measured], method, measure)
-            ax.set_xscale("log")
-            ax.grid(alpha=0.25)
-            ax.axhline({"mean_error": SATISFACTORY, "sd_ratio": 1.0, "coverage": 0.9}[measure], color="0.5", lw=0.8)
-            if measure == "mean_error":
-                ax.set_yscale("symlog", linthresh=0.01)
-                ax.set_ylim(0, 6)  # PersistMC on the questionnaire: 4 sds
-                ax.set_title(title, fontsize=10)
-            if measure == "sd_ratio":
-                ax.set_yscale("log", base=2)
-                ax.yaxis.set_major_formatter("{x:g}")
-            if row == len(FIELD_MEASURES) - 1:
-                ax.set_xlabel("number of parameters")
-        axes[row, 0].set_ylabel(label)
-    handles = {text: h for ax in axes.ravel() for h, text in zip(*ax.get_legend_handles_labels(), strict=True)}
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4, frameon=False, fontsize=9)
-    figure.suptitle(
-        "Beyond the paper's sizes (bars: standard error; open marks: strips, the questionnaire)", fontsize=11
-    )
-    return figure
-
-
-def _draw(ax: Axes, fields: list[LargerField], method: str, measure: str) -> None:
-    colour, marker = LOOKS[method]
-    for family, is_line in (("grid", True), ("complete", True), ("strip", False), ("questionnaire", False)):
-        found = [f for f in fields if f.family == family]
-        if found:
-            ax.errorbar(
-                [f.parameters for f in found],
-                [f.measured[method][measure].value for f in found],
-                [f.measured[method][measure].error for f in found],
-                label=METHODS[method].label if is_line else None,
-                color=colour,
-                marker=marker,
-                markersize=4.5,
-                markerfacecolor=None if is_line else "none",
-                linewidth=1.1,
-                linestyle="-" if is_line else "",
-                capsize=2,
-            )
+def _cell(found: Mapping[str, Average] | None) -> str:
+    if found is None:
+        return MISSING_RESULT
+    return f"{found['mean_error'].text(100, 1)} / {found['sd_ratio']:3} / {found['coverage'].text(100, 0)}"
 
 
 def is_satisfactory(field: LargerField, method: str = "mle-0") -> bool:
@@ -206,6 +131,6 @@ def describe(field: LargerField, method: str = "mle-0") -> str:
     found, label = field.measured[method], METHODS[method].label
     return (
         f"on {field.name} the means of {label} are off by {found['mean_error'].text(100, 1)} % of an sd, its sds are "
-        f"{found['sd_ratio'].text(1, 3)} times the exact ones, and {found['coverage'].text(100, 1)} % of its 90 % "
+        f"{found['sd_ratio']:3} times the exact ones, and {found['coverage'].text(100, 1)} % of its 90 % "
         "intervals hold the truth"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict, Unpack
@@ -23,8 +23,16 @@ MAX_DIGITS = 4  # after the point
 MISSING_RESULT = "-"  # where nothing was run
 
 
-# Of (mean, sd, exact mean, exact sd), each (p,), to one number
-Measure = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], float]
+# Of (mean, sd, exact mean, exact sd), each (p,): one number, or one per parameter, of which the mean is taken
+ERROR_MEASURES: Mapping[str, Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
+    "mean_error": lambda mean, sd, exact, exact_sd: np.abs(mean - exact),
+    "mean_error_sds": lambda mean, sd, exact, exact_sd: np.abs(mean - exact) / exact_sd,
+    "mean_shift_sds": lambda mean, sd, exact, exact_sd: (mean - exact) / exact_sd,
+    "sd_error": lambda mean, sd, exact, exact_sd: np.abs(sd - exact_sd),
+    "sd_error_relative": lambda mean, sd, exact, exact_sd: np.abs(sd / exact_sd - 1),
+    "sd_ratio": lambda mean, sd, exact, exact_sd: sd / exact_sd,
+    "worst_sd": lambda mean, sd, exact, exact_sd: np.abs(sd / exact_sd - 1).max(),
+}
 
 
 @dataclass(frozen=True)
@@ -35,8 +43,12 @@ class Average:
     error: float
     count: int
 
-    def __str__(self) -> str:
-        return self.text()
+    def __format__(self, digits: str) -> str:
+        return self.text(1.0, int(digits or 2))
+
+    def percent(self, digits: int = 1) -> str:
+        """A share in per cent with its error."""
+        return f"{self.text(100, digits)} %"
 
     def text(self, scale: float = 1.0, digits: int = 2) -> str:
         """Value ± standard error, both times ``scale``; a dash where there is nothing."""
@@ -163,24 +175,17 @@ class Results:
         warm = settings.SETTINGS[setting].proposal == "adapted"
         return self.steps * (1 + settings.WARMUP_SHARE * warm)
 
-    def errors(
-        self,
-        measure: Measure,
-        grid: str,
-        n: int,
-        method: str,
-        **among: Unpack[Among],
-    ) -> Average:
-        """Average of ``measure(mean, sd, exact mean, exact sd)`` over replications that have both; see `Among`."""
-        setting, base = among.get("setting", "adapted"), among.get("base", "reference")
+    def errors(self, measure: str, grid: str, n: int, method: str, **among: Unpack[Among]) -> Average:
+        """Average of one of `ERROR_MEASURES` over the replications that have both posteriors; see `Among`."""
         exact = self.outcomes(grid, n, "reference")
-        others = [self.outcomes(grid, n, name) for name in among.get("beside", ())]
+        others = [exact, *(self.outcomes(grid, n, name) for name in among.get("beside", ()))]
+        centre = "truth" if among.get("base") == "truth" else "mean"
         values = []
-        for replication, outcome in self.outcomes(grid, n, method, setting).items():
-            if replication in exact and all(replication in other for other in others):
-                vectors = exact[replication].vectors
-                centre = vectors["truth"] if base == "truth" else vectors["mean"]
-                values.append(measure(*(RESOLUTION * np.array(v) for v in (*_moments(outcome), centre, vectors["sd"]))))
+        for replication, outcome in self.outcomes(grid, n, method, among.get("setting", "adapted")).items():
+            if all(replication in other for other in others):
+                own, reference = outcome.vectors, exact[replication].vectors
+                vectors = (own["mean"], own["sd"], reference[centre], reference["sd"])
+                values.append(float(np.mean(ERROR_MEASURES[measure](*(RESOLUTION * np.array(v) for v in vectors)))))
         return average(values)
 
 
@@ -196,42 +201,3 @@ def _read_idle(path: Path | None) -> tuple[dict[tuple[str, int, str, str], list[
                 found.setdefault(key, []).append((share, share * float(row["chain"])))
                 machines[row["machine"]] = None
     return found, ", ".join(machines)
-
-
-def _moments(outcome: CellOutcome) -> tuple[list[int], list[int]]:
-    return outcome.vectors["mean"], outcome.vectors["sd"]
-
-
-def mean_error(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd: np.ndarray) -> float:
-    """Mean over parameters of |error of the mean|, in theta."""
-    return float(np.abs(mean - exact).mean())
-
-
-def mean_error_sds(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd: np.ndarray) -> float:
-    """Mean over parameters of |error of the mean|, in exact posterior sds."""
-    return float((np.abs(mean - exact) / exact_sd).mean())
-
-
-def mean_shift_sds(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd: np.ndarray) -> float:
-    """Mean over parameters of the signed error of the mean, in exact posterior sds."""
-    return float(((mean - exact) / exact_sd).mean())
-
-
-def sd_error(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd: np.ndarray) -> float:
-    """Mean over parameters of |error of the sd|, in theta."""
-    return float(np.abs(sd - exact_sd).mean())
-
-
-def sd_error_relative(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd: np.ndarray) -> float:
-    """Mean over parameters of |error of the sd|, relative to the exact one."""
-    return float(np.abs(sd / exact_sd - 1).mean())
-
-
-def sd_ratio(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd: np.ndarray) -> float:
-    """Mean over parameters of sd / exact sd."""
-    return float((sd / exact_sd).mean())
-
-
-def worst_sd(mean: np.ndarray, sd: np.ndarray, exact: np.ndarray, exact_sd: np.ndarray) -> float:
-    """Largest relative error of an sd."""
-    return float(np.abs(sd / exact_sd - 1).max())
