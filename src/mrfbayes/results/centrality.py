@@ -1,14 +1,20 @@
-"""Centrality of the nodes: the sum of their couplings (expected influence) and of their sizes (strength)."""
+r"""Measures of nodes and of whole networks at every draw: centrality, communities, global strength.
+
+Paths go along edges of length :math:`1 / |w|`. Closeness is :math:`(d - 1)` over the sum of the distances to all other
+nodes, betweenness the number of pairs of other nodes whose shortest path goes through a node, and bridge strength the
+sum of the sizes of the couplings to nodes of other communities. Communities maximise the modularity of :math:`|w|` (the
+algorithm of Louvain) at every draw; how often two nodes are in one community is their co-membership.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError
-from mrfbayes.model.lowering import EdgeFinder
-from mrfbayes.model.scales import n_edge_blocks
+from mrfbayes.model.edge_strength import edge_strengths
+from mrfbayes.model.field import Model
 from mrfbayes.results.predictability import evenly, interval_columns
 
 if TYPE_CHECKING:
@@ -16,49 +22,136 @@ if TYPE_CHECKING:
 
     from mrfbayes.results.posterior import Posterior
 
+MEASURES = ("strength", "expected_influence", "closeness", "betweenness", "bridge")
 MOST_DRAWS = 4_000
 NUMBERS = 2**25  # draws x edges that are held at once
+MOST_PATH_NODES = 200  # nodes up to which paths and communities are looked at
+PATH_DRAWS, COMMUNITY_DRAWS = 500, 100
+LOUVAIN_SEED = 1
+
+
+class Communities(NamedTuple):
+    """``label`` (d,) of each node, from 0; ``together`` (d, d) the posterior co-membership of each pair."""
+
+    label: np.ndarray
+    together: np.ndarray
+
+    @property
+    def certainty(self) -> np.ndarray:
+        """(d,) mean co-membership of each node with the others of its community; 1 where it is alone."""
+        same = (self.label[:, None] == self.label) & ~np.eye(self.label.size, dtype=bool)
+        count = same.sum(axis=1)
+        return np.where(count > 0, (self.together * same).sum(axis=1) / np.maximum(count, 1), 1.0)
+
+
+def coupling_draws(model: Model, log_odds: np.ndarray, scale: str = "log-odds", most: int = MOST_DRAWS) -> np.ndarray:
+    """(draws, m) one coupling per edge at draws (..., p) spread evenly; the norm of a table."""
+    if scale not in ("log-odds", "ising"):
+        raise InputError(f"scale = {scale!r}: centrality adds couplings; choose 'log-odds' or 'ising'.")
+    if scale == "ising" and not model.is_binary:
+        raise InputError("scale = 'ising' is for variables with two states: use 'log-odds'.")
+    most = max(50, min(most, NUMBERS // max(model.n_edges, 1)))
+    draws = evenly(np.asarray(log_odds).reshape(-1, model.n_parameters), most)
+    if scale == "ising":
+        return np.stack([model.lowering.potentials(w)[1] / 2 for w in draws])
+    return edge_strengths(model, draws)
+
+
+def node_measures(model: Model, couplings: np.ndarray, label: np.ndarray | None = None) -> dict[str, np.ndarray]:
+    """Each of `MEASURES` as (draws, d), as far as the network is small enough; ``label`` (d,) are communities."""
+    from scipy.sparse import csr_array
+
+    rows, columns = model.edges.T.ravel(), np.tile(np.arange(model.n_edges), 2)
+    incidence = csr_array((np.ones(rows.size), (rows, columns)), shape=(model.n_nodes, model.n_edges))
+    found = {
+        "strength": np.asarray((incidence @ np.abs(couplings).T).T),
+        "expected_influence": np.asarray((incidence @ couplings.T).T),
+    }
+    if model.n_edges and model.n_nodes <= MOST_PATH_NODES:
+        paths = [_path_measures(model, np.abs(one)) for one in evenly(couplings, PATH_DRAWS)]
+        found["closeness"], found["betweenness"] = np.stack(paths, axis=1)
+    if label is not None and label.max(initial=0) > 0:
+        between = label[model.edges[:, 0]] != label[model.edges[:, 1]]
+        found["bridge"] = np.asarray((incidence @ (np.abs(couplings) * between).T).T)
+    return found
+
+
+def _path_measures(model: Model, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Closeness and betweenness (d,) at one draw; lengths of different paths are taken to differ."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import dijkstra
+
+    d, there = model.n_nodes, size > 0
+    graph = coo_array((1.0 / size[there], tuple(model.edges[there].T)), shape=(d, d)).tocsr()
+    distance, before = dijkstra(graph, directed=False, return_predecessors=True)
+    far = np.where(np.isfinite(distance), distance, 0.0).sum(axis=1)
+    reached = np.isfinite(distance).sum(axis=1) - 1
+    closeness = np.divide(reached**2 / max(d - 1, 1), far, out=np.zeros(d), where=far > 0)
+    # Brandes: from the farthest node of each source on, a node passes what goes through it on to the one before it.
+    through, source = np.zeros((d, d)), np.arange(d)
+    for node in np.argsort(-np.where(np.isfinite(distance), distance, -1.0), axis=1).T:
+        ahead = before[source, node]
+        on = ahead >= 0
+        through[source[on], ahead[on]] += 1 + through[source[on], node[on]]
+    np.fill_diagonal(through, 0.0)
+    return closeness, through.sum(axis=0) / 2
+
+
+def communities(model: Model, couplings: np.ndarray) -> Communities | None:
+    """The communities of a network; None where it is too large or has no edges."""
+    import networkx as nx
+
+    if not model.n_edges or not 3 <= model.n_nodes <= MOST_PATH_NODES:
+        return None
+    together, draws = np.zeros((model.n_nodes, model.n_nodes)), evenly(couplings, COMMUNITY_DRAWS)
+    ends = model.edges.tolist()
+
+    def partition(weights: list[float], pairs: list[list[int]]) -> np.ndarray:
+        graph = nx.Graph()
+        graph.add_nodes_from(range(model.n_nodes))
+        graph.add_weighted_edges_from((u, v, w) for (u, v), w in zip(pairs, weights, strict=True) if w > 0)
+        label = np.zeros(model.n_nodes, dtype=np.int64)
+        for k, members in enumerate(nx.community.louvain_communities(graph, seed=LOUVAIN_SEED)):
+            label[list(members)] = k
+        return label
+
+    for one in draws:
+        label = partition(np.abs(one).tolist(), ends)
+        together += (label[:, None] == label) / len(draws)
+    often = np.argwhere(np.triu(together > 0.5, 1))
+    label = partition(together[tuple(often.T)].tolist(), often.tolist())
+    order = {old: new for new, old in enumerate(dict.fromkeys(label.tolist()))}
+    return Communities(np.array([order[k] for k in label.tolist()]), together)
 
 
 def centrality_table(posterior: Posterior, scale: str, interval: float) -> pd.DataFrame:
     """A row per node: see `Posterior.centrality`."""
     import pandas as pd
-    from scipy.sparse import csr_array
 
     model = posterior.model
-    if scale not in ("log-odds", "ising"):
-        raise InputError(f"scale = {scale!r}: centrality adds couplings; choose 'log-odds' or 'ising'.")
-    if (model.chart.sides[: n_edge_blocks(model)] > 2).any():
-        raise InputError("centrality: an edge with a table of weights has no single coupling to add.")
-    draws = max(50, min(MOST_DRAWS, NUMBERS // max(model.n_edges, 1)))
-    log_odds = evenly(posterior.log_odds.reshape(-1, model.n_parameters), draws)
-    couplings = _couplings(posterior, log_odds, scale)
-    rows, columns = model.edges.T.ravel(), np.tile(np.arange(model.n_edges), 2)
-    incidence = csr_array((np.ones(rows.size), (rows, columns)), shape=(model.n_nodes, model.n_edges))
-    measures = {
-        "strength": (incidence @ np.abs(couplings).T).T,
-        "expected_influence": (incidence @ couplings.T).T,
-    }
+    couplings = coupling_draws(model, posterior.log_odds, scale)
+    groups = communities(model, couplings)
     found: dict[str, np.ndarray] = {}
-    for name, values in measures.items():
-        found |= interval_columns(name, np.asarray(values), interval)
+    for name, values in node_measures(model, couplings, None if groups is None else groups.label).items():
+        found |= interval_columns(name, values, interval)
+        found[f"{name}_first"] = np.bincount(values.argmax(axis=1), minlength=model.n_nodes) / len(values)
+    if groups is not None:
+        found |= {"community": groups.label + 1, "community_certainty": groups.certainty}
     table = pd.DataFrame(found, index=pd.Index(model.nodes, name="node"))
-    table.attrs |= {"scale": scale, "draws": len(log_odds)}
+    table.attrs |= {"scale": scale, "draws": len(couplings)}
     return table
 
 
-def _couplings(posterior: Posterior, log_odds: np.ndarray, scale: str) -> np.ndarray:
-    """(draws, m) one coupling per edge."""
-    model = posterior.model
-    if scale == "ising":
-        return np.stack([model.lowering.potentials(w)[1] / 2 for w in log_odds]) if model.is_binary else _refuse()
-    out = np.zeros((len(log_odds), model.n_edges))
-    find = EdgeFinder(model.edges, model.n_nodes)
-    for group in model.groups:
-        if group.arity == 2:
-            out[:, find(group.scope)[0]] += log_odds[:, model.chart.offset[group.block]]
-    return out
+def order_table(values: np.ndarray, names: list[str]) -> pd.DataFrame:
+    """P(row above column) for quantities (draws, k): tests of differences between edges or between nodes."""
+    import pandas as pd
+
+    above = np.stack([(values[:, [j]] > values).mean(axis=0) for j in range(values.shape[1])])
+    above += np.stack([(values[:, [j]] == values).mean(axis=0) for j in range(values.shape[1])]) / 2
+    return pd.DataFrame(above, index=pd.Index(names, name="above"), columns=names)
 
 
-def _refuse() -> np.ndarray:
-    raise InputError("scale = 'ising' is for variables with two states: use 'log-odds'.")
+def global_strength(couplings: np.ndarray, interval: float = 0.9) -> dict[str, float]:
+    """Mean and interval of the sum of the sizes of all couplings (draws, m)."""
+    found = interval_columns("global_strength", np.abs(couplings).sum(axis=1), interval)
+    return {name: float(value) for name, value in found.items()}

@@ -1,0 +1,79 @@
+"""Centrality, communities and tests of order against networkx and by hand."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import mrfbayes as mb
+from mrfbayes.results.centrality import communities, coupling_draws, global_strength, node_measures, order_table
+
+MODEL = mb.complete(list("abcdefgh"), fields=True, coupling="both-one")
+
+
+def draws(seed=0, count=6):
+    """Couplings (draws, m) of which a third are absent."""
+    rng = np.random.default_rng(seed)
+    values = rng.normal(0.3, 0.5, (count, MODEL.n_edges))
+    return np.where(rng.random(values.shape) < 1 / 3, 0.0, values)
+
+
+@pytest.mark.parametrize("row", range(4))
+def test_paths_agree_with_networkx(row):
+    couplings = draws()
+    couplings[3, MODEL.edges[:, 0] == 0] = 0.0  # a node without edges
+    found = node_measures(MODEL, couplings)
+    graph = nx.Graph()
+    graph.add_nodes_from(range(MODEL.n_nodes))
+    ends = MODEL.edges[couplings[row] != 0].tolist()
+    sizes = np.abs(couplings[row][couplings[row] != 0])
+    graph.add_weighted_edges_from((u, v, 1 / size) for (u, v), size in zip(ends, sizes, strict=True))
+    between = nx.betweenness_centrality(graph, weight="weight", normalized=False)
+    close = nx.closeness_centrality(graph, distance="weight")
+    np.testing.assert_allclose(found["betweenness"][row], [between[k] for k in range(8)], atol=1e-12)
+    np.testing.assert_allclose(found["closeness"][row], [close[k] for k in range(8)], atol=1e-12)
+    influence = [couplings[row][(MODEL.edges == k).any(axis=1)].sum() for k in range(8)]
+    np.testing.assert_allclose(found["expected_influence"][row], influence, atol=1e-12)
+
+
+def test_two_communities_are_found_and_bridges_join_them():
+    half = MODEL.edges < 4
+    inside = half[:, 0] == half[:, 1]
+    couplings = np.where(inside, 1.0, 0.05) + np.random.default_rng(1).normal(0, 0.02, (20, MODEL.n_edges))
+    found = communities(MODEL, couplings)
+    assert found.label.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
+    assert found.together[0, 1] == pytest.approx(1)
+    assert found.together[0, 5] == pytest.approx(0)
+    assert found.certainty == pytest.approx(np.ones(8))
+    bridge = node_measures(MODEL, couplings, found.label)["bridge"]
+    np.testing.assert_allclose(bridge[:, 0], np.abs(couplings[:, (MODEL.edges == 0).any(axis=1) & ~inside]).sum(axis=1))
+
+
+def test_tables_have_centrality_by_their_norms():
+    model = mb.graph([("a", "b"), ("b", "c"), ("a", "c")], states=3, coupling="table", fields=True)
+    x = np.random.default_rng(0).integers(0, 3, (80, 3))
+    table = mb.sample(model, x, "pseudo", steps=200, progress=False).centrality()
+    assert (table["strength"] > 0).all()
+    np.testing.assert_allclose(table["strength"], table["expected_influence"])
+
+
+def test_order_and_global_strength():
+    values = np.array([[3.0, 1, 1], [2, 3, 3]])
+    table = order_table(values, ["a", "b", "c"])
+    assert table.loc["a", "b"] == 0.5
+    assert table.loc["b", "c"] == 0.5  # equal throughout
+    found = global_strength(np.array([[1.0, -1], [2, 2]]))
+    assert found["global_strength"] == 3
+    assert 2 <= found["global_strength_q5"] < found["global_strength_q95"] <= 4
+
+
+def test_first_is_the_share_of_draws_in_which_a_node_leads():
+    x = np.random.default_rng(3).integers(0, 2, (200, 8))
+    x[:, 1] = x[:, 0]
+    post = mb.sample(MODEL, x, "pseudo", steps=300, progress=False)
+    table = post.centrality()
+    assert table["strength_first"].sum() == pytest.approx(1)
+    couplings = coupling_draws(MODEL, post.log_odds)
+    leads = node_measures(MODEL, couplings)["strength"].argmax(axis=1) == 0
+    assert table.loc["a", "strength_first"] == pytest.approx(leads.mean())
+    with pytest.raises(mb.InputError, match="theta"):
+        post.centrality("theta")
