@@ -21,8 +21,8 @@ def some_groups(d=4, n=(150, 250), seed=3):
     return model, statistics, data
 
 
-def exact_differences(model, statistics, data, draws=2000):
-    """Inclusion and errors by enumeration: all subsets of edges that differ, each by importance sampling.
+def difference_evidences(model, statistics, data, draws=2000):
+    """All subsets of edges that differ, with log evidence and its error, each by importance sampling.
 
     The difference between any two groups is standard normal: rates are corners of a simplex with edges of length one.
     """
@@ -40,11 +40,16 @@ def exact_differences(model, statistics, data, draws=2000):
         evidence, error = group_evidence(statistics, counts, sizes, moved, corners[len(data)], rng, draws)
         evidences.append(evidence)
         errors.append(error)
-    log_p = np.array(evidences)
+    return graphs, np.array(evidences), np.array(errors)
+
+
+def exact_differences(model, statistics, data, draws=2000):
+    """Inclusion and errors by enumeration."""
+    graphs, log_p, errors = difference_evidences(model, statistics, data, draws)
     weight = np.exp(log_p - log_p.max())
     weight /= weight.sum()
     inclusion = weight @ graphs
-    error = np.sqrt((((graphs - inclusion) * (weight * np.array(errors))[:, None]) ** 2).sum(axis=0))
+    error = np.sqrt((((graphs - inclusion) * (weight * errors)[:, None]) ** 2).sum(axis=0))
     return inclusion, error
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from mrfbayes.results.posterior import Posterior
 
-MEASURES = ("strength", "expected_influence", "closeness", "betweenness", "bridge")
+NODE_MEASURES = ("strength", "expected_influence", "closeness", "betweenness", "bridge")
 MOST_DRAWS = 4_000
 NUMBERS = 2**25  # draws x edges that are held at once
 MOST_PATH_NODES = 200  # nodes up to which paths and communities are looked at
@@ -58,7 +58,7 @@ def coupling_draws(model: Model, log_odds: np.ndarray, scale: str = "log-odds", 
 
 
 def node_measures(model: Model, couplings: np.ndarray, label: np.ndarray | None = None) -> dict[str, np.ndarray]:
-    """Each of `MEASURES` as (draws, d), as far as the network is small enough; ``label`` (d,) are communities."""
+    """Each of `NODE_MEASURES` as (draws, d), as far as the network is small enough; ``label`` (d,) are communities."""
     from scipy.sparse import csr_array
 
     rows, columns = model.edges.T.ravel(), np.tile(np.arange(model.n_edges), 2)

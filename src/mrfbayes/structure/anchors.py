@@ -185,7 +185,7 @@ class Follower:
         rows, streams = samples.rows.copy(), samples.streams.copy()
         fields = [self.source.open(group, rows.shape[1]) for group in range(len(rows))]
         view = self.blocks.view(factors.first, factors.size)
-        state = _forget_sweeps(state)
+        state = forget_sweeps(state)
         starts: list[State] = []
         for sweep in range(FOLLOWED):
             bar.update(sweep, "finding the anchor")
@@ -246,7 +246,7 @@ def _count_edges(state: State) -> None:
     state["counters"][N_PRESENT] = state["present"].sum()
 
 
-def _forget_sweeps(state: State) -> State:
+def forget_sweeps(state: State) -> State:
     """The state ``state`` of a chain with nothing counted yet."""
     from mrfbayes.kernels.structure.moves import BATCH_LENGTH
 

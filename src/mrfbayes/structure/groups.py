@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.base.errors import InputError
 from mrfbayes.structure.result import SearchResult
 
 if TYPE_CHECKING:
@@ -76,6 +77,44 @@ class GroupComparison(SearchResult):
                 table[column + name] = value
         table.attrs |= {"scale": "log-odds", "target": self.target, "groups": self.groups}
         return table
+
+    def no_difference(self, progress: bool = True) -> dict[str, float]:
+        """The evidence that no edge differs between the groups; node factors may.
+
+        Parameters
+        ----------
+        progress : bool
+            Whether a line is shown while the short runs behind it are made.
+
+        Returns
+        -------
+        dict
+            ``log_bf``, the log Bayes factor of "no difference anywhere" against the prior of this comparison;
+            ``log_bf_uniform``, the same against a uniform prior on the share of edges that differ; ``error`` of both.
+            Computed once, and saved with the result.
+        """
+        from mrfbayes.structure.reruns import evidence_of_none
+
+        if "no_difference" not in self.details:
+            if self.rerun is None:
+                raise InputError("no_difference: this result was loaded without it: call it before save().")
+            self.details["no_difference"] = vars(evidence_of_none(self.rerun, progress))
+        return dict(self.details["no_difference"])
+
+    def global_strength(self) -> pd.DataFrame:
+        """A row per group, then per pair: sum of the sizes of the couplings with its interval."""
+        import pandas as pd
+
+        from mrfbayes.results.centrality import coupling_draws, global_strength
+
+        couplings = [coupling_draws(self.model, self.log_odds[:, :, g]) for g in range(len(self.groups))]
+        rows = {name: global_strength(draws) for name, draws in zip(self.groups, couplings, strict=True)}
+        for first, second in self.pairs:
+            change = np.abs(couplings[second]).sum(axis=1) - np.abs(couplings[first]).sum(axis=1)
+            low, high = np.quantile(change, [0.05, 0.95])
+            values = {"global_strength": change.mean(), "global_strength_q5": low, "global_strength_q95": high}
+            rows[f"{self.groups[second]} - {self.groups[first]}"] = {**values, "positive": float((change > 0).mean())}
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("group")
 
     def parameters(self) -> pd.DataFrame:
         """A row per parameter: the mean of its log-odds in each group, averaged over which edges differ."""

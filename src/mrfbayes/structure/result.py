@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from mrfbayes.results.bayes_factors import verdicts
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from mrfbayes.structure.reruns import Rerun
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,7 +53,8 @@ class SearchResult:
     data_digest: str
     warnings: tuple[str, ...] = ()
     partial: bool = False
-    details: Mapping[str, object] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
+    rerun: Rerun | None = field(default=None, repr=False)  # not saved: goes on under other priors
 
     @property
     def schema(self) -> Schema:

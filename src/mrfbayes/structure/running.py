@@ -26,8 +26,9 @@ from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import State
 from mrfbayes.structure.anchors import SearchProblem, weighted_parts
 from mrfbayes.structure.augmented import augmented
-from mrfbayes.structure.edge_blocks import pair_blocks
+from mrfbayes.structure.edge_blocks import EdgeBlocks, pair_blocks
 from mrfbayes.structure.engines import SearchEngine, choose_engine, exact_engine
+from mrfbayes.structure.reruns import Rerun
 from mrfbayes.structure.result import SearchResult
 from mrfbayes.structure.search import SearchSummary, SearchTask, summarise
 from mrfbayes.structure.weighted import WeightedEngine
@@ -80,6 +81,7 @@ class PreparedSearch:
 
     task: SearchTask
     states: list[State]
+    blocks: EdgeBlocks
     details: dict[str, object]
 
 
@@ -103,7 +105,7 @@ def prepare_search(
         details = {"particles": int(weighted.sets[0].rows.shape[1]), "anchor": weighted.engines[0].anchor.tolist()}
     task = SearchTask(parts, blocks.view(factors.first, factors.size), options.warmup, options.thin)
     task = augmented(task, states, problem.data, seed)
-    return PreparedSearch(task, states, details)
+    return PreparedSearch(task, states, blocks, details)
 
 
 @dataclass(frozen=True)
@@ -266,6 +268,7 @@ def search(problem: SearchProblem, request: SearchRequest) -> tuple[SearchResult
         warnings=(*request.said, *doubts),
         partial=bool(run.stopped_by),
         details={**made.details, **({} if quality is None else quality.details)},
+        rerun=Rerun(problem, made.blocks, made.task, run.states) if summary.sweeps else None,
     )
     return result, run, summary
 

@@ -176,6 +176,28 @@ class Selection(SearchResult):
                 scores[k] = of_graph[k] + found + row @ at_zero
         return scores
 
+    def sensitivity(self, progress: bool = True) -> pd.DataFrame:
+        """Verdicts under four slabs and three priors over graphs, from short runs that go on from this one.
+
+        Parameters
+        ----------
+        progress : bool
+            Whether a line is shown while the runs are made.
+
+        Returns
+        -------
+        DataFrame
+            A row per prior, this one first: ``slab``, ``graphs``, the numbers of edges ``present``, ``undecided`` and
+            ``absent``, how many verdicts are ``fragile``, and how many ``changed``. ``attrs["verdicts"]`` has a row
+            per edge, ``attrs["robust"]`` says which edges keep their verdict throughout. Computed once, and saved with
+            the result.
+        """
+        from mrfbayes.structure.reruns import sensitivity_rows, sensitivity_table
+
+        if "sensitivity" not in self.details:
+            self.details["sensitivity"] = sensitivity_rows(self, progress)
+        return sensitivity_table(self.model.blocks[: self.model.n_edges], self.details["sensitivity"])
+
     @property
     def graph_prior(self) -> GraphPrior:
         """The prior over graphs."""

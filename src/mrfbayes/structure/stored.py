@@ -33,6 +33,7 @@ STORED_FORMATS: dict[str, type[Selection] | type[GroupComparison]] = {
     "mrfbayes selection 1": Selection,
     "mrfbayes group comparison 1": GroupComparison,
 }
+NOT_SAVED = ("model", "rerun")
 _WHOLE = ("steps", "warmup", "thin")
 
 
@@ -40,7 +41,7 @@ def to_datatree(result: SearchResult) -> xr.DataTree:
     """Groups "arrays" (every array of the result, by the name of its attribute) and "model"; the rest as attributes."""
     import xarray as xr
 
-    values = {field.name: getattr(result, field.name) for field in fields(result) if field.name != "model"}
+    values = {field.name: getattr(result, field.name) for field in fields(result) if field.name not in NOT_SAVED}
     arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
     dataset = xr.Dataset(
         {name: (tuple(f"{name}_axis{k}" for k in range(array.ndim)), array) for name, array in arrays.items()}

@@ -1,0 +1,182 @@
+r"""Short runs of a finished search under other priors: sensitivity, and the evidence of "none of them".
+
+With prior log-odds :math:`\lambda` of every edge, :math:`Z(\lambda) = \sum_\gamma e^{\lambda|\gamma|} p(x \mid
+\gamma)` has the derivative :math:`d \log Z / d\lambda = E_\lambda|\gamma| = \sum_e p_e(\lambda)`, and tends to the
+likelihood of no edge at all as :math:`\lambda \to -\infty`. Between two runs the log-odds of each :math:`p_e` is taken
+to be linear in :math:`\lambda`, below the lowest one to have the slope one, so that the integral is a sum of logs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mrfbayes.base.errors import InputError
+from mrfbayes.base.progress import Progress
+from mrfbayes.results.bayes_factors import verdicts
+from mrfbayes.run.workers import State
+from mrfbayes.structure.anchors import SearchProblem, forget_sweeps
+from mrfbayes.structure.edge_blocks import EdgeBlocks
+from mrfbayes.structure.graph_priors import GraphPrior, graph_prior
+from mrfbayes.structure.moves import Coordinates, search_prior, slab_distribution
+from mrfbayes.structure.search import SearchSummary, SearchTask, summarise
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mrfbayes.structure.selection import Selection
+
+RERUN_WARMUP, RERUN_SWEEPS = 40, 160  # of each of two chains
+SLABS = ("normal(0, 0.5)", "normal(0, 1)", "normal(0, 2)", "cauchy(0, 1)")
+GRAPHS = ("bernoulli(0.2)", "bernoulli(0.5)", "beta-bernoulli(1, 1)")
+PRIOR_LOG_ODDS = (4.0, 1.5, 0.0, -1.5, -3.0, -5.0, -8.0)  # lambda of the runs, one after the other
+
+
+@dataclass(frozen=True, eq=False)
+class Rerun:
+    """A finished search that can go on under another prior: its problem, its task, and where its chains are."""
+
+    problem: SearchProblem
+    blocks: EdgeBlocks
+    task: SearchTask
+    states: Sequence[State]
+
+    def run(
+        self, coordinates: Coordinates, graphs: GraphPrior, states: Sequence[State] | None = None
+    ) -> tuple[SearchSummary, list[State]]:
+        """What two short chains find under the prior, and where they end."""
+        moves = replace(self.problem, coordinates=coordinates, graphs=graphs).moves(self.blocks)
+        parts = tuple((moves, engine) for _, engine in self.task.parts)
+        task = replace(self.task, parts=parts, n_warmup=RERUN_WARMUP, n_thin=RERUN_SWEEPS + 1)
+        begin = [forget_sweeps(state) for state in (states or self.states)[:2]]
+        ends = [task.advance(state, RERUN_WARMUP + RERUN_SWEEPS).state for state in begin]
+        return summarise(ends), ends
+
+
+def sensitivity_rows(selection: Selection, progress: bool = True) -> list[dict[str, object]]:
+    """A row per prior: slab, prior over graphs, and per edge the log Bayes factor and its error."""
+    rerun, model = selection.rerun, selection.model
+    own = (str(selection.settings["slab"]), str(selection.settings["edges"]))
+    rows = [_row(*own, selection.log_bf10, selection.log_bf10_error)]
+    if rerun is None:
+        raise InputError(
+            "sensitivity: this result was loaded, and its data are not in its file: call sensitivity() before save()."
+        )
+    graphs = rerun.problem.graphs
+    asked = [(str(slab_distribution(slab)), own[1]) for slab in SLABS] + [(own[0], text) for text in GRAPHS]
+    asked = [pair for pair in dict.fromkeys(asked) if pair != own]
+    with Progress("prior sensitivity", len(asked), progress) as bar:
+        for done, (slab, edges) in enumerate(asked):
+            try:
+                prior = search_prior(model, slab, selection.settings["prior"])
+            except InputError:  # tables take normal slabs only
+                continue
+            chosen = graphs if edges == own[1] else graph_prior(model, edges)
+            summary, _ = rerun.run(replace(rerun.problem.coordinates, priors=(prior,)), chosen)
+            changed = replace(
+                selection,
+                inclusion=summary.inclusion,
+                absence=summary.absence,
+                inclusion_error=summary.inclusion_error,
+                prior_inclusion=chosen.probability,
+            )
+            rows.append(_row(slab, edges, changed.log_bf10, changed.log_bf10_error))
+            bar.update(done + 1)
+    return rows
+
+
+def _row(slab: str, graphs: str, log_bf10: np.ndarray, error: np.ndarray) -> dict[str, object]:
+    return {"slab": slab, "graphs": graphs, "log_bf10": log_bf10.tolist(), "error": error.tolist()}
+
+
+def sensitivity_table(names: Sequence[str], rows: Sequence[dict[str, object]]) -> pd.DataFrame:
+    """Verdicts by prior; ``attrs["verdicts"]`` has those of each edge, ``attrs["robust"]`` whether they stay."""
+    import pandas as pd
+
+    said = [verdicts(np.array(row["log_bf10"], dtype=float), np.array(row["error"], dtype=float)) for row in rows]
+    by_edge = pd.DataFrame({k: verdict for k, (verdict, _) in enumerate(said)}, index=pd.Index(names, name="edge"))
+    table = pd.DataFrame(
+        {
+            "slab": [row["slab"] for row in rows],
+            "graphs": [row["graphs"] for row in rows],
+            **{name: (by_edge == name).sum().to_numpy() for name in ("present", "undecided", "absent")},
+            "fragile": [int(fragile.sum()) for _, fragile in said],
+            "changed": (by_edge.ne(by_edge[0], axis=0)).sum().to_numpy(),
+        },
+        index=pd.RangeIndex(len(rows), name="prior"),
+    )
+    table.attrs |= {"verdicts": by_edge, "robust": by_edge.nunique(axis=1) == 1}
+    return table
+
+
+@dataclass(frozen=True)
+class NoneAtAll:
+    """The evidence that no edge is there (or differs), against priors in which some may.
+
+    Attributes
+    ----------
+    log_bf : log Bayes factor of none against the prior of the search
+    log_bf_uniform : the same against a uniform prior on the share of edges
+    error : Monte-Carlo standard error of both, from two chains
+    """
+
+    log_bf: float
+    log_bf_uniform: float
+    error: float
+
+
+def evidence_of_none(rerun: Rerun, progress: bool = True) -> NoneAtAll:
+    """Integrate the expected number of edges over their prior log-odds; see the head of this module."""
+    model, states = rerun.problem.model, None
+    logits = []  # (runs, chains, m)
+    with Progress("evidence of no difference", len(PRIOR_LOG_ODDS), progress) as bar:
+        for done, log_odds in enumerate(PRIOR_LOG_ODDS):
+            probability = 1.0 / (1.0 + np.exp(-log_odds))
+            graphs = graph_prior(model, np.full(model.n_edges, probability))
+            _, states = rerun.run(rerun.problem.coordinates, graphs, states)
+            by_chain = [summarise([state]) for state in states]
+            with np.errstate(divide="ignore"):
+                logits.append(np.stack([np.log(one.inclusion) - np.log(one.absence) for one in by_chain]))
+            bar.update(done + 1)
+    at = np.array(PRIOR_LOG_ODDS)[::-1]
+    found = np.clip(np.stack(logits)[::-1], -500, 500)  # from the lowest prior on
+    graphs = rerun.problem.graphs
+    both = np.array([_log_factors(at, found[:, [chain]], graphs) for chain in range(found.shape[1])])
+    centre = _log_factors(at, found, graphs)
+    spread = np.abs(both - both.mean(axis=0)).max() / np.sqrt(len(both))
+    return NoneAtAll(float(centre[0]), float(centre[1]), float(spread))
+
+
+def _log_factors(at: np.ndarray, logits: np.ndarray, graphs: GraphPrior) -> tuple[float, float]:
+    """Log Bayes factors of none against the prior over graphs, and against a uniform prior on the share."""
+    from scipy.interpolate import CubicHermiteSpline
+    from scipy.special import expit, logsumexp
+
+    probability = expit(logits).mean(axis=1)
+    mean = np.log(probability) - np.log1p(-np.clip(probability, 0, 1 - 1e-16))  # (runs, m)
+    log_z = np.logaddexp(0.0, mean[0]).sum() + np.concatenate([[0.0], np.cumsum(_areas(at, mean).sum(axis=1))])
+    m = mean.shape[1]
+    curve = CubicHermiteSpline(at, log_z, probability.sum(axis=1))
+    fine = np.linspace(at[0], at[-1], 2_001)
+    of_rho = -np.logaddexp(0, -fine) - np.logaddexp(0, fine)  # log of d rho / d lambda
+    uniform = logsumexp(curve(fine) - m * np.logaddexp(0, fine) + of_rho) + np.log(fine[1] - fine[0])
+    below = np.logaddexp(0, at[0]) * -m + log_z[0] - np.logaddexp(0, -at[0])  # shares below the lowest run
+    uniform = np.logaddexp(uniform, below)
+    if graphs.counts[0] > 0 and graphs.counts == (1.0, 1.0):
+        return -float(uniform), -float(uniform)
+    odds = graphs.log_odds
+    lam = float(np.clip(np.median(odds), at[0], at[-1]))
+    return -float(curve(lam) - m * np.logaddexp(0, lam)), -float(uniform)
+
+
+def _areas(at: np.ndarray, logits: np.ndarray) -> np.ndarray:
+    """(runs - 1, m) integrals of the probability between runs whose log-odds are linear in between."""
+    low, high = logits[:-1], logits[1:]
+    width, rise = np.diff(at)[:, None], high - low
+    flat = np.abs(rise) < 1e-6
+    slope = np.where(flat, 1.0, rise)
+    exact = width * (np.logaddexp(0, high) - np.logaddexp(0, low)) / slope
+    return np.where(flat, width / (1.0 + np.exp(-low)), exact)

@@ -1,0 +1,55 @@
+"""Short runs under other priors: sensitivity of a search, and the evidence of no difference, against enumeration."""
+
+import numpy as np
+import pytest
+from scipy.special import comb, logsumexp
+
+import mrfbayes as mb
+from structure.group_cases import difference_evidences, some_groups
+
+pytestmark = pytest.mark.filterwarnings("ignore:the inclusion probability")
+RUN = {"steps": 1_000, "chains": 2, "progress": False}
+
+
+@pytest.mark.parametrize("seed", [6, 8])
+def test_no_difference_has_the_evidence_of_all_subsets(seed, tmp_path):
+    model, statistics, data = some_groups(d=3, n=(150, 150), seed=seed)
+    graphs, log_p, errors = difference_evidences(model, statistics, data)
+    none, size = ~graphs.any(axis=1), graphs.sum(axis=1)
+    exact = log_p[none][0] - (logsumexp(log_p) - np.log(len(graphs)))
+    uniform = log_p[none][0] - logsumexp(log_p - np.log(4 * comb(3, size)))
+    found = mb.compare_groups(model, data, prior="uniform", **RUN)
+    said = found.no_difference(progress=False)
+    allowed = 5 * np.hypot(max(said["error"], 0.02), errors.max())
+    assert said["log_bf"] == pytest.approx(exact, abs=allowed)
+    assert said["log_bf_uniform"] == pytest.approx(uniform, abs=allowed)
+    assert abs(exact) > allowed  # so that a wrong sign is noticed
+    found.save(tmp_path / "groups.nc")
+    assert mb.load(tmp_path / "groups.nc").no_difference() == said
+    strength = found.global_strength()
+    assert strength.index.tolist() == ["a", "b", "b - a"]
+    change = strength["global_strength"]
+    assert change["b - a"] == pytest.approx(change["b"] - change["a"])
+
+
+def test_verdicts_under_other_priors_are_those_of_searches_with_them(tmp_path):
+    model, _, data = some_groups(d=4)
+    found = mb.select(model, data["b"], **RUN)
+    table = found.sensitivity(progress=False)
+    assert (table["slab"].nunique(), table["graphs"].nunique()) == (4, 3)
+    np.testing.assert_array_equal(table[["present", "undecided", "absent"]].sum(axis=1), model.n_edges)
+    assert table["changed"].iloc[0] == 0
+    rows = found.details["sensitivity"]
+    for k in (1, len(rows) - 1):  # another slab, another prior over graphs
+        again = mb.select(model, data["b"], slab=rows[k]["slab"], edges=rows[k]["graphs"], rng=5, **RUN)
+        gap = np.abs(np.array(rows[k]["log_bf10"]) - again.log_bf10)
+        assert (gap / np.hypot(rows[k]["error"], again.log_bf10_error) < 6).all()
+    assert np.abs(np.array(rows[1]["log_bf10"]) - rows[0]["log_bf10"]).max() > 0.3
+    robust = table.attrs["robust"]
+    assert robust.tolist() == [len(set(row)) == 1 for row in table.attrs["verdicts"].to_numpy().tolist()]
+    found.save(tmp_path / "graphs.nc")
+    assert mb.load(tmp_path / "graphs.nc").sensitivity().equals(table)
+    bare = mb.select(model, data["b"], **RUN)
+    bare.save(tmp_path / "bare.nc")
+    with pytest.raises(mb.InputError, match="sensitivity"):
+        mb.load(tmp_path / "bare.nc").sensitivity()
