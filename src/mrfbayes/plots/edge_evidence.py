@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mrfbayes.results.posterior import Posterior
 
 ROWS = 40
+MOST_POWER = 6.0  # of ten: the axis is cut there, so that the region around one can be seen
 
 
 def edge_evidence(
@@ -45,7 +46,8 @@ def edge_evidence(
     shown = table.iloc[[*range(half), *range(len(table) - (rows - half), len(table))]] if len(table) > rows else table
     ax = axes_or_new(ax, figsize=(6.2, 0.9 + 0.2 * max(len(shown), 3)))
     height = np.arange(len(shown))
-    at = shown["log_bf10"].to_numpy() / np.log(10)
+    exact = shown["log_bf10"].to_numpy() / np.log(10)
+    at = np.clip(exact, -MOST_POWER, MOST_POWER)
     error = 2 * shown["log_bf10_error"].to_numpy() / np.log(10)
     is_bound = np.isinf(error)
     for verdict in ("present", "undecided", "absent"):
@@ -54,7 +56,7 @@ def edge_evidence(
         if chosen.any():
             ax.errorbar(
                 *(at[chosen], height[chosen]),
-                xerr=np.where(is_bound, 0.0, error)[chosen],
+                xerr=np.where(is_bound | (at != exact), 0.0, error)[chosen],
                 fmt=marker,
                 ms=4.5,
                 color=VERDICT[verdict],
@@ -62,7 +64,9 @@ def edge_evidence(
                 label=f"{verdict} ({(table['verdict'] == verdict).sum()})",
                 zorder=3,
             )
-    ax.plot(at[is_bound], height[is_bound], ">", ms=8, mfc="none", color=INK, zorder=4)
+    beyond = is_bound | (exact > MOST_POWER)
+    ax.plot(at[beyond], height[beyond], ">", ms=8, mfc="none", color=INK, zorder=4)
+    ax.plot(at[exact < -MOST_POWER], height[exact < -MOST_POWER], "<", ms=8, mfc="none", color=INK, zorder=4)
     for boundary in (-1, 1):
         ax.axvline(boundary, color=MUTED, lw=0.8, ls=(0, (4, 3)), zorder=1)
     ax.axvline(0, color=INK, lw=0.8, zorder=1)
@@ -73,7 +77,7 @@ def edge_evidence(
     ax.set_yticks(height, [label(str(name), 38) for name in shown.index])
     ax.set_ylim(-0.7, len(shown) - 0.3)
     ax.grid(axis="y", color=FAINT, lw=0.5, zorder=0)
-    ax.set_xlabel("Bayes factor for the edge against its absence\n(bars: two errors; >: a lower bound)")
+    ax.set_xlabel("Bayes factor for the edge against its absence\n(bars: two errors; > and <: that or beyond)")
     part = f": {len(shown)} of {len(table)} edges, from both ends" if len(shown) < len(table) else ""
     title(ax, f"Evidence for each edge{part}")
     ax.legend(fontsize=8, frameon=False, loc="lower right")

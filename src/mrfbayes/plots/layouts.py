@@ -1,4 +1,4 @@
-"""Where the nodes of a network stand: on a circle or by springs, alike in all panels of a figure."""
+"""Where the nodes of a network stand: by springs or on a circle, the same in all pictures of a report."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from mrfbayes.model.lattice import pixels_of
 
 LAYOUTS = ("circle", "spring", "grid")
 MOST_NODES = 20_000
+SEED = 1
+APART = 0.9  # least distance of two nodes, relative to that of a square lattice of as many
 
 
 def positions(model: Model, layout: object = "auto", strength: np.ndarray | None = None) -> np.ndarray:
@@ -19,7 +21,7 @@ def positions(model: Model, layout: object = "auto", strength: np.ndarray | None
 
     Parameters
     ----------
-    layout : "circle", "spring", "grid", "auto" (grids as grids, small or dense networks as a circle, else springs), a
+    layout : "circle", "spring", "grid", "auto" (grids as grids, up to three nodes as a circle, else springs), a
         mapping from node names to places, or the places (d, 2) themselves
     strength : (m,) how strongly each edge pulls its ends together, for springs
     """
@@ -29,8 +31,7 @@ def positions(model: Model, layout: object = "auto", strength: np.ndarray | None
     if d > MOST_NODES:
         raise InputError(f"layout: {d} nodes are too many to draw; plot a part of the field.")
     if layout == "auto":
-        dense = model.n_edges > d * (d - 1) / 4
-        layout = "grid" if is_lattice(model) else "circle" if dense or d < 8 else "spring"
+        layout = "grid" if is_lattice(model) else "circle" if d < 4 else "spring"
     if layout == "grid":
         if not is_lattice(model):
             raise InputError("layout = 'grid': this model is not a grid; choose 'circle' or 'spring'.")
@@ -64,14 +65,30 @@ def _springs(model: Model, start: np.ndarray, strength: np.ndarray | None) -> np
     pull = pull / max(float(pull.max(initial=0.0)), 1e-12)
     graph = nx.Graph()
     graph.add_nodes_from(range(model.n_nodes))
-    for (u, v), weight in zip(model.edges.tolist(), pull.tolist(), strict=True):
-        if weight > 0.02:
-            graph.add_edge(u, v, weight=weight)
+    graph.add_weighted_edges_from(
+        (u, v, w) for (u, v), w in zip(model.edges.tolist(), pull.tolist(), strict=True) if w > 0.02
+    )
     distance = 2.5 / np.sqrt(max(model.n_nodes, 1))
-    found = nx.spring_layout(graph, k=distance, pos=dict(enumerate(start)), seed=1, iterations=300)
+    found = nx.spring_layout(graph, k=distance, pos=dict(enumerate(start)), seed=SEED, iterations=300)
     places = np.array([found[i] for i in range(model.n_nodes)])
     centred = places - (places.max(axis=0) + places.min(axis=0)) / 2
-    return np.asarray(centred / np.maximum(np.abs(centred).max(axis=0), 1e-12))  # names need all the room there is
+    return _apart(centred / np.maximum(np.abs(centred).max(axis=0), 1e-12))  # names need all the room there is
+
+
+def _apart(places: np.ndarray) -> np.ndarray:
+    """Places in [-1, 1]^2 that were moved until no two nodes cover each other."""
+    if len(places) > 500:
+        return places
+    least = APART * 2 / np.sqrt(len(places)) / 2
+    for _ in range(60):
+        gap = places[:, None] - places
+        distance = np.hypot(*np.moveaxis(gap, 2, 0)) + np.eye(len(places))
+        close = np.clip(least - distance, 0, None) * ~np.eye(len(places), dtype=bool)
+        if not close.any():
+            break
+        places = places + 0.5 * (gap / np.maximum(distance, 1e-9)[..., None] * close[..., None]).sum(axis=1)
+        places = places / np.maximum(np.abs(places).max(axis=0), 1.0)
+    return places
 
 
 def _given(model: Model, layout: object) -> np.ndarray:

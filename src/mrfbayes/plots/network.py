@@ -1,8 +1,8 @@
-"""The network: width is the posterior mean, colour and dash the sign, opacity how sure the sign is."""
+"""The network: width is the posterior mean, colour and dash the sign, opacity the probability of edge or sign."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +14,7 @@ from mrfbayes.model.scales import n_edge_blocks
 from mrfbayes.model.wording import natural_scale, scale_name
 from mrfbayes.plots.layouts import positions
 from mrfbayes.plots.style import (
+    COMMUNITY_COLOURS,
     DASHED,
     INK,
     MUTED,
@@ -22,11 +23,13 @@ from mrfbayes.plots.style import (
     POSITIVE,
     axes_or_new,
     escape,
+    figure_width,
     keep_table,
     panels_or_new,
     shorten,
     title,
 )
+from mrfbayes.structure.selection import Selection
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,56 +43,69 @@ VERDICT_PANELS = {"supported": "present", "ruled out": "absent", "undecided": "u
 MOST_EDGES = 400  # drawn at once: more are a smear
 MANY_EDGES = 60  # past so many edges only those with a sure sign are drawn by default
 SURE = (0.9, 0.95, 0.975, 0.99, 0.995, 0.999)  # how sure: the first that leaves no more edges than can be told apart
-MOST_NAMES = 60
+MOST_NAMES, MOST_NUMBERS = 30, 200  # nodes that have their names beside them, or numbers inside
 WIDEST, THINNEST = 6.0, 0.4  # points, in a figure of full width
 FULL_WIDTH = 5.6  # inches
 SIGN_COLOURS = {1: POSITIVE, -1: NEGATIVE, 0: INK}  # by sign; tables have none
 LETTER = 0.62  # width of an average letter in units of its font size
+LEGEND_ROWS = 34  # items in a column of the legend
 
 
 def network(
-    posterior: Posterior,
+    posterior: Posterior | Selection,
     *,
     layout: object = "auto",
     show: str = "auto",
     scale: str | None = None,
     edges: pd.DataFrame | None = None,
+    communities: object = None,
+    rings: Sequence[float] | np.ndarray | None = None,
+    codebook: Mapping[str, str] | None = None,
     legend: bool = True,
+    width: str | float | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the network that a posterior describes.
+    """Draw the network that a posterior describes, or the average over all graphs of a search.
 
     Parameters
     ----------
-    layout : "auto", "circle", "spring", "grid", or places by node name
+    layout : "auto" (springs with a fixed seed), "circle", "spring", "grid", or places by node name
     show : "all" edges; "sure", those whose sign is at least 90% sure (up to 99.9% where more than 60 are left);
-        "supported", "ruled out" or "undecided", those with that verdict; "auto": all of up to 60 edges, else the sure
+        "probable", those that a search finds more probable than not; "supported", "ruled out" or "undecided", those
+        with that verdict; "auto": all of up to 60 edges, else the probable ones of a search, else the sure ones
     scale : of the widths, as in `Posterior.summary`; by default the one that people quote of such a model
-    edges : the table that ``posterior.edges(scale)`` gave, where it is at hand
+    edges : the table that ``edges(scale)`` gave, where it is at hand
+    communities : (d,) a number per node, drawn as its colour; "auto" finds them
+    rings : (d,) from 0 to 1, the share of each node's ring that is filled, such as its predictability
+    codebook : texts of the items by name, for a legend beside the network
     legend : whether colours, widths and opacity are explained
+    width : "single" or "double" column of a journal (85 and 178 mm), or inches
     """
     model = posterior.model
     scale = scale or natural_scale(model)
     table = edge_rows(posterior, scale, edges, need_verdicts=show in VERDICT_PANELS)
-    places = positions(model, layout, _pull(table))
-    ax = axes_or_new(ax, figsize=(FULL_WIDTH, 5.6))
+    places = positions(model, layout, pull(table))
+    across = FULL_WIDTH if width is None else figure_width(width)
+    ax = axes_or_new(ax, figsize=(across, across))
     if show == "auto":
-        show = "sure" if len(table) > MANY_EDGES else "all"
+        show = "all" if len(table) <= MANY_EDGES else "probable" if "inclusion" in table else "sure"
     chosen = _chosen(table, show)
     drawn = draw_edges(ax, model, places, table, chosen, widest=float(table["size"].max() or 1.0))
-    draw_nodes(ax, model, places)
+    label = _labels(posterior, communities)
+    draw_nodes(ax, model, places, label, rings, with_legend=codebook is not None)
     keep_table(ax, table[chosen])
-    said = _count_note(show, drawn, int(chosen.sum()), table)
+    if codebook is not None:
+        _codebook_legend(ax, model, codebook, label)
     if legend:
-        width = (
+        sized = (
             "strength, as a log odds ratio of two binary variables" if has_tables(model) else scale_name(model, scale)
         )
-        _legend(ax, table, f"{said}; width: {width}")
+        _legend(ax, table, f"{_count_note(show, drawn, int(chosen.sum()), table)}; width: {sized}")
     return ax
 
 
 def network_panels(
-    posterior: Posterior,
+    posterior: Posterior | Selection,
     *,
     layout: object = "auto",
     scale: str | None = None,
@@ -108,7 +124,7 @@ def network_panels(
     model = posterior.model
     scale = scale or natural_scale(model)
     table = edge_rows(posterior, scale, edges, need_verdicts=True)
-    places = positions(model, layout, _pull(table))
+    places = positions(model, layout, pull(table))
     panels = panels_or_new(ax, 1, 3, figsize=(11.5, 4.5))[0]
     widest = float(table["size"].max() or 1.0)
     for panel, (name, verdict) in zip(panels, VERDICT_PANELS.items(), strict=True):
@@ -125,11 +141,14 @@ def network_panels(
     return made
 
 
-def edge_rows(posterior: Posterior, scale: str, edges: pd.DataFrame | None, need_verdicts: bool) -> pd.DataFrame:
+def edge_rows(
+    posterior: Posterior | Selection, scale: str, edges: pd.DataFrame | None, need_verdicts: bool
+) -> pd.DataFrame:
     """A row per edge of the graph: ends, mean, how sure its sign is, verdict; tied edges repeat their block's.
 
     A table has the sign 0, and how sure the surest sign among its cells is. Beside tables all sizes are strengths to be
-    compared: log odds ratios of two binary variables with as strong a coupling.
+    compared: log odds ratios of two binary variables with as strong a coupling. The probability of an edge in a search
+    over graphs stands in for how sure its sign is.
     """
     import pandas as pd
 
@@ -141,19 +160,21 @@ def edge_rows(posterior: Posterior, scale: str, edges: pd.DataFrame | None, need
     is_table = model.chart.sides[:blocks] > 2
     if is_table.any() and not (has_tables(model) and blocks == model.n_edges):
         raise InputError("plots.network: an edge with a table of weights has no single strength; use plots.forest.")
-    if edges is None and need_verdicts:
+    if edges is None and (need_verdicts or isinstance(posterior, Selection)):
         edges = posterior.edges(scale)
+    neutral: float | np.ndarray
     if edges is None:
         from mrfbayes.model.scales import scaled
+        from mrfbayes.results.posterior import Posterior
 
+        assert isinstance(posterior, Posterior)
         rows = scaled(model, scale)
         spread = posterior.spread(rows)
         chosen = first if scale != "ising" else np.arange(blocks)
         mean, neutral = spread["mean"][chosen], rows.neutral[chosen]
-        positive = (posterior.log_odds[..., first] > 0).mean(axis=(0, 1))
     else:
-        mean, positive = edges["mean"].to_numpy(), edges["positive"].to_numpy()
-        neutral = np.full(blocks, 0.5 if scale == "theta" else 0.0)
+        mean, neutral = edges["mean"].to_numpy(), 0.5 if scale == "theta" else 0.0
+    positive = (posterior.log_odds[..., first] > 0).mean(axis=(0, 1))
     sure, size = np.maximum(positive, 1 - positive), np.abs(mean - neutral)
     sign = np.where(mean >= neutral, 1, -1)
     if is_table.any():
@@ -164,6 +185,8 @@ def edge_rows(posterior: Posterior, scale: str, edges: pd.DataFrame | None, need
         for b in np.flatnonzero(is_table).tolist():
             cells = posterior.log_odds[..., model.chart.offset[b] : model.chart.offset[b + 1]]
             sure[b] = 0.5 + np.abs((cells > 0).mean(axis=(0, 1)) - 0.5).max()
+    if edges is not None and "inclusion" in edges:
+        sure = 0.5 + edges["inclusion"].to_numpy() / 2
     block = np.zeros(model.n_edges, dtype=np.int64)
     find = EdgeFinder(model.edges, model.n_nodes)
     for group in model.groups:
@@ -181,14 +204,32 @@ def edge_rows(posterior: Posterior, scale: str, edges: pd.DataFrame | None, need
         },
         index=pd.Index(names, name="edge"),
     )
-    if edges is not None:
-        table["verdict"] = edges["verdict"].to_numpy()[block]
+    for column in ("inclusion", "verdict"):
+        if edges is not None and column in edges:
+            table[column] = edges[column].to_numpy()[block]
     return table
 
 
-def _pull(table: pd.DataFrame) -> np.ndarray:
+def pull(table: pd.DataFrame) -> np.ndarray:
     """How strongly edges pull in a spring layout: those that are large and sure."""
     return np.asarray(table["size"] * (2 * table["sign_probability"] - 1) ** 2)
+
+
+def _labels(posterior: Posterior | Selection, given: object) -> np.ndarray | None:
+    """The community of each node, or None."""
+    if given is None:
+        return None
+    if isinstance(given, str):
+        from mrfbayes.results.centrality import communities, coupling_draws
+
+        if given != "auto":
+            raise InputError(f"communities = {given!r}: give 'auto' or a number per node.")
+        found = communities(posterior.model, coupling_draws(posterior.model, posterior.log_odds))
+        return None if found is None else found.label
+    label = np.asarray(given)
+    if label.shape != (posterior.model.n_nodes,):
+        raise InputError(f"communities has shape {label.shape}: give one number for each of the nodes.")
+    return label
 
 
 def _chosen(table: pd.DataFrame, show: str) -> np.ndarray:
@@ -196,9 +237,12 @@ def _chosen(table: pd.DataFrame, show: str) -> np.ndarray:
         return np.ones(len(table), dtype=bool)
     if show == "sure":
         return np.asarray(table["sign_probability"] >= sure_level(table))
+    if show == "probable" and "inclusion" in table:
+        return np.asarray(table["inclusion"] > 0.5)
     if show in VERDICT_PANELS:
         return np.asarray(table["verdict"] == VERDICT_PANELS[show])
-    raise InputError(f"show = {show!r}: choose 'auto', 'all', 'sure', {', '.join(map(repr, VERDICT_PANELS))}.")
+    choices = ("auto", "all", "sure", "probable (of a search)", *VERDICT_PANELS)
+    raise InputError(f"show = {show!r}: choose one of {', '.join(map(repr, choices))}.")
 
 
 def sure_level(table: pd.DataFrame) -> float:
@@ -248,49 +292,79 @@ def line_width(ax: Axes, share: float | np.ndarray) -> float | np.ndarray:
     return (THINNEST + (WIDEST - THINNEST) * np.power(share, 1.3)) * min(1.0, axes_width(ax) / FULL_WIDTH)
 
 
-def draw_nodes(ax: Axes, model: Model, places: np.ndarray) -> None:
-    """Nodes as dots with their names beside them, away from the middle, so that no name is cut."""
-    many = model.n_nodes > MOST_NAMES
-    width = axes_width(ax)
-    ax.plot(*places.T, "o", ms=3 if many else 4.5 if width < 5 else 7.5, mfc=PAPER, mec=INK, mew=1.1, zorder=2)
+def draw_nodes(
+    ax: Axes,
+    model: Model,
+    places: np.ndarray,
+    label: np.ndarray | None = None,
+    rings: Sequence[float] | np.ndarray | None = None,
+    with_legend: bool = False,
+) -> None:
+    """Nodes as discs: up to 30 with their names beside them, more with numbers inside, in the order of the model.
+
+    ``label`` (d,) is drawn as the colour of a disc, ``rings`` (d,) as the filled share of the ring around it.
+    """
+    many, width = model.n_nodes > MOST_NUMBERS, axes_width(ax)
+    numbered = not many and (model.n_nodes > MOST_NAMES or with_legend)
+    size = 3.0 if many else (9.5 if width < 5 else 13.0) if numbered else 4.5 if width < 5 else 7.5
+    fill = PAPER if label is None else [COMMUNITY_COLOURS[int(k) % len(COMMUNITY_COLOURS)] for k in label]
     ax.set_aspect("equal")
     ax.axis("off")
+    if rings is not None and not many:
+        _draw_rings(ax, places, np.asarray(rings, dtype=float), size)
+    ax.scatter(places[:, 0], places[:, 1], s=size**2, c=fill, edgecolors=INK, linewidths=0.9, zorder=3)
     if many:
         ax.margins(0.06)
         return
+    if numbered:
+        for k, (x, y) in enumerate(places.tolist()):
+            ax.text(x, y, str(k + 1), fontsize=0.5 * size, ha="center", va="center_baseline", color=INK, zorder=4)
+        ax.margins(0.08)
+        return
+    _draw_names(ax, model, places, width)
+
+
+def _draw_names(ax: Axes, model: Model, places: np.ndarray, width: float) -> None:
+    """Names beside the nodes, away from the middle, so that no name is cut."""
     from matplotlib.patheffects import withStroke
 
     centre = (places.max(axis=0) + places.min(axis=0)) / 2
     reach = float(np.abs(places - centre).max()) or 1.0
     away = (places - centre) / np.maximum(np.hypot(*(places - centre).T), 1e-9)[:, None]
     away[~away.any(axis=1)] = (0.0, 1.0)
-    on_circle = bool(np.ptp(np.hypot(*(places - centre).T)) < 0.05 * reach)
-    turned = on_circle and model.n_nodes > 16
-    size = 7.0 if width < 5 or model.n_nodes > 40 else 8.5
+    size = 7.0 if width < 5 else 8.5
     names = [shorten(name, 18 if width > 5 else 13) for name in model.nodes]
-    # Inches that names need beside the outermost nodes; a name above or below the circle needs half of its own.
+    # Inches that names need beside the outermost nodes; a name above or below needs half of its own.
     inches = np.array([(len(name) * LETTER * size + 12) / 72 for name in names])
-    inches = inches if turned else np.where(np.abs(away[:, 0]) <= 0.3, inches / 2 - 0.3, inches * np.abs(away[:, 0]))
+    inches = np.where(np.abs(away[:, 0]) <= 0.3, inches / 2 - 0.3, inches * np.abs(away[:, 0]))
     left, right = (float(inches[side].max(initial=0.3)) for side in (away[:, 0] < 0.3, away[:, 0] > -0.3))
     per_inch = 2 * reach / max(width - left - right, 0.4 * width)
     for name, place, (dx, dy) in zip(names, places, away, strict=True):
         where = place + np.array([dx, dy]) * per_inch * 0.12
-        rotation = 0.0
-        if turned:
-            angle = float(np.degrees(np.arctan2(dy, dx)))
-            back = abs(angle) > 90
-            across, along, rotation = "right" if back else "left", "center", angle + 180 if back else angle
-        elif abs(dx) <= 0.3:
+        if abs(dx) <= 0.3:
             across, along = "center", "bottom" if dy > 0 else "top"
         else:
             across, along = "right" if dx < 0 else "left", "center"
-        text = ax.text(float(where[0]), float(where[1]), escape(name), fontsize=size, color=INK, zorder=3)
-        text.set(ha=across, va=along, rotation=rotation, rotation_mode="anchor" if turned else None)
+        text = ax.text(float(where[0]), float(where[1]), escape(name), fontsize=size, color=INK, zorder=4)
+        text.set(ha=across, va=along)
         text.set_path_effects([withStroke(linewidth=2.4, foreground=PAPER)])
-    up = max(left, right) if turned else 0.34
     ax.set_xlim(centre[0] - reach - left * per_inch, centre[0] + reach + right * per_inch)
     tall = float(np.abs(places[:, 1] - centre[1]).max())
-    ax.set_ylim(centre[1] - tall - up * per_inch, centre[1] + tall + up * per_inch)
+    ax.set_ylim(centre[1] - tall - 0.34 * per_inch, centre[1] + tall + 0.34 * per_inch)
+
+
+def _draw_rings(ax: Axes, places: np.ndarray, share: np.ndarray, size: float) -> None:
+    """A ring around every node, filled clockwise from the top; markers keep their size whatever the axes' limits."""
+    from matplotlib.path import Path
+
+    if share.shape != (len(places),):
+        raise InputError(f"rings has shape {share.shape}: give one number from 0 to 1 for each of the nodes.")
+    ax.scatter(places[:, 0], places[:, 1], s=(1.6 * size) ** 2, c=PAPER, edgecolors=MUTED, linewidths=0.5, zorder=2)
+    for place, part in zip(places, np.clip(np.nan_to_num(share), 0, 0.9999).tolist(), strict=True):
+        if part > 0:
+            wedge = Path.wedge(90 - 360 * part, 90)
+            ax.scatter(place[0], place[1], s=(1.6 * size) ** 2, marker=wedge, c=INK, linewidths=0, zorder=2.5)
+    ax.scatter(places[:, 0], places[:, 1], s=(1.15 * size) ** 2, c=PAPER, linewidths=0, zorder=2.7)
 
 
 def axes_width(ax: Axes) -> float:
@@ -299,6 +373,24 @@ def axes_width(ax: Axes) -> float:
     columns = grid.get_gridspec().ncols if grid is not None else 1
     figure = ax.get_figure(root=True)
     return (FULL_WIDTH if figure is None else float(figure.get_size_inches()[0])) / columns
+
+
+def _codebook_legend(ax: Axes, model: Model, codebook: Mapping[str, str], label: np.ndarray | None) -> None:
+    """The items with their numbers and texts to the right of the network."""
+    from matplotlib.lines import Line2D
+
+    handles = []
+    for k, name in enumerate(model.nodes):
+        colour = PAPER if label is None else COMMUNITY_COLOURS[int(label[k]) % len(COMMUNITY_COLOURS)]
+        text = codebook.get(name, "")
+        said = f"{k + 1}  {name}" + (f": {text}" if text and text != name else "")
+        dot = Line2D([], [], ls="", marker="o", mfc=colour, mec=INK, mew=0.7, ms=5, label=escape(shorten(said, 60)))
+        handles.append(dot)
+    columns = -(-len(handles) // LEGEND_ROWS)
+    first = ax.legend(
+        handles=handles, loc="center left", bbox_to_anchor=(1.02, 0.5), fontsize=7, frameon=False, ncols=columns
+    )
+    ax.add_artist(first)
 
 
 def _legend(ax: Axes, table: pd.DataFrame, name: str) -> None:
@@ -312,12 +404,13 @@ def _legend(ax: Axes, table: pd.DataFrame, name: str) -> None:
         handles.append(Line2D([], [], color=NEGATIVE, lw=2.4, ls=DASHED, label="negative"))
     handles.append(Line2D([], [], color=MUTED, lw=line_width(ax, 1.0), label=f"{largest:.2g}", solid_capstyle="butt"))
     handles.append(Line2D([], [], color=MUTED, lw=line_width(ax, 0.25), label=f"{largest / 4:.2g}"))
-    handles.append(Line2D([], [], color=POSITIVE, lw=2.4, alpha=0.2, label="sign unsure"))
+    unsure = "improbable" if "inclusion" in table else "sign unsure"
+    handles.append(Line2D([], [], color=POSITIVE, lw=2.4, alpha=0.2, label=unsure))
     ax.legend(
         handles=handles,
         loc="upper center",
         bbox_to_anchor=(0.5, 0.0),
-        ncols=len(handles),
+        ncols=len(handles) if axes_width(ax) > 4 else 3,
         fontsize=7.5,
         frameon=False,
         title=name,
@@ -329,6 +422,7 @@ def _legend(ax: Axes, table: pd.DataFrame, name: str) -> None:
 
 def _count_note(show: str, drawn: int, chosen: int, table: pd.DataFrame) -> str:
     total, level = len(table), f"{100 * sure_level(table):g}%"
-    what = {"all": "", "sure": f" whose sign is at least {level} sure"}.get(show, f" that are {show}")
+    what = {"all": "", "sure": f" whose sign is at least {level} sure", "probable": " with a probability above 1/2"}
+    text = what.get(show, f" that are {show}")
     strongest = f"the strongest {drawn} of " if drawn < chosen else ""
-    return f"{strongest}{chosen} of {total} edges{what}" if strongest or what else f"all {total} edges"
+    return f"{strongest}{chosen} of {total} edges{text}" if strongest or text else f"all {total} edges"

@@ -23,9 +23,20 @@ VERDICT = {"present": "#0072B2", "absent": "#D55E00", "undecided": "#8a8f98", "u
 INK, MUTED, FAINT = "#1f2328", "#6b7280", "#d5d9e0"
 PAPER = "#ffffff"
 BLUE_TO_ORANGE = ("#9a3a00", "#D55E00", "#eba57c", "#e9ebee", "#7fb6dc", "#0072B2", "#004a78")
+# Of communities, light enough for a number inside; told apart by the numbers of the legend, too
+COMMUNITY_COLOURS = ("#a6cee3", "#fdbf6f", "#b2df8a", "#cab2d6", "#fb9a99", "#ffff99", "#d9d9d9", "#ccebc5")
+JOURNAL_WIDTHS = {"single": 85 / 25.4, "double": 178 / 25.4}  # inches
 DASHED = (0, (3.2, 1.6))  # of negative couplings, so that print without colour tells them apart
 
 _tables: WeakKeyDictionary[Axes | Figure, pd.DataFrame] = WeakKeyDictionary()
+
+
+def figure_width(width: str | float) -> float:
+    """Inches of "single" or "double", the columns of a journal, or of a number."""
+    inches = JOURNAL_WIDTHS.get(width) if isinstance(width, str) else float(width)
+    if inches is None or not 1 <= inches <= 50:
+        raise InputError(f"width = {width!r}: give 'single' (85 mm), 'double' (178 mm) or inches from 1 to 50.")
+    return inches
 
 
 def axes_or_new(ax: Axes | None, **figure: Any) -> Axes:

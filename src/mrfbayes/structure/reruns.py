@@ -179,4 +179,4 @@ def _areas(at: np.ndarray, logits: np.ndarray) -> np.ndarray:
     flat = np.abs(rise) < 1e-6
     slope = np.where(flat, 1.0, rise)
     exact = width * (np.logaddexp(0, high) - np.logaddexp(0, low)) / slope
-    return np.where(flat, width / (1.0 + np.exp(-low)), exact)
+    return np.asarray(np.where(flat, width / (1.0 + np.exp(-low)), exact))
