@@ -39,7 +39,7 @@ def test_verdicts_under_other_priors_are_those_of_searches_with_them(tmp_path):
     assert (table["slab"].nunique(), table["graphs"].nunique()) == (4, 3)
     np.testing.assert_array_equal(table[["present", "undecided", "absent"]].sum(axis=1), model.n_edges)
     assert table["changed"].iloc[0] == 0
-    rows = found.details["sensitivity"]
+    rows = found.computed["sensitivity"]
     for k in (1, len(rows) - 1):  # another slab, another prior over graphs
         again = mb.select(model, data["b"], slab=rows[k]["slab"], edges=rows[k]["graphs"], rng=5, **RUN)
         gap = np.abs(np.array(rows[k]["log_bf10"]) - again.log_bf10)

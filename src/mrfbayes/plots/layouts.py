@@ -12,7 +12,7 @@ from mrfbayes.model.lattice import pixels_of
 
 LAYOUTS = ("circle", "spring", "grid")
 MOST_NODES = 20_000
-SEED = 1
+LAYOUT_SEED = 1
 APART = 0.9  # least distance of two nodes, relative to that of a square lattice of as many
 
 
@@ -69,8 +69,12 @@ def _springs(model: Model, start: np.ndarray, strength: np.ndarray | None) -> np
         (u, v, w) for (u, v), w in zip(model.edges.tolist(), pull.tolist(), strict=True) if w > 0.02
     )
     distance = 2.5 / np.sqrt(max(model.n_nodes, 1))
-    found = nx.spring_layout(graph, k=distance, pos=dict(enumerate(start)), seed=SEED, iterations=300)
+    found = nx.spring_layout(graph, k=distance, pos=dict(enumerate(start)), seed=LAYOUT_SEED, iterations=300)
     places = np.array([found[i] for i in range(model.n_nodes)])
+    places = places - np.median(places, axis=0)
+    distance = np.maximum(np.hypot(*places.T), 1e-12)
+    most = 1.15 * np.quantile(distance, 0.85)  # a node without edges would fly away and leave no room for the others
+    places = places * np.minimum(1.0, most / distance)[:, None]
     centred = places - (places.max(axis=0) + places.min(axis=0)) / 2
     return _apart(centred / np.maximum(np.abs(centred).max(axis=0), 1e-12))  # names need all the room there is
 

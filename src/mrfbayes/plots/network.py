@@ -23,7 +23,6 @@ from mrfbayes.plots.style import (
     POSITIVE,
     axes_or_new,
     escape,
-    figure_width,
     keep_table,
     panels_or_new,
     shorten,
@@ -48,7 +47,7 @@ WIDEST, THINNEST = 6.0, 0.4  # points, in a figure of full width
 FULL_WIDTH = 5.6  # inches
 SIGN_COLOURS = {1: POSITIVE, -1: NEGATIVE, 0: INK}  # by sign; tables have none
 LETTER = 0.62  # width of an average letter in units of its font size
-LEGEND_ROWS = 34  # items in a column of the legend
+LEGEND_ROWS, LEGEND_WIDTH = 34, 3.9  # items in a column of the legend, and its width in inches
 
 
 def network(
@@ -58,11 +57,7 @@ def network(
     show: str = "auto",
     scale: str | None = None,
     edges: pd.DataFrame | None = None,
-    communities: object = None,
-    rings: Sequence[float] | np.ndarray | None = None,
-    codebook: Mapping[str, str] | None = None,
-    legend: bool = True,
-    width: str | float | None = None,
+    nodes: pd.DataFrame | str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the network that a posterior describes, or the average over all graphs of a search.
@@ -75,32 +70,27 @@ def network(
         with that verdict; "auto": all of up to 60 edges, else the probable ones of a search, else the sure ones
     scale : of the widths, as in `Posterior.summary`; by default the one that people quote of such a model
     edges : the table that ``edges(scale)`` gave, where it is at hand
-    communities : (d,) a number per node, drawn as its colour; "auto" finds them
-    rings : (d,) from 0 to 1, the share of each node's ring that is filled, such as its predictability
-    codebook : texts of the items by name, for a legend beside the network
-    legend : whether colours, widths and opacity are explained
-    width : "single" or "double" column of a journal (85 and 178 mm), or inches
+    nodes : a table with a row per node and any of the columns ``community`` (whole numbers, drawn as colours), ``ring``
+        (from 0 to 1, the share of its ring that is filled, such as its predictability) and ``text`` (of the item, for a
+        legend beside the network); or "communities", which finds them
     """
     model = posterior.model
     scale = scale or natural_scale(model)
     table = edge_rows(posterior, scale, edges, need_verdicts=show in VERDICT_PANELS)
     places = positions(model, layout, pull(table))
-    across = FULL_WIDTH if width is None else figure_width(width)
-    ax = axes_or_new(ax, figsize=(across, across))
+    style = _node_style(posterior, nodes)
+    beside = LEGEND_WIDTH * -(-model.n_nodes // LEGEND_ROWS) if "text" in style else 0.0
+    ax = axes_or_new(ax, figsize=(FULL_WIDTH + beside, 5.6))
     if show == "auto":
         show = "all" if len(table) <= MANY_EDGES else "probable" if "inclusion" in table else "sure"
     chosen = _chosen(table, show)
     drawn = draw_edges(ax, model, places, table, chosen, widest=float(table["size"].max() or 1.0))
-    label = _labels(posterior, communities)
-    draw_nodes(ax, model, places, label, rings, with_legend=codebook is not None)
+    draw_nodes(ax, model, places, style)
     keep_table(ax, table[chosen])
-    if codebook is not None:
-        _codebook_legend(ax, model, codebook, label)
-    if legend:
-        sized = (
-            "strength, as a log odds ratio of two binary variables" if has_tables(model) else scale_name(model, scale)
-        )
-        _legend(ax, table, f"{_count_note(show, drawn, int(chosen.sum()), table)}; width: {sized}")
+    if "text" in style:
+        _codebook_legend(ax, model, style)
+    sized = "strength, as a log odds ratio of two binary variables" if has_tables(model) else scale_name(model, scale)
+    _legend(ax, table, f"{_count_note(show, drawn, int(chosen.sum()), table)}; width: {sized}")
     return ax
 
 
@@ -215,21 +205,23 @@ def pull(table: pd.DataFrame) -> np.ndarray:
     return np.asarray(table["size"] * (2 * table["sign_probability"] - 1) ** 2)
 
 
-def _labels(posterior: Posterior | Selection, given: object) -> np.ndarray | None:
-    """The community of each node, or None."""
+def _node_style(posterior: Posterior | Selection, given: pd.DataFrame | str | None) -> dict[str, np.ndarray]:
+    """The columns community, ring and text, as far as they are given, in the order of the nodes."""
+    model = posterior.model
     if given is None:
-        return None
+        return {}
     if isinstance(given, str):
         from mrfbayes.results.centrality import communities, coupling_draws
 
-        if given != "auto":
-            raise InputError(f"communities = {given!r}: give 'auto' or a number per node.")
-        found = communities(posterior.model, coupling_draws(posterior.model, posterior.log_odds))
-        return None if found is None else found.label
-    label = np.asarray(given)
-    if label.shape != (posterior.model.n_nodes,):
-        raise InputError(f"communities has shape {label.shape}: give one number for each of the nodes.")
-    return label
+        if given != "communities":
+            raise InputError(f"nodes = {given!r}: give 'communities' or a table with a row per node.")
+        found = communities(model, coupling_draws(model, posterior.log_odds))
+        return {} if found is None else {"community": found.label}
+    missing = [name for name in model.nodes if name not in given.index]
+    if missing:
+        raise InputError(f"nodes: the table has no row for node {missing[0]!r}.")
+    rows = given.loc[list(model.nodes)]
+    return {name: rows[name].to_numpy() for name in ("community", "ring", "text") if name in rows}
 
 
 def _chosen(table: pd.DataFrame, show: str) -> np.ndarray:
@@ -268,7 +260,7 @@ def draw_edges(
     order = order[np.argsort(table["size"].to_numpy()[order])][-MOST_EDGES:]
     size, sign = table["size"].to_numpy()[order], table["sign"].to_numpy()[order]
     sure = np.clip((table["sign_probability"].to_numpy()[order] - 0.5) * 2, 0, 1)
-    width = line_width(ax, size / max(widest, 1e-12))
+    width = line_width(ax, size / max(widest, 1e-12)) * min(1.0, np.sqrt(MOST_NAMES / model.n_nodes))
     crowded = plain and order.size > MANY_EDGES
     faint = 0.55 * min(1.0, np.sqrt(MANY_EDGES / max(order.size, 1)))
     colours = [
@@ -292,26 +284,23 @@ def line_width(ax: Axes, share: float | np.ndarray) -> float | np.ndarray:
     return (THINNEST + (WIDEST - THINNEST) * np.power(share, 1.3)) * min(1.0, axes_width(ax) / FULL_WIDTH)
 
 
-def draw_nodes(
-    ax: Axes,
-    model: Model,
-    places: np.ndarray,
-    label: np.ndarray | None = None,
-    rings: Sequence[float] | np.ndarray | None = None,
-    with_legend: bool = False,
-) -> None:
+def draw_nodes(ax: Axes, model: Model, places: np.ndarray, style: Mapping[str, np.ndarray] | None = None) -> None:
     """Nodes as discs: up to 30 with their names beside them, more with numbers inside, in the order of the model.
 
-    ``label`` (d,) is drawn as the colour of a disc, ``rings`` (d,) as the filled share of the ring around it.
+    ``style`` may have ``community`` (d,), drawn as the colour of a disc, ``ring`` (d,), the filled share of the ring
+    around it, and ``text``, for which a legend explains the numbers.
     """
+    style = style or {}
     many, width = model.n_nodes > MOST_NUMBERS, axes_width(ax)
-    numbered = not many and (model.n_nodes > MOST_NAMES or with_legend)
-    size = 3.0 if many else (9.5 if width < 5 else 13.0) if numbered else 4.5 if width < 5 else 7.5
-    fill = PAPER if label is None else [COMMUNITY_COLOURS[int(k) % len(COMMUNITY_COLOURS)] for k in label]
+    numbered = not many and (model.n_nodes > MOST_NAMES or "text" in style)
+    size = (
+        3.0 if many else (8.0 if width < 5 or model.n_nodes > 40 else 11.0) if numbered else 4.5 if width < 5 else 7.5
+    )
+    fill = [_colour(style, k) for k in range(model.n_nodes)]
     ax.set_aspect("equal")
     ax.axis("off")
-    if rings is not None and not many:
-        _draw_rings(ax, places, np.asarray(rings, dtype=float), size)
+    if "ring" in style and not many:
+        _draw_rings(ax, places, np.asarray(style["ring"], dtype=float), size)
     ax.scatter(places[:, 0], places[:, 1], s=size**2, c=fill, edgecolors=INK, linewidths=0.9, zorder=3)
     if many:
         ax.margins(0.06)
@@ -357,8 +346,6 @@ def _draw_rings(ax: Axes, places: np.ndarray, share: np.ndarray, size: float) ->
     """A ring around every node, filled clockwise from the top; markers keep their size whatever the axes' limits."""
     from matplotlib.path import Path
 
-    if share.shape != (len(places),):
-        raise InputError(f"rings has shape {share.shape}: give one number from 0 to 1 for each of the nodes.")
     ax.scatter(places[:, 0], places[:, 1], s=(1.6 * size) ** 2, c=PAPER, edgecolors=MUTED, linewidths=0.5, zorder=2)
     for place, part in zip(places, np.clip(np.nan_to_num(share), 0, 0.9999).tolist(), strict=True):
         if part > 0:
@@ -375,22 +362,26 @@ def axes_width(ax: Axes) -> float:
     return (FULL_WIDTH if figure is None else float(figure.get_size_inches()[0])) / columns
 
 
-def _codebook_legend(ax: Axes, model: Model, codebook: Mapping[str, str], label: np.ndarray | None) -> None:
+def _colour(style: Mapping[str, np.ndarray], node: int) -> str:
+    return COMMUNITY_COLOURS[int(style["community"][node]) % len(COMMUNITY_COLOURS)] if "community" in style else PAPER
+
+
+def _codebook_legend(ax: Axes, model: Model, style: Mapping[str, np.ndarray]) -> None:
     """The items with their numbers and texts to the right of the network."""
     from matplotlib.lines import Line2D
 
     handles = []
-    for k, name in enumerate(model.nodes):
-        colour = PAPER if label is None else COMMUNITY_COLOURS[int(label[k]) % len(COMMUNITY_COLOURS)]
-        text = codebook.get(name, "")
-        said = f"{k + 1}  {name}" + (f": {text}" if text and text != name else "")
-        dot = Line2D([], [], ls="", marker="o", mfc=colour, mec=INK, mew=0.7, ms=5, label=escape(shorten(said, 60)))
-        handles.append(dot)
+    for k, (name, text) in enumerate(zip(model.nodes, style["text"], strict=True)):
+        said = f"{k + 1}  {name}" + (f": {text}" if isinstance(text, str) and text not in ("", name) else "")
+        said = escape(shorten(said, 60))
+        handles.append(Line2D([], [], ls="", marker="o", mfc=_colour(style, k), mec=INK, mew=0.7, ms=5, label=said))
     columns = -(-len(handles) // LEGEND_ROWS)
     first = ax.legend(
         handles=handles, loc="center left", bbox_to_anchor=(1.02, 0.5), fontsize=7, frameon=False, ncols=columns
     )
     ax.add_artist(first)
+    first.set_clip_on(False)
+    first.set_clip_path(None)  # it stands beside the axes
 
 
 def _legend(ax: Axes, table: pd.DataFrame, name: str) -> None:

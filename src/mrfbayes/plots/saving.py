@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mrfbayes.base.atomic_files import check_targets, replacing, write_text
 from mrfbayes.base.errors import InputError
@@ -52,18 +52,18 @@ def save(
         )
     frame = table_of(picture)
     figure = figure_of(picture)
-    size: dict[str, Any] = {"bbox_inches": "tight", "pad_inches": 0.08}
+    box: str | None = "tight"
     if width is not None:  # exactly so wide: nothing is cut off or added
         inches, (old, tall) = figure_width(width), figure.get_size_inches()
         figure.set_size_inches(inches, tall * inches / old)
-        size = {}
+        box = None
     from matplotlib import rc_context
 
     # Text stays text: searchable, and in the reader's fonts.
     with rc_context({"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "mrfbayes"}):
         metadata = {"Date": None} if target.suffix == ".svg" else None
         with replacing(target, overwrite) as file:
-            figure.savefig(file, format=target.suffix[1:], dpi=300, metadata=metadata, **size)
+            figure.savefig(file, format=target.suffix[1:], dpi=300, metadata=metadata, bbox_inches=box, pad_inches=0.08)
     write_table(frame, numbers, overwrite)
     return target, numbers
 

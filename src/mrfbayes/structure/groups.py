@@ -14,6 +14,8 @@ from mrfbayes.structure.result import SearchResult
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mrfbayes.results.posterior import Posterior
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GroupComparison(SearchResult):
@@ -42,6 +44,15 @@ class GroupComparison(SearchResult):
     def log_odds(self) -> np.ndarray:
         """(chains, draws, G, p) kept draws of the log-odds of each group."""
         return np.asarray(np.einsum("gk,abkp->abgp", self.rate, self.coordinates))
+
+    def group_posterior(self, group: str) -> Posterior:
+        """The draws of one group, averaged over which edges differ, as a posterior."""
+        from mrfbayes.structure.averaged import as_posterior
+
+        if group not in self.groups:
+            raise InputError(f"group = {group!r}: the groups are {', '.join(map(repr, self.groups))}.")
+        place = self.groups.index(group)
+        return as_posterior(self, self.log_odds[:, :, place], self.n[place], f"group {group}")
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -95,11 +106,11 @@ class GroupComparison(SearchResult):
         """
         from mrfbayes.structure.reruns import evidence_of_none
 
-        if "no_difference" not in self.details:
+        if "no_difference" not in self.computed:
             if self.rerun is None:
                 raise InputError("no_difference: this result was loaded without it: call it before save().")
-            self.details["no_difference"] = vars(evidence_of_none(self.rerun, progress))
-        return dict(self.details["no_difference"])
+            self.computed["no_difference"] = [evidence_of_none(self.rerun, progress)]
+        return {name: float(str(value)) for name, value in self.computed["no_difference"][0].items()}
 
     def global_strength(self) -> pd.DataFrame:
         """A row per group, then per pair: sum of the sizes of the couplings with its interval."""

@@ -112,24 +112,11 @@ def sensitivity_table(names: Sequence[str], rows: Sequence[dict[str, object]]) -
     return table
 
 
-@dataclass(frozen=True)
-class NoneAtAll:
-    """The evidence that no edge is there (or differs), against priors in which some may.
+def evidence_of_none(rerun: Rerun, progress: bool = True) -> dict[str, object]:
+    """Log Bayes factors of no edge (or difference) at all, with the Monte-Carlo error of both, from two chains.
 
-    Attributes
-    ----------
-    log_bf : log Bayes factor of none against the prior of the search
-    log_bf_uniform : the same against a uniform prior on the share of edges
-    error : Monte-Carlo standard error of both, from two chains
+    ``log_bf`` is against the prior of the search, ``log_bf_uniform`` against a uniform prior on the share of edges.
     """
-
-    log_bf: float
-    log_bf_uniform: float
-    error: float
-
-
-def evidence_of_none(rerun: Rerun, progress: bool = True) -> NoneAtAll:
-    """Integrate the expected number of edges over their prior log-odds; see the head of this module."""
     model, states = rerun.problem.model, None
     logits = []  # (runs, chains, m)
     with Progress("evidence of no difference", len(PRIOR_LOG_ODDS), progress) as bar:
@@ -147,7 +134,7 @@ def evidence_of_none(rerun: Rerun, progress: bool = True) -> NoneAtAll:
     both = np.array([_log_factors(at, found[:, [chain]], graphs) for chain in range(found.shape[1])])
     centre = _log_factors(at, found, graphs)
     spread = np.abs(both - both.mean(axis=0)).max() / np.sqrt(len(both))
-    return NoneAtAll(float(centre[0]), float(centre[1]), float(spread))
+    return {"log_bf": float(centre[0]), "log_bf_uniform": float(centre[1]), "error": float(spread)}
 
 
 def _log_factors(at: np.ndarray, logits: np.ndarray, graphs: GraphPrior) -> tuple[float, float]:

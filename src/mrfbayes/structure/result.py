@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -53,7 +53,8 @@ class SearchResult:
     data_digest: str
     warnings: tuple[str, ...] = ()
     partial: bool = False
-    details: dict[str, Any] = field(default_factory=dict)
+    details: Mapping[str, object] = field(default_factory=dict)
+    computed: dict[str, list[dict[str, object]]] = field(default_factory=dict, repr=False)  # once, by short runs
     rerun: Rerun | None = field(default=None, repr=False)  # not saved: goes on under other priors
 
     @property

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
 
+    from mrfbayes.methods.problem import Problem
+    from mrfbayes.results.posterior import Posterior
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Selection(SearchResult):
@@ -92,6 +95,18 @@ class Selection(SearchResult):
         table["q5"], table["q95"] = low, high
         table.attrs |= {"scale": scale, "target": self.target}
         return table
+
+    def averaged(self, problem: Problem | None = None) -> Posterior:
+        """The draws over all graphs as a posterior: what centrality, predictability and prediction are made of.
+
+        Parameters
+        ----------
+        problem : Problem, optional
+            That of a posterior from the same data, for what needs the observations.
+        """
+        from mrfbayes.structure.averaged import as_posterior
+
+        return as_posterior(self, self.log_odds, self.n, "average over graphs", problem)
 
     def cells(self) -> pd.DataFrame:
         """A row per parameter of the edges, cells of tables by their labels: its log-odds over all graphs.
@@ -194,9 +209,9 @@ class Selection(SearchResult):
         """
         from mrfbayes.structure.reruns import sensitivity_rows, sensitivity_table
 
-        if "sensitivity" not in self.details:
-            self.details["sensitivity"] = sensitivity_rows(self, progress)
-        return sensitivity_table(self.model.blocks[: self.model.n_edges], self.details["sensitivity"])
+        if "sensitivity" not in self.computed:
+            self.computed["sensitivity"] = sensitivity_rows(self, progress)
+        return sensitivity_table(self.model.blocks[: self.model.n_edges], self.computed["sensitivity"])
 
     @property
     def graph_prior(self) -> GraphPrior:
