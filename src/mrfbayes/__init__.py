@@ -46,6 +46,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test keeps it equal t
     from mrfbayes.structure.compare_groups import compare_groups
     from mrfbayes.structure.groups import GroupComparison
     from mrfbayes.structure.select import select
+    from mrfbayes.structure.select_effects import select_effects
     from mrfbayes.structure.selection import Selection
     from mrfbayes.structure.stored import load
     from mrfbayes.targets.evidence import evidence
@@ -82,6 +83,7 @@ _PLACES = {
     "select": "structure.select",
     "Selection": "structure.selection",
     "compare_groups": "structure.compare_groups",
+    "select_effects": "structure.select_effects",
     "GroupComparison": "structure.groups",
     "segment": "hidden.segment",
     "Segmentation": "hidden.result",
@@ -158,6 +160,7 @@ __all__ = [
     "sample_many",
     "segment",
     "select",
+    "select_effects",
     "simulate",
     "target",
     "thermodynamics",

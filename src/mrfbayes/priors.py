@@ -4,12 +4,14 @@ A prior is given as
 
 - ``"default"``: by kind of parameter. Agreement couplings: uniform on theta. Score couplings (with "both-one"):
   ``normal(0, 1)`` scaled by the levels of the two variables. Tables: ``exchangeable(1)``. Thresholds:
-  ``normal(0, 10)``, of three or more states ``exchangeable(10)``; in models with agreement couplings alone uniform;
+  ``normal(0, 10)``, of three or more states ``exchangeable(10)``; in models with agreement couplings alone uniform.
+  Effects of covariates: ``normal(0, 1)``;
 - ``"uniform"``: uniform on theta for all parameters;
 - the name of another distribution (``"beta(2, 2)"``, ``"normal(0, 1)"``, ``"cauchy(0, 2.5)"``, ``"logistic(0, 1)"``,
   ``"dirichlet(1)"``, ``"exchangeable(1)"``) or a distribution: that of the couplings, with thresholds as in
   ``"default"``;
-- a mapping from ``"edges"``, ``"nodes"`` or a block's name to one of these; what it leaves out is as in ``"default"``;
+- a mapping from ``"edges"``, ``"nodes"``, ``"effects"`` (of covariates) or a block's name to one of these; what it
+  leaves out is as in ``"default"``;
 - a list with a distribution for every block in the order of ``model.blocks``.
 
 A distribution on log-odds that is given for all couplings is that of two binary variables: where a score coupling has
@@ -73,6 +75,7 @@ __all__ = [
 ]
 
 DEFAULT_COUPLING, DEFAULT_THRESHOLD = Normal(0.0, 1.0), Normal(0.0, 10.0)
+DEFAULT_EFFECT = Normal(0.0, 1.0)  # of a covariate, as of the difference between two groups
 
 
 class CompiledFunction(Protocol):
@@ -307,13 +310,17 @@ def default_prior(kind: ParameterKind, is_agreement: bool = False) -> Distributi
     return scaled_to(DEFAULT_THRESHOLD if kind.kind == "threshold" else DEFAULT_COUPLING, kind)
 
 
-def _by_kind(model: Model, edges: Distribution | None, nodes: Distribution | None) -> list[Distribution]:
-    """A distribution per block from those of all couplings and all thresholds; None for the default."""
+def _by_kind(
+    model: Model, edges: Distribution | None, nodes: Distribution | None, effects: Distribution | None = None
+) -> list[Distribution]:
+    """A distribution per block from those of all couplings, thresholds, effects of covariates; None: the default."""
     made = np.empty(model.chart.n_blocks, dtype=object)
     kinds = [parameter_kind(group) for group in model.groups]
     is_agreement = not {kind.kind for kind in kinds} & {"score", "table"}
     for group, kind in zip(model.groups, kinds, strict=True):
         given = edges if group.arity == 2 else nodes
+        if group.block.size and group.block.min() >= model.field.chart.n_blocks:
+            given = effects or DEFAULT_EFFECT
         made[group.block] = default_prior(kind, is_agreement) if given is None else scaled_to(given, kind)
     return made.tolist()
 
@@ -330,7 +337,8 @@ def _distribution(given: object, argument: str) -> Distribution | None:
 def _per_block(model: Model, given: object) -> list[Distribution]:
     if isinstance(given, (str, Distribution)):
         found = _distribution(given, "prior")
-        return _by_kind(model, found, found if isinstance(found, Uniform) else None)
+        others = found if isinstance(found, Uniform) else None
+        return _by_kind(model, found, others, others)
     if isinstance(given, (list, tuple)):
         if len(given) != model.chart.n_blocks:
             raise InputError(f"prior: a list of {len(given)} distributions for {model.chart.n_blocks} blocks.")
@@ -344,12 +352,12 @@ def _per_block(model: Model, given: object) -> list[Distribution]:
         )
     table = {str(key): _distribution(value, f"prior[{key!r}]") for key, value in given.items()}
     _refuse_double_meaning(model, table)
-    unknown = set(table) - {"edges", "nodes"} - set(model.blocks)
+    unknown = set(table) - {"edges", "nodes", "effects"} - set(model.blocks)
     if unknown:
         raise InputError(
-            f"prior: no block is called {sorted(unknown)[0]!r}; use 'edges', 'nodes' or a name of model.blocks."
+            f"prior: no block is called {sorted(unknown)[0]!r}; use 'edges', 'nodes', 'effects' or one of model.blocks."
         )
-    made = _by_kind(model, table.pop("edges", None), table.pop("nodes", None))
+    made = _by_kind(model, *(table.pop(key, None) for key in ("edges", "nodes", "effects")))
     if table:
         place = {name: block for block, name in enumerate(model.blocks)}
         for name, distribution in table.items():
@@ -360,7 +368,7 @@ def _per_block(model: Model, given: object) -> list[Distribution]:
 
 def _refuse_double_meaning(model: Model, table: Mapping[str, object]) -> None:
     """A node called "edges" has a block of that name, and a prior for "edges" would mean either."""
-    for key in ("edges", "nodes"):
+    for key in ("edges", "nodes", "effects"):
         if key in table and key in model.nodes and key in model.blocks:
             raise InputError(
                 f"prior[{key!r}]: a node is called {key!r}, too, so it is not clear which is meant; rename the node."

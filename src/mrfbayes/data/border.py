@@ -9,9 +9,11 @@ from dataclasses import replace
 from mrfbayes.base.errors import InputError, warn_user
 from mrfbayes.data.choosing import match_columns
 from mrfbayes.data.coding import check_same_coding, is_plain
+from mrfbayes.data.covariates import count_covariates
 from mrfbayes.data.data import Data
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.data.values import Column, listed
+from mrfbayes.model.covariates import CovariateModel
 from mrfbayes.model.field import Model, require_model
 from mrfbayes.model.schema import Schema
 
@@ -31,10 +33,16 @@ def counted(model: Model, x: object, schema: Schema | None = None) -> Statistics
             )
         return x
     data = as_data(x)
-    if data._covariates:
-        names = [data._table.names[j] for j in data._covariates]
-        raise InputError(f"covariates = {listed(names)}: no model uses covariates yet; drop these columns.")
-    statistics = (data if schema is None else data.recoded(schema)).count(model)
+    if isinstance(model, CovariateModel):
+        statistics: Statistics = count_covariates(model, data if schema is None else data.recoded(schema))
+    elif data._covariates or data._given:
+        names = [*(data._table.names[j] for j in data._covariates), *data._given]
+        raise InputError(
+            f"covariates = {listed(names)}: the model has none; make it by Model.from_data(..., covariates=...) or "
+            "model.with_covariates(data), or leave them out."
+        )
+    else:
+        statistics = (data if schema is None else data.recoded(schema)).count(model)
     if data.has_group and data._table.only is None:
         text = "the groups of the data are not used here: compare_groups compares them"
         warn_user(text)

@@ -62,8 +62,9 @@ class Data(CodedTable):
         Column with the rows' weights, or one weight per row. Weights may be fractions; n is their sum.
     group : str or array, optional
         Column whose values are groups, or one label per row; for `compare_groups`.
-    covariates : list of str, optional
-        Columns that are no variables of the model; kept as numbers.
+    covariates : list of str, or mapping from names to arrays, optional
+        Columns that are no variables of the model but may act on it; kept as numbers. Arrays have one value per row, or
+        one per cell: (n, d), or (rows, columns) of one image.
     delimiter : str, optional
         Of a text file; recognised by default.
 
@@ -91,7 +92,7 @@ class Data(CodedTable):
         sheet: str | int | None = None,
         weights: object = None,
         group: object = None,
-        covariates: Sequence[object] | str | None = None,
+        covariates: Sequence[object] | str | Mapping[str, object] | None = None,
         delimiter: str | None = None,
     ) -> None:
         if isinstance(source, (Data, Statistics)):
@@ -114,7 +115,9 @@ class Data(CodedTable):
         chosen = (
             choose_columns(names, columns, drop, opened.where) if columns is not None or drop is not None else names
         )
-        beside = choose_columns(names, covariates, None, opened.where) if covariates is not None else []
+        self._given = dict(covariates) if isinstance(covariates, Mapping) else {}
+        named = None if isinstance(covariates, Mapping) else covariates
+        beside = choose_columns(names, named, None, opened.where) if named is not None else []
         roles = {role for role in (self._table.weights, self._table.group) if isinstance(role, int)}
         roles |= {names.index(name) for name in beside}
         index = {name: j for j, name in enumerate(names)}
@@ -220,6 +223,15 @@ class Data(CodedTable):
             parts.append(np.array(cells, dtype=float).T)
         problems.refuse()
         return np.concatenate(parts)
+
+    @property
+    def covariate_values(self) -> dict[str, np.ndarray]:
+        """The covariates by name, (n,) with a value per row or (n, d) with one per cell; none is missing."""
+        from mrfbayes.data.covariates import checked
+
+        columns = self.covariates
+        known = {} if columns is None else {self._table.names[j]: columns[:, k] for k, j in enumerate(self._covariates)}
+        return checked({**known, **self._given}, self.n_rows, len(self._chosen)) if known or self._given else {}
 
     @property
     def variables(self) -> pd.DataFrame:

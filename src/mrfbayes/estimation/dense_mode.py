@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from mrfbayes.estimation.pseudolikelihood import pseudo_estimate
 from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
 from mrfbayes.model.field import Model
 from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, PRODUCT, DenseLayout, dense_layout
-from mrfbayes.particles.completions import make_completions, typical_rows
+from mrfbayes.particles.completions import Completions, make_completions, typical_rows
 from mrfbayes.particles.dense import DenseEnsemble
 from mrfbayes.priors import Prior
 
@@ -93,6 +93,22 @@ class DenseMode:
         return np.asarray(np.sqrt(np.einsum("ij,ij->i", self.factor, self.factor)))
 
 
+class EnsembleSize(Protocol):
+    """How many chains, in how many threads."""
+
+    @property
+    def replicas(self) -> int:
+        """Replicas, each with parameters of its own."""
+
+    @property
+    def chains(self) -> int:
+        """Chains of each."""
+
+    @property
+    def threads(self) -> int:
+        """Threads over which the replicas are spread."""
+
+
 class DensePosterior:
     """A dense field with its data and prior (None: likelihood alone): gradients from moments, and the metric."""
 
@@ -105,6 +121,18 @@ class DensePosterior:
             and layout.forward.nnz == layout.forward.shape[0]
             and (layout.forward.diagonal() == 1.0).all()
         )
+
+    def ensemble(self, mode: DenseMode, size: EnsembleSize, seed: np.random.SeedSequence) -> DenseEnsemble:
+        """Chains of all replicas, at particles of the mode."""
+        random = kernel_state(seed, "chains")
+        made = DenseEnsemble(self.layout, mode.means, size.replicas, size.chains, random, size.threads)
+        chosen = generator(seed, "start").integers(len(mode.rows), size=made.n_chains)
+        made.start(mode.rows[chosen])
+        return made
+
+    def completions(self, replicas: int, seed: np.random.SeedSequence) -> Completions:
+        """What the data are expected to have in full."""
+        return make_completions(self.layout, self.statistics, replicas, seed)
 
     def natural(self, w: np.ndarray) -> np.ndarray:
         """Natural parameters (..., natural) of w (..., p)."""

@@ -35,6 +35,7 @@ from mrfbayes.kernels.exact.graph_binary import elimination_log_z_binary
 from mrfbayes.kernels.exact.graph_plan import EliminationPlan, log_z_scratch
 from mrfbayes.kernels.exact.grid import GridLayout, transfer_log_z, transfer_log_z_theta, transfer_scratch
 from mrfbayes.kernels.exact.planar_log_z import PlanarPlan, planar_log_z
+from mrfbayes.methods.covariates import check_exact, prepare_exact
 from mrfbayes.methods.holed import holed_view
 from mrfbayes.methods.lowered import (
     Lowered,
@@ -46,6 +47,7 @@ from mrfbayes.methods.lowered import (
     writable_plan,
 )
 from mrfbayes.methods.problem import Prepared, Problem, Smooth, writable
+from mrfbayes.model.covariates import CovariateModel
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
 
@@ -198,13 +200,17 @@ def planar_log_likelihood_w(view, log_odds, theta):
 
 def check(model: Model, prior: Prior) -> None:
     """Refuse fields whose partition function is out of reach."""
-    if not weighs_by_planar(model):
+    if isinstance(model, CovariateModel):
+        check_exact(model)
+    elif not weighs_by_planar(model):
         recursion(model)
 
 
 def prepare(problem: Problem) -> Prepared:
     """The exact likelihood of any field whose partition function is feasible."""
     model = problem.model
+    if isinstance(model, CovariateModel):
+        return prepare_exact(problem)
     data = observed(problem.statistics)
     has_derivatives = problem.prior.custom is None and model.n_parameters > 0
     found = planar(model) if weighs_by_planar(model) else recursion(model)

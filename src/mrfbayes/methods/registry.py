@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.model.covariates import CovariateModel
 
 if TYPE_CHECKING:
     from mrfbayes.methods.problem import Prepared, Problem
@@ -25,7 +26,8 @@ class Row:
     capabilities, of which engines need one each: "density" (a log-likelihood), "gradient" (and its derivatives),
     "calibration" (a density to which calibrated proposals can be corrected), "draws" (independent ones), "noisy
     gradient" (replicas that walk), "ratio" (estimates of likelihood ratios).
-    ``takes_holes`` says whether it has a likelihood for rows with missing cells.
+    ``takes_holes`` says whether it has a likelihood for rows with missing cells, ``takes_covariates`` whether it has
+    one for fields with covariates.
     """
 
     key: str
@@ -35,6 +37,7 @@ class Row:
     summary: str
     offers: tuple[str, ...] = ("density",)
     takes_holes: bool = False
+    takes_covariates: bool = False
 
     @property
     def function(self) -> Callable[..., Prepared]:
@@ -70,6 +73,7 @@ REGISTRY: dict[str, Row] = {
             "the likelihood itself, log Z by recursion",
             ("density", "gradient", "calibration"),
             takes_holes=True,
+            takes_covariates=True,
         ),
         Row(
             "calibrated",
@@ -88,6 +92,7 @@ REGISTRY: dict[str, Row] = {
             "the true likelihood of dense fields, gradients from persistent Gibbs chains",
             ("noisy gradient",),
             takes_holes=True,
+            takes_covariates=True,
         ),
         Row(
             "mle",
@@ -104,6 +109,7 @@ REGISTRY: dict[str, Row] = {
             "pseudo.pseudo",
             "pseudolikelihood: the product of all full conditionals",
             ("density", "gradient"),
+            takes_covariates=True,
         ),
         Row("laplace", "Laplace-L", "approximate", "laplace.laplace", "a quadratic log-likelihood at the estimate"),
         Row(
@@ -176,6 +182,9 @@ def method_row(key: str) -> Row:
 
 def check_options(row: Row, model: Model, prior: Prior, options: Mapping[str, object]) -> None:
     """Refuse options that the method does not have, bad values, and fields that it cannot do, before the data."""
+    if isinstance(model, CovariateModel) and not row.takes_covariates:
+        able = ", ".join(repr(key) for key, other in REGISTRY.items() if other.takes_covariates)
+        raise InputError(f"method = {row.key!r} has no likelihood for fields with covariates: use one of {able}.")
     for name in options:
         if name not in row.options:
             known = ", ".join(row.options) or "none"

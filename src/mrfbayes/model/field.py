@@ -26,6 +26,7 @@ from mrfbayes.model.lowering import Lowering, lower
 from mrfbayes.model.schema import VARIABLE_KINDS, Schema, schema_of
 
 if TYPE_CHECKING:
+    from mrfbayes.model.covariates import Effects
     from mrfbayes.model.from_schema import Coupling, EdgesLike
 
 
@@ -85,6 +86,8 @@ class Model:
         *,
         fields: bool = True,
         tied: bool = False,
+        covariates: Effects | None = None,
+        offset: str | None = None,
     ) -> Model:
         """The field that fits the kinds of the variables of a data set.
 
@@ -103,6 +106,11 @@ class Model:
             Whether each variable has thresholds.
         tied : bool, default False
             Whether all pairs share one coupling, and all variables their thresholds.
+        covariates : {"thresholds", "couplings"}, optional
+            What the covariates of the data act on: thresholds, or thresholds and couplings (moderated edges). By
+            default the data must have none.
+        offset : str, optional
+            The covariate that is added to the log-odds of every binary variable, with no effect to learn.
 
         Returns
         -------
@@ -118,7 +126,42 @@ class Model:
         """
         from mrfbayes.model.from_schema import model_of_schema
 
-        return model_of_schema(schema_of(data), graph, coupling, fields, tied)
+        model = model_of_schema(schema_of(data), graph, coupling, fields, tied)
+        return model if covariates is None else model.with_covariates(data, covariates, offset=offset)
+
+    def with_covariates(self, data: object, effects: Effects = "thresholds", *, offset: str | None = None) -> Model:
+        """This field with effects of the covariates of a data set.
+
+        Parameters
+        ----------
+        data : Data
+            With covariates, whose centres and scales the model keeps: a covariate with two values is coded -1/2 and
+            1/2, any other one is centred and divided by two standard deviations.
+        effects : {"thresholds", "couplings"}, default "thresholds"
+            What they act on: thresholds, or thresholds and couplings.
+        offset : str, optional
+            The covariate that is added to the log-odds of every binary variable, with no effect to learn.
+
+        Returns
+        -------
+        Model
+            Its parameters are those of this field, where all covariates are at their centre, then the effects, named
+            ``"parameter:covariate"``.
+        """
+        from mrfbayes.model.covariates import Covariate, CovariateModel
+
+        known = getattr(data, "covariate_values", None)
+        if not known:
+            raise InputError("covariates: the data have none; name their columns, as in Data(..., covariates=['age']).")
+        if offset is not None and offset not in known:
+            raise InputError(
+                f"offset = {offset!r}: no covariate of the data is called so; they have {', '.join(known)}."
+            )
+        chosen = [Covariate.of(name, values) for name, values in known.items() if name != offset]
+        by_row = [np.asarray(v).reshape(len(v), -1) for v in known.values()]
+        n = max(map(len, by_row))
+        together = np.concatenate([np.broadcast_to(v, (n, v.shape[1])) for v in by_row], axis=1)
+        return CovariateModel.of(self, chosen, effects, offset, len(np.unique(together, axis=0)))
 
     @classmethod
     def _from_arrays(
@@ -184,6 +227,16 @@ class Model:
                     f"two parameters would be called {name!r}: rename a node (column) that has '--' or '[' in its name."
                 )
             seen.add(name)
+
+    @property
+    def field(self) -> Model:
+        """The field without its covariates: this one, where it has none."""
+        return self
+
+    @property
+    def base(self) -> Model:
+        """The field of one observation: this one, unless there are covariates."""
+        return self
 
     @property
     def n_nodes(self) -> int:

@@ -79,7 +79,7 @@ def scaled(model: Model, scale: str) -> Scaled:
 def n_edge_blocks(model: Model) -> int:
     """How many blocks belong to edges; they are the first ones."""
     return 1 + max(
-        (int(group.block.max()) for group in model.groups if group.arity == 2 and group.block.size), default=-1
+        (int(group.block.max()) for group in model.field.groups if group.arity == 2 and group.block.size), default=-1
     )
 
 

@@ -138,6 +138,15 @@ class DenseEnsemble:
             x = np.rint(z + self._field.centre)
         return np.ascontiguousarray(x.transpose(0, 1, 3, 2).reshape(self.n_chains, -1).astype(np.uint8))
 
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Where the chains and their random streams are."""
+        return {"rows": self.rows(), "streams": self.chains.stream}
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Go on from what `arrays` gave."""
+        self.start(arrays["rows"])
+        self.chains.stream[:] = arrays["streams"]
+
     def set_parameters(self, natural: np.ndarray) -> None:
         """Natural parameters (replicas, natural), or (natural,) where all replicas share them."""
         m = len(self.layout.pairs)

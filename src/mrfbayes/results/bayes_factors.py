@@ -120,7 +120,7 @@ def verdicts(log_bf10: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.nd
 
 def edge_blocks(model: Model) -> np.ndarray:
     """Blocks that belong to edges, in order."""
-    found = [group.block for group in model.groups if group.arity == 2]
+    found = [group.block for group in model.field.groups if group.arity == 2]
     return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
 
 
@@ -172,6 +172,8 @@ def is_correctable(model: Model) -> bool:
 
 def factor_draws(model: Model) -> int:
     """Draws for every edge's Bayes factor that the time allows; none where the exact likelihood is out of reach."""
+    if model.base is not model:  # covariates: there is no one likelihood
+        return 0
     n_edges, p = edge_blocks(model).size, model.n_parameters
     if weighs_by_planar(model):
         size = planar_size(model)

@@ -18,6 +18,7 @@ from mrfbayes.model.scales import Scaled, scaled
 from mrfbayes.model.schema import Schema
 from mrfbayes.model.wording import meaning, natural_scale
 from mrfbayes.results import diagnostics
+from mrfbayes.results.covariates import WithCovariates
 from mrfbayes.targets.facts import RunFacts
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ STREAM_BYTES = 2**24  # of draws that are made at once
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior:
+class Posterior(WithCovariates):
     """Draws from a posterior distribution, with everything that is needed to judge and repeat them.
 
     Attributes

@@ -25,7 +25,7 @@ from mrfbayes.data.holes import MISSING_AT_RANDOM, hole_doubts
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema
-from mrfbayes.priors import Cauchy, Distribution, Exchangeable, Logistic, Normal
+from mrfbayes.priors import Cauchy, Distribution, Exchangeable, Logistic, Normal, Prior
 from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem
 from mrfbayes.structure.factors import EdgeFactors, edge_factors
 from mrfbayes.structure.graph_priors import graph_prior
@@ -112,8 +112,8 @@ def simplex(n_groups: int) -> np.ndarray:
     return np.asarray(centred @ basis / np.sqrt(2))
 
 
-def group_coordinates(model: Model, n_groups: int, slab: object, prior: object) -> Coordinates:
-    """Baseline and contrasts with their priors."""
+def baseline_and_slab(model: Model, slab: object, prior: object, n_groups: int) -> tuple[Prior, Prior]:
+    """The priors of the baseline and of a difference."""
     both = dict(slab) if isinstance(slab, Mapping) else {"edges": slab, "nodes": slab}
     unknown = [key for key in both if key not in ("edges", "nodes")]
     if unknown:
@@ -122,7 +122,12 @@ def group_coordinates(model: Model, n_groups: int, slab: object, prior: object) 
     given = dict(prior) if isinstance(prior, Mapping) else {} if prior is None else {"edges": prior, "nodes": prior}
     edge_prior = given.pop("edges", None)
     baseline = search_prior(model, None if edge_prior == "default" else edge_prior, given, "prior['edges']")
-    contrasts = search_prior(model, edges, {"nodes": own})
+    return baseline, search_prior(model, edges, {"nodes": own})
+
+
+def group_coordinates(model: Model, n_groups: int, slab: object, prior: object) -> Coordinates:
+    """Baseline and contrasts with their priors."""
+    baseline, contrasts = baseline_and_slab(model, slab, prior, n_groups)
     rate = np.concatenate([np.ones((n_groups, 1)), simplex(n_groups)], axis=1)
     k = n_groups - 1
     return Coordinates(rate, (baseline, *[contrasts] * k), (False, *[True] * k))

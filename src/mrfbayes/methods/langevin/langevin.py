@@ -30,6 +30,7 @@ from mrfbayes.estimation.dense_mode import CHAINS, DensePosterior, dense_mode
 from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
 from mrfbayes.methods.langevin.walk import Walk, WalkSettings
 from mrfbayes.methods.problem import Prepared, Problem
+from mrfbayes.model.covariates import CovariateModel
 from mrfbayes.model.field import Model
 from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, PRODUCT, dense_layout
 from mrfbayes.priors import Prior
@@ -55,6 +56,10 @@ def prepare(
     sweeps : of the Gibbs chains per step; all but the first are counted
     """
     check(problem.model, problem.prior, replicas=replicas, particles=particles, step=step, sweeps=sweeps)
+    if isinstance(problem.model, CovariateModel):
+        from mrfbayes.methods.langevin.rows import prepare_rows
+
+        return prepare_rows(problem, replicas, particles, step, sweeps)
     layout = dense_layout(problem.model)
     assert layout is not None
     n = float(problem.statistics.n_all)
@@ -106,6 +111,8 @@ def check(model: Model, prior: Prior, *, replicas: object, particles: object, st
         n_particles = whole("particles", particles)
     if prior.custom is not None:
         raise InputError("'langevin' needs the prior's derivatives, which a custom prior lacks: use a named prior.")
+    if isinstance(model, CovariateModel):  # costs depend on the data
+        return
     layout = dense_layout(model)
     if layout is None:
         raise InputError(

@@ -21,15 +21,14 @@ numbers: what is known about it is subtracted from what it shows (`mrfbayes.meth
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
-from mrfbayes.base.random_streams import child, generator, kernel_state
-from mrfbayes.estimation.dense_mode import DenseMode, DensePosterior
+from mrfbayes.base.random_streams import child, kernel_state
+from mrfbayes.estimation.dense_mode import DenseMode
 from mrfbayes.kernels.base.random import fill_normal
 from mrfbayes.methods.langevin.metric import Whitening
-from mrfbayes.particles.completions import make_completions
-from mrfbayes.particles.dense import DenseEnsemble
 
 SKIPPED = 1  # sweep of a step that is not counted: without it means are off by a hundredth of an sd
 LARGEST_NOISE = 0.2  # V in any direction
@@ -55,21 +54,65 @@ class WalkSettings:
     threads: int = 1
 
 
+class Ensemble(Protocol):
+    """Persistent chains of all replicas, in two halves."""
+
+    def set_parameters(self, natural: np.ndarray) -> None:
+        """The parameters of every replica, as `NoisyPosterior.natural` gives them."""
+
+    def moments(self, skipped: int, counted: int) -> np.ndarray:
+        """Expected statistics of both halves over ``counted`` sweeps, after ``skipped`` others."""
+
+    def arrays(self) -> State:
+        """What changes from step to step."""
+
+    def restore(self, arrays: State) -> None:
+        """Go on from what `arrays` gave."""
+
+
+class Counts(Protocol):
+    """What the data have in full, at given parameters."""
+
+    def counts(self, w: np.ndarray, sweeps: int) -> np.ndarray:
+        """As `NoisyPosterior.likelihood_gradient` takes them."""
+
+    def arrays(self) -> State:
+        """What changes from step to step."""
+
+    def restore(self, arrays: State) -> None:
+        """Go on from what `arrays` gave."""
+
+
+class NoisyPosterior(Protocol):
+    """A posterior whose gradient comes from chains."""
+
+    def natural(self, w: np.ndarray) -> np.ndarray:
+        """What an ensemble takes, at each w of (k, p)."""
+
+    def likelihood_gradient(self, moments: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """(k, 2, p) of both halves."""
+
+    def prior_gradient(self, w: np.ndarray) -> np.ndarray:
+        """(k, p)."""
+
+    def ensemble(self, mode: DenseMode, size: WalkSettings, seed: np.random.SeedSequence) -> Ensemble:
+        """The chains of all replicas, at the mode."""
+
+    def completions(self, replicas: int, seed: np.random.SeedSequence) -> Counts:
+        """The counts of the data."""
+
+
 class Walk:
     """The replicas of one posterior; `state` says all, so that a run can be stopped and continued anywhere."""
 
     def __init__(
-        self, posterior: DensePosterior, mode: DenseMode, settings: WalkSettings, seed: np.random.SeedSequence
+        self, posterior: NoisyPosterior, mode: DenseMode, settings: WalkSettings, seed: np.random.SeedSequence
     ) -> None:
         self.posterior, self.mode, self.settings = posterior, mode, settings
         k, p = settings.replicas, mode.w.size
         self.metric = Whitening(mode.factor, np.zeros((p, 0)), settings.threads)
-        self._ensemble = DenseEnsemble(
-            posterior.layout, mode.means, k, settings.chains, kernel_state(seed, "chains"), settings.threads
-        )
-        chosen = generator(seed, "start").integers(len(mode.rows), size=self._ensemble.n_chains)
-        self._ensemble.start(mode.rows[chosen])
-        self._completions = make_completions(posterior.layout, posterior.statistics, k, child(seed, "completions"))
+        self._ensemble = posterior.ensemble(mode, settings, seed)
+        self._completions = posterior.completions(k, child(seed, "completions"))
         nothing = np.zeros((k, p))
         self.state: State = {
             "counters": np.zeros(2, dtype=np.int64),
@@ -114,15 +157,14 @@ class Walk:
         """Everything that `restore` needs, as arrays that can be stored."""
         return {
             **self.state,
-            "rows": self._ensemble.rows(),
-            "streams": self._ensemble.chains.stream,
-        } | self._completions.arrays()
+            **self._ensemble.arrays(),
+            **self._completions.arrays(),
+        }
 
     def restore(self, arrays: State) -> None:
         """Go on from what `arrays` gave."""
         self.state = {name: arrays[name].copy() for name in self.state}
-        self._ensemble.start(arrays["rows"])
-        self._ensemble.chains.stream[:] = arrays["streams"]
+        self._ensemble.restore(arrays)
         self._completions.restore(arrays)
         self.metric = Whitening(self.metric.factor, self.state["directions"], self.settings.threads)
 

@@ -40,8 +40,10 @@ from mrfbayes.kernels.estimation.full_conditionals import (
     dense_normalisers,
     listed_normalisers,
 )
+from mrfbayes.methods.covariates import prepare_pseudo
 from mrfbayes.methods.lowered import Lowered, lower_log_odds, lower_theta, lowered_data, node_and_edge
 from mrfbayes.methods.problem import Prepared, Problem, Smooth, writable
+from mrfbayes.model.covariates import CovariateModel
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
 
@@ -214,6 +216,8 @@ def check(model: Model, prior: Prior, *, plain: bool) -> None:
 def prepare(problem: Problem, *, plain: bool = False) -> Prepared:
     """Pseudolikelihood of any field; ``plain`` evaluates it observation by observation."""
     check(problem.model, problem.prior, plain=plain)
+    if isinstance(problem.model, CovariateModel):
+        return prepare_pseudo(problem)
     found = Conditionals.of(problem.model, problem.statistics, bool(plain))
     lowered = lowered_data(problem.model, observed(problem.statistics))._replace(slope=writable(found.slope))
     view = VIEWS[type(found.patterns[0])](lowered, found.neighbours, *found.patterns, np.zeros(lowered.potentials.size))

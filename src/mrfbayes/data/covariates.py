@@ -1,0 +1,117 @@
+"""Data with covariates: rows grouped by distinct values of them, each group with the parameters of its own field."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mrfbayes.base.digests import digest_of
+from mrfbayes.base.errors import InputError, MRFWarning, Problems
+from mrfbayes.data.statistics import Statistics, count_states
+from mrfbayes.model.covariates import CovariateModel, Design
+
+if TYPE_CHECKING:
+    from mrfbayes.data.data import Data
+
+
+@dataclass(frozen=True, eq=False)
+class CovariateStatistics(Statistics):
+    """Rows of a field with covariates, in groups with the same values of them; ``counts`` of all would mean nothing.
+
+    Attributes
+    ----------
+    design : the parameters of every group's field
+    states : (n, d) uint8 all rows, 255 where a cell is missing
+    weight : (n,) their weights
+    group : (n,) the group of each
+    z : (G, K) centred and scaled values, (G, K, d) where they differ between cells
+    """
+
+    design: Design = None  # type: ignore[assignment]
+    states: np.ndarray = None  # type: ignore[assignment]
+    weight: np.ndarray = None  # type: ignore[assignment]
+    group: np.ndarray = None  # type: ignore[assignment]
+    z: np.ndarray = None  # type: ignore[assignment]
+
+    def of_groups(self) -> list[Statistics]:
+        """The counts of every group."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MRFWarning)  # most groups have one row, and lack most states
+            return [
+                count_states(self.model.base, self.states[self.group == g], self.weight[self.group == g])
+                for g in range(self.design.n_fields)
+            ]
+
+
+def checked(given: Mapping[str, object], n: int, d: int) -> dict[str, np.ndarray]:
+    """The covariates as arrays (n,) or (n, d), without missing values."""
+    found = {}
+    for name, values in given.items():
+        try:
+            array = np.asarray(values, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(f"covariates[{name!r}] is a {type(values).__name__}: give numbers.") from None
+        if array.ndim and array.size == d and array.shape[0] != n:
+            array = array.reshape(1, d)  # one image
+        array = array.reshape(len(array), -1) if array.ndim > 1 else array
+        if array.shape == (1, d) and n > 1:
+            array = np.broadcast_to(array, (n, d))
+        if array.shape not in ((n,), (n, d)):
+            raise InputError(
+                f"covariates[{name!r}] has shape {array.shape}: give a value for each of {n} rows, or for each of "
+                f"their {d} cells."
+            )
+        bad = np.argwhere(~np.isfinite(array))
+        if bad.size:
+            raise InputError(
+                f"covariates: {name!r} has no finite value in row {int(bad[0][0]) + 1}: fill it in, or drop the row."
+            )
+        found[str(name)] = array
+    return found
+
+
+def count_covariates(model: CovariateModel, data: Data) -> CovariateStatistics:
+    """The counts of data whose rows have covariates."""
+    base, known = model.base, data.covariate_values
+    names = [covariate.name for covariate in model.covariates]
+    absent = [name for name in (*names, *([model.offset] if model.offset else [])) if name not in known]
+    if absent:
+        raise InputError(f"covariates: the data lack {absent[0]!r}, on which the model depends.")
+    pooled = data.count(model.field)
+    states = data.rows(base)
+    parts = data._table.batches(data._chosen[:1], Problems())
+    weight = np.concatenate([np.ones(len(batch.rows)) if w is None else w for batch, w in parts])
+    complete = (states != 255).all(axis=1) if data._missing == "drop" else (states != 255).any(axis=1)
+    z = [(known[c.name] - c.centre) / c.scale for c in model.covariates]
+    offset = None if model.offset is None else known[model.offset]
+    is_cell = any(values.ndim == 2 for values in (*z, *([] if offset is None else [offset])))
+    if is_cell:
+        z = [np.broadcast_to(v if v.ndim == 2 else v[:, None], states.shape) for v in z]
+    matrix = np.stack(z, axis=1)[complete] if z else np.zeros((int(complete.sum()), 0))
+    states, weight = states[complete], weight[complete]
+    flat = matrix.reshape(len(matrix), -1)
+    if offset is not None:
+        offset = np.broadcast_to(offset if offset.ndim == 2 else offset[:, None], (complete.size, base.n_nodes))[
+            complete
+        ]
+        flat = np.concatenate([flat, offset], axis=1)
+    _, first, group = np.unique(flat, axis=0, return_index=True, return_inverse=True)
+    group = group.reshape(-1)
+    design = model.design(matrix[first], None if offset is None else offset[first])
+    statistics = CovariateStatistics(
+        **{
+            **vars(replace(pooled, _chunks=None, _dense=None)),
+            "model": model,
+            "counts": np.full(model.n_parameters, np.nan),
+        },
+        design=design,
+        states=states,
+        weight=weight,
+        group=group,
+        z=matrix[first],
+    )
+    return replace(statistics, digest=digest_of([pooled.digest, flat]))

@@ -1,0 +1,120 @@
+"""Gibbs sweeps of chains that belong to groups, each group with a field of its own on the same graph."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mrfbayes.kernels.base.fastmath import exp
+from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.random import uniform
+
+
+class RowsView(NamedTuple):
+    """The graph of all fields, and the group of every chain."""
+
+    offset: np.ndarray  # (d + 1,) int64: the neighbours of i are entries offset[i] .. offset[i + 1]
+    neighbour: np.ndarray  # (2m,) int64
+    edge: np.ndarray  # (2m,) int64: index of the edge to that neighbour
+    is_row: np.ndarray  # (2m,) bool: whether the node, not its neighbour, indexes the rows of the edge's table
+    node_offset: np.ndarray  # (d + 1,) int64: where a node's table starts; unused for binary fields
+    edge_offset: np.ndarray  # (m + 1,) int64: where an edge's table starts, after those of the nodes
+    group: np.ndarray  # (N,) int64
+    is_binary: bool
+
+
+@kernel
+def row_sweeps(view, potentials, x, sweeps, sums, states):
+    """Sweeps of all chains ``x`` (K, H, N, d) uint8; the last sweeps[1] of sweeps[0] are added to ``sums``.
+
+    Parameters
+    ----------
+    potentials : (K, G, R) lowered parameters of every replica's and group's field
+    sums : (K, H, G, R) sums of conditional probabilities, over chains and counted sweeps, like ``potentials``
+    states : (K, H, 4) random states
+    """
+    most = 2
+    if not view.is_binary:
+        for i in range(view.node_offset.size - 1):
+            most = max(most, view.node_offset[i + 1] - view.node_offset[i])
+    weights = np.empty(most)
+    for k in range(x.shape[0]):
+        for half in range(x.shape[1]):
+            for sweep in range(sweeps[0]):
+                counting = sweep >= sweeps[0] - sweeps[1]
+                for chain in range(x.shape[2]):
+                    g = view.group[chain]
+                    if view.is_binary:
+                        _sweep_binary(
+                            view, potentials[k, g], x[k, half, chain], counting, sums[k, half, g], states[k, half]
+                        )
+                    else:
+                        _sweep_tables(
+                            view,
+                            potentials[k, g],
+                            x[k, half, chain],
+                            counting,
+                            sums[k, half, g],
+                            states[k, half],
+                            weights,
+                        )
+
+
+@kernel
+def _sweep_binary(view, potential, x, counting, sums, state):
+    d = x.size
+    for i in range(d):
+        h = potential[i]
+        for position in range(view.offset[i], view.offset[i + 1]):
+            coupling = potential[d + view.edge[position]]
+            h += coupling if x[view.neighbour[position]] else -coupling
+        p = 1.0 / (1.0 + exp(-max(min(h, 700.0), -700.0)))
+        x[i] = 1 if uniform(state) < p else 0
+        if counting:
+            sums[i] += p
+            for position in range(view.offset[i], view.offset[i + 1]):
+                agree = p if x[view.neighbour[position]] else 1.0 - p
+                sums[d + view.edge[position]] += 0.5 * agree  # the other end adds the other half
+
+
+@kernel
+def _sweep_tables(view, potential, x, counting, sums, state, weights):
+    for i in range(x.size):
+        start = view.node_offset[i]
+        r = view.node_offset[i + 1] - start
+        for a in range(r):
+            weights[a] = potential[start + a]
+        for position in range(view.offset[i], view.offset[i + 1]):
+            other = view.neighbour[position]
+            n_others = view.node_offset[other + 1] - view.node_offset[other]
+            base = view.edge_offset[view.edge[position]]
+            if view.is_row[position]:
+                for a in range(r):
+                    weights[a] += potential[base + a * n_others + x[other]]
+            else:
+                for a in range(r):
+                    weights[a] += potential[base + x[other] * r + a]
+        top = weights[0]
+        for a in range(1, r):
+            top = max(top, weights[a])
+        total = 0.0
+        for a in range(r):
+            weights[a] = exp(weights[a] - top)
+            total += weights[a]
+        u, chosen, cumulative = uniform(state) * total, 0, weights[0]
+        while chosen < r - 1 and u >= cumulative:
+            chosen += 1
+            cumulative += weights[chosen]
+        x[i] = chosen
+        if counting:
+            for a in range(r):
+                weights[a] /= total
+                sums[start + a] += weights[a]
+            for position in range(view.offset[i], view.offset[i + 1]):
+                other = view.neighbour[position]
+                n_others = view.node_offset[other + 1] - view.node_offset[other]
+                base = view.edge_offset[view.edge[position]]
+                for a in range(r):
+                    cell = a * n_others + x[other] if view.is_row[position] else x[other] * r + a
+                    sums[base + cell] += 0.5 * weights[a]

@@ -1,0 +1,76 @@
+"""Persistent Gibbs chains of fields with covariates: chains for every group of rows, at the group's own parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mrfbayes.base.random_streams import generator, kernel_state
+from mrfbayes.data.covariates import CovariateStatistics
+from mrfbayes.kernels.particles.rows import RowsView, row_sweeps
+
+
+class RowChains:
+    """``replicas`` times ``halves`` sets of chains, each set with a chain for every entry of ``of``.
+
+    Parameters
+    ----------
+    statistics : data with covariates
+    of : (N,) the row at which each chain starts; its group is that of the row
+    replicas, halves : sets of chains
+    seed : of starts and sweeps
+    """
+
+    def __init__(
+        self,
+        statistics: CovariateStatistics,
+        of: np.ndarray,
+        replicas: int,
+        halves: int,
+        seed: np.random.SeedSequence,
+    ) -> None:
+        from scipy.sparse import csr_array
+
+        base = statistics.model.base
+        lowering = base.lowering
+        row, column, value = lowering.forward
+        self._forward = csr_array((value, (row, column)), shape=(lowering.n_rows, base.n_parameters))
+        self._constant, self.n_groups = lowering.constant, statistics.design.n_fields
+        offset, neighbour, edge = (np.array(part) for part in base.adjacency)
+        owner = np.repeat(np.arange(base.n_nodes), np.diff(offset))
+        self.group = np.ascontiguousarray(statistics.group[of], dtype=np.int64)
+        self.per_group = np.bincount(self.group, minlength=self.n_groups).astype(float)
+        edge_offset = lowering.edge_offset + (base.n_nodes if lowering.binary else lowering.node_offset[-1])
+        self._view = RowsView(
+            offset.astype(np.int64),
+            neighbour.astype(np.int64),
+            edge.astype(np.int64),
+            np.ascontiguousarray(base.edges[edge, 0] == owner) if edge.size else np.zeros(0, dtype=bool),
+            np.array(lowering.node_offset, dtype=np.int64),
+            np.array(edge_offset, dtype=np.int64),
+            self.group,
+            bool(lowering.binary),
+        )
+        states = statistics.states[of]
+        random = generator(seed, "rows").integers(base.states, size=states.shape)
+        filled = np.where(states == 255, random, states).astype(np.uint8)
+        self.x = np.tile(filled, (replicas, halves, 1, 1))
+        self.streams = np.stack(
+            [[kernel_state(seed, "chains", k, half) for half in range(halves)] for k in range(replicas)]
+        )
+        self._potentials = np.zeros((replicas, self.n_groups, lowering.n_rows))
+
+    def set_parameters(self, w: np.ndarray) -> None:
+        """Log-odds (replicas, G, p0) of every replica's fields."""
+        flat = w.reshape(-1, w.shape[-1])
+        self._potentials[:] = np.asarray((self._forward @ flat.T).T).reshape(self._potentials.shape)
+
+    def moments(self, skipped: int, counted: int) -> np.ndarray:
+        """E[s] (replicas, halves, G, p0) over ``counted`` sweeps, after ``skipped`` others."""
+        k, halves = self.x.shape[:2]
+        sums = np.zeros((k, halves, *self._potentials.shape[1:]))
+        row_sweeps(self._view, self._potentials, self.x, np.array([skipped + counted, counted]), sums, self.streams)
+        if not counted:
+            return sums
+        mean = sums / (counted * self.per_group[:, None])
+        flat = np.asarray((self._forward.T @ mean.reshape(-1, mean.shape[-1]).T).T)
+        return np.asarray(flat.reshape(*mean.shape[:-1], -1) + self._constant)

@@ -1,0 +1,176 @@
+r"""`mrfbayes.select_effects`: which edges are moderated by covariates, by the search of `compare_groups`.
+
+The log-odds of rows with the covariates z are :math:`w_0 + \sum_k z_k w_k`. Two groups are one covariate with the
+values -1/2 and 1/2. An edge is moderated by all covariates or by none; thresholds always depend on them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mrfbayes.base.blas import one_blas_thread
+from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.base.random_streams import Seed, seed_sequence
+from mrfbayes.data.border import counted
+from mrfbayes.data.coding import stored_schema
+from mrfbayes.data.covariates import CovariateStatistics
+from mrfbayes.model.covariates import CovariateModel
+from mrfbayes.model.field import Model
+from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem
+from mrfbayes.structure.compare_groups import baseline_and_slab
+from mrfbayes.structure.factors import edge_factors
+from mrfbayes.structure.graph_priors import graph_prior
+from mrfbayes.structure.moves import Coordinates, named_edges, named_nodes
+from mrfbayes.structure.result import SearchResult
+from mrfbayes.structure.running import SearchRequest, run_options, search
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MAX_FIELDS = 256  # distinct values of the covariates: each has tables of its own
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EffectSelection(SearchResult):
+    """Posterior of effects of covariates and of which edges have any.
+
+    ``inclusion``, ``absence``, ``inclusion_error`` and ``prior_inclusion`` (m,) are those of an edge being moderated.
+
+    Attributes
+    ----------
+    coordinates : (chains, draws, 1 + K, p) kept draws in log-odds: the field at the centre, then the effects
+    coordinate_mean, coordinate_sd : (1 + K, p) of the coordinates, from all sweeps
+    covariates : their names
+    n : number of observations
+    """
+
+    coordinates: np.ndarray
+    coordinate_mean: np.ndarray
+    coordinate_sd: np.ndarray
+    covariates: tuple[str, ...]
+    n: float
+
+    def effects(self) -> pd.DataFrame:
+        """A row per parameter and covariate, edges first: what is known of the effect, in log-odds.
+
+        Columns: ``inclusion``, the posterior probability that the edge is moderated at all (NaN for thresholds, which
+        always are), ``inclusion_error``, ``log_bf10``, ``verdict``, ``fragile``; ``mean``, ``sd``, ``q5``, ``q95``.
+        """
+        import pandas as pd
+
+        blocks = [self.model.blocks[block] for block in self.model.chart.block_of]
+        parts = []
+        for k, name in enumerate(self.covariates, start=1):
+            index = pd.Index([f"{parameter}:{name}" for parameter in self.model.parameters], name="effect")
+            table = self.evidence_table().reindex(blocks).set_index(index)
+            table["verdict"] = table["verdict"].fillna("unknown")
+            table["fragile"] = table["fragile"].eq(True)
+            draws = self.coordinates[:, :, k]
+            low, high = np.quantile(draws, [0.05, 0.95], axis=(0, 1))
+            table["mean"], table["sd"] = self.coordinate_mean[k], self.coordinate_sd[k]
+            table["q5"], table["q95"] = low, high
+            parts.append(table)
+        found = pd.concat(parts)
+        found.attrs |= {"scale": "log-odds", "target": self.target}
+        return found
+
+    def __repr__(self) -> str:
+        chains, draws = self.coordinates.shape[:2]
+        return (
+            f"<EffectSelection of {', '.join(self.covariates)} ({self.target} target, engine {self.engine}): "
+            f"{self.inclusion.sum():.1f} of {self.model.n_edges} edges expected to be moderated, "
+            f"{self.told(chains, draws)}>"
+        )
+
+
+@one_blas_thread()
+def select_effects(
+    model: Model,
+    data: object,
+    *,
+    slab: object = "normal(0, 1)",
+    moderated: object = "bernoulli(0.5)",
+    prior: object = None,
+    engine: str | None = None,
+    particles: int = ANCHOR_PARTICLES,
+    steps: int | None = None,
+    warmup: int | None = None,
+    chains: int = 4,
+    thin: int | None = None,
+    rng: Seed | None = 0,
+    progress: bool = True,
+    seconds: float | None = None,
+) -> EffectSelection:
+    """Which edges are moderated by covariates: the posterior of all effects, from the true likelihood.
+
+    Parameters
+    ----------
+    model : Model
+        An untied field with effects on couplings: ``Model.from_data(data, covariates="couplings")``.
+    data : Data
+        With covariates that have few distinct values; every one has a field of its own.
+    slab : str or distribution, or {"edges": ..., "nodes": ...}
+        Prior of an effect that is there, and of the effects on thresholds, which are always there.
+    moderated : str or list
+        Prior of which edges are moderated: "bernoulli(0.5)", "beta-bernoulli(1, 1)", or one probability per edge.
+    prior : mapping, optional
+        Prior of the field at the centre of all covariates, as {"edges": ..., "nodes": ...}.
+    engine, particles, steps, warmup, chains, thin, rng, progress, seconds
+        As in `select`.
+
+    Returns
+    -------
+    EffectSelection
+
+    Raises
+    ------
+    CostError
+        Where covariates have too many distinct values.
+
+    See Also
+    --------
+    compare_groups : the same for groups, of which two are one covariate with two values.
+    """
+    if not isinstance(model, CovariateModel) or model.effects != "couplings":
+        raise InputError(
+            "model: its couplings have no covariates; make it by Model.from_data(..., covariates='couplings')."
+        )
+    statistics = counted(model, data)
+    assert isinstance(statistics, CovariateStatistics)
+    if model.offset is not None:
+        raise InputError(f"offset = {model.offset!r}: a search over effects takes no offset; use sample.")
+    if statistics.design.n_fields > MAX_FIELDS:
+        raise CostError(
+            f"the covariates have {statistics.design.n_fields} distinct values (limit {MAX_FIELDS}), each with tables "
+            "of its own: round them, or use sample and its effects()."
+        )
+    field = model.field
+    baseline, effects = baseline_and_slab(field, slab, prior, 2)
+    n_covariates = len(model.covariates)
+    rate = np.concatenate([np.ones((len(statistics.z), 1)), statistics.z], axis=1)
+    coordinates = Coordinates(rate, (baseline, *[effects] * n_covariates), (False, *[True] * n_covariates))
+    graphs = graph_prior(field, moderated, "moderated")
+    rest = {"chains": chains, "workers": 1, "progress": progress, "checkpoint": None, "seconds": seconds}
+    options = run_options(rate.shape[1] * field.n_parameters, steps, warmup, thin, **rest)
+    settings = {
+        "covariates": [list(covariate) for covariate in model.covariates],
+        "schema": stored_schema(statistics.coding),
+        "slab": named_edges(field, effects),
+        "node_slab": ", ".join(dict.fromkeys(named_nodes(field, effects).values())),
+        "moderated": str(graphs),
+    }
+    problem = SearchProblem(edge_factors(field), statistics.of_groups(), coordinates, graphs)
+    request = SearchRequest(engine, particles, options, seed_sequence(rng), settings)
+    shared, run, summary = search(problem, request)
+    n_chains, n_draws, _ = run.draws.shape
+    return EffectSelection(
+        **vars(shared),
+        coordinates=run.draws.reshape(n_chains, n_draws, rate.shape[1], field.n_parameters),
+        coordinate_mean=summary.mean,
+        coordinate_sd=summary.sd,
+        covariates=tuple(covariate.name for covariate in model.covariates),
+        n=statistics.n_all,
+    )
