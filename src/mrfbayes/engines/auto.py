@@ -10,7 +10,7 @@ from mrfbayes.exact.memory import TooLarge
 from mrfbayes.exact.quantities import is_feasible
 from mrfbayes.exact.recursions import recursion
 from mrfbayes.methods.covariates import ExactRows
-from mrfbayes.methods.langevin.rows import walk_seconds
+from mrfbayes.methods.langevin.covariates import walk_seconds
 from mrfbayes.model.covariates import CovariateModel
 from mrfbayes.model.field import Model
 

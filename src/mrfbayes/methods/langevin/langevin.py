@@ -57,7 +57,7 @@ def prepare(
     """
     check(problem.model, problem.prior, replicas=replicas, particles=particles, step=step, sweeps=sweeps)
     if isinstance(problem.model, CovariateModel):
-        from mrfbayes.methods.langevin.rows import prepare_rows
+        from mrfbayes.methods.langevin.covariates import prepare_rows
 
         return prepare_rows(problem, replicas, particles, step, sweeps)
     layout = dense_layout(problem.model)
