@@ -39,9 +39,9 @@ from mrfbayes.particles.rows import RowChains
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-ENUMERATED = 4_096  # configurations of a field that are summed over at once
-ENUMERATED_NUMBERS = 2**24  # of all groups' tables
-EVALUATIONS = 20_000  # gradients of a run: 4 chains of 1,200 trajectories
+MAX_SUMMED_CONFIGURATIONS = 4_096  # configurations of a field that are summed over at once
+MAX_TABLE_NUMBERS = 2**24  # of all groups' tables
+TYPICAL_GRADIENTS = 20_000  # gradients of a run: 4 chains of 1,200 trajectories
 MAX_SECONDS = 3_600.0  # predicted, past which 'exact' is refused
 FLOP_SECONDS = 2e-10  # of a product of matrices
 STEP = 1e-4  # of differences that make the curvature
@@ -72,7 +72,7 @@ class ExactRows:
         np.add.at(self.counts, statistics.group[complete], rows * statistics.weight[complete, None])
         size = _configurations(self.base)
         self.table: np.ndarray | None = None
-        if size <= ENUMERATED and size * groups <= ENUMERATED_NUMBERS:
+        if size <= MAX_SUMMED_CONFIGURATIONS and size * groups <= MAX_TABLE_NUMBERS:
             every = np.indices(self.base.states.tolist()).reshape(self.base.n_nodes, -1).T.astype(np.uint8)
             self.table = row_statistics(self.base, every)
 
@@ -80,7 +80,7 @@ class ExactRows:
     def seconds(model: CovariateModel) -> float:
         """Predicted time of one gradient."""
         size, groups, p = _configurations(model.base), model.n_designs, model.base.n_parameters
-        if size <= ENUMERATED and size * groups <= ENUMERATED_NUMBERS:
+        if size <= MAX_SUMMED_CONFIGURATIONS and size * groups <= MAX_TABLE_NUMBERS:
             return size * groups * (4 * p * FLOP_SECONDS + 1e-8)
         return groups * (predicted_seconds(recursion(model.base), "moments", 1) + 5e-5)
 
@@ -317,7 +317,7 @@ def prepare_exact(problem: Problem) -> Prepared:
 
 def check_exact(model: CovariateModel) -> None:
     """Refuse a run that would take too long."""
-    seconds = EVALUATIONS * ExactRows.seconds(model)
+    seconds = TYPICAL_GRADIENTS * ExactRows.seconds(model)
     if seconds > MAX_SECONDS:
         raise CostError(
             f"'exact' would take about {seconds / 3600:.1f} hours here: {model.n_designs} distinct values of the "
