@@ -14,6 +14,7 @@ TARGETS = {
     "few counts": stats.gumbel_r(),  # log-odds of which one outcome was seen once
     "beta log-odds": stats.genlogistic(3.0),
     "logistic": stats.logistic(),
+    "steep edge": stats.skewnorm(5),
 }
 
 

@@ -29,7 +29,9 @@ LOOP_NOISE = 1e-3  # of a variance, the largest: sampling stops there
 LOOP_SAMPLES = 262_144  # or after so many samples
 HOLED_CELLS = 3e9  # the same where cells are missing, when there is no other way
 POLARISED_CELLS = 1e8  # table cells of directional derivatives up to which the sum over pairs is done exactly
-PAIR_SAMPLES = 8_192  # of them in the sum over pairs
+PAIR_SAMPLES = 8_192  # of them at most in the sum over pairs
+FIRST_PAIR_SAMPLES = 2_048  # with which that sum begins, before it doubles
+PAIR_BLOCKS = 8  # parts of the sum over pairs, whose differences tell its noise
 _BATCH = 4_096
 
 
@@ -116,10 +118,22 @@ def _sampled_loops(
     squared, kept = _sampled_squares(cumulants, s, known, n, seed, effort)
     if polarised is not None:
         return squared, polarised
-    d = np.concatenate(kept)
-    halves = [(part, part @ s / len(part)) for part in (d[: len(d) // 2], d[len(d) // 2 :])]
-    products = _pair_products(halves[0], halves[1], s, known)
-    return squared, (products + products.T) / 2
+    return squared, _sampled_products(np.concatenate(kept), s, known, n, effort.noise)
+
+
+def _sampled_products(d: np.ndarray, s: np.ndarray, known: np.ndarray, n: float, most_noise: float) -> np.ndarray:
+    """The sum over pairs from as many of the samples ``d`` as keep its noise below ``most_noise`` of every variance."""
+    half, size = len(d) // 2, min(FIRST_PAIR_SAMPLES, len(d)) // 2
+    while True:
+        second = d[half : half + size], d[half : half + size] @ s / size
+        blocks = np.array_split(d[:size], PAIR_BLOCKS)
+        parts = np.array([_pair_products((part, part @ s / len(part)), second, s, known) for part in blocks])
+        # Either side of a pair has as much noise as the side whose blocks differ.
+        noise = np.sqrt(2 / PAIR_BLOCKS) * np.diagonal(parts, axis1=1, axis2=2).std(axis=0, ddof=1)
+        if size == half or float((0.5 * n * n * noise / np.diag(s)).max()) < most_noise:
+            products = parts.mean(axis=0)
+            return np.asarray((products + products.T) / 2)
+        size = min(2 * size, half)
 
 
 def _sampled_squares(

@@ -81,7 +81,11 @@ class Chart:
         if self.n_parameters == 0:
             return w.copy()
         if self.all_coins:
-            return np.asarray(np.where(w >= 0, 1.0, np.exp(-np.abs(w))) / (1.0 + np.exp(-np.abs(w))))
+            small = np.abs(w)  # in place from here on: there may be many draws
+            np.exp(np.negative(small, out=small), out=small)
+            theta = np.where(w >= 0, 1.0, small)
+            small += 1.0
+            return np.asarray(np.divide(theta, small, out=theta))
         top = np.maximum(np.maximum.reduceat(w, self.offset[:-1], axis=-1), 0.0)[..., self.block_of]
         weight = np.exp(w - top)
         total = np.add.reduceat(weight, self.offset[:-1], axis=-1)[..., self.block_of] + np.exp(-top)

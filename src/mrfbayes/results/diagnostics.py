@@ -196,29 +196,28 @@ def _scores(ordered: np.ndarray, table: np.ndarray) -> np.ndarray:
 
 def _ranked(values: np.ndarray, scores: np.ndarray, ordered: np.ndarray, table: np.ndarray) -> float:
     """R-hat of one parameter's split chains (m, n); writes its normal scores (m, n), and itself ``ordered`` (m n,)."""
-    m, n = values.shape
     flat = values.reshape(-1)
     order = np.argsort(flat)
     np.take(flat, order, out=ordered, mode="clip")  # what is out of bounds cannot be; without it there is a copy
-    chain = order // n
-    bulk = _scores(ordered, table)
-    scores.reshape(-1)[order] = bulk
+    scores.reshape(-1)[order] = _scores(ordered, table)
     # Distances from the median: below it they fall, above they rise, so that a stable sort merges two runs.
     middle = ordered.size // 2
     median = ordered[middle] if ordered.size % 2 else (ordered[middle - 1] + ordered[middle]) / 2
     distance = np.abs(ordered - median)
     fold = np.argsort(distance, kind="stable")
-    folded = _scores(distance[fold], table)
-    return max(_potential_scale(bulk, chain, m, n), _potential_scale(folded, chain[fold], m, n))
+    folded = np.empty(values.shape)
+    folded.reshape(-1)[order[fold]] = _scores(distance[fold], table)
+    return max(_potential_scale(scores), _potential_scale(folded))
 
 
-def _potential_scale(scores: np.ndarray, chain: np.ndarray, m: int, n: int) -> float:
-    """R-hat of scores with the number of the chain that each belongs to."""
-    mean = np.bincount(chain, scores, m) / n
-    within = float((np.bincount(chain, scores * scores, m) - n * mean**2).sum()) / (m * (n - 1))
-    between = n * float(mean.var(ddof=1))
+def _potential_scale(series: np.ndarray) -> float:
+    """R-hat of split chains (m, n)."""
+    n = series.shape[1]
+    mean = series.mean(axis=1)
+    centred = series - mean[:, None]
+    within = np.vdot(centred, centred) / (series.size - len(series))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.sqrt((np.float64(between) / np.float64(max(within, 0.0)) + n - 1) / n))
+        return float(np.sqrt((n * mean.var(ddof=1) / within + n - 1) / n))
 
 
 def _sorted_quantiles(ordered: np.ndarray) -> np.ndarray:

@@ -4,10 +4,11 @@ A coin q with the first three cumulants of the draws gives the shape, the draws 
 
 .. math:: \log \hat p(0) = \log q(0) + \log \frac{1}{K} \sum_k \varphi_h(w_k) - \log \int q(t) \varphi_h(t) \, dt
 
-What is left of the bias falls with h^2, so that two widths tell its size; the Monte-Carlo error is that of a jackknife
-over batches of each chain. Where too few draws come near zero, the density there is bounded: a log-concave density lies
-below the line through two of its points further in. Likelihoods of exponential families and normal or logistic priors
-are log-concave, and so are their marginals (Prekopa 1973); with a Cauchy prior, where its scale exceeds half the sd.
+What is left of the bias falls with h^2, so that two widths tell its size; where half the width gives another density
+(a steep edge), that is used. The Monte-Carlo error is that of a jackknife over batches of each chain. Where too few
+draws come near zero, the density there is bounded: a log-concave density lies below the line through two of its points
+further in. Likelihoods of exponential families and normal or logistic priors are log-concave, and so are their
+marginals (Prekopa 1973); with a Cauchy prior, where its scale exceeds half the sd.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ import numpy as np
 from mrfbayes.calibration.matching import Coins, coin_log_density, coin_moments
 
 BATCHES = 20  # at least, for the jackknife
-KERNEL_WIDTHS = (0.25, 0.5)  # h of the kernel in marginal sds; a smaller one has more noise, a larger one more bias
-REMAINDER = KERNEL_WIDTHS[0] ** 2 / (
-    KERNEL_WIDTHS[1] ** 2 - KERNEL_WIDTHS[0] ** 2
-)  # bias at the first width over the difference of both
+KERNEL_WIDTHS = (0.0625, 0.125, 0.25, 0.5)  # h of the kernel in marginal sds, each twice the one before
+USUAL_WIDTH = 2  # place of the width that is used unless the next smaller one differs from it
+MAX_WIDTH_DIFFERENCE = 2.0  # standard errors of that difference
+REMAINDER = 1 / 3  # bias at a width, which falls with h^2, over the difference to twice that width
 INNER, OUTER = 0.16, 0.002  # tail probabilities of the two points whose line bounds the density
 LEAST_BEYOND = 5  # draws beyond the outer point
 CLIP = 5.0  # sds beyond which a draw tells nothing about the shape near zero
@@ -66,13 +67,25 @@ def _at_zero(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     sums = _Sums.of((parts - middle) / sd, points)
     values = sums.log_densities(points)
     without = np.stack([one.log_densities(points) for one in sums.without_each()])
-    bias = REMAINDER * np.abs(values[0, 0] - values[1, 0])
-    error = np.hypot(_jackknife(without[:, 0, 0]), bias)
+    value, error = _at_the_best_width(values[:, 0], without[:, :, 0])
     slope = (zero - points[1]) / (points[1] - points[2])
-    line, lines = (a[..., 1, :] + slope * (a[..., 1, :] - a[..., 2, :]) for a in (values[0], without[:, 0]))
+    usual = values[USUAL_WIDTH], without[:, USUAL_WIDTH]
+    line, lines = (a[..., 1, :] + slope * (a[..., 1, :] - a[..., 2, :]) for a in usual)
     is_bound = ~(error < MAX_LOG_DENSITY_ERROR) & (slope > 0)
-    value = np.where(is_bound, line + BOUND_ERRORS * _jackknife(lines), values[0, 0])
+    value = np.where(is_bound, line + BOUND_ERRORS * _jackknife(lines), value)
     return np.where(sd > 0, value - np.log(sd), np.nan), np.where(is_bound, 0.0, error), is_bound
+
+
+def _at_the_best_width(values: np.ndarray, without: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Values (m,) and errors of the largest width that is not significantly off, from (widths, m), (b, widths, m)."""
+    width = np.full(values.shape[1], USUAL_WIDTH)
+    for smaller in range(USUAL_WIDTH - 1, -1, -1):
+        difference = np.abs(values[smaller + 1] - values[smaller])
+        noise = _jackknife(without[:, smaller + 1] - without[:, smaller])
+        width[(width == smaller + 1) & (difference > MAX_WIDTH_DIFFERENCE * noise)] = smaller
+    at = np.arange(len(width))
+    bias = REMAINDER * np.abs(values[width, at] - values[width + 1, at])
+    return values[width, at], np.hypot(_jackknife(without[:, width, at]), bias)
 
 
 class _Sums(NamedTuple):

@@ -118,8 +118,12 @@ class _Collector:
 
     def _stack(self, rounds: list[list[Chunk]]) -> tuple[np.ndarray, np.ndarray]:
         chains = list(zip(*rounds, strict=True))
-        draws = np.stack([np.concatenate([chunk.draws for chunk in chain]) for chain in chains])
-        return draws, np.stack([np.concatenate([chunk.log_likelihood for chunk in chain]) for chain in chains])
+        kept = len(chains), sum(len(chunk.draws) for chunk in chains[0])
+        draws, log_likelihood = np.empty((*kept, self._n_columns)), np.empty(kept)
+        for c, chain in enumerate(chains):
+            np.concatenate([chunk.draws for chunk in chain], out=draws[c])
+            np.concatenate([chunk.log_likelihood for chunk in chain], out=log_likelihood[c])
+        return draws, log_likelihood
 
     def result(self) -> tuple[np.ndarray, np.ndarray]:
         """All draws so far."""

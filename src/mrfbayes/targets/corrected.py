@@ -129,14 +129,26 @@ class WeightedProposals:
 
     Attributes
     ----------
-    theta : (m, p)
     weights : (m,) that add to one, the largest cut
-    log_odds : (m, p) the same draws as w, where theta lacks digits, else None
+    make : returns the draws as theta (m, p), and as w (m, p) where theta lacks digits, else None; called when needed
     """
 
-    theta: np.ndarray
     weights: np.ndarray
-    log_odds: np.ndarray | None = None
+    make: Callable[[], tuple[np.ndarray, np.ndarray | None]]
+
+    @property
+    def theta(self) -> np.ndarray:
+        """The draws (m, p) as theta."""
+        return self._draws[0]
+
+    @property
+    def log_odds(self) -> np.ndarray | None:
+        """The draws (m, p) as w, where theta lacks digits, else None."""
+        return self._draws[1]
+
+    @cached_property
+    def _draws(self) -> tuple[np.ndarray, np.ndarray | None]:
+        return self.make()
 
     def quantile(self, probability: float) -> np.ndarray:
         """Quantiles (p,) of theta."""
@@ -164,25 +176,26 @@ def weighted_proposals(
 ) -> WeightedProposals:
     """The first proposals of every chain, with the weights that it kept.
 
-    They are drawn again from the chain's random stream, which takes no likelihood.
+    They are drawn again from the chain's random stream, which takes no likelihood, once somebody asks for them.
     """
     from mrfbayes.kernels.calibration.copula import draw_rows
     from mrfbayes.kernels.run.independence import N_WEIGHTS
 
-    p = problem.model.n_parameters
-    made = min(int(state["view.sums"][N_WEIGHTS]) for state in states)
-    size = min(made, KEPT_WEIGHTS, max(1, WEIGHTED_BYTES // (8 * p * len(states))))
-    parts = []
-    for number in range(len(states)):
-        log_odds = np.empty((size + 1, p))  # the first one is the chain's start
-        with np.errstate(over="ignore"):
-            draw_rows(view.copula, kernel_state(child(problem.seed, "chain", number), "moves"), log_odds)
-        parts.append(log_odds[1:])
+    p, n_chains = problem.model.n_parameters, len(states)
+    n_proposals = min(int(state["view.sums"][N_WEIGHTS]) for state in states)
+    size = min(n_proposals, KEPT_WEIGHTS, max(1, WEIGHTED_BYTES // (8 * p * n_chains)))
+
+    def make() -> tuple[np.ndarray, np.ndarray | None]:
+        log_odds = np.empty((n_chains, size + 1, p))  # the first one is the chain's start
+        for number in range(n_chains):
+            with np.errstate(over="ignore"):
+                draw_rows(view.copula, kernel_state(child(problem.seed, "chain", number), "moves"), log_odds[number])
+        drawn = log_odds[:, 1:].reshape(-1, p)
+        is_far = np.abs(drawn).max(initial=0.0) > MOST_THETA_DIGITS
+        return problem.model.chart.theta(drawn), drawn if is_far else None
+
     logs = np.concatenate([state["view.log_weights"][:size] for state in states])
-    drawn = np.concatenate(parts)
-    theta = problem.model.chart.theta(drawn)
-    is_far = np.abs(drawn).max(initial=0.0) > MOST_THETA_DIGITS
-    return WeightedProposals(theta, truncated_weights(logs), drawn if is_far else None)
+    return WeightedProposals(truncated_weights(logs), make)
 
 
 def corrected(prepared: Prepared, proposal: Proposal) -> Prepared:
