@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest
 QUICK := tests/model tests/run tests/data/test_statistics.py tests/kernels/base/test_jit.py tests/kernels/base/test_random.py \
 	tests/results/test_diagnostics.py tests/exact/test_quantities.py tests/test_priors.py tests/test_public_names.py
 
-.PHONY: fuzz chaos mutants demo test quick lint types imports check readme paper paper-run paper-larger paper-times evidence browser gallery screenshots docs site-browser r-page slow install-check clean
+.PHONY: proofs fuzz chaos mutants demo test quick lint types imports check readme paper paper-run paper-larger paper-times evidence browser gallery screenshots docs site-browser r-page slow install-check clean
 
 demo: .venv/.core
 	@$(BIN)/mrfbayes demo
@@ -91,7 +91,7 @@ slow: .venv/.test
 
 # Long checks that write every finished unit to benchmarks/results/trust/ and go on from there. A part: make fuzz SECONDS=600
 SECONDS ?= 36000
-fuzz chaos mutants: .venv/.test
+proofs fuzz chaos mutants: .venv/.test
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/trust/$@.py --seconds $(SECONDS)
 
 # Wheel and sdist in fresh environments, without constraints. Others: make install-check PYTHONS="python3.12 python3.13"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,3 +30,13 @@ def ctrl_c_is_heard():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def trust(monkeypatch):
+    """The modules of benchmarks/trust, which are no package, can be imported; they are forgotten afterwards."""
+    folder = WHOLE.parent / "benchmarks" / "trust"
+    monkeypatch.syspath_prepend(str(folder))
+    yield folder
+    for path in folder.glob("*.py"):
+        sys.modules.pop(path.stem, None)

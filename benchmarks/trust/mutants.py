@@ -34,12 +34,20 @@ class Stale(Exception):
 
 
 def find_function(root: Path, package: str, name: str) -> tuple[Path, int, int]:
-    """File, first and last line of the function ``name`` below a package; a dot leads inside a class."""
-    found = []
-    for path in sorted((root / "src" / "mrfbayes" / package).rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        if f"def {name.rpartition('.')[2]}(" in text:  # parsing every file would take minutes
-            found += [(path, *place) for place in _places(ast.parse(text), name.split("."))]
+    """File, first and last line of the function ``name``; a dot leads inside a class.
+
+    It is looked for in the package, and in all others where it has moved.
+    """
+    source = root / "src" / "mrfbayes"
+    found: list[tuple[Path, int, int]] = []
+    for folder in (source / package, source):
+        files = [folder.with_suffix(".py")] if folder.with_suffix(".py").is_file() else sorted(folder.rglob("*.py"))
+        for path in files:
+            text = path.read_text(encoding="utf-8")
+            if f"def {name.rpartition('.')[2]}(" in text:  # parsing every file would take minutes
+                found += [(path, *place) for place in _places(ast.parse(text), name.split("."))]
+        if found:
+            break
     if len(found) != 1:
         raise Stale(f"{len(found)} functions {name} in {package}")
     return found[0]
@@ -53,28 +61,36 @@ def _places(tree: ast.AST, parts: list[str]) -> list[tuple[int, int]]:
     return [(node.lineno, int(node.end_lineno or node.lineno)) for node in nodes]
 
 
-def mutate(root: Path, mutant: dict[str, str]) -> Path:
-    """Write the mistake into the tree at ``root``: the changed file."""
-    package = mutant["package"]
+def pattern_of(text: str) -> re.Pattern[str]:
+    """``text`` with any white space where it has some, so that a mutant outlives another layout of the code."""
+    return re.compile(r"\s+".join(map(re.escape, text.split())))
+
+
+def place_of(root: Path, mutant: dict[str, str]) -> tuple[Path, int, int]:
+    """The file that a mutant changes, and the first and last line of the part that it is in."""
     if "function" in mutant:
-        path, first, last = find_function(root, package, mutant["function"])
-    else:  # a constant of a module
-        files = [
-            path
-            for path in sorted((root / "src" / "mrfbayes" / package).rglob("*.py"))
-            if mutant["find"] in path.read_text(encoding="utf-8")
-        ]
-        if len(files) != 1:
-            raise Stale(f"{len(files)} files of {package} with {mutant['find']!r}")
-        path, first, last = files[0], 1, 10**9
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        return find_function(root, mutant["package"], mutant["function"])
+    source, pattern = root / "src" / "mrfbayes", pattern_of(mutant["find"])  # a constant of a module
+    for folder in (source / mutant["package"], source):
+        files = [path for path in sorted(folder.rglob("*.py")) if pattern.search(path.read_text(encoding="utf-8"))]
+        if len(files) == 1:
+            return files[0], 1, 10**9
+    raise Stale(f"{len(files)} files of {mutant['package']} with {mutant['find']!r}")
+
+
+def mutate(root: Path, mutant: dict[str, str]) -> tuple[Path, str]:
+    """Write the mistake into the tree at ``root``: the changed file, and its content before."""
+    path, first, last = place_of(root, mutant)
+    before = path.read_text(encoding="utf-8")
+    lines = before.splitlines(keepends=True)
     part = "".join(lines[first - 1 : last])
-    if part.count(mutant["find"]) != 1:
-        raise Stale(f"{part.count(mutant['find'])} times {mutant['find']!r} in {mutant.get('function', path.name)}")
-    changed = part.replace(mutant["find"], mutant["replace"])
-    path.write_text("".join([*lines[: first - 1], changed, *lines[last:]]), encoding="utf-8")
-    ast.parse(path.read_text(encoding="utf-8"))
-    return path
+    changed, times = pattern_of(mutant["find"]).subn(lambda _: mutant["replace"], part)
+    if times != 1:
+        raise Stale(f"{times} times {mutant['find']!r} in {mutant.get('function', path.name)}")
+    text = "".join([*lines[: first - 1], changed, *lines[last:]])
+    ast.parse(text)
+    path.write_text(text, encoding="utf-8")
+    return path, before
 
 
 def run_tests(root: Path, tests: list[str]) -> str:
@@ -109,41 +125,25 @@ class Tree:
 
     def meet(self, mutant: dict[str, str], tests: list[list[str]]) -> dict[str, object]:
         """What becomes of a mutant: "killed" by a test, "survived", "stale", or not told since tests fail anyway."""
-        before: tuple[Path, str] | None = None
         try:
-            try:
-                where = find_path(self.root, mutant)
-                before = (where, where.read_text(encoding="utf-8"))
-                mutate(self.root, mutant)
-            except Stale as reason:
-                return {"outcome": "stale", "by": str(reason)}
+            path, before = mutate(self.root, mutant)
+        except Stale as reason:
+            return {"outcome": "stale", "by": str(reason)}
+        try:
             for names in tests:
                 by = run_tests(self.root, names)
                 if by:
-                    before[0].write_text(before[1], encoding="utf-8")
-                    if self._fails(names):
-                        return {"outcome": "tests fail without it", "by": by}
-                    return {"outcome": "killed", "by": by}
+                    path.write_text(before, encoding="utf-8")
+                    return {"outcome": "tests fail without it" if self._fails(names) else "killed", "by": by}
             return {"outcome": "survived", "by": ""}
         finally:
-            if before is not None:
-                before[0].write_text(before[1], encoding="utf-8")
+            path.write_text(before, encoding="utf-8")
 
     def _fails(self, names: list[str]) -> bool:
         key = tuple(names)
         if key not in self._sound:
             self._sound[key] = run_tests(self.root, names)
         return bool(self._sound[key])
-
-
-def find_path(root: Path, mutant: dict[str, str]) -> Path:
-    """The file that a mutant changes."""
-    if "function" in mutant:
-        return find_function(root, mutant["package"], mutant["function"])[0]
-    for path in sorted((root / "src" / "mrfbayes" / mutant["package"]).rglob("*.py")):
-        if mutant["find"] in path.read_text(encoding="utf-8"):
-            return path
-    raise Stale(f"no {mutant['find']!r} in {mutant['package']}")
 
 
 def main() -> None:
@@ -159,7 +159,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         tree = Tree(Path(folder))
         if asked.check:
-            sys.exit(report_stale(tree, chosen))
+            stale = stale_mutants(tree.root, chosen)
+            print("\n".join([*stale, f"{len(chosen)} mutants, {len(stale)} stale"]))
+            sys.exit(bool(stale))
         record = Record(RESULTS / "mutants.jsonl")
         record.run(
             (
@@ -183,19 +185,17 @@ def main() -> None:
     print("\n".join(f"survived: {name}" for name, row in record.rows.items() if row["outcome"] == "survived"))
 
 
-def report_stale(tree: Tree, mutants: list[dict[str, str]]) -> bool:
-    """Print the mutants that cannot be written; whether there are any."""
+def stale_mutants(root: Path, mutants: list[dict[str, str]]) -> list[str]:
+    """The mutants that cannot be written, with the reason."""
     stale = []
     for mutant in mutants:
         try:
-            path = find_path(tree.root, mutant)
-            before = path.read_text(encoding="utf-8")
-            mutate(tree.root, mutant)
-            path.write_text(before, encoding="utf-8")
+            path, before = mutate(root, mutant)
         except Stale as reason:
             stale.append(f"{mutant['name']}: {reason}")
-    print("\n".join([*stale, f"{len(mutants)} mutants, {len(stale)} stale"]))
-    return bool(stale)
+        else:
+            path.write_text(before, encoding="utf-8")
+    return stale
 
 
 if __name__ == "__main__":

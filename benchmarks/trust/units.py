@@ -46,8 +46,11 @@ class Record:
                     continue
                 self.rows[row["unit"]] = row
 
-    def run(self, units: Iterable[Unit], seconds: float, again: bool = False) -> None:
-        """Run what is not in the record yet, for about ``seconds``; ``again`` repeats units of other commits too."""
+    def run(self, units: Iterable[Unit], seconds: float, again: bool = False, quiet: bool = False) -> None:
+        """Run what is not in the record yet, for about ``seconds``; ``again`` repeats units of other commits too.
+
+        ``quiet`` prints the names of finished units without their figures.
+        """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         at, begin = commit(), time.monotonic()
         for name, work in units:
@@ -62,7 +65,7 @@ class Record:
             row = {"unit": name, "commit": at, "seconds": round(time.monotonic() - started, 1), **outcome}
             self.rows[name] = row
             self._append(row)
-            print(json.dumps(row), flush=True)
+            print(f"{name}: {row['seconds']} s" if quiet else json.dumps(row), flush=True)
 
     def _append(self, row: dict[str, object]) -> None:
         with self.path.open("ab+") as file:
