@@ -118,7 +118,8 @@ class Tree:
         for name in COPIED:
             source = ROOT / name
             if source.is_dir():
-                shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__", "results"))
+                left_out = ("__pycache__", "results") if name == "benchmarks" else ("__pycache__",)
+                shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns(*left_out))
             elif source.exists():
                 shutil.copy(source, folder / name)
         self._sound: dict[tuple[str, ...], str] = {}
