@@ -152,18 +152,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=36_000.0, help="time to spend in this call")
     parser.add_argument("--again", action="store_true", help="repeat what ran on other commits")
-    parser.add_argument("--only", default="", help="part of the names to run")
+    parser.add_argument("--only", default="", help="regular expression for the names to run")
+    parser.add_argument("--record", type=Path, default=RESULTS / "mutants.jsonl")
     parser.add_argument("--check", action="store_true", help="only see that every mutant can be written")
     asked = parser.parse_args()
     listed = tomllib.loads(LIST.read_text(encoding="utf-8"))
-    chosen = [mutant for mutant in listed["mutant"] if asked.only in mutant["name"]]
+    chosen = [mutant for mutant in listed["mutant"] if re.search(asked.only, mutant["name"])]
     with tempfile.TemporaryDirectory() as folder:
         tree = Tree(Path(folder))
         if asked.check:
             stale = stale_mutants(tree.root, chosen)
             print("\n".join([*stale, f"{len(chosen)} mutants, {len(stale)} stale"]))
             sys.exit(bool(stale))
-        record = Record(RESULTS / "mutants.jsonl")
+        record = Record(asked.record)
         record.run(
             (
                 (
