@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from mrfbayes.coins.importance_weights import effective_size, pareto_k, resample
+from mrfbayes.coins.importance_weights import (
+    effective_size,
+    pareto_k,
+    resample,
+    truncated_weights,
+    weighted_quantile,
+    weighted_ranks,
+)
 
 
 @pytest.mark.parametrize("k", [0.1, 0.3, 0.5, 0.9])
@@ -43,3 +50,20 @@ def test_resampling_is_in_proportion():
     counts = np.bincount(resample(log_weights, 1000, np.random.default_rng(0)), minlength=4)
     assert np.abs(counts - [100, 200, 300, 400]).max() <= 1  # the comb leaves no more to chance
     assert resample(np.zeros(5), 0, np.random.default_rng(0)).size == 0
+
+
+def test_truncated_weights_are_cut_at_root_n_times_their_mean():
+    weights = np.array([1.0, 1.0, 1.0, 97.0])  # the mean is 25, root n is 2
+    expected = np.array([1.0, 1.0, 1.0, 50.0])
+    np.testing.assert_allclose(truncated_weights(np.log(weights) - 500), expected / expected.sum())
+    np.testing.assert_allclose(truncated_weights(np.log([1.0, 2.0, 3.0, 2.0])), [1 / 8, 2 / 8, 3 / 8, 2 / 8])
+
+
+def test_weighted_quantiles_are_those_of_repeated_values():
+    values = np.array([[3.0, -1.0], [1.0, 5.0], [2.0, 0.0]])
+    weights = np.array([0.5, 0.2, 0.3])
+    ordered, middle = weighted_ranks(values, weights)
+    np.testing.assert_array_equal(ordered, [[1.0, -1.0], [2.0, 0.0], [3.0, 5.0]])
+    np.testing.assert_allclose(middle, [[0.1, 0.25], [0.35, 0.65], [0.75, 0.9]])
+    np.testing.assert_allclose(weighted_quantile(ordered, middle, 0.35), [2.0, -1 + 0.1 / 0.4])
+    np.testing.assert_allclose(weighted_quantile(ordered, middle, 0.75), [3.0, 0 + 5 * 0.1 / 0.25])

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
+from mrfbayes.kernels.structure import moves
 from mrfbayes.structure.graph_priors import graph_prior
 from mrfbayes.structure.groups import GroupComparison
 from mrfbayes.structure.result import SearchResult
+from mrfbayes.structure.search import monte_carlo_error
 
 MODEL = mb.graph([("a", "b"), ("b", "c")], fields=True)
 COMMON = {
@@ -85,3 +87,35 @@ def test_prior_probabilities_of_graphs_add_up(given):
     sizes = [probability[graphs.sum(axis=1) == k].sum() for k in range(3)]
     np.testing.assert_allclose(prior.size_probability(), sizes)
     assert expected[0] < 0.5  # a prior that is not symmetric can tell an edge from its absence
+
+
+def swept(batches, length=10):
+    """The state of a chain with full ``batches`` (rows, m) of means."""
+    counters = np.zeros(moves.N_MOVE_COUNTERS, dtype=np.int64)
+    counters[moves.BATCH_LENGTH], counters[moves.BATCH_ROW] = length, len(batches)
+    stored = np.zeros((len(batches) + 3, batches.shape[1]))
+    stored[: len(batches)] = batches * length
+    return {"batches": stored, "counters": counters}
+
+
+def test_errors_of_inclusion_shrink_with_the_root_of_the_batches():
+    batches = np.tile([[0.2, 0.9], [0.4, 0.5]], (8, 1))
+    error = monte_carlo_error([swept(batches)], batches.mean(axis=0)[None])
+    np.testing.assert_allclose(error, batches.std(axis=0, ddof=1) / 4)
+
+
+def test_errors_of_inclusion_see_chains_that_differ():
+    still = [swept(np.full((16, 1), value)) for value in (0.1, 0.5, 0.3, 0.5)]
+    by_chain = np.array([[0.1], [0.5], [0.3], [0.5]])
+    error = monte_carlo_error(still, by_chain)
+    np.testing.assert_allclose(error, by_chain.std(ddof=1) / 2)
+
+
+def test_chains_and_groups_have_streams_of_their_own():
+    x = np.random.default_rng(1).integers(0, 2, (60, 3))
+    options = {"chains": 3, "rng": 1, "progress": False, "steps": 20, "warmup": 5, "thin": 1}
+    found = mb.select(MODEL, x, **options)
+    assert len({found.log_odds[k].tobytes() for k in range(3)}) == 3
+    twins = mb.compare_groups(MODEL, {"a": x, "b": x}, engine="particles", particles=200, **options)
+    assert len({twins.coordinates[k].tobytes() for k in range(3)}) == 3
+    assert not np.array_equal(twins.log_odds[:, :, 0], twins.log_odds[:, :, 1])
