@@ -15,7 +15,7 @@ from matplotlib import rc_context
 import mrfbayes as mb
 from mrfbayes.base.html import facts, grid
 from mrfbayes.base.plain_text import print_anywhere, spreadsheet_cell, visible
-from mrfbayes.cli.outputs import write_rows
+from mrfbayes.cli.files import write_rows
 from mrfbayes.model.exports import EXPORT_FORMATS, export_text
 from mrfbayes.plots.saving import write_table
 from mrfbayes.plots.style import escape, label

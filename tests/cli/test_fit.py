@@ -15,7 +15,7 @@ from command_line import run as command_line
 from mrfbayes.base.atomic_folders import replacing_folder
 from mrfbayes.base.budget import Budget
 from mrfbayes.cli.app import app
-from mrfbayes.cli.settings_file import settings_text
+from mrfbayes.cli.files import settings_text
 from mrfbayes.data.choosing import choose_columns
 
 

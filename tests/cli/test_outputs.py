@@ -13,7 +13,7 @@ import pytest
 
 import mrfbayes as mb
 from command_line import COMMAND, run
-from mrfbayes.cli import outputs
+from mrfbayes.cli import files as outputs
 
 SAMPLE = ("sample", "grid.csv", "--grid", "2x2", "--method", "exact", "--steps", 500, "--chains", 1)
 
@@ -104,7 +104,7 @@ def test_no_place_at_all_is_said(posterior, tmp_path, monkeypatch):
     monkeypatch.setattr("mrfbayes.base.atomic_files.os.fsync", full)
     kept = outputs.keep(posterior, tmp_path / "r.nc", overwrite=False)
     assert kept.status == 1
-    assert "what is printed is all there is of it" in kept.text
+    assert "only this output remains" in kept.text
     assert list(tmp_path.iterdir()) == []
 
 
@@ -181,7 +181,7 @@ def test_every_end_has_its_status_and_one_line(monkeypatch, capsys, error, statu
     def fail(*arguments, **settings):
         raise error
 
-    monkeypatch.setattr("mrfbayes.cli.show.show_methods", fail)
+    monkeypatch.setattr("mrfbayes.cli.without_data.table", fail)
     monkeypatch.setattr(sys, "argv", ["mrfbayes", "methods"])
     with pytest.raises(SystemExit) as ended:
         cli.main()

@@ -147,7 +147,7 @@ def test_pairwise_differences_have_the_slab_as_their_prior():
 
 @SHORT_RUNS
 def test_the_commands_say_that_a_file_holds_graphs(tmp_path):
-    from mrfbayes.cli.loading import load_posterior
+    from mrfbayes.cli.on_result import load_posterior
 
     model, _, data = some_groups(d=3)
     mb.select(model, data["a"], steps=20, chains=1, progress=False).save(tmp_path / "graphs.nc")

@@ -6,9 +6,11 @@ a module would put it where the function belongs, so a package made lazy here ke
 
 from __future__ import annotations
 
+import ast
 import importlib
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from types import ModuleType
 
 
@@ -34,8 +36,18 @@ class LazyPackage(ModuleType):
         return sorted({*self.__dict__, *self._places})
 
 
-def make_lazy(package: str, places: Mapping[str, str]) -> None:
-    """Give the package called ``package`` its lazy names."""
+def make_lazy(package: str) -> None:
+    """Give a package its lazy names: those that its source imports for type checkers, ``if TYPE_CHECKING:``."""
     module = sys.modules[package]
-    module.__dict__["_places"] = dict(places)
+    source = Path(str(module.__file__)).read_text(encoding="utf-8")
+    places = {
+        alias.name: (node.module or "").removeprefix(package).lstrip(".") or alias.name
+        for block in ast.parse(source).body
+        if isinstance(block, ast.If)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    extra = [name for name in ("__version__",) if name in module.__dict__]
+    module.__dict__.update(_places=places, __all__=sorted([*places, *extra]))
     module.__class__ = LazyPackage

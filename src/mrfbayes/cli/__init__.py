@@ -58,8 +58,8 @@ def _usage(error: Any) -> None:
 
 
 def _complain(text: str, status: int) -> NoReturn:
-    from mrfbayes.cli.text import safe
+    from mrfbayes.base.plain_text import visible
 
     for line in text.split("\n"):  # a file with several problems has a line for each
-        print(f"mrfbayes: {safe(line)}", file=sys.stderr)
+        print(f"mrfbayes: {visible(line)}", file=sys.stderr)
     raise SystemExit(status)

@@ -1,4 +1,4 @@
-"""All commands. Each has a file and imports what it needs when it runs, so that ``--help`` answers at once."""
+"""All commands. Each imports what it needs when it runs, so that ``--help`` answers at once."""
 
 from __future__ import annotations
 
@@ -7,25 +7,9 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from mrfbayes.cli.answers import print_json
-from mrfbayes.cli.compare import compare
-from mrfbayes.cli.cost import cost
-from mrfbayes.cli.edges import edges
-from mrfbayes.cli.estimate import estimate
-from mrfbayes.cli.evidence import evidence
-from mrfbayes.cli.export import export
-from mrfbayes.cli.fit import fit
-from mrfbayes.cli.grouped import grouped
-from mrfbayes.cli.info import info
-from mrfbayes.cli.methods import methods
-from mrfbayes.cli.options import Common
-from mrfbayes.cli.plot import plot
-from mrfbayes.cli.predict import predict
-from mrfbayes.cli.report import report
-from mrfbayes.cli.reproduce import reproduce
-from mrfbayes.cli.sample import sample
-from mrfbayes.cli.simulate import simulate
-from mrfbayes.cli.summary import summary
+from mrfbayes.cli.on_data import compare, estimate, evidence, fit, info, sample
+from mrfbayes.cli.on_result import edges, export, plot, predict, report, summary
+from mrfbayes.cli.without_data import cost, demo, methods, reproduce, simulate
 
 
 class Interrupted(Exception):
@@ -81,17 +65,6 @@ def mrfbayes(
     ] = False,
 ) -> None:
     """Bayesian parameter learning of discrete Markov random fields."""
-
-
-@grouped
-def demo(common: Common) -> None:
-    """The main job on embedded data: from a questionnaire to the posterior of every coupling."""
-    from mrfbayes.cli.demo import run_demo
-    from mrfbayes.cli.show import console
-
-    path = run_demo(console(to_stderr=common.json))
-    if common.json:
-        print_json({"report": str(path.resolve())})
 
 
 COMMANDS = {

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.text import Text
 
-from mrfbayes.cli.show import quiet_warnings, table
+from mrfbayes.cli.show import console, quiet_warnings, show_edges, show_lines, table
 from mrfbayes.run.workers import begin_worker, process_pool
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.console import Console
 
     from mrfbayes.results.posterior import Posterior
     from mrfbayes.sampling.compare import Comparison
@@ -30,14 +27,7 @@ COMPARISON_N = 100
 REPORT = Path("mrfbayes-demo") / "report.html"
 
 
-class Questionnaire(NamedTuple):
-    """A posterior and its table of edges."""
-
-    posterior: Posterior
-    edges: pd.DataFrame
-
-
-def questionnaire() -> Questionnaire:
+def questionnaire() -> Posterior:
     """The exact posterior of a network of ADHD symptoms: begun, stopped, and continued from its checkpoint."""
     import mrfbayes as mb
 
@@ -50,7 +40,8 @@ def questionnaire() -> Questionnaire:
         settings: dict[str, Any] = {"prior": "normal(0, 1.5)", "checkpoint": place, "thin": 2}
         mb.sample(model, data.x[:, :ITEMS], steps=BEGUN_STEPS, **settings)
         posterior = mb.sample(model, data.x[:, :ITEMS], **settings)
-    return Questionnaire(posterior, posterior.edges())
+    posterior.edges()  # computed here, in a process of its own; the posterior keeps the evidence
+    return posterior
 
 
 def paper_comparison(steps: int = COMPARISON_STEPS, workers: int = 1, progress: bool = True) -> Comparison:
@@ -86,65 +77,41 @@ def comparison_rows(frame: pd.DataFrame) -> list[list[str]]:
 COMPARISON_COLUMNS = ("method", "target", "mean error", "sd ratio", "acc.", "ESS", "ESS/s", "s")
 
 
-def _log_factor(log_bf10: float, error: float) -> str:
-    return f"above {log_bf10:.1f}" if error == math.inf else f"{log_bf10:.1f} ± {error:.1f}"
-
-
-def show_questionnaire(found: Questionnaire, out: Console) -> None:
-    """The couplings that are surest, and what the run says of itself."""
-    posterior, edges = found.posterior, found.edges
-    log_odds = posterior.log_odds.reshape(-1, len(posterior.parameters))
-    order = np.argsort(-edges["log_bf10"].to_numpy())[:DEMO_ROWS]
-    rows = [
-        [
-            str(edges.index[j]),
-            *(f"{v:+.2f}" for v in np.quantile(log_odds[:, j], (0.05, 0.5, 0.95))),
-            f"{max(edges['positive'].iloc[j], 1 - edges['positive'].iloc[j]):.3f}",
-            _log_factor(*edges[["log_bf10", "log_bf10_error"]].iloc[j]),
-        ]
-        for j in order
-    ]
-    out.print(table(["coupling (log-odds)", "5%", "median", "95%", "P(sign)", "log Bayes factor"], rows))
-    out.print(
-        f"   {posterior.label}, {posterior.target} target; stopped after {posterior.facts.resumed_steps} draws "
-        f"and continued from its checkpoint; smallest ESS {posterior.ess.min():,.0f}, largest R-hat "
-        f"{posterior.r_hat.max():.3f}, Pareto k {posterior.facts.pareto_k:.2f}; "
-        f"{posterior.seconds['chain']:.1f} s of sampling"
+def show_questionnaire(posterior: Posterior, to_stderr: bool) -> None:
+    """The couplings with the most evidence, and the diagnostics of the run."""
+    show_edges(posterior.model, posterior.edges("log-odds"), DEMO_ROWS, to_stderr)
+    facts = posterior.facts
+    text = (
+        f"   {posterior.label}, {posterior.target} target; stopped after {facts.resumed_steps} draws and continued "
+        f"from its checkpoint; smallest ESS {posterior.ess.min():,.0f}, largest R-hat {posterior.r_hat.max():.3f}, "
+        f"Pareto k {facts.pareto_k:.2f}; {posterior.seconds['chain']:.1f} s of sampling"
     )
+    show_lines([text, ""], to_stderr)
 
 
-def run_demo(out: Console) -> Path:
+def run_demo(to_stderr: bool) -> Path:
     """Print both parts; both are computed at once, since most of a first run is compiling."""
-    started = time.perf_counter()
+    import mrfbayes as mb
+
+    started, out = time.perf_counter(), console(to_stderr)
     with process_pool(2, begin_worker) as pool, out.status("two jobs are running; the first run compiles for a minute"):
         first, second = pool.submit(questionnaire), pool.submit(paper_comparison, workers=2, progress=False)
         try:
-            out.print(Text("1. Which symptoms go together? 355 children, 9 yes/no items, all pairs coupled", "bold"))
-            show_questionnaire(first.result(), out)
-            out.print()
-            out.print(Text(f"2. The ten methods of the paper on a 4x4 field, n = {COMPARISON_N}", "bold"))
+            out.print("1. Which symptoms go together? 355 children, 9 yes/no items, all pairs coupled", style="bold")
+            show_questionnaire(first.result(), to_stderr)
+            out.print(f"2. The ten methods of the paper on a 4x4 field, n = {COMPARISON_N}", style="bold")
             out.print(table(COMPARISON_COLUMNS, comparison_rows(second.result().table)))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     out.print(
         f"   {COMPARISON_STEPS:,} steps each after warm-up; errors against exact, in posterior sds; "
-        f"both parts in {time.perf_counter() - started:.0f} s"
+        f"both parts in {time.perf_counter() - started:.0f} s\n"
     )
-    out.print()
+    REPORT.parent.mkdir(exist_ok=True)
+    title, source = "Attention and hyperactivity in 355 children", "embedded data: adhd"
     with quiet_warnings(), out.status("writing the report"):
-        path = write_report(first.result(), second.result(), REPORT)
-    out.print(Text("3. All of it as one page", "bold"))
-    out.print(f"   report: {path.resolve()}", soft_wrap=True, markup=False)
+        path = mb.report(first.result(), REPORT, title=title, source=source, comparison=second.result(), overwrite=True)
+    out.print("3. All of it as one page", style="bold")
+    out.print(f"   report: {path.resolve()}", soft_wrap=True)
     return path
-
-
-def write_report(found: Questionnaire, comparison: Comparison, path: Path) -> Path:
-    """The report of the questionnaire, with the comparison of methods on the grid as a section of its own."""
-    import mrfbayes as mb
-
-    path.parent.mkdir(exist_ok=True)
-    title = "Attention and hyperactivity in 355 children"
-    return mb.report(
-        found.posterior, path, title=title, source="embedded data: adhd", comparison=comparison, overwrite=True
-    )

@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.models import OptionInfo
 
 from mrfbayes.base.errors import InputError
-from mrfbayes.cli.settings_file import Settings
+from mrfbayes.cli.files import Settings
 
 if TYPE_CHECKING:
-    from mrfbayes.cli.outputs import Kept
     from mrfbayes.data.data import Data
-    from mrfbayes.data.statistics import Statistics
     from mrfbayes.model.field import Model
-    from mrfbayes.results.posterior import Posterior
 
-MODEL, DATA, RUN, SEARCH = "Model", "Data", "Run", "Structure"
+
+def _panel(name: str | None) -> Callable[..., OptionInfo]:
+    """A function of help text and names that makes an option under this heading of ``--help``."""
+    return lambda text, *names, **rest: typer.Option(*names, help=text, rich_help_panel=name, **rest)
+
+
+_own, _model, _data, _run, _search = map(_panel, (None, "Model", "Data", "Run", "Structure"))
+DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
+DATA_HELP = (
+    "CSV, TSV, Parquet, Excel, SPSS or Stata file, or images (PNG, NPY); several, or a pattern as 'wave*.csv', are one "
+    "data set."
+)
 
 ResultFile = Annotated[Path, typer.Argument(help="Result file, as posterior.nc of a fit.")]
-ScaleChoice = Annotated[
-    str | None, typer.Option("--scale", help="theta, log-odds or ising; default: depends on the model.")
-]
-SeedChoice = Annotated[int, typer.Option("--rng", help="Seed.", min=0)]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+ScaleChoice = Annotated[str | None, _own("theta, log-odds or ising; default: depends on the model.", "--scale")]
+SeedChoice = Annotated[int, _own("Seed.", "--rng", min=0)]
+RowsShown = Annotated[int, _own("Rows that are printed; 0 prints all.", "--rows", min=0)]
+TableFile = Annotated[Path | None, _own("Write the table here as CSV, all rows and digits.", "--csv")]
+Overwrite = Annotated[bool, _own("Replace what is there.", "--overwrite")]
 Many = list[str] | None
 
 
@@ -35,7 +44,7 @@ Many = list[str] | None
 class Common:
     """What every command has: how it answers, and settings from a file."""
 
-    json: Json = False
+    json: Annotated[bool, _own("Print the result as JSON.", "--json")] = False
     settings: Settings = None
 
 
@@ -43,18 +52,9 @@ class Common:
 class PriorOptions:
     """The prior: of the couplings, and apart from that of the node factors."""
 
-    prior: Annotated[
-        str,
-        typer.Option(
-            "--prior", help="Of the couplings, as 'normal(0, 1)'; 'uniform': of everything.", rich_help_panel=MODEL
-        ),
-    ] = "default"
-    prior_edges: Annotated[
-        str | None, typer.Option("--prior-edges", help="Of the couplings alone.", rich_help_panel=MODEL)
-    ] = None
-    prior_nodes: Annotated[
-        str | None, typer.Option("--prior-nodes", help="Of the node factors (thresholds).", rich_help_panel=MODEL)
-    ] = None
+    prior: Annotated[str, _model("Of the couplings, as 'normal(0, 1)'; 'uniform': of everything.")] = "default"
+    prior_edges: Annotated[str | None, _model("Of the couplings alone.")] = None
+    prior_nodes: Annotated[str | None, _model("Of the node factors (thresholds).")] = None
 
     @property
     def chosen_prior(self) -> str | dict[str, str]:
@@ -70,131 +70,65 @@ class PriorOptions:
 class FieldOptions:
     """Which field; None or empty where the choice is left to the command."""
 
-    grid: Annotated[
-        str, typer.Option("--grid", help="Grid, as ROWSxCOLUMNS.", metavar="RxC", rich_help_panel=MODEL)
-    ] = ""
-    graph: Annotated[
-        Path | None, typer.Option("--graph", help="Edge list (CSV) or GraphML file.", rich_help_panel=MODEL)
-    ] = None
-    coupling: Annotated[
-        str | None, typer.Option("--coupling", help="agreement, both-one, score or table.", rich_help_panel=MODEL)
-    ] = None
-    fields: Annotated[
-        bool | None, typer.Option("--fields/--no-fields", help="A factor per node.", rich_help_panel=MODEL)
-    ] = None
-    tied: Annotated[
-        str | None,
-        typer.Option("--tied", help="no, yes or direction (grids): share parameters.", rich_help_panel=MODEL),
-    ] = None
-    states: Annotated[
-        Many,
-        typer.Option(
-            "--states", help="States per node: 3, or of one column mood=5; repeatable.", rich_help_panel=MODEL
-        ),
-    ] = None
-    merge_edges: Annotated[
-        bool, typer.Option("--merge-edges", help="Merge duplicate edges.", rich_help_panel=MODEL)
-    ] = False
-    neighbours: Annotated[
-        int, typer.Option("--neighbours", help="Of a pixel: 4 or 8 (grids).", rich_help_panel=MODEL)
-    ] = 4
-    periodic: Annotated[
-        bool,
-        typer.Option("--periodic", help="The first row and column follow the last (grids).", rich_help_panel=MODEL),
-    ] = False
-    mask: Annotated[
-        Path | None,
-        typer.Option(
-            "--mask",
-            help="CSV, PNG or NPY of zeros and ones: the pixels that belong to the grid.",
-            rich_help_panel=MODEL,
-        ),
-    ] = None
+    grid: Annotated[str, _model("Grid, as ROWSxCOLUMNS.", metavar="RxC")] = ""
+    graph: Annotated[Path | None, _model("Edge list (CSV) or GraphML file.")] = None
+    coupling: Annotated[str | None, _model("agreement, both-one, score or table.")] = None
+    fields: Annotated[bool | None, _model("A factor per node.", "--fields/--no-fields")] = None
+    tied: Annotated[str | None, _model("no, yes or direction (grids): share parameters.")] = None
+    states: Annotated[Many, _model("States per node: 3, or of one column mood=5; repeatable.")] = None
+    merge_edges: Annotated[bool, _model("Merge duplicate edges.", "--merge-edges")] = False
+    neighbours: Annotated[int, _model("Of a pixel: 4 or 8 (grids).")] = 4
+    periodic: Annotated[bool, _model("The first row and column follow the last (grids).", "--periodic")] = False
+    mask: Annotated[Path | None, _model("CSV, PNG or NPY of zeros and ones: the pixels that belong to the grid.")] = (
+        None
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class DataOptions(FieldOptions):
     """Which data, how they are read, and which field is learned from them."""
 
-    data: Annotated[
-        list[str],
-        typer.Argument(
-            help="CSV, TSV, Parquet, Excel, SPSS or Stata file, or images (PNG, NPY); several, or a pattern as "
-            "'wave*.csv', are one data set."
-        ),
-    ]
-    complete: Annotated[
-        bool, typer.Option("--complete", help="Every pair of columns is an edge (the default).", rich_help_panel=MODEL)
-    ] = False
-    columns: Annotated[
-        Many, typer.Option("--columns", help="Column, range a:z or pattern q*; repeatable.", rich_help_panel=DATA)
-    ] = None
-    drop: Annotated[
-        Many, typer.Option("--drop", help="Leave out column, range or pattern; repeatable.", rich_help_panel=DATA)
-    ] = None
+    data: Annotated[list[str], typer.Argument(help=DATA_HELP)]
+    complete: Annotated[bool, _model("Every pair of columns is an edge (the default).", "--complete")] = False
+    columns: Annotated[Many, _data("Column, range a:z or pattern q*; repeatable.")] = None
+    drop: Annotated[Many, _data("Leave out column, range or pattern; repeatable.")] = None
     levels: Annotated[
-        Many,
-        typer.Option(
-            "--levels",
-            help="Order of labels: 'never<rarely<often'; for one column 'mood=low<high'. Repeatable.",
-            rich_help_panel=DATA,
-        ),
+        Many, _data("Order of labels: 'never<rarely<often'; for one column 'mood=low<high'. Repeatable.")
     ] = None
-    kind: Annotated[
-        Many,
-        typer.Option(
-            "--kind", help="binary, ordinal or nominal, as 'region=nominal'; repeatable.", rich_help_panel=DATA
-        ),
-    ] = None
-    na: Annotated[
-        Many,
-        typer.Option("--na", help="Value that marks missing cells: -99, or 'q1=9'; repeatable.", rich_help_panel=DATA),
-    ] = None
+    kind: Annotated[Many, _data("binary, ordinal or nominal, as 'region=nominal'; repeatable.")] = None
+    na: Annotated[Many, _data("Value that marks missing cells: -99, or 'q1=9'; repeatable.")] = None
     missing: Annotated[
-        str,
-        typer.Option(
-            "--missing",
-            help="Rows with missing cells: model: use the cells that are there; drop: leave them out.",
-            rich_help_panel=DATA,
-        ),
+        str, _data("Rows with missing cells: model: use the cells that are there; drop: leave them out.")
     ] = "model"
-    weights: Annotated[
-        str | None, typer.Option("--weights", help="Column with the rows' weights.", rich_help_panel=DATA)
-    ] = None
-    sheet: Annotated[str | None, typer.Option("--sheet", help="Sheet of a workbook.", rich_help_panel=DATA)] = None
-    delimiter: Annotated[
-        str | None,
-        typer.Option("--delimiter", help="Of a text file, as ';' or tab; else recognised.", rich_help_panel=DATA),
-    ] = None
+    weights: Annotated[str | None, _data("Column with the rows' weights.")] = None
+    sheet: Annotated[str | None, _data("Sheet of a workbook.")] = None
+    delimiter: Annotated[str | None, _data("Of a text file, as ';' or tab; else recognised.")] = None
     long: Annotated[
-        str | None,
-        typer.Option(
-            "--long",
-            help="A long table: its columns for row, column and value, as person,item,answer.",
-            rich_help_panel=DATA,
-        ),
+        str | None, _data("A long table: its columns for row, column and value, as person,item,answer.")
     ] = None
 
     def read(self, group: str | None = None) -> Data:
         """The data, lazily."""
         from mrfbayes.data.data import Data
 
-        mark = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}.get(
-            self.delimiter or "", self.delimiter
-        )
         kinds, kind_of = _by_column("--kind", self.kind)
         marks, marks_of = _by_column("--na", self.na)
         if (kinds and kind_of) or len(kinds) > 1:
             raise InputError(f"--kind {kinds[0]}: give one kind for all columns, or one per column, as region=nominal.")
+        for text in self.levels or ():
+            if "<" not in text:
+                raise InputError(
+                    f"--levels {text!r}: write the labels in ascending order with '<' between, as 'low<high'."
+                )
         options: dict[str, Any] = {
             "columns": self.columns or None,
             "drop": self.drop or None,
-            "levels": self._orders(),
+            "levels": list(self.levels) if self.levels else None,
             "kinds": kinds[0] if kinds else {name: one[-1] for name, one in kind_of.items()} or None,
             "missing": self.missing,
             "weights": self.weights,
             "group": group,
-            "delimiter": mark,
+            "delimiter": DELIMITERS.get(self.delimiter or "", self.delimiter),
             "sheet": int(self.sheet) if self.sheet is not None and self.sheet.isdigit() else self.sheet,
         }
         source = self.data[0] if len(self.data) == 1 else self.data
@@ -211,14 +145,6 @@ class DataOptions(FieldOptions):
             made = Data(source, **options, na_values=every)
         return made
 
-    def _orders(self) -> list[str] | None:
-        for text in self.levels or ():
-            if "<" not in text:
-                raise InputError(
-                    f"--levels {text!r}: write the labels in ascending order with '<' between, as 'low<high'."
-                )
-        return list(self.levels) if self.levels else None
-
 
 def _by_column(option: str, texts: Many) -> tuple[list[str], dict[str, list[str]]]:
     """Values for all columns, and by column where they are written NAME=VALUE."""
@@ -228,10 +154,7 @@ def _by_column(option: str, texts: Many) -> tuple[list[str], dict[str, list[str]
         name, equals, value = text.rpartition("=")
         if equals and not (name and value):
             raise InputError(f"{option} {text!r}: write VALUE, or NAME=VALUE for one column.")
-        if equals:
-            named.setdefault(name, []).append(value)
-        else:
-            shared.append(value)
+        (named.setdefault(name, []) if equals else shared).append(value)
     return shared, named
 
 
@@ -239,68 +162,33 @@ def _by_column(option: str, texts: Many) -> tuple[list[str], dict[str, list[str]
 class SearchOptions:
     """The options that ask for a search over graphs and for a comparison of groups."""
 
-    select: Annotated[bool, typer.Option("--select", help="Also which edges are there.", rich_help_panel=SEARCH)] = (
-        False
-    )
-    group: Annotated[
-        str | None,
-        typer.Option("--group", help="Column whose values are groups: which edges differ?", rich_help_panel=SEARCH),
-    ] = None
-    slab: Annotated[
-        str | None,
-        typer.Option(
-            "--slab",
-            help="Prior of a coupling that is there (--select); default: --prior-edges.",
-            rich_help_panel=SEARCH,
-        ),
-    ] = None
-    group_slab: Annotated[
-        str | None,
-        typer.Option("--group-slab", help="Prior of a difference that is there (--group).", rich_help_panel=SEARCH),
-    ] = None
+    select: Annotated[bool, _search("Also which edges are there.", "--select")] = False
+    group: Annotated[str | None, _search("Column whose values are groups: which edges differ?")] = None
+    slab: Annotated[str | None, _search("Prior of a coupling that is there (--select); default: --prior-edges.")] = None
+    group_slab: Annotated[str | None, _search("Prior of a difference that is there (--group).")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class SamplingOptions(PriorOptions):
     """How draws are made."""
 
-    method: Annotated[str, typer.Option("--method", help="See `mrfbayes methods`.", rich_help_panel=RUN)] = "auto"
-    steps: Annotated[
-        int | None, typer.Option("--steps", help="Steps per chain after warm-up.", rich_help_panel=RUN)
-    ] = None
-    warmup: Annotated[int | None, typer.Option("--warmup", help="Steps of warm-up.", rich_help_panel=RUN)] = None
-    chains: Annotated[int, typer.Option("--chains", help="Chains.", rich_help_panel=RUN)] = 4
-    workers: Annotated[int, typer.Option("--workers", help="Processes.", rich_help_panel=RUN)] = 1
-    seconds: Annotated[
-        float | None, typer.Option("--seconds", help="Time budget of everything that is computed.", rich_help_panel=RUN)
-    ] = None
-    checkpoint: Annotated[
-        Path | None, typer.Option("--checkpoint", help="File from which a killed run goes on.", rich_help_panel=RUN)
-    ] = None
+    method: Annotated[str, _run("See `mrfbayes methods`.")] = "auto"
+    steps: Annotated[int | None, _run("Steps per chain after warm-up.")] = None
+    warmup: Annotated[int | None, _run("Steps of warm-up.")] = None
+    chains: Annotated[int, _run("Chains.")] = 4
+    workers: Annotated[int, _run("Processes.")] = 1
+    seconds: Annotated[float | None, _run("Time budget of everything that is computed.")] = None
+    checkpoint: Annotated[Path | None, _run("File from which a killed run goes on.")] = None
     option: Annotated[
-        Many,
-        typer.Option(
-            "--option",
-            help="Any other setting that a message names, as thin=8, engine=mh or particles=4096; repeatable.",
-            rich_help_panel=RUN,
-        ),
+        Many, _run("Any other setting that a message names, as thin=8, engine=mh or particles=4096; repeatable.")
     ] = None
     rng: SeedChoice = 0
 
     @property
     def call(self) -> dict[str, Any]:
         """The settings as `mrfbayes.sample` takes them."""
-        own: dict[str, object] = {
-            "method": self.method,
-            "steps": self.steps,
-            "warmup": self.warmup,
-            "chains": self.chains,
-            "prior": self.chosen_prior,
-            "workers": self.workers,
-            "seconds": self.seconds,
-            "checkpoint": self.checkpoint,
-            "rng": self.rng,
-        }
+        names = ("method", "steps", "warmup", "chains", "workers", "seconds", "checkpoint", "rng")
+        own: dict[str, object] = {name: getattr(self, name) for name in names} | {"prior": self.chosen_prior}
         for text in self.option or ():
             name, equals, value = text.partition("=")
             if not (equals and name.isidentifier() and value):
@@ -315,17 +203,6 @@ class SamplingOptions(PriorOptions):
         from mrfbayes.sampling.sample import check_call
 
         check_call(model, self.call)
-
-    def sample(self, statistics: Statistics, out: Path | None, overwrite: bool) -> tuple[Posterior, Kept]:
-        """The posterior, saved to ``out``; once there are draws, Ctrl-C waits until they are saved."""
-        import mrfbayes as mb
-        from mrfbayes.base.interrupts import InterruptFlag
-        from mrfbayes.cli.outputs import keep
-
-        with InterruptFlag() as interrupt:
-            with interrupt.allowed():
-                posterior = mb.sample(statistics.model, statistics, **self.call)
-            return posterior, keep(posterior, out, overwrite)
 
 
 def _value_of(text: str) -> object:

@@ -1,25 +1,28 @@
-"""Results on the terminal and as CSV."""
+"""What commands print: sentences and tables for people, JSON for machines."""
 
 from __future__ import annotations
 
+import json
+import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+import typer
 
-from mrfbayes.base.errors import MRFWarning
-from mrfbayes.cli.text import safe
+from mrfbayes.base.plain_text import visible as safe
 
 if TYPE_CHECKING:
     import pandas as pd
+    from rich.console import Console
+    from rich.table import Table
 
     from mrfbayes.data.data import Data
     from mrfbayes.model.field import Model
     from mrfbayes.model.schema import Schema
+    from mrfbayes.report.findings import Findings
     from mrfbayes.results.posterior import Posterior
 
 LINES = 40  # parameters shown before the table is cut
@@ -27,30 +30,64 @@ LINES = 40  # parameters shown before the table is cut
 
 def console(to_stderr: bool = False) -> Console:
     """The console that everything is printed on; standard error where standard output is for machines."""
-    return Console(highlight=False, soft_wrap=False, stderr=to_stderr)
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=False, markup=False, stderr=to_stderr)
 
 
 @contextmanager
 def quiet_warnings() -> Iterator[None]:
     """Keep our own warnings off standard error: the result records and prints them."""
+    from mrfbayes.base.errors import MRFWarning
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MRFWarning)
         yield
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "", texts: int = 1) -> Table:
+def show_lines(lines: Iterable[str], to_stderr: bool = False, style: str = "") -> None:
+    """Print lines without control characters that came from outside."""
+    for line in lines:
+        console(to_stderr).print("\n".join(safe(part) for part in line.splitlines()), style=style or None)
+
+
+def show_warnings(texts: Iterable[str], to_stderr: bool = False) -> None:
+    """Print warnings."""
+    show_lines((f"warning: {text}" for text in texts), to_stderr, "yellow")
+
+
+def print_json(facts: Mapping[str, object]) -> None:
+    """Print facts as JSON; what is not a finite number is null."""
+    typer.echo(json.dumps(_plain(facts), indent=1))
+
+
+def show_facts(as_json: bool, facts: Mapping[str, object]) -> None:
+    """Print a few facts, in one line or as JSON."""
+    if as_json:
+        print_json(facts)
+    else:
+        typer.echo(safe(", ".join(f"{name}: {value}" for name, value in facts.items())))
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, (str, int, bool)) or value is None else str(value)
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1) -> Table:
     """A plain table, its first columns ``texts`` on the left, then numbers; nothing in it is taken as markup.
 
     On a narrow terminal texts go on in the next line; numbers are never cut.
     """
-    made = Table(
-        title=title or None,
-        title_justify="left",
-        box=None,
-        pad_edge=False,
-        collapse_padding=True,
-        header_style="bold",
-    )
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=None, pad_edge=False, collapse_padding=True, header_style="bold")
     for k, name in enumerate(columns):
         if k < texts:
             made.add_column(Text(safe(name)), overflow="fold")
@@ -64,19 +101,17 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = ""
 
 def show_data(data: Data, to_stderr: bool = False) -> None:
     """The table of variables, warnings and notes."""
-    out = console(to_stderr)
-    out.print(safe(repr(data)[1:-1]), markup=False)
+    show_lines([repr(data)[1:-1]], to_stderr)
     frame = data.variables
     rows = [
         [str(name), row["kind"], _labels(row["labels"], row["n"]), str(row["n_missing"])]
         for name, row in frame.head(LINES).iterrows()
     ]
     if data.image_shape is None:
-        out.print(table(["variable", "kind", "labels (cells)", "missing"], rows, texts=3))
+        console(to_stderr).print(table(["variable", "kind", "labels (cells)", "missing"], rows, texts=3))
         if len(frame) > LINES:
-            out.print(f"... and {len(frame) - LINES:,} more variables.")
-    for text in (*(f"warning: {text}" for text in data.warnings), *data.notes):
-        out.print(Text(safe(text)))
+            show_lines([f"... and {len(frame) - LINES:,} more variables."], to_stderr)
+    show_lines((*(f"warning: {text}" for text in data.warnings), *data.notes), to_stderr)
 
 
 def _labels(labels: Sequence[str], counts: Sequence[int]) -> str:
@@ -86,15 +121,14 @@ def _labels(labels: Sequence[str], counts: Sequence[int]) -> str:
 
 def show_model(model: Model, to_stderr: bool = False) -> None:
     """The field that is learned, in one line."""
-    console(to_stderr).print(Text(safe(repr(model)[1:-1] + ".")))
+    show_lines([repr(model)[1:-1] + "."], to_stderr)
 
 
-def show_schema(schema: Schema, to_stderr: bool = False) -> None:
+def show_schema(schema: Schema) -> None:
     """Which label of the data is which state."""
     from mrfbayes.data.coding import coding_lines
 
-    for line in coding_lines(schema):
-        console(to_stderr).print(Text(safe(f"states: {line}")))
+    show_lines(f"states: {line}" for line in coding_lines(schema))
 
 
 def show_posterior(posterior: Posterior, scale: str | None = None, rows: int = LINES) -> None:
@@ -102,54 +136,49 @@ def show_posterior(posterior: Posterior, scale: str | None = None, rows: int = L
 
     Parameters
     ----------
-    scale : of the table; by default the one that people quote of such a model
+    scale : of the table; by default the one that is usual for such a model
     rows : at most so many edges and so many nodes are shown; 0 shows all
     """
     from mrfbayes.model.scales import scaled
     from mrfbayes.model.wording import natural_scale
 
-    out = console()
     chains, draws, p = posterior.draws.shape
     scale = scale or natural_scale(posterior.model)
     frame = posterior.summary(scale=scale)
     in_scale = scaled(posterior.model, scale)
-    out.print(
-        f"{posterior.label} ({posterior.target} target): {p} parameters, {chains} chains of {draws} draws", style="bold"
-    )
-    out.print(f"scale: {scale}. {frame.attrs['meaning']}")
+    head = f"{posterior.label} ({posterior.target} target): {p} parameters, {chains} chains of {draws} draws"
+    show_lines([head], style="bold")
+    show_lines([f"scale: {scale}. {frame.attrs['meaning']}"])
     sure = (frame["mean"] - in_scale.neutral).abs() / frame["sd"].clip(lower=1e-300)
     cut = in_scale.n_edge_rows
     edges = frame.iloc[:cut].loc[sure.iloc[:cut].sort_values(ascending=False, kind="stable").index]
-    parts = [part for part in (edges, frame.iloc[cut:]) if len(part)]
-    for part in parts:
+    formats = {"ess_bulk": ".0f", "ess_tail": ".0f", "mcse_mean": ".1e"}
+    for part in (edges, frame.iloc[cut:]):
         shown = part if rows == 0 else part.head(rows)
-        out.print(table(["parameter", *map(str, frame.columns)], _summary_rows(shown)))
+        cells = [
+            [str(name), *(format(value, formats.get(str(column), ".3f")) for column, value in row.items())]
+            for name, row in shown.iterrows()
+        ]
+        if cells:
+            console().print(table(["parameter", *map(str, frame.columns)], cells))
         if len(shown) < len(part):
-            out.print(f"... and {len(part) - len(shown):,} more; `mrfbayes summary FILE --rows 0` prints all of them.")
+            show_lines(
+                [f"... and {len(part) - len(shown):,} more; `mrfbayes summary FILE --rows 0` prints all of them."]
+            )
     if posterior.acceptance is not None:
         start = posterior.settings.get("start")
-        out.print(f"acceptance {posterior.acceptance.mean():.1%}" + (f" (start: {start})" if start else ""))
-    out.print("seconds: " + ", ".join(f"{name} {value:.2f}" for name, value in posterior.seconds.items()))
-    for text in posterior.warnings:
-        out.print(Text(f"warning: {safe(text)}", style="yellow"))
+        show_lines([f"acceptance {posterior.acceptance.mean():.1%}" + (f" (start: {start})" if start else "")])
+    show_lines(["seconds: " + ", ".join(f"{name} {value:.2f}" for name, value in posterior.seconds.items())])
+    show_warnings(posterior.warnings)
 
 
-def _summary_rows(frame: pd.DataFrame) -> list[list[str]]:
-    formats = {"ess_bulk": ".0f", "ess_tail": ".0f", "r_hat": ".3f", "mcse_mean": ".1e"}
-    return [
-        [str(name), *(format(value, formats.get(str(column), ".3f")) for column, value in row.items())]
-        for name, row in frame.iterrows()
-    ]
-
-
-def show_edges(model: Model, frame: pd.DataFrame, rows: int = LINES) -> None:
+def show_edges(model: Model, frame: pd.DataFrame, rows: int = LINES, to_stderr: bool = False) -> None:
     """Edges with interval, probability of the sign, Bayes factor and verdict, the best supported first."""
     from mrfbayes.model.wording import meaning
     from mrfbayes.report.wording import bayes_factor
 
-    out = console()
     scale = str(frame.attrs["scale"])
-    out.print(f"scale: {scale}. {meaning(model, scale)}")
+    show_lines([f"scale: {scale}. {meaning(model, scale)}"], to_stderr)
     ordered = frame.sort_values("log_bf10", ascending=False, kind="stable")
     shown = ordered if rows == 0 else ordered.head(rows)
     cells = [
@@ -162,16 +191,42 @@ def show_edges(model: Model, frame: pd.DataFrame, rows: int = LINES) -> None:
         ]
         for name, row in shown.iterrows()
     ]
-    out.print(table(["edge", "verdict", "mean", "5%", "95%", "P(sign)", "Bayes factor"], cells, texts=2))
+    console(to_stderr).print(table(["edge", "verdict", "mean", "5%", "95%", "P(sign)", "Bayes factor"], cells, texts=2))
     if len(shown) < len(frame):
-        out.print(f"... and {len(frame) - len(shown):,} more; --rows 0 prints all of them, --csv FILE writes them.")
-    said = frame["verdict"].value_counts()
-    out.print(", ".join(f"{count} {verdict}" for verdict, count in said.items()))
+        more = f"... and {len(frame) - len(shown):,} more; --rows 0 prints all of them, --csv FILE writes them."
+        show_lines([more], to_stderr)
+    counts = frame["verdict"].value_counts()
+    show_lines([", ".join(f"{count} {verdict}" for verdict, count in counts.items())], to_stderr)
 
 
-def show_methods() -> None:
-    """The registry as a table."""
-    from mrfbayes.methods.registry import REGISTRY
-
-    rows = [[row.key, row.label, row.target, row.summary] for row in REGISTRY.values()]
-    console().print(table(["method", "in the paper", "target", "what it is"], rows, texts=4))
+def show_findings(
+    findings: Findings,
+    sentences: Sequence[str],
+    texts: Sequence[str],
+    paths: Mapping[str, Path],
+    as_json: bool,
+) -> None:
+    """A finished fit: its results in sentences, warnings, and where everything is."""
+    told = list(dict.fromkeys((*texts, *findings.data_problems, *findings.doubts)))
+    if as_json:
+        posterior = findings.posterior
+        facts = {
+            "sentences": list(sentences),
+            "verdicts": findings.verdicts,
+            "diagnostics": findings.diagnostics,
+            "method": posterior.method,
+            "target": posterior.target,
+            "scale": findings.scale,
+            "n": posterior.n,
+            "parameters": posterior.model.n_parameters,
+            "partial": posterior.partial,
+            "warnings": told,
+            "files": {name: str(path) for name, path in paths.items()},
+        }
+        typer.echo(json.dumps(facts, indent=1))
+        return
+    show_lines(["", *sentences])
+    show_warnings(told)
+    show_lines(["", f"report: {paths['report']}"], style="bold")
+    others = [str(path) for name, path in paths.items() if name != "report"]
+    show_lines([f"also written: {', '.join(others)}"] if others else [])

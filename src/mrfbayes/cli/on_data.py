@@ -1,0 +1,267 @@
+"""Commands on data: fit, info, sample, estimate, compare, evidence."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mrfbayes.cli.files import keep, keep_settings, writing
+from mrfbayes.cli.grouped import grouped
+from mrfbayes.cli.options import (
+    Common,
+    DataOptions,
+    Many,
+    Overwrite,
+    PriorOptions,
+    SamplingOptions,
+    ScaleChoice,
+    SearchOptions,
+    SeedChoice,
+    TableFile,
+)
+from mrfbayes.cli.show import (
+    console,
+    print_json,
+    quiet_warnings,
+    show_data,
+    show_findings,
+    show_lines,
+    show_model,
+    show_posterior,
+    show_warnings,
+    table,
+)
+
+if TYPE_CHECKING:
+    from mrfbayes.data.statistics import Statistics
+    from mrfbayes.results.posterior import Posterior
+
+SHOWN = ("target", "mean_error_sd", "sd_ratio", "ess_min", "chain_s")
+INFEASIBLE = (
+    "No method is within reach: choose fewer columns (--columns, --drop), a sparser graph (--graph), or --tied yes."
+)
+
+
+def _count(options: DataOptions, to_stderr: bool, run: SamplingOptions | None = None) -> Statistics:
+    """Read the data, show what they are, and count them for the field of the options."""
+    from mrfbayes.cli.field import data_field, read_data
+
+    data = read_data(options)
+    model = data_field(options, data)
+    if run is not None:
+        run.check(model)
+    show_data(data, to_stderr)
+    return data.count(model)
+
+
+@grouped
+def fit(
+    files: DataOptions,
+    run: SamplingOptions,
+    asked: SearchOptions,
+    common: Common,
+    out: Annotated[Path, typer.Option(help="Folder for report and tables.")] = Path("fit"),
+    scale: ScaleChoice = None,
+    title: Annotated[str, typer.Option(help="Title of the report.")] = "",
+    overwrite: Overwrite = False,
+) -> None:
+    """Read a file, say what it holds, sample the posterior, and write report, tables and result into a folder."""
+    from mrfbayes.base.atomic_files import check_targets
+    from mrfbayes.base.atomic_folders import replacing_folder
+    from mrfbayes.base.errors import InputError, OutputError
+    from mrfbayes.base.interrupts import InterruptFlag
+    from mrfbayes.cli.field import data_field, read_data
+    from mrfbayes.fitting.fit import FIT_FILES, run_fit
+
+    def save_first(posterior: Posterior) -> None:
+        kept = keep(posterior, folder / "posterior.nc", True)
+        if kept.status:
+            raise OutputError(kept.text)
+
+    if out.exists() and not out.is_dir():
+        raise InputError(f"--out {out} is a file: name a folder.")
+    targets = {f"--out {name}": out / name for name in FIT_FILES} if out.is_dir() else {"--out": out}
+    check_targets(targets, inputs={"data": files.data}, overwrite=overwrite, permission="--overwrite")
+    data = read_data(files, asked.group)
+    with quiet_warnings():  # warnings are in the result, printed with it
+        model = data_field(files, data)
+        run.check(model)
+        show_data(data, common.json)
+        show_model(model, common.json)
+        with replacing_folder(out, FIT_FILES, "--out") as folder:
+            with InterruptFlag() as interrupt, interrupt.allowed():
+                slabs = (asked.slab, asked.group_slab)
+                found = run_fit(
+                    data, model, run.call, select=asked.select, slabs=slabs, scale=scale, on_posterior=save_first
+                )
+            paths = found.save(folder, title=title, overwrite=True)
+            paths["settings"] = keep_settings(folder / "settings.toml", True)
+        paths = {name: out / path.name for name, path in paths.items()}
+        show_findings(found.findings, found.sentences, (*found.data.warnings, *found.omitted), paths, common.json)
+    if found.posterior.facts.stopped_by == "Ctrl-C":
+        raise typer.Exit(130)
+
+
+@grouped
+def info(data: DataOptions, common: Common) -> None:
+    """Say what a file holds, what its model costs by each method, and what is recommended; nothing is computed."""
+    import mrfbayes as mb
+    from mrfbayes.base.memory import describe_bytes
+    from mrfbayes.cli.field import data_field, read_data
+    from mrfbayes.engines.auto import choose_method
+    from mrfbayes.exact.cost import describe_seconds
+
+    observed = read_data(data)
+    model = data_field(data, observed)
+    cost = mb.cost(model)
+    method, why = choose_method(model)
+    why = why.partition(": ")[2] or why
+    seconds = cost.methods[method]
+    is_feasible = math.isfinite(seconds)
+    if common.json:
+        facts = {
+            "about": repr(observed),
+            "variables": observed.variables.reset_index().to_dict(orient="records"),
+            "model": repr(model),
+            "warnings": list(observed.warnings),
+            "notes": list(observed.notes),
+            "treewidth": cost.treewidth,
+            "exact_is_feasible": cost.feasible,
+            "seconds_of_1000_steps": dict(cost.methods),
+            "bytes": {name: work.n_bytes for name, work in cost.work.items()},
+            "recommended": method if is_feasible else None,
+            "because": why if is_feasible else INFEASIBLE,
+        }
+        print_json(facts)
+        return
+    size = describe_bytes(cost.work["log_partition"].n_bytes)
+    feasible = f"feasible: treewidth {cost.treewidth}, {size}" if cost.feasible else "out of reach"
+    recommended = f"Recommended: --method {method}, about {describe_seconds(seconds)} for 1,000 steps: {why}."
+    show_data(observed)
+    show_model(model)
+    show_lines([f"The exact likelihood is {feasible}.", "", str(cost), "", recommended if is_feasible else INFEASIBLE])
+
+
+@grouped
+def sample(
+    data: DataOptions,
+    run: SamplingOptions,
+    common: Common,
+    out: Annotated[Path | None, typer.Option(help="Result file (netCDF).")] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Draw from the posterior of every parameter and print a summary."""
+    import mrfbayes as mb
+    from mrfbayes.base.interrupts import InterruptFlag
+
+    inputs = {"the data": data.data, "--graph": data.graph, "--mask": data.mask}
+    with writing({"--out": out}, inputs, overwrite, continued={"--checkpoint": run.checkpoint}), quiet_warnings():
+        statistics = _count(data, common.json, run)
+        with InterruptFlag() as interrupt:  # once there are draws, Ctrl-C waits until they are saved
+            with interrupt.allowed():
+                posterior = mb.sample(statistics.model, statistics, **run.call)
+            kept = keep(posterior, out, overwrite)
+        if common.json:
+            facts = {"method": posterior.method, "target": posterior.target, "partial": posterior.partial}
+            frame = posterior.summary().to_dict(orient="index")
+            print_json({**facts, "warnings": list(posterior.warnings), "out": out and str(out), "parameters": frame})
+        else:
+            show_posterior(posterior)
+        if kept.text:
+            typer.echo(kept.text, err=bool(kept.status) or common.json)
+        if kept.status:
+            raise typer.Exit(kept.status)
+    if posterior.facts.stopped_by == "Ctrl-C":
+        raise typer.Exit(130)
+
+
+@grouped
+def estimate(
+    data: DataOptions,
+    common: Common,
+    algorithm: Annotated[str, typer.Option(help="auto, exact, cd, pcd, fpcd, mcmc-mle, pseudo, ...")] = "auto",
+    csv: TableFile = None,
+    overwrite: Overwrite = False,
+    rng: SeedChoice = 0,
+) -> None:
+    """Maximum likelihood estimates of all parameters."""
+    import pandas as pd
+
+    import mrfbayes as mb
+    from mrfbayes.plots.saving import write_table
+
+    with writing({"--csv": csv}, {"data": data.data}, overwrite):
+        with quiet_warnings():
+            statistics = _count(data, common.json)
+            found = mb.estimate(statistics.model, statistics, algorithm=algorithm, rng=rng)
+        frame = pd.DataFrame(
+            {"theta": found.theta, "log_odds": found.log_odds},
+            index=pd.Index(statistics.model.parameters, name="parameter"),
+        )
+        if csv is not None:
+            write_table(frame, csv, overwrite)
+    warnings = list(dict.fromkeys((*statistics.warnings, *found.warnings)))
+    if common.json:
+        facts = {"algorithm": found.algorithm, "converged": found.converged, "penalised": found.penalised}
+        theta = {"warnings": warnings, "theta": frame["theta"].to_dict()}
+        print_json({**facts, "boundary": list(found.boundary), **theta})
+        return
+    show_lines([repr(found)])
+    rows = [[str(name), f"{theta:.4f}", f"{log_odds:+.4f}"] for name, theta, log_odds in frame.itertuples()]
+    console().print(table(["parameter", "theta", "log-odds"], rows))
+    show_warnings(warnings)
+
+
+@grouped
+def compare(
+    data: DataOptions,
+    priors: PriorOptions,
+    common: Common,
+    method: Annotated[Many, typer.Option(help="Method; repeatable. Default: exact, mle, pseudo, laplace.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Steps per chain after warm-up.")] = None,
+    workers: Annotated[int, typer.Option(help="Processes.")] = 1,
+    csv: TableFile = None,
+    overwrite: Overwrite = False,
+    rng: SeedChoice = 0,
+) -> None:
+    """Run several methods on the same data and set them side by side."""
+    import mrfbayes as mb
+    from mrfbayes.plots.saving import write_table
+
+    with writing({"--csv": csv}, {"data": data.data}, overwrite), quiet_warnings():
+        statistics = _count(data, common.json)
+        methods = tuple(method or ("exact", "mle", "pseudo", "laplace"))
+        prior, model = priors.chosen_prior, statistics.model
+        frame = mb.compare(model, statistics, methods, prior=prior, steps=steps, workers=workers, rng=rng).table
+        if csv is not None:
+            write_table(frame, csv, overwrite)
+    if common.json:
+        typer.echo(frame.to_json(orient="index", indent=1))
+    else:
+        shown = [column for column in SHOWN if column in frame.columns]
+        rows = [
+            [str(name), *(value if isinstance(value, str) else f"{value:.4g}" for value in row)]
+            for name, *row in frame[shown].itertuples()
+        ]
+        console().print(table(["method", *(column.replace("_", " ") for column in shown)], rows, texts=2))
+    show_warnings(statistics.warnings, to_stderr=common.json)
+
+
+@grouped
+def evidence(data: DataOptions, priors: PriorOptions, common: Common, rng: SeedChoice = 0) -> None:
+    """Log evidence of the model, with its standard error: compare models by its differences."""
+    import mrfbayes as mb
+
+    prior = priors.chosen_prior
+    with quiet_warnings():
+        statistics = _count(data, common.json)
+        found = mb.evidence(statistics.model, statistics, prior=prior, rng=rng)
+    if common.json:
+        facts = {"log_evidence": found.log_evidence, "standard_error": found.standard_error, "prior": prior}
+        print_json({**facts, "pareto_k": found.pareto_k, "warnings": list(statistics.warnings)})
+        return
+    show_lines([f"log evidence {found.log_evidence:.3f} (standard error {found.standard_error:.3f})"])
+    show_warnings(statistics.warnings)

@@ -1,0 +1,198 @@
+"""Commands on a saved result: summary, edges, report, plot, predict, export."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mrfbayes.cli.files import writing
+from mrfbayes.cli.grouped import grouped
+from mrfbayes.cli.options import Common, Overwrite, ResultFile, RowsShown, ScaleChoice, SeedChoice, TableFile
+from mrfbayes.cli.show import (
+    print_json,
+    quiet_warnings,
+    show_edges,
+    show_facts,
+    show_findings,
+    show_posterior,
+    show_schema,
+)
+
+if TYPE_CHECKING:
+    from mrfbayes.results.posterior import Posterior
+
+PLOTS = ("network", "panels", "forest", "nodes", "evidence", "field", "marginals", "chains", "ranks", "pairs", "prior")
+
+
+def load_posterior(path: str | os.PathLike[str]) -> Posterior:
+    """The posterior in ``path``; other results are for Python only."""
+    import mrfbayes as mb
+
+    loaded = mb.load(path)
+    if not isinstance(loaded, mb.Posterior):
+        kind = type(loaded).__name__
+        raise mb.InputError(
+            f"{path} holds a {kind}, not a posterior of parameters: open it in Python with mrfbayes.load."
+        )
+    return loaded
+
+
+@grouped
+def summary(
+    result: ResultFile,
+    common: Common,
+    csv: TableFile = None,
+    scale: ScaleChoice = None,
+    rows: RowsShown = 40,
+    overwrite: Overwrite = False,
+) -> None:
+    """Print the summary of a saved result: edges by how sure they are, then nodes."""
+    from mrfbayes.model.wording import natural_scale
+    from mrfbayes.plots.saving import write_table
+
+    with writing({"--csv": csv}, {"the result": result}, overwrite):
+        posterior = load_posterior(result)
+        scale = scale or natural_scale(posterior.model)
+        frame = posterior.summary(scale=scale)
+        if common.json:
+            print_json({"scale": scale, "parameters": frame.to_dict(orient="index")})
+        else:
+            show_schema(posterior.schema)
+            show_posterior(posterior, scale, rows)
+        if csv is not None:
+            write_table(frame, csv, overwrite)
+            typer.echo(f"written to {csv}", err=common.json)
+
+
+@grouped
+def edges(
+    result: ResultFile,
+    common: Common,
+    scale: ScaleChoice = None,
+    rows: RowsShown = 40,
+    csv: TableFile = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Print the edges of a saved result with their verdicts, the best supported first."""
+    from mrfbayes.model.wording import natural_scale
+    from mrfbayes.plots.saving import write_table
+
+    with writing({"--csv": csv}, {"the result": result}, overwrite), quiet_warnings():
+        posterior = load_posterior(result)
+        frame = posterior.edges(scale or natural_scale(posterior.model))
+        if csv is not None:
+            write_table(frame, csv, overwrite)
+        if common.json:
+            typer.echo(frame.to_json(orient="index", indent=1))
+        else:
+            show_edges(posterior.model, frame, rows)
+
+
+@grouped
+def report(
+    result: ResultFile,
+    common: Common,
+    out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("report.html"),
+    title: Annotated[str, typer.Option(help="Title of the page.")] = "",
+    scale: ScaleChoice = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Write the report of a saved result: one self-contained HTML file."""
+    from mrfbayes.base.atomic_files import write_text
+    from mrfbayes.report.findings import Findings
+    from mrfbayes.report.sentences import brief
+    from mrfbayes.report.write import UNTITLED, render
+
+    with writing({"--out": out}, {"the result": result}, overwrite), quiet_warnings():
+        findings = Findings(load_posterior(result), scale or "")
+        write_text(out, render(findings, title or UNTITLED, result.name, []), overwrite)
+        show_findings(findings, list(brief(findings)), (), {"report": out}, common.json)
+
+
+@grouped
+def plot(
+    result: ResultFile,
+    common: Common,
+    kind: Annotated[str, typer.Argument(help=f"One of {', '.join(PLOTS)}.")] = "network",
+    out: Annotated[Path | None, typer.Option(help="SVG, PDF or PNG file; numbers go beside it.")] = None,
+    parameter: Annotated[str | None, typer.Option(help="For chains, ranks and prior: which one.")] = None,
+    layout: Annotated[str, typer.Option(help="For network: auto, circle or spring.")] = "auto",
+    scale: ScaleChoice = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Draw one picture of a saved result, with its numbers as CSV beside it."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import mrfbayes as mb
+
+    if kind not in PLOTS:
+        raise mb.InputError(f"{kind}: choose one of {', '.join(PLOTS)}.")
+    target = out or Path(f"{kind}.svg")
+    with writing({"--out": target}, {"the result": result}, overwrite), quiet_warnings():
+        posterior = load_posterior(result)
+        chosen: Any = parameter
+        if kind == "prior" and parameter is None:
+            chosen = str(posterior.edges()["log_bf10"].idxmax())
+        drawings: dict[str, Callable[[], Any]] = {
+            "network": lambda: mb.plots.network(posterior, layout=layout, scale=scale),
+            "panels": lambda: mb.plots.network_panels(posterior, layout=layout, scale=scale),
+            "forest": lambda: mb.plots.forest(posterior, scale=scale),
+            "nodes": lambda: mb.plots.forest(posterior, nodes=True, scale=scale),
+            "evidence": lambda: mb.plots.edge_evidence(posterior),
+            "field": lambda: mb.plots.field(posterior.model, posterior),
+            "marginals": lambda: mb.plots.marginals(posterior),
+            "chains": lambda: mb.plots.chains(posterior, chosen),
+            "ranks": lambda: mb.plots.ranks(posterior, chosen),
+            "pairs": lambda: mb.plots.pairs(posterior),
+            "prior": lambda: mb.plots.prior_posterior(posterior, chosen),
+        }
+        picture, numbers = mb.plots.save(drawings[kind](), target, overwrite)
+        show_facts(common.json, {"picture": str(picture), "numbers": str(numbers)})
+
+
+@grouped
+def predict(
+    result: ResultFile,
+    data: Annotated[Path, typer.Argument(help="File with the known columns, of any kind that fit reads.")],
+    common: Common,
+    given: Annotated[list[str], typer.Option(help="Column, range or pattern that is known; repeatable.")],
+    out: Annotated[Path, typer.Option(help="CSV file to write: a row per row, a column per node and state.")],
+    draws: Annotated[int, typer.Option(help="Posterior draws that are averaged over.", min=1)] = 100,
+    rng: SeedChoice = 0,
+    overwrite: Overwrite = False,
+) -> None:
+    """Predict the other nodes of a saved result from the columns that are known."""
+    from mrfbayes.data.choosing import choose_columns
+    from mrfbayes.data.data import Data
+    from mrfbayes.plots.saving import write_table
+
+    with writing({"--out": out}, {"data": data, "the result": result}, overwrite):
+        posterior, rows = load_posterior(result), Data(str(data))
+        names = [name for name in rows.column_names if name in posterior.model.nodes]
+        frame = posterior.predict(rows, choose_columns(names, given, None, data.name), draws=draws, rng=rng)
+        frame.columns = [f"P({node} = {state})" for node, state in frame.columns]
+        write_table(frame.rename_axis("row"), out, overwrite)
+        show_facts(common.json, {"written": str(out), "rows": len(frame), "way": frame.attrs["way"]})
+
+
+@grouped
+def export(
+    result: ResultFile,
+    common: Common,
+    out: Annotated[Path, typer.Option(help="File to write.")],
+    form: Annotated[str, typer.Option("--format", help="graphml, uai, dimod (JSON) or edges (CSV).")] = "graphml",
+    overwrite: Overwrite = False,
+) -> None:
+    """Write the posterior mean couplings of a saved result for other programs."""
+    from mrfbayes.base.atomic_files import write_text
+    from mrfbayes.model.exports import export_text
+
+    with writing({"--out": out}, {"result": result}, overwrite):
+        posterior = load_posterior(result)
+        write_text(out, export_text(posterior.model, posterior.log_odds.mean(axis=(0, 1)), form), overwrite)
+        show_facts(common.json, {"written": str(out), "format": form})
