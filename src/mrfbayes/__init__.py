@@ -21,9 +21,11 @@ if TYPE_CHECKING:  # the public names: `make_lazy` and type checkers read them h
         OutputError as OutputError,
         SamplingError as SamplingError,
     )
+    from mrfbayes.data.alignment import read_alignment as read_alignment
     from mrfbayes.data.data import Data as Data
     from mrfbayes.data.statistics import Statistics as Statistics
     from mrfbayes.estimation.estimate import estimate as estimate
+    from mrfbayes.estimation.pair_tables import pair_tables as pair_tables
     from mrfbayes.estimation.result import Estimate as Estimate
     from mrfbayes.exact.cost import cost as cost
     from mrfbayes.exact.quantities import (

@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # the public names: `make_lazy` and type checkers read them h
     from mrfbayes.plots.chains import chains as chains, estimate_trace as estimate_trace, ranks as ranks
     from mrfbayes.plots.comparison import comparison as comparison
     from mrfbayes.plots.complexity import complexity as complexity
+    from mrfbayes.plots.contact_map import contact_map as contact_map
     from mrfbayes.plots.copula import copula as copula
     from mrfbayes.plots.edge_evidence import edge_evidence as edge_evidence
     from mrfbayes.plots.field import field as field

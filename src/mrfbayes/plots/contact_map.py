@@ -1,0 +1,45 @@
+"""Scores of all pairs of positions as a map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mrfbayes.plots.style import axes_or_new, title
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from mrfbayes.estimation.pair_tables import PairTables
+
+
+def contact_map(tables: PairTables, *, ax: Axes | None = None, top: int | None = None, min_distance: int = 5) -> Axes:
+    """Scores of all pairs in grey; circles at the strongest that are at least ``min_distance`` apart.
+
+    Parameters
+    ----------
+    tables : PairTables
+        From `mrfbayes.pair_tables`.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+    top : int, optional
+        Number of circles; by default one per variable.
+    min_distance : int, default 5
+        Least distance between the positions of a circle.
+
+    Returns
+    -------
+    Axes
+    """
+    axes = axes_or_new(ax, figsize=(5.0, 5.0))
+    scores = tables.scores
+    length = len(scores)
+    i, j = np.triu_indices(length, min_distance)
+    best = np.argsort(-scores[i, j])[: length if top is None else top]
+    axes.imshow(scores, cmap="Greys", vmin=0.0, vmax=max(float(np.quantile(scores, 0.998)), 1e-12), origin="lower")
+    axes.plot(j[best], i[best], "o", mfc="none", color="#D55E00", ms=4)
+    axes.set_xlabel("position")
+    axes.set_ylabel("position")
+    title(axes, f"{best.size} strongest pairs of {length} positions")
+    return axes
