@@ -159,11 +159,20 @@ def test_the_estimate_on_a_graph_with_hubs_is_the_exact_one():
     assert np.sqrt(np.mean(((alone.log_odds - expected.log_odds) / alone.standard_error) ** 2)) < 2.5
 
 
-def test_what_chord_refuses():
-    model = mb.graph([(0, 1), (1, 2)], states=3, coupling="table")
+def test_tables_have_their_mode():
+    model = mb.graph([(0, 1), (1, 2), (0, 2)], states=3, coupling="table", fields=True)
     x = np.random.default_rng(0).integers(0, 3, size=(200, 3))
-    with pytest.raises(mb.InputError, match="'chord' is for binary variables, score couplings"):
-        mb.estimate(model, x, "chord", progress=False)
+    exact = mb.estimate(model, x, "exact", prior="normal(0, 1)", progress=False)
+    found = mb.estimate(model, x, "chord", prior="normal(0, 1)", progress=False)
+    assert found.converged
+    assert np.sqrt(np.mean(((found.log_odds - exact.log_odds) / found.standard_error) ** 2)) < 2.5
+
+
+def test_what_chord_refuses():
+    x = np.random.default_rng(0).integers(0, 3, size=(200, 3))
+    large = mb.complete([f"v{i}" for i in range(200)], fields=True)
+    with pytest.raises(mb.InputError, match=r"'chord'.* 20,100"):
+        mb.estimate(large, np.random.default_rng(0).integers(0, 2, size=(50, 200)), "chord", progress=False)
     binary = mb.graph([(0, 1), (1, 2)], fields=True)
     with pytest.raises(mb.InputError, match="tolerance = 0: give a positive number"):
         mb.estimate(binary, x.clip(0, 1), "chord", tolerance=0, progress=False)

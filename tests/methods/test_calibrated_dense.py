@@ -31,8 +31,8 @@ def test_auto_is_langevin_on_dense_fields_and_says_why():
     assert choose_method(mb.grid(40, 40))[0] == "calibrated"
     assert choose_method(complete(8, states=7, coupling="score"))[0] == "langevin"  # a questionnaire
     assert choose_method(mb.grid(40, 40, neighbours=8))[0] == "calibrated"
-    assert not is_dense(complete(12, states=9, coupling="score"))
-    assert not is_dense(complete(12, states=3, coupling="table"))
+    assert is_dense(complete(12, states=9, coupling="score"))
+    assert is_dense(complete(12, states=3, coupling="table"))
 
 
 def test_exact_takes_trajectories_where_its_proposals_would_come_from_particles():

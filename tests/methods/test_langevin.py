@@ -5,13 +5,16 @@ import os
 import signal
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import mrfbayes as mb
 from mrfbayes.base.budget import Budget
+from mrfbayes.engines.auto import choose_method
 from mrfbayes.methods.langevin.metric import Whitening
 from mrfbayes.methods.langevin.trust import WalkTrust
 from mrfbayes.methods.langevin.walk import noisy_directions
+from mrfbayes.model.schema import Schema, Variable
 from mrfbayes.results import diagnostics
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
@@ -119,19 +122,59 @@ def test_a_time_budget_leaves_a_partial_result(monkeypatch):
     assert any("stopped by time budget" in text for text in found.warnings)
 
 
-def test_tables_of_another_kind_and_wrong_options_are_refused():
-    model = mb.graph([(0, 1), (1, 2)], states=3, coupling="table")
-    x = np.random.default_rng(0).integers(0, 3, size=(50, 3))
-    with pytest.raises(mb.InputError, match="pair tables of another kind; use method='exact'"):
-        mb.sample(model, x, "langevin", progress=False)
+def mixed(n=600):
+    """Binary, ordinal and two nominal variables, all pairs coupled; the model and a table of labels."""
+    kinds = (("ill", "binary", "no yes"), ("mood", "ordinal", "low middle high"), ("town", "nominal", "Bern Lima Oslo"))
+    kinds += (("job", "nominal", "none half full"), ("sex", "binary", "f m"))
+    schema = Schema(tuple(Variable(name, kind, tuple(labels.split())) for name, kind, labels in kinds))
+    model = mb.Model.from_data(schema)
+    w = 0.5 * np.random.default_rng(3).normal(size=model.n_parameters)
+    rows = mb.simulate(model, model.chart.theta(w), n, rng=1, progress=False)
+    table = {v.name: np.array(v.values, dtype=object)[rows[:, i]] for i, v in enumerate(schema)}
+    return model, pd.DataFrame(table)
+
+
+@pytest.mark.parametrize("is_summed", [True, False])
+def test_nominal_variables_have_the_exact_posterior(is_summed, monkeypatch):
+    """Against the exact likelihood; with missing cells summed over, and swept by clamped chains."""
+    model, table = mixed()
+    table = table.mask(np.random.default_rng(4).random(table.shape) < 0.05)
+    if not is_summed:
+        monkeypatch.setattr("mrfbayes.particles.completions.is_summed", lambda statistics: False)
+    exact = mb.sample(model, table, "exact", steps=1500, chains=2, rng=1, progress=False)
+    found = mb.sample(model, table, "langevin", rng=2, progress=False)
+    mean, sd = exact.log_odds.mean(axis=(0, 1)), exact.log_odds.std(axis=(0, 1))
+    off = (found.log_odds.mean(axis=(0, 1)) - mean) / sd
+    assert np.sqrt(np.mean(off**2)) < 0.06
+    assert np.abs(off).max() < 0.2
+    np.testing.assert_allclose(found.log_odds.std(axis=(0, 1)) / sd, 1.0, atol=0.12)
+    half = mb.sample(model, table.iloc[:300], "langevin", rng=2, steps=60, progress=False)
+    other = (half.log_odds.mean(axis=(0, 1)) - mean) / sd
+    assert np.sqrt(np.mean(other**2)) > 0.3  # half of the rows have another posterior
+
+
+def test_auto_takes_tables_of_nominal_variables():
+    """Twenty-four variables, five of them nominal: too many configurations for the exact likelihood."""
+    kinds = [Variable(f"v{i}", "nominal", ("a", "b", "c")) for i in range(5)]
+    kinds += [Variable(f"v{i}", "binary", (0.0, 1.0)) for i in range(5, 24)]
+    assert choose_method(mb.Model.from_data(Schema(tuple(kinds))))[0] == "langevin"
+
+
+def test_variables_of_many_levels_are_walked_by_tables():
+    model = mb.graph([(0, 1)], states=9, coupling="score", fields=True)
+    x = np.random.default_rng(0).integers(0, 9, size=(200, 2))
+    exact = mb.sample(model, x, "exact", steps=1000, chains=2, rng=1, progress=False)
+    found = mb.sample(model, x, "langevin", progress=False)
+    sd = exact.log_odds.std(axis=(0, 1))
+    assert np.abs((found.log_odds.mean(axis=(0, 1)) - exact.log_odds.mean(axis=(0, 1))) / sd).max() < 0.25
+
+
+def test_wrong_options_are_refused():
     model, x = field()
     with pytest.raises(mb.InputError, match="step = 2: give a number between 0 and 1"):
         mb.sample(model, x, "langevin", step=2, progress=False)
     with pytest.raises(mb.InputError, match="replicas = 0: give a whole number, at least 1"):
         mb.sample(model, x, "langevin", replicas=0, progress=False)
-    levels = mb.graph([(0, 1)], states=9, coupling="score", fields=True)
-    with pytest.raises(mb.InputError, match=r"9 levels \(limit 7\): join rare levels"):
-        mb.sample(levels, np.random.default_rng(0).integers(0, 9, size=(50, 2)), "langevin", progress=False)
 
 
 def test_a_short_warm_up_is_told():

@@ -23,14 +23,16 @@ MIXED = Schema((SMOKES, MOOD, TOWN, SLEEP, ILL))
 
 
 def log_weights(model, w):
-    """Log weight of every configuration from the factors' tables, and the configurations."""
+    """Log weight of every configuration, and the configurations; tables are double-centred."""
     x = np.array(list(itertools.product(*(range(r) for r in model.states))))
     total = np.zeros(len(x))
     for group in model.groups:
         for scope, block in zip(group.scope, group.block, strict=True):
-            found = group.table[tuple(x[:, scope].T)]
             own = w[model.chart.offset[block] : model.chart.offset[block + 1]]
-            total += own[0] * found if group.is_score else np.append(own, 0.0)[found]
+            table = own[0] * group.table if group.is_score else np.append(own, 0.0)[group.table]
+            if table.size > 4 and table.ndim == 2 and not group.is_score:
+                table = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
+            total += table[tuple(x[:, scope].T)]
     return x, total
 
 
@@ -49,7 +51,15 @@ def test_coupling_follows_the_kinds_of_each_pair():
     assert model.n_edges == 10
 
 
-def test_log_weights_are_products_of_scores_and_reference_tables():
+def centred(u, v, value):
+    """The double-centred table of two variables, from their log-odds against the reference categories."""
+    table = np.zeros((u.n_states, v.n_states))
+    for a, b in itertools.product(range(1, u.n_states), range(1, v.n_states)):
+        table[a, b] = value[f"{u.name}--{v.name}[{u.labels[a]},{v.labels[b]}]"]
+    return table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
+
+
+def test_log_weights_are_products_of_scores_and_centred_tables():
     model = mb.Model.from_data(MIXED)
     w = np.random.default_rng(1).normal(size=model.n_parameters)
     x, total = log_weights(model, w)
@@ -64,9 +74,9 @@ def test_log_weights_are_products_of_scores_and_reference_tables():
                 v = MIXED.variables[j]
                 if "nominal" not in (u.kind, v.kind):
                     expected[k] += row[i] * row[j] * value[f"{u.name}--{v.name}"]
-                elif row[i] and row[j]:
-                    expected[k] += value[f"{u.name}--{v.name}[{u.labels[row[i]]},{v.labels[row[j]]}]"]
-    np.testing.assert_allclose(total - total[0], expected, rtol=0, atol=1e-12)
+                else:
+                    expected[k] += centred(u, v, value)[row[i], row[j]]
+    np.testing.assert_allclose(total, expected, rtol=0, atol=1e-12)
     chart = model.chart
     log_z = mb.log_partition(model, chart.theta(w)) - chart.tosses @ chart.log_last_weight(w)  # weights over the last
     assert log_z == pytest.approx(np.logaddexp.reduce(total), abs=1e-9)

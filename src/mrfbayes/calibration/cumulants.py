@@ -23,7 +23,7 @@ MAX_LOG2_STATES = 12  # configurations that are summed over rather than sampled
 
 def indicators(model: Model) -> np.ndarray:
     """(p,) whether each statistic is always 0 or 1."""
-    return np.asarray((model.chart.tosses == 1)[model.chart.block_of])
+    return np.asarray(((model.chart.tosses == 1) & model.chart.is_counted)[model.chart.block_of])
 
 
 def direction_cells(model: Model) -> float:

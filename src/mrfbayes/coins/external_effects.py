@@ -43,6 +43,8 @@ def external_effects(statistics: Statistics, estimate: object) -> ExternalEffect
     found = as_estimate(model, estimate)
     theta, log_odds, boundary = found.theta, found.log_odds, found.boundary
     empty = _blocks_with_empty_outcomes(statistics)
+    tosses, is_counted = statistics.n * chart.tosses[chart.block_of], chart.is_counted[chart.block_of]
+    outcomes = statistics.outcome_counts[np.arange(chart.n_parameters) + chart.block_of]
     if not found.penalised and not boundary and not empty.size:
         runaway = np.flatnonzero(np.minimum(theta, 1.0 - theta) < CLOSEST)
         if runaway.size:
@@ -51,7 +53,7 @@ def external_effects(statistics: Statistics, estimate: object) -> ExternalEffect
                 f"estimate: theta[{j}] = {theta[j]:g} ({model.parameters[j]}) sits on the boundary although both of "
                 "its outcomes occur: it has not converged; estimate again, or pass a penalised estimate."
             )
-        frequency = statistics.counts / (statistics.n * chart.tosses[chart.block_of])  # Eq. (6)
+        frequency = np.where(is_counted, statistics.counts, outcomes) / tosses  # Eq. (6)
         log_odds_eta = chart.log_odds(frequency) - log_odds  # Eq. (5): Eq. (4) in log-odds, solved for eta
         return ExternalEffects(log_odds_eta, theta, log_odds, False, boundary, ())
     names = boundary or tuple(model.blocks[b] for b in empty.tolist())
@@ -62,7 +64,8 @@ def external_effects(statistics: Statistics, estimate: object) -> ExternalEffect
         if names
         else "the estimate is penalised: MLE-L uses expected instead of observed frequencies in Eq. (5)"
     )
-    frequency = _expected(statistics, found) / chart.tosses[chart.block_of]
+    expected = _expected(statistics, found) / chart.tosses[chart.block_of]
+    frequency = np.where(is_counted, expected, (outcomes + 1) / (tosses + chart.sides[chart.block_of]))
     return ExternalEffects(chart.log_odds(frequency) - log_odds, theta, log_odds, True, names, (text,))
 
 

@@ -18,7 +18,9 @@ from mrfbayes.data.holes import Holes, HoleTally, hole_doubts, refuse_hidden
 from mrfbayes.data.patterns import DenseCells, PatternChunk, PatternTable, pattern_table, patterns_of
 from mrfbayes.data.tally import Tally
 from mrfbayes.data.weights import numbers_of
+from mrfbayes.model.factors import FactorGroup
 from mrfbayes.model.field import Model, factors_per_block
+from mrfbayes.model.lowering import EdgeFinder
 from mrfbayes.model.schema import Schema, Variable
 
 
@@ -98,14 +100,14 @@ class Statistics:
         is_number = isinstance(n, (int, float, np.number)) and not isinstance(n, bool)
         if not is_number or not np.isfinite(n) or not (n > 0 or (holes and n == 0)):
             raise InputError(f"n = {n!r}: give the number of observations, a finite number > 0.")
-        bad = np.flatnonzero(~((array >= 0) & np.isfinite(array)))
+        bad = np.flatnonzero(~(((array >= 0) | ~model.chart.is_counted[model.chart.block_of]) & np.isfinite(array)))
         if bad.size:
             j = int(bad[0])
             raise InputError(f"counts[{j}] = {array[j]:g} ({model.parameters[j]}): a count is a finite number >= 0.")
         chart = model.chart
         most = float(n) * chart.tosses
         total = np.bincount(chart.block_of, weights=array, minlength=chart.n_blocks)
-        over = np.flatnonzero(total > most * (1 + 1e-12))
+        over = np.flatnonzero((total > most * (1 + 1e-12)) & chart.is_counted)
         if over.size:
             b = int(over[0])
             raise InputError(
@@ -138,10 +140,13 @@ class Statistics:
 
     @property
     def shrunken_frequency(self) -> np.ndarray:
-        """(p,) frequencies of the first K-1 outcomes with one pseudo-count for every outcome: inside (0, 1) always."""
+        """(p,) frequencies of the first K-1 outcomes with one pseudo-count for every outcome: inside (0, 1) always.
+
+        Equal ones where outcomes are not counted.
+        """
         chart = self.model.chart
-        tosses = self.n * chart.tosses[chart.block_of]
-        return np.asarray((self.counts + 1.0) / (tosses + chart.sides[chart.block_of]))
+        tosses, sides = self.n * chart.tosses[chart.block_of], chart.sides[chart.block_of]
+        return np.where(chart.is_counted[chart.block_of], (self.counts + 1.0) / (tosses + sides), 1.0 / sides)
 
     @property
     def outcome_offset(self) -> np.ndarray:
@@ -158,8 +163,24 @@ class Statistics:
         flat[np.arange(chart.n_parameters) + chart.block_of] = self.counts
         # Rounding in weighted sums must not leave a count of -1e-12.
         flat[self.outcome_offset[1:] - 1] = np.maximum(self.n * chart.tosses - total, 0.0)
+        for group in self.model.groups:
+            if group.is_centred:
+                for block, own in zip(group.block.tolist(), self._cells(group), strict=True):
+                    flat[self.outcome_offset[block] : self.outcome_offset[block + 1]] = own
         flat.setflags(write=False)
         return flat
+
+    def _cells(self, group: FactorGroup) -> np.ndarray:
+        """(f, K) counts of the outcomes of centred tables; equal ones where the cells were not kept."""
+        even = np.full((len(group.block), group.sides), self.n / group.sides)
+        if self.edge_part is None:
+            return even
+        edge, flipped = EdgeFinder(self.model.edges, self.model.n_nodes)(group.scope)
+        start = self.model.lowering.edge_offset
+        for k, (e, flip) in enumerate(zip(edge.tolist(), flipped.tolist(), strict=True)):
+            table = group.table.T if flip else group.table
+            even[k] = np.bincount(table.ravel(), weights=self.edge_part[start[e] : start[e + 1]], minlength=group.sides)
+        return even
 
     @property
     def schema(self) -> Schema:

@@ -8,18 +8,19 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.estimation.dense_mode import CHAINS, WANTED, DensePosterior, can_be_dense, dense_mode
 from mrfbayes.estimation.result import Outcome, Recorder, Task
 from mrfbayes.model.field import Model
-from mrfbayes.model.natural_form import dense_layout
+from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS
+from mrfbayes.particles.tables import cell_layout
 
 FEW_PARAMETERS, FINE = 400, 0.0065  # up to so many parameters a finer tolerance costs little
 APART, OFF = 5.0, 0.1  # standard errors between chains from two starts; posterior sds
 
 
 def refuse(model: Model) -> None:
-    """Refuse a field that no dense sampler takes."""
+    """Refuse a field whose covariance is out of reach."""
     if not can_be_dense(model):
         raise InputError(
-            "algorithm = 'chord' is for binary variables, score couplings of at most seven levels and agreement "
-            f"couplings, with at most 12,000 parameters, and {model!r} is none of these: use 'pcd' or 'auto'."
+            f"algorithm = 'chord' is for 1 to {MOST_DENSE_PARAMETERS:,} parameters, and {model!r} has "
+            f"{model.n_parameters:,}: use 'pcd' or 'auto'."
         )
 
 
@@ -34,8 +35,7 @@ def run(task: Task, *, particles: int | None = None, tolerance: float | None = N
     """
     if tolerance is None:
         tolerance = FINE if task.model.n_parameters <= FEW_PARAMETERS else WANTED
-    layout = dense_layout(task.model)
-    assert layout is not None
+    layout = cell_layout(task.model)
     trace = Recorder(task.model.n_parameters, time.perf_counter)
     posterior = DensePosterior(layout, task.stats, task.prior)
     chains = CHAINS if particles is None else particles

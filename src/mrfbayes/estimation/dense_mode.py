@@ -23,11 +23,10 @@ from mrfbayes.base.failures import calibrating
 from mrfbayes.base.random_streams import child, generator, kernel_state
 from mrfbayes.data.statistics import Statistics, count_states
 from mrfbayes.estimation.pseudolikelihood import pseudo_estimate
-from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
 from mrfbayes.model.field import Model
-from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, PRODUCT, DenseLayout, dense_layout
+from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, DenseLayout
 from mrfbayes.particles.completions import Completions, make_completions, typical_rows
-from mrfbayes.particles.dense import DenseEnsemble
+from mrfbayes.particles.tables import CellEnsemble, Layout, make_ensemble
 from mrfbayes.priors import Prior
 
 REPLICAS, CHAINS = 8, 256  # half of the replicas start at the data, the others at random
@@ -112,7 +111,7 @@ class EnsembleSize(Protocol):
 class DensePosterior:
     """A dense field with its data and prior (None: likelihood alone): gradients from moments, and the metric."""
 
-    def __init__(self, layout: DenseLayout, statistics: Statistics, prior: Prior | None) -> None:
+    def __init__(self, layout: Layout, statistics: Statistics, prior: Prior | None) -> None:
         self.layout, self.statistics, self.prior = layout, statistics, prior
         self.n = float(statistics.n_all)
         self._back = layout.forward.T.tocsr()
@@ -122,10 +121,10 @@ class DensePosterior:
             and (layout.forward.diagonal() == 1.0).all()
         )
 
-    def ensemble(self, mode: DenseMode, size: EnsembleSize, seed: np.random.SeedSequence) -> DenseEnsemble:
+    def ensemble(self, mode: DenseMode, size: EnsembleSize, seed: np.random.SeedSequence) -> CellEnsemble:
         """Chains of all replicas, at particles of the mode."""
         random = kernel_state(seed, "chains")
-        made = DenseEnsemble(self.layout, mode.means, size.replicas, size.chains, random, size.threads)
+        made = make_ensemble(self.layout, mode.means, size.replicas, size.chains, random, size.threads)
         chosen = generator(seed, "start").integers(len(mode.rows), size=made.n_chains)
         made.start(mode.rows[chosen])
         return made
@@ -215,22 +214,19 @@ def _inverse_factor(information: np.ndarray) -> np.ndarray:
 
 
 def can_be_dense(model: Model) -> bool:
-    """Whether dense chains can sample the field and a full covariance of its parameters is within reach."""
-    if not 0 < model.n_parameters <= MOST_DENSE_PARAMETERS:
-        return False
-    layout = dense_layout(model)
-    return layout is not None and (layout.coupling != PRODUCT or int(layout.states.max()) <= MOST_LEVELS)
+    """Whether a full covariance of the field's parameters is within reach."""
+    return 0 < model.n_parameters <= MOST_DENSE_PARAMETERS
 
 
 def is_dense(model: Model) -> bool:
-    """Whether dense chains can sample the field and no cheaper way is known: most pairs interact, or hubs have many."""
+    """Whether a full covariance is within reach and no cheaper way is known: most pairs interact, or hubs have many."""
     is_sparse = 4 * model.n_edges < model.n_nodes * (model.n_nodes - 1)  # less than half of all pairs
     if is_sparse and np.diff(model.adjacency.offset).max(initial=0) <= FEW_NEIGHBOURS:
         return False
     return can_be_dense(model)
 
 
-def level_means(layout: DenseLayout, statistics: Statistics) -> np.ndarray:
+def level_means(layout: Layout, statistics: Statistics) -> np.ndarray:
     """(levels,) frequencies of the states 1, 2, ... of every node, shrunk so that none is 0 or 1; even if not known."""
     sizes = layout.states - 1
     node = np.repeat(np.arange(sizes.size), sizes)
@@ -278,7 +274,7 @@ def dense_mode(
         n = statistics.n_all
         statistics = replace(statistics, rows=rows, row_weights=np.full(len(rows), n / len(rows)), n=n, holes=None)
     means = level_means(layout, statistics)
-    ensemble = DenseEnsemble(layout, means, REPLICAS, chains, kernel_state(seed, "mode"), threads)
+    ensemble = make_ensemble(layout, means, REPLICAS, chains, kernel_state(seed, "mode"), threads)
     ensemble.start(_two_starts(statistics.rows, layout.states, ensemble.n_chains, generator(seed, "start")))
     w = _start(statistics, prior)
     p = w.size
@@ -348,10 +344,14 @@ def dense_mode(
         _disagreement(mean),
         particles,
         steps,
-        np.asarray(mean.mean(axis=(0, 1))[len(layout.pairs) :]),
+        level_means(layout, statistics) if not isinstance(layout, DenseLayout) else _levels_of(layout, mean),
         ensemble.rows(),
         None if complete is None else np.asarray(np.sqrt(np.einsum("ij,ij->i", complete, complete))),
     )
+
+
+def _levels_of(layout: DenseLayout, mean: np.ndarray) -> np.ndarray:
+    return np.asarray(mean.mean(axis=(0, 1))[len(layout.pairs) :])
 
 
 def _start(statistics: Statistics, prior: Prior | None) -> np.ndarray:

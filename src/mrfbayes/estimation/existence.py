@@ -111,9 +111,8 @@ def basis_matrix(model: Model) -> csr_array:
     entries: list[tuple[int, int, float]] = []
     for group in model.groups:
         for scope, block in zip(group.scope.tolist(), group.block.tolist(), strict=True):
-            for outcome in range(1 if group.is_score else group.sides - 1):
+            for outcome, table in enumerate(group.statistics):
                 j = int(model.chart.offset[block]) + outcome
-                table = group.table.astype(float) if group.is_score else (group.table == outcome).astype(float)
                 if group.arity == 1:
                     entries += [
                         (int(node_start[scope[0]]) + a - 1, j, table[a] - table[0]) for a in range(1, len(table))

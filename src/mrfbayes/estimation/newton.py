@@ -122,9 +122,13 @@ class ExactObjective:
         return Curvature(diagonal, self.faces.inverse_correlations(self.mean(w), share))
 
     def _variances(self, w: np.ndarray) -> np.ndarray:
-        tosses = self.model.chart.tosses[self.model.chart.block_of]
+        chart = self.model.chart
+        tosses = chart.tosses[chart.block_of]
         share = np.clip(self.mean(w) / tosses, 1e-9, 1 - 1e-9)
-        return np.asarray(self.stats.n_all * tosses * share * (1 - share))
+        centred = 0.25 / chart.sides[chart.block_of]  # about: 1/20 for two variables of three states
+        return np.asarray(
+            self.stats.n_all * np.where(chart.is_counted[chart.block_of], tosses * share * (1 - share), centred)
+        )
 
 
 OPTIMISERS: dict[str, Callable[..., Ascent]] = {"lbfgs": lbfgs, "newton": newton}

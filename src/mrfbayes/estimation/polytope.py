@@ -165,9 +165,8 @@ def _statistic_rows(
         for scope, block in zip(group.scope.tolist(), group.block.tolist(), strict=True):
             home = next(k for k in holding[scope[0]] if members[k].issuperset(scope))
             cell = _marginal(tree.cliques[home], shapes[home], tuple(scope), model.states)
-            table = group.table.ravel()[cell]
-            for outcome in range(1 if group.is_score else group.sides - 1):
-                value = table.astype(float) if group.is_score else (table == outcome).astype(float)
+            for outcome, table in enumerate(group.statistics):
+                value = table.ravel()[cell]
                 used = np.flatnonzero(value)
                 rows.append(np.full(used.size, chart.offset[block] + outcome))
                 columns.append(start[home] + used)

@@ -81,7 +81,7 @@ def coordinate_variance(model: Model, mean: np.ndarray, rows: np.ndarray) -> np.
     """Var[s_j] (p,): from the mean where a block is one die, else from ``rows``, a block of parameters at a time."""
     chart = model.chart
     variance = np.maximum(mean * (1 - mean), 0.0)
-    many = np.flatnonzero((chart.tosses > 1)[chart.block_of])
+    many = np.flatnonzero(((chart.tosses > 1) | ~chart.is_counted)[chart.block_of])
     if many.size:
         spread = row_statistics(model, rows)[:, many].var(axis=0)
         variance[many] = spread

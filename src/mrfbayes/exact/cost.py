@@ -63,6 +63,7 @@ NANOSECONDS: dict[str, tuple[float, ...]] = {
 # Parameters and processor seconds of calibration block by block (`benchmarks/results/scale.md`).
 BLOCKWISE = np.array([[1_984, 8_064, 32_512, 130_560, 523_264, 1_998_000], [6, 12, 41, 172, 391, 633]], dtype=float)
 # Parameters and processor seconds of `langevin` on complete graphs of 20, 40, 64, 100 (`benchmarks/results/dense.md`).
+TABLE_WALK = 10.0  # times as long where pairs have tables (a guess, below the slowest seen)
 WALKING = np.array([[210, 820, 2_080, 5_050], [1.0, 3.9, 10.6, 57.1]])
 MAVM_LEVELS = 10  # of `mavm` by default
 FULL_COVARIANCE = 2_000  # parameters up to which `calibrated` keeps a full covariance
@@ -317,13 +318,14 @@ def _calibrated(model: Model, work: Mapping[str, Work]) -> float:
 def _langevin(model: Model) -> float:
     """Seconds of the whole call where `langevin` can sample the field, by the number of parameters."""
     p = model.n_parameters
-    layout = dense_layout(model) if 0 < p <= MOST_DENSE_PARAMETERS else None
-    if layout is None or (layout.coupling == PRODUCT and int(layout.states.max()) > MOST_LEVELS):
+    if not 0 < p <= MOST_DENSE_PARAMETERS:
         return float("inf")
+    layout = dense_layout(model)
+    is_table = layout is None or (layout.coupling == PRODUCT and int(layout.states.max()) > MOST_LEVELS)
     known, seconds = np.log(WALKING)
     steepest = (seconds[-1] - seconds[-2]) / (known[-1] - known[-2])
     beyond = steepest * max(np.log(p) - known[-1], 0.0)
-    return float(np.exp(np.interp(np.log(p), known, seconds) + beyond))
+    return float(np.exp(np.interp(np.log(p), known, seconds) + beyond)) * (TABLE_WALK if is_table else 1.0)
 
 
 @cache

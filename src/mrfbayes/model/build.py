@@ -344,7 +344,8 @@ def assemble(
     for kind, *shape in kinds.tolist():
         chosen = (keys == (kind, *shape)).all(axis=1)
         table, is_score = coupling_table(str(names_of[kind]), *shape)
-        groups.append(FactorGroup(table, is_score, edges[chosen], edge_block[chosen].astype(np.int64)))
+        is_centred = schema is not None and names_of[kind] == "table" and max(shape) > 2
+        groups.append(FactorGroup(table, is_score, edges[chosen], edge_block[chosen].astype(np.int64), is_centred))
     if fields:
         for r in np.unique(counts):
             chosen = np.flatnonzero(counts == r)

@@ -22,12 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Chart:
-    """``sides`` (B,) K per block; ``offset`` (B+1,) into theta; ``tosses`` (B,) per observation; ``block_of`` (p,)."""
+    """``sides`` (B,) K per block; ``offset`` (B+1,) into theta; ``tosses`` (B,) per observation; ``block_of`` (p,).
+
+    ``is_counted`` (B,) says whether s are counts of outcomes (or of scores), not centred sums.
+    """
 
     sides: np.ndarray
     offset: np.ndarray
     tosses: np.ndarray
     block_of: np.ndarray
+    is_counted: np.ndarray
 
     @classmethod
     def of(cls, groups: Sequence[FactorGroup]) -> Chart:
@@ -35,12 +39,14 @@ class Chart:
         n_blocks = max((int(group.block.max()) + 1 for group in groups if group.block.size), default=0)
         sides = np.full(n_blocks, 2, dtype=np.int64)
         tosses = np.zeros(n_blocks, dtype=np.int64)
+        is_counted = np.ones(n_blocks, dtype=bool)
         for group in groups:
             sides[group.block] = group.sides
+            is_counted[group.block] = not group.is_centred
             tosses += group.tosses * np.bincount(group.block, minlength=n_blocks)
         offset = np.concatenate([[0], np.cumsum(sides - 1)])
-        chart = cls(sides, offset, tosses, np.repeat(np.arange(n_blocks), sides - 1))
-        for array in (chart.sides, chart.offset, chart.tosses, chart.block_of):
+        chart = cls(sides, offset, tosses, np.repeat(np.arange(n_blocks), sides - 1), is_counted)
+        for array in (chart.sides, chart.offset, chart.tosses, chart.block_of, chart.is_counted):
             array.setflags(write=False)
         return chart
 

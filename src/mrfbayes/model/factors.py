@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -26,12 +27,16 @@ class Factor:
     scores : int table, one axis per variable of the scope
         Score 0..S of each configuration: a coin tossed S times.
     block : name of the parameter block; factors with the same block are tied. Default: a block of its own.
+    is_centred : bool
+        Whether the indicators of a pair's outcomes are double-centred, so that its log-odds leave the average weight of
+        each state of either variable, over equally likely states of the other one, as it is.
     """
 
     scope: tuple[str, ...]
     outcomes: np.ndarray | None = None
     scores: np.ndarray | None = None
     block: str | None = None
+    is_centred: bool = False
     table: np.ndarray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -67,6 +72,8 @@ class Factor:
             raise InputError(f"factor on {self.scope!r}: outcomes must be 0..K-1, each used at least once.")
         if table.max(initial=0) < 1:
             raise InputError(f"factor on {self.scope!r}: a table of zeros says nothing about its variables.")
+        if self.is_centred and (self.outcomes is None or len(self.scope) != 2):
+            raise InputError(f"factor on {self.scope!r}: is_centred is for outcomes= of two variables.")
         table.setflags(write=False)
         object.__setattr__(self, "table", table)
 
@@ -84,6 +91,28 @@ class FactorGroup:
     is_score: bool
     scope: np.ndarray
     block: np.ndarray
+    is_centred: bool = False
+
+    @cached_property
+    def statistics(self) -> np.ndarray:
+        """(k, ...) value of each of the block's k statistics, whose sums are s, in every cell of the table."""
+        if self.is_score:
+            return self.table[None].astype(float)
+        found = (self.table == np.arange(self.sides - 1).reshape(-1, *[1] * self.arity)).astype(float)
+        if self.is_centred:
+            for axis in (1, 2):
+                found -= found.mean(axis=axis, keepdims=True)
+        return found
+
+    @property
+    def key(self) -> tuple[bytes, bool, bool]:
+        """Equal for equal statistics of variables with the same states."""
+        return self.table.tobytes(), self.is_score, self.is_centred
+
+    def factor(self, scope: tuple[str, ...], block: str | None = None) -> Factor:
+        """One of the factors, on other names."""
+        outcomes, scores = (None, self.table) if self.is_score else (self.table, None)
+        return Factor(scope, outcomes, scores, block, self.is_centred)
 
     @property
     def arity(self) -> int:
@@ -137,7 +166,9 @@ def number_blocks(
     number = {key: k for k, key in enumerate(sorted(first, key=lambda key: first[key]))}
     groups, block_names = [], [""] * len(number)
     for (factor, scope, _), row in zip(members, keys, strict=True):
-        groups.append(FactorGroup(factor.table, factor.is_score, scope, np.array([number[k] for k in row])))
+        groups.append(
+            FactorGroup(factor.table, factor.is_score, scope, np.array([number[k] for k in row]), factor.is_centred)
+        )
         for key, where in zip(row, scope.tolist(), strict=True):
             block_names[number[key]] = str(key[1]) if key[0] == "tied" else "--".join(names[i] for i in where)
     times = Counter(block_names)

@@ -52,7 +52,7 @@ class Model:
             raise InputError(f"factors = {factors!r}: give a list of mrfbayes.Factor.")
         names, states = _variables(variables)
         index = {name: i for i, name in enumerate(names)}
-        grouped: dict[tuple[bytes, tuple[int, ...], bool], list[tuple[Factor, list[int]]]] = {}
+        grouped: dict[tuple[bytes, tuple[int, ...], bool, bool], list[tuple[Factor, list[int]]]] = {}
         for factor in factors:
             if not isinstance(factor, Factor):
                 raise InputError(f"factors: got {type(factor).__name__}, expected mrfbayes.Factor.")
@@ -66,7 +66,7 @@ class Model:
                     f"factor on {factor.scope!r}: its table has shape {factor.table.shape}, its variables have "
                     f"{shape} states."
                 )
-            key = (factor.table.tobytes(), shape, factor.is_score)
+            key = (factor.table.tobytes(), shape, factor.is_score, factor.is_centred)
             grouped.setdefault(key, []).append((factor, where))
         members = [
             (group[0][0], np.array([w for _, w in group], dtype=np.int64), [f.block for f, _ in group])
@@ -330,7 +330,9 @@ class Model:
         digest = hashlib.sha256()
         digest.update(self.states.tobytes() + self.edges.tobytes())
         for group in self.groups:
-            digest.update(group.table.tobytes() + bytes([group.is_score]) + group.scope.tobytes())
+            digest.update(
+                group.table.tobytes() + bytes([group.is_score + 2 * group.is_centred]) + group.scope.tobytes()
+            )
             digest.update(group.block.tobytes())
         return digest.hexdigest()
 

@@ -293,7 +293,7 @@ def write_uai(model: Model, theta: object, path: str | PathLike[str], overwrite:
                 top = int(group.table.max())
                 values = weights[0] ** group.table * weights[1] ** (top - group.table)
             else:
-                values = weights[group.table]
+                values = weights[-1] * np.exp(np.tensordot(np.log(weights[:-1] / weights[-1]), group.statistics, 1))
             lines.append(" ".join(map(str, [len(scope), *scope])))
             tables.append(f"{values.size}\n" + " ".join(f"{value:.17g}" for value in values.ravel()))
     head = ["MARKOV", str(model.n_nodes), " ".join(map(str, model.states.tolist())), str(len(lines)), *lines]

@@ -117,8 +117,7 @@ def lower(
     values: list[np.ndarray] = []
     constant = np.zeros(n_parameters)
     for group in groups:
-        for outcome in range(1 if group.is_score else group.sides - 1):
-            weight = group.table.astype(float) if group.is_score else (group.table == outcome).astype(float)
+        for outcome, weight in enumerate(group.statistics):
             parameter = chart.offset[group.block] + outcome
             if group.arity == 2:
                 edge, swapped = find_edge(group.scope)

@@ -82,8 +82,7 @@ def _layout(model: Model, coupling: str) -> DenseLayout | None:
     triplets: list[tuple[np.ndarray, np.ndarray, float]] = []
     constant = np.zeros(model.n_parameters)
     for group in model.groups:
-        for outcome in range(1 if group.is_score else group.sides - 1):
-            weight = group.table.astype(float) if group.is_score else (group.table == outcome).astype(float)
+        for outcome, weight in enumerate(group.statistics):
             parameter = chart.offset[group.block] + outcome
             interaction = 0.0
             if group.arity == 2:

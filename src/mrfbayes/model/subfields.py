@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from mrfbayes.model.factors import Factor
 from mrfbayes.model.field import Model
 
 
@@ -29,8 +28,7 @@ def sub_field(model: Model, nodes: np.ndarray, tied: bool = False) -> Model | No
         own = inside[group.scope].all(axis=1)
         for scope, block in zip(group.scope[own].tolist(), group.block[own].tolist(), strict=True):
             names = tuple(f"v{i}" for i in scope)
-            outcomes, scores = (None, group.table) if group.is_score else (group.table, None)
-            factors.append(Factor(names, outcomes, scores, f"block {block}" if tied else None))
+            factors.append(group.factor(names, f"block {block}" if tied else None))
             pairs += len(scope) == 2
     if not pairs:
         return None
@@ -45,11 +43,11 @@ def whole_blocks(model: Model, piece: Model, nodes: np.ndarray) -> np.ndarray:
     for group in model.groups:
         own = inside[group.scope].all(axis=1)
         for scope, block in zip(group.scope[own].tolist(), group.block[own].tolist(), strict=True):
-            place[group.is_score, group.table.tobytes(), tuple(scope)] = block
+            place[group.key, tuple(scope)] = block
     found = np.empty(piece.chart.n_blocks, dtype=np.int64)
     for group in piece.groups:
         for scope, block in zip(nodes[group.scope].tolist(), group.block.tolist(), strict=True):
-            found[block] = place[group.is_score, group.table.tobytes(), tuple(scope)]
+            found[block] = place[group.key, tuple(scope)]
     return found
 
 
@@ -60,6 +58,5 @@ def with_edges(model: Model, present: np.ndarray) -> Model:
     for group in model.groups:
         for scope in group.scope.tolist():
             if len(scope) == 1 or tuple(scope) in kept or tuple(scope[::-1]) in kept:
-                outcomes, scores = (None, group.table) if group.is_score else (group.table, None)
-                factors.append(Factor(tuple(model.nodes[i] for i in scope), outcomes, scores))
+                factors.append(group.factor(tuple(model.nodes[i] for i in scope)))
     return Model(dict(zip(model.nodes, model.states.tolist(), strict=True)), factors)._with_schema(model.schema)

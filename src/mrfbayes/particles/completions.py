@@ -15,8 +15,10 @@ from mrfbayes.data.coding import MISSING_CODE
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.exact.clamped import Observed, observed
 from mrfbayes.exact.clumps import clump_rows, configurations
-from mrfbayes.kernels.particles.completions import HoleList, complete_rows
+from mrfbayes.kernels.particles.completions import HoleList, complete_by_tables, complete_rows
 from mrfbayes.model.natural_form import PRODUCT, DenseLayout
+from mrfbayes.particles.moments import row_statistics
+from mrfbayes.particles.tables import Layout, TableLayout
 
 HALVES = 2
 SUMMED = 250_000  # completions of all rows up to which they are summed over: some milliseconds for each w
@@ -77,9 +79,7 @@ class SummedCompletions:
 class SampledCompletions:
     """Clamped chains: each of ``replicas`` has two completions of every row with holes, swept at its own w."""
 
-    def __init__(
-        self, layout: DenseLayout, statistics: Statistics, replicas: int, seed: np.random.SeedSequence
-    ) -> None:
+    def __init__(self, layout: Layout, statistics: Statistics, replicas: int, seed: np.random.SeedSequence) -> None:
         holes = statistics.holes
         assert holes is not None
         self._layout, self._holes = layout, holes
@@ -90,13 +90,9 @@ class SampledCompletions:
         self._x = np.stack(filled).reshape(replicas, HALVES, *holes.rows.shape).astype(float)
         self._random = kernel_state(seed, "completions")
         self._back = layout.forward.T.tocsr()
-        self._node, self._state = _levels(layout)
 
     def _sweep(self, w: np.ndarray, k: int, sweeps: int) -> None:
-        coupling, level = natural_tables(self._layout, w)
-        is_product, weights = self._layout.coupling == PRODUCT, np.empty(level.shape[1])
-        for x in self._x[k]:
-            complete_rows(x, self._list, coupling, level, is_product, sweeps, self._random, weights)
+        _sweep_cells(self._layout, self._x[k], self._list, w, self._random, sweeps)
 
     def counts(self, w: np.ndarray, sweeps: int) -> np.ndarray:
         """(k, 2, p) of both halves, after a sweep each, averaged over ``sweeps`` of them."""
@@ -118,13 +114,9 @@ class SampledCompletions:
         for k in range(len(self._x)):
             self._sweep(w, k, 4)
         x = self._x.reshape(-1, *self._x.shape[2:])  # (chains, rows, d)
-        u, v = self._layout.pairs.T
         total = np.zeros((self._layout.n_natural,) * 2)
         for r in range(0, x.shape[1], 64):
-            part = x[:, r : r + 64]
-            t = np.concatenate(
-                [self._layout.values(part[..., u], part[..., v]), part[..., self._node] == self._state], 2
-            )
+            t = _natural(self._layout, x[:, r : r + 64])
             t -= t.mean(axis=0)
             t *= np.sqrt(self._holes.weight[r : r + 64] / (len(x) - 1))[:, None]
             flat = t.reshape(-1, t.shape[2])
@@ -142,7 +134,7 @@ class SampledCompletions:
 
 
 def complete_by_gibbs(
-    layout: DenseLayout, rows: np.ndarray, w: np.ndarray, state: np.ndarray, sweeps: int = 60
+    layout: Layout, rows: np.ndarray, w: np.ndarray, state: np.ndarray, sweeps: int = 60
 ) -> np.ndarray:
     """``rows`` (k, d) with their holes filled at w, after ``sweeps`` Gibbs sweeps from state 0."""
     x = np.where(rows == MISSING_CODE, 0, rows).astype(float)
@@ -150,24 +142,46 @@ def complete_by_gibbs(
     return x.astype(np.uint8)
 
 
-def sweep_rows(
-    layout: DenseLayout, x: np.ndarray, hole: np.ndarray, w: np.ndarray, state: np.ndarray, sweeps: int
-) -> None:
+def sweep_rows(layout: Layout, x: np.ndarray, hole: np.ndarray, w: np.ndarray, state: np.ndarray, sweeps: int) -> None:
     """Gibbs sweeps over the cells of ``x`` (k, d) float64 where ``hole`` is true, in place, the others held, at w."""
+    _sweep_cells(layout, x[None], hole_list(layout, hole), w, state, sweeps)
+
+
+def _sweep_cells(
+    layout: Layout, parts: np.ndarray, holes: HoleList, w: np.ndarray, state: np.ndarray, sweeps: int
+) -> None:
+    """Gibbs sweeps over the missing cells of each of ``parts`` (c, k, d) float64, one after the other."""
+    weights = np.empty(int(layout.states.max()))
+    if isinstance(layout, TableLayout):
+        view = layout.view(w)
+        for x in parts:
+            complete_by_tables(x, holes, view, sweeps, state, weights)
+        return
     coupling, level = natural_tables(layout, w)
-    is_product, weights = layout.coupling == PRODUCT, np.empty(level.shape[1])
-    complete_rows(x, hole_list(layout, hole), coupling, level, is_product, sweeps, state, weights)
+    for x in parts:
+        complete_rows(x, holes, coupling, level, layout.coupling == PRODUCT, sweeps, state, weights)
 
 
-def hole_list(layout: DenseLayout, hole: np.ndarray) -> HoleList:
+def _natural(layout: Layout, x: np.ndarray) -> np.ndarray:
+    """T (..., natural) of the states ``x`` (..., d) float64."""
+    if isinstance(layout, TableLayout):
+        found = row_statistics(layout.model, x.reshape(-1, x.shape[-1]).astype(np.uint8))
+        return found.reshape(*x.shape[:-1], -1)
+    (u, v), (node, state) = layout.pairs.T, _levels(layout)
+    return np.concatenate([layout.values(x[..., u], x[..., v]), x[..., node] == state], axis=-1)
+
+
+def hole_list(layout: Layout, hole: np.ndarray) -> HoleList:
     """The missing nodes of each row, where ``hole`` (k, d) is true."""
     row, node = np.nonzero(hole)
     start = np.searchsorted(row, np.arange(len(hole) + 1))
     return HoleList(start.astype(np.int64), node.astype(np.int64), layout.states.astype(np.int64))
 
 
-def natural_sums(layout: DenseLayout, x: np.ndarray, weight: np.ndarray) -> np.ndarray:
+def natural_sums(layout: Layout, x: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """(natural,) weighted sums of T over the rows of ``x`` (k, d) float64."""
+    if isinstance(layout, TableLayout):
+        return np.asarray(weight @ _natural(layout, x))
     (u, v), most, d = layout.pairs.T, int(layout.states.max()), x.shape[1]
     if layout.coupling == PRODUCT:
         products = (x * weight[:, None]).T @ x
@@ -200,7 +214,7 @@ def natural_tables(layout: DenseLayout, w: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def make_completions(
-    layout: DenseLayout, statistics: Statistics, replicas: int, seed: np.random.SeedSequence
+    layout: Layout, statistics: Statistics, replicas: int, seed: np.random.SeedSequence
 ) -> Completions:
     """Exact sums where completions are few, or no cell is missing; else chains for each of ``replicas``."""
     if is_summed(statistics):

@@ -25,14 +25,17 @@ def row_statistics(model: Model, rows: np.ndarray) -> np.ndarray:
     columns = np.ascontiguousarray(rows.T)
     for group in model.groups:
         table = group.table.astype(np.min_scalar_type(group.table.max()))  # bytes: an eighth of the memory to pass
-        cells = table[tuple(columns[group.scope[:, axis]] for axis in range(group.arity))]
+        index = tuple(columns[group.scope[:, axis]] for axis in range(group.arity))
+        cells = table[index]
         # Sums of sorted rows: `np.add.at`, which takes them in any order, needs twenty times as long.
         blocks, first = np.unique(group.block, return_index=True)
         order, is_tied = np.argsort(group.block, kind="stable"), blocks.size < group.block.size
         if is_tied:
             cells, first = cells[order], np.searchsorted(group.block[order], blocks)
-        for outcome in range(1 if group.is_score else group.sides - 1):
+        for outcome in range(len(group.statistics)):
             values = cells if group.is_score else cells == outcome
+            if group.is_centred:
+                values = group.statistics[outcome][index] if not is_tied else group.statistics[outcome][index][order]
             if is_tied:
                 for block, part in zip(blocks.tolist(), np.split(values, first[1:]), strict=True):
                     out[chart.offset[block] + outcome] += part.sum(axis=0)

@@ -20,8 +20,8 @@ from mrfbayes.data.statistics import Statistics
 from mrfbayes.exact import quantities as exact
 from mrfbayes.exact.clamped import Clamped, observed
 from mrfbayes.model.field import Model
-from mrfbayes.model.natural_form import dense_layout
 from mrfbayes.particles.completions import complete_by_gibbs
+from mrfbayes.particles.tables import cell_layout
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,8 +113,6 @@ class _Filler:
         try:
             self._clamped = Clamped(model, holes)
         except CostError:
-            if dense_layout(model) is None:
-                raise
             return
         key = np.dtype((np.void, model.n_nodes))
         known = np.ascontiguousarray(holes.rows).view(key).ravel()
@@ -130,9 +128,7 @@ class _Filler:
         if self._clamped is not None:
             self._clamped.draw(w, part, self._copies, kernel_state(seed, "impute"))
         elif len(part):
-            layout = dense_layout(self._model)
-            assert layout is not None
-            part = complete_by_gibbs(layout, part, w, kernel_state(seed, "impute"))
+            part = complete_by_gibbs(cell_layout(self._model), part, w, kernel_state(seed, "impute"))
         full[~self._empty] = part
         return full
 

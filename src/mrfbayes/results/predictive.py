@@ -19,10 +19,9 @@ from mrfbayes.data.border import counted
 from mrfbayes.data.statistics import count_states
 from mrfbayes.estimation.dense_mode import is_dense
 from mrfbayes.model.field import Model
-from mrfbayes.model.natural_form import dense_layout
-from mrfbayes.particles.dense import DenseEnsemble
 from mrfbayes.particles.ensembles import make_chains
 from mrfbayes.particles.simulate import choose_sampler, exact_seconds, simulate
+from mrfbayes.particles.tables import cell_layout, make_ensemble
 from mrfbayes.results.imputation import completion_of
 from mrfbayes.results.observed import ObservedAverages, observe, statistic_names, unfitted, unfitted_pairs
 from mrfbayes.results.posterior import Posterior
@@ -165,10 +164,9 @@ def _simulated_in_turn(model: Model, theta: np.ndarray, n: int, seed: np.random.
 
 def _simulated_densely(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
     """A data set (n, d) for each row of ``theta`` on a dense field, by chains that go on from the last data set."""
-    layout = dense_layout(model)
-    assert layout is not None
+    layout = cell_layout(model)
     even = 1.0 / np.repeat(layout.states, layout.states - 1)
-    chains = DenseEnsemble(layout, even, 1, n, kernel_state(seed, "chains"))
+    chains = make_ensemble(layout, even, 1, n, kernel_state(seed, "chains"))
     start = generator(seed, "start").integers(layout.states, size=(chains.n_chains, model.n_nodes))
     chains.start(start.astype(np.uint8))
     for k, one in enumerate(theta):

@@ -42,6 +42,7 @@ def model_to_dataset(model: Model) -> xr.Dataset:
         variables[f"group{k}_block"] = ((f"group{k}_factor",), group.block)
     attributes = {
         "is_score": json.dumps([bool(group.is_score) for group in model.groups]),
+        "is_centred": json.dumps([bool(group.is_centred) for group in model.groups]),
         "grid_shape": json.dumps(model.grid_shape),
         "named": int(model.named),
         "nodes": json.dumps(None if model._names is None else list(model._names)),
@@ -55,10 +56,11 @@ def read_model(group: Group) -> Model:
     """The field that `model_to_dataset` wrote; an `InputError` where the arrays are not those of a field."""
     states, edges = _whole(group, "states", 1), _whole(group, "edges", 2).reshape(-1, 2)
     groups = []
+    is_centred = json.loads(group.text("is_centred"))
     for k, is_score in enumerate(json.loads(group.text("is_score"))):
         scope, block = _whole(group, f"group{k}_scope", 2), _whole(group, f"group{k}_block", 1)
         table = _whole(group, f"group{k}_table", scope.shape[1])
-        groups.append(FactorGroup(table, bool(is_score), scope, block))
+        groups.append(FactorGroup(table, bool(is_score), scope, block, bool(is_centred[k])))
     names, blocks = json.loads(group.text("nodes")), json.loads(group.text("blocks"))
     shape = json.loads(group.text("grid_shape"))
     _require(states.size > 0 and bool(((states >= 2) & (states <= MAX_STATES)).all()), "numbers of states")
@@ -98,6 +100,7 @@ def _check_group(group: FactorGroup, states: np.ndarray, n_factors: int) -> None
     _require(bool(((group.block >= 0) & (group.block < n_factors)).all()), "blocks")
     _require(table.ndim == group.arity and bool((states[scope] == table.shape).all()), "tables")
     _require(bool(table.min() >= 0 and 1 <= table.max() <= MAX_STATES**2), "tables")
+    _require(not group.is_centred or (group.arity == 2 and not group.is_score), "tables")
     _require(group.is_score or np.array_equal(np.unique(table), np.arange(table.max() + 1)), "tables")
 
 

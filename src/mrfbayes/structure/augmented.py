@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import child, generator, kernel_state
 from mrfbayes.data.coding import MISSING_CODE
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.exact.clamped import Observed, observed
-from mrfbayes.model.natural_form import DenseLayout, dense_layout
 from mrfbayes.particles.completions import fill, is_summed, natural_sums, sweep_rows
 from mrfbayes.particles.moments import row_statistics
+from mrfbayes.particles.tables import Layout, cell_layout
 from mrfbayes.run.workers import Chunk, State
 from mrfbayes.structure.moves import centring
 from mrfbayes.structure.search import SearchTask
@@ -79,7 +79,7 @@ class SweptRows:
     """Missing cells that move on by Gibbs sweeps; ``rows`` (k, d) have holes, one for every observation."""
 
     statistics: Statistics
-    layout: DenseLayout
+    layout: Layout
     rows: np.ndarray
 
     def begin(self, rng: np.random.Generator) -> np.ndarray:
@@ -149,17 +149,11 @@ def _completing(statistics: Statistics) -> Completing | None:
         return None
     if not np.array_equal(holes.weight, np.rint(holes.weight)):
         raise InputError("weights of rows with missing cells must be whole numbers in a search over graphs.")
-    layout = dense_layout(statistics.model)
-    if layout is None or is_summed(statistics):
+    layout = cell_layout(statistics.model)
+    if is_summed(statistics):
         data = observed(statistics)
         if data.clamped is not None and not data.clamped.large:
             return DrawnClumps(data)
-    if layout is None:
-        raise CostError(
-            "a row has more missing cells in one clump than can be enumerated at every sweep of a search over graphs, "
-            "and cells of variables with different numbers of states that agree or not are not swept: leave such rows "
-            "out, or use missing='drop'."
-        )
     return SweptRows(statistics, layout, np.repeat(holes.rows, holes.weight.astype(np.int64), axis=0))
 
 

@@ -92,9 +92,7 @@ def edge_factors(model: Model) -> EdgeFactors:
                 node = scope[0]
                 if len(nodes[node]):
                     raise InputError(f"model: node {model.nodes[node]!r} has two factors; give it one.")
-                outcomes = range(group.sides - 1)
-                table = group.table if group.is_score else np.stack([group.table == k for k in outcomes])
-                nodes[node] = np.atleast_2d(table).astype(float)
+                nodes[node] = group.statistics
                 first[node] = model.chart.offset[block]
                 continue
             if group.sides != 2 and parameter_kind(group).kind != "table":
@@ -108,8 +106,6 @@ def edge_factors(model: Model) -> EdgeFactors:
                 raise InputError(f"model: edge {name!r} has two factors; give it one.")
             if block != edge:
                 raise InputError(f"model: the parameters of edge {name!r} are not in the order of model.edges.")
-            tables = (
-                group.table[None] if group.is_score else np.stack([group.table == k for k in range(group.sides - 1)])
-            )
-            edges[edge] = np.ascontiguousarray(tables if is_forward else tables.transpose(0, 2, 1), dtype=float)
+            tables = group.statistics
+            edges[edge] = np.ascontiguousarray(tables if is_forward else tables.transpose(0, 2, 1))
     return EdgeFactors(model, tuple(tables for tables in edges if tables is not None), tuple(nodes), first)

@@ -6,8 +6,8 @@ r"""`langevin`: the true likelihood of dense fields, by replicas whose gradients
 Preconditioned by the covariance L L^T at the mode c (`estimation.dense_mode`), with two noises per step (Leimkuhler
 and Matthews 2013), each replica with chains of its own, its spread corrected for the gradient's noise direction by
 direction (`mrfbayes.methods.langevin.walk`), and moments from the difference to a Gaussian control at the same random
-numbers (`mrfbayes.methods.langevin.moments`). Binary variables of any kind, ordered ones with score couplings, and
-agreement couplings with any number of states. Where cells are missing, s_obs is what the data are expected to have in
+numbers (`mrfbayes.methods.langevin.moments`). Fields that are products or agreements (`mrfbayes.model.natural_form`) have the
+fastest chains (`mrfbayes.particles.dense`); tables of nominal variables have others (`mrfbayes.particles.tables`). Where cells are missing, s_obs is what the data are expected to have in
 full, given what is seen of them, at w: summed over, or sampled by clamped chains where that is too much
 (`mrfbayes.particles.completions`).
 
@@ -27,12 +27,12 @@ from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.memory import require_memory
 from mrfbayes.base.random_streams import child
 from mrfbayes.estimation.dense_mode import CHAINS, DensePosterior, dense_mode
-from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
 from mrfbayes.methods.langevin.walk import Walk, WalkSettings
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.covariates import CovariateModel
 from mrfbayes.model.field import Model
-from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, PRODUCT, dense_layout
+from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, PRODUCT
+from mrfbayes.particles.tables import TableLayout, cell_layout
 from mrfbayes.priors import Prior
 
 STEPS, WARMUP = 270, 90
@@ -60,8 +60,7 @@ def prepare(
         from mrfbayes.methods.langevin.covariates import prepare_rows
 
         return prepare_rows(problem, replicas, particles, step, sweeps)
-    layout = dense_layout(problem.model)
-    assert layout is not None
+    layout = cell_layout(problem.model)
     n = float(problem.statistics.n_all)
     chains = int(np.clip(n / ROWS_PER_CHAIN, LEAST_CHAINS, MOST_CHAINS)) if particles is None else particles
     posterior = DensePosterior(layout, problem.statistics, problem.prior)
@@ -113,25 +112,15 @@ def check(model: Model, prior: Prior, *, replicas: object, particles: object, st
         raise InputError("'langevin' needs the prior's derivatives, which a custom prior lacks: use a named prior.")
     if isinstance(model, CovariateModel):  # costs depend on the data
         return
-    layout = dense_layout(model)
-    if layout is None:
-        raise InputError(
-            "'langevin' is for binary variables, score couplings and agreement couplings: this field has pair tables "
-            "of another kind; use method='exact', 'calibrated' or 'pseudo'."
-        )
-    if layout.coupling == PRODUCT and int(layout.states.max()) > MOST_LEVELS:
-        raise InputError(
-            f"'langevin': a variable has {int(layout.states.max())} levels (limit {MOST_LEVELS}): join rare levels, or "
-            "use method='pseudo'."
-        )
     if model.n_parameters > MOST_DENSE_PARAMETERS:
         gigabytes = 3 * 8 * model.n_parameters**2 / 1e9
         raise CostError(
             f"'langevin' keeps full covariances of the {model.n_parameters} parameters ({gigabytes:.0f} GB; limit "
             f"{MOST_DENSE_PARAMETERS} parameters): use method='pseudo' or 'mle', or fewer variables."
         )
-    d, states = model.n_nodes, int(layout.states.max())
-    each = 4 * n_particles * d * (states if layout.coupling != PRODUCT else 1) + 12 * d * d
+    d, layout = model.n_nodes, cell_layout(model)
+    planes = 1 if isinstance(layout, TableLayout) or layout.coupling == PRODUCT else int(layout.states.max())
+    each = 4 * n_particles * d * planes + 12 * d * d
     size = (
         3 * 8 * model.n_parameters**2 + 4 * n_replicas * each
     )  # covariances; chains and couplings of four chains' walks

@@ -1,0 +1,151 @@
+"""Persistent Gibbs chains of fields with pair tables of any kind, in the place of `mrfbayes.particles.dense`.
+
+The natural parameters of such a field are its log-odds w, and T is s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mrfbayes.kernels.particles.bitgibbs import split_state
+from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
+from mrfbayes.model.field import Model
+from mrfbayes.model.natural_form import PRODUCT, DenseLayout, dense_layout
+from mrfbayes.particles.dense import DenseEnsemble, spread
+from mrfbayes.particles.ensembles import ColumnChains
+from mrfbayes.particles.moments import row_statistics
+from mrfbayes.particles.sweeps import table_view
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from mrfbayes.kernels.particles.gibbs_tables import TableView
+
+HALVES = 2
+LANES = 64  # chains of a half are rounded up to whole blocks
+
+
+@dataclass(frozen=True, eq=False)
+class TableLayout:
+    """A field whose natural parameters are its log-odds; the names are those of `DenseLayout`."""
+
+    model: Model
+
+    @property
+    def states(self) -> np.ndarray:
+        """(d,) numbers of states."""
+        return self.model.states
+
+    @property
+    def n_natural(self) -> int:
+        """How many natural parameters there are."""
+        return self.model.n_parameters
+
+    @property
+    def constant(self) -> np.ndarray:
+        """(p,) the part of s that does not depend on x: none beside T."""
+        return np.zeros(self.model.n_parameters)
+
+    @cached_property
+    def forward(self) -> csr_array:
+        """The identity."""
+        from scipy.sparse import eye_array
+
+        return eye_array(self.model.n_parameters, format="csr")
+
+    def view(self, w: np.ndarray) -> TableView:
+        """The tables at w, as kernels take them."""
+        return table_view(self.model.adjacency, self.model.lowering, *self.model.lowering.potentials(w))
+
+
+Layout = DenseLayout | TableLayout
+
+
+def cell_layout(model: Model) -> Layout:
+    """How Gibbs chains see the field: in natural form where it has one and its variables have few levels."""
+    layout = dense_layout(model)
+    if layout is None or (layout.coupling == PRODUCT and int(layout.states.max()) > MOST_LEVELS):
+        return TableLayout(model)
+    return layout
+
+
+class TableEnsemble:
+    """``replicas`` fields with ``chains`` persistent chains each; see `DenseEnsemble`, whose methods it has."""
+
+    def __init__(self, layout: TableLayout, replicas: int, chains: int, state: np.ndarray, threads: int = 1) -> None:
+        self._model, self.replicas, self._threads = layout.model, replicas, threads
+        self.width = max(1, -(-chains // (HALVES * LANES))) * LANES
+        self.streams = np.empty((replicas * HALVES, 4), dtype=np.uint64)
+        split_state(state, self.streams)
+        self._parts = [ColumnChains(layout.model, self.width, stream) for stream in self.streams]
+        self._w = np.zeros((replicas, layout.n_natural))
+
+    @property
+    def n_chains(self) -> int:
+        """Chains of all replicas."""
+        return self.replicas * HALVES * self.width
+
+    def start(self, x: np.ndarray) -> None:
+        """Put the chains at the states ``x`` (n_chains, d)."""
+        for part, rows in zip(self._parts, x.reshape(len(self._parts), self.width, -1), strict=True):
+            part.load(rows)
+
+    def rows(self) -> np.ndarray:
+        """Where the chains are, (n_chains, d) uint8."""
+        return np.concatenate([part.rows() for part in self._parts])
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Where the chains and their random streams are."""
+        return {"rows": self.rows(), "streams": self.streams}
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Go on from what `arrays` gave."""
+        self.start(arrays["rows"])
+        self.streams[:] = arrays["streams"]
+
+    def set_parameters(self, natural: np.ndarray) -> None:
+        """Log-odds (replicas, p), or (p,) where all replicas share them."""
+        self._w[:] = natural
+
+    def sweep(self, n: int) -> None:
+        """``n`` sweeps of all chains, nothing counted."""
+        spread(lambda k: self._parts[k].sweep(self._w[k // HALVES], n), range(len(self._parts)), self._threads)
+
+    def moments(self, skipped: int, counted: int) -> np.ndarray:
+        """E[s] (replicas, 2, p) of both halves over ``counted`` sweeps, after ``skipped`` others."""
+        self.sweep(skipped)
+        found = spread(
+            lambda k: self._parts[k].advance(self._w[k // HALVES], counted), range(len(self._parts)), self._threads
+        )
+        return np.stack(found).reshape(self.replicas, HALVES, -1)
+
+    def products(self, samples: int, skipped: int) -> tuple[np.ndarray, np.ndarray]:
+        """Mean (p,) and covariance (p, p) of s, all replicas at one parameter; see `DenseEnsemble`."""
+        centre = self._model.lowering.constant
+        total, products, n = np.zeros(centre.size), np.zeros((centre.size,) * 2), 0
+        for _ in range(samples):
+            self.sweep(skipped + 1)
+            for part in self._parts:
+                values = row_statistics(self._model, part.rows())
+                if not n:
+                    centre = values.mean(axis=0)
+                values -= centre
+                total, products, n = total + values.sum(axis=0), products + values.T @ values, n + len(values)
+        mean = total / n
+        return mean + centre, products / n - np.outer(mean, mean)
+
+
+CellEnsemble = DenseEnsemble | TableEnsemble
+
+
+def make_ensemble(
+    layout: Layout, means: np.ndarray, replicas: int, chains: int, state: np.ndarray, threads: int = 1
+) -> CellEnsemble:
+    """Chains of a field; see `DenseEnsemble`."""
+    if isinstance(layout, TableLayout):
+        return TableEnsemble(layout, replicas, chains, state, threads)
+    return DenseEnsemble(layout, means, replicas, chains, state, threads)
