@@ -150,7 +150,7 @@ DATA = [
         count(np.zeros((1, 3)), mb.graph([(0, 1), (1, 2)], tied=True)),
         says="all 3 nodes of the one observation are in state 0",
     ),
-    Trial("constant column", count(X * [1, 0, 1]), says="1 column is constant: 'b'"),
+    Trial("constant column", count(X * [1, 0, 1]), check=lambda stats: "'b'" in stats.notes[0]),
     Trial("all constant", count(X * 0), says="every column is constant"),
     Trial("NaN", count(np.where(X == 1, np.nan, 0.0)), says="62 rows have missing cells"),
     Trial("NaN dropped", count(np.r_[X, [[np.nan, 0, 1]]], missing="drop"), says="1 of 81 rows", check=counts_as(X)),

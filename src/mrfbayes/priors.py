@@ -69,6 +69,7 @@ __all__ = [
     "Prior",
     "Uniform",
     "by_name",
+    "by_part",
     "default_prior",
     "parse",
     "scaled_to",
@@ -290,6 +291,14 @@ def _shapes(model: Model) -> list[tuple[int, int]]:
         only[0] = parameter_kind(group).shape
         shapes[group.block] = only
     return shapes.tolist()
+
+
+def by_part(given: object) -> dict[str, object]:
+    """A prior as a mapping from "edges", "nodes" and blocks; one distribution is that of the couplings alone."""
+    if isinstance(given, Mapping):
+        return dict(given)
+    is_uniform = isinstance(given, Uniform) or str(given).strip().lower() == "uniform"
+    return {} if given is None else {"edges": given, "nodes": given} if is_uniform else {"edges": given}
 
 
 def scaled_to(given: Distribution, kind: ParameterKind) -> Distribution:

@@ -15,6 +15,7 @@ from mrfbayes.data import delimited
 from mrfbayes.data import frames as tables
 from mrfbayes.data.data import Data
 from mrfbayes.model.build import graph, grid
+from mrfbayes.sampling.sample import sample
 
 NAMED = graph([("a", "b"), ("b", "c")], fields=True)
 NUMBERED = graph([(0, 1), (1, 2)], fields=True)
@@ -141,13 +142,9 @@ def test_weights_by_column_name(tmp_path):
 # --- values that are coded
 
 
-def coded(x, warning=None, model=NAMED, **options):
-    if warning is None:
-        return Data(x, **options).count(model)
-    with pytest.warns(MRFWarning) as caught:
-        stats = Data(x, **options).count(model)
-    assert tuple(str(item.message) for item in caught if item.category is MRFWarning) == stats.warnings
-    assert any(warning in text for text in stats.warnings)
+def coded(x, note, model=NAMED, **options):
+    stats = Data(x, **options).count(model)
+    assert any(note in text for text in stats.notes)
     return stats
 
 
@@ -173,8 +170,7 @@ def test_counting_from_one_is_mapped():
 def test_a_column_that_may_count_from_zero_or_one_goes_by_the_others_or_is_refused():
     model = graph([("a", "b")], states=4, coupling="score")
     from_one = np.array([[1, 1], [2, 4], [3, 2]])  # column a never reaches 4
-    with pytest.warns(MRFWarning, match="unused state"):
-        np.testing.assert_array_equal(Data(from_one).count(model).rows, from_one - 1)
+    np.testing.assert_array_equal(Data(from_one).count(model).rows, from_one - 1)
     mixed = np.array([[1, 0, 4], [2, 3, 1], [3, 2, 2]])
     with pytest.raises(InputError, match=r"x:2:0: .*levels=\{'0'"):
         Data(mixed).count(graph([("a", "b"), ("b", "c")], states=4, coupling="score"))
@@ -213,7 +209,7 @@ def test_order_of_categories_is_kept():
     same(Data(pl.DataFrame({"a": pl.Series(list(kinds), dtype=enum), "b": X[:, 1], "c": X[:, 2]})).count(NAMED))
 
 
-def test_unused_categories_are_kept_with_a_warning():
+def test_unused_categories_are_kept_with_a_note():
     model = graph([("a", "b")], states=3, fields=True, coupling="table")
     kinds = pd.Categorical(["lo", "hi", "hi"], categories=["hi", "lo", "mid"])
     stats = coded(pd.DataFrame({"a": kinds, "b": [0, 1, 2]}), "1 column has an unused state: 'a' (state 2", model=model)
@@ -245,7 +241,6 @@ def test_rows_with_missing_values_are_dropped_on_request(tmp_path):
     ("x", "warning"),
     [
         (X[:1], "only one observation (n = 1)"),
-        (X * [1, 0, 1], "1 column is constant: 'b'; parameters that touch them may have no finite MLE"),
         (X * 0, "every column is constant"),
     ],
 )
@@ -253,6 +248,15 @@ def test_doubtful_data_are_counted_with_a_warning(x, warning):
     with pytest.warns(MRFWarning):
         stats = Data(x).count(NAMED)
     assert any(warning in text for text in stats.warnings)
+
+
+def test_constant_columns_and_unused_states_are_notes():
+    statistics = Data(X * [1, 0, 1]).count(NAMED)
+    assert not statistics.warnings
+    assert "'b'" in statistics.notes[0]
+    posterior = sample(NAMED, statistics, steps=200, chains=2, rng=1, progress=False)
+    assert statistics.notes[0] in posterior.notes
+    assert not posterior.warnings
 
 
 # --- values that are refused

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.model.schema import Schema
+from mrfbayes.model.edge_strength import edge_strengths
+from mrfbayes.model.schema import Schema, Variable
 from mrfbayes.results.predict import Rest
 from results.test_language import make_posterior
 
@@ -139,6 +140,18 @@ def test_centrality_adds_couplings():
     assert table.loc["b", "expected_influence"] == pytest.approx(of_b.mean())
     assert table.loc["b", "strength_q95"] == pytest.approx(np.quantile(np.abs(w[:, :2]).sum(axis=1), 0.95))
     np.testing.assert_allclose(post.centrality("ising")["strength"], table["strength"] / 4)
+
+
+def test_centrality_of_tables_adds_their_norms():
+    kinds = (("a", "nominal", "x y z"), ("b", "binary", "0 1"), ("c", "ordinal", "0 1 2"))
+    schema = Schema(tuple(Variable(name, kind, tuple(labels.split())) for name, kind, labels in kinds))
+    post = make_posterior(mb.Model.from_data(schema), draws=30)
+    w = post.log_odds.reshape(-1, post.model.n_parameters)
+    table, edges = post.centrality(), edge_strengths(post.model, w)
+    assert table.loc["a", "strength"] == pytest.approx(edges[:, :2].sum(axis=1).mean())  # a--b and a--c, both tables
+    assert table.loc["c", "expected_influence"] == pytest.approx(edges[:, 1:].sum(axis=1).mean())
+    with pytest.raises(mb.InputError, match="ising"):
+        post.centrality("ising")
 
 
 def test_what_is_wrong_is_named():

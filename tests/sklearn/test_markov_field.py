@@ -15,6 +15,7 @@ from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.utils.estimator_checks import check_estimator
 
 import mrfbayes as mb
+from mrfbayes.priors import Prior
 from mrfbayes.results import row_scores as scores
 from mrfbayes.sklearn import MarkovField
 
@@ -145,6 +146,12 @@ def test_a_model_of_ones_own():
     assert np.array_equal(
         field.posterior_.mean, MarkovField(chain, **QUICK).fit(pd.DataFrame(X, columns=["a", "b", "c"])).posterior_.mean
     )
+
+
+def test_the_default_prior_is_that_of_sample():
+    field = MarkovField(**QUICK).fit(pd.DataFrame(X, columns=["a", "b", "c"]))
+    prior = field.posterior_.problem.prior
+    assert prior.digest == Prior(field.model_, "default").digest != Prior(field.model_, "uniform").digest
 
 
 def test_a_pipeline_and_a_grid_search_over_the_prior():

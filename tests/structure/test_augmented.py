@@ -154,7 +154,6 @@ def test_a_run_with_missing_cells_goes_on_from_its_file(rows, tmp_path, monkeypa
     np.testing.assert_array_equal(found.log_odds, whole.log_odds)
 
 
-@pytest.mark.filterwarnings("ignore:1 column has an unused state:mrfbayes.MRFWarning")
 def test_rows_with_large_clumps_are_swept(rows, monkeypatch):
     mixed = mb.graph(PAIRS, states=(2, 3, 2), coupling="agreement", fields=True)
     statistics, other = (mb.Data(table(rows)).count(model) for model in (MODEL, mixed))

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
+from mrfbayes.priors import Prior
+from mrfbayes.structure.compare_groups import group_coordinates
 from structure.graph_cases import case, complete
 from structure.group_cases import exact_differences, some_groups
 
@@ -153,3 +155,14 @@ def test_the_commands_say_that_a_file_holds_graphs(tmp_path):
     mb.select(model, data["a"], steps=20, chains=1, progress=False).save(tmp_path / "graphs.nc")
     with pytest.raises(mb.InputError, match=r"holds a Selection.*mrfbayes\.load"):
         load_posterior(tmp_path / "graphs.nc")
+
+
+def test_one_prior_is_that_of_the_couplings():
+    """As in `sample`: thresholds keep their wide default; only "uniform" is for all parameters."""
+    model = mb.graph([("a", "b"), ("b", "c")], fields=True, coupling="both-one")
+    prior = group_coordinates(model, 2, "normal(0, 1)", "normal(0, 1)").priors[0]
+    assert prior.digest == Prior(model, "normal(0, 1)").digest
+    assert set(map(str, prior.per_block)) == {"normal(0, 1)", "normal(0, 10)"}
+    assert group_coordinates(model, 2, "normal(0, 1)", "uniform").priors[0].is_uniform
+    with pytest.raises(mb.InputError, match=r"prior = 'normal\(0, 2\)'.*nodes"):
+        mb.select(model, np.zeros((4, 3), dtype=int), prior="normal(0, 2)", progress=False)

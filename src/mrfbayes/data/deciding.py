@@ -322,7 +322,7 @@ def _numbered(column: Column, kind: Kind | None, found: CodingFindings) -> Varia
             found.warnings.append(_constant(column))
             return None
         values, low, high = [0.0, 1.0], 0, 1
-        found.warnings.append(f"{column.name!r} is constant: every cell is {next(iter(column.first)):g}.")
+        found.notes.append(f"{column.name!r} is constant: every cell is {next(iter(column.first)):g}.")
     if kind == "nominal":
         return Variable(column.name, "nominal", tuple(values))
     if len(values) == 2 and kind != "ordinal":

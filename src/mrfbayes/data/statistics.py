@@ -40,7 +40,7 @@ class Statistics:
         are more
     row_weights : (k,) the weight that each of ``rows`` stands for; they add to n
     coding : the schema of the data, one variable per node; None where the data are states 0..r-1 as they are
-    warnings : what the reader of a result has to know about the data
+    warnings, notes : what asks for a decision about the data, and what is good to know
     digest : SHA-256 of data and weights
     holes : rows with missing cells, where they are kept (``missing="model"``); n, n_rows and all sums are those of
         the complete rows alone
@@ -58,6 +58,7 @@ class Statistics:
     warnings: tuple[str, ...]
     digest: str
     holes: Holes | None = None
+    notes: tuple[str, ...] = ()
     _chunks: tuple[PatternChunk, ...] | None = field(repr=False, default=None)
     _dense: DenseCells | None = field(repr=False, default=None)
 
@@ -73,10 +74,7 @@ class Statistics:
         if not isinstance(other, Statistics):
             return NotImplemented
         tally, holes = added_tally(self, other)
-        texts = (*_graph_doubts(self.model), *_doubts(self.model, tally, holes))
-        if holes is not None:
-            texts = (*texts, *hole_doubts(self.model, holes, tally.total))
-        return _from_tally(self.model, tally, holes, self.coding, texts)
+        return _from_tally(self.model, tally, holes, self.coding)
 
     def __radd__(self, other: object) -> Statistics:
         return self if other == 0 else NotImplemented  # sum() begins with 0
@@ -260,12 +258,10 @@ def statistics_of(
         texts.append(f"{where}: {holes_tally.n_empty:,} rows without a single observed cell were left out")
     if not tally.total > 0 and holes is None:
         raise InputError("weights are all zero: at least one observation must count.")
-    texts += [*_graph_doubts(model), *_doubts(model, tally, holes)]
     if holes is not None:
         refuse_hidden(model, holes, tally.total)
-        texts += hole_doubts(model, holes, tally.total)
     schema = None if variables is None or is_plain(variables) else Schema(tuple(variables))
-    return _from_tally(model, tally, holes, schema, tuple(texts))
+    return _from_tally(model, tally, holes, schema, found.notes, texts)
 
 
 def count_states(model: Model, rows: np.ndarray, weights: np.ndarray | None = None) -> Statistics:
@@ -274,10 +270,17 @@ def count_states(model: Model, rows: np.ndarray, weights: np.ndarray | None = No
 
 
 def _from_tally(
-    model: Model, tally: Tally, holes: Holes | None, schema: Schema | None, warnings: tuple[str, ...]
+    model: Model,
+    tally: Tally,
+    holes: Holes | None,
+    schema: Schema | None,
+    notes: Sequence[str] = (),
+    warnings: Sequence[str] = (),
 ) -> Statistics:
     """Statistics from the sums of complete rows; issues the warnings."""
     lowering = model.lowering
+    doubts, more = _doubts(model, tally, holes)
+    doubts += [] if holes is None else hole_doubts(model, holes, tally.total)
     row, column, value = lowering.forward
     sums = np.concatenate([tally.node_part, tally.edge_part])
     counts = tally.total * lowering.constant + np.bincount(
@@ -295,9 +298,10 @@ def _from_tally(
         tally.edge_part,
         *kept,
         schema,
-        warnings,
+        (*warnings, *_graph_doubts(model), *doubts),
         tally.digest if holes is None else holes.digest(tally.digest),
         holes,
+        (*notes, *more),
         tuple(tally.chunks) if tally.chunks else None,
         tally.dense,
     )
@@ -313,9 +317,10 @@ def _graph_doubts(model: Model) -> list[str]:
     return [_some(model, alone, "node has no edges", "nodes have no edges")] if alone.size else []
 
 
-def _doubts(model: Model, tally: Tally, holes: Holes | None) -> list[str]:
-    """What the counts themselves give reason to warn about."""
-    texts = []
+def _doubts(model: Model, tally: Tally, holes: Holes | None) -> tuple[list[str], list[str]]:
+    """Warnings and notes about the counts themselves."""
+    texts: list[str] = []
+    notes: list[str] = []
     is_tied = bool((factors_per_block(model) > 1).all())  # then one observation has many tosses of every coin
     n_rows = tally.n_rows + (0 if holes is None else holes.n_rows)
     if n_rows == 1 and not is_tied:
@@ -328,7 +333,7 @@ def _doubts(model: Model, tally: Tally, holes: Holes | None) -> list[str]:
     if holes is not None:
         cells = cells + holes.seen_cells(model)
     if n_rows == 1 and is_tied and holes is None:
-        return texts + _doubts_of_one(model, cells, offset)
+        return texts + _doubts_of_one(model, cells, offset), notes
     used = np.add.reduceat((cells > 0).astype(np.int64), offset[:-1])
     constant = np.flatnonzero(used == 1)
     if is_tied:
@@ -337,7 +342,7 @@ def _doubts(model: Model, tally: Tally, holes: Holes | None) -> list[str]:
         texts.append("every column is constant: the data say nothing about the interactions")
     elif constant.size:
         what = _some(model, constant, "column is constant", "columns are constant")
-        texts.append(f"{what}; parameters that touch them may have no finite MLE")
+        notes.append(f"{what}: what touches them is left to the prior, and has no finite MLE")
     if (model.states > 2).all() and model.n_nodes > 1 and not cells[offset[:-1]].any():
         r = int(model.states.max())
         texts.append(
@@ -348,8 +353,8 @@ def _doubts(model: Model, tally: Tally, holes: Holes | None) -> list[str]:
         i = int(unused[0])
         state = int(np.flatnonzero(cells[offset[i] : offset[i + 1]] == 0)[0])
         what = _some(model, unused, "column has an unused state", "columns have unused states")
-        texts.append(f"{what} (state {state} of {model.nodes[i]!r} never occurs): kept, and left to the prior")
-    return texts
+        notes.append(f"{what} (state {state} of {model.nodes[i]!r} never occurs): kept, and left to the prior")
+    return texts, notes
 
 
 def _doubts_of_one(model: Model, cells: np.ndarray, offset: np.ndarray) -> list[str]:

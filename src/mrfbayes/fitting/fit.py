@@ -20,6 +20,7 @@ from mrfbayes.model.edge_strength import edge_strengths
 from mrfbayes.model.exports import edge_table
 from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema
+from mrfbayes.priors import by_part
 from mrfbayes.report.findings import Findings
 from mrfbayes.results.posterior import Posterior
 from mrfbayes.sampling.sample import check_call, sample
@@ -363,10 +364,7 @@ def _search(
 
 def _search_priors(prior: object, slab: object, group_slab: object) -> dict[str, Call]:
     """Slab and prior of both searches, from the prior of `sample`: one for the edges, or a mapping."""
-    given = dict(prior) if isinstance(prior, Mapping) else {"edges": prior}
-    if str(prior).strip().lower() == "uniform":
-        given["nodes"] = prior
-    given = {name: one for name, one in given.items() if one != "default"}
+    given = {name: one for name, one in by_part(prior).items() if one != "default"}
     nodes = {name: one for name, one in given.items() if name != "edges"}
     slabs = {"graphs": given.get("edges") if slab is None else slab, "groups": group_slab}
     own = {name: {} if one is None else {"slab": one} for name, one in slabs.items()}

@@ -56,11 +56,11 @@ def read_model(group: Group) -> Model:
     """The field that `model_to_dataset` wrote; an `InputError` where the arrays are not those of a field."""
     states, edges = _whole(group, "states", 1), _whole(group, "edges", 2).reshape(-1, 2)
     groups = []
-    is_centred = json.loads(group.text("is_centred"))
+    is_centred = json.loads(group.text("is_centred")) if "is_centred" in group.attributes else ()
     for k, is_score in enumerate(json.loads(group.text("is_score"))):
         scope, block = _whole(group, f"group{k}_scope", 2), _whole(group, f"group{k}_block", 1)
         table = _whole(group, f"group{k}_table", scope.shape[1])
-        groups.append(FactorGroup(table, bool(is_score), scope, block, bool(is_centred[k])))
+        groups.append(FactorGroup(table, bool(is_score), scope, block, k < len(is_centred) and bool(is_centred[k])))
     names, blocks = json.loads(group.text("nodes")), json.loads(group.text("blocks"))
     shape = json.loads(group.text("grid_shape"))
     _require(states.size > 0 and bool(((states >= 2) & (states <= MAX_STATES)).all()), "numbers of states")

@@ -138,7 +138,7 @@ def make_posterior(problem: Problem, settings: Settings, setup: Setup, run: Chai
         data_digest=statistics.digest,
         n=statistics.n_all,
         warnings=tuple(dict.fromkeys([*said, *texts])),
-        notes=prepared.notes,
+        notes=(*statistics.notes, *prepared.notes),
         problem=problem,
         seconds={"prepare": preparation, "compile": run.compile_seconds, "chain": run.chain_seconds},
         partial=bool(run.stopped_by or budget().cuts),

@@ -64,7 +64,7 @@ class MarkovField(DensityMixin, BaseEstimator):
         coupling: str | None = None,
         bins: int | None = None,
         method: str = "auto",
-        prior: object = "normal(0, 1)",
+        prior: object = "default",
         steps: int | None = None,
         chains: int = 4,
         draws: int = 100,

@@ -25,7 +25,7 @@ from mrfbayes.data.holes import MISSING_AT_RANDOM, hole_doubts
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema
-from mrfbayes.priors import Cauchy, Distribution, Exchangeable, Logistic, Normal, Prior
+from mrfbayes.priors import Cauchy, Distribution, Exchangeable, Logistic, Normal, Prior, by_part
 from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem
 from mrfbayes.structure.factors import EdgeFactors, edge_factors
 from mrfbayes.structure.graph_priors import graph_prior
@@ -65,7 +65,8 @@ def compare_groups(
     slab : prior of a difference that is there, and of the differences of node factors, which are always there; as
         {"edges": ..., "nodes": ...} where they are to differ; normal with more than two groups
     differences : prior of which edges differ: "bernoulli(0.5)", "beta-bernoulli(1, 1)", or one probability per edge
-    prior : prior of the baseline, as {"edges": ..., "nodes": ...}; the default of `mrfbayes.priors` where left out
+    prior : prior of the baseline, as in `sample`: one distribution is that of the couplings, and {"edges": ...,
+        "nodes": ...} gives both; the default of `mrfbayes.priors` where left out
     engine, particles, steps, warmup, chains, thin, rng, workers, progress, checkpoint, seconds : as in
         `select`; a category that is seen in any group is one of all
     """
@@ -119,7 +120,7 @@ def baseline_and_slab(model: Model, slab: object, prior: object, n_groups: int) 
     if unknown:
         raise InputError(f"slab has an entry for {unknown[0]!r}: give {{'edges': ..., 'nodes': ...}}.")
     edges, own = (_difference(both.get(key, "normal(0, 1)"), n_groups) for key in ("edges", "nodes"))
-    given = dict(prior) if isinstance(prior, Mapping) else {} if prior is None else {"edges": prior, "nodes": prior}
+    given = by_part(prior)
     edge_prior = given.pop("edges", None)
     baseline = search_prior(model, None if edge_prior == "default" else edge_prior, given, "prior['edges']")
     return baseline, search_prior(model, edges, {"nodes": own})

@@ -12,7 +12,7 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.model.distributions import EXCHANGEABLE
 from mrfbayes.model.field import Model
 from mrfbayes.model.scales import n_edge_blocks
-from mrfbayes.priors import Beta, Cauchy, Distribution, Exchangeable, Logistic, Normal, Prior, Uniform, parse
+from mrfbayes.priors import Beta, Cauchy, Distribution, Exchangeable, Logistic, Normal, Prior, Uniform, by_part, parse
 from mrfbayes.structure.edge_blocks import EdgeBlocks
 from mrfbayes.structure.factors import EdgeFactors, is_saturated
 from mrfbayes.structure.graph_priors import GraphPrior
@@ -59,13 +59,18 @@ def slab_distribution(given: object, argument: str = "slab") -> Distribution:
 def search_prior(model: Model, slab: object, nodes: object, argument: str = "slab") -> Prior:
     """The prior of edges that are there and of node factors.
 
-    ``slab`` is a distribution for all edges, or None for the default; ``nodes`` a mapping without edges, or one
-    distribution for all nodes, or None for the default.
+    ``slab`` is a distribution for all edges, or None for the default; ``nodes`` a mapping without edges, "uniform", or
+    None for the default.
     """
     if nodes is None:
         nodes = {}
     if isinstance(nodes, (str, Uniform, Beta, Normal, Cauchy, Logistic, Exchangeable)):
-        nodes = {"nodes": nodes}
+        if (given := by_part(nodes)).pop("edges") != "default" and not given:
+            raise InputError(
+                f"prior = {nodes!r}: one distribution is that of the couplings, which is slab= here; give that of the "
+                "thresholds as {'nodes': ...}."
+            )
+        nodes = given
     if not isinstance(nodes, Mapping):
         raise InputError("prior is a function: a search over graphs takes named priors, such as {'nodes': 'uniform'}.")
     on_edges = [key for key in nodes if key == "edges" or key in model.blocks[: model.n_edges]]

@@ -6,10 +6,10 @@ r"""`langevin`: the true likelihood of dense fields, by replicas whose gradients
 Preconditioned by the covariance L L^T at the mode c (`estimation.dense_mode`), with two noises per step (Leimkuhler
 and Matthews 2013), each replica with chains of its own, its spread corrected for the gradient's noise direction by
 direction (`mrfbayes.methods.langevin.walk`), and moments from the difference to a Gaussian control at the same random
-numbers (`mrfbayes.methods.langevin.moments`). Fields that are products or agreements (`mrfbayes.model.natural_form`) have the
-fastest chains (`mrfbayes.particles.dense`); tables of nominal variables have others (`mrfbayes.particles.tables`). Where cells are missing, s_obs is what the data are expected to have in
-full, given what is seen of them, at w: summed over, or sampled by clamped chains where that is too much
-(`mrfbayes.particles.completions`).
+numbers (`mrfbayes.methods.langevin.moments`). Fields that are products or agreements have the fastest chains
+(`mrfbayes.particles.dense`); tables of nominal variables have others (`mrfbayes.particles.tables`). Where cells are
+missing, s_obs is what the data are expected to have in full, given what is seen of them, at w: summed over, or sampled
+by clamped chains where that is too much (`mrfbayes.particles.completions`).
 
 There is no accept or reject step: the target is approximate. What remains is the step's own error, third order in the
 posterior's skewness, and chains that lag behind their replica; both are measured on fields whose posterior is known.
