@@ -144,7 +144,8 @@ class Statistics:
         """
         chart = self.model.chart
         tosses, sides = self.n * chart.tosses[chart.block_of], chart.sides[chart.block_of]
-        return np.where(chart.is_counted[chart.block_of], (self.counts + 1.0) / (tosses + sides), 1.0 / sides)
+        found = np.where(chart.is_counted[chart.block_of], (self.counts + 1.0) / (tosses + sides), 1.0 / sides)
+        return np.asarray(found)
 
     @property
     def outcome_offset(self) -> np.ndarray:

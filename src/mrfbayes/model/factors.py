@@ -97,8 +97,8 @@ class FactorGroup:
     def statistics(self) -> np.ndarray:
         """(k, ...) value of each of the block's k statistics, whose sums are s, in every cell of the table."""
         if self.is_score:
-            return self.table[None].astype(float)
-        found = (self.table == np.arange(self.sides - 1).reshape(-1, *[1] * self.arity)).astype(float)
+            return np.asarray(self.table[None], dtype=float)
+        found: np.ndarray = (self.table == np.arange(self.sides - 1).reshape(-1, *[1] * self.arity)).astype(float)
         if self.is_centred:
             for axis in (1, 2):
                 found -= found.mean(axis=axis, keepdims=True)
