@@ -148,6 +148,14 @@ def coded(x, note, model=NAMED, **options):
     return stats
 
 
+def dropped(x, warning, **options):
+    with pytest.warns(MRFWarning) as caught:
+        stats = Data(x, missing="drop", **options).count(NAMED)
+    assert tuple(str(item.message) for item in caught if item.category is MRFWarning) == stats.warnings
+    assert any(warning in text for text in stats.warnings)
+    return stats
+
+
 def values(stats):
     return tuple(variable.values for variable in stats.schema)
 
@@ -226,13 +234,13 @@ def test_rows_with_missing_values_are_dropped_on_request(tmp_path):
     kept = np.delete(X, [3, 9], axis=0)
     expected = Data(kept).count(NAMED)
     for x in (holes, pd.DataFrame(holes, columns=list("abc")), np.ma.masked_invalid(holes)):
-        same(coded(x, "x: 2 of 200 rows have missing cells and were dropped", missing="drop"), expected)
+        same(dropped(x, "x: 2 of 200 rows have missing cells and were dropped"), expected)
     lines = [",".join(map(str, row)) for row in X.tolist()]
     lines[3], lines[9] = ",NA,1", '0,1,"?"'
-    same(coded(write(tmp_path, "a,b,c\n" + "\n".join(lines)), "2 of 200 rows", missing="drop"), expected)
+    same(dropped(write(tmp_path, "a,b,c\n" + "\n".join(lines)), "2 of 200 rows"), expected)
     weight = np.arange(200.0)
     same(
-        coded(holes, "2 of 200", missing="drop", weights=weight),
+        dropped(holes, "2 of 200", weights=weight),
         Data(kept, weights=np.delete(weight, [3, 9])).count(NAMED),
     )
 
