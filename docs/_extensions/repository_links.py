@@ -29,7 +29,6 @@ TITLES = {
     "planar_triangulations": "Planar fields: milliseconds on triangulations",
     "r_page": "The R lines, run",
     "select": "Which edges: seconds and errors",
-    "suite_times": "The tests: seconds before the rooms and now",
 }
 # The command of a table and, in the next line, what it ran on.
 COMMAND = re.compile(r"^python (?:benchmarks|tests)/.*(?:\nPython 3.*)?$", re.MULTILINE)

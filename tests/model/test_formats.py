@@ -12,7 +12,7 @@ from mrfbayes.model import formats
 from mrfbayes.model.build import graph, grid
 from mrfbayes.model.factors import Factor
 from mrfbayes.model.field import Model
-from mrfbayes.model.formats import read_graph, read_uai, write_graphml, write_uai
+from mrfbayes.model.formats import read_graph, read_uai
 
 
 def write(folder, content, name="graph.csv"):
@@ -90,7 +90,7 @@ def test_mixed_counting_gets_a_hint():
 
 def test_graphml_round_trip(tmp_path):
     model = graph([("b", "a<&>"), ("a<&>", "é")], nodes=["b", "a<&>", "é", "alone"], states=[2, 3, 2, 2])
-    write_graphml(model, tmp_path / "g.graphml")
+    model.save(tmp_path / "g.graphml")
     edges, nodes = read_graph(tmp_path / "g.graphml")
     assert edges == [("b", "a<&>"), ("a<&>", "é")]
     assert nodes == list(model.nodes)
@@ -187,7 +187,7 @@ def distribution(model, theta):
 def test_uai_round_trip_keeps_the_distribution(tmp_path, name):
     model = MODELS[name]
     theta = model.chart.theta(np.random.default_rng(5).normal(size=model.n_parameters))
-    write_uai(model, theta, tmp_path / "m.uai")
+    model.save(tmp_path / "m.uai", theta)
     again, weights = read_uai(tmp_path / "m.uai")
     assert again.states.tolist() == model.states.tolist()
     np.testing.assert_allclose(distribution(again, weights), distribution(model, theta), rtol=1e-12)
@@ -236,8 +236,8 @@ def test_a_field_is_saved_by_the_ending_of_its_name(tmp_path):
     again = mb.graph(tmp_path / "m.graphml", states=3)
     assert (again.nodes, again.edges.tolist()) == (model.nodes, model.edges.tolist())
     model.save(tmp_path / "m.uai", theta=0.7)
-    write_uai(model, np.full(2, 0.7), tmp_path / "expected.uai")
-    assert (tmp_path / "m.uai").read_bytes() == (tmp_path / "expected.uai").read_bytes()
+    again, theta = read_uai(tmp_path / "m.uai")
+    np.testing.assert_allclose(distribution(again, theta), distribution(model, np.full(2, 0.7)), rtol=1e-12)
     with pytest.raises(mb.InputError, match=r"m\.uai exists: choose another name, or pass overwrite=True"):
         model.save(tmp_path / "m.uai")
     model.save(tmp_path / "m.uai", overwrite=True)

@@ -1,4 +1,4 @@
-"""Pictures of marginals and copulas: what is drawn is what was computed, and what is refused."""
+"""Pictures of marginals: what is drawn is what was computed, and what is refused."""
 
 import matplotlib as mpl
 import numpy as np
@@ -73,32 +73,6 @@ def test_a_die_is_drawn_from_its_draws():
     theta = model.chart.theta(np.array([0.4, 0.1, -0.2, 0.3, 0.2]))
     figure = mb.plots.marginals(mb.likelihood("mle", model, statistics, estimate=theta))
     assert len([axes for axes in figure.axes if axes.get_visible()]) == 5
-    with pytest.raises(mb.InputError, match="die"):
-        mb.plots.copula(mb.likelihood("mle", model, statistics, estimate=theta), 0, 2)
-
-
-@pytest.mark.parametrize("rho", [0.0, 0.6, -0.3])
-def test_contours_hold_what_they_say(rho):
-    lik = mb.likelihood("mle", MODEL, STATISTICS, estimate=THETA, rho=rho)
-    axes = mb.plots.copula(lik, 0, MODEL.parameters[2])
-    draws = lik.draw(20_000, rng=1)[:, [0, 2]]
-    outer, inner = axes.collections[0].get_paths()
-    for path, level in ((outer, 0.9), (inner, 0.5)):
-        assert abs(path.contains_points(draws).mean() - level) < 0.02
-
-
-def test_copula_beside_draws(likelihood, posterior):
-    axes = mb.plots.copula(likelihood, exact=posterior)
-    assert axes.get_legend_handles_labels()[1] == ["exact", r"MLE-L ($\rho$ = 0.3)"]
-    matrix = np.full((4, 4), 0.2) + 0.8 * np.eye(4)
-    full = mb.likelihood("mle", MODEL, STATISTICS, estimate=THETA, rho=matrix)
-    assert mb.plots.copula(full).get_legend_handles_labels()[1] == [r"MLE-L ($\rho$ = 0.2)"]
-
-
-def test_forms():
-    axes = mb.plots.forms(ns=(10, 100))
-    assert len(axes.get_legend_handles_labels()[1]) == 2
-    assert "0.13 sd" in axes.get_legend_handles_labels()[1][0]
 
 
 def test_bad_arguments_are_named(likelihood, posterior):
@@ -115,11 +89,6 @@ def test_bad_arguments_are_named(likelihood, posterior):
         (lambda: mb.plots.marginals(likelihood, labels=["a", "b"]), "labels"),
         (lambda: mb.plots.marginals(likelihood, truth=[0.5]), "truth has shape (1,)"),
         (lambda: mb.plots.marginals(likelihood, exact="yes"), "exact = 'yes'"),
-        (lambda: mb.plots.copula(posterior), "got Posterior"),
-        (lambda: mb.plots.copula(likelihood, 0, 0), "both"),
-        (lambda: mb.plots.copula(likelihood, 0, 7), "j = 7"),
-        (lambda: mb.plots.copula(likelihood, exact=3), "exact: got int"),
-        (lambda: mb.plots.forms(theta_hat=2), "theta_hat = 2"),
         (lambda: draw_density(np.full(10, 0.5)), "did not move"),
     ):
         with pytest.raises(mb.InputError) as error:

@@ -33,22 +33,26 @@ def edge_table(model: Model, values: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame(matrix, index=list(model.nodes), columns=list(model.nodes))
 
 
-def export_text(model: Model, log_odds: np.ndarray, form: str) -> str:
-    """The field at ``log_odds`` (p,) as text in one of `EXPORT_FORMATS`."""
+def export_text(model: Model, log_odds: np.ndarray | None, form: str) -> str:
+    """The field at ``log_odds`` (p,) as text in one of `EXPORT_FORMATS`; None for a graph without couplings."""
     makers = {"graphml": _graphml, "uai": _uai, "dimod": _dimod, "edges": _edge_list}
     if form not in makers:
         raise InputError(f"format {form!r}: choose one of {', '.join(EXPORT_FORMATS)}.")
+    if log_odds is None:
+        return _graphml(model, None)
     return makers[form](model, np.asarray(log_odds, dtype=float))
 
 
-def _graphml(model: Model, w: np.ndarray) -> str:
+def _graphml(model: Model, w: np.ndarray | None) -> str:
     import networkx as nx
 
+    names = [visible(name) for name in model.nodes]  # XML has no way to write control characters
     graph = nx.Graph()
-    for name, states in zip(model.nodes, model.states.tolist(), strict=True):
-        graph.add_node(visible(name), states=states)
-    for (u, v), coupling in zip(model.edges.tolist(), edge_strengths(model, w).tolist(), strict=True):
-        graph.add_edge(visible(model.nodes[u]), visible(model.nodes[v]), weight=coupling)
+    graph.add_nodes_from((name, {"states": states}) for name, states in zip(names, model.states.tolist(), strict=True))
+    graph.add_edges_from((names[u], names[v]) for u, v in model.edges.tolist())
+    if w is not None:
+        weights = zip(model.edges.tolist(), edge_strengths(model, w).tolist(), strict=True)
+        nx.set_edge_attributes(graph, {(names[u], names[v]): weight for (u, v), weight in weights}, "weight")
     return "\n".join(nx.generate_graphml(graph)) + "\n"
 
 

@@ -362,17 +362,16 @@ class Model:
         theta : (p,) weights, or one number for all; for ``.uai``, where no interaction at all is the default
         overwrite : whether a file that is there may be replaced
         """
-        from mrfbayes.model.formats import write_graphml, write_uai
+        from mrfbayes.base.atomic_files import write_text
+        from mrfbayes.model.exports import export_text
 
         ending = Path(path).suffix.lower()
-        if ending == ".graphml":
-            if theta is not None:
-                raise InputError("theta is not written to GraphML, which has the graph alone: use a .uai file.")
-            write_graphml(self, path, overwrite)
-        elif ending == ".uai":
-            write_uai(self, self.no_interaction if theta is None else theta, path, overwrite)
-        else:
+        if ending not in (".graphml", ".uai"):
             raise InputError(f"path = {str(path)!r}: a field is saved as .graphml or .uai, by the ending of the name.")
+        if ending == ".graphml" and theta is not None:
+            raise InputError("theta is not written to GraphML, which has the graph alone: use a .uai file.")
+        w = np.zeros(self.n_parameters) if theta is None else self.chart.log_odds(self.theta(theta))
+        write_text(path, export_text(self, w if ending == ".uai" else None, ending[1:]), overwrite)
 
     def _kinds(self) -> str:
         """How many variables of each kind the schema has; empty without a schema."""

@@ -11,9 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mrfbayes.base.atomic_files import write_bytes, write_text
 from mrfbayes.base.errors import InputError, Problems
-from mrfbayes.base.plain_text import visible
 from mrfbayes.model.factors import Factor
 from mrfbayes.model.field import Model
 
@@ -188,22 +186,6 @@ def _attribute(element: ElementTree.Element, key: str, name: str) -> str:
     return value
 
 
-def write_graphml(model: Model, path: str | PathLike[str], overwrite: bool = False) -> None:
-    """Write the graph of ``model`` as GraphML; nodes carry their number of states."""
-    root = ElementTree.Element("graphml", xmlns=_GRAPHML[1:-1])
-    ElementTree.SubElement(root, "key", {"id": "states", "for": "node", "attr.name": "states", "attr.type": "int"})
-    graph = ElementTree.SubElement(root, "graph", id="field", edgedefault="undirected")
-    names = [visible(name) for name in model.nodes]  # XML has no way to write control characters
-    for name, states in zip(names, model.states.tolist(), strict=True):
-        node = ElementTree.SubElement(graph, "node", id=name)
-        ElementTree.SubElement(node, "data", key="states").text = str(states)
-    for u, v in model.edges.tolist():
-        ElementTree.SubElement(graph, "edge", source=names[u], target=names[v])
-    tree = ElementTree.ElementTree(root)
-    ElementTree.indent(tree)
-    write_bytes(path, ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n", overwrite)
-
-
 def read_uai(path: str | PathLike[str]) -> tuple[Model, np.ndarray]:
     """A Markov network in UAI format as a `Model` and the theta (p,) that gives its distribution.
 
@@ -279,22 +261,3 @@ def _entry(words: Iterator[str], k: int, name: str) -> float:
     if not (np.isfinite(value) and value >= 0):
         raise InputError(f"{name}: function {k} holds {word[:20]!r}; expected a finite weight >= 0.")
     return value
-
-
-def write_uai(model: Model, theta: object, path: str | PathLike[str], overwrite: bool = False) -> None:
-    """Write the field at ``theta`` as a UAI Markov network, one function per factor, weights as in the model."""
-    theta = model.theta(theta)
-    lines, tables = [], []
-    for group in model.groups:
-        for scope, block in zip(group.scope.tolist(), group.block.tolist(), strict=True):
-            free = theta[model.chart.offset[block] : model.chart.offset[block + 1]]
-            weights = np.append(free, 1.0 - free.sum())
-            if group.is_score:
-                top = int(group.table.max())
-                values = weights[0] ** group.table * weights[1] ** (top - group.table)
-            else:
-                values = weights[-1] * np.exp(np.tensordot(np.log(weights[:-1] / weights[-1]), group.statistics, 1))
-            lines.append(" ".join(map(str, [len(scope), *scope])))
-            tables.append(f"{values.size}\n" + " ".join(f"{value:.17g}" for value in values.ravel()))
-    head = ["MARKOV", str(model.n_nodes), " ".join(map(str, model.states.tolist())), str(len(lines)), *lines]
-    write_text(path, "\n".join([*head, "", *tables]) + "\n", overwrite)

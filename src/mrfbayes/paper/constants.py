@@ -94,27 +94,4 @@ class Setting:
     may_refuse: bool = False
 
 
-SETTINGS: Mapping[str, Setting] = {
-    "adapted": Setting("the main study: scale and covariance learned in warm-up, then frozen"),
-    "printed-half": Setting("the printed proposal; the start is not printed: no interaction", "printed", "half"),
-    "printed-mle": Setting("the printed proposal from the estimate", "printed", "mle"),
-    "printed-truth": Setting("the printed proposal from the truth", "printed", "truth"),
-    "closed": Setting("MLE-L's own marginals, no chain", engine="closed form"),
-    "gbd": Setting("MLE-L with n + 2 in place of n", engine="closed form", options={"marginal": "gbd"}),
-    "cd": Setting("MLE-L from CD-1", estimator="cd", engine="closed form"),
-    "pcd": Setting("MLE-L from PCD", estimator="pcd", engine="closed form"),
-    "laplace-theta": Setting("Laplace-L, a quadratic in theta", options={"coordinate": "theta"}),
-    "laplace-exact": Setting("Laplace-L, exact Fisher information", options={"fisher": "exact"}),
-    "laplace-particles": Setting(
-        "Laplace-L, Fisher information from 1,000 particles", options={"fisher": "particles", "particles": PARTICLES}
-    ),
-    "laplace-centre": Setting("Laplace-L at the Bethe estimate", options={"centre": "bethe"}, may_refuse=True),
-    "gibbs": Setting(
-        "particles by 1,000 sweeps, a short run for its seconds",
-        "printed",
-        "half",
-        options={"source": "gibbs", "sweeps": PARTICLE_SWEEPS},
-    ),
-    "at-truth": Setting("coalescence at the parameters that made the data", start="truth"),
-    "along-chain": Setting("coalescence at draws from the posterior"),
-}
+SETTINGS: Mapping[str, Setting] = {name: Setting(**row) for name, row in STUDY["settings"].items()}

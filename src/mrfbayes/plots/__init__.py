@@ -17,12 +17,11 @@ if TYPE_CHECKING:  # the public names: `make_lazy` and type checkers read them h
     from mrfbayes.plots.comparison import comparison as comparison
     from mrfbayes.plots.complexity import complexity as complexity
     from mrfbayes.plots.contact_map import contact_map as contact_map
-    from mrfbayes.plots.copula import copula as copula
     from mrfbayes.plots.edge_evidence import edge_evidence as edge_evidence
     from mrfbayes.plots.field import field as field
     from mrfbayes.plots.forest import forest as forest
     from mrfbayes.plots.group_differences import group_differences as group_differences
-    from mrfbayes.plots.marginals import forms as forms, marginals as marginals
+    from mrfbayes.plots.marginals import marginals as marginals
     from mrfbayes.plots.network import network as network, network_panels as network_panels
     from mrfbayes.plots.pairs import pairs as pairs
     from mrfbayes.plots.physics import (

@@ -11,9 +11,8 @@ import numpy as np
 from mrfbayes.base.errors import InputError
 from mrfbayes.coins.coin import CoinMarginal
 from mrfbayes.coins.importance_weights import weighted_quantile, weighted_ranks
-from mrfbayes.coins.printed_vs_gbd import form_gaps
 from mrfbayes.model.scales import n_edge_blocks
-from mrfbayes.plots.style import COLOURS, axes_or_new, keep_table, label
+from mrfbayes.plots.style import COLOURS, keep_table, label
 from mrfbayes.results.posterior import Posterior
 from mrfbayes.targets.likelihood import InducedLikelihood
 
@@ -228,30 +227,3 @@ def draw_density(draws: np.ndarray, weights: np.ndarray | None = None) -> tuple[
     grid = np.linspace(low - margin, high + margin, POINTS)
     theta = 1 / (1 + np.exp(-grid))
     return theta, gaussian_kde(thinned, weights=shares)(grid) / (theta * (1 - theta))
-
-
-def forms(
-    theta_hat: float = 0.65, lambda_hat: float = 0.75, ns: Sequence[float] = (10, 100, 1_000), *, ax: Axes | None = None
-) -> Axes:
-    """The printed form (power n) and the generalised beta form (power n + 2) of one coin, for several n.
-
-    Parameters
-    ----------
-    theta_hat, lambda_hat : estimate and observed frequency of agreement
-    ns : numbers of observations, one colour each
-    """
-    gaps = form_gaps(theta_hat, lambda_hat, ns)
-    effect = math.log(lambda_hat / (1 - lambda_hat)) - math.log(theta_hat / (1 - theta_hat))
-    ax = axes_or_new(ax, figsize=(6, 3.4))
-    for k, gap in enumerate(gaps):
-        colour = COLOURS[k % len(COLOURS)]
-        coins = [CoinMarginal(lambda_hat * gap.n, gap.n, effect, form) for form in ("printed", "gbd")]
-        theta = np.asarray(coins[0].from_normal(np.linspace(-4.2, 4.2, POINTS)))
-        text = f"n = {gap.n:,.0f}: means {abs(gap.mean_gap):.2g} sd apart"
-        ax.plot(theta, coins[0].pdf(theta) * coins[0].sd, color=colour, lw=1.5, label=text)
-        ax.plot(theta, coins[1].pdf(theta) * coins[0].sd, color=colour, lw=1.2, ls=(0, (2, 1.5)))
-    ax.axvline(theta_hat, color="0.6", lw=0.8)
-    ax.set(xlabel=r"$\theta$", ylabel="density, times sd", xlim=(0, 1), ylim=(0, None))
-    ax.set_title("power n (solid) and n + 2 (dashed)", fontsize=9)
-    ax.legend(fontsize=8, frameon=False)
-    return ax

@@ -22,11 +22,11 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import scipy.sparse
-from inputs import BAD, BINARY, FIVE, ROWS, SCORE, X, count, counts_as, ordered, text
 
 import mrfbayes as mb
+from data.trial import Trial
+from data.trial_inputs import BAD, BINARY, FIVE, ROWS, SCORE, X, count, counts_as, ordered, text
 from mrfbayes.model.build import complete
-from run import Trial
 
 SAME = counts_as(X)
 FRAME = pd.DataFrame(X, columns=list("abc"))

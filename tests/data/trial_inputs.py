@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import subprocess
-import sys
 from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
@@ -18,8 +16,8 @@ import polars as pl
 import xarray as xr
 
 import mrfbayes as mb
+from data.trial import Trial
 from mrfbayes.model.build import complete
-from run import Trial
 
 BINARY = mb.graph([("a", "b"), ("b", "c")], fields=True)
 PLAIN = mb.graph([("a", "b"), ("b", "c")])
@@ -73,23 +71,6 @@ def edges(content: str | bytes, name: str = "edges.csv", **options: Any) -> Call
     def run(folder: Path) -> Any:
         (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
         return mb.graph(folder / name, **options)
-
-    return run
-
-
-def command(*arguments: str, data: str = "a,b,c\n" + ROWS) -> Callable[[Path], Any]:
-    """A command line: exit status 2 is an InputError, 3 a CostError, anything else that is not 0 a violation."""
-
-    def run(folder: Path) -> Any:
-        (folder / "data.csv").write_text(WIDE[data]() if data in WIDE else data)
-        (folder / "twice.csv").write_text("a,b\nb,a\nc,c\n")
-        line = [sys.executable, "-m", "mrfbayes", *arguments]
-        done = subprocess.run(line, capture_output=True, text=True, cwd=folder, timeout=900)
-        if "Traceback" in done.stderr or done.returncode not in (0, 2, 3):
-            raise RuntimeError(f"status {done.returncode}: {done.stderr[-300:]}")
-        if done.returncode:
-            raise (BAD if done.returncode == 2 else COST)(" ".join(done.stderr.split()))
-        return done.stdout
 
     return run
 
@@ -391,32 +372,4 @@ GRAPHS = [
     ),
 ]
 
-COMMANDS = [
-    Trial("no field", command("sample", "data.csv"), BAD, "which field?"),
-    Trial("two fields", command("sample", "data.csv", "--complete", "--grid", "1x3"), BAD, "exactly one of"),
-    Trial("grid in letters", command("sample", "data.csv", "--grid", "1by3"), BAD, "for example 8x8"),
-    Trial("grid in superscripts", command("sample", "data.csv", "--grid", "\u00b2x3"), BAD, "for example 8x8"),
-    Trial("grid past memory", command("cost", "--grid", "100000x100000"), COST, "9.1 TiB"),
-    Trial("no such file", command("sample", "nowhere.csv", "--complete"), BAD, "no such file"),
-    Trial("no such column", command("sample", "data.csv", "--complete", "--drop", "z"), BAD, "has no such column"),
-    Trial("one column", command("sample", "data.csv", "--complete", data="a\n0\n1\n"), BAD, "nothing to learn"),
-    Trial(
-        "column like an edge", command("sample", "data.csv", "--complete", data="a,b,a--b\n0,1,0\n"), BAD, "the edge"
-    ),
-    Trial(
-        "unknown pair",
-        command("sample", "data.csv", "--complete", "--fields", data="a,b\nm,f\nf,m\n"),
-        BAD,
-        ("is not known, and here it matters", "--levels"),
-    ),
-    Trial("levels without an order", command("sample", "data.csv", "--complete", "--levels", "mf"), BAD, "with '<'"),
-    Trial("missing", command("sample", "data.csv", "--complete", data="a,b\n0,\n1,0\n"), BAD, "--missing drop"),
-    Trial("missing of another kind", command("sample", "data.csv", "--complete", "--missing", "no"), BAD, "'drop'"),
-    Trial("states", command("sample", "data.csv", "--complete", data="a,b\n0,1\n1,2\n2,0\n"), BAD, "--states 3"),
-    Trial("edges twice", command("cost", "--graph", "twice.csv"), BAD, ("--merge-edges", "joins 'c' to itself")),
-    Trial("absurd prior", command("sample", "data.csv", "--complete", "--prior", "beta(1e308,1e308)"), BAD, "1e+09"),
-    Trial("2,000 columns", command("sample", "data.csv", "--complete", data="wide"), COST, "neighbours on average"),
-    Trial("10^6 columns", command("sample", "data.csv", "--complete", data="wider"), COST, "499,999,500,000 edges"),
-]
-
-TRIALS = [*DATA, *FILES, *LEVELS, *GRAPHS, *COMMANDS]
+TRIALS = [*DATA, *FILES, *LEVELS, *GRAPHS]
