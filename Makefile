@@ -94,6 +94,11 @@ SECONDS ?= 36000
 proofs fuzz chaos mutants: .venv/.test
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/trust/$@.py --seconds $(SECONDS)
 
+# NUTS by NumPyro, BlackJAX and PyMC on a field inside a hierarchical model, against `exact`.
+bridges: .venv/.test
+	$(BIN)/python -m pip install -q -c constraints.txt -e ".[bridges]"
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bridges/hierarchical.py
+
 # Wheel and sdist in fresh environments, without constraints. Others: make install-check PYTHONS="python3.12 python3.13"
 PYTHONS ?= $(PYTHON)
 install-check:

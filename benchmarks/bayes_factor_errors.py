@@ -16,6 +16,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from record import made_by
 from scipy import optimize
 from scipy.special import gammaln, logsumexp
 
@@ -107,7 +108,8 @@ def main() -> None:
         truth = true_factors(x, prior)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", mb.MRFWarning)
-            post = mb.sample(model, x, "langevin", prior=prior, progress=False)
+            both = {"edges": prior, "nodes": prior}
+            post = mb.sample(model, x, "langevin", prior=both, progress=False)
             by_draws.append([*from_draws(post.log_odds, post.problem, blocks)[:2], *truth])
             if "--weights" in sys.argv:
                 by_weights.append([*edge_evidence(post, post.problem)[:2], *truth])
@@ -116,7 +118,7 @@ def main() -> None:
     lines += [row("density of the draws", np.concatenate(by_draws, axis=1))]
     if by_weights:
         lines += [row("importance weights", np.concatenate(by_weights, axis=1))]
-    text = f"{(__doc__ or '').split('. Written')[0]}.\n\n" + "\n".join(lines) + "\n"
+    text = f"{(__doc__ or '').split('. Written')[0]}.\n\n{made_by()}\n" + "\n".join(lines) + "\n"
     RESULT.write_text(text)
     print(text)
 

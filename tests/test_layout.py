@@ -76,9 +76,30 @@ def definitions():
                 found[node.name][place(file)] = ast.dump(node)
             elif isinstance(node, (ast.Assign, ast.AnnAssign)):
                 for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                    if isinstance(target, ast.Name) and target.id.isupper() and target.id[0] != "_":
-                        found[target.id][place(file)] = ast.dump(node.value) if node.value else ""
+                    for name, text in assigned(target, node.value):
+                        if name.isupper() and name[0] != "_":
+                            found[name][place(file)] = text
     return found
+
+
+def assigned(target, value):
+    """Names that an assignment gives values to, and the text of each value; those of a tuple one by one."""
+    if isinstance(target, ast.Name):
+        yield target.id, ast.dump(value) if value else ""
+    elif isinstance(target, ast.Tuple):
+        for number, name in enumerate(target.elts):
+            each = value.elts[number] if isinstance(value, ast.Tuple) else None
+            yield name.id, ast.dump(each) if each else f"{number} of {ast.dump(value)}"
+
+
+def test_assignments_to_tuples_are_seen():
+    node = ast.parse("A, B = 1, 2\nC, D = range(2)").body
+    (a, one), (b, two) = assigned(node[0].targets[0], node[0].value)
+    assert (a, b) == ("A", "B")
+    assert one != two
+    (c, first), (d, second) = assigned(node[1].targets[0], node[1].value)
+    assert (c, d) == ("C", "D")
+    assert first != second
 
 
 def test_no_class_or_constant_means_two_things():

@@ -77,7 +77,7 @@ def test_security_names_tests_that_are_there():
 IMPORT_NAMES = {"scikit-learn": "sklearn"}
 # Declared for what they do without an import: xarray writes netCDF files through one, users make models with the other.
 NOT_IMPORTED = {"h5netcdf", "pymc"}
-DEVELOPER_EXTRAS = ("docs", "test", "bench")
+DEVELOPER_EXTRAS = ("docs", "test", "bench", "bridges")
 
 
 def imports_of(root):

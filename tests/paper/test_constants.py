@@ -21,7 +21,7 @@ def test_the_constants_are_those_of_section_3():
     assert settings.THETA_RANGE == (0.5, 0.8)
     assert settings.SAMPLE_SIZES == (100, 200, 300, 400, 500, 600, 700, 800, 900, 1000)
     assert settings.PROPOSAL_VARIANCE == PRINTED_VARIANCE == 0.001
-    assert (settings.STEPS, settings.PARTICLES, settings.PARTICLE_SWEEPS) == (1_000_000, 1_000, 1_000)
+    assert (settings.PAPER_STEPS, settings.PARTICLES, settings.PARTICLE_SWEEPS) == (1_000_000, 1_000, 1_000)
     assert (settings.PERSISTENT_SWEEPS, settings.REPLICATIONS, settings.PRIOR) == (1, 50, "uniform")
     rho = [row.options["rho"] for row in settings.METHODS.values() if row.key == "mle"]
     assert tuple(rho) == settings.COPULA_CORRELATIONS == (0.0, 0.05, 0.1)

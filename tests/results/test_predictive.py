@@ -80,7 +80,7 @@ def test_chains_that_go_on_replicate_as_independent_draws_do(data, monkeypatch):
     assert np.abs(z).max() < 6
     assert np.abs(independent.table["replicated_sd"] / going_on.table["replicated_sd"] - 1).max() < 0.3
     monkeypatch.setattr(predictive, "FIRST_SWEEPS", 0)
-    monkeypatch.setattr(predictive, "SWEEPS", 0)  # the negative control: chains that stay at their random start
+    monkeypatch.setattr(predictive, "REPLICA_SWEEPS", 0)  # the negative control: chains that stay at their random start
     stuck = predictive_check(posterior, replicates=400, progress=False)
     assert (np.abs(stuck.table["replicated"] - independent.table["replicated"]) / error).max() > 20
 

@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import mrfbayes as mb
 from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.views import with_own_workspace
+from mrfbayes.engines.registry import ENGINE_ROWS
 from mrfbayes.estimation.problem import Problem
 from mrfbayes.kernels.methods.evaluate import log_likelihoods
 from mrfbayes.methods.registry import REGISTRY
@@ -19,11 +20,9 @@ from small_fields import FIELDS, count
 THREADS = 4
 LIKELIHOODS = ("exact", "mle", "pseudo", "laplace")
 KINDS = ("grid", "grid, fields", "graph, fields", "ordinal", "table")
-ENGINES = [
-    ("exact", "mh"), ("exact", "hmc"), ("exact", "independence"), ("mle", "mh"), ("mle", "direct"), ("pseudo", "mh"),
-    ("pseudo", "hmc"), ("laplace", "mh"), ("calibrated", "direct"), ("langevin", "langevin"),
-    *((key, "mh") for key, row in REGISTRY.items() if row.module.startswith("ratio.")),
-]  # fmt: skip
+# Every engine with every method that offers what it needs: rows of both registries, so that a new one is tested, too.
+ENGINES = [(key, engine) for key, row in REGISTRY.items() for engine in ENGINE_ROWS if engine.needs in row.offers]
+NAMES = [f"{key} by {type(engine).__name__}" for key, engine in ENGINES]
 SETTINGS = {"steps": 60, "warmup": 40, "chains": 1, "progress": False}
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.base.errors.MRFWarning")  # short chains say that they are
 
@@ -112,26 +111,39 @@ def test_ratio_chain_writes_only_to_its_own_workspace(method, kind, monkeypatch)
         assert all(np.array_equal(array, arrays[name], equal_nan=True) for name, array in arrays_of(view))
 
 
-@pytest.mark.parametrize(("method", "engine"), ENGINES)
+def settings_of(method, engine):
+    """A field that the engine draws from, and the settings of a short run."""
+    needs_dense = engine.needs == "noisy gradient"
+    model = mb.complete(range(5), fields=True) if needs_dense else mb.grid(2, 3)
+    settings = (
+        {**SETTINGS, "method": method, "proposal": "printed"} if engine.is_printed else {**SETTINGS, "method": method}
+    )
+    if engine.is_printed:
+        del settings["warmup"]
+    else:
+        settings["engine"] = engine.name
+    return model, settings
+
+
+@pytest.mark.parametrize(("method", "engine"), ENGINES, ids=NAMES)
 def test_sampling_from_threads_equals_serial(method, engine):
-    model = mb.complete(range(5), fields=True) if method == "langevin" else mb.grid(2, 3)
+    model, settings = settings_of(method, engine)
     data = data_of(model)
 
     def draw(seed):
-        return mb.sample(model, data, method, engine=engine, rng=seed, **SETTINGS).draws
+        return mb.sample(model, data, rng=seed, **settings).draws
 
     serial = [draw(seed) for seed in range(THREADS)]
     assert all(map(np.array_equal, in_threads(draw, range(THREADS)), serial))
 
 
-@pytest.mark.parametrize(
-    ("method", "engine"), [("exact", "mh"), ("exact", "independence"), ("pseudo", "hmc"), ("exchange", "mh")]
-)
+@pytest.mark.parametrize(("method", "engine"), ENGINES, ids=NAMES)
 def test_chains_on_a_worker_with_threads_equal_serial(method, engine, client):
-    model = mb.grid(3, 3)
-    data, settings = data_of(model), {**SETTINGS, "steps": 400, "chains": 4, "engine": engine}
-    serial = mb.sample(model, data, method, **settings)
-    there = mb.sample(model, data, method, workers=client, **settings)
+    model, settings = settings_of(method, engine)
+    settings["chains"] = 4
+    data = data_of(model)
+    serial = mb.sample(model, data, **settings)
+    there = mb.sample(model, data, workers=client, **settings)
     assert np.array_equal(there.draws, serial.draws)
 
 

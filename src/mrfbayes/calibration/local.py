@@ -39,7 +39,7 @@ from mrfbayes.model.field import Model
 from mrfbayes.particles.moments import particles_at
 from mrfbayes.priors import Prior
 
-LEAST_PARTICLES, MOST_PARTICLES, SWEEPS = 1_024, 16_384, 60
+LEAST_BLOCK_PARTICLES, MOST_BLOCK_PARTICLES, BLOCK_SWEEPS = 1_024, 16_384, 60
 NEAR, FAR = 2, 3  # steps that a block reaches
 WORTHWHILE = 0.002  # of an sd, on average: what a step further must add to be taken
 PROBES = 400  # parameters on which that is measured
@@ -217,8 +217,8 @@ def _particle_moments(
     """Moments of Gibbs particles at the mode, and how many there are."""
     model, statistics, prior, n = problem.model, problem.statistics, problem.prior, problem.statistics.n
     seed = child(child(problem.seed, "calibrated"), "particles")
-    count = particles or min(max(int(PLANE_BITS / w.size) // 64 * 64, LEAST_PARTICLES), MOST_PARTICLES)
-    planes = planes_of(model, particles_at(model, w, count, SWEEPS, seed, statistics))
+    count = particles or min(max(int(PLANE_BITS / w.size) // 64 * 64, LEAST_BLOCK_PARTICLES), MOST_BLOCK_PARTICLES)
+    planes = planes_of(model, particles_at(model, w, count, BLOCK_SWEEPS, seed, statistics))
     expected = np.clip((statistics.counts + prior.gradient_w(w)) / n, 1e-9, 1 - 1e-9)  # at the mode
     known, curvature = expected * (1 - expected), -prior.hessian_w(w)
     budget().check("how far blocks reach")
@@ -226,7 +226,13 @@ def _particle_moments(
     blocks = local_blocks(model, distance)
     budget().check("moments of the blocks")
     local = local_moments(planes, blocks, n, known, curvature, threads)
-    facts = {"moments": "local", "particles": count, "sweeps": SWEEPS, "distance": distance, "distance_gain": gain}
+    facts = {
+        "moments": "local",
+        "particles": count,
+        "sweeps": BLOCK_SWEEPS,
+        "distance": distance,
+        "distance_gain": gain,
+    }
     return local, facts
 
 

@@ -14,7 +14,7 @@ from mrfbayes.methods.langevin.covariates import walk_seconds
 from mrfbayes.model.covariates import CovariateModel
 from mrfbayes.model.field import Model
 
-AUTO_PROPOSALS, AUTO_SECONDS = 25_000, 10.0  # "auto" is exact where that many evaluations take no longer
+AUTO_PROPOSALS, AUTO_EXACT_SECONDS = 25_000, 10.0  # "auto" is exact where that many evaluations take no longer
 AUTO_COVARIATE_SECONDS = 60.0
 AUTO_GRADIENTS = 20_000  # that trajectories take on dense fields, whose calibrated proposals mostly fit badly
 
@@ -37,7 +37,7 @@ def choose_method(model: Model) -> tuple[str, str]:
         seconds = size.seconds("log_z") * AUTO_PROPOSALS
     else:
         seconds = predicted_seconds(recursion(model), "log_z", AUTO_PROPOSALS)
-    if seconds > AUTO_SECONDS:
+    if seconds > AUTO_EXACT_SECONDS:
         return other, f"{other}: exact would take about {describe_seconds(seconds)} (treewidth {width})"
     return "exact", f"exact: the partition function is cheap here (treewidth {width})"
 

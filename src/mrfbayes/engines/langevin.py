@@ -15,7 +15,7 @@ from mrfbayes.methods.langevin.coins import WalkJoint, walk_coins
 from mrfbayes.methods.langevin.langevin import WARMUP, default_steps
 from mrfbayes.methods.langevin.moments import walk_moments
 from mrfbayes.methods.langevin.trust import doubts, walk_trust
-from mrfbayes.methods.langevin.walk import RECORDED
+from mrfbayes.methods.langevin.walk import RECORDED_COUNTER
 from mrfbayes.results import diagnostics
 from mrfbayes.run.clusters import Workers
 from mrfbayes.run.driver import ChainRun
@@ -92,7 +92,7 @@ class Langevin(Engine):
         """Draws that agree with the moments by control variates, and how far to trust them."""
         task = _task(setup)
         walk, w = task.walk, task.by_replica(run.draws)
-        if not walk.state["counters"][RECORDED]:
+        if not walk.state["counters"][RECORDED_COUNTER]:
             return EngineOutcome({"draws": w[:, :0]}, [])
         moments = walk_moments(walk)
         w = moments.mean + (w - moments.raw_mean) * (moments.sd / moments.raw_sd)

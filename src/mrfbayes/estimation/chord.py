@@ -11,8 +11,8 @@ from mrfbayes.model.field import Model
 from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS
 from mrfbayes.particles.tables import cell_layout
 
-FEW_PARAMETERS, FINE = 400, 0.0065  # up to so many parameters a finer tolerance costs little
-APART, OFF = 5.0, 0.1  # standard errors between chains from two starts; posterior sds
+FINE_PARAMETERS, FINE_TOLERANCE = 400, 0.0065  # up to so many parameters a finer tolerance costs little
+MAX_START_ERRORS, MAX_START_SD = 5.0, 0.1  # standard errors between chains from two starts; posterior sds
 
 
 def refuse(model: Model) -> None:
@@ -34,7 +34,7 @@ def run(task: Task, *, particles: int | None = None, tolerance: float | None = N
         parameters 0.015
     """
     if tolerance is None:
-        tolerance = FINE if task.model.n_parameters <= FEW_PARAMETERS else WANTED
+        tolerance = FINE_TOLERANCE if task.model.n_parameters <= FINE_PARAMETERS else WANTED
     layout = cell_layout(task.model)
     trace = Recorder(task.model.n_parameters, time.perf_counter)
     posterior = DensePosterior(layout, task.stats, task.prior)
@@ -42,14 +42,14 @@ def run(task: Task, *, particles: int | None = None, tolerance: float | None = N
     found = dense_mode(posterior, task.seed, chains, task.threads, tolerance)
     trace.add(0, found.error, found.w)
     warnings = []
-    if found.disagreement > APART:
+    if found.disagreement > MAX_START_ERRORS:
         warnings.append(
             f"Gibbs chains that started at the data and at random still differ, by {found.disagreement:.1f} standard "
             "errors: the field is ordered and its chains do not mix, so the estimate cannot be trusted"
         )
     return Outcome(
         found.w,
-        found.converged and found.error < OFF and found.disagreement <= APART,
+        found.converged and found.error < MAX_START_SD and found.disagreement <= MAX_START_ERRORS,
         found.residual,
         found.steps,
         trace,

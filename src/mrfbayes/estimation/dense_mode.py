@@ -30,11 +30,11 @@ from mrfbayes.particles.tables import CellEnsemble, Layout, make_ensemble
 from mrfbayes.priors import Prior
 
 REPLICAS, CHAINS = 8, 256  # half of the replicas start at the data, the others at random
-LEAST_PARTICLES = 8_192
-FIRST_PARTICLES, MOST_PARTICLES = 4, 64  # per parameter
+LEAST_IN_ALL = 8_192
+FIRST_PER_PARAMETER, MOST_PER_PARAMETER = 4, 64  # per parameter
 MORE_PARTICLES = 4  # times as many as the last metric had: from 16 per parameter on, steps shrink by a third at least
-BURN_IN, BETWEEN = 30, 1  # sweeps after the start, and between the snapshots that a covariance is made of
-SKIPPED, COUNTED = 10, 20  # sweeps of a gradient
+BURN_IN_SWEEPS, GAP_SWEEPS = 30, 1  # sweeps after the start, and between the snapshots that a covariance is made of
+SKIPPED_SWEEPS, COUNTED_SWEEPS = 10, 20  # sweeps of a gradient
 MOST_COMPLETED = 100  # sweeps of missing cells for a gradient, where these are sampled
 LONGEST_STEP = 0.7  # of a log-odds
 RENEW = 0.4  # S is made anew where the Newton decrement has not fallen below this share
@@ -42,7 +42,7 @@ MOST_STEPS = 25
 WANTED = 0.015  # posterior sds: noise of the mode (root mean square)
 MOST_POOLED = 64  # gradients of one step
 FEW_NEIGHBOURS = 8  # coins of sparser fields are calibrated block by block
-NEAR = 0.3  # posterior sds: from here on S has to be good
+NEAR_MODE_SD = 0.3  # posterior sds: from here on S has to be good
 SEEN_AT_LEAST = 0.05  # information of a statistic that no particle shows, where no prior gives any
 NARROWER = "give the parameters a narrower prior, or use method='pseudo'"
 START_TOLERANCE = 0.05  # posterior sds of the pseudolikelihood
@@ -278,22 +278,22 @@ def dense_mode(
     ensemble.start(_two_starts(statistics.rows, layout.states, ensemble.n_chains, generator(seed, "start")))
     w = _start(statistics, prior)
     p = w.size
-    particles = max(FIRST_PARTICLES * p, LEAST_PARTICLES) // MORE_PARTICLES
+    particles = max(FIRST_PER_PARAMETER * p, LEAST_IN_ALL) // MORE_PARTICLES
 
     def metric(at: np.ndarray, d_eff: float) -> np.ndarray:
         # More than before: steps that do not come nearer are those of a metric with too much noise.
         nonlocal particles
-        samples = -(-min(MORE_PARTICLES * particles, max(MOST_PARTICLES * p, LEAST_PARTICLES)) // ensemble.n_chains)
+        samples = -(-min(MORE_PARTICLES * particles, max(MOST_PER_PARAMETER * p, LEAST_IN_ALL)) // ensemble.n_chains)
         particles = samples * ensemble.n_chains
-        _, covariance = ensemble.products(samples, BETWEEN)
+        _, covariance = ensemble.products(samples, GAP_SWEEPS)
         return posterior.factor(covariance, at, particles, d_eff, completions.covariance(at))
 
     def step_at(pooled: int) -> Newton:
-        counts = completions.at(w, min(COUNTED * pooled, MOST_COMPLETED))
-        return _newton(posterior, factor, w, ensemble.moments(SKIPPED, COUNTED * pooled), counts)
+        counts = completions.at(w, min(COUNTED_SWEEPS * pooled, MOST_COMPLETED))
+        return _newton(posterior, factor, w, ensemble.moments(SKIPPED_SWEEPS, COUNTED_SWEEPS * pooled), counts)
 
     ensemble.set_parameters(posterior.natural(w))
-    ensemble.sweep(BURN_IN)
+    ensemble.sweep(BURN_IN_SWEEPS)
     factor = metric(w, 0.8 * p)
     last, moved, pooled, steps, is_first, converged = np.inf, np.zeros(p), 1, 0, True, False
     while steps < MOST_STEPS and not converged:
@@ -310,7 +310,7 @@ def dense_mode(
         share = min(1.0, LONGEST_STEP / float(np.abs(newton.step).max(initial=1e-9)))
         w, moved = w + share * newton.step, moved + share * newton.direction
         ensemble.set_parameters(posterior.natural(w))
-        if is_first and signal < NEAR:  # after the step, so that S is that of a place which is near
+        if is_first and signal < NEAR_MODE_SD:  # after the step, so that S is that of a place which is near
             factor = metric(w, posterior.effective(factor, w))
             last, moved, is_first = np.inf, np.zeros(p), False
         if budget().is_out:
@@ -324,12 +324,12 @@ def dense_mode(
             pooled = int(np.clip(np.ceil(pooled * (noise / (0.95 * wanted)) ** 2), 1, MOST_POOLED))
     if np.sqrt(np.mean(moved**2)) > FAR_DENSE:
         factor = metric(w, posterior.effective(factor, w))
-    mean = ensemble.moments(SKIPPED, COUNTED * pooled)
-    counts = completions.at(w, min(COUNTED * pooled, MOST_COMPLETED))
+    mean = ensemble.moments(SKIPPED_SWEEPS, COUNTED_SWEEPS * pooled)
+    counts = completions.at(w, min(COUNTED_SWEEPS * pooled, MOST_COMPLETED))
     fresh = _newton(posterior, factor, w, mean, counts)
     complete = None
     if posterior.statistics.holes is not None:
-        _, covariance = ensemble.products(particles // ensemble.n_chains, BETWEEN)
+        _, covariance = ensemble.products(particles // ensemble.n_chains, GAP_SWEEPS)
         complete = posterior.factor(covariance, w, particles, posterior.effective(factor, w))
     variance = np.concatenate([factor[k : k + 512] ** 2 @ newton.variance for k in range(0, p, 512)])
     return DenseMode(

@@ -122,18 +122,18 @@ def estimate(
 def _choose(model: Model, stats: Statistics, algorithm: str) -> tuple[str, str]:
     """The algorithm, and why this one."""
     from mrfbayes.estimation.dense_mode import is_dense
-    from mrfbayes.estimation.newton import AUTO_SECONDS, predicted_seconds
+    from mrfbayes.estimation.newton import AUTO_MLE_SECONDS, predicted_seconds
 
     if stats.holes is not None:
         return _choose_with_holes(model, algorithm)
     if algorithm == "auto":
         seconds = predicted_seconds(model)
-        if seconds <= AUTO_SECONDS:
+        if seconds <= AUTO_MLE_SECONDS:
             return "exact", f"log Z is feasible on this graph, and the estimate should take about {seconds:.2g} s"
         other = "chord" if is_dense(model) and len(stats.rows) else "pcd"  # which starts from observations
         if seconds == float("inf"):
             return other, "log Z is not feasible on this graph"
-        return other, f"with exact log Z it would take about {seconds:.0f} s (limit {AUTO_SECONDS:.0f})"
+        return other, f"with exact log Z it would take about {seconds:.0f} s (limit {AUTO_MLE_SECONDS:.0f})"
     if algorithm == "pseudo":
         _ = stats.patterns  # refused with the right words where only counts are known
     return algorithm, "asked for"
@@ -142,7 +142,7 @@ def _choose(model: Model, stats: Statistics, algorithm: str) -> tuple[str, str]:
 def _choose_with_holes(model: Model, algorithm: str) -> tuple[str, str]:
     """The algorithm where cells are missing: two of them have a likelihood for that."""
     from mrfbayes.estimation.dense_mode import can_be_dense
-    from mrfbayes.estimation.newton import AUTO_SECONDS, predicted_seconds
+    from mrfbayes.estimation.newton import AUTO_MLE_SECONDS, predicted_seconds
 
     if algorithm not in ("auto", *WITH_HOLES):
         able = ", ".join(map(repr, WITH_HOLES))
@@ -151,7 +151,7 @@ def _choose_with_holes(model: Model, algorithm: str) -> tuple[str, str]:
             "missing='drop'."
         )
     seconds = predicted_seconds(model)
-    if algorithm == "chord" or (algorithm == "auto" and seconds > AUTO_SECONDS and can_be_dense(model)):
+    if algorithm == "chord" or (algorithm == "auto" and seconds > AUTO_MLE_SECONDS and can_be_dense(model)):
         return "chord", "asked for" if algorithm == "chord" else "log Z is out of reach or slow on this graph"
     if seconds == float("inf"):
         raise CostError(

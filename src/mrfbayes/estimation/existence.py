@@ -182,14 +182,14 @@ def _small_tree(model: Model) -> JunctionTree | None:
 
     if model.n_nodes > MAX_TREE_NODES or model.n_edges > 8 * MAX_TREE_NODES:
         return None
-    if model.grid_shape is not None and 2 ** min(model.grid_shape) > polytope.MAX_CELLS:
+    if model.grid_shape is not None and 2 ** min(model.grid_shape) > polytope.MAX_CLIQUE_CELLS:
         return None
     order = find_order(model.edges, model.states)
-    if not order.complete or order.largest > polytope.MAX_CELLS:
+    if not order.complete or order.largest > polytope.MAX_CLIQUE_CELLS:
         return None
     tree = polytope.junction_tree(model.edges, model.n_nodes, order)
     cells = sum(int(np.prod(model.states[list(clique)])) for clique in tree.cliques)
-    return tree if cells <= polytope.MAX_CELLS else None
+    return tree if cells <= polytope.MAX_CLIQUE_CELLS else None
 
 
 def _one_sided(model: Model, stats: Statistics, never: np.ndarray) -> Existence:

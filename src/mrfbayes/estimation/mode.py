@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from mrfbayes.base.budget import budget
-from mrfbayes.estimation.optimise import FAR, Ascent, Report, line_search, silent
+from mrfbayes.estimation.optimise import MAX_LOG_ODDS, Ascent, Report, line_search, silent
 
 TOLERANCE = 1e-7  # posterior sds
 
@@ -45,7 +45,7 @@ def newton(
         report(iteration, size, w)
         if size < tolerance:
             return Ascent(w + direction, True, iteration + 1, size, trace)
-        if np.abs(w).max(initial=0.0) > FAR or budget().is_out:
+        if np.abs(w).max(initial=0.0) > MAX_LOG_ODDS or budget().is_out:
             break
         w, value, gradient, moved = line_search(objective, w, value, gradient, direction, slope)
         if not moved:  # rounding: no better value can be told from this one

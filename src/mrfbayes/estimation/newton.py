@@ -24,7 +24,7 @@ from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
 
 NEWTON_CELL_SECONDS = 6e-9  # of one pass for expected counts, per table cell
-AUTO_SECONDS = 20.0  # what `auto` is ready to wait for
+AUTO_MLE_SECONDS = 20.0  # what `auto` is ready to wait for
 EVALUATIONS = 40
 CONFIRMED_STEP = 1e-3  # posterior sds
 ALONE = 0.7  # saves a tenth of the steps on weak fields, a third on strong ones

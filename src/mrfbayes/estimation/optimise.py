@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 TYPICAL_ITERATIONS = 50  # for progress bars
-FAR = 40.0  # log-odds: weights of 4e-18 are zero for every purpose
+MAX_LOG_ODDS = 40.0  # log-odds: weights of 4e-18 are zero for every purpose
 _ARMIJO = 1e-4
 _MEMORY = 10
 RENEWED = (4, 64, 256)  # steps after which the curvature is taken anew: the last one was taken far away
@@ -101,7 +101,7 @@ def lbfgs(
         report(iteration, size, w)
         if size < tolerance:
             return Ascent(w, True, iteration + 1, size, trace)
-        if np.abs(w).max(initial=0.0) > FAR or budget().is_out:
+        if np.abs(w).max(initial=0.0) > MAX_LOG_ODDS or budget().is_out:
             break
         direction = _two_loop(memory, gradient, rough)
         slope = float(gradient @ direction)

@@ -63,8 +63,8 @@ def check_algorithm(model: Model, key: str, options: Mapping[str, object]) -> No
 def check_values(model: Model, options: Mapping[str, object]) -> None:
     """Refuse values that no algorithm takes; names that none has are passed over."""
     for name, value in options.items():
-        if name in VALUES:
-            VALUES[name](model, name, value)
+        if name in OPTION_CHECKS:
+            OPTION_CHECKS[name](model, name, value)
 
 
 def _whole(model: Model, name: str, value: object) -> None:
@@ -96,7 +96,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.bool_))
 
 
-VALUES: dict[str, Callable[[Model, str, object], None]] = {
+OPTION_CHECKS: dict[str, Callable[[Model, str, object], None]] = {
     "particles": _whole,
     "sweeps": _whole,
     "steps": _whole,

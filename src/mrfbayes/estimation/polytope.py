@@ -29,7 +29,7 @@ from mrfbayes.model.field import Model
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
-MAX_CELLS = 16_000  # clique cells in all: 6,224 (an 8x8 grid) take HiGHS 2.5 s
+MAX_CLIQUE_CELLS = 16_000  # clique cells in all: 6,224 (an 8x8 grid) take HiGHS 2.5 s
 _SEED = 7  # directions only have to be generic; the same data always get the same one
 
 

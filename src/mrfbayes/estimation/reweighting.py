@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from mrfbayes.base.errors import CostError
-from mrfbayes.estimation.optimise import FAR
+from mrfbayes.estimation.optimise import MAX_LOG_ODDS
 from mrfbayes.estimation.result import Task
 from mrfbayes.model.field import Model
 
@@ -63,7 +63,7 @@ def solve(task: Task, table: np.ndarray, w0: np.ndarray, max_iterations: int = 2
             step /= 2
             if step < 1e-3:
                 return w, False
-        w = np.clip(w + step * move, -2 * FAR, 2 * FAR)
+        w = np.clip(w + step * move, -2 * MAX_LOG_ODDS, 2 * MAX_LOG_ODDS)
         if size < 1e-4:
             return w, True
         if step < 1.0 and evenness(weights_at(table, w - w0)) < 1.5 * MIN_EVENNESS:

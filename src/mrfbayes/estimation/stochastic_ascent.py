@@ -21,7 +21,7 @@ from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.estimation.check import CHECK_SHARE, MIN_UPDATES, Check, Room, check
-from mrfbayes.estimation.optimise import FAR
+from mrfbayes.estimation.optimise import MAX_LOG_ODDS
 from mrfbayes.estimation.pseudolikelihood import prior_diagonal, pseudo_estimate
 from mrfbayes.estimation.result import Outcome, Recorder, Task
 from mrfbayes.kernels.estimation.stochastic_ascent import AscentPlan, AscentState, AscentView
@@ -240,7 +240,7 @@ class Rounds:
             else:
                 self.tails = [half.state.w.copy() for half in self._runner.halves]
                 noise = max(noise_of(batches[:, :, :0], self.tails, sd), self._runner.last_point_noise())
-            far = np.abs(self.tails[0]).max(initial=0.0) > FAR
+            far = np.abs(self.tails[0]).max(initial=0.0) > MAX_LOG_ODDS
             if noise < tolerance or far or self._runner.step >= limit or budget().is_out:
                 return noise
             self._runner.expected = self._expected(noise / tolerance, limit)
@@ -347,7 +347,7 @@ class _Runner:
         updates = task.model.n_nodes * half.chains.n_particles * (rule.skip + rule.sweeps) * half.chains.update_cost
         per_call = int(np.clip(UPDATES_PER_CALL / updates, 1, n_steps))
         for first in range(0, n_steps, per_call):
-            plan = AscentPlan(rule.skip, gains[first : first + per_call], rule.sweeps, rule.fast_gain, 2 * FAR)
+            plan = AscentPlan(rule.skip, gains[first : first + per_call], rule.sweeps, rule.fast_gain, 2 * MAX_LOG_ODDS)
             half.chains.ascend(ascent, half.state, plan, rule.restart)
         half.residual = target + slope * (half.state.w - origin) / 2 - half.state.statistics / n_steps
 

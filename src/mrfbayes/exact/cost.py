@@ -36,7 +36,7 @@ from mrfbayes.kernels.exact.graph_plan import (
 )
 from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
 from mrfbayes.model.field import Model
-from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, PRODUCT, dense_layout
+from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, PRODUCT_FORM, dense_layout
 
 QUOTED_DRAWS = 1_000  # that the cost of sampling is quoted for
 QUOTED_STEPS = 1_000  # that the cost of a method is quoted for
@@ -321,7 +321,7 @@ def _langevin(model: Model) -> float:
     if not 0 < p <= MOST_DENSE_PARAMETERS:
         return float("inf")
     layout = dense_layout(model)
-    is_table = layout is None or (layout.coupling == PRODUCT and int(layout.states.max()) > MOST_LEVELS)
+    is_table = layout is None or (layout.coupling == PRODUCT_FORM and int(layout.states.max()) > MOST_LEVELS)
     known, seconds = np.log(WALKING)
     steepest = (seconds[-1] - seconds[-2]) / (known[-1] - known[-2])
     beyond = steepest * max(np.log(p) - known[-1], 0.0)

@@ -38,7 +38,7 @@ from mrfbayes.methods.langevin.langevin import STEPS, WARMUP
 from mrfbayes.methods.langevin.langevin import prepare as prepare_walk
 from mrfbayes.methods.langevin.moments import walk_moments
 from mrfbayes.methods.langevin.trust import doubts, walk_trust
-from mrfbayes.methods.langevin.walk import RECORDED
+from mrfbayes.methods.langevin.walk import RECORDED_COUNTER
 from mrfbayes.methods.one_coupling import prepare_one_coupling
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model
@@ -129,7 +129,7 @@ def calibrate_by_walking(problem: Problem, variance: str, particles: int | None)
             if walk.steps < walk.settings.warmup and budget().left < share:
                 budget().cut(f"warm-up ended after {walk.steps} of {WARMUP} steps")
                 walk.end_warmup()
-            elif budget().is_out and walk.state["counters"][RECORDED]:
+            elif budget().is_out and walk.state["counters"][RECORDED_COUNTER]:
                 budget().cut(f"replicas walked {walk.steps - walk.settings.warmup} of {STEPS} steps")
                 break
     found = walk_moments(walk)

@@ -44,7 +44,7 @@ MAX_TABLE_NUMBERS = 2**24  # of all groups' tables
 TYPICAL_GRADIENTS = 20_000  # gradients of a run: 4 chains of 1,200 trajectories
 MAX_SECONDS = 3_600.0  # predicted, past which 'exact' is refused
 FLOP_SECONDS = 2e-10  # of a product of matrices
-STEP = 1e-4  # of differences that make the curvature
+DIFFERENCE_STEP = 1e-4  # of differences that make the curvature
 ROWS_PER_PARAMETER = 5  # observed rows from which their scores give J; else rows are simulated
 SIMULATED_PER_PARAMETER = 20
 SIMULATED_SWEEPS = 60  # of simulated rows, each from an observed one
@@ -115,8 +115,8 @@ class ExactRows:
         for j in range(w.size):
             budget().check("the curvature at the mode")
             step = np.zeros(w.size)
-            step[j] = STEP
-            matrix[j] = (self(w - step)[1] - self(w + step)[1]) / (2 * STEP)
+            step[j] = DIFFERENCE_STEP
+            matrix[j] = (self(w - step)[1] - self(w + step)[1]) / (2 * DIFFERENCE_STEP)
         return np.asarray((matrix + matrix.T) / 2)
 
 

@@ -22,7 +22,7 @@ from mrfbayes.model.lowering import EdgeFinder
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-PRODUCT, AGREEMENT = "product", "agreement"
+PRODUCT_FORM, AGREEMENT_FORM = "product", "agreement"
 MOST_DENSE_PARAMETERS = 12_000  # a full covariance: 1.2 GB in double precision, three of them at a time
 
 
@@ -59,12 +59,12 @@ class DenseLayout:
 
     def values(self, x_u: np.ndarray, x_v: np.ndarray) -> np.ndarray:
         """f of two arrays of states."""
-        return np.asarray(x_u * x_v if self.coupling == PRODUCT else x_u == x_v, dtype=float)
+        return np.asarray(x_u * x_v if self.coupling == PRODUCT_FORM else x_u == x_v, dtype=float)
 
 
 def dense_layout(model: Model) -> DenseLayout | None:
     """The field in natural parameters; None where its couplings are neither all scores nor all agreements."""
-    for coupling in (PRODUCT, AGREEMENT):
+    for coupling in (PRODUCT_FORM, AGREEMENT_FORM):
         made = _layout(model, coupling)
         if made is not None:
             return made
@@ -75,7 +75,7 @@ def _layout(model: Model, coupling: str) -> DenseLayout | None:
     from scipy.sparse import coo_array
 
     m, states, chart = model.n_edges, model.states, model.chart
-    if coupling == AGREEMENT and np.unique(states).size > 1:
+    if coupling == AGREEMENT_FORM and np.unique(states).size > 1:
         return None
     offset = m + np.concatenate([[0], np.cumsum(states - 1)])
     find_edge = EdgeFinder(model.edges, model.n_nodes)
@@ -110,7 +110,7 @@ def _no_triplets() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _split(table: np.ndarray, coupling: str) -> tuple[float, np.ndarray] | None:
     """``table`` as J f plus a table without interaction; None where it has an interaction of another kind."""
     u, v = np.indices(table.shape)
-    f = (u * v if coupling == PRODUCT else u == v).astype(float)
+    f = (u * v if coupling == PRODUCT_FORM else u == v).astype(float)
     interaction = float(_contrasts(table)[0, 0] / _contrasts(f)[0, 0])
     rest = table - interaction * f
     return (interaction, rest) if np.allclose(_contrasts(rest), 0.0, atol=1e-9) else None

@@ -21,7 +21,7 @@ SAMPLE_SIZES = tuple(range(100, 1001, 100))  # n, Sec. 3.3
 TABLE_SIZES = (100, 500, 1000)  # columns of Tables 1 and 2
 PRIOR = "uniform"  # Sec. 3.3
 PROPOSAL_VARIANCE = 0.001  # sigma_Q^2, Sec. 3.3: what mrfbayes.sample calls proposal="printed"
-STEPS = 1_000_000  # Metropolis-Hastings steps, Sec. 3.3
+PAPER_STEPS = 1_000_000  # Metropolis-Hastings steps, Sec. 3.3
 PARTICLES = 1_000  # of the four sampling methods, Sec. 3.3
 PARTICLE_SWEEPS = 1_000  # "steps" that bring particles to equilibrium, Sec. 3.3; a step is read as a sweep
 PERSISTENT_SWEEPS = 1  # k, supplement
@@ -38,7 +38,7 @@ ESTIMATOR = "exact"  # maximum likelihood by recursion; CD-1 and PCD are the set
 ESTIMATOR_OPTIONS: Mapping[str, Mapping[str, Any]] = {"exact": {}, "cd": {"sweeps": 1}, "pcd": {}}
 PARTICLE_SOURCE = "exact"  # independent draws by recursion: what 1,000 sweeps approximate; the setting "gibbs" sweeps
 WARMUP_SHARE = 0.2  # of the steps, before them, in which an adapted proposal learns; a printed one has no warm-up
-KEPT = 10_000  # draws that effective sample sizes are computed from; means and sds use every step
+ESS_DRAWS = 10_000  # draws that effective sample sizes are computed from; means and sds use every step
 REFERENCE_PROPOSALS = 200_000  # independent proposals behind the exact posterior that errors are measured against
 GIBBS_STEPS = 200  # steps of the timed runs with 1,000-sweep particles; their seconds are extrapolated
 VISITED = 20  # posterior draws at which coalescence is measured along the chain

@@ -45,7 +45,7 @@ PROFILES: Mapping[str, Profile] = {
     "quick": Profile(400, (100,), {"4x4": 2}, rows=("exact", "pseudo", "laplace", "mle-0")),
     # standard errors below a tenth of every plotted error: about 8 hours of one core
     "standard": Profile(
-        settings.STEPS,
+        settings.PAPER_STEPS,
         settings.SAMPLE_SIZES,
         likelihoods={"4x4": 50, "6x6": 12, "8x8": 12},
         persistent=dict.fromkeys(settings.GRIDS, 10),
@@ -55,7 +55,7 @@ PROFILES: Mapping[str, Profile] = {
     ),
     # everything that the paper ran, at its full size
     "paper": Profile(
-        settings.STEPS, settings.SAMPLE_SIZES, _FIFTY, _FIFTY, settings.REPLICATIONS, 3, settings.REPLICATIONS
+        settings.PAPER_STEPS, settings.SAMPLE_SIZES, _FIFTY, _FIFTY, settings.REPLICATIONS, 3, settings.REPLICATIONS
     ),
 }
 

@@ -95,7 +95,7 @@ class Results:
     """Stored outcomes by what they are of; only runs of full length, unless another length is asked for."""
 
     def __init__(self, store: Store, steps: int | None = None, idle: Path | None = None) -> None:
-        self.steps = steps or settings.STEPS
+        self.steps = steps or settings.PAPER_STEPS
         self._idle, self.machine = _read_idle(idle)
         self._found: dict[tuple[str, int, str, str], dict[int, CellOutcome]] = {}
         self._refused: Counter[tuple[str, int, str, str]] = Counter()
@@ -145,7 +145,11 @@ class Results:
         """
         found = self._timed(grid, n, method, setting)
         undisturbed = [seconds for share, seconds in found if share >= UNDISTURBED]
-        values = np.array(undisturbed or [seconds for _, seconds in found]) * settings.STEPS / self._steps_made(setting)
+        values = (
+            np.array(undisturbed or [seconds for _, seconds in found])
+            * settings.PAPER_STEPS
+            / self._steps_made(setting)
+        )
         if not values.size:
             return Average(math.nan, math.nan, 0)
         error = MEDIAN_ERROR * float(values.std(ddof=1)) / math.sqrt(values.size) if values.size > 1 else math.nan

@@ -35,7 +35,7 @@ class Cell:
     setting: str
     method: str
     replication: int
-    steps: int = settings.STEPS
+    steps: int = settings.PAPER_STEPS
 
     def __str__(self) -> str:
         return f"{self.grid} n={self.n} {self.setting} {self.method} replication {self.replication}, {self.steps} steps"
@@ -129,7 +129,7 @@ def _posterior(cell: Cell) -> CellOutcome:
         mb.sample(model, statistics, steps=10, warmup=0, thin=1, **request)
         _prepared.add(key)
     warmup = 0 if setting.proposal == "printed" or not is_walk else round(settings.WARMUP_SHARE * cell.steps)
-    thin = max(1, cell.steps // settings.KEPT)
+    thin = max(1, cell.steps // settings.ESS_DRAWS)
     wall, processor = time.perf_counter(), time.process_time()
     posterior = mb.sample(model, statistics, steps=cell.steps, warmup=warmup, thin=thin, **request)
     wall, processor = time.perf_counter() - wall, time.process_time() - processor

@@ -16,7 +16,7 @@ from mrfbayes.data.statistics import Statistics
 from mrfbayes.exact.clamped import Observed, observed
 from mrfbayes.exact.clumps import clump_rows, configurations
 from mrfbayes.kernels.particles.completions import HoleList, complete_by_tables, complete_rows
-from mrfbayes.model.natural_form import PRODUCT, DenseLayout
+from mrfbayes.model.natural_form import PRODUCT_FORM, DenseLayout
 from mrfbayes.particles.moments import row_statistics
 from mrfbayes.particles.tables import Layout, TableLayout
 
@@ -159,7 +159,7 @@ def _sweep_cells(
         return
     coupling, level = natural_tables(layout, w)
     for x in parts:
-        complete_rows(x, holes, coupling, level, layout.coupling == PRODUCT, sweeps, state, weights)
+        complete_rows(x, holes, coupling, level, layout.coupling == PRODUCT_FORM, sweeps, state, weights)
 
 
 def _natural(layout: Layout, x: np.ndarray) -> np.ndarray:
@@ -183,7 +183,7 @@ def natural_sums(layout: Layout, x: np.ndarray, weight: np.ndarray) -> np.ndarra
     if isinstance(layout, TableLayout):
         return np.asarray(weight @ _natural(layout, x))
     (u, v), most, d = layout.pairs.T, int(layout.states.max()), x.shape[1]
-    if layout.coupling == PRODUCT:
+    if layout.coupling == PRODUCT_FORM:
         products = (x * weight[:, None]).T @ x
     else:
         planes = [(x == a).astype(float) for a in range(most)]

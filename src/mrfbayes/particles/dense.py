@@ -23,7 +23,7 @@ from mrfbayes.kernels.particles.dense import (
 from mrfbayes.kernels.particles.dense_draws import AGREEMENT, BINARY, MOST_LEVELS, ORDERED, SCRATCH_ROWS
 from mrfbayes.kernels.particles.dense_moments import add_products
 from mrfbayes.kernels.particles.dense_random import LANES, STREAM_WORDS, start_streams
-from mrfbayes.model.natural_form import PRODUCT, DenseLayout
+from mrfbayes.model.natural_form import PRODUCT_FORM, DenseLayout
 
 DENSE_BATCH = 4_096  # particles whose statistics are written out at a time
 
@@ -56,11 +56,11 @@ class DenseEnsemble:
         self.replicas, self._threads = replicas, threads
         self.width = max(1, -(-chains // (HALVES * LANES))) * LANES
         d, most = layout.states.size, int(layout.states.max())
-        if layout.coupling == PRODUCT and most > MOST_LEVELS:
+        if layout.coupling == PRODUCT_FORM and most > MOST_LEVELS:
             raise CostError(
                 f"an ordered variable has {most} levels (limit {MOST_LEVELS} for dense Gibbs chains): join some."
             )
-        self._kind = BINARY if layout.is_binary else ORDERED if layout.coupling == PRODUCT else AGREEMENT
+        self._kind = BINARY if layout.is_binary else ORDERED if layout.coupling == PRODUCT_FORM else AGREEMENT
         self._planes = most if self._kind == AGREEMENT else 1
         probability = self._by_state(means)
         probability[:, 0] = 1.0 - probability[:, 1:].sum(axis=1)

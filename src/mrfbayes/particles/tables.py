@@ -14,7 +14,7 @@ import numpy as np
 from mrfbayes.kernels.particles.bitgibbs import split_state
 from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
 from mrfbayes.model.field import Model
-from mrfbayes.model.natural_form import PRODUCT, DenseLayout, dense_layout
+from mrfbayes.model.natural_form import PRODUCT_FORM, DenseLayout, dense_layout
 from mrfbayes.particles.dense import DenseEnsemble, spread
 from mrfbayes.particles.ensembles import ColumnChains
 from mrfbayes.particles.moments import row_statistics
@@ -68,7 +68,7 @@ Layout = DenseLayout | TableLayout
 def cell_layout(model: Model) -> Layout:
     """How Gibbs chains see the field: in natural form where it has one and its variables have few levels."""
     layout = dense_layout(model)
-    if layout is None or (layout.coupling == PRODUCT and int(layout.states.max()) > MOST_LEVELS):
+    if layout is None or (layout.coupling == PRODUCT_FORM and int(layout.states.max()) > MOST_LEVELS):
         return TableLayout(model)
     return layout
 

@@ -23,8 +23,8 @@ PREDICTABILITY_COLUMNS = (
     *("accuracy", "accuracy_alone", "accuracy_gain", "accuracy_gain_q5", "accuracy_gain_q95"),
     *("log_score_gain", "log_score_gain_q5", "log_score_gain_q95"),
 )
-COMPLETED = child(np.random.SeedSequence(0), "predictability")  # the stream of what is drawn for missing cells
-CELLS = 2e8  # rows x (nodes + edges) x draws: fewer draws are used past that
+COMPLETION_SEED = child(np.random.SeedSequence(0), "predictability")  # the stream of what is drawn for missing cells
+MOST_PREDICTED_CELLS = 2e8  # rows x (nodes + edges) x draws: fewer draws are used past that
 
 
 def predictability_table(posterior: Posterior, x: object, draws: int, interval: float) -> pd.DataFrame:
@@ -37,19 +37,19 @@ def predictability_table(posterior: Posterior, x: object, draws: int, interval: 
         rows, weights = observed_rows(posterior, x)
     else:
         if len(completion.rows) > KEPT_ROWS:
-            kept = in_proportion(completion.weights, KEPT_ROWS, generator(COMPLETED, "rows"))
+            kept = in_proportion(completion.weights, KEPT_ROWS, generator(COMPLETION_SEED, "rows"))
             completion = Completion(model, completion.rows[kept], np.ones(KEPT_ROWS))
         rows, weights = completion.rows, completion.weights
     weights = weights / weights.sum()
     n, d = rows.shape
     per_draw = n * (d + model.n_edges) * (1 if model.is_binary else float(model.states.max()))
-    draws = max(20, min(whole("draws", draws), int(CELLS / max(per_draw, 1))))
+    draws = max(20, min(whole("draws", draws), int(MOST_PREDICTED_CELLS / max(per_draw, 1))))
     log_odds = evenly(posterior.log_odds.reshape(-1, model.n_parameters), draws)
     accuracy, score = np.empty((len(log_odds), d)), np.empty((len(log_odds), d))
     shares: list[np.ndarray] = []
     for k, w in enumerate(log_odds):
         if completion is not None:
-            rows = completion.at(w, child(COMPLETED, k))
+            rows = completion.at(w, child(COMPLETION_SEED, k))
         log_p = conditional_log_probabilities(model, w, rows)
         of_own = np.take_along_axis(log_p, rows[:, :, None].astype(np.int64), axis=2)[:, :, 0]
         best = log_p.max(axis=2)

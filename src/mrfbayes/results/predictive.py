@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 EXACT_SECONDS = 3.0  # on the reference machine: past that, replicates come from chains that go on from one to the next
 FIRST_SWEEPS = 300
-SWEEPS, SWEEPS_OF_FEW = 20, 50  # between replicates; of fewer observations than a word holds each sweep costs little
-FEW, BLOCK = 64, 512  # observations; those that the kernels take at once, so that fewer cost as much
+# Sweeps between replicates; of fewer observations than a word holds each sweep costs little.
+REPLICA_SWEEPS, REPLICA_SWEEPS_OF_FEW = 20, 50
+FEW, KERNEL_ROWS = 64, 512  # observations; those that the kernels take at once, so that fewer cost as much
 # Visits of a neighbour that a check within a report may take: a few seconds; and the most, half a minute.
 WANTED_VISITS, MOST_VISITS = 3e10, 1.5e11
 REPLICATES, LEAST_REPLICATES = 400, 200  # fewer could not show a tail probability below 1 %
@@ -112,7 +113,11 @@ def _require_memory(replicates: int, n_statistics: int) -> None:
 
 def affordable_replicates(model: Model, n: float) -> int:
     """Replicates for a check that takes seconds, 200 to 400; 0 where even 200 would take minutes."""
-    each = max(n, BLOCK) * (model.n_nodes + 2 * model.n_edges) * (SWEEPS if n >= FEW else SWEEPS_OF_FEW)
+    each = (
+        max(n, KERNEL_ROWS)
+        * (model.n_nodes + 2 * model.n_edges)
+        * (REPLICA_SWEEPS if n >= FEW else REPLICA_SWEEPS_OF_FEW)
+    )
     each *= 1.0 if model.is_binary else float(model.states.max())
     if LEAST_REPLICATES * each > MOST_VISITS:
         return 0
@@ -158,7 +163,7 @@ def _simulated_in_turn(model: Model, theta: np.ndarray, n: int, seed: np.random.
     chains.start_at_random(generator(seed, "start"))
     chains.sweep(log_odds.mean(axis=0), FIRST_SWEEPS)
     for w in log_odds:
-        chains.sweep(w, SWEEPS if n >= FEW else SWEEPS_OF_FEW)
+        chains.sweep(w, REPLICA_SWEEPS if n >= FEW else REPLICA_SWEEPS_OF_FEW)
         yield chains.rows()
 
 
@@ -171,7 +176,7 @@ def _simulated_densely(model: Model, theta: np.ndarray, n: int, seed: np.random.
     chains.start(start.astype(np.uint8))
     for k, one in enumerate(theta):
         chains.set_parameters(layout.forward @ model.chart.log_odds(one))
-        chains.sweep(SWEEPS if k else FIRST_SWEEPS)
+        chains.sweep(REPLICA_SWEEPS if k else FIRST_SWEEPS)
         yield chains.rows()[:n]
 
 

@@ -39,7 +39,8 @@ ANCHOR_PARTICLES = 16_384  # samples of each final set
 FOLLOWING = 8_192  # samples that follow the chain which finds the anchor
 FOLLOWED, FOLLOWED_WARMUP = 90, 30  # sweeps of that chain
 BETWEEN_SWEEPS = 3  # Gibbs sweeps of the samples that follow, before each sweep over the graph
-BURN_IN, AVERAGED = 60, 240  # sweeps of the final samples before they are used, and over which their mean is taken
+# Sweeps of the final samples before they are used, and over which their mean is taken.
+ANCHOR_BURN_IN, ANCHOR_SWEEPS = 60, 240
 ROUNDS = 3  # of following, at most
 EVEN_ENOUGH = 0.1  # effective share of the weights that ends them
 FAR_ANCHOR = 4.0  # log-odds of an edge beyond which a first guess is not believed
@@ -192,7 +193,7 @@ class Follower:
             budget().check("finding an anchor for the samples")
             here = rate @ state["w"]
             for group, field in enumerate(fields):
-                field.move(here[group], rows[group], streams[group], BURN_IN if sweep == 0 else BETWEEN_SWEEPS)
+                field.move(here[group], rows[group], streams[group], ANCHOR_BURN_IN if sweep == 0 else BETWEEN_SWEEPS)
             engine = weighted_engine(self.source, self.blocks, here, None, self.moves)
             moves = self.moves if self.missing is None else self.missing.redraw(self.moves, state)
             task = SearchTask(((moves, engine),), view, FOLLOWED_WARMUP, FOLLOWED)
@@ -210,8 +211,8 @@ class Follower:
             rows = near[generator(seed, "start", group).integers(len(near), size=n_particles)]
             stream = self.source.stream(child(seed, "stream", group))
             field = self.source.open(group, n_particles)
-            field.move(anchor[group], rows, stream, BURN_IN)
-            means.append(field.average(anchor[group], rows, stream, AVERAGED))
+            field.move(anchor[group], rows, stream, ANCHOR_BURN_IN)
+            means.append(field.average(anchor[group], rows, stream, ANCHOR_SWEEPS))
             made.append(rows)
             streams.append(stream)
         return SampleSet(np.stack(made), np.stack(streams)), np.stack(means)

@@ -12,7 +12,7 @@ from mrfbayes.base.random_streams import kernel_state
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
 from mrfbayes.model.field import Model
-from mrfbayes.model.natural_form import PRODUCT, DenseLayout, dense_layout
+from mrfbayes.model.natural_form import PRODUCT_FORM, DenseLayout, dense_layout
 from mrfbayes.particles.ensembles import Chains, make_chains
 from mrfbayes.particles.moments import row_statistics
 
@@ -82,7 +82,7 @@ def sample_source(model: Model, data: tuple[Statistics, ...]) -> SampleSource:
     from mrfbayes.estimation.dense_mode import level_means
 
     layout = dense_layout(model)
-    if layout is not None and layout.coupling == PRODUCT and int(model.states.max()) > MOST_LEVELS:
+    if layout is not None and layout.coupling == PRODUCT_FORM and int(model.states.max()) > MOST_LEVELS:
         layout = None
     centre = np.zeros((len(data), 0))
     if layout is not None:
@@ -123,7 +123,7 @@ class LaneSamples:
         """See `FieldSamples`; sums of products of small whole numbers are exact in single precision."""
         u, v = self._layout.pairs.T
         columns = np.ascontiguousarray(rows.T)
-        if self._layout.coupling == PRODUCT:
+        if self._layout.coupling == PRODUCT_FORM:
             x = columns.astype(np.float32)
             products = x @ x.T
         else:

@@ -32,7 +32,7 @@ from mrfbayes.priors import Prior
 MOST_CONFIGURATIONS = 2**18  # of the field, that are gone through one by one
 LOOP_CONFIGURATIONS = 4_096  # up to which all pairs are
 PASSES_SECONDS = 0.1  # predicted of an estimate by recursions on one graph; with its loops it is about ten times that
-LOOP_SAMPLES, PAIRED_SAMPLES = 8_192, 2_048
+RESCORING_SAMPLES, PAIRED_SAMPLES = 8_192, 2_048
 LOOP_SEED = np.random.SeedSequence(0)
 _NEWTON_STEPS = 60
 _GOOD_STEP = 0.3  # length relative to the step before, up to which an old information will do
@@ -96,8 +96,8 @@ class StatesField:
         _, probability = self._probability(w)
         if len(self._s) <= LOOP_CONFIGURATIONS:
             return Deviations(self._s - mean, probability, True)
-        drawn = generator(LOOP_SEED, "loops").choice(len(self._s), size=LOOP_SAMPLES, p=probability)
-        return Deviations(self._s[drawn] - mean, np.full(LOOP_SAMPLES, 1 / LOOP_SAMPLES), False)
+        drawn = generator(LOOP_SEED, "loops").choice(len(self._s), size=RESCORING_SAMPLES, p=probability)
+        return Deviations(self._s[drawn] - mean, np.full(RESCORING_SAMPLES, 1 / RESCORING_SAMPLES), False)
 
 
 class RecursionField:
@@ -117,9 +117,9 @@ class RecursionField:
 
     def deviations(self, w: np.ndarray, mean: np.ndarray) -> Deviations:
         """See `GraphField`."""
-        rows = exact.sample_exact(self._model, w[self._place], LOOP_SAMPLES, child(LOOP_SEED, "loops"))
+        rows = exact.sample_exact(self._model, w[self._place], RESCORING_SAMPLES, child(LOOP_SEED, "loops"))
         d = row_statistics(self._model, rows)[:, self._back] - mean
-        return Deviations(d, np.full(LOOP_SAMPLES, 1 / LOOP_SAMPLES), False)
+        return Deviations(d, np.full(RESCORING_SAMPLES, 1 / RESCORING_SAMPLES), False)
 
 
 class Rescoring:

@@ -36,7 +36,7 @@ from mrfbayes.structure.weighted import WeightedEngine
 if TYPE_CHECKING:
     from mrfbayes.kernels.structure.moves import MoveView
 
-SWEEPS = 4_000  # per chain by default
+DEFAULT_SWEEPS = 4_000  # per chain by default
 UNEVEN = 0.02  # effective share of the samples' weights, that a reader should know of
 SHORTEST_RUN = 0.05  # seconds that are left to the chains where the preparation took all
 DOUBTFUL_ERROR = 0.02  # of an inclusion probability, that a reader should know of
@@ -58,7 +58,7 @@ class RunOptions:
 
 def run_options(n_columns: int, steps: int | None, warmup: int | None, thin: int | None, **rest: Any) -> RunOptions:
     """``rest``: chains, workers, progress, checkpoint, seconds; ``n_columns`` numbers make a draw."""
-    steps = SWEEPS if steps is None else whole("steps", steps, 1)
+    steps = DEFAULT_SWEEPS if steps is None else whole("steps", steps, 1)
     warmup = max(steps // 10, 100) if warmup is None else whole("warmup", warmup, 0)
     chains, seconds = whole("chains", rest["chains"], 1), rest["seconds"]
     fitting = max(1, DEFAULT_DRAW_BYTES // (8 * n_columns * chains))

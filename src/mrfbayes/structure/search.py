@@ -37,12 +37,12 @@ class SearchTask:
     def advance(self, state: State, n_steps: int) -> Chunk:
         """``n_steps`` more sweeps from ``state``, which is left as it was."""
         from mrfbayes.kernels.structure.line import line_view
-        from mrfbayes.kernels.structure.moves import FIRST, KEPT, SECOND, KeptSweeps, SearchState
+        from mrfbayes.kernels.structure.moves import FIRST, KEPT_GRAPHS, SECOND, KeptSweeps, SearchState
 
         state = {name: array.copy() for name, array in state.items()}
         moves, engine = self.parts[int(state["part"][0])]
         search = SearchState(**{name: state[name] for name in SearchState._fields})
-        first = int(search.counters[KEPT])
+        first = int(search.counters[KEPT_GRAPHS])
         rows = n_steps // self.n_thin + 1
         kept = KeptSweeps(np.empty((rows, search.w.size)), np.empty(rows), first)
         n_cells = int((moves.layout[:, FIRST] * moves.layout[:, SECOND]).max())
@@ -52,7 +52,7 @@ class SearchTask:
         with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
             plan = np.array([n_steps, self.n_warmup, self.n_thin], dtype=np.int64)
             engine.run(Sweeps(moves, self.blocks, line, search, plan, kept), state)
-        count = int(search.counters[KEPT]) - first
+        count = int(search.counters[KEPT_GRAPHS]) - first
         return Chunk(state, kept.w[:count], kept.log_likelihood[:count])
 
     def steps_done(self, state: State) -> int:

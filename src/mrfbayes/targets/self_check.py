@@ -32,7 +32,7 @@ SUB_FIELDS = 4
 SUB_NODES = 12
 CHECK_DRAWS = 20_000
 MOST_ROWS = 100_000  # that sub-fields are given where not all were kept
-MARGIN = 2.0  # sub-fields have fewer loops than the field
+LOOP_FACTOR = 2.0  # sub-fields have fewer loops than the field
 DOUBTFUL = 0.2  # of an sd
 
 
@@ -70,9 +70,15 @@ def assess(problem: Problem, accuracy: Accuracy) -> Trust:
     noise *= max(disagreement, 1.0)
     errors = coin_errors(problem, accuracy.w)
     coin_mean, coin_sd = np.sqrt(np.mean(np.square(errors), axis=0)) if len(errors) else (0.0, 0.0)
-    mean_error = MARGIN * float(np.hypot(mode * max(disagreement, 1.0), coin_mean))
+    mean_error = LOOP_FACTOR * float(np.hypot(mode * max(disagreement, 1.0), coin_mean))
     return Trust(
-        mean_error, MARGIN * float(np.hypot(noise, coin_sd)), mode, noise, float(coin_mean), float(coin_sd), len(errors)
+        mean_error,
+        LOOP_FACTOR * float(np.hypot(noise, coin_sd)),
+        mode,
+        noise,
+        float(coin_mean),
+        float(coin_sd),
+        len(errors),
     )
 
 

@@ -37,7 +37,7 @@ _ROOMY = 0.02  # theta and 1 - theta at least this: the cell holds theta itself,
 MIN_CELLS, MAX_CELLS = 64, 2048
 _BLOCK = 2048  # numbers transformed at a time: they stay in the first-level cache, and so does one coin's table
 
-FIRST_CELL, CELLS, LOW, PER_UNIT, DIRECT_LOW, DIRECT_HIGH = range(6)
+FIRST_CELL, COIN_CELLS, LOW, PER_UNIT, DIRECT_LOW, DIRECT_HIGH = range(6)
 TABLE_FIELDS = 6
 SCORES, DRAWS = range(2)
 
@@ -100,7 +100,7 @@ def score_table(coin, cells, row):
         if error <= SCORE_ERROR or 2 * count > cells.shape[0]:
             break
         count *= 2
-    row[CELLS], row[LOW], row[PER_UNIT] = count, low, 1.0 / step
+    row[COIN_CELLS], row[LOW], row[PER_UNIT] = count, low, 1.0 / step
     return error
 
 
@@ -189,7 +189,7 @@ def draw_table(coin, cells, row):
         count *= 2
     if first < 0:
         first = count
-    row[CELLS], row[LOW], row[PER_UNIT] = count, -DRAW_LIMIT, 1.0 / step
+    row[COIN_CELLS], row[LOW], row[PER_UNIT] = count, -DRAW_LIMIT, 1.0 / step
     row[DIRECT_LOW], row[DIRECT_HIGH] = first, after
     return error
 
@@ -198,7 +198,7 @@ def draw_table(coin, cells, row):
 def look_up_theta(coins, cells, rows, j, z):
     """theta(z) of coin j: from its table inside, by inversion outside."""
     x = (z + DRAW_LIMIT) * rows[j, PER_UNIT]
-    if not (x >= 0.0 and x < rows[j, CELLS]):
+    if not (x >= 0.0 and x < rows[j, COIN_CELLS]):
         return fastmath.sigmoid(quantile(coins[j], z))
     k = int(x)
     x -= k
@@ -281,7 +281,7 @@ def all_tables(coins, kind):
             worst = max(worst, score_table(coins[j], room, rows[j]))
         else:
             worst = max(worst, draw_table(coins[j], room, rows[j]))
-        count = int(rows[j, CELLS])
+        count = int(rows[j, COIN_CELLS])
         if used + count > cells.shape[0]:
             larger = np.empty((2 * (used + count), 4))
             larger[:used] = cells[:used]

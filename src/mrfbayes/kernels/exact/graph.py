@@ -24,6 +24,7 @@ from mrfbayes.kernels.exact.graph_plan import (
     AXIS_STRIDE,
     CELLS,
     CHILD,
+    CHILD_STEP,
     CHILD_STOP,
     EDGE,
     EDGE_ID,
@@ -43,7 +44,6 @@ from mrfbayes.kernels.exact.graph_plan import (
     SCOPE_STOP,
     SCOPE_VARIABLE,
     STATES,
-    STEP,
     STRIDE,
     VARIABLE,
 )
@@ -197,7 +197,7 @@ def _forward(plan, node_table, edge_table, joint, s):
         for known in range(n_known):
             scaled_copy(s, low_rows, rows, states * n_low, 1.0)
             for k in range(steps[step, CHILD], steps[step, CHILD_STOP]):
-                base = steps[children[k, STEP], MESSAGE] + lookup[children[k, HIGH_INDEX] + known]
+                base = steps[children[k, CHILD_STEP], MESSAGE] + lookup[children[k, HIGH_INDEX] + known]
                 stride, access, index = children[k, STRIDE], children[k, ACCESS], children[k, LOW_INDEX]
                 multiply_message(s, rows, n_low, states, base, stride, access, lookup, index)
             for high in range(known, n_high, n_known):
@@ -233,7 +233,7 @@ def elimination_backward(plan, joint, mean, s):
         if steps[step, SCOPE] == steps[step, SCOPE_STOP]:
             s[received] = 1.0
         for k in range(steps[step, CHILD], steps[step, CHILD_STOP]):
-            fill(s, steps[children[k, STEP], MESSAGE], steps[children[k, STEP], CELLS], 0.0)
+            fill(s, steps[children[k, CHILD_STEP], MESSAGE], steps[children[k, CHILD_STEP], CELLS], 0.0)
         fill(s, low_rows, states * n_low, 0.0)
         for known in range(n_known):
             fill(s, rows, states * n_low, 0.0)
@@ -244,7 +244,7 @@ def elimination_backward(plan, joint, mean, s):
                     s[high_rows + x * n_high + high] = whole
             add_scaled(s, rows, low_rows, states * n_low, 1.0)
             for k in range(steps[step, CHILD], steps[step, CHILD_STOP]):
-                base = steps[children[k, STEP], MESSAGE] + lookup[children[k, HIGH_INDEX] + known]
+                base = steps[children[k, CHILD_STEP], MESSAGE] + lookup[children[k, HIGH_INDEX] + known]
                 stride, access, index = children[k, STRIDE], children[k, ACCESS], children[k, LOW_INDEX]
                 add_to_message(s, rows, n_low, states, base, stride, access, lookup, index)
         read_marginals(plan, step, s, low_rows, high_rows, mean)

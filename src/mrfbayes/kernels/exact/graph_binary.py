@@ -18,6 +18,7 @@ from mrfbayes.kernels.exact.graph_plan import (
     AXIS_STRIDE,
     CELLS,
     CHILD,
+    CHILD_STEP,
     CHILD_STOP,
     EDGE,
     EDGE_ID,
@@ -34,7 +35,6 @@ from mrfbayes.kernels.exact.graph_plan import (
     SCOPE,
     SCOPE_STOP,
     SCOPE_VARIABLE,
-    STEP,
     STRIDE,
     TO_CROWD,
     UNIT_STRIDE,
@@ -220,7 +220,7 @@ def _forward(plan, field, coupling, s):
         for known in range(n_known):
             from_zero, from_one = low_zero, low_one
             for k in range(steps[step, CHILD], steps[step, CHILD_STOP]):
-                base = steps[children[k, STEP], MESSAGE] + lookup[children[k, HIGH_INDEX] + known]
+                base = steps[children[k, CHILD_STEP], MESSAGE] + lookup[children[k, HIGH_INDEX] + known]
                 other = base + children[k, STRIDE]
                 if children[k, ACCESS] == VARIABLE_FASTEST:
                     _multiply_pairs(s, from_zero, from_one, zero, one, base, n_low)

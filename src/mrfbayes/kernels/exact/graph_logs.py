@@ -16,6 +16,7 @@ from mrfbayes.kernels.exact.graph_plan import (
     AXIS_STRIDE,
     CELLS,
     CHILD,
+    CHILD_STEP,
     CHILD_STOP,
     EDGE,
     EDGE_ID,
@@ -34,7 +35,6 @@ from mrfbayes.kernels.exact.graph_plan import (
     SCOPE_STRIDE,
     SCOPE_VARIABLE,
     STATES,
-    STEP,
     STRIDE,
     VARIABLE,
 )
@@ -128,7 +128,7 @@ def _cell_terms(plan, step, node_table, edge_table, message, high, low, terms):
     for x in range(plan.steps[step, STATES]):
         term = node_table[own + x] + _edge_terms(plan, step, edge_table, high, low, x)
         for k in range(plan.steps[step, CHILD], plan.steps[step, CHILD_STOP]):
-            cell = plan.steps[plan.children[k, STEP], MESSAGE] + x * plan.children[k, STRIDE]
+            cell = plan.steps[plan.children[k, CHILD_STEP], MESSAGE] + x * plan.children[k, STRIDE]
             cell += plan.lookup[plan.children[k, HIGH_INDEX] + high]
             term += message[cell + plan.lookup[plan.children[k, LOW_INDEX] + low]]
         terms[x] = term

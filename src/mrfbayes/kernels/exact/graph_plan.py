@@ -26,7 +26,7 @@ MAX_SENDERS = 8  # messages to one receiver past which each is scaled, so that t
 VARIABLE, STATES, CELLS, N_LOW, N_HIGH, N_KNOWN, CHILD, CHILD_STOP, EDGE, EDGE_STOP, SCOPE, SCOPE_STOP = range(12)
 MESSAGE, JOINT, TO_CROWD = range(12, 15)
 # Columns of EliminationPlan.children
-STEP, STRIDE, LOW_INDEX, HIGH_INDEX, ACCESS = range(5)
+CHILD_STEP, STRIDE, LOW_INDEX, HIGH_INDEX, ACCESS = range(5)
 BY_TABLE, UNIT_STRIDE, VARIABLE_FASTEST = range(3)  # values of ACCESS
 # Columns of EliminationPlan.edges
 EDGE_ID, IS_SECOND, IS_HIGH, AXIS_STRIDE, OTHER_STATES, OTHER, OWNER = range(7)

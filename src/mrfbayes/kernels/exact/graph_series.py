@@ -19,6 +19,7 @@ from mrfbayes.kernels.exact.graph_plan import (
     AXIS_STRIDE,
     CELLS,
     CHILD,
+    CHILD_STEP,
     CHILD_STOP,
     EDGE,
     EDGE_STOP,
@@ -34,7 +35,6 @@ from mrfbayes.kernels.exact.graph_plan import (
     SCOPE,
     SCOPE_STOP,
     STATES,
-    STEP,
     STRIDE,
     VARIABLE,
 )
@@ -112,7 +112,7 @@ def _series_forward(plan, joint, direction, slope, s):
                 else:
                     fill(s, rows, states * n_low, 0.0)
                 for k in range(steps[step, CHILD], steps[step, CHILD_STOP]):
-                    base = steps[children[k, STEP], MESSAGE] + lookup[children[k, HIGH_INDEX] + known]
+                    base = steps[children[k, CHILD_STEP], MESSAGE] + lookup[children[k, HIGH_INDEX] + known]
                     stride, access, index = children[k, STRIDE], children[k, ACCESS], children[k, LOW_INDEX]
                     add_message(s, rows, n_low, states, messages + base, stride, access, lookup, index)
                 for high in range(known, n_high, n_known):
@@ -146,7 +146,7 @@ def _series_backward(plan, joint, slope, result, s):
             if steps[step, SCOPE] == steps[step, SCOPE_STOP]:
                 s[messages + received] = 1.0 if c == 0 else 0.0
             for k in range(steps[step, CHILD], steps[step, CHILD_STOP]):
-                fill(s, messages + steps[children[k, STEP], MESSAGE], steps[children[k, STEP], CELLS], 0.0)
+                fill(s, messages + steps[children[k, CHILD_STEP], MESSAGE], steps[children[k, CHILD_STEP], CELLS], 0.0)
             fill(s, low_rows, states * n_low, 0.0)
             for known in range(n_known):
                 fill(s, rows, states * n_low, 0.0)
@@ -174,7 +174,7 @@ def _series_backward(plan, joint, slope, result, s):
                         s[high_rows + x * n_high + high] = whole
                 add_scaled(s, rows, low_rows, states * n_low, 1.0)
                 for k in range(steps[step, CHILD], steps[step, CHILD_STOP]):
-                    base = steps[children[k, STEP], MESSAGE] + lookup[children[k, HIGH_INDEX] + known]
+                    base = steps[children[k, CHILD_STEP], MESSAGE] + lookup[children[k, HIGH_INDEX] + known]
                     stride, access, index = children[k, STRIDE], children[k, ACCESS], children[k, LOW_INDEX]
                     add_to_message(s, rows, n_low, states, messages + base, stride, access, lookup, index)
             read_marginals(plan, step, s, low_rows, high_rows, result[c])

@@ -17,7 +17,7 @@ from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.coins.coin import normal_score
 
 AGREEMENTS, DISAGREEMENTS, ETA, ONE_MINUS_ETA = range(4)  # rows of CopulaCoins.numbers
-LOW, PER_UNIT, FIRST, COUNT = range(4)  # rows of ScoreTables.places
+PLACE_LOW, PLACE_PER_UNIT, PLACE_FIRST, PLACE_COUNT = range(4)  # rows of ScoreTables.places
 
 
 class CopulaCoins(NamedTuple):
@@ -79,11 +79,11 @@ def fill_scores(places, cells, values):
     """Replace log-odds (p,) by normal scores u_j = Phi^-1(F_j); returns the number left out, outside their tables."""
     outside = 0
     for j in range(values.size):
-        x = (values[j] - places[LOW, j]) * places[PER_UNIT, j]
-        if x >= 0.0 and x < places[COUNT, j]:
+        x = (values[j] - places[PLACE_LOW, j]) * places[PLACE_PER_UNIT, j]
+        if x >= 0.0 and x < places[PLACE_COUNT, j]:
             whole = np.int64(x)
             x -= np.float64(whole)
-            k = whole + np.int64(places[FIRST, j])
+            k = whole + np.int64(places[PLACE_FIRST, j])
             values[j] = cells[k, 0] + x * (cells[k, 1] + x * (cells[k, 2] + x * cells[k, 3]))
         else:
             outside += 1
@@ -95,9 +95,9 @@ def integrate_scores(coins, places, theta, scores):
     """The scores that `fill_scores` left out, by integration."""
     for j in range(theta.size):
         w = fastmath.logit(theta[j])
-        x = (w - places[LOW, j]) * places[PER_UNIT, j]
+        x = (w - places[PLACE_LOW, j]) * places[PLACE_PER_UNIT, j]
         # A hair's breadth around the ends as well: the logit here may round differently.
-        if not (x >= 1e-6 and x < places[COUNT, j] - 1e-6):
+        if not (x >= 1e-6 and x < places[PLACE_COUNT, j] - 1e-6):
             scores[j] = normal_score(coins[j], w)
 
 

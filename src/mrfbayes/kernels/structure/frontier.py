@@ -20,7 +20,7 @@ from mrfbayes.kernels.structure.moves import (
     BEFORE,
     BETWEEN,
     FIRST,
-    LOG_LIKELIHOOD,
+    SEARCH_LOG_LIKELIHOOD,
     SECOND,
     STATISTIC,
     SWEEP,
@@ -161,7 +161,7 @@ def run_frontier(view, blocks, engine, line, state, plan, kept):
         for group in range(view.n.size):
             value -= view.n[group] * _backward(view, blocks, engine, line, group)
             engine.forward[group, 0] = 1.0
-        state.numbers[LOG_LIKELIHOOD] = value
+        state.numbers[SEARCH_LOG_LIKELIHOOD] = value
         for step in range(engine.size.size):
             for group in range(view.n.size):
                 _enter(view, blocks, engine, line, group, step)

@@ -30,15 +30,15 @@ from mrfbayes.kernels.structure.line import (
     add_prior,
 )
 from mrfbayes.kernels.structure.moves import (
+    EDGE_STEP,
     FIRST,
     FIRST_NODE,
     FIRST_SHIFT,
-    LOG_LIKELIHOOD,
     N_OWN,
     N_PRESENT,
     OWN,
+    SEARCH_LOG_LIKELIHOOD,
     SECOND,
-    STEP,
     follow,
     log_odds_of_presence,
     record,
@@ -67,7 +67,7 @@ def _potential(view, first, size, begin, group, n_cells, at, out):
     for d in range(at.size):
         amount = view.rate[group, begin + d // size] * at[d]
         if amount != 0.0:
-            step = view.layout[first + d % size, STEP]
+            step = view.layout[first + d % size, EDGE_STEP]
             for k in range(n_cells):
                 out[k] += amount * view.number[step + k]
     top = out[0]
@@ -102,13 +102,13 @@ def _slopes(view, state, line, edge, begin, n_cells, at, gradient, information):
             cells[k] = line.weight[group, k] * exp(cells[k] - top)
             mass += cells[k]
         for a in range(size):
-            step = view.layout[first + a, STEP]
+            step = view.layout[first + a, EDGE_STEP]
             mean[a] = 0.0
             for k in range(n_cells):
                 mean[a] += cells[k] * view.number[step + k] / mass
         for a in range(size):
             for b in range(a + 1):
-                one, two = view.layout[first + a, STEP], view.layout[first + b, STEP]
+                one, two = view.layout[first + a, EDGE_STEP], view.layout[first + b, EDGE_STEP]
                 total = 0.0
                 for k in range(n_cells):
                     total += cells[k] * (view.number[one + k] - mean[a]) * (view.number[two + k] - mean[b])
@@ -310,8 +310,8 @@ def move_joint(view, state, line, tables, edge, keeps):
         if x != 0.0:
             set_line(view, state, line, parameter, c)
             for k in range(n_cells):
-                line.step[0, k] = view.number[view.layout[parameter, STEP] + k]
-            state.numbers[LOG_LIKELIHOOD] += x * view.total[c, parameter]
+                line.step[0, k] = view.number[view.layout[parameter, EDGE_STEP] + k]
+            state.numbers[SEARCH_LOG_LIKELIHOOD] += x * view.total[c, parameter]
             follow(view, state, line, tables, parameter, c, x)
     for d in range(width):
         c, parameter = begin + d // size, first + d % size

@@ -26,14 +26,14 @@ from mrfbayes.kernels.base.random import uniform
 from mrfbayes.kernels.priors import CAUCHY, EXCHANGEABLE, NORMAL, exchangeable_precision
 
 SPACING = 0.3  # h: the error of the rule for a normal density is about exp(-4.9 / h) = 7e-8
-MIDDLE = 20  # points of the grid that are always used: three times the spacing of the rule short of 10 sds
+MIDDLE_POINTS = 20  # points of the grid that are always used: three times the spacing of the rule short of 10 sds
 MORE = 8  # points by which a side is extended, again and again, while its last point matters
-MOST_POINTS = MIDDLE + 8 * MORE  # up to sinh(12) standard deviations, for the tails of a Cauchy slab
+MOST_POINTS = MIDDLE_POINTS + 8 * MORE  # up to sinh(12) standard deviations, for the tails of a Cauchy slab
 NEGLIGIBLE = 25.0  # nats below the best point
 NEWTON_STEPS = 8
 CLOSE_ENOUGH = 0.3  # standard deviations between the centre of the grid and the mode
 LARGEST_MOVE = 2.0  # nats by which one Newton step may change the weight of a cell
-_GROWTH = np.exp(SPACING * np.arange(MIDDLE))
+_GROWTH = np.exp(SPACING * np.arange(MIDDLE_POINTS))
 ABSENT = -1.0  # kind of a prior that is not there
 
 # Places in LineView.result
@@ -283,13 +283,13 @@ def _best(heights, count):
 @kernel
 def _fill_grid(line, n_cells, total_count, centre, sd, offset):
     """All points that matter, with their log heights; how many there are."""
-    start = exp(SPACING * (offset - MIDDLE // 2))
-    _place(line.grid, centre, sd, 0, MIDDLE, start)
-    _fill(line, n_cells, total_count, 0, 0, MIDDLE)
-    count, best = MIDDLE, _best(line.grid[1], MIDDLE)
+    start = exp(SPACING * (offset - MIDDLE_POINTS // 2))
+    _place(line.grid, centre, sd, 0, MIDDLE_POINTS, start)
+    _fill(line, n_cells, total_count, 0, 0, MIDDLE_POINTS)
+    count, best = MIDDLE_POINTS, _best(line.grid[1], MIDDLE_POINTS)
     for side in range(2):
-        last = MIDDLE - 1 if side == 0 else 0
-        growth = start * math.exp(SPACING * MIDDLE) if side == 0 else start * math.exp(-SPACING * MORE)
+        last = MIDDLE_POINTS - 1 if side == 0 else 0
+        growth = start * math.exp(SPACING * MIDDLE_POINTS) if side == 0 else start * math.exp(-SPACING * MORE)
         for _ in range(4):
             if line.grid[1, last] < best - NEGLIGIBLE:
                 break

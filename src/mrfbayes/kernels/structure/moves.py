@@ -33,15 +33,16 @@ from mrfbayes.kernels.structure.line import (
 )
 
 # Places in SearchState.counters
-SWEEP, N_PRESENT, KEPT, BATCH_ROW, BATCH_FILL, BATCH_LENGTH = range(6)
+SWEEP, N_PRESENT, KEPT_GRAPHS, BATCH_ROW, BATCH_FILL, BATCH_LENGTH = range(6)
 N_MOVE_COUNTERS = 6
 # Places in SearchState.numbers
-LOG_LIKELIHOOD = 0
+SEARCH_LOG_LIKELIHOOD = 0
 N_MOVE_NUMBERS = 1
 
 
 # Columns of MoveView.layout
-FIRST_NODE, SECOND_NODE, FIRST, SECOND, BEFORE, BETWEEN, AFTER, STEP, STATISTIC, FIRST_SHIFT, SECOND_SHIFT = range(11)
+FIRST_NODE, SECOND_NODE, FIRST, SECOND, BEFORE, BETWEEN, AFTER = range(7)
+EDGE_STEP, STATISTIC, FIRST_SHIFT, SECOND_SHIFT = range(7, 11)
 # Columns of MoveView.node
 OWN, N_OWN = range(2)
 
@@ -220,7 +221,7 @@ def follow(view, state, line, tables, parameter, c, x):
         for k in range(n_cells):
             factor[k] = exp(rate * x * line.step[0, k])
             total += line.weight[group, k] * factor[k]
-        state.numbers[LOG_LIKELIHOOD] -= view.n[group] * math.log(total)
+        state.numbers[SEARCH_LOG_LIKELIHOOD] -= view.n[group] * math.log(total)
         for k in range(n_cells):
             factor[k] /= total
             line.weight[group, k] *= factor[k]
@@ -267,11 +268,11 @@ def finish_sweep(state, keeps, n_thin, kept):
     for size in range(state.sizes.size):
         done += state.sizes[size]
     if done % n_thin == 0:
-        row = counters[KEPT] - kept.first
+        row = counters[KEPT_GRAPHS] - kept.first
         j = 0
         for coordinate in range(state.w.shape[0]):
             for parameter in range(state.w.shape[1]):
                 kept.w[row, j] = state.w[coordinate, parameter]
                 j += 1
-        kept.log_likelihood[row] = state.numbers[LOG_LIKELIHOOD]
-        counters[KEPT] += 1
+        kept.log_likelihood[row] = state.numbers[SEARCH_LOG_LIKELIHOOD]
+        counters[KEPT_GRAPHS] += 1

@@ -21,7 +21,7 @@ from mrfbayes.kernels.structure.moves import (
     BEFORE,
     BETWEEN,
     FIRST,
-    LOG_LIKELIHOOD,
+    SEARCH_LOG_LIKELIHOOD,
     SECOND,
     STATISTIC,
     SWEEP,
@@ -128,7 +128,7 @@ def _build(view, blocks, engine, line, state):
             log_z += log(total)
             scale(cells, 1.0 / total)
         value -= view.n[group] * log_z
-    state.numbers[LOG_LIKELIHOOD] = value
+    state.numbers[SEARCH_LOG_LIKELIHOOD] = value
 
 
 @kernel

@@ -11,11 +11,11 @@ from mrfbayes.kernels.structure.moves import (
     AFTER,
     BEFORE,
     BETWEEN,
+    EDGE_STEP,
     FIRST,
-    LOG_LIKELIHOOD,
     N_PRESENT,
+    SEARCH_LOG_LIKELIHOOD,
     SECOND,
-    STEP,
     follow,
     log_odds_of_presence,
     pair_marginal,
@@ -29,7 +29,7 @@ def _set_cells(view, line, tables, parameter):
     """The cells of a parameter's nodes: their probabilities, and how a move changes their log weights."""
     index = view.layout[parameter]
     for k in range(index[FIRST] * index[SECOND]):
-        line.step[0, k] = view.number[index[STEP] + k]
+        line.step[0, k] = view.number[index[EDGE_STEP] + k]
     for group in range(tables.shape[0]):
         table, cells = tables[group], line.weight[group]
         pair_marginal(table, index[BEFORE], index[FIRST], index[BETWEEN], index[SECOND], index[AFTER], cells)
@@ -72,7 +72,7 @@ def move_parameter(view, state, line, tables, parameter, keeps):
             if keeps:
                 record(state, line, parameter, c, edge if has_spike else -1)
         if x != 0.0:
-            state.numbers[LOG_LIKELIHOOD] += x * total
+            state.numbers[SEARCH_LOG_LIKELIHOOD] += x * total
             follow(view, state, line, tables, parameter, c, x)
         if edge >= 0:
             state.w[c, parameter] = here + x if is_there else 0.0

@@ -15,7 +15,7 @@ import numpy as np
 from mrfbayes.kernels.base.borrowed import borrow
 from mrfbayes.kernels.base.fastmath import log
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.structure.moves import LOG_LIKELIHOOD, SWEEP, finish_sweep
+from mrfbayes.kernels.structure.moves import SEARCH_LOG_LIKELIHOOD, SWEEP, finish_sweep
 from mrfbayes.kernels.structure.states import block_weights, group_log_odds, ratio_to, scale, total_of
 from mrfbayes.kernels.structure.updates import move_parameter
 
@@ -70,7 +70,7 @@ def _build(view, blocks, engine, line, state):
             log_ratio += log(total)
             scale(weight, 1.0 / total)
         value -= view.n[group] * log_ratio
-    state.numbers[LOG_LIKELIHOOD] = value
+    state.numbers[SEARCH_LOG_LIKELIHOOD] = value
 
 
 @kernel

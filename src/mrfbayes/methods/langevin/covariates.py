@@ -27,7 +27,7 @@ from mrfbayes.particles.rows import RowChains
 from mrfbayes.priors import Prior
 
 HALVES = 2
-MODE_STEPS, MODE_SWEEPS = 40, 10  # of the ascent from the pseudolikelihood's maximum
+ASCENT_STEPS, MODE_SWEEPS = 40, 10  # of the ascent from the pseudolikelihood's maximum
 PILOT = 12  # gradients at the mode, whose differences show the noise
 UPDATE_SECONDS = 4e-9  # of one neighbour of one node in one sweep
 TYPICAL_STEPS = 1_000
@@ -136,7 +136,7 @@ def prepare_rows(problem: Problem, replicas: int, particles: int | None, step: f
         np.zeros(size),
         0.0,
         each * len(statistics.states),
-        MODE_STEPS,
+        ASCENT_STEPS,
         nothing,
         nothing,
     )
@@ -155,16 +155,16 @@ def _ascend(
     """The mode by steps of the metric, averaged over their second half; and the whitened noise of a gradient there."""
     chains = RowEnsemble(posterior, 1, each, seed)
     total, noise = np.zeros(w.size), []
-    for number in range(MODE_STEPS):
+    for number in range(ASCENT_STEPS):
         budget().check("the posterior mode")
         chains.set_parameters(posterior.natural(w[None]))
         halves = posterior.likelihood_gradient(chains.moments(1, MODE_SWEEPS), posterior.counts)[0]
         slope = factor.T @ (halves.mean(axis=0) + posterior.prior_gradient(w))
         length = float(np.sqrt(np.mean(slope**2)))
-        w = w + factor @ slope * min(1.0, 3.0 / max(length, 1e-9)) * (1.0 if number < MODE_STEPS // 2 else 0.3)
-        if number >= MODE_STEPS // 2:
+        w = w + factor @ slope * min(1.0, 3.0 / max(length, 1e-9)) * (1.0 if number < ASCENT_STEPS // 2 else 0.3)
+        if number >= ASCENT_STEPS // 2:
             total += w
-    w = total / (MODE_STEPS - MODE_STEPS // 2)
+    w = total / (ASCENT_STEPS - ASCENT_STEPS // 2)
     chains.set_parameters(posterior.natural(w[None]))
     for _ in range(PILOT):
         halves = posterior.likelihood_gradient(chains.moments(1, max(sweeps - 1, 1)), posterior.counts)[0]

@@ -31,7 +31,7 @@ from mrfbayes.methods.langevin.walk import Walk, WalkSettings
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.covariates import CovariateModel
 from mrfbayes.model.field import Model
-from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, PRODUCT
+from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, PRODUCT_FORM
 from mrfbayes.particles.tables import TableLayout, cell_layout
 from mrfbayes.priors import Prior
 
@@ -119,7 +119,7 @@ def check(model: Model, prior: Prior, *, replicas: object, particles: object, st
             f"{MOST_DENSE_PARAMETERS} parameters): use method='pseudo' or 'mle', or fewer variables."
         )
     d, layout = model.n_nodes, cell_layout(model)
-    planes = 1 if isinstance(layout, TableLayout) or layout.coupling == PRODUCT else int(layout.states.max())
+    planes = 1 if isinstance(layout, TableLayout) or layout.coupling == PRODUCT_FORM else int(layout.states.max())
     each = 4 * n_particles * d * planes + 12 * d * d
     size = (
         3 * 8 * model.n_parameters**2 + 4 * n_replicas * each

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mrfbayes.methods.langevin.walk import RECORDED, Walk
+from mrfbayes.methods.langevin.walk import RECORDED_COUNTER, Walk
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def _surplus(walk: Walk) -> np.ndarray | float:
 def walk_moments(walk: Walk) -> WalkMoments:
     """The moments after at least one step was recorded."""
     state, centre = walk.state, walk.mode.w
-    first, second, cube, control, control_square, control_cube = state["sums"] / state["counters"][RECORDED]
+    first, second, cube, control, control_square, control_cube = state["sums"] / state["counters"][RECORDED_COUNTER]
     known = walk.metric.variances(state["spread"] ** 2)
     means = first - control
     mean = means.mean(axis=0)

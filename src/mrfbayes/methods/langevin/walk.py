@@ -36,7 +36,7 @@ NOISY = 0.02  # V from which a direction is treated apart
 STILL_FIRST, STILL_EVERY = 10, 100  # steps after the warm-up at which the replicas stand still
 STILL_SKIPPED, STILL_COUNTED = 8, 8  # sweeps then
 SETTLING = 10  # steps after a change before noise is measured
-STEP, RECORDED = 0, 1  # counters
+STEP_COUNTER, RECORDED_COUNTER = 0, 1  # counters
 
 State = dict[str, np.ndarray]
 
@@ -138,7 +138,7 @@ class Walk:
     @property
     def steps(self) -> int:
         """Steps so far, warm-up included."""
-        return int(self.state["counters"][STEP])
+        return int(self.state["counters"][STEP_COUNTER])
 
     def advance(self, n: int) -> None:
         """``n`` more steps of every replica."""
@@ -203,7 +203,7 @@ class Walk:
         size = shown.shape[1]
         s["filtered"][:, :size] = (1 - h[:size]) * s["filtered"][:, :size] + h[:size] * shown
         s["last_noise"] = noise
-        s["counters"][STEP] += 1
+        s["counters"][STEP_COUNTER] += 1
         self._tune(number + 1)
 
     def _stand_still(self, w: np.ndarray, drift: np.ndarray, of_prior: np.ndarray) -> None:
@@ -228,7 +228,7 @@ class Walk:
             sums[first] += values
             sums[first + 1] += square
             sums[first + 2] += square * values
-        s["counters"][RECORDED] += 1
+        s["counters"][RECORDED_COUNTER] += 1
 
     def _tune(self, done: int) -> None:
         """Measure the noise; turn to its directions half-way through the warm-up; settle steps and spreads."""

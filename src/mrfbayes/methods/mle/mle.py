@@ -23,7 +23,7 @@ from mrfbayes.base.views import View, Workspace
 from mrfbayes.coins.induced import Induced, WeightedDraws
 from mrfbayes.kernels.base.contracts import implements, log_likelihood
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.coins.scores import CELLS, FIRST_CELL, LOW, PER_UNIT, SCORES, all_tables
+from mrfbayes.kernels.coins.scores import COIN_CELLS, FIRST_CELL, LOW, PER_UNIT, SCORES, all_tables
 from mrfbayes.kernels.methods.mle import (
     CopulaCoins,
     ScoreTables,
@@ -108,7 +108,7 @@ def make_view(induced: Induced) -> View:
     if correlation.is_independent:
         return CoinView(make_coins(induced)) if dice is None else DiceView(dice)
     cells, rows, _ = all_tables(induced.coins, SCORES)
-    places = np.stack([rows[:, column] for column in (LOW, PER_UNIT, FIRST_CELL, CELLS)])
+    places = np.stack([rows[:, column] for column in (LOW, PER_UNIT, FIRST_CELL, COIN_CELLS)])
     tables = ScoreTables(places, cells, induced.coins)
     rho, scores = correlation.rho, np.zeros(p)
     if correlation.matrix is None or correlation.factor is None:
