@@ -35,7 +35,7 @@ def timed(model: mb.Model, statistics: mb.Statistics, algorithm: str, seed: int)
     """Processor seconds, and the estimate."""
     started = time.process_time()
     settings = {"prior": "normal(0, 1)", "threads": 1, "progress": False}
-    found = mb.estimate(model, statistics, algorithm, rng=seed, **settings)
+    found = mb.estimate(model, statistics, algorithm=algorithm, rng=seed, **settings)
     return time.process_time() - started, found
 
 

@@ -38,7 +38,7 @@ def work(seconds: float) -> tuple[float, int, float, bytes]:
 def fit(model: mb.Model, x: np.ndarray, seed: np.random.SeedSequence) -> tuple[float, int, float, bytes]:
     """One data set as `sample_many` does it, to the contents of its file."""
     started = time.process_time()
-    content = fit_one(model, x, Call("mle", None, "refuse", {"steps": 1_000, "chains": 4}), seed, "")
+    content = fit_one(model, x, Call("mle", None, "refuse", {"draws": 1_000, "chains": 4}), seed, "")
     assert isinstance(content, bytes)
     return time.process_time() - started, os.getpid(), time.process_time(), content
 

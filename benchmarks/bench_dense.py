@@ -112,7 +112,7 @@ def posterior_rows(cases: tuple) -> list[str]:
         x = data(model, n)
         statistics = mb.Data(x).count(model)
         # Compiles, on few of the variables.
-        mb.sample(complete(4, states, coupling), x[:, :4], "langevin", steps=4, warmup=4, progress=False)
+        mb.sample(complete(4, states, coupling), x[:, :4], "langevin", draws=4, warmup=4, progress=False)
         posterior = DensePosterior(dense_layout(model), statistics, Prior(model, PRIOR))
         started = time.process_time()
         mode = dense_mode(posterior, seed_sequence(5))

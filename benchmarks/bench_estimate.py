@@ -86,9 +86,9 @@ def reference_of(case, model, stats):
 
     n, mean = stats.n, stats.mean
     if case["reference"] == "exact":
-        best = mb.estimate(model, stats, "exact").log_odds
+        best = mb.estimate(model, stats, algorithm="exact").log_odds
     else:
-        best = mb.estimate(model, stats, "pcd", rng=99, tolerance=0.004, steps=8000, progress=False).log_odds
+        best = mb.estimate(model, stats, algorithm="pcd", rng=99, tolerance=0.004, steps=8000, progress=False).log_odds
     if model.n_parameters <= 200:
         information = mb.fisher_information(model, model.chart.theta(best))
         return best, np.sqrt(np.diag(np.linalg.inv(n * information)))
@@ -101,7 +101,7 @@ def measure(name):
     warnings.simplefilter("ignore")
     case = {**CASES, **HUGE}[name]
     small = mb.grid(3, 3)
-    mb.estimate(small, mb.simulate(small, 0.6, 100, "exact"), case["algorithm"], progress=False)  # compiles
+    mb.estimate(small, mb.simulate(small, 0.6, 100, "exact"), algorithm=case["algorithm"], progress=False)  # compiles
     rows = [measure_one(case, number) for number in range(case["sets"])]
     worst = {key: max(row[key] for row in rows) for key in rows[0] if rows[0][key] is not None}
     print(json.dumps(worst | {"converged": sum(row["converged"] for row in rows), "sets": len(rows)}))
@@ -116,7 +116,7 @@ def measure_one(case, number):
     stats = mb.Data(x).count(model)
     del x
     started, started_cpu = time.perf_counter(), time.process_time()
-    found = mb.estimate(model, stats, case["algorithm"], rng=1, threads=case["threads"], progress=False)
+    found = mb.estimate(model, stats, algorithm=case["algorithm"], rng=1, threads=case["threads"], progress=False)
     row = {
         "p": model.n_parameters,
         "n": case["n"],

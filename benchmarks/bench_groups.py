@@ -42,7 +42,7 @@ def truth():
     for d, sizes, seed in cases:
         model, statistics, data = some_groups(d, sizes, seed)
         inclusion, error = exact_differences(model, statistics, data, 6000)
-        found = mb.compare_groups(model, data, steps=10_000, progress=False)
+        found = mb.compare_groups(model, data, draws=2_000, thin=5, progress=False)
         gap = np.abs(found.inclusion - inclusion)
         z = (gap / np.hypot(np.maximum(found.inclusion_error, 1e-4), error)).max()
         size = " and ".join(map(str, sizes))
@@ -66,7 +66,7 @@ def calibration():
             name: mb.simulate(model, model.chart.theta(base + sign * delta), ROWS, rng=int(rng.integers(2**31)))
             for name, sign in (("a", -0.5), ("b", 0.5))
         }
-        found = mb.compare_groups(model, groups, prior=prior, steps=1500, chains=2, rng=number, progress=False)
+        found = mb.compare_groups(model, groups, prior=prior, draws=1_500, chains=2, rng=number, progress=False)
         said.append(found.inclusion)
         true.append(differs)
     said, true = np.concatenate(said), np.concatenate(true)

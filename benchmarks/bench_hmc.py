@@ -88,9 +88,9 @@ def setup_seconds(model, x):
 def measure(model, x, method, engine, steps, **settings):
     """Posterior and clock of one run; a short one before it compiles."""
     run = {"method": method, "engine": engine, "chains": 2, "progress": False, **settings}
-    mb.sample(model, x, steps=2, **{**run, "warmup": 1})
+    mb.sample(model, x, draws=2, **{**run, "warmup": 1})
     with Clock(HmcTask if engine == "hmc" else ChainTask) as clock:
-        return mb.sample(model, x, steps=steps, **run), clock
+        return mb.sample(model, x, draws=steps, **run), clock
 
 
 def rates(posterior, clock):

@@ -35,13 +35,13 @@ def measure(model: mb.Model, statistics: mb.Statistics, estimate: object, reques
     if request["method"] in SAMPLING:
         steps = 100_000 if model.n_nodes <= 16 else 10_000
     settings = {**request, "estimate": estimate, "engine": "mh", "chains": 1, "progress": False, "rng": 1}
-    mb.sample(model, statistics, steps=10, warmup=10, **settings)
-    warmup = min(100_000, steps // 2)
-    posterior = mb.sample(model, statistics, steps=1, warmup=warmup, **settings)
+    mb.sample(model, statistics, draws=10, warmup=10, **settings)
+    warmup, thin = min(100_000, steps // 2), max(1, steps // 2000)
+    posterior = mb.sample(model, statistics, draws=1, warmup=warmup, **settings)
     times = []
     for _ in range(REPEATS if request["method"] not in SAMPLING else 1):
         started = time.process_time()
-        posterior = mb.sample(model, statistics, steps=steps, warmup=warmup, thin=max(1, steps // 2000), **settings)
+        posterior = mb.sample(model, statistics, draws=steps // thin, warmup=warmup, thin=thin, **settings)
         times.append(time.process_time() - started)
     seconds = min(times) * 1e6 / (steps + warmup)
     rate = float(posterior.acceptance.mean())

@@ -119,10 +119,10 @@ def small(only, only_share):
             started = time.process_time()
             coins = mb.sample(model, table, "calibrated", progress=False)
             between = time.process_time()
-            post = mb.sample(model, table, "exact", steps=steps, chains=4, progress=False)
+            post = mb.sample(model, table, "exact", draws=steps, chains=4, progress=False)
             done = time.process_time()
             some = post.draws[0, :: max(1, post.draws.shape[1] // 20)]
-            ours = mb.likelihood("exact", model, post.problem.statistics)
+            ours = mb.likelihood(model, post.problem.statistics, "exact")
             values = np.array([ours.log_likelihood(theta) for theta in some])
             gap = np.abs(values - brute_force(rows, x, s, model.chart.log_odds(some))).max()
             off, spread = against_brute_force(post, rows, x, s)
@@ -162,7 +162,7 @@ def dense(only, _):
         runs, seconds = [], []
         for seed in (0, 1):
             mb.sample(
-                model, statistics, "langevin", prior="normal(0, 1)", steps=4, warmup=4, progress=False
+                model, statistics, "langevin", prior="normal(0, 1)", draws=4, warmup=4, progress=False
             )  # compiles
             started = time.process_time()
             runs.append(mb.sample(model, statistics, "langevin", prior="normal(0, 1)", rng=seed, progress=False))
@@ -191,7 +191,7 @@ def select(only, _):
         x = mb.simulate(model, model.chart.theta(w), n, sampler="gibbs", rng=d, progress=False).astype(float)
         x[rng.random(x.shape) < share] = np.nan
         statistics = mb.Data(x).count(model)
-        settings = {"steps": steps, "chains": 2, "progress": False}
+        settings = {"draws": steps, "chains": 2, "progress": False}
         started = time.process_time()
         found = mb.select(model, statistics, engine="particles", **settings)
         each = 1e3 * (time.process_time() - started) / (2 * (steps + found.warmup))

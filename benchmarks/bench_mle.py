@@ -76,7 +76,15 @@ def chains(steps, repeats):
     print(f"{steps:,} MH steps and 20,000 of warm-up, seconds (acceptance)")
     for shape in ((4, 4), (8, 8)):
         model, statistics, theta = problem(*shape)
-        settings = {"steps": steps, "warmup": 20_000, "chains": 1, "start": "mle", "rng": 1, "progress": False}
+        settings = {
+            "draws": steps // 50,
+            "thin": 50,
+            "warmup": 20_000,
+            "chains": 1,
+            "start": "mle",
+            "rng": 1,
+            "progress": False,
+        }
         for name, rho in copulas(theta.size).items():
             found = []
 

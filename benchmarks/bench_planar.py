@@ -156,13 +156,13 @@ def estimate():
     print("| grid | n | seconds of the processor | converged | iterations | gradient, in sds |")
     print("|---|---|---|---|---|---|")
     warm = mb.grid(30, 30)
-    mb.estimate(warm, mb.simulate(warm, 0.6, 50, "gibbs", progress=False), "exact", progress=False)
+    mb.estimate(warm, mb.simulate(warm, 0.6, 50, "gibbs", progress=False), algorithm="exact", progress=False)
     for k, n in ((32, 1000), (64, 1000), (100, 1000)):
         model = mb.grid(k, k)
         theta = np.random.default_rng(k).uniform(0.5, 0.8, size=model.n_edges)
         data = mb.Data(mb.simulate(model, theta, n, "gibbs", rng=k, progress=False)).count(model)
         start = time.process_time()
-        found = mb.estimate(model, data, "exact", progress=False)
+        found = mb.estimate(model, data, algorithm="exact", progress=False)
         seconds = time.process_time() - start
         print(
             f"| {k}x{k} | {n} | {seconds:.2f} | {found.converged} | {found.iterations} | {found.residual:.0e} |",
@@ -181,7 +181,7 @@ def posterior():
         begin = []
         for steps, warmup, chains in ((4, 4, 1), (4, 4, 1), (500, 100, 2)):  # compiles; the mode; the run
             begin.append(time.process_time())
-            found = mb.sample(model, data, "exact", steps=steps, warmup=warmup, chains=chains, rng=1, **settings)
+            found = mb.sample(model, data, "exact", draws=steps, warmup=warmup, chains=chains, rng=1, **settings)
         each = 1e3 * (time.process_time() - begin[2] - (begin[2] - begin[1])) / 1_200  # trajectories, warm-up as well
         summary = found.summary()
         effective = np.asarray(summary["ess_bulk"], dtype=float)

@@ -1,6 +1,6 @@
 """A complete graph of 150 (or other) binary variables, from rows to trust statement: clock, processor, memory.
 
-    python benchmarks/bench_reach.py [--nodes 150] [--workers 2] [--steps 300]
+    python benchmarks/bench_reach.py [--nodes 150] [--workers 2] [--draws 300]
 
 Data are those of `bench_dense.py`, n = 1,000, prior normal(0, 1). After the posterior come Bayes factors of all edges,
 a predictive check and further draws through `stream`; each line says what the clock and the processor (all threads)
@@ -37,7 +37,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nodes", type=int, default=150)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--draws", type=int, default=300)
     given = parser.parse_args()
     warnings.simplefilter("ignore", mb.MRFWarning)
     model = complete(given.nodes, 2, "both-one")
@@ -46,7 +46,7 @@ def main() -> None:
     print("| | clock, s | processor, s | peak memory, GB |")
     print("|---|---:|---:|---:|")
     settings: dict[str, Any] = {"prior": "normal(0, 1)", "workers": given.workers, "progress": False}
-    found = timed("langevin", lambda: mb.sample(model, x, "langevin", steps=given.steps, **settings))
+    found = timed("langevin", lambda: mb.sample(model, x, "langevin", draws=given.draws, **settings))
     timed("summary", lambda: found.summary())
     edges = timed("Bayes factors of all edges", lambda: found.edges())
     timed("100 further draws by stream", lambda: list(found.stream(100)))

@@ -74,7 +74,7 @@ def measure(side, path):
     row = {"side": side, "parameters": model.n_parameters, "count": mark()}
     posterior = mb.sample(model, statistics, "calibrated", progress=False)
     sampling = mark()
-    table = posterior.summary(0.9)
+    table = posterior.summary(ci_prob=0.9)
     row["summary"] = mark()
     row |= {"mode": posterior.details.get("mode_seconds", float("nan"))}
     row["rest"] = sampling - row["mode"]

@@ -50,8 +50,8 @@ def per_sweep(model, x, sweeps, engine=None):
     statistics = mb.Data(x).count(model)
     seconds = []
     for steps in (sweeps // 10, sweeps + sweeps // 10):
-        options = {"steps": steps, "warmup": 1, "chains": 1, "thin": steps, "engine": engine, "progress": False}
-        mb.select(model, statistics, **{**options, "steps": 2, "thin": 2})  # compiled before
+        options = {"draws": 1, "warmup": 1, "chains": 1, "thin": steps, "engine": engine, "progress": False}
+        mb.select(model, statistics, **{**options, "draws": 1, "thin": 2})  # compiled before
         started = time.process_time()
         sel = mb.select(model, statistics, **options)
         seconds.append(time.process_time() - started)
@@ -191,14 +191,14 @@ def particles():
     for n in (500, 2000):
         model = complete(16)
         x = data_of(model, 16, n)
-        exact = mb.select(model, x, steps=4000, chains=2, progress=False)
-        weighted = mb.select(model, x, engine="particles", steps=3000, chains=2, progress=False)
+        exact = mb.select(model, x, draws=2_000, thin=2, chains=2, progress=False)
+        weighted = mb.select(model, x, engine="particles", draws=1_500, thin=2, chains=2, progress=False)
         gap = np.abs(exact.inclusion - weighted.inclusion)
         ms, _ = per_sweep_of_particles(model, x)
         print(f"| d = 16, n = {n} | exact engine | {gap.mean():.4f} | {gap.max():.3f} | {ms:.1f} |", flush=True)
     model = complete(30)
     x = data_of(model, 30, 500)
-    one, two = (mb.select(model, x, steps=2000, chains=2, rng=seed, progress=False) for seed in (1, 2))
+    one, two = (mb.select(model, x, draws=2_000, chains=2, rng=seed, progress=False) for seed in (1, 2))
     gap = np.abs(one.inclusion - two.inclusion)
     ms, _ = per_sweep_of_particles(model, x)
     print(f"| d = 30, n = 500 | another seed | {gap.mean():.4f} | {gap.max():.3f} | {ms:.1f} |", flush=True)
@@ -211,7 +211,7 @@ def particles():
     model = complete(60)
     x = data_of(model, 60, 1000)
     started = time.process_time()
-    one, two = (mb.select(model, x, steps=1000, chains=2, rng=seed, progress=False) for seed in (1, 2))
+    one, two = (mb.select(model, x, draws=1_000, chains=2, rng=seed, progress=False) for seed in (1, 2))
     seconds, said, gap = (time.process_time() - started) / 2, one.details, np.abs(one.inclusion - two.inclusion)
     print(
         f"| d = 60, n = 1,000 | another seed | {gap.mean():.4f} | {gap.max():.3f} | {seconds:.0f} s in all |\n"
@@ -227,7 +227,7 @@ def per_sweep_of_particles(model, x):
     seconds = []
     for steps in (50, 350):
         started = time.process_time()
-        mb.select(model, x, engine="particles", steps=steps, warmup=1, chains=2, thin=steps, progress=False)
+        mb.select(model, x, engine="particles", draws=1, warmup=1, chains=2, thin=steps, progress=False)
         seconds.append(time.process_time() - started)
     return 1e3 * (seconds[1] - seconds[0]) / 600, "particles"
 

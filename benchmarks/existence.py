@@ -52,7 +52,7 @@ def digits(fields, algorithm):
     started = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = mb.estimate(model, x, algorithm, progress=False, threads=1)
+        found = mb.estimate(model, x, algorithm=algorithm, progress=False, threads=1)
     seconds = time.process_time() - started
     said = "\n".join(f"> {text}" for text in found.warnings)
     return (

@@ -112,7 +112,7 @@ def sampled(model: mb.Model, statistics: mb.Statistics, method: str, **options: 
 
 def closed_form(model: mb.Model, statistics: mb.Statistics, estimate: mb.Estimate) -> Marginals:
     """MLE-L's own marginals."""
-    likelihood = mb.likelihood("mle", model, statistics, estimate=estimate, rho=0.0)
+    likelihood = mb.likelihood(model, statistics, "mle", estimate=estimate, rho=0.0)
     coins = [likelihood.marginal(j) for j in range(model.n_parameters)]
     low, high = (np.array([float(c.ppf(q)) for c in coins]) for q in TAILS)
     mean, sd = np.array([float(c.mean) for c in coins]), np.array([float(c.sd) for c in coins])
@@ -144,9 +144,9 @@ def methods(unit: Unit, model: mb.Model, statistics: mb.Statistics) -> dict[str,
     def rng(name: str) -> np.random.SeedSequence:
         return seed(unit, name)
 
-    direct = {"steps": DRAWS, "thin": 1}
+    direct = {"draws": DRAWS, "thin": 1}
     estimate = mb.estimate(model, statistics, algorithm="exact", rng=rng("estimate"), progress=False)
-    found = {"exact": sampled(model, statistics, "exact", steps=REFERENCE_DRAWS, thin=1, rng=rng("exact"))}
+    found = {"exact": sampled(model, statistics, "exact", draws=REFERENCE_DRAWS, thin=1, rng=rng("exact"))}
     found["mle-0"] = closed_form(model, statistics, estimate)
     for rho in (0.05, 0.1):
         options = {"rho": rho, "engine": "direct", "estimate": estimate, **direct}
@@ -154,7 +154,7 @@ def methods(unit: Unit, model: mb.Model, statistics: mb.Statistics) -> dict[str,
     found["laplace"] = laplace(model, statistics, estimate)
     found["pseudo"] = sampled(model, statistics, "pseudo", engine="hmc", warmup=100, rng=rng("pseudo"), **direct)
     if model.n_parameters <= PERSISTENT_PARAMETERS:
-        walk = {"steps": WALK_STEPS, "warmup": WALK_STEPS // 5, "thin": 30, "particles": 1_000, "source": "exact"}
+        walk = {"draws": WALK_STEPS // 30, "warmup": WALK_STEPS // 5, "thin": 30, "particles": 1_000, "source": "exact"}
         found["persistent"] = sampled(
             model, statistics, "persistent", estimate=estimate, start=estimate.theta, rng=rng("persistent"), **walk
         )

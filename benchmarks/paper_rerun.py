@@ -63,7 +63,7 @@ def main() -> None:
     store = Store(ROOT / "paper" / "results")
     every = sorted(cell for cell in store.outcomes if cell.method != "coalescence" and cell.setting != "gibbs")
     chosen = np.random.Generator(np.random.PCG64(options.seed)).choice(len(every), options.cells, replace=False)
-    result = compare([every[k] for k in chosen], store, options.seconds)
+    result = compare([every[k] for k in chosen], store, methods=options.seconds)
     (ROOT / "paper" / RERUN).write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     print(result)
 

@@ -66,7 +66,7 @@ def compare(side, low, high):
     print("| | mode, sds | sd | sd, average ratio | processor seconds |")
     print("|---|---:|---:|---:|---:|")
     clock = time.process_time()
-    mode = np.asarray(mb.estimate(model, statistics, "exact", prior="uniform", progress=False).log_odds)
+    mode = np.asarray(mb.estimate(model, statistics, algorithm="exact", prior="uniform", progress=False).log_odds)
     curvature = -prior.hessian_w(mode)
     distance, _ = choose_distance(model, mode, N, curvature)
     exact, cut = exact_moments(model, mode, N, curvature, distance)
@@ -87,7 +87,7 @@ def compare(side, low, high):
     worst = max(abs(np.sqrt(solved(model, mode, curvature, int(j)) / exact.variance[j]) - 1) for j in probes)
     print(f"| Cov v, {PROBES} edges | | {worst:.1e} at most | | {time.process_time() - clock:.1f} |", flush=True)
     clock = time.process_time()
-    mle = mb.estimate(model, statistics, "exact", progress=False)
+    mle = mb.estimate(model, statistics, algorithm="exact", progress=False)
     # An edge whose nodes agree in all observations has no maximum of its own, and its coin no spread.
     share = statistics.counts / N
     has = (share > 0) & (share < 1)
@@ -103,11 +103,11 @@ def compare(side, low, high):
     clock = time.process_time()
     row(
         "Pseudo-L",
-        np.asarray(mb.estimate(model, statistics, "pseudo", prior="uniform", progress=False).log_odds),
+        np.asarray(mb.estimate(model, statistics, algorithm="pseudo", prior="uniform", progress=False).log_odds),
         clock=clock,
     )
     clock = time.process_time()
-    by_particles = mb.estimate(model, statistics, "pcd", rng=2, prior="uniform", progress=False)
+    by_particles = mb.estimate(model, statistics, algorithm="pcd", rng=2, prior="uniform", progress=False)
     row("particles: mode by pcd", np.asarray(by_particles.log_odds), clock=clock)
     for count in (1_024, 16_384):
         clock = time.process_time()
@@ -124,9 +124,9 @@ def main():
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     with recorded(arguments.out):
-        compare(arguments.side, 0.5, 0.8)
+        compare(arguments.side, 0.5, methods=0.8)
         if arguments.strong:
-            compare(arguments.side, 0.6, 0.9)
+            compare(arguments.side, 0.6, methods=0.9)
 
 
 if __name__ == "__main__":

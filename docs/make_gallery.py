@@ -54,7 +54,7 @@ def image() -> tuple[Any, Any]:
     """One image of 40 x 40 pixels whose neighbours share two couplings."""
     model = mb.grid(40, 40, tied="direction")
     x = mb.simulate(model, [0.6, 0.68], 1, sampler="gibbs", rng=2)
-    return model, mb.sample(model, x, "pseudo", steps=2_000, progress=False)
+    return model, mb.sample(model, x, "pseudo", draws=2_000, progress=False)
 
 
 @cache
@@ -75,7 +75,7 @@ def heated() -> Any:
 def compared() -> Any:
     """Four methods on one data set."""
     x = mb.simulate(mb.grid(4, 4), 0.65, 100, rng=3)
-    return mb.compare(mb.grid(4, 4), x, ["exact", "mle", "pseudo", "laplace"], progress=False)
+    return mb.compare(mb.grid(4, 4), x, methods=["exact", "mle", "pseudo", "laplace"], progress=False)
 
 
 @cache
@@ -137,7 +137,7 @@ def pictures() -> list[tuple[str, str, str, Callable[[], Any]]]:
             "centrality",
             'centrality(post, "strength")',
             "How strongly each node is connected, with its interval; expected influence and predictability likewise.",
-            lambda: plots.centrality(symptoms()[1]),
+            lambda: plots.centrality(scale=symptoms()[1]),
         ),
         (
             "prior_posterior",

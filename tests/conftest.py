@@ -40,3 +40,11 @@ def trust(monkeypatch):
     yield folder
     for path in folder.glob("*.py"):
         sys.modules.pop(path.stem, None)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def fixed_seed():
+    """Where a test names no seed, the fresh one is 0, so that every run of the tests does the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mrfbayes.base.random_streams.fresh_seed", lambda: 0)
+        yield

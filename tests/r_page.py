@@ -26,7 +26,7 @@ LAST_LINES = """
 write.csv(as.matrix(weights), "weights.csv")
 write.csv(as_r(post$edges(scale = "log-odds")), "edges.csv")
 two <- list(a = answers, b = answers[1:200, ])
-many <- mb$sample_many(model, two, prior = "normal(0, 1)", steps = 400L, progress = FALSE)
+many <- mb$sample_many(model, two, prior = "normal(0, 1)", draws = 400L, progress = FALSE)
 stopifnot(length(many$failures) == 0)
 shown <- function(name) paste(name, packageVersion(name))
 cat(R.version.string, shown("reticulate"), shown("qgraph"), sep = "; ")
@@ -62,7 +62,7 @@ def main() -> None:
     mine = bridges.weight_table(post, only="present")
     assert list(weights.columns) == list(mine.columns)
     assert np.allclose(weights, mine, rtol=1e-12)
-    assert list(edges["verdict"]) == list(post.edges("log-odds")["verdict"])
+    assert list(edges["verdict"]) == list(post.edges(scale="log-odds")["verdict"])
     versions = done.stdout.strip().splitlines()[-1]
     lines = [
         "python tests/r_page.py --out benchmarks/results/r_page.md",

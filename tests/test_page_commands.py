@@ -99,7 +99,7 @@ def folder(tmp_path_factory):
     image = mb.simulate(mb.grid(40, 40, tied=True), 0.6, 1, rng=1, progress=False).reshape(40, 40)
     plt.imsave(place / "image.png", image, cmap="gray")
     model = mb.complete(list(items.columns), fields=True, coupling="both-one")
-    mb.sample(model, items, prior="normal(0, 1)", steps=400, progress=False).save(place / "posterior.nc")
+    mb.sample(model, items, prior="normal(0, 1)", draws=400, progress=False).save(place / "posterior.nc")
     return place
 
 
@@ -108,7 +108,7 @@ def concrete(command):
     writes = command.startswith("mrfbayes fit") or "--out" in command or "--csv" in command
     words = f"{command} --overwrite" if writes and "--help" not in command else command
     if "--settings settings.toml" in words:
-        return ["mrfbayes fit x.csv --steps 400 --out r --overwrite", words.replace("settings.toml", "r/settings.toml")]
+        return ["mrfbayes fit x.csv --draws 400 --out r --overwrite", words.replace("settings.toml", "r/settings.toml")]
     return [words]
 
 

@@ -93,7 +93,7 @@ class Table:
 
 def compared(model: mb.Model, x: np.ndarray, prior: Any, seed: int = 0) -> dict[str, Any]:
     """Errors of langevin against exact, and what it said of itself."""
-    exact = mb.sample(model, x, "exact", prior=prior, steps=5_000, progress=False, rng=seed)
+    exact = mb.sample(model, x, "exact", prior=prior, draws=1_666, thin=3, progress=False, rng=seed)
     started = time.process_time()
     found = mb.sample(model, x, "langevin", prior=prior, chains=8, progress=False, rng=seed)
     seconds = time.process_time() - started
@@ -170,7 +170,7 @@ def part_slow() -> None:
 
 def controlled(model: mb.Model, statistics: Any, prior: Any) -> tuple[np.ndarray, np.ndarray, float, float]:
     """Mean and sd of the exact posterior by trajectories and Stein control variates, and the errors of both."""
-    settings = {"engine": "hmc", "chains": 2, "steps": 500, "thin": 1, "progress": False}
+    settings = {"engine": "hmc", "chains": 2, "draws": 500, "thin": 1, "progress": False}
     draws = mb.sample(model, statistics, "exact", prior=prior, **settings).log_odds.reshape(-1, model.n_parameters)
     objective, centre = ExactObjective(model, statistics, Prior(model, prior)), draws.mean(axis=0)
     inverse = np.linalg.inv(objective.curvature(centre))
@@ -182,7 +182,7 @@ def controlled(model: mb.Model, statistics: Any, prior: Any) -> tuple[np.ndarray
 
 def longer_walk(model: mb.Model, statistics: Any, prior: Any) -> tuple[np.ndarray, np.ndarray, float, float]:
     """The same where the exact posterior is out of reach: by short steps and chains that keep up with them."""
-    settings = {"step": 0.1, "sweeps": 8, "steps": 700, "progress": False}
+    settings = {"step": 0.1, "sweeps": 8, "draws": 700, "progress": False}
     found = mb.sample(model, statistics, "langevin", prior=prior, rng=9, **settings)
     return found.mean, found.sd, float(found.details["mean_error"]), float(found.details["sd_error"])
 

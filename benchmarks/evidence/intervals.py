@@ -60,7 +60,7 @@ def intervals(problem):
     yield "exact", lambda q: weighted_quantiles(proposal.theta, proposal.log_weights, q)
     coins = proposal.calibration.coins
     yield "calibrated", lambda q: model.chart.theta(coin_quantiles(coins, ndtri(q))[0].T)
-    likelihood = mb.likelihood("mle", model, problem.statistics, estimate=problem.estimate)
+    likelihood = mb.likelihood(model, problem.statistics, "mle", estimate=problem.estimate)
     yield "mle", lambda q: np.array([likelihood.marginal(j).ppf(q) for j in range(model.n_parameters)]).T
     mode = proposal.calibration.joint.mode
     for label in ("laplace (exact)", "pseudo"):

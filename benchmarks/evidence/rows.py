@@ -40,7 +40,7 @@ def compare(base, method, mean, sd, reference, seconds, note="", noise=None) -> 
 def mle_row(base, problem, reference) -> dict:
     """The row of MLE-L, whose marginals are known without a chain."""
     started = time.process_time()
-    likelihood = mb.likelihood("mle", problem.model, problem.statistics, estimate=problem.estimate)
+    likelihood = mb.likelihood(problem.model, problem.statistics, "mle", estimate=problem.estimate)
     marginals = [likelihood.marginal(j) for j in range(problem.model.n_parameters)]
     own = np.array([float(c.mean) for c in marginals]), np.array([float(c.sd) for c in marginals])
     note = "no finite MLE: penalised" if problem.estimate.penalised else ""

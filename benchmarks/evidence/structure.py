@@ -100,10 +100,10 @@ def compare(d: int, n: int) -> tuple[list[list[object]], list[list[object]]]:
     quiet = {"prior": prior, "progress": False}
     seconds, inclusion = {}, {}
     makers = {
-        "truth": lambda: mb.select(model, x, steps=4_000, rng=1, **quiet).inclusion,
-        "exact engine, another seed": lambda: mb.select(model, x, steps=1_500, chains=2, rng=2, **quiet).inclusion,
+        "truth": lambda: mb.select(model, x, draws=2_000, thin=2, rng=1, **quiet).inclusion,
+        "exact engine, another seed": lambda: mb.select(model, x, draws=1_500, chains=2, rng=2, **quiet).inclusion,
         "weighted samples": lambda: (
-            mb.select(model, x, engine="particles", steps=1_500, chains=2, rng=3, **quiet).inclusion
+            mb.select(model, x, engine="particles", draws=1_500, chains=2, rng=3, **quiet).inclusion
         ),
         "pseudolikelihood": lambda: pseudo_inclusion(x, np.random.default_rng(4)),
     }

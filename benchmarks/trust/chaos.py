@@ -39,14 +39,14 @@ def digest(*arrays):
 print("ready", flush=True)
 """
 SAMPLE = (
-    "post = mb.sample(model, x, {method!r}, steps={steps}, chains=2, checkpoint='run', progress=False, rng=3{more})\n"
+    "post = mb.sample(model, x, {method!r}, draws={steps}, chains=2, checkpoint='run', progress=False, rng=3{more})\n"
 )
 # What runs in a folder of its own; each prints "ready" once everything is imported and a digest at its end.
 SCRIPTS = {
-    "exchange-exact": SAMPLE.format(method="exchange-exact", steps=60_000, more="") + "digest(post.draws)",
-    "exact-mh": SAMPLE.format(method="exact", steps=60_000, more=", engine='mh'") + "digest(post.draws)",
-    "pseudo": SAMPLE.format(method="pseudo", steps=60_000, more="") + "digest(post.draws)",
-    "persistent": SAMPLE.format(method="persistent", steps=6_000, more="") + "digest(post.draws)",
+    "exchange-exact": SAMPLE.format(method="exchange-exact", draws=2_000, thin=30, more="") + "digest(post.draws)",
+    "exact-mh": SAMPLE.format(method="exact", draws=2_000, thin=30, more=", engine='mh'") + "digest(post.draws)",
+    "pseudo": SAMPLE.format(method="pseudo", draws=2_000, thin=30, more="") + "digest(post.draws)",
+    "persistent": SAMPLE.format(method="persistent", draws=2_000, thin=3, more="") + "digest(post.draws)",
     "select": "found = mb.select(model, x, rng=3, progress=False)\ndigest(found.inclusion, found.log_odds)",
     "groups": (
         "found = mb.compare_groups(model, {'a': x[:40], 'b': x[40:]}, rng=3, progress=False)\n"
@@ -175,7 +175,7 @@ from distributed import Client, LocalCluster
 def main():
     data = [np.random.default_rng(k).integers(0, 2, (60, 4)) for k in range(12)]
     model = mb.graph([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")], fields=True)
-    call = dict(method="exchange-exact", steps=20_000, chains=1, rng=3, progress=False)
+    call = dict(method="exchange-exact", draws=20_000, chains=1, rng=3, progress=False)
     source = random.Random(int(sys.argv[1]))
     here = dict(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None)
     with LocalCluster(**here) as cluster, Client(cluster) as client:

@@ -204,7 +204,7 @@ def uai(rng: np.random.Generator) -> bytes:
 
 def toml(rng: np.random.Generator) -> bytes:
     """Settings of a command."""
-    names = ("steps", "chains", "method", "data", "grid", "levels", "nonsense", "rng", "complete", "weights")
+    names = ("draws", "chains", "method", "data", "grid", "levels", "nonsense", "rng", "complete", "weights")
     values = (
         "1",
         "-1",
@@ -269,7 +269,7 @@ def _sound_result() -> bytes:
         model = mb.graph([("a", "b"), ("b", "c")], fields=True)
         x = np.random.default_rng(1).integers(0, 2, (40, 3))
         with tempfile.TemporaryDirectory() as folder:
-            mb.sample(model, x, "calibrated", steps=20, chains=1, progress=False).save(Path(folder) / "r.nc")
+            mb.sample(model, x, "calibrated", draws=20, chains=1, progress=False).save(Path(folder) / "r.nc")
             _SOUND["result"] = (Path(folder) / "r.nc").read_bytes()
     return _SOUND["result"]
 

@@ -15,6 +15,7 @@ __version__ = "1.0.0.dev0"
 if TYPE_CHECKING:  # the public names: `make_lazy` and type checkers read them here
     from mrfbayes import datasets as datasets, plots as plots, priors as priors
     from mrfbayes.base.errors import (
+        CalibrationError as CalibrationError,
         CostError as CostError,
         InputError as InputError,
         MRFWarning as MRFWarning,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:  # the public names: `make_lazy` and type checkers read them h
     from mrfbayes.estimation.estimate import estimate as estimate
     from mrfbayes.estimation.pair_tables import pair_tables as pair_tables
     from mrfbayes.estimation.result import Estimate as Estimate
-    from mrfbayes.exact.cost import cost as cost
+    from mrfbayes.exact.cost import Cost as Cost, cost as cost
     from mrfbayes.exact.quantities import (
         expected_counts as expected_counts,
         fisher_information as fisher_information,
@@ -51,8 +52,8 @@ if TYPE_CHECKING:  # the public names: `make_lazy` and type checkers read them h
     from mrfbayes.report.write import report as report
     from mrfbayes.results.fits import Fits as Fits
     from mrfbayes.results.posterior import Posterior as Posterior
-    from mrfbayes.results.predictive import predictive_check as predictive_check
-    from mrfbayes.sampling.compare import compare as compare
+    from mrfbayes.results.predictive import PredictiveCheck as PredictiveCheck, predictive_check as predictive_check
+    from mrfbayes.sampling.compare import Comparison as Comparison, compare as compare
     from mrfbayes.sampling.prior_sensitivity import prior_sensitivity as prior_sensitivity
     from mrfbayes.sampling.sample import sample as sample
     from mrfbayes.sampling.sample_many import sample_many as sample_many
@@ -62,8 +63,8 @@ if TYPE_CHECKING:  # the public names: `make_lazy` and type checkers read them h
     from mrfbayes.structure.select_effects import select_effects as select_effects
     from mrfbayes.structure.selection import Selection as Selection
     from mrfbayes.structure.stored import load as load
-    from mrfbayes.targets.evidence import evidence as evidence
-    from mrfbayes.targets.likelihood import likelihood as likelihood
+    from mrfbayes.targets.evidence import Evidence as Evidence, evidence as evidence
+    from mrfbayes.targets.likelihood import Likelihood as Likelihood, likelihood as likelihood
     from mrfbayes.targets.targets import Target as Target, target as target
 
 make_lazy(__name__)

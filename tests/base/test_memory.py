@@ -15,7 +15,7 @@ HUGE = 10**12
 
 @pytest.fixture(scope="module")
 def posterior():
-    return mb.sample(GRID, X, "mle", steps=40, progress=False)
+    return mb.sample(GRID, X, "mle", draws=40, progress=False)
 
 
 CASES = {
@@ -32,7 +32,7 @@ CASES = {
         r"observations of 12 nodes would take",
     ),
     "particles of an estimate": (
-        lambda p: mb.estimate(GRID, X, "pcd", particles=HUGE, progress=False),
+        lambda p: mb.estimate(GRID, X, algorithm="pcd", particles=HUGE, progress=False),
         r"particles of 12 nodes would take .* fewer particles=",
     ),
     "chains of replicas": (
@@ -40,10 +40,10 @@ CASES = {
         r"'langevin' with 78 parameters and 4,000,000,000,000 replicas would take .* fewer replicas=",
     ),
     "draws of replicas": (
-        lambda p: mb.sample(DENSE, X, "langevin", steps=3_000_000, thin=1),
+        lambda p: mb.sample(DENSE, X, "langevin", draws=3_000_000, thin=1),
         r"3,000,000 draws of all replicas would take .* raise thin=",
     ),
-    "draws of chains": (lambda p: mb.sample(GRID, X, "exact", steps=10**10, thin=1), r"raise thin= to at least"),
+    "draws of chains": (lambda p: mb.sample(GRID, X, "exact", draws=10**10, thin=1), r"raise thin= to at least"),
     "weighed draws": (lambda p: mb.evidence(GRID, X, draws=HUGE), r"draws of 17 parameters would take .* fewer draws="),
     "replicates": (
         lambda p: mb.predictive_check(p, X, replicates=HUGE, progress=False),

@@ -82,7 +82,7 @@ def test_a_network_that_was_made_in_pgmpy():
     assert log_probabilities(model, theta) == pytest.approx(
         pgmpy_log_probabilities(network, list(model.nodes), rows), rel=1e-10
     )
-    posterior = mb.sample(model, rows.repeat(10, axis=0), "mle", steps=50, progress=False)  # and learns from data
+    posterior = mb.sample(model, rows.repeat(10, axis=0), "mle", draws=50, progress=False)  # and learns from data
     assert posterior.parameters == model.parameters
 
 
@@ -195,13 +195,13 @@ def test_scales_that_are_none_are_refused(arguments, message):
 def posterior():
     model = FIELDS["both-one"]
     x = mb.simulate(model, THETA["both-one"], 400, rng=2, progress=False)
-    return mb.sample(model, x, "calibrated", steps=400, prior="normal(0, 1)", progress=False)
+    return mb.sample(model, x, "calibrated", draws=400, prior="normal(0, 1)", progress=False)
 
 
 def test_a_graph_says_what_the_posterior_says(posterior):
     graph = bridges.to_networkx(posterior)
     assert isinstance(graph, nx.Graph)
-    table = posterior.edges("log-odds")
+    table = posterior.edges(scale="log-odds")
     assert graph.number_of_edges() == 4
     for u, v in posterior.model.edges.tolist():
         names = posterior.model.nodes[u], posterior.model.nodes[v]
@@ -235,8 +235,8 @@ def test_weights_for_qgraph(posterior):
     table = bridges.weight_table(posterior)
     assert np.array_equal(table, table.T)
     assert table.loc["a", "d"] == 0
-    assert table.loc["a", "b"] == pytest.approx(posterior.edges("log-odds").loc["a--b", "mean"])
-    present = posterior.edges("log-odds")["verdict"] == "present"
+    assert table.loc["a", "b"] == pytest.approx(posterior.edges(scale="log-odds").loc["a--b", "mean"])
+    present = posterior.edges(scale="log-odds")["verdict"] == "present"
     assert (bridges.weight_table(posterior, only="present").to_numpy() != 0).sum() == 2 * present.sum()
     with pytest.raises(mb.InputError, match="only = 'absent'"):
         bridges.weight_table(posterior, only="absent")
@@ -253,6 +253,6 @@ def test_arviz_reads_the_same_numbers(posterior):
 def test_a_tied_edge_has_no_strength_of_its_own():
     model = FIELDS["tied"]
     x = mb.simulate(model, THETA["tied"], 50, rng=2, progress=False)
-    tied = mb.sample(model, x, "mle", steps=50, progress=False)
+    tied = mb.sample(model, x, "mle", draws=50, progress=False)
     with pytest.raises(mb.InputError, match="has no parameter of its own"):
         bridges.to_networkx(tied, evidence=False)

@@ -68,11 +68,11 @@ def test_expansion_has_the_quantiles_of_the_coin():
 
 def test_large_fields_are_calibrated_block_by_block(statistics, monkeypatch):
     monkeypatch.setattr(calibrated, "DENSE_PARAMETERS", 30)
-    posterior = mb.sample(MODEL, statistics, "calibrated", moments="particles", steps=50, progress=False)
+    posterior = mb.sample(MODEL, statistics, "calibrated", moments="particles", draws=50, progress=False)
     assert posterior.details["moments"] == "local"
     assert posterior.details["trust_sd"] < 0.1
     assert posterior.details["distance"] == 2
-    table = posterior.summary()
+    table = posterior.summary(scale="theta")
     assert (table["mcse_sd"] / table["sd"]).between(1e-4, 0.02).all()
     monkeypatch.setattr(calibrated, "DENSE_PARAMETERS", 5)
     dice = mb.graph([(0, 1), (1, 2)], states=3, fields=True, coupling="table")

@@ -65,11 +65,11 @@ def test_sample_takes_the_strip_where_a_full_matrix_would_be_too_large(problem, 
     monkeypatch.setattr(calibrated, "DENSE_PARAMETERS", 50)
     assert is_strip(MODEL)
     assert not is_strip(mb.grid(6, 6, tied=True))
-    posterior = mb.sample(MODEL, problem.statistics, "calibrated", steps=50, chains=1, progress=False)
+    posterior = mb.sample(MODEL, problem.statistics, "calibrated", draws=50, chains=1, progress=False)
     assert posterior.details["moments"] == "exact"
     mean, sd = theta_moments(dense.coins)
     low, high = (posterior.quantile(q) for q in (0.05, 0.95))
-    table = posterior.summary()
+    table = posterior.summary(scale="theta")
     np.testing.assert_allclose(table["q5"], low)
     assert np.abs((high - low) / (2 * 1.645 * sd) - 1).max() < 0.05
     streamed = np.array(list(posterior.stream(4_000, rng=5)))

@@ -32,7 +32,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def sampled(folder):
-    settings = ("--grid", "2x2", "--method", "exact", "--steps", 4000, "--chains", 2, "--out", "result.nc")
+    settings = ("--grid", "2x2", "--method", "exact", "--draws", 4000, "--chains", 2, "--out", "result.nc")
     return run("sample", "grid.csv", *settings, "--checkpoint", "run.checkpoint", cwd=folder)
 
 
@@ -60,18 +60,18 @@ def test_the_checkpoint_continues_the_run(sampled, folder):
         "2x2",
         "--method",
         "exact",
-        "--steps",
+        "--draws",
         6000,
         "--chains",
         2,
-    )  # a default thin would be 3, not 2
+    )
     more = run("sample", "grid.csv", *settings, "--checkpoint", "run.checkpoint", cwd=folder)
     assert more.returncode == 0, more.stderr
-    assert "2 chains of 3000 draws" in more.stdout
+    assert "2 chains of 6000 draws" in more.stdout
 
 
 def test_missing_cells_are_modelled_or_dropped(folder):
-    settings = ("sample", "holes.csv", "--complete", "--method", "calibrated", "--steps", 200)
+    settings = ("sample", "holes.csv", "--complete", "--method", "calibrated", "--draws", 200)
     done = run(*settings, "--missing", "model", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "2 rows have missing cells" in done.stdout
@@ -94,7 +94,7 @@ def test_missing_cells_are_modelled_or_dropped(folder):
         (("sample", "grid.csv", "--grid", "2by2"), 2, "for example 8x8"),
         (("sample", "grid.csv", "--grid", "2x2", "--method", "magic"), 2, "choose one of"),
         (("sample", "grid.csv", "--grid", "2x2", "--prior", "gamma(1)"), 2, "expected one of"),
-        (("sample", "grid.csv", "--grid", "2x2", "--steps", "1000000000000"), 3, "months"),
+        (("sample", "grid.csv", "--grid", "2x2", "--draws", "1000000000000"), 3, "months"),
         (("sample", "grid.csv", "--grid", "2x2", "--out", "grid.csv"), 2, "exists"),
         (("sample", "grid.csv", "--grid", "2x2", "--drop", "0:0"), 2, "3 columns, the 2 x 2 grid has 4 nodes"),
         (("sample", "nowhere.csv", "--grid", "2x2"), 2, "nowhere.csv"),
@@ -134,7 +134,7 @@ def test_a_process_says_and_ends_as_the_command_does(sampled, folder, arguments,
 def test_a_column_is_left_out(folder):
     rows = "\n".join(f"{k},{k % 2},{k // 2 % 2}" for k in range(40))
     (folder / "people.csv").write_text(f"person,tired,worried\n{rows}\n")
-    command = ("sample", "people.csv", "--complete", "--method", "exact", "--steps", 500, "--chains", 1)
+    command = ("sample", "people.csv", "--complete", "--method", "exact", "--draws", 500, "--chains", 1)
     refused = run(*command, cwd=folder)
     assert refused.returncode == 2
     assert "--drop person" in refused.stderr
@@ -158,7 +158,7 @@ def test_a_narrow_terminal_cuts_no_number(capsys, monkeypatch):
 
 
 def test_hostile_names_are_shown_and_not_obeyed(folder):
-    done = run("sample", "hostile.csv", "--complete", "--method", "exact", "--steps", 500, "--chains", 1, cwd=folder)
+    done = run("sample", "hostile.csv", "--complete", "--method", "exact", "--draws", 500, "--chains", 1, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "\x1b[31mc" not in done.stdout
     assert "[red]b[/red]" in done.stdout
@@ -174,7 +174,7 @@ def test_methods_lists_the_registry(folder, monkeypatch):
 
 
 def test_labels_are_ordered_as_told_and_the_mapping_is_shown(sampled, folder):
-    settings = ("--grid", "2x2", "--method", "exact", "--steps", 4000, "--chains", 2)
+    settings = ("--grid", "2x2", "--method", "exact", "--draws", 4000, "--chains", 2)
     done = run("sample", "words.csv", *settings, "--levels", "m<f", "--out", "words.nc", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "m (38), f (42)" in done.stdout
@@ -213,7 +213,7 @@ def test_settings_that_messages_name_can_be_given(folder):
     """`raise thin=`, `use engine='mh'`: advice that a command line can follow."""
     asked = ("--option", "thin=5", "--option", "engine=mh")
     done = run(
-        "sample", "grid.csv", "--grid", "2x2", "--method", "mle", "--steps", 100, *asked, "--out", "thin.nc", cwd=folder
+        "sample", "grid.csv", "--grid", "2x2", "--method", "mle", "--draws", 20, *asked, "--out", "thin.nc", cwd=folder
     )
     assert done.returncode == 0, done.stderr
     result = mb.load(folder / "thin.nc")
@@ -228,10 +228,10 @@ def test_a_call_is_checked_before_its_data_are_read(folder, monkeypatch):
     monkeypatch.setattr("mrfbayes.data.data.Data.count", read)
     for command in (("sample", "grid.csv", "--grid", "2x2"), ("fit", "grid.csv", "--out", "nowhere")):
         for wrong, said in (
-            (("--steps", "0"), "steps = 0"),
+            (("--draws", "0"), "draws = 0"),
             (("--workers", "0"), "workers = 0"),
             (("--option", "engine=warp"), "engine = 'warp'"),
-            (("--option", "steps=7"), "or as --steps"),
+            (("--option", "draws=7"), "or as --draws"),
             (("--option", "thin"), "write NAME=VALUE"),
         ):
             done = run(*command, *wrong, cwd=folder)

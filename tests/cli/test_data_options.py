@@ -228,7 +228,7 @@ def test_every_command_answers_in_json_and_repeats_itself(folder):
     run("estimate", "--settings", settings, "--overwrite")
     assert table.read_bytes() == first
     result = folder / "r.nc"
-    chosen = ("--complete", "--columns", "q1:q3", "--method", "mle", "--steps", 40)
+    chosen = ("--complete", "--columns", "q1:q3", "--method", "mle", "--draws", 40)
     told = json.loads(run("sample", folder / "wave1.csv", *chosen, "--out", result, "--json").stdout)
     assert set(told["parameters"]) == {"q1--q2", "q1--q3", "q2--q3", "q1", "q2", "q3"}
     assert tomllib.loads((folder / "r.nc.toml").read_text())["sample"]["method"] == "mle"

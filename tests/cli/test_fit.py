@@ -123,7 +123,7 @@ def test_commands_on_the_result(fitted, folder):
     assert "tired--worried" in shown
     assert "present" in shown
     table = json.loads(run("edges", result, "--json", "--scale", "ising").stdout)
-    assert table["tired--worried"]["mean"] == pytest.approx(mb.load(result).edges("ising")["mean"].iloc[0])
+    assert table["tired--worried"]["mean"] == pytest.approx(mb.load(result).edges(scale="ising")["mean"].iloc[0])
     assert len(pd.read_csv(folder / "edges.csv")) == 3
     summary = run("summary", result, "--scale", "log-odds", "--rows", "1").output
     assert "and 2 more" in summary
@@ -310,7 +310,7 @@ def test_groups_and_searches_are_refused_before_the_sampling(grouped, folder, op
 
 
 @pytest.mark.parametrize(
-    "command", [("estimate",), ("evidence",), ("compare", "--method", "calibrated", "--steps", "50")]
+    "command", [("estimate",), ("evidence",), ("compare", "--method", "calibrated", "--draws", "50")]
 )
 def test_what_is_assumed_of_missing_cells_is_said(tmp_path, command):
     x = np.random.default_rng(3).integers(2, size=(60, 3)).astype(float)

@@ -15,7 +15,7 @@ import mrfbayes as mb
 from command_line import COMMAND, run
 from mrfbayes.cli import files as outputs
 
-SAMPLE = ("sample", "grid.csv", "--grid", "2x2", "--method", "exact", "--steps", 500, "--chains", 1)
+SAMPLE = ("sample", "grid.csv", "--grid", "2x2", "--method", "exact", "--draws", 500, "--chains", 1)
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def files(folder):
         (("summary", "grid.csv", "--csv", "grid.csv", "--overwrite"), "--csv and the result are the same file"),
         (("summary", "grid.csv", "--csv", "no/t.csv"), "there is no folder no"),
         (("sample",), "mrfbayes sample --help)"),
-        (("sample", "grid.csv", "--steps", "many"), "mrfbayes sample --help)"),
+        (("sample", "grid.csv", "--draws", "many"), "mrfbayes sample --help)"),
         (("nonsense",), "mrfbayes --help)"),
     ],
 )
@@ -64,7 +64,7 @@ def test_a_bad_target_is_one_line_before_any_work(folder, arguments, message):
 @pytest.fixture(scope="module")
 def posterior():
     x = np.random.default_rng(3).integers(0, 2, size=(80, 4))
-    return mb.sample(mb.grid(2, 2), x, "calibrated", steps=500, progress=False)
+    return mb.sample(mb.grid(2, 2), x, "calibrated", draws=500, progress=False)
 
 
 def test_a_table_is_not_overwritten(posterior, folder):
@@ -121,7 +121,7 @@ def test_rows_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
 
 
 def test_ctrl_c_keeps_a_partial_result_and_says_130(folder):
-    command = ("sample", "grid.csv", "--grid", "2x2", "--method", "exchange-exact", "--steps", 10**7, "--warmup", 1_000)
+    command = ("sample", "grid.csv", "--grid", "2x2", "--method", "exchange-exact", "--draws", 10**7, "--warmup", 1_000)
     settings = ("--chains", 1, "--out", "r.nc", "--checkpoint", "run")
     process = subprocess.Popen(
         [*COMMAND, *map(str, (*command, *settings))],

@@ -10,10 +10,10 @@ import mrfbayes as mb
 from command_line import run
 
 COMMANDS = {
-    "sample": ("sample", "x.csv", "--complete", "--method", "exact", "--steps", 200, "--chains", 1, "--out"),
+    "sample": ("sample", "x.csv", "--complete", "--method", "exact", "--draws", 200, "--chains", 1, "--out"),
     "simulate": ("simulate", "0.7", 50, "--grid", "3x3", "--out"),
     "estimate": ("estimate", "x.csv", "--complete", "--algorithm", "pcd", "--csv"),
-    "compare": ("compare", "x.csv", "--complete", "--method", "mle", "--steps", 100, "--csv"),
+    "compare": ("compare", "x.csv", "--complete", "--method", "mle", "--draws", 100, "--csv"),
     "evidence": ("evidence", "x.csv", "--complete", "--json"),
     "fit": ("fit", "x.csv", "--out"),
 }

@@ -181,7 +181,7 @@ def test_conflicting_schemas_are_refused_by_variable():
 def test_results_code_new_rows_by_their_schema():
     data = mb.Data(TABLE[["mood", "smokes"]])
     model = mb.Model.from_data(data)
-    post = mb.sample(model, data, "laplace", steps=100, chains=2, progress=False)
+    post = mb.sample(model, data, "laplace", draws=100, chains=2, progress=False)
     assert post.schema == data.schema
     few = TABLE[TABLE["mood"] < 4][["smokes", "mood"]]
     whole = post.predict(TABLE[["mood"]], ["mood"], draws=10, progress=False)

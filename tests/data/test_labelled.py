@@ -44,7 +44,7 @@ def test_prior_sensitivity_takes_labels_and_missing_cells(table):
     table.loc[3, "mood"], table.loc[8, "ill"] = None, None
     data = mb.Data(table)
     model = mb.Model.from_data(data)
-    call = {"scales": [0.5, 2.0], "method": "calibrated", "steps": 300, "chains": 2, "progress": False}
+    call = {"scales": [0.5, 2.0], "method": "calibrated", "draws": 300, "chains": 2, "progress": False}
     found = mb.prior_sensitivity(model, data, **call)
     assert found.index.tolist() == [0.5, 2.0]
     assert (found[["present", "absent", "undecided", "unknown"]].sum(axis=1) == model.n_edges).all()
@@ -53,7 +53,7 @@ def test_prior_sensitivity_takes_labels_and_missing_cells(table):
 
 @pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
 def test_an_estimator_keeps_the_labels_of_each_column(table):
-    field = MarkovField(steps=100, chains=2).fit(table[["mood", "ill"]])
+    field = MarkovField(draws=100, chains=2).fit(table[["mood", "ill"]])
     assert field.model_.states.tolist() == [3, 2]
     assert field.labels_ == [["never", "rarely", "often"], ["nee", "ja"]]
     assert field.model_.n_parameters == 1 + 2 + 1  # a score coupling, and thresholds
@@ -69,7 +69,7 @@ def test_groups_are_compared_from_a_semicolon_file_with_decimal_commas(tmp_path)
     lines = [f"{one[0]},0;{'' if k == 5 else one[1]};{g}" for k, (one, g) in enumerate(zip(x, group, strict=True))]
     path.write_text("\n".join(["u;v;g", *lines]) + "\n")
     model = mb.graph([("u", "v")], fields=True)
-    call = {"steps": 50, "chains": 2, "progress": False}
+    call = {"draws": 50, "chains": 2, "progress": False}
     found = mb.compare_groups(model, mb.Data(path, group="g"), **call)
     holes = x.astype(float)
     holes[5, 1] = np.nan

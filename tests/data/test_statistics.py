@@ -218,7 +218,7 @@ def test_statistics_are_passed_through_for_the_same_model_only():
     stats = Data(draw(grid(2, 3), 20)).count(grid(2, 3))
     assert counted(stats.model, stats) is stats
     assert counted(grid(2, 3), stats) is stats
-    with pytest.raises(InputError, match="x is a Statistics of another model, <Model: 2x3 grid"):
+    with pytest.raises(InputError, match="data is a Statistics of another model, <Model: 2x3 grid"):
         counted(grid(3, 2), stats)
     with pytest.raises(InputError, match="source is a Statistics"):
         Data(stats, weights=np.ones(20))

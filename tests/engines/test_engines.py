@@ -62,7 +62,7 @@ def test_every_capability_has_an_engine():
 
 def test_a_checkpoint_of_another_target_is_refused(tmp_path):
     """By what differs: the estimate, a prior moved to another block, a long array among the options."""
-    settings = {"steps": 400, "warmup": 100, "thin": 2, "chains": 1, "progress": False, "engine": "mh"}
+    settings = {"draws": 200, "warmup": 100, "thin": 2, "chains": 1, "progress": False, "engine": "mh"}
     calls = {
         "estimate": ("laplace", {"estimate": np.full(4, 0.55)}, {"estimate": np.full(4, 0.9)}),
         "prior": (
@@ -77,17 +77,17 @@ def test_a_checkpoint_of_another_target_is_refused(tmp_path):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", mb.MRFWarning)  # short chains say that they are
             mb.sample(MODEL, DATA, method, checkpoint=path, **first, **settings)
-            mb.sample(MODEL, DATA, method, checkpoint=path, **first, **{**settings, "steps": 800})
+            mb.sample(MODEL, DATA, method, checkpoint=path, **first, **{**settings, "draws": 400})
         with pytest.raises(mb.InputError, match=f"its {what} differs"):
             mb.sample(MODEL, DATA, method, checkpoint=path, **second, **settings)
 
 
 def test_log_likelihood_is_computed_or_absent():
-    direct = mb.sample(MODEL, DATA, "calibrated", steps=100, progress=False)
+    direct = mb.sample(MODEL, DATA, "calibrated", draws=100, progress=False)
     assert direct.log_likelihood is None
     assert "log_likelihood" not in direct.to_arviz()["sample_stats"]
     chain = mb.sample(MODEL, DATA, "exact", progress=False)
-    value = mb.likelihood("exact", MODEL, DATA).log_likelihood(chain.draws[0, 0])
+    value = mb.likelihood(MODEL, DATA, "exact").log_likelihood(chain.draws[0, 0])
     assert chain.log_likelihood[0, 0] == pytest.approx(value, rel=1e-10)
 
 
@@ -112,7 +112,7 @@ def test_rejections_for_want_of_digits_are_counted_and_reported(is_broken, monke
     monkeypatch.setattr(exact, "prepare", prepared)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        posterior = mb.sample(MODEL, DATA, "exact", engine="hmc", steps=300, warmup=100, progress=False, rng=1)
+        posterior = mb.sample(MODEL, DATA, "exact", engine="hmc", draws=300, warmup=100, progress=False, rng=1)
     assert (posterior.details["uncomputed"] > 0) == is_broken
     assert any("could not be computed" in str(one.message) for one in caught) == is_broken
     assert any("could not be computed" in text for text in posterior.warnings) == is_broken

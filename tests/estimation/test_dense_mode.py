@@ -145,16 +145,16 @@ def test_the_estimate_on_a_graph_with_hubs_is_the_exact_one():
     model = sparse_with_hubs()
     theta = model.chart.theta(0.4 * np.random.default_rng(5).normal(size=model.n_parameters))
     x = mb.simulate(model, theta, 600, rng=1)
-    exact = mb.estimate(model, x, "exact", prior="normal(0, 1)", progress=False)
-    found = mb.estimate(model, x, "chord", prior="normal(0, 1)", progress=False)
+    exact = mb.estimate(model, x, algorithm="exact", prior="normal(0, 1)", progress=False)
+    found = mb.estimate(model, x, algorithm="chord", prior="normal(0, 1)", progress=False)
     off = (found.log_odds - exact.log_odds) / found.standard_error
     assert found.converged
     assert np.sqrt(np.mean(off**2)) < 2.0  # noise alone: 1; steps leave a little
     assert np.abs(off).max() < 8
     assert found.monte_carlo_error < 0.05
     # Negative control: the maximum without a prior is elsewhere, and is found there.
-    alone = mb.estimate(model, x, "chord", progress=False)
-    expected = mb.estimate(model, x, "exact", progress=False)
+    alone = mb.estimate(model, x, algorithm="chord", progress=False)
+    expected = mb.estimate(model, x, algorithm="exact", progress=False)
     assert np.abs((alone.log_odds - exact.log_odds) / alone.standard_error).max() > 10
     assert np.sqrt(np.mean(((alone.log_odds - expected.log_odds) / alone.standard_error) ** 2)) < 2.5
 
@@ -162,8 +162,8 @@ def test_the_estimate_on_a_graph_with_hubs_is_the_exact_one():
 def test_tables_have_their_mode():
     model = mb.graph([(0, 1), (1, 2), (0, 2)], states=3, coupling="table", fields=True)
     x = np.random.default_rng(0).integers(0, 3, size=(200, 3))
-    exact = mb.estimate(model, x, "exact", prior="normal(0, 1)", progress=False)
-    found = mb.estimate(model, x, "chord", prior="normal(0, 1)", progress=False)
+    exact = mb.estimate(model, x, algorithm="exact", prior="normal(0, 1)", progress=False)
+    found = mb.estimate(model, x, algorithm="chord", prior="normal(0, 1)", progress=False)
     assert found.converged
     assert np.sqrt(np.mean(((found.log_odds - exact.log_odds) / found.standard_error) ** 2)) < 2.5
 
@@ -172,10 +172,10 @@ def test_what_chord_refuses():
     x = np.random.default_rng(0).integers(0, 3, size=(200, 3))
     large = mb.complete([f"v{i}" for i in range(200)], fields=True)
     with pytest.raises(mb.InputError, match=r"'chord'.* 20,100"):
-        mb.estimate(large, np.random.default_rng(0).integers(0, 2, size=(50, 200)), "chord", progress=False)
+        mb.estimate(large, np.random.default_rng(0).integers(0, 2, size=(50, 200)), algorithm="chord", progress=False)
     binary = mb.graph([(0, 1), (1, 2)], fields=True)
     with pytest.raises(mb.InputError, match="tolerance = 0: give a positive number"):
-        mb.estimate(binary, x.clip(0, 1), "chord", tolerance=0, progress=False)
+        mb.estimate(binary, x.clip(0, 1), algorithm="chord", tolerance=0, progress=False)
 
 
 def test_auto_estimates_dense_fields_by_chord():

@@ -69,7 +69,7 @@ def test_exact_estimates_take_few_steps(low, high, most):
     """By the diagonal alone they take 22, 24 and 123."""
     model = grid(32, 32)
     stats = field_statistics(model, low, high)
-    found = estimate(model, stats, "exact", progress=False)
+    found = estimate(model, stats, algorithm="exact", progress=False)
     assert found.converged
     assert found.iterations <= most
     _, mean = moments_w(model, found.log_odds)

@@ -58,7 +58,7 @@ def log_pseudolikelihood(field, x, w):
 
 def test_pseudo_is_a_maximum_of_the_product_of_conditionals(case):
     field, x = case
-    found = estimate(field.model, x, "pseudo")
+    found = estimate(field.model, x, algorithm="pseudo")
     assert found.converged
     here = log_pseudolikelihood(field, x, found.log_odds)
     for step in np.eye(field.model.n_parameters):
@@ -129,7 +129,7 @@ def test_exact_is_refused_where_it_does_not_fit():
     model = grid(60, 60, fields=True)
     x = np.random.default_rng(1).integers(0, 2, (50, 3600))
     with pytest.raises(CostError, match=r"algorithm = 'exact' needs log Z.*use 'pcd' or 'auto'"):
-        estimate(model, x, "exact")
+        estimate(model, x, algorithm="exact")
 
 
 def test_auto_says_which_and_why(monkeypatch):
@@ -137,7 +137,7 @@ def test_auto_says_which_and_why(monkeypatch):
     found = estimate(grid(2, 3), x)
     assert found.algorithm == "exact"
     assert found.reason.startswith("log Z is feasible on this graph")
-    assert estimate(grid(2, 3), x, "pseudo").reason == "asked for"
+    assert estimate(grid(2, 3), x, algorithm="pseudo").reason == "asked for"
     module = importlib.import_module("mrfbayes.estimation.newton")
     for seconds, reason in ((50.0, "it would take about 50 s"), (float("inf"), "log Z is not feasible")):
         monkeypatch.setattr(module, "predicted_seconds", lambda model, seconds=seconds: seconds)

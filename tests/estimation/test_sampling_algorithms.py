@@ -46,7 +46,7 @@ def solved():
 @pytest.mark.parametrize("algorithm", SETTINGS)
 def test_reaches_the_maximum_within_the_stated_error(solved, algorithm, name):
     model, x, best, sd = solved[name]
-    found = estimate(model, x, algorithm, rng=1, **SETTINGS[algorithm])
+    found = estimate(model, x, algorithm=algorithm, rng=1, **SETTINGS[algorithm])
     assert found.converged
     assert found.warnings == ()
     assert (found.standard_error < 0.12 * sd).all()  # the error that is stated is worth stating
@@ -58,9 +58,9 @@ def test_same_seed_same_estimate_whatever_the_threads():
     model = FIELDS["four nodes with fields"]
     x = Enumerated.of(model).draw(weak(model, 2), 100, 3)
     settings = {"particles": 1024, "steps": 200}
-    one = estimate(model, x, "pcd", rng=7, threads=1, **settings)
-    two = estimate(model, x, "pcd", rng=7, threads=2, **settings)
-    other = estimate(model, x, "pcd", rng=8, threads=1, **settings)
+    one = estimate(model, x, algorithm="pcd", rng=7, threads=1, **settings)
+    two = estimate(model, x, algorithm="pcd", rng=7, threads=2, **settings)
+    other = estimate(model, x, algorithm="pcd", rng=8, threads=1, **settings)
     np.testing.assert_array_equal(one.log_odds, two.log_odds)
     assert (one.log_odds != other.log_odds).all()
 
@@ -71,11 +71,11 @@ def test_penalised_estimates_agree_with_exact_ones():
     x[:, 1] = x[:, 0]
     exact = estimate(model, x, prior="uniform")
     with pytest.warns(MRFWarning, match="no finite maximum likelihood estimate"):
-        found = estimate(model, x, "pcd", rng=2)
+        found = estimate(model, x, algorithm="pcd", rng=2)
     assert found.penalised
     assert found.converged
     assert (np.abs(found.log_odds - exact.log_odds) < ERRORS * found.standard_error).all()
-    other = estimate(model, x, "pcd", prior="normal(0, 0.5)", rng=2)
+    other = estimate(model, x, algorithm="pcd", prior="normal(0, 0.5)", rng=2)
     assert np.abs(other.log_odds - found.log_odds).max() > 1
 
 
@@ -94,7 +94,7 @@ def test_modes_under_any_prior_agree_with_exact_ones(name, prior, algorithm):
     model = FIELDS[name]
     x = Enumerated.of(model).draw(weak(model, 3), 60, 4)
     exact = estimate(model, x, prior=prior)
-    found = estimate(model, x, algorithm, prior=prior, rng=2, **SETTINGS[algorithm])
+    found = estimate(model, x, algorithm=algorithm, prior=prior, rng=2, **SETTINGS[algorithm])
     assert found.converged
     assert (np.abs(found.log_odds - exact.log_odds) < ERRORS * found.standard_error).all()
     without = estimate(model, x)  # the prior has moved it by far more than that
@@ -105,11 +105,11 @@ def test_counts_alone_are_enough():
     model = grid(2, 3)
     counts = np.array([60.0, 55, 70, 65, 50, 62, 58])
     stats = Statistics.from_counts(model, counts, 100)
-    found = estimate(model, stats, "pcd", rng=3)
+    found = estimate(model, stats, algorithm="pcd", rng=3)
     assert found.converged
     assert (np.abs(found.log_odds - estimate(model, stats).log_odds) < ERRORS * found.standard_error).all()
     with pytest.raises(InputError, match="counts only"):
-        estimate(model, stats, "pseudo")
+        estimate(model, stats, algorithm="pseudo")
 
 
 def frozen_check(model, x, w, **options):
@@ -163,11 +163,11 @@ def test_threshold_is_four_errors_for_one_parameter_and_many_groups():
 def test_errors_say_what_to_do(algorithm, options, text):
     x = Enumerated.of(grid(2, 2)).draw(np.full(4, 0.3), 50, 1)
     with pytest.raises(InputError, match=text):
-        estimate(grid(2, 2), x, algorithm, **options)
+        estimate(grid(2, 2), x, algorithm=algorithm, **options)
 
 
 @pytest.mark.parametrize("algorithm", ["mcmc-mle", "pf-mcmc-mle"])
 def test_algorithms_that_weight_particles_refuse_many_parameters(algorithm):
     x = np.random.default_rng(1).integers(0, 2, (50, 1600))
     with pytest.raises(CostError, match=f"algorithm = '{algorithm}' weights particles by all 3120 statistics"):
-        estimate(grid(40, 40), x, algorithm)
+        estimate(grid(40, 40), x, algorithm=algorithm)

@@ -22,7 +22,7 @@ DATA[:30, 3] = 1 - DATA[:30, 2]
 
 @pytest.fixture(scope="module")
 def posterior():
-    return mb.sample(MODEL, DATA, "calibrated", chains=2, steps=20_000, thin=1, progress=False, rng=2)
+    return mb.sample(MODEL, DATA, "calibrated", chains=2, draws=20_000, thin=1, progress=False, rng=2)
 
 
 def test_mean_and_sd_are_those_of_the_posterior(posterior):

@@ -50,9 +50,9 @@ def test_calibrated_rests_on_the_walk_where_exact_moments_are_out_of_reach(monke
     model = complete(10, coupling="both-one")
     rng = np.random.default_rng(4)
     x = mb.simulate(model, model.chart.theta(0.4 * rng.normal(size=model.n_parameters) - 0.2), 300, rng=2)
-    exact = mb.sample(model, x, "exact", prior="normal(0, 1)", steps=10_000, thin=1, progress=False)
+    exact = mb.sample(model, x, "exact", prior="normal(0, 1)", draws=10_000, thin=1, progress=False)
     monkeypatch.setattr(calibrated, "MOMENT_CELLS", 0.0)
-    found = mb.sample(model, x, "calibrated", prior="normal(0, 1)", steps=4_000, progress=False)
+    found = mb.sample(model, x, "calibrated", prior="normal(0, 1)", draws=2_000, thin=2, progress=False)
     assert found.details["moments"] == "langevin"
     assert "means within" in found.details["trust"]
     assert np.sqrt(np.mean(((found.mean - exact.mean) / exact.sd) ** 2)) < 0.04

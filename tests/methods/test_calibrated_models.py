@@ -28,8 +28,8 @@ CASES = {
 def test_calibrated_is_close_to_exact(case):
     model, data, prior = CASES[case]
     settings = {"prior": prior, "progress": False, "rng": 3}
-    exact = mb.sample(model, data, "exact", steps=20_000, **settings)
-    own = mb.sample(model, data, "calibrated", steps=20_000, **settings)
+    exact = mb.sample(model, data, "exact", draws=2_000, thin=10, **settings)
+    own = mb.sample(model, data, "calibrated", draws=2_000, thin=10, **settings)
     assert exact.engine == "independence"
     assert exact.details["efficiency"] > 0.3
     assert np.abs((own.mean - exact.mean) / exact.sd).max() < 0.08

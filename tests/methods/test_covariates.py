@@ -77,7 +77,7 @@ def test_three_methods_agree():
     sd, mean = w.std(axis=(0, 1)), w.mean(axis=(0, 1))
     assert (np.abs(mean - truth) / sd).max() < 4.5
     assert (np.abs(mean + truth) / sd)[-D:].max() > 4.5  # effects of the other sign are refuted
-    langevin = mb.sample(model, data, "langevin", rng=1, progress=False, steps=600).log_odds
+    langevin = mb.sample(model, data, "langevin", rng=1, progress=False, draws=300, thin=2).log_odds
     assert np.abs((langevin.mean(axis=(0, 1)) - mean) / sd).max() < 0.12
     assert np.abs(langevin.std(axis=(0, 1)) / sd - 1).max() < 0.1
     pseudo = mb.sample(model, data, "pseudo", rng=1, progress=False)
@@ -91,7 +91,7 @@ def test_two_groups_are_one_covariate():
     rows, group, _, _ = simulated(300, seed=2, moderated=1.5, levels=[0, 1])
     data = mb.Data(table(rows, g=group), covariates=["g"])
     model = mb.Model.from_data(data, covariates="couplings")
-    options = {"steps": 3000, "chains": 2, "progress": False}
+    options = {"draws": 1_500, "thin": 2, "chains": 2, "progress": False}
     found = mb.select_effects(model, data, rng=1, **options)
     grouped = mb.Data(table(rows, g=group), group="g")
     compared = mb.compare_groups(mb.Model.from_data(grouped), grouped, rng=2, **options)
@@ -108,7 +108,7 @@ def test_effects_and_the_field_at_given_values():
     rows, age, _, _ = simulated(200, seed=3, levels=[20, 30, 40, 50])
     data = mb.Data(table(rows, age=age), covariates=["age"])
     model = mb.Model.from_data(data, covariates="couplings")
-    post = mb.sample(model, data, "exact", rng=1, progress=False, steps=300)
+    post = mb.sample(model, data, "exact", rng=1, progress=False, draws=300)
     effects = post.effects()
     assert list(effects.index) == list(model.parameters[model.field.n_parameters :])
     scale = 2 * age.std()
@@ -135,7 +135,7 @@ def test_a_common_cause_explains_an_edge():
     rows = (rng.random((3000, 2)) < 1 / (1 + np.exp(-2 * cause))[:, None]).astype(int)
     data = mb.Data(table(rows, cause=cause), covariates=["cause"])
     model = mb.Model.from_data(data, covariates="thresholds")
-    found = mb.sample(model, data, "pseudo", rng=1, progress=False, steps=300).explained()
+    found = mb.sample(model, data, "pseudo", rng=1, progress=False, draws=300).explained()
     assert found.loc["q0--q1", "without"] > 5 * found.loc["q0--q1", "without_se"]
     assert found.loc["q0--q1", "explained"] > 0.75
 
@@ -148,12 +148,12 @@ def test_an_offset_is_added_to_the_log_odds():
     data = mb.Data(table(rows, z=z, exposure=exposure), covariates=["z", "exposure"])
     model = mb.Model.from_data(data, covariates="thresholds", offset="exposure")
     assert model.parameters == ("q0--q1", "q0", "q1", "q0:z", "q1:z")
-    w = mb.sample(model, data, "pseudo", rng=1, progress=False, steps=300).log_odds
+    w = mb.sample(model, data, "pseudo", rng=1, progress=False, draws=300).log_odds
     mean, sd = w.mean(axis=(0, 1)), w.std(axis=(0, 1))
     assert (np.abs(mean - [0, -0.5, -0.5, 0, 0]) / sd).max() < 4.5
     without = mb.Data(table(rows, z=z), covariates=["z"])
     moved = mb.sample(
-        mb.Model.from_data(without, covariates="thresholds"), without, "pseudo", progress=False, steps=300
+        mb.Model.from_data(without, covariates="thresholds"), without, "pseudo", progress=False, draws=300
     )
     assert moved.log_odds.mean(axis=(0, 1))[0] > 5 * sd[0]
 
@@ -190,8 +190,8 @@ def test_nominal_and_ordinal_variables_have_effects():
         {"town": town, "mood": rng.integers(1, 4, n), "yes": rng.integers(0, 2, n), "z": z}, covariates=["z"]
     )
     model = mb.Model.from_data(data, covariates="couplings")
-    exact = mb.sample(model, data, "exact", rng=1, progress=False, steps=500)
-    other = mb.sample(model, data, "langevin", rng=1, progress=False, steps=500)
+    exact = mb.sample(model, data, "exact", rng=1, progress=False, draws=500)
+    other = mb.sample(model, data, "langevin", rng=1, progress=False, draws=250, thin=2)
     sd = exact.log_odds.std(axis=(0, 1))
     off = (exact.log_odds.mean(axis=(0, 1)) - other.log_odds.mean(axis=(0, 1))) / sd
     assert np.abs(off).max() < 0.3, off
@@ -222,7 +222,7 @@ def test_a_map_with_a_covariate_per_cell():
     point, zero = np.array([0.4, -0.2, 0.7]), np.zeros(3)
     expected = log_density(point) - log_density(zero)
     assert target.log_density(point) - target.log_density(zero) == pytest.approx(expected, abs=1e-8)
-    post = mb.sample(model, data, rng=1, progress=False, steps=400)
+    post = mb.sample(model, data, rng=1, progress=False, draws=400)
     assert post.method == "exact"
     assert "nodes:height" in post.summary().index
 

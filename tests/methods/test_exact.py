@@ -21,7 +21,17 @@ def quadrature():
 @pytest.fixture(scope="module")
 def posterior():
     return mb.sample(
-        MODEL, DATA, "exact", engine="mh", steps=200_000, warmup=5_000, chains=4, rng=1, prior="uniform", progress=False
+        MODEL,
+        DATA,
+        "exact",
+        engine="mh",
+        draws=2_000,
+        thin=100,
+        warmup=5_000,
+        chains=4,
+        rng=1,
+        prior="uniform",
+        progress=False,
     )
 
 
@@ -75,7 +85,7 @@ def test_every_kind_of_model_has_its_own_likelihood(name):
     model = KINDS[name]
     x = np.random.default_rng(1).integers(0, model.states, size=(30, model.n_nodes)).astype(np.uint8)
     posterior = mb.sample(
-        model, x, "exact", engine="mh", steps=8_000, warmup=4_000, chains=1, prior="uniform", progress=False
+        model, x, "exact", engine="mh", draws=2_000, thin=4, warmup=4_000, chains=1, prior="uniform", progress=False
     )
     theta = posterior.draws[0, 3]
     w = model.chart.log_odds(theta)

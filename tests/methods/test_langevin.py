@@ -30,8 +30,8 @@ def field(d=6, states=2, coupling="both-one", n=200):
 @pytest.mark.parametrize(("coupling", "states"), [("both-one", 2), ("score", 3), ("agreement", 3)])
 def test_means_and_sds_are_those_of_the_exact_posterior(coupling, states):
     model, x = field(5, states, coupling)
-    exact = mb.sample(model, x, "exact", prior="normal(0, 1)", steps=25_000, thin=1, progress=False)
-    found = mb.sample(model, x, "langevin", prior="normal(0, 1)", chains=8, steps=400, progress=False)
+    exact = mb.sample(model, x, "exact", prior="normal(0, 1)", draws=25_000, thin=1, progress=False)
+    found = mb.sample(model, x, "langevin", prior="normal(0, 1)", chains=8, draws=200, thin=2, progress=False)
     error = (found.mean - exact.mean) / exact.sd
     assert np.sqrt(np.mean(error**2)) < 0.03  # Monte Carlo 0.01, reference 0.006
     assert np.abs(error).max() < 0.08
@@ -49,16 +49,16 @@ def test_means_and_sds_are_those_of_the_exact_posterior(coupling, states):
 def test_a_run_goes_on_from_its_checkpoint(tmp_path):
     model, x = field()
     settings = {"warmup": 40, "chains": 2, "thin": 2, "progress": False}
-    whole = mb.sample(model, x, "langevin", steps=30, **settings)
-    mb.sample(model, x, "langevin", steps=14, checkpoint=tmp_path / "run", **settings)
-    continued = mb.sample(model, x, "langevin", steps=30, checkpoint=tmp_path / "run", **settings)
+    whole = mb.sample(model, x, "langevin", draws=15, thin=2, **settings)
+    mb.sample(model, x, "langevin", draws=7, thin=2, checkpoint=tmp_path / "run", **settings)
+    continued = mb.sample(model, x, "langevin", draws=15, thin=2, checkpoint=tmp_path / "run", **settings)
     np.testing.assert_allclose(continued.draws, whole.draws, rtol=1e-4)
     assert continued.details["resumed_steps"] == 54  # 40 of them warm-up
 
 
 def test_workers_are_threads_and_change_no_draw():
     model, x = field(7)
-    settings = {"steps": 12, "warmup": 40, "chains": 2, "replicas": 3, "progress": False}
+    settings = {"draws": 6, "thin": 2, "warmup": 40, "chains": 2, "replicas": 3, "progress": False}
     alone = mb.sample(model, x, "langevin", **settings)
     spread = mb.sample(model, x, "langevin", workers=3, **settings)
     np.testing.assert_array_equal(spread.draws, alone.draws)
@@ -74,7 +74,7 @@ def two_phases(d, low):
 
 def test_a_field_whose_chains_do_not_mix_is_told():
     model, x = two_phases(24, 0.02)
-    settings = {"prior": "normal(0, 1)", "steps": 12, "warmup": 40, "chains": 2, "progress": False}
+    settings = {"prior": "normal(0, 1)", "draws": 6, "thin": 2, "warmup": 40, "chains": 2, "progress": False}
     found = mb.sample(model, x, "langevin", **settings)
     assert any("cannot be trusted" in text for text in found.warnings), found.details
     # Negative control: the same nodes without the phases.
@@ -86,7 +86,7 @@ def test_a_field_whose_chains_do_not_mix_is_told():
 def test_steps_that_are_too_long_are_measured():
     """One sweep a step and steps of 0.9: spreads are wider than they should be, and the statement knows."""
     model, x = field(8, n=1_000)
-    settings = {"prior": "normal(0, 1)", "steps": 900, "progress": False}
+    settings = {"prior": "normal(0, 1)", "draws": 450, "thin": 2, "progress": False}
     usual = mb.sample(model, x, "langevin", **settings)
     wild = mb.sample(model, x, "langevin", step=0.95, sweeps=1, **settings)
     assert usual.details["step_sd_error"] < 0.02
@@ -117,7 +117,7 @@ def test_a_usual_questionnaire_has_enough_effective_draws():
 def test_a_time_budget_leaves_a_partial_result(monkeypatch):
     model, x = field()
     monkeypatch.setattr(Budget, "left", property(lambda self: 2.0))  # when the walk begins, however busy the machine is
-    found = mb.sample(model, x, "langevin", steps=100_000, warmup=4, thin=1, seconds=100.0, progress=False)
+    found = mb.sample(model, x, "langevin", draws=100_000, warmup=4, thin=1, seconds=100.0, progress=False)
     assert found.partial
     assert any("stopped by time budget" in text for text in found.warnings)
 
@@ -141,14 +141,14 @@ def test_nominal_variables_have_the_exact_posterior(is_summed, monkeypatch):
     table = table.mask(np.random.default_rng(4).random(table.shape) < 0.05)
     if not is_summed:
         monkeypatch.setattr("mrfbayes.particles.completions.is_summed", lambda statistics: False)
-    exact = mb.sample(model, table, "exact", steps=1500, chains=2, rng=1, progress=False)
+    exact = mb.sample(model, table, "exact", draws=1_500, chains=2, rng=1, progress=False)
     found = mb.sample(model, table, "langevin", rng=2, progress=False)
     mean, sd = exact.log_odds.mean(axis=(0, 1)), exact.log_odds.std(axis=(0, 1))
     off = (found.log_odds.mean(axis=(0, 1)) - mean) / sd
     assert np.sqrt(np.mean(off**2)) < 0.06
     assert np.abs(off).max() < 0.2
     np.testing.assert_allclose(found.log_odds.std(axis=(0, 1)) / sd, 1.0, atol=0.12)
-    half = mb.sample(model, table.iloc[:300], "langevin", rng=2, steps=60, progress=False)
+    half = mb.sample(model, table.iloc[:300], "langevin", rng=2, draws=30, thin=2, progress=False)
     other = (half.log_odds.mean(axis=(0, 1)) - mean) / sd
     assert np.sqrt(np.mean(other**2)) > 0.3  # half of the rows have another posterior
 
@@ -163,7 +163,7 @@ def test_auto_takes_tables_of_nominal_variables():
 def test_variables_of_many_levels_are_walked_by_tables():
     model = mb.graph([(0, 1)], states=9, coupling="score", fields=True)
     x = np.random.default_rng(0).integers(0, 9, size=(200, 2))
-    exact = mb.sample(model, x, "exact", steps=1000, chains=2, rng=1, progress=False)
+    exact = mb.sample(model, x, "exact", draws=1_000, chains=2, rng=1, progress=False)
     found = mb.sample(model, x, "langevin", progress=False)
     sd = exact.log_odds.std(axis=(0, 1))
     assert np.abs((found.log_odds.mean(axis=(0, 1)) - exact.log_odds.mean(axis=(0, 1))) / sd).max() < 0.25
@@ -179,7 +179,7 @@ def test_wrong_options_are_refused():
 
 def test_a_short_warm_up_is_told():
     model, x = field()
-    found = mb.sample(model, x, "langevin", steps=20, warmup=4, chains=2, progress=False)
+    found = mb.sample(model, x, "langevin", draws=10, thin=2, warmup=4, chains=2, progress=False)
     assert any("a warm-up of 4 steps is too short" in text for text in found.warnings)
 
 
@@ -211,7 +211,7 @@ def test_ctrl_c_while_the_result_is_assembled_keeps_it(monkeypatch):
     from mrfbayes.sampling import assemble
 
     model, x = field()
-    settings = {"steps": 60, "warmup": 40, "rng": 1, "progress": False}
+    settings = {"draws": 30, "thin": 2, "warmup": 40, "rng": 1, "progress": False}
     before = mb.sample(model, x, "langevin", **settings)
 
     def pressed(*given, real=assemble.versions):

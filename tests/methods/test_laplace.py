@@ -116,7 +116,7 @@ def test_a_penalised_object_without_a_prior_is_refused():
     model = mb.grid(2, 2)
     given = SimpleNamespace(theta=np.full(4, 0.6), penalised=True)
     with pytest.raises(mb.InputError, match="penalised, but has no prior"):
-        mb.sample(model, mb.simulate(model, 0.6, 50), "laplace", estimate=given, steps=100)
+        mb.sample(model, mb.simulate(model, 0.6, 50), "laplace", estimate=given, draws=100)
 
 
 def test_centre_of_the_bethe_likelihood():

@@ -21,7 +21,7 @@ FORMS = ("printed", "gbd")
 
 
 def likelihood(rho=0.0, marginal="printed", model=GRID, statistics=STATISTICS, estimate=THETA_HAT):
-    return mb.likelihood("mle", model, statistics, estimate=estimate, rho=rho, marginal=marginal)
+    return mb.likelihood(model, statistics, "mle", estimate=estimate, rho=rho, marginal=marginal)
 
 
 def small(p):
@@ -149,7 +149,8 @@ def test_draws_do_not_depend_on_how_they_are_cut(monkeypatch):
 def test_chain_and_direct_draws_agree(rho):
     lik = likelihood(rho)
     chain = mb.sample(
-        GRID, STATISTICS, "mle", engine="mh", estimate=_Estimate(), rho=rho, steps=200_000, warmup=10_000, chains=4,
+        GRID, STATISTICS, "mle", engine="mh", estimate=_Estimate(), rho=rho, draws=2_000, thin=100, warmup=10_000,
+        chains=4,
         rng=1, progress=False,
     )  # fmt: skip
     mean = np.array([lik.marginal(j).mean for j in range(7)])
@@ -158,7 +159,9 @@ def test_chain_and_direct_draws_agree(rho):
     assert (np.abs(chain.mean - mean) / chain.mcse).max() < 5.5
     assert (np.abs(chain.mean - mean - 0.1 * sd) / chain.mcse).max() > 5.5  # a tenth of an sd would be seen
     np.testing.assert_allclose(chain.sd, sd, rtol=0.06)
-    direct = mb.sample(GRID, STATISTICS, "mle", estimate=_Estimate(), rho=rho, steps=20_000, rng=1, progress=False)
+    direct = mb.sample(
+        GRID, STATISTICS, "mle", estimate=_Estimate(), rho=rho, draws=2_000, thin=10, rng=1, progress=False
+    )
     assert direct.engine == "direct"
     error = np.sqrt(chain.mcse**2 + sd**2 / direct.draws[..., 0].size)
     assert (np.abs(chain.mean - direct.mean) / error).max() < 5.5
@@ -188,7 +191,7 @@ def test_extreme_counts_at_their_own_estimate(n):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mb.MRFWarning)
         theta = np.array([(n + 1) / (n + 2), (max(n // 3, 0) + 1) / (n + 2)])
-        lik = mb.likelihood("mle", model, statistics, estimate=theta, rho=0.3)
+        lik = mb.likelihood(model, statistics, "mle", estimate=theta, rho=0.3)
     assert lik.details["penalised"]
     for j in range(2):
         marginal = lik.marginal(j)
@@ -224,7 +227,7 @@ def test_normal_scores_are_the_definition():
 )
 def test_bad_options_are_named(options, words):
     with pytest.raises(mb.InputError) as error:
-        mb.likelihood("mle", GRID, STATISTICS, estimate=THETA_HAT, **options)
+        mb.likelihood(GRID, STATISTICS, "mle", estimate=THETA_HAT, **options)
     assert words in str(error.value)
 
 
@@ -232,13 +235,13 @@ def test_bad_arguments_are_named():
     lik = likelihood()
     other = mb.grid(2, 2)
     for call, words in (
-        (lambda: mb.likelihood("ml", GRID, STATISTICS), "method = 'ml'"),
-        (lambda: mb.likelihood("mle", other, STATISTICS, estimate=THETA_HAT), "another model"),
-        (lambda: mb.likelihood("mle", GRID, STATISTICS, estimate=THETA_HAT[:3]), "estimate has shape (3,)"),
-        (lambda: mb.likelihood("mle", GRID, STATISTICS, estimate=[0.5] * 6 + [1.0]), "estimate[6] = 1"),
-        (lambda: mb.likelihood("mle", GRID, STATISTICS, estimate="best"), "estimate"),
-        (lambda: mb.likelihood("mle", GRID, STATISTICS, estimate=[0.5] * 6 + [1 - 1e-12]), "has not converged"),
-        (lambda: mb.likelihood("mle", GRID, STATISTICS, estimate=THETA_HAT, rng=-2), "rng = -2"),
+        (lambda: mb.likelihood(GRID, STATISTICS, "ml"), "method = 'ml'"),
+        (lambda: mb.likelihood(other, STATISTICS, "mle", estimate=THETA_HAT), "another model"),
+        (lambda: mb.likelihood(GRID, STATISTICS, "mle", estimate=THETA_HAT[:3]), "estimate has shape (3,)"),
+        (lambda: mb.likelihood(GRID, STATISTICS, "mle", estimate=[0.5] * 6 + [1.0]), "estimate[6] = 1"),
+        (lambda: mb.likelihood(GRID, STATISTICS, "mle", estimate="best"), "estimate"),
+        (lambda: mb.likelihood(GRID, STATISTICS, "mle", estimate=[0.5] * 6 + [1 - 1e-12]), "has not converged"),
+        (lambda: mb.likelihood(GRID, STATISTICS, "mle", estimate=THETA_HAT, rng=-2), "rng = -2"),
         (lambda: lik.log_likelihood([0.5] * 6), "theta has shape (6,)"),
         (lambda: lik.log_likelihood([0.5] * 6 + [0.0]), "theta[6] = 0"),
         (lambda: lik.log_likelihood(np.full((2, 6), 0.5)), "theta has shape (2, 6)"),

@@ -44,7 +44,7 @@ def test_dice_and_coins_in_one_copula(rho, form):
     matrix = np.full((p, p), 0.15) + 0.85 * np.eye(p)
     if isinstance(rho, float):
         matrix = np.full((p, p), rho) + (1 - rho) * np.eye(p)
-    lik = mb.likelihood("mle", model, statistics, estimate=theta, rho=matrix if rho == "matrix" else rho, marginal=form)
+    lik = mb.likelihood(model, statistics, "mle", estimate=theta, rho=matrix if rho == "matrix" else rho, marginal=form)
     draws = lik.draw(2000, rng=1)
     model.theta(draws[0])
     product, scores = by_blocks(lik, draws)
@@ -60,8 +60,8 @@ def test_chain_on_dice_agrees_with_direct_draws():
     x[:15, 1] = x[:15, 0]
     theta = model.chart.theta(np.array([0.3, -0.2, 0.4, 0.1, -0.5]))
     options = {"estimate": _at(model, theta), "rho": 0.2, "rng": 1, "progress": False}
-    chain = mb.sample(model, x, "mle", engine="mh", steps=20_000, warmup=3_000, chains=2, **options)
-    draws = mb.sample(model, x, "mle", steps=4_000, thin=1, chains=1, **options).draws[0]
+    chain = mb.sample(model, x, "mle", engine="mh", draws=2_000, thin=10, warmup=3_000, chains=2, **options)
+    draws = mb.sample(model, x, "mle", draws=4_000, thin=1, chains=1, **options).draws[0]
     error = np.sqrt(chain.mcse**2 + draws.var(axis=0) / len(draws))
     assert (np.abs(chain.mean - draws.mean(axis=0)) / error).max() < 5.5
     assert (np.abs(chain.mean - draws.mean(axis=0) - 0.3 * chain.sd) / error).max() > 5.5
@@ -78,7 +78,7 @@ def test_node_coins_by_the_printed_formula():
     model = mb.graph([(0, 1), (1, 2), (0, 2)], fields=True)
     counts, n = np.array([30.0, 25, 33, 10, 20, 27]), 50.0
     theta_hat = np.array([0.6, 0.55, 0.7, 0.3, 0.45, 0.5])
-    lik = mb.likelihood("mle", model, Statistics.from_counts(model, counts, n), estimate=theta_hat)
+    lik = mb.likelihood(model, Statistics.from_counts(model, counts, n), "mle", estimate=theta_hat)
     theta = np.random.default_rng(0).uniform(0.1, 0.9, 6)
     lam_hat = counts / n
     eta = lam_hat * (1 - theta_hat) / (lam_hat + theta_hat - 2 * lam_hat * theta_hat)
@@ -94,7 +94,7 @@ def test_score_coins_are_tossed_s_times():
     assert tosses == 4  # x_u x_v up to 4
     statistics = Statistics.from_counts(model, np.append(22.0, np.full(model.n_parameters - 1, 5.0)), 15.0)
     theta = np.full(model.n_parameters, 0.3)
-    marginal = mb.likelihood("mle", model, statistics, estimate=theta).marginal(0)
+    marginal = mb.likelihood(model, statistics, "mle", estimate=theta).marginal(0)
     assert marginal.n == 60
     assert marginal.alpha == 22
     assert abs(marginal.mode - 0.3) < 1e-13
@@ -105,11 +105,11 @@ def test_a_tied_block_sums_its_factors_and_says_so():
     x = np.random.default_rng(1).integers(0, 2, (20, 9))
     statistics = mb.Data(x).count(model)
     agree = sum(int((x[:, u] == x[:, v]).sum()) for u, v in model.edges)
-    lik = mb.likelihood("mle", model, statistics, estimate=[0.52])
+    lik = mb.likelihood(model, statistics, "mle", estimate=[0.52])
     assert lik.marginal(0).alpha == agree
     assert lik.marginal(0).n == 20 * 12
     assert any("shared by several factors" in text for text in lik.warnings)
-    assert not mb.likelihood("mle", mb.grid(3, 3), x, estimate=np.full(12, 0.52)).warnings
+    assert not mb.likelihood(mb.grid(3, 3), x, "mle", estimate=np.full(12, 0.52)).warnings
 
 
 def no_finite_mle():
@@ -124,7 +124,7 @@ def test_without_a_finite_mle():
     model, x = no_finite_mle()
     with pytest.warns(mb.MRFWarning):
         estimate = mb.estimate(model, x, progress=False)
-    lik = mb.likelihood("mle", model, x, estimate=estimate, rho=0.05)
+    lik = mb.likelihood(model, x, "mle", estimate=estimate, rho=0.05)
     assert lik.details["penalised"]
     assert any("no finite maximum likelihood estimate" in text and "0--1" in text for text in lik.warnings)
     expected = mb.expected_counts(model, estimate.theta)
@@ -138,7 +138,7 @@ def test_without_a_finite_mle():
         assert marginal.sd < 0.2  # not flat: a uniform one has 0.29
         assert abs(marginal.mean - estimate.theta[j]) < 2 * marginal.sd
     with pytest.warns(mb.MRFWarning, match="MLE-L uses the penalised estimate"):
-        posterior = mb.sample(model, x, "mle", estimate=estimate, steps=2000, rng=0, prior="uniform", progress=False)
+        posterior = mb.sample(model, x, "mle", estimate=estimate, draws=2_000, rng=0, prior="uniform", progress=False)
     assert any("no finite" in text for text in posterior.warnings)
     assert np.isfinite(posterior.draws).all()
 
@@ -166,7 +166,7 @@ def test_at_a_finite_mle_both_readings_agree():
     """Expected and observed frequencies agree at the maximum likelihood estimate: Eq. (5)."""
     model = mb.grid(2, 3)
     x = mb.simulate(model, np.full(7, 0.65), 200, rng=3)
-    estimate = mb.estimate(model, x, "exact", progress=False)
+    estimate = mb.estimate(model, x, algorithm="exact", progress=False)
     statistics = mb.Data(x).count(model)
     observed = external_effects(statistics, estimate)
     assert not observed.penalised
@@ -181,7 +181,7 @@ def test_zero_counts_of_a_die_are_not_the_end():
     with pytest.warns(mb.MRFWarning):
         statistics = mb.Data(x).count(model)
     theta = model.chart.theta(np.array([0.2, 1.5, 1.4, 1.6, 1.3]))
-    lik = mb.likelihood("mle", model, statistics, estimate=theta, rho=0.1)
+    lik = mb.likelihood(model, statistics, "mle", estimate=theta, rho=0.1)
     assert lik.details["penalised"]
     assert np.isfinite(lik.draw(500, rng=0)).all()
     assert np.isfinite(lik.log_likelihood(theta))

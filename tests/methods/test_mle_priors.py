@@ -23,7 +23,7 @@ class Estimate:
 
 def by_quadrature(prior, rho):
     """Posterior means and sds by Gauss-Legendre on the unit square."""
-    lik = mb.likelihood("mle", MODEL, STATISTICS, estimate=THETA_HAT, rho=rho)
+    lik = mb.likelihood(MODEL, STATISTICS, "mle", estimate=THETA_HAT, rho=rho)
     nodes, weights = np.polynomial.legendre.leggauss(120)
     t = (nodes + 1) / 2
     theta = np.stack(np.meshgrid(t, t, indexing="ij"), axis=-1)
@@ -39,7 +39,7 @@ def by_quadrature(prior, rho):
 @pytest.mark.parametrize("prior", PRIORS)
 def test_weighted_draws_follow_the_posterior(prior, rho):
     posterior = mb.sample(
-        MODEL, STATISTICS, "mle", estimate=Estimate(), rho=rho, prior=prior, steps=40_000, thin=1, chains=1, rng=2,
+        MODEL, STATISTICS, "mle", estimate=Estimate(), rho=rho, prior=prior, draws=40_000, thin=1, chains=1, rng=2,
         progress=False,
     )  # fmt: skip
     assert posterior.engine == "direct"
@@ -57,7 +57,8 @@ def test_weighted_draws_follow_the_posterior(prior, rho):
 def test_a_prior_far_from_the_likelihood_goes_to_the_chain():
     with pytest.warns(mb.MRFWarning, match="too far for importance weights"):
         posterior = mb.sample(
-            MODEL, STATISTICS, "mle", estimate=Estimate(), prior="normal(-8, 0.2)", steps=20_000, warmup=10_000, rng=2,
+            MODEL, STATISTICS, "mle", estimate=Estimate(), prior="normal(-8, 0.2)", draws=2_000, thin=10, warmup=10_000,
+            rng=2,
             progress=False, chains=2,
         )  # fmt: skip
     assert posterior.engine == "mh"
@@ -67,7 +68,7 @@ def test_a_prior_far_from_the_likelihood_goes_to_the_chain():
 
 def test_chain_under_a_prior_agrees_with_quadrature():
     posterior = mb.sample(
-        MODEL, STATISTICS, "mle", estimate=Estimate(), rho=0.4, prior="beta(3, 2)", engine="mh", steps=100_000,
+        MODEL, STATISTICS, "mle", estimate=Estimate(), rho=0.4, prior="beta(3, 2)", engine="mh", draws=2_000, thin=50,
         warmup=5_000, chains=2, rng=3, progress=False,
     )  # fmt: skip
     mean, _ = by_quadrature(PRIORS["beta(3, 2)"], 0.4)

@@ -86,7 +86,7 @@ def test_references_are_good(references, name):
 def test_exact_targets(references, name, key):
     truth = references[name]
     options = {"levels": 5} if key == "mavm" else {}
-    posterior = sample(truth.model, truth.x, key, steps=40_000, warmup=5_000, chains=4, **options)
+    posterior = sample(truth.model, truth.x, key, draws=2_000, thin=20, warmup=5_000, chains=4, **options)
     assert posterior.ess.min() > 300
     assert deviation(posterior, truth.mean, truth.sd, truth.error) < LIMIT
 
@@ -95,9 +95,9 @@ def test_exact_targets(references, name, key):
 def test_the_comparison_has_teeth(references, name):
     """A method with another target is told apart, and so are wrong moments."""
     truth = references[name]
-    posterior = sample(truth.model, truth.x, "pseudo", steps=60_000, warmup=5_000, chains=4)
+    posterior = sample(truth.model, truth.x, "pseudo", draws=2_000, thin=30, warmup=5_000, chains=4)
     assert deviation(posterior, truth.mean, truth.sd, truth.error) > LIMIT
-    posterior = sample(truth.model, truth.x, "exchange-exact", steps=60_000, warmup=5_000, chains=4)
+    posterior = sample(truth.model, truth.x, "exchange-exact", draws=2_000, thin=30, warmup=5_000, chains=4)
     assert deviation(posterior, truth.mean[::-1], truth.sd, truth.error) > LIMIT
     assert deviation(posterior, truth.mean, 1.1 * truth.sd, truth.error) > LIMIT
 
@@ -106,7 +106,7 @@ def test_the_comparison_has_teeth(references, name):
 def test_averaged_ratios_come_close(references, key):
     """Their target is not the posterior; with little noise it is near."""
     truth = references["2x3 grid"]
-    posterior = sample(truth.model, truth.x, key, steps=15_000, warmup=3_000, chains=2, particles=2_000)
+    posterior = sample(truth.model, truth.x, key, draws=1_875, thin=8, warmup=3_000, chains=2, particles=2_000)
     assert 0 < posterior.details["noise"] < 1
     assert np.abs((posterior.mean - truth.mean) / truth.sd).max() < 0.25
     assert np.abs(posterior.sd / truth.sd - 1).max() < 0.25
@@ -115,7 +115,7 @@ def test_averaged_ratios_come_close(references, key):
 def test_noise_is_reported_and_warned_about(references):
     truth = references["2x3 grid"]
     for particles, is_noisy in ((20, True), (2_000, False)):
-        posterior = sample(truth.model, truth.x, "exchange", steps=2_000, chains=1, particles=particles)
+        posterior = sample(truth.model, truth.x, "exchange", draws=2_000, chains=1, particles=particles)
         assert (posterior.details["noise"] > 1) == is_noisy
         assert any("sd(n log r)" in text for text in posterior.warnings) == is_noisy
 
@@ -152,7 +152,7 @@ def test_deterministic_approximations_have_their_own_density(name, key, options)
     problem = Problem(model, small_fields.count(model, x), Prior(model, "uniform"), np.random.SeedSequence(0))
     view = method_row(key).prepare(problem, **options).view
     mean, sd = by_quadrature(lambda theta: log_likelihood(view, theta))
-    posterior = sample(model, x, key, steps=100_000, warmup=5_000, chains=4, **options)
+    posterior = sample(model, x, key, draws=2_000, thin=50, warmup=5_000, chains=4, **options)
     assert deviation(posterior, mean, sd) < LIMIT
     assert deviation(posterior, mean + 0.1 * sd, sd) > LIMIT
 
@@ -163,7 +163,7 @@ def test_exact_targets_with_two_parameters(name, key):
     model = TIED[name]()
     x = small_fields.draw(model, np.array([0.62, 0.55]), 20, 2)
     mean, sd = by_quadrature(lambda theta: small_fields.log_likelihood(model, theta, x), points=40)
-    posterior = sample(model, x, key, steps=60_000, warmup=5_000, chains=4)
+    posterior = sample(model, x, key, draws=2_000, thin=30, warmup=5_000, chains=4)
     assert posterior.ess.min() > 300
     assert deviation(posterior, mean, sd) < LIMIT
     assert deviation(posterior, mean[::-1], sd) > LIMIT

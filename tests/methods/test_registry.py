@@ -25,7 +25,7 @@ MODEL = mb.grid(2, 3)
 DATA = np.random.default_rng(3).integers(0, 2, size=(30, 6)).astype(np.uint8)
 DATA[:18, 1] = DATA[:18, 0]
 DATA[5:20, 4] = 1 - DATA[5:20, 1]
-SETTINGS: dict = {"engine": "mh", "steps": 400, "warmup": 60, "chains": 2, "thin": 2, "rng": 7, "progress": False}
+SETTINGS: dict = {"engine": "mh", "draws": 200, "warmup": 60, "chains": 2, "thin": 2, "rng": 7, "progress": False}
 # Kernels on a grid's recursion have relaxed float flags: with the JIT off they agree to rounding, not bit for bit.
 RELAXED = {"exact", "calibrated", "exchange-exact", "moller", "mavm"}
 AT = np.array([0.83, 0.45, 0.60, 0.34, 0.40, 0.59, 0.46])  # near the maximum likelihood estimate
@@ -33,7 +33,7 @@ ESTIMATE = SimpleNamespace(theta=AT, log_odds=MODEL.chart.log_odds(AT), penalise
 DIRECT = {"calibrated"}  # independent draws, no chain
 WALKS = {"langevin"}  # replicas without proposals; in single precision, so that rounding alone changes its draws
 ENGINES = {**dict.fromkeys(DIRECT, "direct"), **dict.fromkeys(WALKS, "langevin")}
-TINY = {"steps": 4, "warmup": 2, "chains": 1, "thin": 1}
+TINY = {"draws": 4, "warmup": 2, "chains": 1, "thin": 1}
 
 
 def options_of(key):
@@ -158,7 +158,7 @@ def test_every_method_has_its_own_module_key_and_label():
 def test_what_a_chain_carries_is_in_its_checkpoint(references, tmp_path, key):
     """Stopped half-way and continued, with particles or auxiliary data as they were."""
     path = tmp_path / "run.checkpoint"
-    draw(key, steps=170, checkpoint=path)
+    draw(key, draws=85, checkpoint=path)
     continued = draw(key, checkpoint=path)
     assert np.array_equal(continued.draws, references[key].draws)
     assert hashlib.sha256(path.read_bytes()).hexdigest()

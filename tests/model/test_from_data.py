@@ -186,7 +186,7 @@ def test_schema_survives_dropping_edges_and_saving(tmp_path):
     assert kept.n_edges == 3
     x = mb.simulate(model, model.no_interaction, 50, rng=1)
     with pytest.warns(mb.MRFWarning, match="run longer"):
-        posterior = mb.sample(model, count_states(model, x), "exact", steps=200, chains=2, progress=False, rng=1)
+        posterior = mb.sample(model, count_states(model, x), "exact", draws=200, chains=2, progress=False, rng=1)
     posterior.save(tmp_path / "p.nc")
     loaded = mb.load(tmp_path / "p.nc")
     assert loaded.model.schema == MIXED

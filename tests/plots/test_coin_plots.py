@@ -22,12 +22,12 @@ class Estimate:
 
 @pytest.fixture(scope="module")
 def likelihood():
-    return mb.likelihood("mle", MODEL, STATISTICS, estimate=THETA, rho=0.3)
+    return mb.likelihood(MODEL, STATISTICS, "mle", estimate=THETA, rho=0.3)
 
 
 @pytest.fixture(scope="module")
 def posterior():
-    return mb.sample(MODEL, STATISTICS, "mle", estimate=Estimate(), rho=0.3, steps=5_000, thin=1, rng=0, progress=False)
+    return mb.sample(MODEL, STATISTICS, "mle", estimate=Estimate(), rho=0.3, draws=5_000, thin=1, rng=0, progress=False)
 
 
 @pytest.fixture(autouse=True)
@@ -71,12 +71,12 @@ def test_a_die_is_drawn_from_its_draws():
     model = mb.graph([(0, 1)], states=3, fields=True)
     statistics = Statistics.from_counts(model, [20.0, 12, 9, 14, 8], 30)
     theta = model.chart.theta(np.array([0.4, 0.1, -0.2, 0.3, 0.2]))
-    figure = mb.plots.marginals(mb.likelihood("mle", model, statistics, estimate=theta))
+    figure = mb.plots.marginals(mb.likelihood(model, statistics, "mle", estimate=theta))
     assert len([axes for axes in figure.axes if axes.get_visible()]) == 5
 
 
 def test_bad_arguments_are_named(likelihood, posterior):
-    other = mb.likelihood("mle", mb.grid(1, 3), Statistics.from_counts(mb.grid(1, 3), [3.0, 4], 9), estimate=[0.4, 0.5])
+    other = mb.likelihood(mb.grid(1, 3), Statistics.from_counts(mb.grid(1, 3), [3.0, 4], 9), "mle", estimate=[0.4, 0.5])
     axes = pyplot.subplots()[1]
     for call, words in (
         (lambda: mb.plots.marginals(), "at least one"),

@@ -26,7 +26,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def posterior(data):
-    return mb.sample(MODEL, data, prior="normal(0, 1)", steps=1_000, progress=False)
+    return mb.sample(MODEL, data, prior="normal(0, 1)", draws=1_000, progress=False)
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +50,7 @@ def test_every_plot_takes_axes_and_keeps_its_numbers(posterior, data, tmp_path):
         "sensitivity": lambda ax: mb.plots.sensitivity(table, ax=ax),
         "field": lambda ax: mb.plots.field(MODEL, posterior, ax=ax),
         "marginals": lambda ax: mb.plots.marginals(posterior, parameters=0, ax=ax),
-        "centrality": lambda ax: mb.plots.centrality(posterior, ax=ax),
+        "centrality": lambda ax: mb.plots.centrality(scale=posterior, ax=ax),
         "predictability": lambda ax: mb.plots.centrality(posterior, "log_score_gain", ax=ax),
     }
     for name, draw in drawn.items():
@@ -115,7 +115,7 @@ def test_a_forest_of_many_shows_the_surest_and_keeps_all():
     counts = rng.binomial(200, rng.uniform(0.4, 0.8, model.n_parameters)).astype(float)
     statistics = mb.Statistics.from_counts(model, counts, 200)
     theta = np.clip(counts / 200, 0.05, 0.95)
-    post = mb.sample(model, statistics, "mle", estimate=theta, steps=50, progress=False)
+    post = mb.sample(model, statistics, "mle", estimate=theta, draws=50, progress=False)
     ax = mb.plots.forest(post)
     assert len(ax.get_yticks()) == 40
     assert len(mb.plots.data(ax)) == 264
@@ -127,7 +127,7 @@ def test_a_tied_field_is_its_image():
     x = np.random.default_rng(4).integers(0, 2, (1, 36))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mb.MRFWarning)  # one image says little
-        post = mb.sample(model, x, "pseudo", steps=200, progress=False)
+        post = mb.sample(model, x, "pseudo", draws=200, progress=False)
     ax = mb.plots.field(model, post)
     np.testing.assert_array_equal(ax.images[0].get_array(), x.reshape(6, 6))
     assert ax.get_title(loc="left").startswith("horizontal: theta 0.")  # as the tables of such a model have it
@@ -141,7 +141,7 @@ def test_a_masked_image_is_drawn_where_its_pixels_are(tmp_path):
     x = np.random.default_rng(4).integers(0, 2, (1, model.n_nodes))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mb.MRFWarning)
-        mb.sample(model, x, "pseudo", steps=200, progress=False).save(tmp_path / "a.nc")
+        mb.sample(model, x, "pseudo", draws=200, progress=False).save(tmp_path / "a.nc")
     ax = mb.plots.field(model, mb.load(tmp_path / "a.nc"))  # a file holds no rows, but their averages
     image = np.ma.filled(ax.images[0].get_array(), np.nan)
     np.testing.assert_array_equal(np.isnan(image), ~mask)
@@ -200,7 +200,7 @@ def test_the_network_of_a_mixed_field_has_strengths_on_one_scale():
         "region": names[rng.integers(0, 3, 200)],
     }
     model = mb.Model.from_data(mb.Data(table))
-    post = mb.sample(model, mb.Data(table), steps=200, chains=2, progress=False)
+    post = mb.sample(model, mb.Data(table), draws=200, chains=2, progress=False)
     drawn = mb.plots.data(mb.plots.network(post))
     assert drawn["sign"].tolist() == [1, 1, 0, 1, 0, 0]
     mean = post.log_odds.mean(axis=(0, 1))

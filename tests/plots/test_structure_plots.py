@@ -9,7 +9,7 @@ import mrfbayes as mb
 from structure.group_cases import some_groups
 
 mpl.use("Agg")
-RUN = {"steps": 300, "chains": 2, "progress": False}
+RUN = {"draws": 300, "chains": 2, "progress": False}
 pytestmark = pytest.mark.filterwarnings("ignore:the inclusion probability")
 
 

@@ -55,7 +55,7 @@ def posterior():
     model = mb.graph(pairs, nodes=HOSTILE, fields=True, coupling="both-one")
     w = np.concatenate([[1.8, -1.5], np.zeros(8), np.full(5, -0.3)])
     x = mb.simulate(model, model.chart.theta(w), 300, sampler="exact", rng=1)
-    return mb.sample(model, x, prior="normal(0, 1)", steps=1_000, progress=False)
+    return mb.sample(model, x, prior="normal(0, 1)", draws=1_000, progress=False)
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_hostile_names_are_inert(text):
 
 def test_all_edges_are_there_with_their_verdicts(text, posterior):
     table = Page(text).data[1]
-    edges = posterior.edges("log-odds")
+    edges = posterior.edges(scale="log-odds")
     assert len(table["rows"]) == len(edges) == 10
     shown = {row[0]: row for row in table["rows"]}
     for name, row in edges.iterrows():
@@ -103,11 +103,11 @@ def test_sentences_say_what_the_tables_say(posterior):
     findings = Findings(posterior, check=False)
     sentences = brief(findings)
     assert len(sentences) == 5
-    said = posterior.edges("log-odds")["verdict"].value_counts()
+    said = posterior.edges(scale="log-odds")["verdict"].value_counts()
     assert f"support {said['present']} edge" in sentences[1]
     assert "300 observations of 5 yes/no variables" in sentences[0]
     assert "15 parameters in all" in sentences[0]
-    top = posterior.edges("log-odds")["mean"].abs().idxmax()
+    top = posterior.edges(scale="log-odds")["mean"].abs().idxmax()
     assert top.replace("--", " \u2013 ") in sentences[2]
     assert "exact posterior" in sentences[4]
     assert all(sentence.endswith(".") for sentence in sentences)
@@ -118,7 +118,7 @@ def test_large_fields_are_pages_too(tmp_path):
     rng, n = np.random.default_rng(2), 20_000  # smooth coins, whose tables are made in no time
     counts = rng.binomial(n, 0.6, model.n_parameters).astype(float)
     statistics = mb.Statistics.from_counts(model, counts, n)
-    post = mb.sample(model, statistics, "mle", estimate=counts / n, steps=60, thin=1, chains=2, progress=False)
+    post = mb.sample(model, statistics, "mle", estimate=counts / n, draws=60, thin=1, chains=2, progress=False)
     path = mb.report(post, tmp_path / "large.html", check=False)
     page = Page(path.read_text(encoding="utf-8"))
     assert len(page.data[0]["rows"]) == model.n_edges == 10_081
@@ -135,7 +135,7 @@ def test_extra_sections_appear_when_given(posterior, tmp_path):
     model = posterior.model
     rows = np.random.default_rng(3).integers(0, 2, (120, model.n_nodes))
     rows[:60, 1] = rows[:60, 0]
-    run = {"steps": 200, "chains": 2, "progress": False}
+    run = {"draws": 200, "chains": 2, "progress": False}
     selection = replace(mb.select(model, rows, **run), warnings=("look twice",))
     groups = mb.compare_groups(model, {"one <b>": rows[:60], "two": rows[60:]}, **run)
     path = mb.report(

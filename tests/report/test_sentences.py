@@ -14,7 +14,7 @@ FOUR = mb.graph([("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")], fields=True, c
 
 
 def found(model, x, method="auto", **options):
-    posterior = mb.sample(model, x, method, **{"progress": False, "steps": 300, **options})
+    posterior = mb.sample(model, x, method, **{"progress": False, "draws": 300, **options})
     findings = Findings(posterior)
     return brief(findings), methods_paragraph(findings), findings
 
@@ -94,7 +94,7 @@ def test_weights_are_not_called_observations():
 
 
 def test_pseudolikelihood_is_known_to_be_too_narrow():
-    said, paragraph, findings = found(FOUR, noise(60, 4), "pseudo", steps=1_000)
+    said, paragraph, findings = found(FOUR, noise(60, 4), "pseudo", draws=1_000)
     assert "approximate the posterior (Pseudo-L, whose spreads are too small; largest R-hat" in said[-1]
     assert "based on the pseudolikelihood" in paragraph
     ratio = findings.posterior.details["spread_ratio"]
@@ -105,7 +105,7 @@ def test_pseudolikelihood_is_known_to_be_too_narrow():
 
 
 def test_a_failed_check_is_named_first():
-    said, _, findings = found(FOUR, noise(60, 4), "exact", engine="mh", steps=40, warmup=40, chains=2)
+    said, _, findings = found(FOUR, noise(60, 4), "exact", engine="mh", draws=40, warmup=40, chains=2)
     assert findings.diagnostics["r_hat"] > 1.05
     assert "; do not quote them as they are: R-hat" in said[-1]
     assert said[-1].endswith("failed, see below.")

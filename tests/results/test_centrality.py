@@ -51,7 +51,7 @@ def test_two_communities_are_found_and_bridges_join_them():
 def test_tables_have_centrality_by_their_norms():
     model = mb.graph([("a", "b"), ("b", "c"), ("a", "c")], states=3, coupling="table", fields=True)
     x = np.random.default_rng(0).integers(0, 3, (80, 3))
-    table = mb.sample(model, x, "pseudo", steps=200, progress=False).centrality()
+    table = mb.sample(model, x, "pseudo", draws=200, progress=False).centrality()
     assert (table["strength"] > 0).all()
     np.testing.assert_allclose(table["strength"], table["expected_influence"])
 
@@ -69,11 +69,11 @@ def test_order_and_global_strength():
 def test_first_is_the_share_of_draws_in_which_a_node_leads():
     x = np.random.default_rng(3).integers(0, 2, (200, 8))
     x[:, 1] = x[:, 0]
-    post = mb.sample(MODEL, x, "pseudo", steps=300, progress=False)
+    post = mb.sample(MODEL, x, "pseudo", draws=300, progress=False)
     table = post.centrality()
     assert table["strength_first"].sum() == pytest.approx(1)
     couplings = coupling_draws(MODEL, post.log_odds)
     leads = node_measures(MODEL, couplings)["strength"].argmax(axis=1) == 0
     assert table.loc["a", "strength_first"] == pytest.approx(leads.mean())
     with pytest.raises(mb.InputError, match="theta"):
-        post.centrality("theta")
+        post.centrality(scale="theta")

@@ -39,7 +39,7 @@ def test_log_odds_of_the_draws():
     assert list(table.index) == list(MODEL.parameters)
     assert table.attrs["scale"] == "log-odds"
     assert "odds ratio" in table.attrs["meaning"]
-    np.testing.assert_array_equal(post.summary()["mean"], post.mean)
+    np.testing.assert_array_equal(post.summary(scale="theta")["mean"], post.mean)
 
 
 def test_spins_have_their_own_rows():
@@ -77,8 +77,8 @@ def test_what_is_wrong_is_named():
     post = make_posterior()
     with pytest.raises(mb.InputError, match="scale = 'probit': choose one of"):
         post.summary(scale="probit")
-    with pytest.raises(mb.InputError, match=r"interval = 90: give a probability between 0 and 1"):
-        post.summary(interval=90)
+    with pytest.raises(mb.InputError, match=r"ci_prob = 90: give a probability between 0 and 1"):
+        post.summary(ci_prob=90)
 
 
 def test_notebooks_show_tables_and_obey_no_name():

@@ -34,7 +34,7 @@ PRIORS = [
 def draw(model=MODEL, x=X, method="exact", **settings):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mb.MRFWarning)  # short chains
-        return mb.sample(model, x, method, **{"steps": 200, "chains": 2, "progress": False, "rng": 3} | settings)
+        return mb.sample(model, x, method, **{"draws": 200, "chains": 2, "progress": False, "rng": 3} | settings)
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +66,8 @@ def test_edges_are_the_same_after_loading(tmp_path, prior, asked):
     loaded = mb.load(tmp_path / "result.nc")
     assert ("edge_evidence" in loaded.__dict__) is asked
     for scale in ("theta", "log-odds"):
-        pd.testing.assert_frame_equal(loaded.edges(scale), live.edges(scale), check_exact=True)
-        assert loaded.edges(scale).attrs == live.edges(scale).attrs
+        pd.testing.assert_frame_equal(loaded.edges(scale=scale), live.edges(scale=scale), check_exact=True)
+        assert loaded.edges(scale=scale).attrs == live.edges(scale=scale).attrs
     assert not live.edges()["log_bf10"].isna().any()
 
 
@@ -125,10 +125,12 @@ def test_quantiles_in_closed_form_come_back(tmp_path):
     live.save(tmp_path / "result.nc")
     loaded = mb.load(tmp_path / "result.nc")
     for interval in (0.9, 0.95, 0.5):
-        pd.testing.assert_frame_equal(loaded.summary(interval), live.summary(interval), check_exact=True)
+        pd.testing.assert_frame_equal(
+            loaded.summary(ci_prob=interval), live.summary(ci_prob=interval), check_exact=True
+        )
     with pytest.warns(mb.MRFWarning, match=r"7\.5 % quantiles of this loaded result are those of its draws"):
-        near = loaded.summary(0.85)
-    np.testing.assert_allclose(near["q7.5"], live.summary(0.85)["q7.5"], atol=0.1)
+        near = loaded.summary(ci_prob=0.85)
+    np.testing.assert_allclose(near["q7.5"], live.summary(ci_prob=0.85)["q7.5"], atol=0.1)
 
 
 def test_numbers_in_details_stay_numbers(posterior, tmp_path):

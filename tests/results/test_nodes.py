@@ -139,7 +139,7 @@ def test_centrality_adds_couplings():
     of_b = w[:, 0] + w[:, 1]
     assert table.loc["b", "expected_influence"] == pytest.approx(of_b.mean())
     assert table.loc["b", "strength_q95"] == pytest.approx(np.quantile(np.abs(w[:, :2]).sum(axis=1), 0.95))
-    np.testing.assert_allclose(post.centrality("ising")["strength"], table["strength"] / 4)
+    np.testing.assert_allclose(post.centrality(scale="ising")["strength"], table["strength"] / 4)
 
 
 def test_centrality_of_tables_adds_their_norms():
@@ -151,7 +151,7 @@ def test_centrality_of_tables_adds_their_norms():
     assert table.loc["a", "strength"] == pytest.approx(edges[:, :2].sum(axis=1).mean())  # a--b and a--c, both tables
     assert table.loc["c", "expected_influence"] == pytest.approx(edges[:, 1:].sum(axis=1).mean())
     with pytest.raises(mb.InputError, match="ising"):
-        post.centrality("ising")
+        post.centrality(scale="ising")
 
 
 def test_what_is_wrong_is_named():
@@ -159,13 +159,13 @@ def test_what_is_wrong_is_named():
     for call, words in (
         (lambda: post.predict([[0]], ["e"]), "no node is called 'e'"),
         (lambda: post.predict([[0] * 4], list("abcd")), "given names every node"),
-        (lambda: post.predict([[0, 1, 1]], ["a"]), "x has 3 columns: give one per known node (1)"),
+        (lambda: post.predict([[0, 1, 1]], ["a"]), "data has 3 columns: give one per known node (1)"),
         (lambda: post.predict({"a": 2}, ["a"]), "x:0:a: unknown label 2"),
-        (lambda: post.predict(pd.DataFrame({"b": [1]}), ["a"]), "x has no column 'a'"),
+        (lambda: post.predict(pd.DataFrame({"b": [1]}), ["a"]), "data has no column 'a'"),
         (lambda: post.predict({"a": "yes"}, ["a"]), "x:0:a: unknown label 'yes'"),
-        (lambda: post.predictability(), "pass them as x="),
-        (lambda: post.centrality("theta"), "choose 'log-odds' or 'ising'"),
-        (lambda: mb.prior_sensitivity(BINARY, np.zeros((4, 4), int), [0.0]), "give standard deviations above 0"),
+        (lambda: post.predictability(), "pass them as data="),
+        (lambda: post.centrality(scale="theta"), "choose 'log-odds' or 'ising'"),
+        (lambda: mb.prior_sensitivity(BINARY, np.zeros((4, 4), int), scales=[0.0]), "give standard deviations above 0"),
     ):
         with pytest.raises(mb.InputError) as error:
             call()

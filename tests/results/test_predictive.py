@@ -18,7 +18,7 @@ def data():
 
 
 def posterior_of(model, x):
-    return mb.sample(model, x, "exact", engine="mh", steps=20_000, warmup=8_000, chains=2, progress=False)
+    return mb.sample(model, x, "exact", engine="mh", draws=2_000, thin=10, warmup=8_000, chains=2, progress=False)
 
 
 def test_the_right_model_reproduces_its_data(data):
@@ -32,7 +32,7 @@ def test_a_single_image_can_fail():
     image = np.tile(np.arange(12) % 2, 12)[None]
     flips = np.random.default_rng(1).random(image.shape) < 0.05
     model = mb.grid(12, 12, tied=True)
-    posterior = mb.sample(model, image ^ flips, "pseudo", steps=500, progress=False)
+    posterior = mb.sample(model, image ^ flips, "pseudo", draws=500, progress=False)
     table = predictive_check(posterior, replicates=200, progress=False).table
     assert list(table.index[1:]) == [
         *(f"agreement at {at}" for at in ("(0, 2)", "(1, -1)", "(1, 1)", "(2, 0)")),
@@ -91,7 +91,7 @@ def test_sums_of_rows_show_what_pairs_cannot():
     rng = np.random.default_rng(5)
     x = (rng.random((600, 6)) < 0.5).astype(np.uint8)
     x[:, 5] = x[:, :5].sum(axis=1) % 2  # rows have even sums: every pair is independent
-    posterior = mb.sample(model, x, "exact", steps=1_000, progress=False)
+    posterior = mb.sample(model, x, "exact", draws=1_000, progress=False)
     table = predictive_check(posterior, replicates=200, progress=False).table
     assert (table.loc[table["fitted"], "p_value"] > 0.01).all()
     assert list(table.index[-7:]) == [f"sum {k}" for k in range(7)]
@@ -132,7 +132,7 @@ def test_other_data_are_refused(data):
 @pytest.mark.filterwarnings("ignore::mrfbayes.base.errors.MRFWarning")
 def test_labels_are_kept_with_the_result_and_used_again(data, tmp_path):
     words = np.array(["small", "tall"], dtype=object)[data]
-    settings = {"engine": "mh", "steps": 2_000, "warmup": 1_000, "chains": 2, "progress": False}
+    settings = {"engine": "mh", "draws": 2_000, "warmup": 1_000, "chains": 2, "progress": False}
     posterior = mb.sample(GRID, mb.Data(words, levels="small<tall"), "exact", **settings)
     assert {variable.labels for variable in posterior.schema} == {("small", "tall")}
     np.testing.assert_array_equal(posterior.draws, mb.sample(GRID, data, "exact", **settings).draws)

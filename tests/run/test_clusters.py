@@ -14,7 +14,7 @@ from mrfbayes.run.pools import Job, run_jobs
 
 MODEL = mb.grid(2, 3)
 X = np.random.default_rng(3).integers(0, 2, (60, 6))
-SETTINGS = {"engine": "mh", "steps": 2_000, "warmup": 100, "chains": 2, "progress": False}
+SETTINGS = {"engine": "mh", "draws": 2_000, "warmup": 100, "chains": 2, "progress": False}
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.base.errors.MRFWarning")  # short chains say that they are
 
 
@@ -72,13 +72,13 @@ def test_a_worker_killed_inside_a_job_is_replaced(client, tmp_path):
 
 def test_methods_and_data_sets_on_a_cluster_are_the_same(client, tmp_path):
     methods = ("mle", {"method": "mle", "rho": 0.05})
-    here = mb.compare(MODEL, X, methods, reference=None, **SETTINGS)
-    there = mb.compare(MODEL, X, methods, reference=None, workers=client, **SETTINGS)
+    here = mb.compare(MODEL, X, methods=methods, reference=None, **SETTINGS)
+    there = mb.compare(MODEL, X, methods=methods, reference=None, workers=client, **SETTINGS)
     for name, posterior in here.posteriors.items():
         assert np.array_equal(there.posteriors[name].draws, posterior.draws)
-    data, settings = {"one": X[:30], "two": X[30:], "bad": X[:, :2]}, {"steps": 100, "progress": False}
-    here = mb.sample_many(MODEL, data, "mle", **settings)
-    there = mb.sample_many(MODEL, data, "mle", workers=client, folder=tmp_path, **settings)
+    data, settings = {"one": X[:30], "two": X[30:], "bad": X[:, :2]}, {"draws": 100, "progress": False}
+    here = mb.sample_many(MODEL, data, method="mle", **settings)
+    there = mb.sample_many(MODEL, data, method="mle", workers=client, folder=tmp_path, **settings)
     assert list(here) == list(there) == ["one", "two"]
     assert here.failures == there.failures
     for name in here:

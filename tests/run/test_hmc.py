@@ -150,7 +150,7 @@ def pseudo_problem(name="both-one", n=60):
 def draw(model, x, method="pseudo", **changes):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mb.MRFWarning)  # short runs have few effective draws, and say so
-        settings = {"steps": 300, "warmup": 50, "chains": 2, "rng": 5, "progress": False, "engine": "hmc", **changes}
+        settings = {"draws": 300, "warmup": 50, "chains": 2, "rng": 5, "progress": False, "engine": "hmc", **changes}
         return mb.sample(model, x, method, **settings)
 
 
@@ -192,7 +192,7 @@ def by_quadrature(x, points=80):
 def test_pseudolikelihood_posterior_by_quadrature():
     field, x = pseudo_problem("tied by direction", 25)
     mean, sd = by_quadrature(x)
-    posterior = draw(field.model, x, steps=8_000, chains=4, thin=1)
+    posterior = draw(field.model, x, draws=8_000, chains=4, thin=1)
     draws = posterior.draws
     assert np.abs((draws.mean(axis=(0, 1)) - mean) / diagnostics.mcse_mean(draws)).max() < LIMIT
     assert np.abs((draws.std(axis=(0, 1)) - sd) / diagnostics.mcse_sd(draws)).max() < LIMIT
@@ -206,7 +206,7 @@ def test_exact_posterior_by_quadrature():
     x[:11, 1], x[:9, 3] = x[:11, 0], 1 - x[:9, 2]
     pairs = list(itertools.combinations(range(4), 2))
     _, mean, sd = evidence_on_four_nodes(x, pairs)
-    draws = draw(mb.graph(pairs), x, "exact", steps=2_000, chains=2).draws
+    draws = draw(mb.graph(pairs), x, "exact", draws=2_000, chains=2).draws
     assert np.abs((draws.mean(axis=(0, 1)) - mean) / diagnostics.mcse_mean(draws)).max() < LIMIT
     assert np.abs((draws.std(axis=(0, 1)) - sd) / diagnostics.mcse_sd(draws)).max() < LIMIT
 
@@ -216,7 +216,7 @@ def test_the_same_draws_over_workers_and_after_a_stop(tmp_path, method):
     field, x = pseudo_problem()
     whole = draw(field.model, x, method)
     path = tmp_path / "run.checkpoint"
-    draw(field.model, x, method, checkpoint=path, steps=101)
+    draw(field.model, x, method, checkpoint=path, draws=101)
     resumed = draw(field.model, x, method, checkpoint=path)
     assert resumed.details["resumed_steps"] == 151
     with pytest.raises(mb.CostError, match="ended in the preparation"):
@@ -233,8 +233,8 @@ def test_it_is_the_default_of_pseudolikelihood_and_says_what_it_did():
     assert posterior.engine == "hmc"
     assert posterior.details["gradients_per_step"] >= 1
     assert posterior.seconds["prepare"] > 0
-    assert draw(field.model, x, engine=None, proposal="printed", steps=50).engine == "mh"
-    assert draw(field.model, x, engine="mh", steps=50).engine == "mh"
+    assert draw(field.model, x, engine=None, proposal="printed", draws=50).engine == "mh"
+    assert draw(field.model, x, engine="mh", draws=50).engine == "mh"
     with pytest.raises(mb.InputError, match="engine = 'hmc' is not available for method 'mle'"):
         draw(field.model, x, "mle")
 
@@ -243,7 +243,7 @@ def test_starts_are_honoured():
     field, x = pseudo_problem()
     theta = np.full(field.model.n_parameters, 0.4)
     for start, expected in (("half", field.model.no_interaction), (theta, theta)):
-        posterior = draw(field.model, x, start=start, warmup=0, steps=40, chains=1)
+        posterior = draw(field.model, x, start=start, warmup=0, draws=40, chains=1)
         moved = posterior.draws[0, 0]
         assert np.isfinite(moved).all()
         assert posterior.settings["start"] == ("half" if isinstance(start, str) else "given")

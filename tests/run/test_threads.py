@@ -23,7 +23,7 @@ KINDS = ("grid", "grid, fields", "graph, fields", "ordinal", "table")
 # Every engine with every method that offers what it needs: rows of both registries, so that a new one is tested, too.
 ENGINES = [(key, engine) for key, row in REGISTRY.items() for engine in ENGINE_ROWS if engine.needs in row.offers]
 NAMES = [f"{key} by {type(engine).__name__}" for key, engine in ENGINES]
-SETTINGS = {"steps": 60, "warmup": 40, "chains": 1, "progress": False}
+SETTINGS = {"draws": 60, "warmup": 40, "chains": 1, "progress": False}
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.base.errors.MRFWarning")  # short chains say that they are
 
 
@@ -64,7 +64,7 @@ def client():
 @pytest.mark.parametrize("method", LIKELIHOODS)
 def test_likelihood_from_threads_equals_serial(method, kind):
     model = FIELDS[kind]()
-    likelihood = mb.likelihood(method, model, data_of(model))
+    likelihood = mb.likelihood(model, data_of(model), method)
     rng = np.random.default_rng(1)
     points = [
         np.stack([model.chart.theta(rng.normal(0, 1, model.n_parameters)) for _ in range(200)]) for _ in range(24)
@@ -165,7 +165,7 @@ def test_draws_do_not_depend_on_blas_threads():
     data, found = data_of(model, 200), []
     for threads in (1, 2):
         with threadpool_limits(threads, "blas"):
-            found.append(mb.sample(model, data, "langevin", steps=12, warmup=30, progress=False).draws)
+            found.append(mb.sample(model, data, "langevin", draws=6, thin=2, warmup=30, progress=False).draws)
     assert np.array_equal(*found)
 
 

@@ -7,7 +7,7 @@ import mrfbayes as mb
 
 MODEL = mb.grid(2, 3)
 X = np.random.default_rng(3).integers(0, 2, (60, 6))
-SETTINGS = {"engine": "mh", "steps": 4_000, "warmup": 1_000, "chains": 2, "progress": False}
+SETTINGS = {"engine": "mh", "draws": 2_000, "thin": 2, "warmup": 1_000, "chains": 2, "progress": False}
 METHODS = ("exact", "pseudo", {"method": "mle", "rho": 0.05})
 
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.base.errors.MRFWarning
 
 @pytest.fixture(scope="module")
 def comparison():
-    return mb.compare(MODEL, X, METHODS, **SETTINGS)
+    return mb.compare(MODEL, X, methods=METHODS, **SETTINGS)
 
 
 def test_a_row_a_method_with_errors_against_the_exact_one(comparison):
@@ -33,34 +33,34 @@ def test_a_row_a_method_with_errors_against_the_exact_one(comparison):
 
 
 def test_processes_change_nothing(comparison):
-    apart = mb.compare(MODEL, X, METHODS, workers=2, **SETTINGS)
+    apart = mb.compare(MODEL, X, methods=METHODS, workers=2, **SETTINGS)
     assert list(apart.posteriors) == list(comparison.posteriors)
     for name, posterior in comparison.posteriors.items():
         assert np.array_equal(apart.posteriors[name].draws, posterior.draws)
 
 
 def test_warnings_of_processes_are_heard():
-    settings = {**SETTINGS, "steps": 50, "warmup": 10}
+    settings = {**SETTINGS, "draws": 50, "warmup": 10}
     with pytest.warns(mb.MRFWarning, match="effective sample size"):
-        mb.compare(MODEL, X, ("exact", "pseudo"), workers=2, **settings)
+        mb.compare(MODEL, X, methods=("exact", "pseudo"), workers=2, **settings)
 
 
 def test_a_stuck_chain_is_called_stuck():
-    settings = {**SETTINGS, "steps": 50, "warmup": 10}
-    assert set(mb.compare(MODEL, X, ("exact",), **settings).table["verdict"]) == {"stuck"}
+    settings = {**SETTINGS, "draws": 50, "warmup": 10}
+    assert set(mb.compare(MODEL, X, methods=("exact",), **settings).table["verdict"]) == {"stuck"}
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_without_an_exact_one_there_are_no_errors(workers):
     wide = mb.grid(34, 34, fields=True)  # 256 GiB; without fields it is planar, and exact
     x = np.random.default_rng(4).integers(0, 2, (50, 34 * 34))
-    short = {**SETTINGS, "steps": 20, "warmup": 10, "chains": 1}
-    found = mb.compare(wide, x, ("exact", "pseudo"), estimate=_Flat(wide), workers=workers, **short)
+    short = {**SETTINGS, "draws": 20, "warmup": 10, "chains": 1}
+    found = mb.compare(wide, x, methods=("exact", "pseudo"), estimate=_Flat(wide), workers=workers, **short)
     assert found.reference is None
     assert list(found.table.index) == ["pseudo"]
     assert "sd_ratio" not in found.table
     with pytest.raises(mb.CostError):
-        mb.compare(wide, x, ("exact",), reference=None, estimate=_Flat(wide), workers=workers, **short)
+        mb.compare(wide, x, methods=("exact",), reference=None, estimate=_Flat(wide), workers=workers, **short)
 
 
 class _Flat:
@@ -85,4 +85,4 @@ class _Flat:
 )
 def test_bad_arguments_are_refused(methods, changes, message):
     with pytest.raises(mb.InputError, match=message):
-        mb.compare(MODEL, X, methods, **{**SETTINGS, **changes})
+        mb.compare(MODEL, X, methods=methods, **{**SETTINGS, **changes})

@@ -20,7 +20,7 @@ from mrfbayes.sampling import assemble
 
 MODEL = mb.grid(2, 3)
 DATA = mb.simulate(MODEL, np.full(7, 0.6), 60, rng=3)
-SHORT = {"steps": 200, "warmup": 100, "chains": 2, "progress": False}
+SHORT = {"draws": 200, "warmup": 100, "chains": 2, "progress": False}
 DENSE = complete(range(6), fields=True, coupling="both-one")
 
 
@@ -52,7 +52,7 @@ def test_a_call_that_took_longer_than_its_budget_says_by_how_much(monkeypatch):
     compiled = itertools.chain([0.0], itertools.repeat(24.0))
     monkeypatch.setattr(budgets, "seconds_compiling", lambda: next(compiled))
     with pytest.warns(mb.MRFWarning):
-        posterior = mb.sample(MODEL, counted, "mle", estimate=np.full(7, 0.6), steps=40, seconds=5, progress=False)
+        posterior = mb.sample(MODEL, counted, "mle", estimate=np.full(7, 0.6), draws=40, seconds=5, progress=False)
     text = (
         "the call took 30 s, more than its time budget of 5 s, 24 s of it compiling, which happens once on a machine."
     )
@@ -63,7 +63,9 @@ def test_langevin_cuts_its_warm_up_for_want_of_time(monkeypatch):
     x = mb.simulate(DENSE, 0.55, 200, rng=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mb.MRFWarning)
-        mb.sample(DENSE, x, "langevin", steps=2, warmup=2, progress=False)  # compiles, which looks at the clock too
+        mb.sample(
+            DENSE, x, "langevin", draws=1, thin=2, warmup=2, progress=False
+        )  # compiles, which looks at the clock too
     ticks = itertools.count()
     monkeypatch.setattr(driver, "ROUND_SECONDS", 1e-9)  # a look at the clock after every step
     monkeypatch.setattr(driver.time, "perf_counter", lambda: 0.1 * next(ticks))
@@ -80,7 +82,7 @@ def test_the_search_for_the_mode_of_a_dense_field_stops_in_time():
     x = mb.Data(mb.simulate(DENSE, 0.55, 200, rng=1)).count(DENSE)
     with Budget(1e-9).as_current() as time_left, warnings.catch_warnings():
         warnings.simplefilter("ignore", mb.MRFWarning)
-        found = mb.sample(DENSE, x, "langevin", steps=20, progress=False)
+        found = mb.sample(DENSE, x, "langevin", draws=10, thin=2, progress=False)
     assert np.isfinite(found.mean).all()
     assert not time_left.cuts  # the call has a budget of its own, which is endless
     with pytest.raises(mb.CostError, match="ended before the first draw was kept"):
@@ -91,7 +93,7 @@ def test_a_checkpoint_of_replicas_that_cannot_be_written_costs_no_draws(tmp_path
     import errno
 
     x = mb.simulate(DENSE, 0.55, 200, rng=1)
-    run = {"method": "langevin", "steps": 20, "warmup": 30, "progress": False}
+    run = {"method": "langevin", "draws": 10, "thin": 2, "warmup": 30, "progress": False}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mb.MRFWarning)
         reference = mb.sample(DENSE, x, **run)
@@ -129,7 +131,7 @@ def test_a_budget_shorter_than_a_step_is_refused_before_the_first(monkeypatch):
     step = dataclasses.replace(mb.cost(MODEL).work["log_partition"], seconds=0.9)
     told = dataclasses.replace(mb.cost(MODEL), work={"log_partition": step})
     monkeypatch.setattr(assemble, "cost", lambda model: told)
-    run = {"engine": "mh", "thin": 2, "chains": 3, "steps": 20, "warmup": 20, "progress": False}
+    run = {"engine": "mh", "thin": 2, "chains": 3, "draws": 10, "warmup": 20, "progress": False}
     with pytest.raises(
         mb.CostError,
         match=r"of 2 s would end before the first draw: a step takes about 0.9 s, and thin = 2 .* 3 chains",
@@ -155,10 +157,10 @@ def test_without_time_for_loops_spreads_are_of_leading_order(monkeypatch):
     def late(*arguments, **options):
         raise OutOfTime("loops")
 
-    plain = mb.sample(MODEL, DATA, "calibrated", variance="order", steps=100, progress=False)
+    plain = mb.sample(MODEL, DATA, "calibrated", variance="order", draws=100, progress=False)
     monkeypatch.setattr("mrfbayes.calibration.full.one_loop", late)
     with pytest.warns(mb.MRFWarning, match="spreads are those of leading order"):
-        posterior = mb.sample(MODEL, DATA, "calibrated", steps=100, seconds=600, progress=False)
+        posterior = mb.sample(MODEL, DATA, "calibrated", draws=100, seconds=600, progress=False)
     assert posterior.partial
     assert posterior.details["calibration"] == "order"
     np.testing.assert_array_equal(posterior.draws, plain.draws)
@@ -168,7 +170,7 @@ def test_without_time_for_loops_spreads_are_of_leading_order(monkeypatch):
 def test_an_estimate_that_runs_out_of_time_is_what_there_is(algorithm):
     with Budget(1e-9).as_current() as time_left, warnings.catch_warnings():
         warnings.simplefilter("ignore", mb.MRFWarning)
-        found = mb.estimate(MODEL, DATA, algorithm, progress=False)
+        found = mb.estimate(MODEL, DATA, algorithm=algorithm, progress=False)
     assert np.isfinite(found.theta).all()
     assert not found.converged
     assert any("before it had converged" in text for text in time_left.cuts)
@@ -181,7 +183,7 @@ def test_warm_up_is_cut_so_that_half_of_the_budget_is_left(monkeypatch):
     monkeypatch.setattr(driver, "ROUND_SECONDS", 1e9)
     monkeypatch.setattr(driver.time, "perf_counter", lambda: float(next(ticks)))
     with pytest.warns(mb.MRFWarning):
-        posterior = mb.sample(MODEL, DATA, "pseudo", engine="mh", steps=40_000, thin=1, seconds=20.0, progress=False)
+        posterior = mb.sample(MODEL, DATA, "pseudo", engine="mh", draws=40_000, thin=1, seconds=20.0, progress=False)
     assert posterior.partial
     assert 0 < posterior.warmup < 20_000
     assert posterior.draws.shape[1] > 0
@@ -199,7 +201,7 @@ def test_chains_are_lengthened_until_they_are_enough(monkeypatch):
     assert posterior.ess.min() >= 400
     assert posterior.r_hat.max() <= 1.01
     assert not posterior.warnings
-    given = quick("exact", steps=50, warmup=0)
+    given = quick("exact", draws=50, warmup=0)
     assert given.steps == 50  # what was asked for is what is done
 
 

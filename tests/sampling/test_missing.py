@@ -63,7 +63,7 @@ def truth(rows):
 def test_exact_agrees_with_brute_force_within_monte_carlo_error(rows, truth):
     mean, sd, mean_error, sd_error, effective = truth
     assert effective > 10_000
-    post = mb.sample(MODEL, statistics(rows), "exact", steps=10_000, chains=2, prior="uniform", progress=False)
+    post = mb.sample(MODEL, statistics(rows), "exact", draws=2_000, thin=5, chains=2, prior="uniform", progress=False)
     assert post.engine == "independence"
     assert post.n == 350
     own = post.sd / np.sqrt(post.details["effective_proposals"])
@@ -86,7 +86,7 @@ def test_calibrated_is_within_one_per_cent(rows, truth):
 def test_trajectories_agree_with_brute_force(rows, truth):
     mean, _, mean_error, *_ = truth
     post = mb.sample(
-        MODEL, statistics(rows), "exact", engine="hmc", steps=400, chains=2, prior="uniform", progress=False
+        MODEL, statistics(rows), "exact", engine="hmc", draws=400, chains=2, prior="uniform", progress=False
     )
     assert np.abs((post.mean - mean) / np.hypot(mean_error, post.mcse)).max() < 6
 
@@ -97,7 +97,7 @@ def test_trajectories_agree_with_brute_force(rows, truth):
 def test_langevin_agrees_with_brute_force(rows, truth, summed, monkeypatch):
     monkeypatch.setattr(completions, "SUMMED", summed)
     mean, sd, *_ = truth
-    post = mb.sample(MODEL, statistics(rows), "langevin", chains=2, steps=150, rng=1, prior="uniform", progress=False)
+    post = mb.sample(MODEL, statistics(rows), "langevin", chains=2, draws=150, rng=1, prior="uniform", progress=False)
     error = np.hypot(post.facts.mean_error, 0.01)
     assert np.sqrt(np.mean(((post.mean - mean) / sd) ** 2)) < 3 * error
     assert np.sqrt(np.mean((post.sd / sd - 1) ** 2)) < 3 * np.hypot(post.facts.sd_error, 0.01)
@@ -112,7 +112,7 @@ def test_the_estimate_is_where_the_brute_force_gradient_vanishes(rows):
     mode = mb.estimate(MODEL, statistics(rows), prior="uniform", optimiser="newton", progress=False)
     gradient, *_ = derivatives(rows, mode.log_odds)
     assert gradient + 1 - 2 * mode.theta == pytest.approx(np.zeros(S.shape[1]), abs=1e-5)
-    sampled = mb.estimate(MODEL, statistics(rows), "chord", prior="uniform", progress=False)
+    sampled = mb.estimate(MODEL, statistics(rows), algorithm="chord", prior="uniform", progress=False)
     assert np.abs(sampled.log_odds - mode.log_odds).max() < 6 * sampled.standard_error.max()
 
 
@@ -179,7 +179,7 @@ def test_imputing_without_rows_uses_those_that_were_learned_from(rows, tmp_path)
     assert one.shape == (350, 5)
     assert one.max() <= 1
     post.save(tmp_path / "a.nc")
-    with pytest.raises(InputError, match=r"keeps no rows .* pass them as x="):
+    with pytest.raises(InputError, match=r"keeps no rows .* pass them as data="):
         mb.load(tmp_path / "a.nc").impute(2)
     (again,) = mb.load(tmp_path / "a.nc").impute(1, table(rows))
     assert np.array_equal(again[rows != brute.HOLE], rows[rows != brute.HOLE])
@@ -216,10 +216,10 @@ def test_missing_information_is_that_of_brute_force(rows, tmp_path):
     coins.save(tmp_path / "a.nc")
     assert mb.load(tmp_path / "a.nc").missing_information().equals(coins.missing_information())
     walked = mb.sample(
-        MODEL, statistics(rows), "exact", engine="hmc", steps=100, chains=2, prior="uniform", progress=False
+        MODEL, statistics(rows), "exact", engine="hmc", draws=100, chains=2, prior="uniform", progress=False
     )
     assert walked.missing_information().to_numpy() == pytest.approx(want, abs=0.1)
-    chains = mb.sample(MODEL, statistics(rows), "langevin", chains=1, steps=20, prior="uniform", progress=False)
+    chains = mb.sample(MODEL, statistics(rows), "langevin", chains=1, draws=20, prior="uniform", progress=False)
     assert chains.missing_information().to_numpy() == pytest.approx(want, abs=0.1)
 
 
@@ -233,9 +233,9 @@ def test_other_refusals(rows):
     with pytest.raises(
         InputError, match="algorithm = 'pcd' has no likelihood for rows with missing cells: use one of 'exact', 'chord'"
     ):
-        mb.estimate(MODEL, statistics(rows), "pcd", progress=False)
+        mb.estimate(MODEL, statistics(rows), algorithm="pcd", progress=False)
     post = mb.sample(MODEL, statistics(rows), "calibrated", prior="uniform", progress=False)
-    with pytest.raises(InputError, match="x is not the data that this posterior was learned from"):
+    with pytest.raises(InputError, match="data: not the data that this posterior was learned from"):
         mb.predictive_check(post, table(rows[:300]), progress=False)
     weighted = mb.Data(table(rows), weights=np.full(len(rows), 0.5)).count(MODEL)
     with pytest.raises(InputError, match="impute: the rows have weights that are no whole numbers"):
@@ -295,10 +295,10 @@ def test_rows_with_large_clumps_are_sampled_by_trajectories(rows, monkeypatch):
         post = mb.sample(MODEL, statistics(rows), "calibrated", prior="uniform", progress=False)
     assert post.mean == pytest.approx(plain.mean, abs=1e-9)
     with pytest.raises(InputError, match="engine = 'independence' is not available"):
-        mb.sample(MODEL, statistics(rows), "exact", engine="independence", steps=40, progress=False)
-    post = mb.sample(MODEL, statistics(rows), "exact", steps=40, warmup=10, chains=1, progress=False)
+        mb.sample(MODEL, statistics(rows), "exact", engine="independence", draws=40, progress=False)
+    post = mb.sample(MODEL, statistics(rows), "exact", draws=40, warmup=10, chains=1, progress=False)
     assert post.engine == "hmc"
-    likelihood = mb.likelihood("exact", MODEL, statistics(rows))
+    likelihood = mb.likelihood(MODEL, statistics(rows), "exact")
     values = likelihood.log_likelihood(post.draws[0, :3])
     expected = [brute.log_likelihood(rows, EVERYTHING, S, w) for w in post.log_odds[0, :3]]
     assert values == pytest.approx(expected, abs=1e-9)

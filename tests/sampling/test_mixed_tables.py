@@ -24,11 +24,11 @@ def draw(schema, rows, method, **options):
 
 @pytest.fixture(scope="module")
 def exact(rows):
-    return draw(MIXED, rows, "exact", steps=8000)
+    return draw(MIXED, rows, "exact", draws=2_000, thin=4)
 
 
 def test_calibrated_agrees_with_exact_on_mixed_kinds(rows, exact):
-    found = draw(MIXED, rows, "calibrated", steps=4000)
+    found = draw(MIXED, rows, "calibrated", draws=2_000, thin=2)
     sd = exact.log_odds.std(axis=(0, 1))
     assert np.abs((found.log_odds.mean(axis=(0, 1)) - exact.log_odds.mean(axis=(0, 1))) / sd).max() < 0.2
     np.testing.assert_allclose(found.log_odds.std(axis=(0, 1)), sd, rtol=0.1)
@@ -52,7 +52,7 @@ def test_exact_has_the_mean_of_the_integral(rows, exact):
 @pytest.mark.filterwarnings("ignore:.* missing at random")
 def test_missing_cells_are_summed_out(rows, exact):
     table = with_holes(rows)
-    found = draw(MIXED, table, "exact", steps=8000)
+    found = draw(MIXED, table, "exact", draws=2_000, thin=4)
     assert distance_to_integral(found, table) < 5
     assert distance_to_integral(exact, table) > 5
 
@@ -99,13 +99,13 @@ def test_predictability_is_that_of_enumeration(rows, exact):
 def test_renaming_labels_changes_nothing(rows, exact):
     towns = {"Bern": "z", "Lima": "y", "Oslo": "x"}
     schema = Schema((ILL, MOOD, Variable("town", "nominal", tuple(towns.values()))))
-    again = draw(schema, labelled(rows).replace({"town": towns}), "exact", steps=8000)
+    again = draw(schema, labelled(rows).replace({"town": towns}), "exact", draws=2_000, thin=4)
     np.testing.assert_array_equal(again.log_odds, exact.log_odds)
-    np.testing.assert_array_equal(again.edges("log-odds")["log_bf10"], exact.edges("log-odds")["log_bf10"])
+    np.testing.assert_array_equal(again.edges(scale="log-odds")["log_bf10"], exact.edges(scale="log-odds")["log_bf10"])
 
 
 def test_edges_have_a_norm_and_a_bayes_factor_of_the_block(exact):
-    table = exact.edges("log-odds")
+    table = exact.edges(scale="log-odds")
     assert table["log_bf10"].notna().all()
     assert (table.loc["mood--town", ["mean", "sd"]] > 0).all()
     assert np.isnan(table.loc["mood--town", "positive"])
@@ -114,8 +114,8 @@ def test_edges_have_a_norm_and_a_bayes_factor_of_the_block(exact):
 
 def test_order_of_labels_changes_neither_factors_nor_predictions(rows, exact):
     town = Variable("town", "nominal", ("Oslo", "Bern", "Lima"))
-    again = draw(Schema((ILL, MOOD, town)), rows, "exact", steps=8000)
-    one, two = exact.edges("log-odds"), again.edges("log-odds")
+    again = draw(Schema((ILL, MOOD, town)), rows, "exact", draws=2_000, thin=4)
+    one, two = exact.edges(scale="log-odds"), again.edges(scale="log-odds")
     error = np.hypot(one["log_bf10_error"], two["log_bf10_error"])
     assert (np.abs(one["log_bf10"] - two["log_bf10"]) < 5 * error + 0.05).all()
     np.testing.assert_allclose(one["mean"], two["mean"], atol=0.1)

@@ -17,7 +17,7 @@ from mrfbayes.run import driver
 MODEL = mb.grid(4, 4)
 DATA = (np.random.default_rng(2).random((60, 16)) < 0.5).astype(np.uint8)
 DATA[:40, ::2] = DATA[:40, 1::2]
-SETTINGS = {"steps": 3_000, "warmup": 1_000, "chains": 2, "thin": 3, "rng": 5, "progress": False, "engine": "mh"}
+SETTINGS = {"draws": 1_000, "warmup": 1_000, "chains": 2, "thin": 3, "rng": 5, "progress": False, "engine": "mh"}
 
 
 def draw(**changes):
@@ -83,7 +83,7 @@ def test_a_time_budget_leaves_a_partial_result_that_resumes(reference, tmp_path,
 
 def test_a_finished_run_is_continued(reference, tmp_path):
     path = tmp_path / "run.checkpoint"
-    draw(checkpoint=path, steps=1_500)
+    draw(checkpoint=path, draws=500)
     assert same(draw(checkpoint=path), reference)
     again = draw(checkpoint=path)  # nothing left to do
     assert again.details["resumed_steps"] == 4_000
@@ -93,11 +93,11 @@ def test_a_finished_run_is_continued(reference, tmp_path):
 def test_more_steps_go_on_although_defaults_would_change(tmp_path):
     path = tmp_path / "run.checkpoint"
     left_open = {"thin": None, "warmup": None}
-    first = draw(checkpoint=path, steps=2_000, **left_open)
-    more = draw(checkpoint=path, steps=9_000, **left_open)  # alone it would have thin 5 and 4,500 steps of warm-up
+    first = draw(checkpoint=path, draws=2_000, **left_open)
+    more = draw(checkpoint=path, draws=9_000, **left_open)  # alone it would have 4,500 steps of warm-up
     assert (more.warmup, more.thin) == (first.warmup, first.thin) == (1_000, 1)
     assert more.details["resumed_steps"] == 3_000
-    assert same(more, draw(steps=9_000, thin=1, warmup=1_000))
+    assert same(more, draw(draws=9_000, thin=1, warmup=1_000))
 
 
 def test_a_checkpoint_that_cannot_be_written_costs_no_draws(reference, tmp_path, monkeypatch):
@@ -137,7 +137,7 @@ def test_ctrl_c_while_the_result_is_assembled_keeps_it(reference, monkeypatch):
 
 def test_a_checkpoint_of_other_settings_is_refused(tmp_path):
     path = tmp_path / "run.checkpoint"
-    draw(checkpoint=path, steps=500)
+    draw(checkpoint=path, draws=500)
     with pytest.raises(mb.InputError, match="seed differs"):
         draw(checkpoint=path, rng=9)
     with pytest.raises(mb.InputError, match="data differs"):
@@ -156,7 +156,7 @@ driver.ROUND_SECONDS = 0.05
 model = mb.grid(4, 4)
 data = np.load({data!r})
 print("ready", flush=True)
-posterior = mb.sample(model, data, "exact", steps=400_000, warmup=1_000, chains=2, thin=200, rng=5, engine="mh",
+posterior = mb.sample(model, data, "exact", draws=2_000, warmup=1_000, chains=2, thin=200, rng=5, engine="mh",
                       progress=False, checkpoint={checkpoint!r})
 np.save({out!r}, posterior.draws)
 print("partial" if posterior.partial else "whole", posterior.details["resumed_steps"], flush=True)
@@ -222,8 +222,8 @@ def test_ctrl_c_keeps_the_draws(script):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"steps": 0}, "steps = 0"),
-        ({"steps": 10.5}, "steps = 10.5"),
+        ({"draws": 0}, "draws = 0"),
+        ({"draws": 10.5}, "draws = 10.5"),
         ({"chains": 0}, "chains = 0"),
         ({"thin": 0}, "thin = 0"),
         ({"warmup": -1}, "warmup = -1"),
@@ -251,9 +251,9 @@ def test_an_unknown_method_is_refused():
 
 def test_too_much_is_refused_at_once():
     with pytest.raises(mb.CostError, match="months"):
-        draw(steps=10**12)
+        draw(draws=10**12)
     with pytest.raises(mb.CostError, match="raise thin="):
-        draw(steps=10**9, thin=1)
+        draw(draws=10**9, thin=1)
 
 
 def test_the_printed_proposal_is_that_of_the_paper():

@@ -15,12 +15,12 @@ from mrfbayes.sampling import sample_many as module
 
 MODEL = mb.grid(2, 3)
 DATA = {name: np.random.default_rng(k).integers(0, 2, (40 + k, 6)) for k, name in enumerate("abcd")}
-SETTINGS = {"steps": 200, "chains": 2, "progress": False, "rng": 5}
+SETTINGS = {"draws": 200, "chains": 2, "progress": False, "rng": 5}
 
 
 @pytest.fixture(scope="module")
 def fits():
-    return mb.sample_many(MODEL, DATA, "mle", **SETTINGS)
+    return mb.sample_many(MODEL, DATA, method="mle", **SETTINGS)
 
 
 def same(first, second):
@@ -31,7 +31,7 @@ def test_each_is_a_posterior_of_its_own(fits):
     assert list(fits) == list("abcd")
     assert repr(fits) == "<Fits: 4 posteriors>"
     assert not fits.partial
-    alone = mb.sample_many(MODEL, {"c": DATA["c"]}, "mle", **SETTINGS)
+    alone = mb.sample_many(MODEL, {"c": DATA["c"]}, method="mle", **SETTINGS)
     assert np.array_equal(alone["c"].draws, fits["c"].draws)  # the others do not matter
     by_hand = mb.sample(
         MODEL, DATA["b"], "mle", **{**SETTINGS, "rng": module.stream_of(np.random.SeedSequence(5), "b")}
@@ -41,7 +41,7 @@ def test_each_is_a_posterior_of_its_own(fits):
 
 
 def test_tables_over_all(fits):
-    table = fits.summary("log-odds")
+    table = fits.summary(scale="log-odds")
     assert table.shape == (4 * 7, 4)
     assert table.loc[("b", MODEL.parameters[2]), "mean"] == pytest.approx(fits["b"].log_odds[..., 2].mean())
     status = fits.status()
@@ -50,7 +50,7 @@ def test_tables_over_all(fits):
 
 
 def test_processes_and_a_folder_change_nothing(fits, tmp_path):
-    apart = mb.sample_many(MODEL, DATA, "mle", workers=2, folder=tmp_path, **SETTINGS)
+    apart = mb.sample_many(MODEL, DATA, method="mle", workers=2, folder=tmp_path, **SETTINGS)
     assert same(apart, fits)
     assert sorted(path.name for path in tmp_path.glob("*.nc")) == ["a.nc", "b.nc", "c.nc", "d.nc"]
     assert np.array_equal(mb.load(tmp_path / "c.nc").draws, fits["c"].draws)
@@ -68,7 +68,7 @@ def killed(self, name, content):
         os.kill(os.getpid(), signal.SIGKILL)
 fits.FitFolder.keep = killed
 data = {name: np.random.default_rng(k).integers(0, 2, (40 + k, 6)) for k, name in enumerate("abcd")}
-mb.sample_many(mb.grid(2, 3), data, "mle", folder=sys.argv[1], steps=200, chains=2, rng=5)
+mb.sample_many(mb.grid(2, 3), data, method="mle", folder=sys.argv[1], draws=200, chains=2, rng=5)
 """
 
 
@@ -81,7 +81,7 @@ def test_a_killed_run_goes_on(fits, tmp_path, monkeypatch):
     sampled = []
     sample = module.sample
     monkeypatch.setattr(module, "sample", lambda *a, **k: sampled.append(a[1].n) or sample(*a, **k))
-    again = mb.sample_many(MODEL, DATA, "mle", folder=tmp_path, **SETTINGS)
+    again = mb.sample_many(MODEL, DATA, method="mle", folder=tmp_path, **SETTINGS)
     assert sampled == [40, 42, 43]
     assert same(again, fits)
     assert (tmp_path / "b.nc").read_bytes() == content
@@ -89,19 +89,19 @@ def test_a_killed_run_goes_on(fits, tmp_path, monkeypatch):
 
 def test_a_folder_of_another_run_is_refused(tmp_path):
     few = {"a": DATA["a"]}
-    mb.sample_many(MODEL, few, "mle", folder=tmp_path, **SETTINGS)
+    mb.sample_many(MODEL, few, method="mle", folder=tmp_path, **SETTINGS)
     with pytest.raises(mb.InputError, match=r"is of another run \(other settings\)"):
-        mb.sample_many(MODEL, few, "mle", folder=tmp_path, **{**SETTINGS, "steps": 300})
+        mb.sample_many(MODEL, few, method="mle", folder=tmp_path, **{**SETTINGS, "draws": 300})
     with pytest.raises(mb.InputError, match=r"is of another run \(other seed\)"):
-        mb.sample_many(MODEL, few, "mle", folder=tmp_path, **{**SETTINGS, "rng": 6})
+        mb.sample_many(MODEL, few, method="mle", folder=tmp_path, **{**SETTINGS, "rng": 6})
     with pytest.raises(mb.InputError, match="its file in the folder is the result of other data"):
-        mb.sample_many(MODEL, {"a": DATA["b"]}, "mle", folder=tmp_path, **SETTINGS)
+        mb.sample_many(MODEL, {"a": DATA["b"]}, method="mle", folder=tmp_path, **SETTINGS)
     (tmp_path / IDENTITY_FILE).unlink()
     with pytest.raises(mb.InputError, match="holds result files of something else"):
-        mb.sample_many(MODEL, few, "mle", folder=tmp_path, **SETTINGS)
+        mb.sample_many(MODEL, few, method="mle", folder=tmp_path, **SETTINGS)
     (tmp_path / IDENTITY_FILE).write_text("[")
     with pytest.raises(mb.InputError, match="cannot be read"):
-        mb.sample_many(MODEL, few, "mle", folder=tmp_path, **SETTINGS)
+        mb.sample_many(MODEL, few, method="mle", folder=tmp_path, **SETTINGS)
 
 
 def test_a_folder_belongs_to_one_process(tmp_path):
@@ -119,14 +119,14 @@ def test_a_folder_belongs_to_one_process(tmp_path):
 
 def test_one_bad_data_set_costs_only_itself():
     with pytest.warns(mb.MRFWarning, match=r"1 of 2 data sets failed; the first, 'bad': InputError: x has 3 columns"):
-        found = mb.sample_many(MODEL, {"bad": np.zeros((5, 3)), "a": DATA["a"]}, "mle", **SETTINGS)
+        found = mb.sample_many(MODEL, {"bad": np.zeros((5, 3)), "a": DATA["a"]}, method="mle", **SETTINGS)
     assert list(found) == ["a"]
     assert repr(found) == "<Fits: 1 posteriors, 1 failed>"
     with pytest.raises(KeyError, match="x has 3 columns"):
         found["bad"]
     assert list(found.status()["status"]) == ["done", "failed"]
     with pytest.raises(mb.InputError, match="1 of 1 data sets failed"):
-        mb.sample_many(MODEL, [np.zeros((5, 3))], "mle", **SETTINGS)
+        mb.sample_many(MODEL, [np.zeros((5, 3))], method="mle", **SETTINGS)
 
 
 def test_a_budget_leaves_the_rest_undone(monkeypatch):
@@ -139,7 +139,7 @@ def test_a_budget_leaves_the_rest_undone(monkeypatch):
     monkeypatch.setattr(module, "Budget", type("Budget", (module.Budget,), {"is_out": False}))
     monkeypatch.setattr(module, "fit_one", once)
     with pytest.warns(mb.MRFWarning, match="3 of 4 data sets are not done; with folder="):
-        found = mb.sample_many(MODEL, DATA, "mle", seconds=1, **SETTINGS)
+        found = mb.sample_many(MODEL, DATA, method="mle", seconds=1, **SETTINGS)
     assert list(found) == ["a"]
     assert found.partial
     assert found.unfinished == ("b", "c", "d")
@@ -157,7 +157,7 @@ def test_ctrl_c_keeps_what_is_finished(monkeypatch):
 
     monkeypatch.setattr(module, "fit_one", interrupted)
     with pytest.warns(mb.MRFWarning, match="2 of 4 data sets are not done"):
-        found = mb.sample_many(MODEL, DATA, "mle", **SETTINGS)
+        found = mb.sample_many(MODEL, DATA, method="mle", **SETTINGS)
     assert list(found) == ["a", "b"]
 
 
@@ -174,9 +174,9 @@ def test_any_name_is_a_file_of_the_folder(name, tmp_path):
 @pytest.mark.parametrize(
     ("datasets", "changes", "message"),
     [
-        ({}, {}, "datasets is empty"),
-        ("data.csv", {}, "datasets is a str: give a mapping"),
-        (7, {}, "datasets is a int"),
+        ({}, {}, "data is empty"),
+        ("data.csv", {}, "data is a str: give a mapping"),
+        (7, {}, "data is a int"),
         ({1: DATA["a"], "1": DATA["b"]}, {}, "two names are the same"),
         (DATA, {"checkpoint": "f"}, "checkpoint= is not for the single data sets: folder="),
         (DATA, {"workers": 0}, "workers = 0"),
@@ -194,10 +194,10 @@ def test_bad_calls_are_refused_before_any_data(datasets, changes, message, monke
 def test_missing_cells_are_dropped_where_that_is_asked_for():
     holed = DATA["a"].astype(float)
     holed[3, 2] = np.nan
-    fits = mb.sample_many(MODEL, {"holed": mb.Data(holed, missing="drop")}, "mle", **SETTINGS)
+    fits = mb.sample_many(MODEL, {"holed": mb.Data(holed, missing="drop")}, method="mle", **SETTINGS)
     assert fits["holed"].n == 39
     with pytest.raises(mb.InputError, match="missing cells"):
-        mb.sample_many(MODEL, {"holed": holed}, "mle", **SETTINGS)
+        mb.sample_many(MODEL, {"holed": holed}, method="mle", **SETTINGS)
 
 
 def test_a_table_of_all_subjects_is_to_be_split():
@@ -205,4 +205,4 @@ def test_a_table_of_all_subjects_is_to_be_split():
 
     table = pd.DataFrame(DATA["a"])
     with pytest.raises(mb.InputError, match="groupby"):
-        mb.sample_many(MODEL, table, "mle", **SETTINGS)
+        mb.sample_many(MODEL, table, method="mle", **SETTINGS)

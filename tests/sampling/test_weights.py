@@ -62,7 +62,7 @@ def forms():
 
 @pytest.fixture(scope="module")
 def fits(forms):
-    settings = {"steps": 500, "chains": 2, "progress": False}
+    settings = {"draws": 500, "chains": 2, "progress": False}
     found = {name: sample(forms.model, getattr(forms, name), "exact", **settings) for name in ("rows", "counted")}
     np.testing.assert_array_equal(found["rows"].draws, found["counted"].draws)
     return SimpleNamespace(**found)
@@ -105,11 +105,11 @@ def test_few_rows_of_large_weight_are_many_observations(forms):
 @pytest.mark.parametrize("method", VALUED)
 def test_likelihood_counts_weights(forms, method):
     theta = np.linspace(0.3, 0.7, forms.model.n_parameters)
-    rows = likelihood(method, forms.model, forms.rows, rng=1)
+    rows = likelihood(forms.model, forms.rows, method, rng=1)
     for name in ("counted", "halves"):
-        other = likelihood(method, forms.model, getattr(forms, name), rng=1)
+        other = likelihood(forms.model, getattr(forms, name), method, rng=1)
         assert other.log_likelihood(theta) == pytest.approx(rows.log_likelihood(theta), rel=1e-5)
-    blind = likelihood(method, forms.model, forms.ignored, rng=1)
+    blind = likelihood(forms.model, forms.ignored, method, rng=1)
     assert abs(blind.log_likelihood(theta) - rows.log_likelihood(theta)) > 1.0
 
 
@@ -120,20 +120,22 @@ def test_evidence_and_exact_estimates_count_weights(forms, form):
         evidence(forms.model, forms.rows, draws=2000).log_evidence, rel=1e-9
     )
     for algorithm in ("exact", "pseudo"):
-        both = [estimate(forms.model, data, algorithm, progress=False).log_odds for data in (forms.rows, other)]
+        both = [
+            estimate(forms.model, data, algorithm=algorithm, progress=False).log_odds for data in (forms.rows, other)
+        ]
         np.testing.assert_allclose(*both, atol=1e-6)
 
 
 def test_compare_select_and_groups_count_weights(forms):
     tables = [
-        compare(forms.model, data, ("exact", "mle"), steps=500, progress=False).table
+        compare(forms.model, data, methods=("exact", "mle"), draws=500, progress=False).table
         for data in (forms.rows, forms.counted)
     ]
     np.testing.assert_allclose(tables[0]["mean_error_sd"], tables[1]["mean_error_sd"], atol=1e-6)
-    chosen = [select(forms.model, data, steps=200, progress=False) for data in (forms.rows, forms.counted)]
+    chosen = [select(forms.model, data, draws=200, progress=False) for data in (forms.rows, forms.counted)]
     np.testing.assert_allclose(chosen[0].inclusion, chosen[1].inclusion, atol=1e-9)
     groups = [
-        compare_groups(forms.model, {"a": data, "b": forms.halves}, steps=200, progress=False)
+        compare_groups(forms.model, {"a": data, "b": forms.halves}, draws=200, progress=False)
         for data in (forms.rows, forms.counted)
     ]
     np.testing.assert_allclose(groups[0].inclusion, groups[1].inclusion, atol=1e-9)
@@ -142,7 +144,7 @@ def test_compare_select_and_groups_count_weights(forms):
 
 def test_contrastive_divergence_starts_at_weighted_rows(forms):
     rows, counted, blind = (
-        estimate(forms.model, data, "cd", 1, progress=False).log_odds
+        estimate(forms.model, data, algorithm="cd", rng=1, progress=False).log_odds
         for data in (forms.rows, forms.counted, forms.ignored)
     )
     assert np.abs(rows - counted).max() < 0.05
@@ -150,7 +152,7 @@ def test_contrastive_divergence_starts_at_weighted_rows(forms):
 
 
 def test_spread_of_pseudolikelihood_counts_weights(forms):
-    settings = {"steps": 3000, "chains": 2, "progress": False}
+    settings = {"draws": 1_500, "thin": 2, "chains": 2, "progress": False}
     fits = [sample(forms.model, data, "pseudo", **settings) for data in (forms.rows, forms.counted, forms.halves)]
     ratios = [fit.facts.spread_ratio for fit in fits]
     np.testing.assert_allclose(ratios, ratios[0], rtol=1e-6)
@@ -216,7 +218,7 @@ def missing_forms():
 
 @pytest.mark.filterwarnings("ignore:largest R-hat:mrfbayes.MRFWarning")  # the same short run three times
 def test_missing_cells_count_weights(missing_forms):
-    settings = {"steps": 500, "chains": 2, "progress": False}
+    settings = {"draws": 500, "chains": 2, "progress": False}
     forms = missing_forms
     fits = [sample(forms.model, data, "exact", **settings) for data in (forms.rows, forms.counted, forms.halves)]
     for fit in fits[1:]:

@@ -20,7 +20,7 @@ from mrfbayes.results import row_scores as scores
 from mrfbayes.sklearn import MarkovField
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.base.errors.MRFWarning")
-QUICK = {"method": "mle", "steps": 100, "chains": 2, "draws": 20}
+QUICK = {"method": "mle", "draws": 100, "chains": 2, "prediction_draws": 20, "random_state": 0}
 RNG = np.random.default_rng(4)
 FIRST = RNG.integers(0, 2, 200)
 X = np.stack([FIRST, FIRST ^ (RNG.random(200) < 0.2), RNG.integers(0, 2, 200)], axis=1)
@@ -177,7 +177,7 @@ def test_a_pipeline_and_a_grid_search_over_the_prior():
         ({"masked": ["z"]}, X, "masked: no column is called 'z'"),
         ({"masked": [0, 1, 2]}, X, "masked names every column"),
         ({"model": "grid"}, X, "model: got str"),
-        ({"draws": 0}, X, "draws = 0"),
+        ({"prediction_draws": 0}, X, "prediction_draws = 0"),
     ],
 )
 def test_bad_input_is_refused_in_words(changes, x, message):

@@ -44,7 +44,7 @@ def graph_ranks(slab, edges, size_prior, seed, hidden=0.0):
         present = rng.random(m) < density
         w = np.concatenate([np.where(present, rng.standard_normal(m), 0.0), rng.logistic(size=p - m)])
         x = draw_data(statistics, model.states, w, 80, int(rng.integers(2**31)))
-        run = {"steps": THIN * KEPT, "thin": THIN, "warmup": WARMUP, "chains": 1, "rng": r, "progress": False}
+        run = {"draws": KEPT, "thin": THIN, "warmup": WARMUP, "chains": 1, "rng": r, "progress": False}
         data = counted(model, statistics, x)
         if hidden:
             share = hidden * (2 / 3) * (1 + x[:, :1]) * (np.arange(x.shape[1]) > 0)
@@ -77,7 +77,7 @@ def group_ranks(differences, n_groups, seed):
             str(g): counted(model, statistics, draw_data(statistics, model.states, w, 60, int(rng.integers(2**31))))
             for g, w in enumerate(rate @ coordinates)
         }
-        run = {"steps": THIN * KEPT, "thin": THIN, "warmup": WARMUP, "chains": 1, "rng": r, "progress": False}
+        run = {"draws": KEPT, "thin": THIN, "warmup": WARMUP, "chains": 1, "rng": r, "progress": False}
         compared = mb.compare_groups(model, data, differences=differences, prior="uniform", **run)
         draws = compared.coordinates[0].reshape(KEPT, -1)
         size = (compared.coordinates[0, :, 1, :m] != 0).sum(axis=1)

@@ -97,7 +97,7 @@ def test_inclusion_probabilities_are_those_of_all_graphs(rows, truth, engine, is
     if is_swept:  # as where completions are too many to be gone through: Gibbs sweeps over completed rows
         monkeypatch.setattr(completions, "SUMMED", 0)
     found = mb.select(
-        MODEL, table(rows), prior="uniform", engine=engine, steps=1_500, chains=2, progress=False, particles=4_096
+        MODEL, table(rows), prior="uniform", engine=engine, draws=1_500, chains=2, progress=False, particles=4_096
     )
     assert found.engine == engine
     assert not is_off(found, truth)
@@ -107,7 +107,7 @@ def test_inclusion_probabilities_are_those_of_all_graphs(rows, truth, engine, is
 
 def test_without_the_rows_with_holes_they_are_others(rows, truth):
     complete = mb.select(
-        MODEL, rows[(rows != brute.HOLE).all(axis=1)].astype(np.uint8), prior="uniform", steps=500, progress=False
+        MODEL, rows[(rows != brute.HOLE).all(axis=1)].astype(np.uint8), prior="uniform", draws=500, progress=False
     )
     assert is_off(complete, truth)
 
@@ -126,7 +126,7 @@ def test_differences_between_groups_are_those_of_all_settings(is_swept, monkeypa
     if is_swept:
         monkeypatch.setattr(completions, "SUMMED", 0)
     found = mb.compare_groups(
-        MODEL, {"a": table(first), "b": table(second)}, prior="uniform", steps=1_500, chains=2, progress=False
+        MODEL, {"a": table(first), "b": table(second)}, prior="uniform", draws=1_500, chains=2, progress=False
     )
     want = inclusion(log_posterior, lambda present: int(present.sum()) + 9)
     assert not is_off(found, want)
@@ -137,7 +137,7 @@ def test_differences_between_groups_are_those_of_all_settings(is_swept, monkeypa
         MODEL,
         {name: mb.Data(table(part), missing="drop") for name, part in (("a", first), ("b", second))},
         prior="uniform",
-        steps=500,
+        draws=500,
         chains=2,
         progress=False,
     )
@@ -148,9 +148,9 @@ def test_differences_between_groups_are_those_of_all_settings(is_swept, monkeypa
 def test_a_run_with_missing_cells_goes_on_from_its_file(rows, tmp_path, monkeypatch):
     monkeypatch.setattr(completions, "SUMMED", 0)
     settings = {"chains": 2, "warmup": 10, "thin": 1, "progress": False}
-    whole = mb.select(MODEL, table(rows), steps=40, **settings)
-    for steps in (15, 40):
-        found = mb.select(MODEL, table(rows), steps=steps, checkpoint=tmp_path / "run.h5", **settings)
+    whole = mb.select(MODEL, table(rows), draws=40, **settings)
+    for draws in (15, 40):
+        found = mb.select(MODEL, table(rows), draws=draws, checkpoint=tmp_path / "run.h5", **settings)
     np.testing.assert_array_equal(found.log_odds, whole.log_odds)
 
 

@@ -11,7 +11,7 @@ from mrfbayes.structure.compare_groups import group_coordinates
 from structure.graph_cases import case, complete
 from structure.group_cases import exact_differences, some_groups
 
-FAST = {"steps": 3000, "chains": 2, "progress": False, "prior": "uniform"}
+FAST = {"draws": 1_500, "thin": 2, "chains": 2, "progress": False, "prior": "uniform"}
 SHORT_RUNS = pytest.mark.filterwarnings("ignore:the inclusion probability")
 
 
@@ -41,7 +41,7 @@ def test_differences_are_those_of_all_subsets():
 def test_an_interrupted_comparison_without_a_draw_says_nothing():
     model, _, data = some_groups()
     with pytest.warns(mb.MRFWarning, match="the probabilities are not defined"):
-        found = mb.compare_groups(model, data, steps=10**8, warmup=10**8, seconds=0.5, progress=False)
+        found = mb.compare_groups(model, data, draws=2_000, thin=50000, warmup=10**8, seconds=0.5, progress=False)
     assert found.partial
     assert found.differences().drop(columns=["verdict", "fragile"]).isna().all(axis=None)
 
@@ -68,7 +68,7 @@ def test_a_column_an_array_and_a_mapping_say_the_same():
 
     model, _, data = some_groups(d=3)
     rows, labels = np.concatenate(list(data.values())), np.repeat(["a", "b"], [150, 250])
-    short = {"steps": 50, "chains": 1, "progress": False}
+    short = {"draws": 50, "chains": 1, "progress": False}
     one = mb.compare_groups(model, data, **short)
     two = mb.compare_groups(model, mb.Data(rows, group=labels), **short)
     table = pd.DataFrame(rows, columns=model.nodes)
@@ -86,7 +86,7 @@ def test_a_column_an_array_and_a_mapping_say_the_same():
 @SHORT_RUNS
 def test_results_come_back_from_files(tmp_path):
     model, _, data = some_groups(d=3)
-    short = {"steps": 50, "chains": 2, "progress": False}
+    short = {"draws": 50, "chains": 2, "progress": False}
     compared = mb.compare_groups(model, data, **short)
     compared.save(tmp_path / "groups.nc")
     selected = mb.select(model, data["a"], **short)
@@ -112,7 +112,7 @@ def test_categories_that_a_group_lacks_are_kept_and_named():
     lacking = x.copy()
     lacking[lacking == 2] = 1
     with pytest.warns(mb.MRFWarning, match=r"never observed.*0\[2\] in b"):
-        found = mb.compare_groups(model, {"a": x, "b": lacking}, steps=20, chains=1, progress=False)
+        found = mb.compare_groups(model, {"a": x, "b": lacking}, draws=20, chains=1, progress=False)
     assert np.isfinite(found.coordinate_mean).all()
 
 
@@ -152,7 +152,7 @@ def test_the_commands_say_that_a_file_holds_graphs(tmp_path):
     from mrfbayes.cli.on_result import load_posterior
 
     model, _, data = some_groups(d=3)
-    mb.select(model, data["a"], steps=20, chains=1, progress=False).save(tmp_path / "graphs.nc")
+    mb.select(model, data["a"], draws=20, chains=1, progress=False).save(tmp_path / "graphs.nc")
     with pytest.raises(mb.InputError, match=r"holds a Selection.*mrfbayes\.load"):
         load_posterior(tmp_path / "graphs.nc")
 

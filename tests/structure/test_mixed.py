@@ -146,7 +146,7 @@ def labelled(rows):
 def choose(schema, rows, **options):
     table = rows if isinstance(rows, pd.DataFrame) else labelled(rows)
     model = mb.Model.from_data(schema)
-    return mb.select(model, table, steps=4000, chains=2, rng=5, progress=False, **options)
+    return mb.select(model, table, draws=2_000, thin=2, chains=2, rng=5, progress=False, **options)
 
 
 @pytest.fixture(scope="module")
@@ -264,14 +264,14 @@ def test_groups_differ_by_whole_tables(rows):
     a, b = rows, rows[rng.permutation(len(rows))][:120].copy()
     b[:, 2] = np.where(b[:, 0] == 1, (b[:, 2] + 1) % 3, b[:, 2])
     a, b = labelled(a), labelled(b)
-    found = mb.compare_groups(model, {"a": a, "b": b}, steps=2000, chains=2, rng=1, progress=False)
+    found = mb.compare_groups(model, {"a": a, "b": b}, draws=2_000, chains=2, rng=1, progress=False)
     table = found.differences()
     assert found.inclusion[1] > 0.9
     assert found.inclusion[0] < 0.6
     cells = [name for name in table.index if name.startswith("ill--town[")]
     assert len(cells) == 2
     assert table.loc[cells, "inclusion"].nunique() == 1
-    three = mb.compare_groups(model, {"a": a, "b": b, "c": a[::2]}, steps=1000, chains=2, rng=1, progress=False)
+    three = mb.compare_groups(model, {"a": a, "b": b, "c": a[::2]}, draws=1_000, chains=2, rng=1, progress=False)
     assert three.inclusion[1] > 0.8
 
 
@@ -281,7 +281,7 @@ def test_differences_of_tables_are_those_of_all_subsets(rows):
     b[::3, 2] = (b[::3, 2] + b[::3, 0]) % 3
     tables = {"a": labelled(rows), "b": labelled(b)}
     model = mb.Model.from_data(MIXED)
-    found = mb.compare_groups(model, tables, steps=4000, chains=2, rng=1, progress=False)
+    found = mb.compare_groups(model, tables, draws=2_000, thin=2, chains=2, rng=1, progress=False)
     evidence = averaged(
         lambda graph, rng: difference_evidence(list(tables.values()), graph, rng), np.random.default_rng(15)
     )

@@ -25,8 +25,8 @@ def field():
 
 def test_weighted_samples_come_close_to_the_exact_engine(field):
     model, x = field
-    exact = mb.select(model, x, engine="states", steps=1500, chains=2, progress=False)
-    weighted = mb.select(model, x, engine="particles", steps=1500, chains=2, progress=False)
+    exact = mb.select(model, x, engine="states", draws=1_500, chains=2, progress=False)
+    weighted = mb.select(model, x, engine="particles", draws=1_500, chains=2, progress=False)
     assert weighted.target == "approximate"
     gap = np.abs(exact.inclusion - weighted.inclusion)
     assert gap.mean() < 0.01  # the bias that is left: about 0.003 here
@@ -42,12 +42,12 @@ def test_weighted_samples_come_close_to_the_exact_engine(field):
 def test_samples_that_move_do_not_depend_on_workers_or_interruptions(field, tmp_path):
     model, x = field
     options = {"engine": "particles", "particles": 1_000, "chains": 2, "thin": 1, "warmup": 5, "progress": False}
-    first = mb.select(model, x, steps=60, **options)
-    again = mb.select(model, x, steps=60, workers=2, **options)
+    first = mb.select(model, x, draws=60, **options)
+    again = mb.select(model, x, draws=60, workers=2, **options)
     np.testing.assert_array_equal(again.log_odds, first.log_odds)
     path = tmp_path / "run.checkpoint"
-    mb.select(model, x, steps=27, checkpoint=path, **options)  # not where the samples are moved on
-    resumed = mb.select(model, x, steps=60, checkpoint=path, **options)
+    mb.select(model, x, draws=27, checkpoint=path, **options)  # not where the samples are moved on
+    resumed = mb.select(model, x, draws=60, checkpoint=path, **options)
     np.testing.assert_array_equal(resumed.log_odds, first.log_odds)
 
 
@@ -107,7 +107,7 @@ def test_weighted_samples_of_two_groups_come_close_to_the_exact_engine(field):
     other = x.copy()
     other[:200, 3] = other[:200, 4]
     groups = {"a": x[:200], "b": other[:200]}
-    options = {"steps": 600, "chains": 2, "progress": False}
+    options = {"draws": 600, "chains": 2, "progress": False}
     exact = mb.compare_groups(model, groups, engine="states", **options)
     weighted = mb.compare_groups(model, groups, engine="particles", particles=4_096, **options)
     assert (exact.target, weighted.target) == ("exact", "approximate")

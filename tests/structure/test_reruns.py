@@ -8,7 +8,7 @@ import mrfbayes as mb
 from structure.group_cases import difference_evidences, some_groups
 
 pytestmark = pytest.mark.filterwarnings("ignore:the inclusion probability")
-RUN = {"steps": 1_000, "chains": 2, "progress": False}
+RUN = {"draws": 1_000, "chains": 2, "progress": False}
 
 
 @pytest.mark.parametrize("seed", [6, 8])

@@ -12,7 +12,7 @@ import oracles_structure as truth
 from mrfbayes.structure import rescoring
 from structure.graph_cases import case, complete, exact_posterior
 
-FAST = {"steps": 3000, "chains": 2, "progress": False}
+FAST = {"draws": 1_500, "thin": 2, "chains": 2, "progress": False}
 KINDS = {
     "both-one with fields": (4, "both-one", True),
     "agreement": (4, "agreement", False),
@@ -86,7 +86,7 @@ def test_recursion_and_all_states_agree(fields):
 def test_the_table_has_the_promised_columns_in_the_order_of_the_parameters():
     model = complete(4, fields=True, coupling="both-one")
     x = np.random.default_rng(0).integers(0, 2, (100, 4))
-    sel = mb.select(model, x, steps=200, **{k: v for k, v in FAST.items() if k != "steps"})
+    sel = mb.select(model, x, draws=200, **{k: v for k, v in FAST.items() if k not in ("draws", "thin")})
     table = sel.edges()
     columns = ["inclusion", "inclusion_error", "log_bf10", "verdict", "fragile", "mean", "sd", "q5", "q95"]
     assert list(table.columns) == columns
@@ -110,13 +110,13 @@ def test_the_table_has_the_promised_columns_in_the_order_of_the_parameters():
 
 def test_one_result_for_any_number_of_workers_and_any_interruption(tmp_path):
     model, _, x = case(4, "both-one", True)
-    options = {"steps": 400, "warmup": 50, "chains": 2, "progress": False, "rng": 3}
+    options = {"draws": 400, "warmup": 50, "chains": 2, "progress": False, "rng": 3}
     whole = mb.select(model, x, **options)
     spread = mb.select(model, x, workers=2, **options)
     np.testing.assert_array_equal(whole.log_odds, spread.log_odds)
     np.testing.assert_array_equal(whole.inclusion, spread.inclusion)
     path = tmp_path / "run.checkpoint"
-    mb.select(model, x, checkpoint=path, **{**options, "steps": 150, "thin": 1})
+    mb.select(model, x, checkpoint=path, **{**options, "draws": 150, "thin": 1})
     resumed = mb.select(model, x, checkpoint=path, thin=1, **options)
     np.testing.assert_array_equal(whole.log_odds, resumed.log_odds)
     np.testing.assert_array_equal(whole.inclusion_error, resumed.inclusion_error)
@@ -127,7 +127,7 @@ def test_one_result_for_any_number_of_workers_and_any_interruption(tmp_path):
 def test_a_time_budget_leaves_a_partial_result():
     model, _, x = case(4, "both-one", True)
     with pytest.warns(mb.MRFWarning, match="time budget"):
-        sel = mb.select(model, x, steps=10**7, warmup=50, seconds=1.0, thin=10**5, progress=False)
+        sel = mb.select(model, x, draws=100, warmup=50, seconds=1.0, thin=10**5, progress=False)
     assert sel.partial
     assert 0 < sel.steps < 10**7
     assert np.isfinite(sel.inclusion).all()
@@ -137,7 +137,7 @@ def test_a_time_budget_leaves_a_partial_result():
 def test_nothing_is_said_of_edges_before_the_first_sweep(tmp_path):
     model, _, x = case(4, "both-one", True)
     with pytest.warns(mb.MRFWarning, match="the probabilities are not defined"):
-        sel = mb.select(model, x, steps=10**8, warmup=10**8, seconds=0.5, progress=False)
+        sel = mb.select(model, x, draws=2_000, thin=50_000, warmup=10**8, seconds=0.5, progress=False)
     assert sel.partial
     assert np.isnan(sel.inclusion).all()
     assert sel.edges()[["inclusion", "mean", "sd"]].isna().all(axis=None)
@@ -159,16 +159,16 @@ def test_progress_is_told(monkeypatch, capsys):
 
     model, _, x = case(4, "both-one", True)
     monkeypatch.setattr(progress, "SHOW_AFTER_SECONDS", 0.0)
-    mb.select(model, x, steps=300, chains=2)
+    mb.select(model, x, draws=300, chains=2)
     assert "graphs" in capsys.readouterr().err
-    mb.select(model, x, steps=300, chains=2, progress=False)
+    mb.select(model, x, draws=300, chains=2, progress=False)
     assert not capsys.readouterr().err
 
 
 def test_monte_carlo_errors_are_those_of_repeated_runs():
     model, statistics, x = case(3, "both-one", True, n=60)
     _, inclusion, error, _, _ = exact_posterior(model, statistics, x, "normal(0, 1)", "bernoulli(0.5)", draws=20_000)
-    runs = [mb.select(model, x, steps=400, chains=2, warmup=20, rng=seed, progress=False) for seed in range(40)]
+    runs = [mb.select(model, x, draws=400, chains=2, warmup=20, rng=seed, progress=False) for seed in range(40)]
     spread = np.stack([sel.inclusion - inclusion for sel in runs])
     claimed = np.sqrt(np.stack([sel.inclusion_error for sel in runs]) ** 2 + error**2)
     ratio = (spread**2).mean() / (claimed**2).mean()
@@ -178,7 +178,7 @@ def test_monte_carlo_errors_are_those_of_repeated_runs():
 
 def test_a_networkx_graph_carries_evidence_and_strength():
     model, _, x = case(4, "both-one", True)
-    sel = mb.select(model, x, steps=300, chains=2, progress=False)
+    sel = mb.select(model, x, draws=300, chains=2, progress=False)
     graph = sel.to_networkx(0.5)
     assert {frozenset(edge) for edge in graph.edges} == {frozenset(name.split("--")) for name in sel.median_graph}
     table = sel.edges()
@@ -214,7 +214,7 @@ PLAIN = np.random.default_rng(0).integers(0, 2, (30, 4))
         (complete(4, fields=True), {"prior": {"edges": "normal(0, 1)"}}, "entry for 'edges'.*slab="),
         (complete(4), {"engine": "magic"}, "engine = 'magic': choose one of 'states'"),
         (complete(4), {"seconds": -1}, "seconds = -1: a time budget is a positive number"),
-        (complete(4), {"steps": 0}, "steps = 0: give a whole number, at least 1"),
+        (complete(4), {"draws": 0}, "draws = 0: give a whole number, at least 1"),
     ],
 )
 def test_what_cannot_be_searched_is_refused_with_a_reason(model, options, message):
@@ -283,6 +283,6 @@ def test_ctrl_c_after_the_last_sweep_keeps_the_search(monkeypatch):
 
     monkeypatch.setattr(running, "summarise", pressed)
     model, _, x = case(4, "both-one", True)
-    found = mb.select(model, x, steps=50, warmup=10, progress=False)
+    found = mb.select(model, x, draws=50, warmup=10, progress=False)
     assert found.steps == 50
     assert not found.partial

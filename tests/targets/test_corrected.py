@@ -33,7 +33,7 @@ def full():
 
 @pytest.fixture(scope="module")
 def posterior():
-    return mb.sample(MODEL, DATA, steps=20_000, chains=4, rng=1, progress=False)
+    return mb.sample(MODEL, DATA, draws=2_000, thin=10, chains=4, rng=1, progress=False)
 
 
 def test_auto_is_exact_here_and_says_why(posterior):
@@ -62,9 +62,9 @@ def test_draws_are_those_of_quadrature(posterior, full):
 def test_same_seed_same_draws_over_workers_and_after_a_stop(tmp_path, posterior):
     path = tmp_path / "run.mrf"
     settings = {"chains": 2, "rng": 4, "progress": False, "thin": 2}
-    whole = mb.sample(MODEL, DATA, "exact", steps=3_000, **settings)
-    mb.sample(MODEL, DATA, "exact", steps=1_001, checkpoint=path, **settings)
-    resumed = mb.sample(MODEL, DATA, "exact", steps=3_000, checkpoint=path, **settings)
+    whole = mb.sample(MODEL, DATA, "exact", draws=3_000, **settings)
+    mb.sample(MODEL, DATA, "exact", draws=1_001, checkpoint=path, **settings)
+    resumed = mb.sample(MODEL, DATA, "exact", draws=3_000, checkpoint=path, **settings)
     np.testing.assert_array_equal(whole.draws, resumed.draws)
     np.testing.assert_array_equal(whole.mean, resumed.mean)
     assert resumed.details["pareto_k"] == whole.details["pareto_k"]
@@ -150,7 +150,7 @@ def test_bad_proposals_are_replaced_by_trajectories(monkeypatch):
     from mrfbayes.targets import corrected as independence
 
     monkeypatch.setattr(independence.Proposal, "pareto_k", property(lambda self: 1.3))
-    posterior = mb.sample(MODEL, DATA, "exact", steps=2_000, chains=2, progress=False)
+    posterior = mb.sample(MODEL, DATA, "exact", draws=2_000, chains=2, progress=False)
     assert posterior.engine == "hmc"
     assert any("Pareto k = 1.30" in text for text in posterior.notes)  # a change of engine is information
     assert posterior.warnings == ()
@@ -159,7 +159,7 @@ def test_bad_proposals_are_replaced_by_trajectories(monkeypatch):
 
 def test_marginals_come_from_weights(tmp_path):
     """Quantiles and densities of a corrected posterior: weighted proposals, those that the chain saw."""
-    posterior = mb.sample(MODEL, DATA, "exact", steps=4_000, thin=1, progress=False)
+    posterior = mb.sample(MODEL, DATA, "exact", draws=4_000, thin=1, progress=False)
     weighted = posterior.weighted
     assert weighted.theta.shape == (16_000, MODEL.n_parameters)
     assert weighted.weights.sum() == pytest.approx(1.0)
@@ -167,12 +167,12 @@ def test_marginals_come_from_weights(tmp_path):
     assert np.isin(moved[:, 0], weighted.theta[:4_001, 0]).mean() > 0.999  # the same proposals (and the start)
     np.testing.assert_allclose(weighted.weights @ weighted.theta, posterior.mean, atol=0.02 * posterior.sd.max())
     plain = np.quantile(posterior.draws, 0.05, axis=(0, 1))
-    np.testing.assert_allclose(posterior.summary()["q5"], plain, atol=0.1 * posterior.sd.max())
+    np.testing.assert_allclose(posterior.summary(scale="theta")["q5"], plain, atol=0.1 * posterior.sd.max())
     posterior.save(tmp_path / "result.nc")
     loaded = mb.load(tmp_path / "result.nc")
     np.testing.assert_array_equal(loaded.weighted.theta, weighted.theta)
     for interval in (0.9, 0.37):
-        assert loaded.summary(interval).equals(posterior.summary(interval))
+        assert loaded.summary(ci_prob=interval).equals(posterior.summary(ci_prob=interval))
 
 
 def test_a_heavy_weight_makes_no_lump():

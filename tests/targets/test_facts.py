@@ -43,7 +43,7 @@ def test_other_types_are_refused(details, text):
 
 def test_a_result_knows_its_facts(tmp_path):
     x = np.tile([[0, 0], [1, 1], [0, 1]], (20, 1))
-    posterior = mb.sample(mb.grid(1, 2), x, steps=200, progress=False)
+    posterior = mb.sample(mb.grid(1, 2), x, draws=200, progress=False)
     assert posterior.facts.auto == posterior.details["auto"]
     assert posterior.facts.stopped_by == posterior.details["stopped_by"] == ""
     posterior.save(tmp_path / "a.nc")

@@ -70,7 +70,7 @@ def test_too_few_sweeps_are_flagged(problem, monkeypatch):
 
 def test_sample_states_its_trust(problem):
     with pytest.warns(mb.MRFWarning):  # the mode is off by a tenth of an sd, and that is said
-        posterior = mb.sample(MODEL, problem.statistics, "calibrated", moments="particles", steps=100, progress=False)
+        posterior = mb.sample(MODEL, problem.statistics, "calibrated", moments="particles", draws=100, progress=False)
     assert posterior.details["trust"].startswith("means within")
     assert posterior.details["trust_sd"] < 0.1
 

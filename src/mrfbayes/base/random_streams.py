@@ -1,4 +1,4 @@
-"""Random streams: one seed in, named and independent streams out (SPEC 7).
+"""Random streams: one seed in, named and independent streams out.
 
 Every stream is keyed by what it is for, never by when it was asked for, so results do not depend on the number
 of workers or on the order of the work.
@@ -6,6 +6,7 @@ of workers or on the order of the work.
 
 from __future__ import annotations
 
+import secrets
 import zlib
 
 import numpy as np
@@ -15,10 +16,15 @@ from mrfbayes.base.errors import InputError
 Seed = int | np.random.SeedSequence | np.random.Generator
 
 
+def fresh_seed() -> int:
+    """A seed that nobody chose; results record it."""
+    return secrets.randbits(53)  # every number format holds it exactly
+
+
 def seed_sequence(rng: Seed | None) -> np.random.SeedSequence:
     """The seed sequence behind ``rng``: an int, a `SeedSequence`, a `numpy.random.Generator`, or None (fresh)."""
     if rng is None:
-        return np.random.SeedSequence()
+        return np.random.SeedSequence(fresh_seed())
     if isinstance(rng, np.random.SeedSequence):
         return rng
     if isinstance(rng, np.random.Generator):
@@ -31,6 +37,11 @@ def seed_sequence(rng: Seed | None) -> np.random.SeedSequence:
     if rng < 0:
         raise InputError(f"rng = {rng} is negative: a seed is a whole number >= 0.")
     return np.random.SeedSequence(int(rng))
+
+
+def seed_number(seed: np.random.SeedSequence) -> dict[str, int]:
+    """The seed as a number, for what is to go on later; nothing where no number says it all."""
+    return {"seed": seed.entropy} if isinstance(seed.entropy, int) and not seed.spawn_key else {}
 
 
 def child(parent: np.random.SeedSequence, *key: str | int) -> np.random.SeedSequence:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.types import Scale
 from mrfbayes.model.exports import edge_table
 from mrfbayes.model.scales import scaled
 from mrfbayes.model.wording import meaning, natural_scale
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def to_networkx(posterior: Posterior, scale: str = "log-odds", *, evidence: bool = True) -> nx.Graph:
+def to_networkx(posterior: Posterior, scale: Scale = "log-odds", *, evidence: bool = True) -> nx.Graph:
     """The field as a networkx graph, what the posterior says of its nodes and edges as attributes.
 
     Edges have ``weight`` (the posterior mean), ``sd``, ``q5``, ``q95`` in ``scale`` and, with ``evidence``,
@@ -36,7 +37,7 @@ def to_networkx(posterior: Posterior, scale: str = "log-odds", *, evidence: bool
     for i, node in enumerate(model.nodes):
         known = {"states": int(model.states[i])}
         graph.add_node(node, **known, **(_row(spread, place[node]) if node in place else {}))
-    table = posterior.edges(scale) if evidence and model.n_edges else None
+    table = posterior.edges(scale=scale) if evidence and model.n_edges else None
     for u, v in model.edges.tolist():
         name = f"{model.nodes[u]}--{model.nodes[v]}"
         if name not in place:
@@ -60,7 +61,7 @@ def _plain(value: object) -> object:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def weight_table(posterior: Posterior, scale: str = "", *, only: str = "") -> pd.DataFrame:
+def weight_table(posterior: Posterior, scale: Scale | None = None, *, only: str = "") -> pd.DataFrame:
     """A symmetric table of edge strengths, nodes by nodes: what ``qgraph(weights)`` draws in R.
 
     Parameters

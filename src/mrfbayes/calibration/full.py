@@ -219,7 +219,7 @@ def particle_mode(
     seed = child(problem.seed, "calibrated")
     with budget().share(0.4):
         mode_seed, progress = child(seed, "mode"), problem.progress
-        estimate = make_estimate(model, statistics, "pcd", rng=mode_seed, prior=prior, progress=progress)
+        estimate = make_estimate(model, statistics, algorithm="pcd", rng=mode_seed, prior=prior, progress=progress)
     w = np.asarray(estimate.log_odds, dtype=float)
     cumulants = ParticleCumulants(model, w, count, SWEEPS, statistics, seed)
     information = n * cumulants.covariance + calibration.prior_information(prior, w)

@@ -173,7 +173,9 @@ def calibrate_locally(
     is_exact = moments == "exact" or (moments == "auto" and particles is None and is_quick and sees_windows(model))
     algorithm = "exact" if is_quick or is_exact else "pcd"
     with budget().share(0.5):
-        found = estimate(model, statistics, algorithm, child(seed, "mode"), prior=prior, progress=problem.progress)
+        found = estimate(
+            model, statistics, algorithm=algorithm, rng=child(seed, "mode"), prior=prior, progress=problem.progress
+        )
     w, n = np.asarray(found.log_odds, dtype=float), statistics.n
     moments_at = _exact_moments if is_exact else _particle_moments
     local, details = moments_at(problem, w, particles, threads)

@@ -107,7 +107,7 @@ def strip_mode(problem: Problem, tolerance: float = BAND_TOLERANCE) -> StripMode
 
     statistics, prior = problem.statistics, problem.prior
     seed = child(problem.seed, "mode")
-    found = estimate(problem.model, statistics, "exact", seed, prior=prior, progress=problem.progress)
+    found = estimate(problem.model, statistics, algorithm="exact", rng=seed, prior=prior, progress=problem.progress)
     w = np.asarray(found.log_odds, dtype=float)
     covariance, bands = covariance_band_w(problem.model, w, tolerance)
     order = np.argsort(bands.level, kind="stable")

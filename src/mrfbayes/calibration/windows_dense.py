@@ -22,7 +22,7 @@ def window_mode(problem: Problem) -> tuple[Mode, ThirdOrder, dict[str, object]]:
     """
     model, statistics, prior = problem.model, problem.statistics, problem.prior
     seed = child(problem.seed, "mode")
-    found = estimate(model, statistics, "exact", seed, prior=prior, progress=problem.progress)
+    found = estimate(model, statistics, algorithm="exact", rng=seed, prior=prior, progress=problem.progress)
     w, n, data = np.asarray(found.log_odds, dtype=float), statistics.n_all, observed(statistics)
     cumulants = ExactCumulants(model, w) if data.clamped is None else ObservedCumulants(model, w, data)
     with calibrating("the curvature at the posterior mode is not positive definite"):

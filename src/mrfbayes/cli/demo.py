@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 DEMO_ROWS = 10
 ITEMS = 9  # the items on inattention: a complete graph on them is exactly solvable
 COMPARISON_SEED = 20
-BEGUN_STEPS = 1_000
-COMPARISON_STEPS = 100_000
+BEGUN_DRAWS = 500
+COMPARISON_DRAWS, COMPARISON_THIN = 2_000, 50
 COMPARISON_N = 100
 REPORT = Path("mrfbayes-demo") / "report.html"
 
@@ -37,14 +37,14 @@ def questionnaire() -> Posterior:
     model = mb.graph(pairs, nodes=names, fields=True, coupling="both-one")
     with tempfile.TemporaryDirectory() as folder, quiet_warnings():
         place = Path(folder) / "run.checkpoint"
-        settings: dict[str, Any] = {"prior": "normal(0, 1.5)", "checkpoint": place, "thin": 2}
-        mb.sample(model, data.x[:, :ITEMS], steps=BEGUN_STEPS, **settings)
+        settings: dict[str, Any] = {"prior": "normal(0, 1.5)", "checkpoint": place, "thin": 2, "rng": 0}
+        mb.sample(model, data.x[:, :ITEMS], draws=BEGUN_DRAWS, **settings)
         posterior = mb.sample(model, data.x[:, :ITEMS], **settings)
     posterior.edges()  # computed here, in a process of its own; the posterior keeps the evidence
     return posterior
 
 
-def paper_comparison(steps: int = COMPARISON_STEPS, workers: int = 1, progress: bool = True) -> Comparison:
+def paper_comparison(draws: int = COMPARISON_DRAWS, workers: int = 1, progress: bool = True) -> Comparison:
     """The paper's ten methods on one of its 4x4 fields: theta uniform on (.5, .8), adapted proposals."""
     import mrfbayes as mb
     from mrfbayes.sampling.compare import PAPER_METHODS
@@ -52,9 +52,12 @@ def paper_comparison(steps: int = COMPARISON_STEPS, workers: int = 1, progress: 
     model = mb.grid(4, 4)
     theta = np.random.default_rng(COMPARISON_SEED).uniform(0.5, 0.8, model.n_parameters)
     x = mb.simulate(model, theta, COMPARISON_N, sampler="exact", rng=COMPARISON_SEED)
-    settings: dict[str, Any] = {"engine": "mh", "steps": steps, "warmup": steps // 4, "chains": 1}
+    settings: dict[str, Any] = {"engine": "mh", "draws": draws, "thin": COMPARISON_THIN, "chains": 1}
+    settings["warmup"] = draws * COMPARISON_THIN // 4
     with quiet_warnings():
-        return mb.compare(model, x, PAPER_METHODS, rng=COMPARISON_SEED, workers=workers, progress=progress, **settings)
+        return mb.compare(
+            model, x, methods=PAPER_METHODS, rng=COMPARISON_SEED, workers=workers, progress=progress, **settings
+        )
 
 
 def comparison_rows(frame: pd.DataFrame) -> list[list[str]]:
@@ -79,7 +82,7 @@ COMPARISON_COLUMNS = ("method", "target", "mean error", "sd ratio", "acc.", "ESS
 
 def show_questionnaire(posterior: Posterior, to_stderr: bool) -> None:
     """The couplings with the most evidence, and the diagnostics of the run."""
-    show_edges(posterior.model, posterior.edges("log-odds"), DEMO_ROWS, to_stderr)
+    show_edges(posterior.model, posterior.edges(scale="log-odds"), DEMO_ROWS, to_stderr)
     facts = posterior.facts
     text = (
         f"   {posterior.label}, {posterior.target} target; stopped after {facts.resumed_steps} draws and continued "
@@ -105,7 +108,7 @@ def run_demo(to_stderr: bool) -> Path:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     out.print(
-        f"   {COMPARISON_STEPS:,} steps each after warm-up; errors against exact, in posterior sds; "
+        f"   {COMPARISON_DRAWS * COMPARISON_THIN:,} steps each after warm-up; errors against exact, in posterior sds; "
         f"both parts in {time.perf_counter() - started:.0f} s\n"
     )
     REPORT.parent.mkdir(exist_ok=True)

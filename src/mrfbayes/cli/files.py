@@ -113,6 +113,19 @@ Settings = Annotated[
 ]
 
 
+def run_seed(checkpoint: Path | None) -> int:
+    """The seed of the run: as given, else that of its checkpoint, else a fresh one; the settings file keeps it."""
+    from mrfbayes.base import random_streams
+    from mrfbayes.run.store import recorded
+
+    context = _RUNNING.get()
+    given = None if context is None else context.params.get("rng")
+    seed = int(recorded(checkpoint).get("seed", random_streams.fresh_seed())) if given is None else int(given)
+    if context is not None:
+        context.params["rng"] = seed
+    return seed
+
+
 def keep_settings(path: Path, overwrite: bool) -> Path:
     """Write the settings of the running command to ``path``."""
     context = _RUNNING.get()

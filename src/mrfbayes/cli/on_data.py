@@ -185,7 +185,7 @@ def estimate(
     algorithm: Annotated[str, typer.Option(help="auto, exact, cd, pcd, fpcd, mcmc-mle, pseudo, ...")] = "auto",
     csv: TableFile = None,
     overwrite: Overwrite = False,
-    rng: SeedChoice = 0,
+    rng: SeedChoice = None,
 ) -> None:
     """Maximum likelihood estimates of all parameters."""
     import pandas as pd
@@ -221,11 +221,11 @@ def compare(
     priors: PriorOptions,
     common: Common,
     method: Annotated[Many, typer.Option(help="Method; repeatable. Default: exact, mle, pseudo, laplace.")] = None,
-    steps: Annotated[int | None, typer.Option(help="Steps per chain after warm-up.")] = None,
+    draws: Annotated[int | None, typer.Option(help="Draws kept per chain, after warm-up.")] = None,
     workers: Annotated[int, typer.Option(help="Processes.")] = 1,
     csv: TableFile = None,
     overwrite: Overwrite = False,
-    rng: SeedChoice = 0,
+    rng: SeedChoice = None,
 ) -> None:
     """Run several methods on the same data and set them side by side."""
     import mrfbayes as mb
@@ -235,7 +235,7 @@ def compare(
         statistics = _count(data, common.json)
         methods = tuple(method or ("exact", "mle", "pseudo", "laplace"))
         prior, model = priors.chosen_prior, statistics.model
-        frame = mb.compare(model, statistics, methods, prior=prior, steps=steps, workers=workers, rng=rng).table
+        frame = mb.compare(model, statistics, methods=methods, prior=prior, draws=draws, workers=workers, rng=rng).table
         if csv is not None:
             write_table(frame, csv, overwrite)
     if common.json:
@@ -251,7 +251,7 @@ def compare(
 
 
 @grouped
-def evidence(data: DataOptions, priors: PriorOptions, common: Common, rng: SeedChoice = 0) -> None:
+def evidence(data: DataOptions, priors: PriorOptions, common: Common, rng: SeedChoice = None) -> None:
     """Log evidence of the model, with its standard error: compare models by its differences."""
     import mrfbayes as mb
 

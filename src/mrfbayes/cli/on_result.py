@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from mrfbayes.base.types import Scale
 from mrfbayes.cli.files import writing
 from mrfbayes.cli.grouped import grouped
 from mrfbayes.cli.options import Common, Overwrite, ResultFile, RowsShown, ScaleChoice, SeedChoice, TableFile
@@ -78,12 +79,11 @@ def edges(
     overwrite: Overwrite = False,
 ) -> None:
     """Print the edges of a saved result with their verdicts, the best supported first."""
-    from mrfbayes.model.wording import natural_scale
     from mrfbayes.plots.saving import write_table
 
     with writing({"--csv": csv}, {"the result": result}, overwrite), quiet_warnings():
         posterior = load_posterior(result)
-        frame = posterior.edges(scale or natural_scale(posterior.model))
+        frame = posterior.edges(scale=scale)
         if csv is not None:
             write_table(frame, csv, overwrite)
         if common.json:
@@ -108,7 +108,7 @@ def report(
     from mrfbayes.report.write import UNTITLED, render
 
     with writing({"--out": out}, {"the result": result}, overwrite), quiet_warnings():
-        findings = Findings(load_posterior(result), scale or "")
+        findings = Findings(load_posterior(result), cast("Scale", scale))
         write_text(out, render(findings, title or UNTITLED, result.name, []), overwrite)
         show_findings(findings, list(brief(findings)), (), {"report": out}, common.json)
 
@@ -163,7 +163,7 @@ def predict(
     given: Annotated[list[str], typer.Option(help="Column, range or pattern that is known; repeatable.")],
     out: Annotated[Path, typer.Option(help="CSV file to write: a row per row, a column per node and state.")],
     draws: Annotated[int, typer.Option(help="Posterior draws that are averaged over.", min=1)] = 100,
-    rng: SeedChoice = 0,
+    rng: SeedChoice = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Predict the other nodes of a saved result from the columns that are known."""

@@ -12,7 +12,8 @@ import typer
 from typer.models import OptionInfo
 
 from mrfbayes.base.errors import InputError
-from mrfbayes.cli.files import Settings
+from mrfbayes.base.types import Scale
+from mrfbayes.cli.files import Settings, run_seed
 
 if TYPE_CHECKING:
     from mrfbayes.data.data import Data
@@ -32,8 +33,26 @@ DATA_HELP = (
 )
 
 ResultFile = Annotated[Path, typer.Argument(help="Result file, as posterior.nc of a fit.")]
-ScaleChoice = Annotated[str | None, _own("theta, log-odds or ising; default: depends on the model.", "--scale")]
-SeedChoice = Annotated[int, _own("Seed.", "--rng", min=0)]
+ScaleChoice = Annotated[Scale | None, _own("theta, log-odds or ising; default: depends on the model.", "--scale")]
+
+
+def seed_or_fresh(context: typer.Context, seed: int | None) -> int | None:
+    """The seed of a command; one that may go on from a checkpoint settles it when it runs."""
+    from mrfbayes.base import random_streams
+
+    has_checkpoint = any(option.name == "checkpoint" for option in context.command.params)
+    return random_streams.fresh_seed() if seed is None and not has_checkpoint else seed
+
+
+SeedChoice = Annotated[
+    int | None,
+    _own(
+        "Seed; by default a fresh one, or that of the checkpoint. The settings file keeps it.",
+        "--rng",
+        min=0,
+        callback=seed_or_fresh,
+    ),
+]
 RowsShown = Annotated[int, _own("Rows that are printed; 0 prints all.", "--rows", min=0)]
 TableFile = Annotated[Path | None, _own("Write the table here as CSV, all rows and digits.", "--csv")]
 Overwrite = Annotated[bool, _own("Replace what is there.", "--overwrite")]
@@ -173,7 +192,7 @@ class SamplingOptions(PriorOptions):
     """How draws are made."""
 
     method: Annotated[str, _run("See `mrfbayes methods`.")] = "auto"
-    steps: Annotated[int | None, _run("Steps per chain after warm-up.")] = None
+    draws: Annotated[int | None, _run("Draws kept per chain, after warm-up.")] = None
     warmup: Annotated[int | None, _run("Steps of warm-up.")] = None
     chains: Annotated[int, _run("Chains.")] = 4
     workers: Annotated[int, _run("Processes.")] = 1
@@ -182,13 +201,14 @@ class SamplingOptions(PriorOptions):
     option: Annotated[
         Many, _run("Any other setting that a message names, as thin=8, engine=mh or particles=4096; repeatable.")
     ] = None
-    rng: SeedChoice = 0
+    rng: SeedChoice = None
 
     @property
     def call(self) -> dict[str, Any]:
         """The settings as `mrfbayes.sample` takes them."""
-        names = ("method", "steps", "warmup", "chains", "workers", "seconds", "checkpoint", "rng")
-        own: dict[str, object] = {name: getattr(self, name) for name in names} | {"prior": self.chosen_prior}
+        names = ("method", "draws", "warmup", "chains", "workers", "seconds", "checkpoint")
+        own: dict[str, object] = {name: getattr(self, name) for name in names}
+        own |= {"prior": self.chosen_prior, "rng": run_seed(self.checkpoint)}
         for text in self.option or ():
             name, equals, value = text.partition("=")
             if not (equals and name.isidentifier() and value):

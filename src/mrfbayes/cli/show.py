@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from mrfbayes.base.plain_text import visible as safe
+from mrfbayes.base.types import Scale
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,7 +132,7 @@ def show_schema(schema: Schema) -> None:
     show_lines(f"states: {line}" for line in coding_lines(schema))
 
 
-def show_posterior(posterior: Posterior, scale: str | None = None, rows: int = LINES) -> None:
+def show_posterior(posterior: Posterior, scale: Scale | None = None, rows: int = LINES) -> None:
     """Header, summary table (edges by how sure they are, then nodes), timings and warnings.
 
     Parameters
@@ -140,15 +141,13 @@ def show_posterior(posterior: Posterior, scale: str | None = None, rows: int = L
     rows : at most so many edges and so many nodes are shown; 0 shows all
     """
     from mrfbayes.model.scales import scaled
-    from mrfbayes.model.wording import natural_scale
 
     chains, draws, p = posterior.draws.shape
-    scale = scale or natural_scale(posterior.model)
     frame = posterior.summary(scale=scale)
     in_scale = scaled(posterior.model, scale)
     head = f"{posterior.label} ({posterior.target} target): {p} parameters, {chains} chains of {draws} draws"
     show_lines([head], style="bold")
-    show_lines([f"scale: {scale}. {frame.attrs['meaning']}"])
+    show_lines([f"scale: {in_scale.scale}. {frame.attrs['meaning']}"])
     sure = (frame["mean"] - in_scale.neutral).abs() / frame["sd"].clip(lower=1e-300)
     cut = in_scale.n_edge_rows
     edges = frame.iloc[:cut].loc[sure.iloc[:cut].sort_values(ascending=False, kind="stable").index]

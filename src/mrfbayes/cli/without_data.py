@@ -42,7 +42,7 @@ def simulate(
     temperature: Annotated[float, typer.Option(help="With ising: T.")] = 1.0,
     sampler: Annotated[str, typer.Option(help="auto, exact, cftp, gibbs or swendsen-wang.")] = "auto",
     overwrite: Overwrite = False,
-    rng: SeedChoice = 0,
+    rng: SeedChoice = None,
 ) -> None:
     """Simulate observations of a field with weights theta, or with couplings J and h at a temperature."""
     import mrfbayes as mb

@@ -29,7 +29,7 @@ def counted(model: Model, x: object, schema: Schema | None = None) -> Statistics
     if isinstance(x, Statistics):
         if x.model is not model and x.model.fingerprint != model.fingerprint:
             raise InputError(
-                f"x is a Statistics of another model, {x.model!r}: count the data again with this one, {model!r}."
+                f"data is a Statistics of another model, {x.model!r}: count the data again with this one, {model!r}."
             )
         return x
     data = as_data(x)

@@ -62,10 +62,10 @@ class Langevin(Engine):
             )
         draw_bytes = 16 * model.n_parameters * replicas
         fitting = max(1, DEFAULT_DRAW_BYTES // max(draw_bytes, 1))
-        thin = max(plan.thin, -(-count // fitting)) if settings.thin is None else plan.thin
+        thin = max(plan.thin, -(-count // fitting)) if settings.thin is None and settings.draws is None else plan.thin
         kept = count // thin
-        require_memory(2 * kept * draw_bytes, f"{kept:,} draws of all replicas", "raise thin=, or ask for fewer steps=")
-        longest = count if settings.steps is not None else max(count, min(LENGTHENED * count, fitting * thin))
+        require_memory(2 * kept * draw_bytes, f"{kept:,} draws of all replicas", "raise thin=, or ask for fewer draws=")
+        longest = count if settings.draws is not None else max(count, min(LENGTHENED * count, fitting * thin))
         return replace(plan, thin=thin, longest=longest)
 
     def set_up(

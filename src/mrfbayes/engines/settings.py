@@ -38,7 +38,7 @@ class Asked:
     """What the user asked for, as it was given; see `mrfbayes.sample`."""
 
     method: str
-    steps: object
+    draws: object
     warmup: object
     chains: object
     thin: object
@@ -72,7 +72,7 @@ class Settings:
     row: Row
     reason: str
     options: Mapping[str, object]
-    steps: int | None
+    draws: int | None
     warmup: int | None
     chains: int
     thin: int | None
@@ -102,34 +102,34 @@ class Plan:
     longest: int
 
 
-def check_settings(model: Model, asked: Asked, x: object = None) -> Settings:
-    """Everything that can be refused without looking at the data ``x``, of which only the path is looked at."""
+def check_settings(model: Model, asked: Asked, data: object = None) -> Settings:
+    """Everything that can be refused without looking at ``data``, of which only the path is looked at."""
     chosen, reason = choose_method(model) if asked.method == "auto" else (asked.method, "")
     row = method_row(chosen)
     if asked.proposal not in PROPOSALS:
         raise InputError(f"proposal = {asked.proposal!r}: choose one of {', '.join(map(repr, PROPOSALS))}.")
     if asked.checkpoint == "":
         raise InputError("checkpoint = '': give the path of a file, or leave it out.")
-    check_targets(continued={"checkpoint": asked.checkpoint}, inputs={"x": x})
+    check_targets(continued={"checkpoint": asked.checkpoint}, inputs={"data": data})
     prior = Prior(model, asked.prior)
     check_options(row, model, prior, asked.options)
-    start = _start(model, asked.start)
+    start, chosen_numbers = _start(model, asked.start), recorded(asked.checkpoint)
     settings = Settings(
         row=row,
         reason=reason,
         options=asked.options,
-        steps=None if asked.steps is None else whole("steps", asked.steps),
+        draws=None if asked.draws is None else whole("draws", asked.draws),
         warmup=None if asked.warmup is None else whole("warmup", asked.warmup, 0),
         chains=whole("chains", asked.chains),
         thin=None if asked.thin is None else whole("thin", asked.thin),
         proposal=asked.proposal,
         start=start,
         prior=prior,
-        seed=seed_sequence(asked.rng),
+        seed=seed_sequence(chosen_numbers.get("seed") if asked.rng is None else asked.rng),
         workers=check_workers(asked.workers),
         progress=bool(asked.progress),
         checkpoint=asked.checkpoint,
-        chosen=recorded(asked.checkpoint),
+        chosen=chosen_numbers,
         seconds=_seconds(asked.seconds),
         engine=choose_engine(model, row, prior, asked.engine, str(asked.proposal), asked.start is not None),
         is_engine_asked=asked.engine is not None,
@@ -160,17 +160,19 @@ def _seconds(seconds: object) -> float | None:
 def make_plan(model: Model, settings: Settings, engine: Engine) -> Plan:
     """The numbers of a run by ``engine``; a run that is continued goes on with those that it began with."""
     p, chains = model.n_parameters, settings.chains
-    steps = engine.default_steps(model) if settings.steps is None else settings.steps
     begun, before = settings.chosen.get("warmup"), settings.chosen.get("thin")
     warmup, thin = settings.warmup, settings.thin
+    fitting = max(1, DEFAULT_DRAW_BYTES // (8 * max(p, 1) * chains))
+    if thin is None and isinstance(before, int) and before > 0:
+        thin = before
+    if settings.draws is None:
+        steps = max(engine.default_steps(model), thin or 1)
+        thin = engine.default_thin(steps, fitting) if thin is None else thin
+    else:
+        thin = 1 if thin is None else thin
+        steps = settings.draws * thin
     if warmup is None:
         warmup = begun if isinstance(begun, int) and begun >= 0 else engine.default_warmup(steps)
-    fitting = max(1, DEFAULT_DRAW_BYTES // (8 * max(p, 1) * chains))
-    if thin is None:
-        is_begun = isinstance(before, int) and before > 0
-        thin = min(int(before or 1), steps) if is_begun else engine.default_thin(steps, fitting)
-    if thin > steps:
-        raise InputError(f"thin = {thin} is more than steps = {steps}: no draw would be kept; lower thin=.")
     if steps + warmup > MAX_STEPS and settings.seconds is None:
         raise CostError(
             f"{steps + warmup:.3g} steps would take months: ask for fewer, or give a time budget (seconds=)."
@@ -183,5 +185,5 @@ def make_plan(model: Model, settings: Settings, engine: Engine) -> Plan:
             f"at least {math.ceil(thin * kept / most)}; means and sds use all steps anyway."
         )
     start = engine.default_start if settings.start is None else settings.start
-    longest = steps if settings.steps is not None else max(steps, min(LENGTHENED * steps, fitting * thin))
+    longest = steps if settings.draws is not None else max(steps, min(LENGTHENED * steps, fitting * thin))
     return engine.adjust(Plan(steps, warmup, chains, thin, start, longest), settings, model)

@@ -14,6 +14,7 @@ from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError, warn_user
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
+from mrfbayes.base.types import DataLike
 from mrfbayes.data.border import counted
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.existence import Existence, existence
@@ -33,21 +34,21 @@ NAMED = 5
 @one_blas_thread()
 def estimate(
     model: Model,
-    x: object,
-    algorithm: str = "auto",
-    rng: Seed = 0,
+    data: DataLike,
     *,
+    algorithm: str = "auto",
+    rng: Seed | None = None,
     prior: object = None,
     on_boundary: str = "penalise",
     progress: bool = True,
     threads: int | None = None,
     **options: object,
 ) -> Estimate:
-    """Estimate the parameters of ``model`` from the observations ``x``.
+    """Estimate the parameters of ``model`` from the observations ``data``.
 
     Parameters
     ----------
-    x : `Data`, anything that `Data` reads, or `Statistics`; of rows with missing cells "exact" and "chord" maximise
+    data : `Data`, anything that `Data` reads, or `Statistics`; of rows with missing cells "exact" and "chord" maximise
         the likelihood of the cells that are there, which assumes that cells are missing at random
     algorithm : "exact", "cd", "pcd", "chord", "fpcd", "mcmc-mle", "pf-mcmc-mle", "stochastic", "pseudo", or "auto":
         exact where log Z is feasible, else chord on fields whose nodes have many neighbours, else pcd
@@ -69,7 +70,7 @@ def estimate(
         check_values(model, {name: value for name, value in options.items() if value is not None})
     else:
         check_algorithm(model, algorithm, options)
-    stats = counted(model, x)
+    stats = counted(model, data)
     key, reason = _choose(model, stats, algorithm)
     check_algorithm(model, key, options)
     notes: list[str] = []

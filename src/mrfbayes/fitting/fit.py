@@ -10,9 +10,11 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from mrfbayes.base import random_streams
 from mrfbayes.base.budget import Budget, budget
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import Seed
+from mrfbayes.base.types import Scale
 from mrfbayes.data.border import as_data
 from mrfbayes.data.data import Data
 from mrfbayes.fitting.image_model import image_model
@@ -76,7 +78,7 @@ class Fit:
     selection: Selection | None = None
     groups: GroupComparison | None = None
     omitted: tuple[str, ...] = ()
-    scale: str | None = field(default=None, repr=False)
+    scale: Scale | None = field(default=None, repr=False)
 
     @property
     def schema(self) -> Schema:
@@ -93,7 +95,7 @@ class Fit:
     @cached_property
     def findings(self) -> Findings:
         """The tables behind the report."""
-        return Findings(self.posterior, self.scale or "")
+        return Findings(self.posterior, cast("Scale", self.scale))
 
     @property
     def sections(self) -> list[Section]:
@@ -210,9 +212,9 @@ def fit(
     chains: int = 4,
     workers: int = 1,
     seconds: float | None = None,
-    rng: Seed | None = 0,
+    rng: Seed | None = None,
     checkpoint: str | PathLike[str] | None = None,
-    scale: str | None = None,
+    scale: Scale | None = None,
     **settings: object,
 ) -> Fit:
     """Learn a field from data: what ``mrfbayes fit`` does, in one call.
@@ -274,7 +276,7 @@ def run_fit(
     *,
     select: bool = False,
     slabs: tuple[object, object] = (None, None),
-    scale: str | None = None,
+    scale: Scale | None = None,
     on_posterior: Callable[[Posterior], None] = lambda posterior: None,
 ) -> Fit:
     """The work of `fit`; ``slabs`` are those of graphs and of groups.
@@ -282,6 +284,8 @@ def run_fit(
     ``on_posterior`` is called with the posterior before graphs and groups are searched.
     """
     has_groups, (slab, group_slab) = data.has_group, slabs
+    if call["rng"] is None and call["checkpoint"] is None:
+        call = {**call, "rng": random_streams.fresh_seed()}  # one seed of all parts
     check_call(model, call)
     seconds = call["seconds"]
     for name, value, is_asked, how in (

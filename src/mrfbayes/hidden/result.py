@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfbayes.base.errors import InputError, warn_user
+from mrfbayes.base.checks import interval_ends
+from mrfbayes.base.errors import warn_user
 from mrfbayes.base.html import facts, grid
 from mrfbayes.results import diagnostics
 
@@ -133,9 +134,7 @@ class Segmentation:
         """
         import pandas as pd
 
-        if not 0 < ci_prob < 1:
-            raise InputError(f"ci_prob = {ci_prob!r}: give a probability between 0 and 1, such as 0.9.")
-        low, high = (1 - ci_prob) / 2, (1 + ci_prob) / 2
+        low, high = interval_ends(ci_prob)
         ends = np.quantile(self.draws, [low, high], axis=(0, 1))
         columns = {
             "mean": self.draws.mean(axis=(0, 1)),

@@ -16,7 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.types import Scale
 from mrfbayes.model.field import Model
+from mrfbayes.model.wording import natural_scale
 
 TABLE_SCALES = ("theta", "log-odds", "ising")
 NO_INTERACTION = {"theta": 0.5, "log-odds": 0.0, "ising": 0.0}  # of a coin
@@ -35,7 +37,7 @@ class Scaled:
     """
 
     model: Model
-    scale: str
+    scale: Scale
     names: tuple[str, ...]
     n_edge_rows: int
     neutral: np.ndarray
@@ -65,8 +67,9 @@ class Scaled:
         return np.asarray((matrix @ flat.T).T).reshape(*w.shape[:-1], len(self.names))
 
 
-def scaled(model: Model, scale: str) -> Scaled:
-    """The rows of ``model`` in ``scale``."""
+def scaled(model: Model, scale: Scale | None = None) -> Scaled:
+    """The rows of ``model`` in ``scale``; by default in its natural scale."""
+    scale = scale or natural_scale(model)
     if scale not in TABLE_SCALES:
         raise InputError(f"scale = {scale!r}: choose one of {', '.join(map(repr, TABLE_SCALES))}.")
     if scale == "ising":

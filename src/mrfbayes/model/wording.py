@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mrfbayes.base.types import Scale
 from mrfbayes.model.build import COUPLINGS, coupling_table
 from mrfbayes.model.field import Model
 
@@ -57,7 +58,7 @@ def quantity(model: Model, scale: str) -> str:
     return "log odds ratio" if coupling_of(model) == "both-one" else "coupling in log-odds"
 
 
-def natural_scale(model: Model) -> str:
+def natural_scale(model: Model) -> Scale:
     """The scale that people quote: log-odds for "both-one", "score" and fields; theta for the paper's bare coins."""
     coupling = coupling_of(model)
     has_fields = any(group.arity == 1 for group in model.groups)

@@ -126,12 +126,12 @@ def _posterior(cell: Cell) -> CellOutcome:
         request |= {"proposal": setting.proposal, "start": starts[setting.start]}
     key = (cell.grid, cell.method, cell.setting)
     if key not in _prepared:
-        mb.sample(model, statistics, steps=10, warmup=0, thin=1, **request)
+        mb.sample(model, statistics, draws=10, warmup=0, thin=1, **request)
         _prepared.add(key)
     warmup = 0 if setting.proposal == "printed" or not is_walk else round(settings.WARMUP_SHARE * cell.steps)
     thin = max(1, cell.steps // settings.ESS_DRAWS)
     wall, processor = time.perf_counter(), time.process_time()
-    posterior = mb.sample(model, statistics, steps=cell.steps, warmup=warmup, thin=thin, **request)
+    posterior = mb.sample(model, statistics, draws=cell.steps // thin, warmup=warmup, thin=thin, **request)
     wall, processor = time.perf_counter() - wall, time.process_time() - processor
     if posterior.partial:
         raise KeyboardInterrupt  # half a chain is not a result
@@ -154,7 +154,7 @@ def _marginals(
     model: mb.Model, statistics: mb.Statistics, estimate: mb.Estimate, options: Mapping[str, Any]
 ) -> CellOutcome:
     """MLE-L's means and sds themselves: its marginals are known, and no copula changes them."""
-    induced = mb.likelihood("mle", model, statistics, estimate=estimate, **options)
+    induced = mb.likelihood(model, statistics, "mle", estimate=estimate, **options)
     marginals = [induced.marginal(j) for j in range(model.n_parameters)]
     mean, sd = np.array([m.mean for m in marginals]), np.array([m.sd for m in marginals])
     return CellOutcome({}, {"mean": quantise(mean), "sd": quantise(sd)})

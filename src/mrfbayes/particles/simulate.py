@@ -94,7 +94,7 @@ def simulate(
     theta: object,
     n: int,
     sampler: str = "auto",
-    rng: Seed | None = 0,
+    rng: Seed | None = None,
     *,
     sweeps: int | None = None,
     progress: bool = True,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.types import Scale
 from mrfbayes.model.edge_strength import edge_strengths
 from mrfbayes.model.field import Model
 from mrfbayes.model.scales import n_edge_blocks, scaled
@@ -32,7 +33,7 @@ def field(
     ax: Axes | None = None,
     labels: bool | None = None,
     bar: bool = True,
-    scale: str | None = None,
+    scale: Scale | None = None,
 ) -> Axes:
     """Draw the graph of ``model`` with each edge coloured by its log-odds.
 
@@ -114,7 +115,7 @@ def _draw(ax: Axes, model: Model, place: np.ndarray, theta: object, spread: obje
         made.outline.set_visible(False)
 
 
-def _tied(model: Model, posterior: Posterior, ax: Axes | None, scale: str) -> Axes:
+def _tied(model: Model, posterior: Posterior, ax: Axes | None, scale: Scale) -> Axes:
     """The observations as an image, and the shared couplings in the title."""
     import pandas as pd
     from matplotlib import colormaps

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.checks import whole
+from mrfbayes.base.types import Scale
 from mrfbayes.model.scales import scaled
 from mrfbayes.model.wording import natural_scale, scale_name
 from mrfbayes.plots.style import FAINT, INK, MUTED, NEGATIVE, POSITIVE, axes_or_new, keep_table, label, quiet, title
@@ -25,8 +26,8 @@ def forest(
     *,
     rows: int = ROWS,
     nodes: bool = False,
-    scale: str | None = None,
-    interval: float = 0.9,
+    scale: Scale | None = None,
+    ci_prob: float = 0.9,
     ax: Axes | None = None,
 ) -> Axes:
     """Posterior means and intervals of the edges, the surest on top.
@@ -37,10 +38,10 @@ def forest(
         the CSV of `mrfbayes.plots.save` hold all
     nodes : draw the node factors instead of the edges
     scale : as in `Posterior.summary`; by default the one that people quote of such a model
-    interval : probability of the intervals
+    ci_prob : probability of the intervals
     """
     rows = whole("rows", rows)
-    table = forest_table(posterior, nodes, scale or natural_scale(posterior.model), interval)
+    table = forest_table(posterior, nodes, scale or natural_scale(posterior.model), ci_prob)
     shown = table.head(rows).sort_values("mean", ascending=True, kind="stable")
     ax = axes_or_new(ax, figsize=(6.2, 0.7 + 0.2 * max(len(shown), 3)))
     height = np.arange(len(shown))
@@ -63,20 +64,20 @@ def forest(
     what = "Node factors" if nodes else "Edges"
     part = f", the surest {len(shown)} of {len(table)}" if len(shown) < len(table) else ""
     ax.set_xlabel(scale_name(posterior.model, table.attrs["scale"], nodes))
-    title(ax, f"{what}{part}: mean and {interval:.0%} interval")
+    title(ax, f"{what}{part}: mean and {ci_prob:.0%} interval")
     quiet(ax, "bottom").tick_params(axis="y", length=0)
     keep_table(ax, table)
     return ax
 
 
-def forest_table(posterior: Posterior, nodes: bool, scale: str, interval: float) -> pd.DataFrame:
+def forest_table(posterior: Posterior, nodes: bool, scale: Scale, ci_prob: float) -> pd.DataFrame:
     """Means, sds and intervals, the surest first."""
     import pandas as pd
 
     scale_rows = scaled(posterior.model, scale)
     part = slice(scale_rows.n_edge_rows, None) if nodes else slice(None, scale_rows.n_edge_rows)
     table = pd.DataFrame(
-        {name: values[part] for name, values in posterior.spread(scale_rows, interval).items()},
+        {name: values[part] for name, values in posterior.spread(scale_rows, ci_prob).items()},
         index=pd.Index(scale_rows.names[part], name="node" if nodes else "edge"),
     )
     table["no_interaction"] = scale_rows.neutral[part]

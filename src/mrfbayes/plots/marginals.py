@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MARGINAL_PANELS = 12  # by default: more would be too small to read
 POINTS = 241
-EXACT_STEPS = 20_000
+EXACT_DRAWS, EXACT_THIN = 2_000, 10
 
 
 def marginals(
@@ -164,7 +164,7 @@ def _reference(results: Sequence[InducedLikelihood | Posterior], exact: bool | P
     data = first.statistics if isinstance(first, InducedLikelihood) else getattr(first.problem, "statistics", None)
     if data is None:
         raise InputError("exact=True needs the data: put a likelihood first, or pass the exact posterior itself.")
-    return sample(first.model, data, "exact", steps=EXACT_STEPS, rng=0, progress=False)
+    return sample(first.model, data, "exact", draws=EXACT_DRAWS, thin=EXACT_THIN, rng=0, progress=False)
 
 
 def _panel(

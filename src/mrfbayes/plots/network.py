@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.types import Scale
 from mrfbayes.model.edge_strength import edge_strengths, has_tables
 from mrfbayes.model.lowering import EdgeFinder
 from mrfbayes.model.scales import n_edge_blocks
@@ -55,7 +56,7 @@ def network(
     *,
     layout: object = "auto",
     show: str = "auto",
-    scale: str | None = None,
+    scale: Scale | None = None,
     edges: pd.DataFrame | None = None,
     nodes: pd.DataFrame | str | None = None,
     ax: Axes | None = None,
@@ -98,7 +99,7 @@ def network_panels(
     posterior: Posterior | Selection,
     *,
     layout: object = "auto",
-    scale: str | None = None,
+    scale: Scale | None = None,
     edges: pd.DataFrame | None = None,
     ax: Sequence[Axes] | None = None,
 ) -> Figure:
@@ -132,7 +133,7 @@ def network_panels(
 
 
 def edge_rows(
-    posterior: Posterior | Selection, scale: str, edges: pd.DataFrame | None, need_verdicts: bool
+    posterior: Posterior | Selection, scale: Scale, edges: pd.DataFrame | None, need_verdicts: bool
 ) -> pd.DataFrame:
     """A row per edge of the graph: ends, mean, how sure its sign is, verdict; tied edges repeat their block's.
 
@@ -151,7 +152,7 @@ def edge_rows(
     if is_table.any() and not (has_tables(model) and blocks == model.n_edges):
         raise InputError("plots.network: an edge with a table of weights has no single strength; use plots.forest.")
     if edges is None and (need_verdicts or isinstance(posterior, Selection)):
-        edges = posterior.edges(scale)
+        edges = posterior.edges(scale=scale)
     neutral: float | np.ndarray
     if edges is None:
         from mrfbayes.model.scales import scaled

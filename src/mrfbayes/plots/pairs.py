@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.types import Scale
 from mrfbayes.model.scales import scaled
 from mrfbayes.model.wording import natural_scale
 from mrfbayes.plots.style import INK, MUTED, POSITIVE, keep_table, label, panels_or_new, place_of, quiet
@@ -25,7 +26,7 @@ def pairs(
     posterior: Posterior,
     parameters: Sequence[int | str] | None = None,
     *,
-    scale: str | None = None,
+    scale: Scale | None = None,
     ax: object = None,
 ) -> Figure:
     """Two-dimensional histograms of pairs of parameters, their correlations above, their marginals on the diagonal.

@@ -83,7 +83,7 @@ def annealed_log_partition(
     convention: Convention | None = None,
     particles: int = 256,
     levels: int | None = None,
-    rng: Seed | None = 0,
+    rng: Seed | None = None,
     progress: bool = True,
 ) -> AnnealedLogPartition:
     """Log Z with an error bar, by annealed importance sampling, at any size.

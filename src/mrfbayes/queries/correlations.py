@@ -62,7 +62,7 @@ def correlations(
     draws: int = CORRELATION_DRAWS,
     samples: int = 4096,
     ci_prob: float = 0.9,
-    rng: Seed | None = 0,
+    rng: Seed | None = None,
 ) -> Correlations:
     """Connected correlations of all pairs and triplets of a binary field, in the data and under the field.
 
@@ -138,7 +138,7 @@ def population_counts(
     draws: int = CORRELATION_DRAWS,
     samples: int = 4096,
     ci_prob: float = 0.9,
-    rng: Seed | None = 0,
+    rng: Seed | None = None,
 ) -> PopulationCounts:
     """Distribution of the number of units in state 1, under a binary field and in the data.
 

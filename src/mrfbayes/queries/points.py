@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.budget import budget
-from mrfbayes.base.checks import whole
+from mrfbayes.base.checks import interval_ends, whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.data.coding import plain_schema, state_labels
 from mrfbayes.model.field import Model, require_model
@@ -67,7 +67,7 @@ class Points:
         """Columns of a table from ``values`` (k, cells): the mean, and for a posterior sd and interval."""
         columns = {name: values.mean(axis=0)}
         if self.is_posterior:
-            low, high = (1 - self.ci_prob) / 2, (1 + self.ci_prob) / 2
+            low, high = interval_ends(self.ci_prob)
             ends = np.quantile(values, [low, high], axis=0)
             columns |= {"sd": values.std(axis=0, ddof=1), f"q{100 * low:g}": ends[0], f"q{100 * high:g}": ends[1]}
         return columns
@@ -121,8 +121,7 @@ class Points:
 def points(model: Model, theta: ThetaLike, draws: int = QUERY_DRAWS, ci_prob: float = 0.9) -> Points:
     """The points of a query, from theta or from a posterior of the same model."""
     require_model(model)
-    if not isinstance(ci_prob, float) or not 0 < ci_prob < 1:
-        raise InputError(f"ci_prob = {ci_prob!r}: give a probability between 0 and 1, such as 0.9.")
+    interval_ends(ci_prob)
     draws = whole("draws", draws, 2)
     if not isinstance(theta, Posterior):
         w = model.chart.log_odds(model.theta(theta))

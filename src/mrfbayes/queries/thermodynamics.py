@@ -57,7 +57,7 @@ def thermodynamics(
     particles: int = 256,
     draws: int = QUERY_DRAWS,
     ci_prob: float = 0.9,
-    rng: Seed | None = 0,
+    rng: Seed | None = None,
     progress: bool = True,
 ) -> Thermodynamics:
     """Log Z, energy, entropy and heat capacity of the field at one or more temperatures.

@@ -13,6 +13,7 @@ import numpy as np
 
 from mrfbayes.base.budget import OutOfTime
 from mrfbayes.base.errors import CostError, InputError, MRFWarning
+from mrfbayes.base.types import Scale
 from mrfbayes.model.scales import n_edge_blocks, scaled
 from mrfbayes.model.wording import natural_scale
 from mrfbayes.results.bayes_factors import edges_table, no_evidence
@@ -33,7 +34,7 @@ class Findings:
     """Everything that is said about a posterior; each part is computed when it is first asked for."""
 
     posterior: Posterior
-    scale: str = ""
+    scale: Scale = None  # type: ignore[assignment]  # the natural scale of the model
     check: bool = True
     missing: dict[str, str] = field(default_factory=dict)  # part -> why it is not there
     said: list[str] = field(default_factory=list)  # warnings of what was computed here
@@ -63,12 +64,12 @@ class Findings:
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", MRFWarning)
-                table = self.posterior.edges(self.scale)
+                table = self.posterior.edges(scale=self.scale)
             self.said += [str(one.message) for one in caught if issubclass(one.category, MRFWarning)]
             return table
         except InputError as reason:
             self.missing["Bayes factors"] = str(reason)
-            return edges_table(self.posterior, self.scale, no_evidence(self.posterior.model))
+            return edges_table(self.posterior, self.scale, evidence=no_evidence(self.posterior.model))
 
     @property
     def is_tied(self) -> bool:
@@ -97,7 +98,7 @@ class Findings:
         except InputError as reason:
             self.missing["predictability"] = str(reason)
         try:
-            parts.append(posterior.centrality("ising" if self.scale == "ising" else "log-odds"))
+            parts.append(posterior.centrality(scale="ising" if self.scale == "ising" else "log-odds"))
         except InputError as reason:
             self.missing["centrality"] = str(reason)
         return pd.concat(parts, axis=1).reindex(list(model.nodes))
@@ -156,7 +157,7 @@ class Findings:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", MRFWarning)
-                return predictive_check(self.posterior, replicates=replicates)
+                return predictive_check(self.posterior, replicates=replicates, rng=0)
         except OutOfTime:
             self.missing["predictive check"] = "the time budget ended before it; run mrfbayes.predictive_check"
             return None

@@ -6,7 +6,7 @@ import json
 from importlib import resources
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from markupsafe import Markup
 
@@ -14,6 +14,7 @@ from mrfbayes import __version__
 from mrfbayes.base.atomic_files import check_targets, write_text
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.plain_text import visible
+from mrfbayes.base.types import Scale
 from mrfbayes.data.coding import coding_lines
 from mrfbayes.model.wording import meaning
 from mrfbayes.plots.layouts import is_lattice
@@ -42,7 +43,7 @@ def report(
     *,
     title: str = "",
     source: str = "",
-    scale: str | None = None,
+    scale: Scale | None = None,
     comparison: Comparison | None = None,
     selection: Selection | None = None,
     groups: GroupComparison | None = None,
@@ -74,7 +75,7 @@ def report(
         raise InputError(f"report: got {type(posterior).__name__}; give a posterior from mrfbayes.sample.")
     target = Path(path)
     check_targets({"path": target}, overwrite=overwrite)
-    findings = Findings(posterior, scale or "", check)
+    findings = Findings(posterior, cast("Scale", scale), check)
     extra = _comparison(comparison)
     extra += [] if selection is None else [selection_section(selection)]
     extra += [] if groups is None else [groups_section(groups)]

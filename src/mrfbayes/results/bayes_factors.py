@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mrfbayes.base.budget import OutOfTime
+from mrfbayes.base.checks import interval_ends
 from mrfbayes.base.errors import CalibrationError, CostError, InputError, warn_user
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import generator, kernel_state
+from mrfbayes.base.types import Scale
 from mrfbayes.calibration.copula import hold
 from mrfbayes.calibration.exact_blocks import sees_windows
 from mrfbayes.calibration.full import DENSE_PARAMETERS, MOMENT_CELLS, moments_cost
@@ -74,7 +76,9 @@ class EdgeEvidence(NamedTuple):
     source: str
 
 
-def edges_table(posterior: Posterior, scale: str = "theta", evidence: EdgeEvidence | None = None) -> pd.DataFrame:
+def edges_table(
+    posterior: Posterior, scale: Scale | None = None, ci_prob: float = 0.9, evidence: EdgeEvidence | None = None
+) -> pd.DataFrame:
     """A row per edge block: see `Posterior.edges`. Of a table the norm is shown, in log-odds (`edge_strengths`)."""
     import pandas as pd
 
@@ -82,17 +86,18 @@ def edges_table(posterior: Posterior, scale: str = "theta", evidence: EdgeEviden
     blocks = edge_blocks(model)
     first = model.chart.offset[blocks]
     rows = scaled(model, scale)
+    scale = rows.scale
     if scale == "ising" and rows.n_edge_rows != blocks.size:
         raise InputError("scale = 'ising': an edge with several factors has one J; use summary(scale='ising').")
     chosen = first if scale != "ising" else np.arange(blocks.size)
     table = pd.DataFrame(
-        {name: values[chosen] for name, values in posterior.spread(rows).items()},
+        {name: values[chosen] for name, values in posterior.spread(rows, ci_prob).items()},
         index=pd.Index([model.blocks[b] for b in blocks], name="edge"),
     )
     table["positive"] = (posterior.log_odds[..., first] > 0).mean(axis=(0, 1))
     if (is_table := model.chart.sides[blocks] > 2).any() and has_tables(model) and blocks.size == model.n_edges:
         norms = edge_strengths(model, posterior.log_odds)[..., is_table]
-        low, high = np.quantile(norms, [0.05, 0.95], axis=(0, 1))
+        low, high = np.quantile(norms, interval_ends(ci_prob), axis=(0, 1))
         columns = [name for name in table.columns if name != "positive"]
         table.loc[is_table, columns] = np.stack([norms.mean(axis=(0, 1)), norms.std(axis=(0, 1), ddof=1), low, high]).T
         table.loc[is_table, "positive"] = np.nan

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.types import Scale
 from mrfbayes.model.edge_strength import edge_strengths
 from mrfbayes.model.field import Model
 from mrfbayes.results.predictability import evenly, interval_columns
@@ -44,7 +45,7 @@ class Communities(NamedTuple):
         return np.where(count > 0, (self.together * same).sum(axis=1) / np.maximum(count, 1), 1.0)
 
 
-def coupling_draws(model: Model, log_odds: np.ndarray, scale: str = "log-odds", most: int = MOST_DRAWS) -> np.ndarray:
+def coupling_draws(model: Model, log_odds: np.ndarray, scale: Scale = "log-odds", most: int = MOST_DRAWS) -> np.ndarray:
     """(draws, m) one coupling per edge at draws (..., p) spread evenly; the norm of a table."""
     if scale not in ("log-odds", "ising"):
         raise InputError(f"scale = {scale!r}: centrality adds couplings; choose 'log-odds' or 'ising'.")
@@ -124,7 +125,7 @@ def communities(model: Model, couplings: np.ndarray) -> Communities | None:
     return Communities(np.array([order[k] for k in label.tolist()]), together)
 
 
-def centrality_table(posterior: Posterior, scale: str, interval: float) -> pd.DataFrame:
+def centrality_table(posterior: Posterior, scale: Scale, ci_prob: float) -> pd.DataFrame:
     """A row per node: see `Posterior.centrality`."""
     import pandas as pd
 
@@ -133,7 +134,7 @@ def centrality_table(posterior: Posterior, scale: str, interval: float) -> pd.Da
     groups = communities(model, couplings)
     found: dict[str, np.ndarray] = {}
     for name, values in node_measures(model, couplings, None if groups is None else groups.label).items():
-        found |= interval_columns(name, values, interval)
+        found |= interval_columns(name, values, ci_prob)
         found[f"{name}_first"] = np.bincount(values.argmax(axis=1), minlength=model.n_nodes) / len(values)
     if groups is not None:
         found |= {"community": groups.label + 1, "community_certainty": groups.certainty}
@@ -151,7 +152,7 @@ def order_table(values: np.ndarray, names: list[str]) -> pd.DataFrame:
     return pd.DataFrame(above, index=pd.Index(names, name="above"), columns=names)
 
 
-def global_strength(couplings: np.ndarray, interval: float = 0.9) -> dict[str, float]:
+def global_strength(couplings: np.ndarray, ci_prob: float = 0.9) -> dict[str, float]:
     """Mean and interval of the sum of the sizes of all couplings (draws, m)."""
-    found = interval_columns("global_strength", np.abs(couplings).sum(axis=1), interval)
+    found = interval_columns("global_strength", np.abs(couplings).sum(axis=1), ci_prob)
     return {name: float(value) for name, value in found.items()}

@@ -17,6 +17,7 @@ from mrfbayes.base.atomic_files import write_bytes, write_text
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.locks import locked
 from mrfbayes.base.sealed_files import is_sealed
+from mrfbayes.base.types import Scale
 from mrfbayes.model.scales import scaled
 from mrfbayes.results.hdf5_groups import root_attribute
 from mrfbayes.results.posterior import Posterior, load
@@ -55,6 +56,14 @@ class FitFolder:
         with locked(self.path / ".sample_many.lock", f"folder {self.path}"):
             self._check(identity)
             yield self
+
+    def seed(self) -> int | None:
+        """The seed of the run that the folder is of; None where there is none, or no number says it all."""
+        try:
+            entropy, key = json.loads((self.path / IDENTITY_FILE).read_text(encoding="utf-8"))["seed"].split(" ", 1)
+            return int(entropy) if key == "[]" else None
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
 
     def _check(self, identity: Mapping[str, str]) -> None:
         path = self.path / IDENTITY_FILE
@@ -133,14 +142,14 @@ class Fits(Mapping[str, Posterior]):
         rest += [f"{len(self.unfinished)} unfinished"] * bool(self.unfinished)
         return f"<Fits: {', '.join([f'{len(self)} posteriors', *rest])}>"
 
-    def summary(self, scale: str = "theta") -> pd.DataFrame:
+    def summary(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
         """A row per data set and parameter: posterior mean and sd in ``scale``, as in `Posterior.summary`."""
         import pandas as pd
 
         parts = {}
         for name, posterior in self.items():
             rows = scaled(posterior.model, scale)
-            spread = posterior.spread(rows)
+            spread = posterior.spread(rows, ci_prob)
             parts[name] = pd.DataFrame(spread, index=pd.Index(rows.names, name="parameter"))
         return pd.concat(parts, names=["dataset"]) if parts else pd.DataFrame()
 

@@ -31,19 +31,19 @@ if TYPE_CHECKING:
 _ROW_BYTES = 128  # of an array beside its contents, and of its place in a list
 
 
-def completed(posterior: Posterior, m: int, x: object, rng: Seed | None) -> list[np.ndarray]:
+def completed(posterior: Posterior, m: int, data: object, rng: Seed | None) -> list[np.ndarray]:
     """``m`` data sets (n, d); see `Posterior.impute`."""
     model, seed = posterior.model, seed_sequence(rng)
-    if x is None:
+    if data is None:
         rows, weights = _rows_of(posterior, "impute")
         if not np.array_equal(weights, np.rint(weights)):
             raise InputError(
                 "impute: the rows have weights that are no whole numbers, so no data set has each as often as its "
-                "weight says: pass the rows themselves as x=."
+                "weight says: pass the rows themselves as data=."
             )
         rows = np.repeat(rows, weights.astype(np.int64), axis=0)
     else:
-        rows = as_data(x).recoded(posterior.schema).rows(model)
+        rows = as_data(data).recoded(posterior.schema).rows(model)
     completion = Completion(model, rows, np.ones(len(rows)))
     if completion.is_whole:
         raise InputError("impute: no cell of these data is missing, so there is nothing to fill in.")
@@ -74,26 +74,26 @@ class Completion:
         return full
 
 
-def completion_of(posterior: Posterior, x: object, who: str, is_own: bool = False) -> Completion | None:
+def completion_of(posterior: Posterior, data: object, who: str, is_own: bool = False) -> Completion | None:
     """The rows behind a posterior that was learned from rows with missing cells; None for all others.
 
     Parameters
     ----------
-    x : the data; None takes what the posterior knows of them
+    data : the data; None takes what the posterior knows of them
     who : whose need of them an error names
-    is_own : whether x has to be what the posterior was learned from
+    is_own : whether ``data`` has to be what the posterior was learned from
     """
     known = getattr(posterior.problem, "statistics", None)
     if getattr(known, "holes", None) is None and posterior.facts.missing is None:
         return None
     model = posterior.model
-    if x is None:
+    if data is None:
         return Completion(model, *_rows_of(posterior, who))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MRFWarning)  # said when the posterior was learned
-        statistics = counted(model, x, posterior.schema)
+        statistics = counted(model, data, posterior.schema)
     if is_own and statistics.digest != posterior.data_digest:
-        raise InputError("x is not the data that this posterior was learned from.")
+        raise InputError("data: not the data that this posterior was learned from.")
     return Completion(model, *_all_rows(statistics, who))
 
 
@@ -138,7 +138,7 @@ def _rows_of(posterior: Posterior, who: str) -> tuple[np.ndarray, np.ndarray]:
     statistics: object = getattr(posterior.problem, "statistics", None)
     if not isinstance(statistics, Statistics) or statistics.holes is None:
         raise InputError(
-            f"{who}: this posterior knows of no missing cells; learn it from such rows, or pass the rows as x=."
+            f"{who}: this posterior knows of no missing cells; learn it from such rows, or pass the rows as data=."
         )
     return _all_rows(statistics, who)
 
@@ -150,7 +150,9 @@ def _all_rows(statistics: Statistics, who: str) -> tuple[np.ndarray, np.ndarray]
     """
     holes, nodes = statistics.holes, np.arange(statistics.model.n_nodes)
     if statistics.n and statistics.chunks is None:
-        raise InputError(f"{who}: this posterior keeps no rows (it was loaded, or they are too many): pass them as x=.")
+        raise InputError(
+            f"{who}: this posterior keeps no rows (it was loaded, or they are too many): pass them as data=."
+        )
     chunks = statistics.chunks or ()
     rows = [column_bytes(chunk, nodes).T for chunk in chunks]
     weights = [chunk.weight if chunk.weight.size else np.ones(chunk.n) for chunk in chunks]

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.base.checks import interval_ends
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
+from mrfbayes.base.types import DataLike, Scale
 from mrfbayes.data.coding import coding_lines, schema_from
 from mrfbayes.model.field import Model
 from mrfbayes.model.scales import Scaled, scaled
@@ -142,7 +144,7 @@ class Posterior(WithCovariates):
         """Monte-Carlo standard error of the mean (p,)."""
         return diagnostics.mcse_mean(self.draws)
 
-    def summary(self, interval: float = 0.9, *, scale: str = "theta") -> pd.DataFrame:
+    def summary(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
         """A row per parameter: mean, sd, equal-tailed interval, Monte-Carlo errors, effective sizes, R-hat.
 
         ``mcse_sd`` is there where sds come from particles. Hundreds of parameters drawn independently have no
@@ -152,20 +154,21 @@ class Posterior(WithCovariates):
 
         Parameters
         ----------
-        interval : probability that the interval holds
-        scale : "theta"; "log-odds", what is quoted of networks; "ising", couplings J and fields h of spins -1 and +1
-            (a row per edge, then per node). ``attrs["scale"]`` says which, ``attrs["meaning"]`` what it means.
+        scale : "theta", "log-odds", or "ising", couplings J and fields h of spins -1 and +1 (a row per edge, then per
+            node); by default "theta" for models with agreement couplings alone, else "log-odds". ``attrs["scale"]``
+            says which, ``attrs["meaning"]`` what it means.
+        ci_prob : probability of the interval
         """
         import pandas as pd
 
         rows = scaled(self.model, scale)
-        columns = self.spread(rows, interval)
-        in_theta = scale == "theta"
+        columns = self.spread(rows, ci_prob)
+        in_theta = rows.scale == "theta"
         values = self.values(rows)
         if self.sd_error is not None and in_theta:
             columns["mcse_sd"] = self.sd * self.sd_error
         if self.engine != "direct" or self.model.n_parameters <= MANY:
-            found = self.convergence if scale != "ising" else diagnostics.convergence(values)
+            found = self.convergence if rows.scale != "ising" else diagnostics.convergence(values)
             no_mean = np.isnan(columns["mean"])
             if no_mean.any():
                 low, high = [name for name in columns if name[0] == "q"]
@@ -178,16 +181,14 @@ class Posterior(WithCovariates):
                 "r_hat": found.r_hat,
             }
         table = pd.DataFrame(columns, index=pd.Index(rows.names, name="parameter"))
-        table.attrs |= {"scale": scale, "meaning": meaning(self.model, scale)}
+        table.attrs |= {"scale": rows.scale, "meaning": meaning(self.model, rows.scale)}
         if np.isnan(columns["mean"]).any():
             table.attrs["no_mean"] = table.index[np.isnan(columns["mean"])].tolist()
         return table
 
-    def spread(self, rows: Scaled, interval: float = 0.9) -> dict[str, np.ndarray]:
+    def spread(self, rows: Scaled, ci_prob: float = 0.9) -> dict[str, np.ndarray]:
         """Mean, sd and both ends of the equal-tailed interval of ``rows``, without diagnostics."""
-        if not 0 < interval < 1:
-            raise InputError(f"interval = {interval!r}: give a probability between 0 and 1, such as 0.9.")
-        low, high = (1 - interval) / 2, (1 + interval) / 2
+        low, high = interval_ends(ci_prob)
         in_theta = rows.scale == "theta"
         values = self.values(rows)
         if self.weighted is not None and rows.is_monotone and not in_theta:
@@ -215,7 +216,7 @@ class Posterior(WithCovariates):
             return np.ones(values.shape[2], dtype=bool)
         return ~(diagnostics.tail_index(values) > diagnostics.MOST_TAIL_INDEX)
 
-    def stream(self, n: int, rng: Seed | None = 0) -> Iterator[np.ndarray]:
+    def stream(self, n: int, rng: Seed | None = None) -> Iterator[np.ndarray]:
         """Further independent joint draws (p,) of theta, one at a time: for more draws than fit into memory.
 
         For methods that draw without a chain, while the posterior that `sample` returned is at hand (not after `load`).
@@ -245,8 +246,8 @@ class Posterior(WithCovariates):
 
         return edge_evidence(self, self.problem)
 
-    def edges(self, scale: str = "theta") -> pd.DataFrame:
-        """A row per edge: posterior mean, sd and 90% interval, and what the data say about its presence and sign.
+    def edges(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
+        """A row per edge: posterior mean, sd and interval, and what the data say about its presence and sign.
 
         Columns: ``mean``, ``sd``, ``q5``, ``q95`` in ``scale`` (as in `summary`); ``positive``, the posterior
         probability that the first outcome (agreement, both one) is the heavier one; ``log_bf10``, the natural log of
@@ -260,10 +261,10 @@ class Posterior(WithCovariates):
         """
         from mrfbayes.results.bayes_factors import edges_table
 
-        return edges_table(self, scale)
+        return edges_table(self, scale, ci_prob)
 
     def predictability(
-        self, x: object = None, *, draws: int = PREDICTABILITY_DRAWS, interval: float = 0.9
+        self, data: DataLike | None = None, *, draws: int = PREDICTABILITY_DRAWS, ci_prob: float = 0.9
     ) -> pd.DataFrame:
         """A row per node: how well all other nodes predict it in the observed rows, over the posterior.
 
@@ -274,15 +275,15 @@ class Posterior(WithCovariates):
 
         Parameters
         ----------
-        x : observations; by default those that the posterior was learned from (at most 4,096 rows of them)
+        data : observations; by default those that the posterior was learned from (at most 4,096 rows of them)
         draws : number of posterior draws that are used
-        interval : probability of the intervals
+        ci_prob : probability of the intervals
         """
         from mrfbayes.results.predictability import predictability_table
 
-        if x is None and (draws, interval) == (PREDICTABILITY_DRAWS, 0.9):
+        if data is None and (draws, ci_prob) == (PREDICTABILITY_DRAWS, 0.9):
             return self.predicted.copy()
-        return predictability_table(self, x, draws, interval)
+        return predictability_table(self, data, draws, ci_prob)
 
     @cached_property
     def predicted(self) -> pd.DataFrame:
@@ -291,41 +292,47 @@ class Posterior(WithCovariates):
 
         return predictability_table(self, None, PREDICTABILITY_DRAWS, 0.9)
 
-    def centrality(self, scale: str = "log-odds", *, interval: float = 0.9) -> pd.DataFrame:
+    def centrality(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
         """A row per node: strength (sum of the sizes of its couplings) and expected influence (their sum).
 
         Parameters
         ----------
-        scale : "log-odds" or "ising"
-        interval : probability of the intervals, in the columns ``strength_q5`` and so on
+        scale : "log-odds" (the default) or "ising"
+        ci_prob : probability of the intervals, in the columns ``strength_q5`` and so on
         """
         from mrfbayes.results.centrality import centrality_table
 
-        return centrality_table(self, scale, interval)
+        return centrality_table(self, scale or "log-odds", ci_prob)
 
     def predict(
-        self, x: object, given: Iterable[str] | str, *, draws: int = 100, rng: Seed | None = 0, progress: bool = True
+        self,
+        data: DataLike,
+        given: Iterable[str] | str,
+        *,
+        draws: int = 100,
+        rng: Seed | None = None,
+        progress: bool = True,
     ) -> pd.DataFrame:
         """Probability of every state of the nodes that are not ``given``, averaged over the posterior.
 
         Parameters
         ----------
-        x : rows with the states of the given nodes: a table with their names, a mapping for one row, or an array with
-            a column per given node (in the order of ``model.nodes``) or per node
+        data : rows with the states of the given nodes: a table with their names, a mapping for one row, or an array
+            with a column per given node (in the order of ``model.nodes``) or per node
         given : names of the nodes that are known
         draws : number of posterior draws that are averaged over
         rng : seed, for fields so wide that Gibbs sampling is needed
 
         Returns
         -------
-        a row per row of ``x``, columns (node, state); ``attrs["way"]`` says whether probabilities were enumerated, came
-        from the exact recursion, or from Gibbs samples
+        a row per row of ``data``, columns (node, state); ``attrs["way"]`` says whether probabilities were enumerated,
+        came from the exact recursion, or from Gibbs samples
         """
         from mrfbayes.results.predict import predict_table
 
-        return predict_table(self, x, given, draws, rng, progress)
+        return predict_table(self, data, given, draws, rng, progress)
 
-    def impute(self, m: int = 10, x: object = None, *, rng: Seed | None = 0) -> list[np.ndarray]:
+    def impute(self, m: int = 10, data: DataLike | None = None, *, rng: Seed | None = None) -> list[np.ndarray]:
         """``m`` completed data sets (n, d) of states: missing cells drawn from the posterior, given what is seen.
 
         Each belongs to another draw of the parameters, so that an analysis repeated on all of them shows what the
@@ -334,13 +341,13 @@ class Posterior(WithCovariates):
         Parameters
         ----------
         m : number of data sets
-        x : rows with missing cells, in any form that `mrfbayes.Data` reads, and in whose order the result comes; by
+        data : rows with missing cells, in any form that `mrfbayes.Data` reads, and in whose order the result comes; by
             default those that the posterior was learned from, complete rows first
         rng : seed
         """
         from mrfbayes.results.imputation import completed
 
-        return completed(self, m, x, rng)
+        return completed(self, m, data, rng)
 
     def missing_information(self) -> pd.Series:
         """The share of the information on each parameter that missing cells took: 0 where none is missing.

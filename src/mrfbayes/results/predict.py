@@ -38,7 +38,7 @@ PREDICTION_SWEEPS = 200
 
 
 def predict_table(
-    posterior: Posterior, x: object, given: Iterable[str] | str, draws: int, rng: Seed | None, progress: bool
+    posterior: Posterior, data: object, given: Iterable[str] | str, draws: int, rng: Seed | None, progress: bool
 ) -> pd.DataFrame:
     """A row per observation and a column per node of A and state: see `Posterior.predict`."""
     import pandas as pd
@@ -46,7 +46,7 @@ def predict_table(
     model = posterior.model
     known, unknown = _parts(model, given)
     variables = posterior.schema.variables
-    values, index = _known_values(x, Schema(variables), known)
+    values, index = _known_values(data, Schema(variables), known)
     patterns, which = np.unique(values, axis=0, return_inverse=True)
     log_odds = evenly(posterior.log_odds.reshape(-1, model.n_parameters), whole("draws", draws))
     potentials = [model.lowering.potentials(w) for w in log_odds]
@@ -170,7 +170,7 @@ def _parts(model: Model, given: Iterable[str] | str) -> tuple[list[int], list[in
     index = {name: i for i, name in enumerate(model.nodes)}
     for name in names:
         if name not in index:
-            raise InputError(f"given: no node is called {name!r}; name columns of x that are nodes of the model.")
+            raise InputError(f"given: no node is called {name!r}; name columns of data that are nodes of the model.")
     known = sorted({index[name] for name in names})
     unknown = [i for i in range(model.n_nodes) if i not in set(known)]
     if not unknown:
@@ -178,31 +178,32 @@ def _parts(model: Model, given: Iterable[str] | str) -> tuple[list[int], list[in
     return known, unknown
 
 
-def _known_values(x: object, schema: Schema, known: Sequence[int]) -> tuple[np.ndarray, pd.Index]:
+def _known_values(data: object, schema: Schema, known: Sequence[int]) -> tuple[np.ndarray, pd.Index]:
     """(n, |B|) states of the known nodes, and the index of the rows."""
     import pandas as pd
 
-    if isinstance(x, (np.ndarray, pd.Series)) and x.ndim == 1:
-        x = x.to_frame().T if isinstance(x, pd.Series) and x.index.dtype.kind in "OUS" else np.atleast_2d(np.asarray(x))
+    if isinstance(data, (np.ndarray, pd.Series)) and data.ndim == 1:
+        has_names = isinstance(data, pd.Series) and data.index.dtype.kind in "OUS"
+        data = pd.Series(data).to_frame().T if has_names else np.atleast_2d(np.asarray(data))
     names = [schema.variables[i].name for i in known]
     if not names:  # nothing is known: as many rows as there are
-        index = x.index if isinstance(x, pd.DataFrame) else pd.RangeIndex(len(np.atleast_2d(np.asarray(x))))
+        index = data.index if isinstance(data, pd.DataFrame) else pd.RangeIndex(len(np.atleast_2d(np.asarray(data))))
         return np.zeros((len(index), 0), dtype=np.int64), index
-    data = as_data(x)
-    if data.is_named:
-        absent = [name for name in names if name not in data.column_names]
+    table = as_data(data)
+    if table.is_named:
+        absent = [name for name in names if name not in table.column_names]
         if absent:
-            raise InputError(f"x has no column {absent[0]!r}, which given names.")
-    elif len(data.column_names) == len(schema) != len(names):
-        data = Data(x, columns=[data.column_names[i] for i in known])
-    elif len(data.column_names) != len(names):
+            raise InputError(f"data has no column {absent[0]!r}, which given names.")
+    elif len(table.column_names) == len(schema) != len(names):
+        table = Data(data, columns=[table.column_names[i] for i in known])
+    elif len(table.column_names) != len(names):
         raise InputError(
-            f"x has {len(data.column_names)} columns: give one per known node ({len(names)}) or one per node "
+            f"data has {len(table.column_names)} columns: give one per known node ({len(names)}) or one per node "
             f"({len(schema)}), in the order of model.nodes, or a table with names."
         )
-    states = data.rows(schema.select(names))
+    states = table.rows(schema.select(names))
     row, column = np.nonzero(states == MISSING_CODE)
     if row.size:
-        raise InputError(f"x: row {row[0]}, {names[column[0]]!r} is missing; give only rows in which it is known.")
-    index = x.index if isinstance(x, pd.DataFrame) else pd.RangeIndex(len(states))
+        raise InputError(f"data: row {row[0]}, {names[column[0]]!r} is missing; give only rows in which it is known.")
+    index = data.index if isinstance(data, pd.DataFrame) else pd.RangeIndex(len(states))
     return states.astype(np.int64), index

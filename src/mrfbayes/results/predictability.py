@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfbayes.base.checks import whole
+from mrfbayes.base.checks import interval_ends, whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import child, generator
 from mrfbayes.data.tally import KEPT_ROWS
@@ -27,14 +27,14 @@ COMPLETION_SEED = child(np.random.SeedSequence(0), "predictability")  # the stre
 MOST_PREDICTED_CELLS = 2e8  # rows x (nodes + edges) x draws: fewer draws are used past that
 
 
-def predictability_table(posterior: Posterior, x: object, draws: int, interval: float) -> pd.DataFrame:
+def predictability_table(posterior: Posterior, data: object, draws: int, ci_prob: float) -> pd.DataFrame:
     """A row per node: see `Posterior.predictability`."""
     import pandas as pd
 
     model = posterior.model
-    completion = completion_of(posterior, x, "predictability")
+    completion = completion_of(posterior, data, "predictability")
     if completion is None:
-        rows, weights = observed_rows(posterior, x)
+        rows, weights = observed_rows(posterior, data)
     else:
         if len(completion.rows) > KEPT_ROWS:
             kept = in_proportion(completion.weights, KEPT_ROWS, generator(COMPLETION_SEED, "rows"))
@@ -64,23 +64,23 @@ def predictability_table(posterior: Posterior, x: object, draws: int, interval: 
     base = share.max(axis=0)
     columns: dict[str, np.ndarray] = {"accuracy": accuracy.mean(axis=0), "accuracy_alone": base}
     for name, gain in (("accuracy_gain", accuracy - base), ("log_score_gain", score - base_score)):
-        columns |= interval_columns(name, gain, interval)
+        columns |= interval_columns(name, gain, ci_prob)
     table = pd.DataFrame(columns, index=pd.Index(model.nodes, name="node"))
     table.attrs |= {"rows": n, "draws": len(log_odds)}
     return table
 
 
-def observed_rows(posterior: Posterior, x: object) -> tuple[np.ndarray, np.ndarray]:
+def observed_rows(posterior: Posterior, data: object) -> tuple[np.ndarray, np.ndarray]:
     """(k, d) the rows that were given, or those that the posterior knows, and the weight of each (k,)."""
     statistics = None if posterior.problem is None else posterior.problem.statistics
-    if x is not None:
+    if data is not None:
         from mrfbayes.data.border import counted
 
-        statistics = counted(posterior.model, x, posterior.schema)
+        statistics = counted(posterior.model, data, posterior.schema)
     if statistics is None or not len(statistics.rows):
         raise InputError(
             "predictability needs observations, and this posterior knows none (it was loaded, or made from counts): "
-            "pass them as x=."
+            "pass them as data=."
         )
     return statistics.rows, statistics.row_weights
 
@@ -92,10 +92,7 @@ def evenly(values: np.ndarray, count: int) -> np.ndarray:
     return np.asarray(values[np.linspace(0, len(values) - 1, count).astype(np.int64)])
 
 
-def interval_columns(name: str, values: np.ndarray, interval: float) -> dict[str, np.ndarray]:
+def interval_columns(name: str, values: np.ndarray, ci_prob: float) -> dict[str, np.ndarray]:
     """Mean over the first axis under ``name``, and both ends of the equal-tailed interval as ``name_q5`` and so on."""
-    if not 0 < interval < 1:
-        raise InputError(f"interval = {interval!r}: give a probability between 0 and 1, such as 0.9.")
-    low, high = (1 - interval) / 2, (1 + interval) / 2
-    ends = np.quantile(values, [low, high], axis=0)
-    return {name: values.mean(axis=0), f"{name}_q{100 * low:g}": ends[0], f"{name}_q{100 * high:g}": ends[1]}
+    ends = {f"{name}_q{100 * at:g}": np.quantile(values, at, axis=0) for at in interval_ends(ci_prob)}
+    return {name: values.mean(axis=0), **ends}

@@ -15,6 +15,7 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.base.memory import require_memory
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, seed_sequence
+from mrfbayes.base.types import DataLike
 from mrfbayes.data.border import counted
 from mrfbayes.data.statistics import count_states
 from mrfbayes.estimation.dense_mode import is_dense
@@ -62,7 +63,12 @@ class PredictiveCheck:
 
 @one_blas_thread()
 def predictive_check(
-    posterior: Posterior, x: object = None, *, replicates: int = 200, rng: Seed | None = 0, progress: bool = True
+    posterior: Posterior,
+    data: DataLike | None = None,
+    *,
+    replicates: int = 200,
+    rng: Seed | None = None,
+    progress: bool = True,
 ) -> PredictiveCheck:
     """Simulate data sets of the observed size at draws from the posterior, and compare their statistics.
 
@@ -73,17 +79,17 @@ def predictive_check(
 
     Parameters
     ----------
-    x : the data that the posterior was learned from; by default what the posterior, or its file, knows of them
+    data : the data that the posterior was learned from; by default what the posterior, or its file, knows of them
     replicates : number of simulated data sets
     """
     replicates = whole("replicates", replicates, 20)
     model, seed = posterior.model, seed_sequence(rng)
-    completion = completion_of(posterior, x, "predictive_check", is_own=True)
+    completion = completion_of(posterior, data, "predictive_check", is_own=True)
     flat = posterior.draws.reshape(-1, model.n_parameters)
     _require_memory(replicates, model.n_parameters)
     chosen = generator(seed, "draws").choice(len(flat), size=replicates, replace=len(flat) < replicates)
     if completion is None:
-        observed = _observed(posterior, x)
+        observed = _observed(posterior, data)
     else:
         first = completion.at(model.chart.log_odds(flat[chosen[0]]), child(seed, "completed", 0))
         observed = observe(model, count_states(model, first, completion.weights))
@@ -124,17 +130,17 @@ def affordable_replicates(model: Model, n: float) -> int:
     return int(np.clip(WANTED_VISITS / each, LEAST_REPLICATES, REPLICATES))
 
 
-def _observed(posterior: Posterior, x: object) -> ObservedAverages:
+def _observed(posterior: Posterior, data: object) -> ObservedAverages:
     model = posterior.model
-    if x is None:
+    if data is None:
         if posterior.observed is None:
             raise InputError(
-                "predictive_check: this posterior knows nothing of its data (an old file, or a custom prior): pass x."
+                "predictive_check: this posterior knows nothing of its data (it had a custom prior): pass data."
             )
         return posterior.observed
-    statistics = counted(model, x, posterior.schema)
+    statistics = counted(model, data, posterior.schema)
     if statistics.digest != posterior.data_digest:
-        raise InputError("x is not the data that this posterior was learned from.")
+        raise InputError("data: not the data that this posterior was learned from.")
     return observe(model, statistics)
 
 

@@ -13,6 +13,7 @@ from mrfbayes import __version__
 from mrfbayes.base.budget import budget
 from mrfbayes.base.digests import digest_of
 from mrfbayes.base.errors import CostError, warn_user
+from mrfbayes.base.random_streams import seed_number
 from mrfbayes.data.coding import stored_schema
 from mrfbayes.engines.base import Engine, EngineOutcome, Setup
 from mrfbayes.engines.registry import set_up
@@ -68,7 +69,11 @@ def checkpoint_of(problem: Problem, settings: Settings, setup: Setup) -> Iterato
         yield None
         return
     identity = _identity(problem, settings, setup)
-    with Checkpoint(settings.checkpoint, identity, {"thin": setup.plan.thin, "warmup": setup.plan.warmup}) as store:
+    with Checkpoint(
+        settings.checkpoint,
+        identity,
+        {"thin": setup.plan.thin, "warmup": setup.plan.warmup, **seed_number(settings.seed)},
+    ) as store:
         yield store
 
 
@@ -77,7 +82,7 @@ def run_engine(problem: Problem, prepared: Prepared, settings: Settings, setup: 
     _refuse_hopeless(problem, settings, setup)
     with checkpoint_of(problem, settings, setup) as store:
         run = setup.engine.run(problem, settings, setup, store)
-    may_change = not (settings.is_engine_asked or settings.checkpoint or settings.steps or budget().is_out)
+    may_change = not (settings.is_engine_asked or settings.checkpoint or settings.draws or budget().is_out)
     objection = setup.engine.objection(setup, run) if may_change else ""
     if not objection:
         return setup, run
@@ -195,7 +200,7 @@ def convergence_warnings(
     return [
         f"largest R-hat {worst:.3f}, smallest effective sample size {engine.least_ess(found):.0f} of "
         f"{draws.shape[0] * draws.shape[1]} draws (wanted: {least}) in {len(draws)} chains{grown}{apart}: run longer "
-        "(steps=) before quoting quantiles."
+        "(draws=, thin=) before quoting quantiles."
     ]
 
 

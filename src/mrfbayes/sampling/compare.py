@@ -14,6 +14,7 @@ import numpy as np
 from mrfbayes.base.errors import CostError, InputError, MRFWarning, warn_user
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
+from mrfbayes.base.types import DataLike
 from mrfbayes.data.border import counted
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.estimate import estimate as make_estimate
@@ -77,11 +78,11 @@ class Comparison:
 
 def compare(
     model: Model,
-    x: object,
-    methods: Sequence[str | Mapping[str, object]] = ("exact", "mle", "pseudo", "laplace"),
+    data: DataLike,
     *,
+    methods: Sequence[str | Mapping[str, object]] = ("exact", "mle", "pseudo", "laplace"),
     reference: str | None = "exact",
-    rng: Seed | None = 0,
+    rng: Seed | None = None,
     workers: Workers = 1,
     progress: bool = True,
     **settings: object,
@@ -107,7 +108,7 @@ def compare(
         with suppress(CostError):  # a refusal for its cost comes when the method runs
             check_call(model, {**settings, **request, "estimate": estimate})
     seed = seed_sequence(rng)
-    statistics = counted(model, x)
+    statistics = counted(model, data)
     if estimate is None:
         estimate = make_estimate(model, statistics, rng=child(seed, "estimate"), progress=progress)
     jobs: dict[str, dict[str, Any]] = {}

@@ -17,9 +17,9 @@ from mrfbayes.targets.facts import RunFacts
 from mrfbayes.targets.self_check import assess
 
 
-def make_problem(model: Model, x: object, settings: Settings) -> Problem:
+def make_problem(model: Model, data: object, settings: Settings) -> Problem:
     """Model, data, prior and seed."""
-    statistics = counted(model, x)
+    statistics = counted(model, data)
     threads = settings.workers if isinstance(settings.workers, int) else 1  # a cluster has no part in preparing
     return Problem(model, statistics, settings.prior, settings.seed, settings.estimate, settings.progress, threads)
 
@@ -49,7 +49,7 @@ def in_time(settings: Settings) -> Iterator[None]:
         late = budget().overrun()
         instead = "use method='mle' or 'pseudo'"
         if str(out).startswith(("counting", "reading")):  # a part of the data would be another data set
-            instead = "count the data once (mrfbayes.Data(...).count(model)) and pass the result as x"
+            instead = "count the data once (mrfbayes.Data(...).count(model)) and pass the result as data"
         raise CostError(
             f"the time budget of {settings.seconds:g} s ended in the preparation of method {settings.row.key!r} "
             f"({out}), before anything could be drawn: allow more seconds=, or {instead}.{' ' + late if late else ''}"

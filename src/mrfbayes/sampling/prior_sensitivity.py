@@ -11,6 +11,7 @@ import numpy as np
 from mrfbayes.base.errors import InputError, MRFWarning
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed
+from mrfbayes.base.types import DataLike
 from mrfbayes.data.border import counted
 from mrfbayes.model.field import Model
 from mrfbayes.sampling.sample import sample
@@ -23,11 +24,11 @@ PRIOR_SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 def prior_sensitivity(
     model: Model,
-    x: object,
-    scales: Sequence[float] = PRIOR_SCALES,
+    data: DataLike,
     *,
+    scales: Sequence[float] = PRIOR_SCALES,
     nodes: str = "default",
-    rng: Seed | None = 0,
+    rng: Seed | None = None,
     progress: bool = True,
     **settings: Any,
 ) -> pd.DataFrame:
@@ -35,7 +36,7 @@ def prior_sensitivity(
 
     Parameters
     ----------
-    x : `Data`, anything that `Data` reads, or `Statistics`
+    data : `Data`, anything that `Data` reads, or `Statistics`
     scales : standard deviations s of the prior on the edges' log-odds
     nodes : prior of the node factors, the same throughout
     settings : passed on to `mrfbayes.sample`
@@ -49,7 +50,7 @@ def prior_sensitivity(
     widths = np.asarray(scales, dtype=float)
     if widths.ndim != 1 or not widths.size or not ((widths > 0) & np.isfinite(widths)).all():
         raise InputError(f"scales = {scales!r}: give standard deviations above 0.")
-    statistics = counted(model, x)
+    statistics = counted(model, data)
     rows = []
     with Progress("prior sensitivity", len(widths), progress) as bar, warnings.catch_warnings():
         warnings.simplefilter("ignore", MRFWarning)  # of every single run; the table says what is fragile

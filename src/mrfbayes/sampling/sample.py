@@ -14,6 +14,7 @@ from mrfbayes.base.budget import Budget
 from mrfbayes.base.compiling import watch_compilation
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.random_streams import Seed
+from mrfbayes.base.types import DataLike
 from mrfbayes.engines.registry import set_up
 from mrfbayes.engines.settings import Asked, Settings, check_settings
 from mrfbayes.model.field import Model
@@ -26,17 +27,17 @@ from mrfbayes.sampling.prepare import in_time, make_problem, prepare
 @one_blas_thread()
 def sample(
     model: Model,
-    x: object,
+    data: DataLike,
     method: str = "auto",
     *,
-    steps: int | None = None,
+    draws: int | None = None,
     warmup: int | None = None,
     chains: int = 4,
     thin: int | None = None,
     proposal: str = "adapted",
     start: object = None,
     prior: object = "default",
-    rng: Seed | None = 0,
+    rng: Seed | None = None,
     workers: Workers = 1,
     progress: bool = True,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -53,22 +54,23 @@ def sample(
     Parameters
     ----------
     model : the field
-    x : `Data`, anything that `Data` reads, or `Statistics`. Rows with missing cells have a likelihood in the methods
+    data : `Data`, anything that `Data` reads, or `Statistics`. Rows with missing cells have a likelihood in the methods
         "exact", "calibrated" and "langevin", which assumes that cells are missing at random
     method : a key of the registry, or "auto"
-    steps : steps (or independent draws) per chain after warm-up; by default so many, doubled up to four times, that
-        R-hat is below 1.01 and 400 draws are effective (methods that estimate ratios are not lengthened)
+    draws : draws per chain that are kept, after warm-up; by default so many, doubled up to four times, that R-hat is
+        below 1.01 and 400 draws are effective (methods that estimate ratios are not lengthened)
     warmup : steps in which the proposal adapts; not kept
     chains : independent chains
-    thin : keep every ``thin``-th step; moments use all of them
+    thin : steps that a chain takes for every draw that is kept; 1 where ``draws`` is given. Moments use all steps
     proposal : "adapted" (scale and covariance learned in warm-up, then frozen) or "printed" (as in the paper:
         isotropic normal with variance 0.001, no warm-up)
     start : "dispersed" (around the estimate, the default of adapted proposals), "mle", "half", or theta itself
     prior : see `mrfbayes.priors`
-    rng : seed; the same seed gives the same draws for any number of workers
+    rng : seed; None draws a fresh one, which ``seed`` of the result has; the same seed gives the same draws for any
+        number of workers
     workers : what the chains are spread over: a number of processes, a Dask client, or the address of its scheduler;
         for "langevin" a number of threads over which its replicas are
-    checkpoint : file from which a killed run goes on; a finished one is continued by asking for more steps
+    checkpoint : file from which a killed run goes on; a finished one is continued by asking for more draws
     seconds : time budget of the whole call, the preparation included; what there is by then is the result, marked
         partial, and an error where there is nothing. The first call compiles, which cannot be cut short: the clock
         runs, the rest is shortened, and the result says by how much the call was late
@@ -80,14 +82,14 @@ def sample(
     method_options : options of the method
     """
     asked = Asked(
-        method, steps, warmup, chains, thin, proposal, start, prior, rng, workers, progress, checkpoint, seconds,
+        method, draws, warmup, chains, thin, proposal, start, prior, rng, workers, progress, checkpoint, seconds,
         engine, estimate, method_options,
     )  # fmt: skip
-    settings = check_settings(model, asked, x)
+    settings = check_settings(model, asked, data)
     watch_compilation()
     with Budget(settings.seconds).as_current(), in_time(settings), connected(settings.workers) as workers:
         settings = replace(settings, workers=workers)
-        problem = make_problem(model, x, settings)
+        problem = make_problem(model, data, settings)
         started = time.perf_counter()
         prepared = prepare(problem, settings)
         setup = set_up(problem, prepared, settings)

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ from mrfbayes.base.errors import InputError, MRFWarning, warn_user
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
+from mrfbayes.base.types import DataLike
 from mrfbayes.data.border import common_schema, counted
 from mrfbayes.data.coding import stored_schema
 from mrfbayes.data.data import Data
@@ -50,11 +51,11 @@ class Call(NamedTuple):
 @one_blas_thread()
 def sample_many(
     model: Model,
-    datasets: object,
-    method: str = "auto",
+    data: Mapping[str, DataLike] | Sequence[DataLike] | Data,
     *,
+    method: str = "auto",
     folder: str | os.PathLike[str] | None = None,
-    rng: Seed | None = 0,
+    rng: Seed | None = None,
     workers: Workers = 1,
     progress: bool = True,
     seconds: float | None = None,
@@ -67,7 +68,7 @@ def sample_many(
 
     Parameters
     ----------
-    datasets : mapping from names to data, as `mrfbayes.sample` takes them; or a sequence of data, which are then called
+    data : mapping from names to data, as `mrfbayes.sample` takes them; or a sequence of data, which are then called
         "0", "1", ...; or a `Data` with groups, each of which is a data set. All are coded alike: by the schema of the
         model, else by one that is made from all of them together
     method, settings : as in `mrfbayes.sample`
@@ -82,9 +83,11 @@ def sample_many(
     Fits
         a mapping from names to `Posterior`; ``partial`` where Ctrl-C or the budget left some undone
     """
-    given = _named(datasets)
+    given = _named(data)
     common = {"method": method, "rng": rng, "workers": workers, "progress": progress, "seconds": seconds}
     checked = _check(model, settings, common)
+    if rng is None and folder is not None:
+        rng = FitFolder(folder).seed()
     seed, call = seed_sequence(rng), Call(method, common_schema(model, given.values()), settings)
     done: dict[str, Posterior | None] = {}
     failures: dict[str, str] = {}
@@ -125,7 +128,7 @@ def sample_many(
 
 
 def fit_one(
-    model: Model, x: object, call: Call, seed: np.random.SeedSequence, known: str | None
+    model: Model, data: object, call: Call, seed: np.random.SeedSequence, known: str | None
 ) -> Posterior | bytes | None:
     """The posterior of one data set; as the contents of its file where ``known`` says that files are kept.
 
@@ -134,7 +137,7 @@ def fit_one(
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MRFWarning)  # they are in the result
-        statistics = counted(model, x, call.schema)
+        statistics = counted(model, data, call.schema)
         if known and known == statistics.digest:
             return None
         if known:
@@ -145,25 +148,23 @@ def fit_one(
     return posterior if known is None else packed(to_datatree(posterior))
 
 
-def _named(datasets: object) -> dict[str, object]:
-    if isinstance(datasets, Data):
-        return dict(datasets.parts())
-    if isinstance(datasets, Mapping):
-        given = {str(name): x for name, x in datasets.items()}
-        if len(given) < len(datasets):
-            raise InputError("datasets: two names are the same when written as text; give each its own.")
-    elif isinstance(datasets, (str, bytes, os.PathLike)) or not isinstance(datasets, Iterable):
+def _named(data: object) -> dict[str, object]:
+    if isinstance(data, Data):
+        return dict(data.parts())
+    if isinstance(data, Mapping):
+        given = {str(name): part for name, part in data.items()}
+        if len(given) < len(data):
+            raise InputError("data: two names are the same when written as text; give each its own.")
+    elif isinstance(data, (str, bytes, os.PathLike)) or not isinstance(data, Iterable):
+        raise InputError(f"data is a {type(data).__name__}: give a mapping from names to data, or a list of data.")
+    elif hasattr(data, "columns"):
         raise InputError(
-            f"datasets is a {type(datasets).__name__}: give a mapping from names to data, or a list of data."
-        )
-    elif hasattr(datasets, "columns"):
-        raise InputError(
-            "datasets is one table: give dict(tuple(table.groupby('subject'))) or the like, a table per data set."
+            "data is one table: give dict(tuple(table.groupby('subject'))) or the like, a table per data set."
         )
     else:
-        given = {str(number): x for number, x in enumerate(datasets)}
+        given = {str(number): part for number, part in enumerate(data)}
     if not given:
-        raise InputError("datasets is empty: give at least one.")
+        raise InputError("data is empty: give at least one.")
     return given
 
 
@@ -207,9 +208,9 @@ def _jobs(
     seed: np.random.SeedSequence,
     store: FitFolder | None,
 ) -> Iterator[Job]:
-    for name, x in given.items():
+    for name, part in given.items():
         known = None if store is None else store.digest(name) or ""
-        yield Job(name, (model, x, call, stream_of(seed, name), known))
+        yield Job(name, (model, part, call, stream_of(seed, name), known))
 
 
 def _speak(given: Mapping[str, object], failures: Mapping[str, str], unfinished: tuple[str, ...]) -> None:

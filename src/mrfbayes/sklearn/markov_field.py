@@ -9,6 +9,7 @@ import numpy as np
 
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.types import PriorLike
 from mrfbayes.data.coding import MISSING_CODE, state_labels
 from mrfbayes.data.data import Data
 from mrfbayes.model.field import Model
@@ -42,8 +43,8 @@ class MarkovField(DensityMixin, BaseEstimator):
     model : a `mrfbayes.Model` whose nodes are the columns; by default every pair of columns is an edge
     coupling : of that default model: by the kinds of each pair of columns, as in `mrfbayes.Model.from_data`
     bins : None for columns that are discrete; a number cuts every column into so many classes, at quantiles
-    method, prior, steps, chains : as in `mrfbayes.sample`
-    draws : number of posterior draws that scores and predictions are averaged over
+    method, prior, draws, chains : as in `mrfbayes.sample`
+    prediction_draws : number of posterior draws that scores and predictions are averaged over
     masked : columns, by name or number, that `predict_proba` predicts from all others
     random_state : seed
 
@@ -64,21 +65,21 @@ class MarkovField(DensityMixin, BaseEstimator):
         coupling: str | None = None,
         bins: int | None = None,
         method: str = "auto",
-        prior: object = "default",
-        steps: int | None = None,
+        prior: PriorLike = "default",
+        draws: int | None = None,
         chains: int = 4,
-        draws: int = 100,
+        prediction_draws: int = 100,
         masked: Sequence[object] | None = None,
-        random_state: object = 0,
+        random_state: int | np.random.RandomState | np.random.Generator | None = None,
     ) -> None:
         self.model = model
         self.coupling = coupling
         self.bins = bins
         self.method = method
         self.prior = prior
-        self.steps = steps
-        self.chains = chains
         self.draws = draws
+        self.chains = chains
+        self.prediction_draws = prediction_draws
         self.masked = masked
         self.random_state = random_state
 
@@ -91,7 +92,7 @@ class MarkovField(DensityMixin, BaseEstimator):
     def fit(self, X: object, y: object = None) -> MarkovField:
         """Sample the posterior given the rows of ``X``; ``y`` is there for pipelines and ignored."""
         x = validate_data(self, X, dtype=None)
-        whole("draws", self.draws)
+        whole("prediction_draws", self.prediction_draws)
         if self.bins is not None:
             self.cuts_ = Cuts.of(x, self.bins)
             x = self.cuts_.classes(x)
@@ -108,7 +109,7 @@ class MarkovField(DensityMixin, BaseEstimator):
             statistics,
             self.method,
             prior=self.prior,
-            steps=self.steps,
+            draws=self.draws,
             chains=self.chains,
             rng=seed,
             progress=False,
@@ -167,7 +168,7 @@ class MarkovField(DensityMixin, BaseEstimator):
         order = {self.model_.nodes[place]: j for j, place in enumerate(places)}
         given = [node for node in self.model_.nodes if order[node] not in self.masked_]
         table = self._as_labels(states, given)
-        found = self.posterior_.predict(table, given, draws=self.draws, progress=False)
+        found = self.posterior_.predict(table, given, draws=self.prediction_draws, rng=0, progress=False)
         wanted = [self.model_.nodes[places[j]] for j in self.masked_]
         return np.concatenate([np.asarray(found[node]) for node in wanted], axis=1)
 
@@ -256,4 +257,4 @@ class MarkovField(DensityMixin, BaseEstimator):
         return pd.DataFrame({n: np.array(self.labels_[k])[states[:, k]] for n, k in zip(nodes, places, strict=True)})
 
     def _draws(self) -> np.ndarray:
-        return evenly(self.posterior_.log_odds.reshape(-1, self.model_.n_parameters), self.draws)
+        return evenly(self.posterior_.log_odds.reshape(-1, self.model_.n_parameters), self.prediction_draws)

@@ -235,7 +235,7 @@ def _first_guess(problem: SearchProblem, statistics: Statistics, seed: np.random
         if statistics.holes is not None:
             statistics = count_states(model, typical_rows(statistics, generator(seed, "guess")))
         algorithm = "pseudo" if statistics.n_rows else "pcd"
-        found = estimate(model, statistics, algorithm, child(seed, "guess"), prior=prior, progress=False)
+        found = estimate(model, statistics, algorithm=algorithm, rng=child(seed, "guess"), prior=prior, progress=False)
     w = np.array(found.log_odds)
     w[:m] = np.clip(w[:m], -FAR_ANCHOR, FAR_ANCHOR)
     return w

@@ -17,7 +17,8 @@ import numpy as np
 
 from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.errors import InputError, MRFWarning
-from mrfbayes.base.random_streams import Seed, seed_sequence
+from mrfbayes.base.random_streams import Seed
+from mrfbayes.base.types import DataLike
 from mrfbayes.data.border import common_schema, counted
 from mrfbayes.data.coding import stored_schema
 from mrfbayes.data.data import Data
@@ -31,7 +32,7 @@ from mrfbayes.structure.factors import EdgeFactors, edge_factors
 from mrfbayes.structure.graph_priors import graph_prior
 from mrfbayes.structure.groups import GroupComparison
 from mrfbayes.structure.moves import Coordinates, named_edges, named_nodes, search_prior, slab_distribution
-from mrfbayes.structure.running import SearchRequest, run_options, search
+from mrfbayes.structure.running import SearchRequest, run_options, search, search_seed
 
 NAMED = 5  # thresholds that a warning lists
 
@@ -39,18 +40,18 @@ NAMED = 5  # thresholds that a warning lists
 @one_blas_thread()
 def compare_groups(
     model: Model,
-    x: object,
+    data: DataLike | Mapping[str, DataLike],
     *,
     slab: object = "normal(0, 1)",
     differences: object = "bernoulli(0.5)",
     prior: object = None,
     engine: str | None = None,
     particles: int = ANCHOR_PARTICLES,
-    steps: int | None = None,
+    draws: int | None = None,
     warmup: int | None = None,
     chains: int = 4,
     thin: int | None = None,
-    rng: Seed | None = 0,
+    rng: Seed | None = None,
     workers: int = 1,
     progress: bool = True,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -61,24 +62,25 @@ def compare_groups(
     Parameters
     ----------
     model : the field of all groups, untied; a table coupling differs as a whole or not at all
-    x : `Data` with groups, or a mapping from the groups' names to their data, each as in `sample`; all are coded alike
+    data : `Data` with groups, or a mapping from the groups' names to their data, each as in `sample`; all
+        are coded alike
     slab : prior of a difference that is there, and of the differences of node factors, which are always there; as
         {"edges": ..., "nodes": ...} where they are to differ; normal with more than two groups
     differences : prior of which edges differ: "bernoulli(0.5)", "beta-bernoulli(1, 1)", or one probability per edge
     prior : prior of the baseline, as in `sample`: one distribution is that of the couplings, and {"edges": ...,
         "nodes": ...} gives both; the default of `mrfbayes.priors` where left out
-    engine, particles, steps, warmup, chains, thin, rng, workers, progress, checkpoint, seconds : as in
+    engine, particles, draws, warmup, chains, thin, rng, workers, progress, checkpoint, seconds : as in
         `select`; a category that is seen in any group is one of all
     """
     factors = edge_factors(model)
-    data = split_groups(model, x)
-    coordinates = group_coordinates(model, len(data), slab, prior)
+    parts = split_groups(model, data)
+    coordinates = group_coordinates(model, len(parts), slab, prior)
     graphs = graph_prior(model, differences, "differences")
     rest = {"chains": chains, "workers": workers, "progress": progress, "checkpoint": checkpoint, "seconds": seconds}
-    options = run_options(coordinates.rate.shape[1] * model.n_parameters, steps, warmup, thin, **rest)
+    options = run_options(coordinates.rate.shape[1] * model.n_parameters, draws, warmup, thin, **rest)
     settings = {
-        "groups": list(data),
-        "schema": stored_schema(next(iter(data.values())).coding),
+        "groups": list(parts),
+        "schema": stored_schema(next(iter(parts.values())).coding),
         "slab": named_edges(model, coordinates.priors[1]),
         "node_slab": ", ".join(dict.fromkeys(named_nodes(model, coordinates.priors[1]).values())),
         "differences": str(graphs),
@@ -86,21 +88,21 @@ def compare_groups(
         "prior": f"edges {named_edges(model, coordinates.priors[0])}, "
         f"nodes {', '.join(dict.fromkeys(named_nodes(model, coordinates.priors[0]).values()))}",
     }
-    if any(statistics.holes is not None for statistics in data.values()):
+    if any(statistics.holes is not None for statistics in parts.values()):
         settings["missing"] = MISSING_AT_RANDOM
-    problem = SearchProblem(factors, tuple(data.values()), coordinates, graphs)
-    doubts = (*_holes(data), *_resting_on_the_prior(factors, data))
-    request = SearchRequest(engine, particles, options, seed_sequence(rng), settings, doubts=doubts)
+    problem = SearchProblem(factors, tuple(parts.values()), coordinates, graphs)
+    doubts = (*_holes(parts), *_resting_on_the_prior(factors, parts))
+    request = SearchRequest(engine, particles, options, search_seed(rng, checkpoint), settings, doubts=doubts)
     shared, run, summary = search(problem, request)
     n_chains, n_draws, _ = run.draws.shape
     return GroupComparison(
         **vars(shared),
-        groups=tuple(data),
+        groups=tuple(parts),
         coordinates=run.draws.reshape(n_chains, n_draws, coordinates.rate.shape[1], model.n_parameters),
         rate=coordinates.rate,
         coordinate_mean=summary.mean,
         coordinate_sd=summary.sd,
-        n=tuple(statistics.n_all for statistics in data.values()),
+        n=tuple(statistics.n_all for statistics in parts.values()),
     )
 
 
@@ -154,18 +156,18 @@ def _difference(slab: object, n_groups: int) -> Distribution:
     return found
 
 
-def split_groups(model: Model, x: object) -> dict[str, Statistics]:
+def split_groups(model: Model, data: object) -> dict[str, Statistics]:
     """The counted data of each group, all coded alike."""
-    if isinstance(x, Data):
-        if not x.has_group:
+    if isinstance(data, Data):
+        if not data.has_group:
             raise InputError(
                 "data: no groups; name their column by Data(..., group=...), or give {'a': data, 'b': data}."
             )
-        parts: dict[str, object] = dict(x.coded(model).parts())
-    elif isinstance(x, Mapping):
-        parts = {str(name): part for name, part in x.items()}
+        parts: dict[str, object] = dict(data.coded(model).parts())
+    elif isinstance(data, Mapping):
+        parts = {str(name): part for name, part in data.items()}
     else:
-        raise InputError(f"data is a {type(x).__name__}: give Data(..., group=...), or {{'a': data, 'b': data}}.")
+        raise InputError(f"data is a {type(data).__name__}: give Data(..., group=...), or {{'a': data, 'b': data}}.")
     if len(parts) < 2:
         raise InputError(f"data has {len(parts)} group ({', '.join(map(repr, parts))}): give at least two.")
     schema = common_schema(model, parts.values())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.base.checks import interval_ends
 from mrfbayes.base.errors import InputError
 from mrfbayes.structure.result import SearchResult
 
@@ -59,7 +60,7 @@ class GroupComparison(SearchResult):
         """Pairs of groups, as indices."""
         return list(combinations(range(len(self.groups)), 2))
 
-    def differences(self) -> pd.DataFrame:
+    def differences(self, *, ci_prob: float = 0.9) -> pd.DataFrame:
         """A row per parameter, edges first, then nodes: what is known of its difference between groups, in log-odds.
 
         The cells of a table coupling differ together: they share its probability.
@@ -79,10 +80,13 @@ class GroupComparison(SearchResult):
         for first, second in self.pairs:
             weight = self.rate[second] - self.rate[first]
             draws = np.einsum("k,abkp->abp", weight, self.coordinates)
-            low, high = np.quantile(draws, [0.05, 0.95], axis=(0, 1)) if draws.size else np.full((2, p), np.nan)
+            ends = interval_ends(ci_prob)
+            at = np.quantile(draws, ends, axis=(0, 1)) if draws.size else np.full((2, p), np.nan)
             is_plain = np.count_nonzero(weight) == 1  # one contrast: all sweeps say its spread, not just the draws
             sd = np.abs(weight) @ self.coordinate_sd if is_plain else draws.std(axis=(0, 1))
-            values = {"mean": weight @ self.coordinate_mean, "sd": sd, "q5": low, "q95": high}
+            values = {"mean": weight @ self.coordinate_mean, "sd": sd} | {
+                f"q{100 * e:g}": q for e, q in zip(ends, at, strict=True)
+            }
             name = f"[{self.groups[second]} - {self.groups[first]}]" if len(self.pairs) > 1 else ""
             for column, value in values.items():
                 table[column + name] = value

@@ -20,9 +20,10 @@ from mrfbayes.base.budget import Budget, OutOfTime
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError, warn_user
 from mrfbayes.base.interrupts import InterruptFlag
+from mrfbayes.base.random_streams import Seed, seed_number, seed_sequence
 from mrfbayes.engines.settings import DEFAULT_DRAW_BYTES, KEPT_DRAWS, MAX_DRAW_BYTES
 from mrfbayes.run.driver import ChainRun, RunSettings, run_chains
-from mrfbayes.run.store import Checkpoint
+from mrfbayes.run.store import Checkpoint, recorded
 from mrfbayes.run.workers import State
 from mrfbayes.structure.anchors import SearchProblem, weighted_parts
 from mrfbayes.structure.augmented import augmented
@@ -56,13 +57,15 @@ class RunOptions:
     seconds: float | None
 
 
-def run_options(n_columns: int, steps: int | None, warmup: int | None, thin: int | None, **rest: Any) -> RunOptions:
+def run_options(n_columns: int, draws: int | None, warmup: int | None, thin: int | None, **rest: Any) -> RunOptions:
     """``rest``: chains, workers, progress, checkpoint, seconds; ``n_columns`` numbers make a draw."""
-    steps = DEFAULT_SWEEPS if steps is None else whole("steps", steps, 1)
-    warmup = max(steps // 10, 100) if warmup is None else whole("warmup", warmup, 0)
     chains, seconds = whole("chains", rest["chains"], 1), rest["seconds"]
     fitting = max(1, DEFAULT_DRAW_BYTES // (8 * n_columns * chains))
-    thin = max(1, -(-steps // min(KEPT_DRAWS, fitting))) if thin is None else whole("thin", thin, 1)
+    if thin is None:
+        thin = 1 if draws is not None else max(1, -(-DEFAULT_SWEEPS // min(KEPT_DRAWS, fitting)))
+    thin = whole("thin", thin, 1)
+    steps = max(DEFAULT_SWEEPS, thin) if draws is None else whole("draws", draws, 1) * thin
+    warmup = max(steps // 10, 100) if warmup is None else whole("warmup", warmup, 0)
     if seconds is not None and not (isinstance(seconds, (int, float)) and seconds > 0):
         raise InputError(f"seconds = {seconds!r}: a time budget is a positive number.")
     kept = chains * (steps // thin) * n_columns * 8
@@ -73,6 +76,11 @@ def run_options(n_columns: int, steps: int | None, warmup: int | None, thin: int
         )
     workers = whole("workers", rest["workers"], 1)
     return RunOptions(steps, warmup, chains, thin, workers, rest["progress"], rest["checkpoint"], seconds)
+
+
+def search_seed(rng: Seed | None, checkpoint: str | os.PathLike[str] | None) -> np.random.SeedSequence:
+    """The seed of a search: as given, else that of its checkpoint, else a fresh one."""
+    return seed_sequence(recorded(checkpoint).get("seed") if rng is None else rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,8 +196,8 @@ def run_doubts(
     worst = int(errors.argmax())
     if errors[worst] > DOUBTFUL_ERROR:
         found.append(
-            f"the inclusion probability of {names[worst]} has a Monte-Carlo error of {errors[worst]:.2f}: raise steps= "
-            f"(now {options.steps})."
+            f"the inclusion probability of {names[worst]} has a Monte-Carlo error of {errors[worst]:.2f}: raise draws= "
+            f"or thin= (now {options.steps} sweeps)."
         )
     return (*found, *(quality.doubts if quality is not None else ()))
 
@@ -243,7 +251,7 @@ def search(problem: SearchProblem, request: SearchRequest) -> tuple[SearchResult
     preparation = time.perf_counter() - started
     in_time = options if options.seconds is None else replace(options, seconds=max(limit.left, SHORTEST_RUN))
     with InterruptFlag():  # once there are sweeps, Ctrl-C waits until they are summed up
-        run = _run(made.task, made.states, in_time, {"model": model.fingerprint, "data": digest}, settings)
+        run = _run(made.task, made.states, in_time, {"model": model.fingerprint, "data": digest}, settings, seed)
         summary = summarise(run.states)
         quality = sample_quality(made.task, run.states, summary)
     doubts = (*request.doubts, *run_doubts(model.blocks, summary, run, options, quality))
@@ -279,11 +287,12 @@ def _run(
     options: RunOptions,
     identity: Mapping[str, str],
     settings: Mapping[str, object],
+    seed: np.random.SeedSequence,
 ) -> ChainRun:
     """All chains, with checkpoint, progress, budget and Ctrl-C as in `sample`."""
     text = json.dumps(settings, sort_keys=True, default=str)
     complete = {**identity, "settings": hashlib.sha256(text.encode()).hexdigest(), "version": __version__}
-    store = None if options.checkpoint is None else Checkpoint(options.checkpoint, complete)
+    store = None if options.checkpoint is None else Checkpoint(options.checkpoint, complete, seed_number(seed))
     terms = RunSettings(
         options.warmup + options.steps,
         workers=options.workers,

@@ -8,7 +8,8 @@ import numpy as np
 
 from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.checks import whole
-from mrfbayes.base.random_streams import Seed, seed_sequence
+from mrfbayes.base.random_streams import Seed
+from mrfbayes.base.types import DataLike
 from mrfbayes.data.border import counted
 from mrfbayes.data.coding import stored_schema
 from mrfbayes.data.holes import MISSING_AT_RANDOM
@@ -19,25 +20,25 @@ from mrfbayes.structure.engines import choose_engine
 from mrfbayes.structure.factors import edge_factors
 from mrfbayes.structure.graph_priors import graph_prior
 from mrfbayes.structure.moves import Coordinates, named_nodes, search_prior, slab_distribution
-from mrfbayes.structure.running import SearchRequest, run_options, search
+from mrfbayes.structure.running import SearchRequest, run_options, search, search_seed
 from mrfbayes.structure.selection import Selection
 
 
 @one_blas_thread()
 def select(
     model: Model,
-    x: object,
+    data: DataLike,
     *,
     slab: object = "normal(0, 1)",
     edges: object = "bernoulli(0.5)",
     prior: object = None,
     engine: str | None = None,
     particles: int = ANCHOR_PARTICLES,
-    steps: int | None = None,
+    draws: int | None = None,
     warmup: int | None = None,
     chains: int = 4,
     thin: int | None = None,
-    rng: Seed | None = 0,
+    rng: Seed | None = None,
     workers: int = 1,
     progress: bool = True,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -52,7 +53,7 @@ def select(
     ----------
     model : the field with all edges that may be there, untied: couplings "agreement", "both-one", "score" and "table",
         with or without fields; a table is in or out as a whole
-    x : (n, d) data, a table, a path, or `Statistics`
+    data : `Data`, anything that `Data` reads, or `Statistics`
     slab : prior of an edge's log-odds if it is there: "normal(0, 1)", "cauchy(0, 2.5)", "logistic(0, 1)", ...; scaled
         by the levels of the two variables, and "exchangeable" on tables, as `mrfbayes.priors` says
     edges : prior over graphs: "bernoulli(0.5)", "beta-bernoulli(1, 1)", or one probability per edge
@@ -60,22 +61,23 @@ def select(
     engine : "states" (all configurations), "recursion" (strips and narrow grids), "particles"; by default the cheapest
         that is exact, and particles where none is
     particles : samples in each of the two sets that engine "particles" uses; more make it more accurate
-    steps : sweeps per chain after warm-up
+    draws : draws per chain that are kept, after warm-up; by default 2,000 of 4,000 sweeps
     warmup : sweeps before, not kept
     chains : independent chains
-    thin : keep every ``thin``-th draw; probabilities and means use all sweeps
-    rng : seed; the same seed gives the same result for any number of workers
+    thin : sweeps for every draw that is kept; 1 where ``draws`` is given. Probabilities and means use all sweeps
+    rng : seed; None draws a fresh one, which ``seed`` of the result has; the same seed gives the same result for any
+        number of workers
     workers : processes over which the chains are spread
-    checkpoint : file from which a killed run goes on; a finished one is continued by asking for more steps
+    checkpoint : file from which a killed run goes on; a finished one is continued by asking for more draws
     seconds : time budget; what is drawn by then is the result, marked partial
     """
     factors = edge_factors(model)
     priors, graphs = search_prior(model, slab, prior), graph_prior(model, edges)
     rest = {"chains": chains, "workers": workers, "progress": progress, "checkpoint": checkpoint, "seconds": seconds}
-    options = run_options(model.n_parameters, steps, warmup, thin, **rest)
+    options = run_options(model.n_parameters, draws, warmup, thin, **rest)
     whole("particles", particles, 100)
-    seed, engine = seed_sequence(rng), choose_engine(model, engine)
-    statistics = counted(model, x)
+    seed, engine = search_seed(rng, checkpoint), choose_engine(model, engine)
+    statistics = counted(model, data)
     settings = {
         "slab": str(slab_distribution(slab)),
         "edges": str(graphs),

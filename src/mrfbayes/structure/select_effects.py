@@ -96,11 +96,11 @@ def select_effects(
     prior: object = None,
     engine: str | None = None,
     particles: int = ANCHOR_PARTICLES,
-    steps: int | None = None,
+    draws: int | None = None,
     warmup: int | None = None,
     chains: int = 4,
     thin: int | None = None,
-    rng: Seed | None = 0,
+    rng: Seed | None = None,
     progress: bool = True,
     seconds: float | None = None,
 ) -> EffectSelection:
@@ -118,7 +118,7 @@ def select_effects(
         Prior of which edges are moderated: "bernoulli(0.5)", "beta-bernoulli(1, 1)", or one probability per edge.
     prior : mapping, optional
         Prior of the field at the centre of all covariates, as {"edges": ..., "nodes": ...}.
-    engine, particles, steps, warmup, chains, thin, rng, progress, seconds
+    engine, particles, draws, warmup, chains, thin, rng, progress, seconds
         As in `select`.
 
     Returns
@@ -154,7 +154,7 @@ def select_effects(
     coordinates = Coordinates(rate, (baseline, *[effects] * n_covariates), (False, *[True] * n_covariates))
     graphs = graph_prior(field, moderated, "moderated")
     rest = {"chains": chains, "workers": 1, "progress": progress, "checkpoint": None, "seconds": seconds}
-    options = run_options(rate.shape[1] * field.n_parameters, steps, warmup, thin, **rest)
+    options = run_options(rate.shape[1] * field.n_parameters, draws, warmup, thin, **rest)
     settings = {
         "covariates": [list(covariate) for covariate in model.covariates],
         "schema": stored_schema(statistics.coding),

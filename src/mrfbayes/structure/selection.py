@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.base.checks import interval_ends
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.types import Scale
 from mrfbayes.model.edge_strength import edge_strengths, has_tables
 from mrfbayes.model.scales import scaled
+from mrfbayes.model.wording import natural_scale
 from mrfbayes.priors import Prior
 from mrfbayes.structure.graph_priors import PER_EDGE, GraphPrior, graph_prior
 from mrfbayes.structure.rescoring import Rescoring
@@ -63,7 +66,7 @@ class Selection(SearchResult):
         """(chains, draws, m) which edges are there in each draw."""
         return np.asarray(self.log_odds[..., self.model.chart.offset[: self.model.n_edges]] != 0.0)
 
-    def edges(self, scale: str = "log-odds") -> pd.DataFrame:
+    def edges(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
         """A row per edge, in the order of ``model.blocks``.
 
         Columns: ``inclusion``, the posterior probability that the edge is there, and ``inclusion_error``, its
@@ -75,9 +78,11 @@ class Selection(SearchResult):
 
         Parameters
         ----------
-        scale : "log-odds", "theta" or "ising" (J), for the last four columns
+        scale : of the last four columns: "log-odds", "theta" or "ising" (J); by default the natural scale of the model
+        ci_prob : probability of the interval
         """
         chart, m = self.model.chart, self.model.n_edges
+        scale = scale or natural_scale(self.model)
         if scale == "log-odds":
             values = edge_strengths(self.model, self.log_odds)
         elif has_tables(self.model):
@@ -86,13 +91,13 @@ class Selection(SearchResult):
             values = scaled(self.model, scale).values(self.draws)[..., :m]
         if not values.size:
             values = np.full((1, 1, m), np.nan)
-        low, high = np.quantile(values, [0.05, 0.95], axis=(0, 1))
         table = self.evidence_table()
         # Of a coupling with one parameter all sweeps say the moments, not the kept draws alone.
         from_all = (chart.sides[:m] == 2) & (scale == "log-odds")
         table["mean"] = np.where(from_all, self.mean[chart.offset[:m]], values.mean(axis=(0, 1)))
         table["sd"] = np.where(from_all, self.sd[chart.offset[:m]], values.std(axis=(0, 1)))
-        table["q5"], table["q95"] = low, high
+        for at in interval_ends(ci_prob):
+            table[f"q{100 * at:g}"] = np.quantile(values, at, axis=(0, 1))
         table.attrs |= {"scale": scale, "target": self.target}
         return table
 
@@ -242,7 +247,7 @@ class Selection(SearchResult):
             raise InputError(f"threshold = {threshold!r}: give a probability from 0 to 1.")
         graph = nx.Graph()
         graph.add_nodes_from(self.model.nodes)
-        factor, strength = self.log_bf10, self.edges()["mean"].to_numpy()
+        factor, strength = self.log_bf10, self.edges(scale="log-odds")["mean"].to_numpy()
         for edge, (u, v) in enumerate(self.model.edges.tolist()):
             if self.inclusion[edge] > threshold:
                 graph.add_edge(

@@ -12,6 +12,7 @@ from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError, warn_user
 from mrfbayes.base.memory import require_memory
 from mrfbayes.base.random_streams import Seed, seed_sequence
+from mrfbayes.base.types import DataLike
 from mrfbayes.data.border import counted
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import check_options, method_row
@@ -53,18 +54,18 @@ class Evidence:
 @one_blas_thread()
 def evidence(
     model: Model,
-    x: object,
+    data: DataLike,
     *,
     prior: object = "default",
     draws: int = EVIDENCE_DRAWS,
-    rng: Seed | None = 0,
+    rng: Seed | None = None,
 ) -> Evidence:
-    """Log evidence of ``model`` given ``x``, with its standard error.
+    """Log evidence of ``model`` given ``data``, with its standard error.
 
     Parameters
     ----------
     model : a field whose partition function is feasible
-    x : `Data`, anything that `Data` reads, or `Statistics`
+    data : `Data`, anything that `Data` reads, or `Statistics`
     prior : see `mrfbayes.priors`; a custom one has no known normaliser and is refused
     draws : calibrated draws that are weighed
     rng : seed
@@ -75,7 +76,7 @@ def evidence(
     check_options(method_row("exact"), model, own, {})
     size = 8 * draws * model.n_parameters
     require_memory(size, f"{draws:,} draws of {model.n_parameters:,} parameters", "ask for fewer draws=")
-    statistics = counted(model, x)
+    statistics = counted(model, data)
     problem = Problem(model, statistics, own, seed)
     proposal = make_proposal(problem, method_row("exact").prepare(problem), int(draws))
     log_mean, error = log_mean_weight(proposal.log_weights)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
+from mrfbayes.base.types import DataLike
 from mrfbayes.base.views import with_own_workspace
 from mrfbayes.coins.coin import CoinMarginal
 from mrfbayes.coins.die import DieMarginal
@@ -153,21 +154,21 @@ class InducedLikelihood(Likelihood):
 
 @one_blas_thread()
 def likelihood(
-    method: Any,
-    model: Any,
-    x: Any,
+    model: Model,
+    data: DataLike,
+    method: str = "mle",
+    *,
     estimate: object = None,
-    rng: Seed | None = 0,
+    rng: Seed | None = None,
     **options: object,
 ) -> Likelihood:
-    """The likelihood of ``method`` for the observations ``x``.
+    """The likelihood of ``method`` for the observations ``data``.
 
     Parameters
     ----------
-    method : a key of the registry that has a likelihood, such as "mle" or "exact". The order (model, x, method) of
-        `mrfbayes.sample` is understood as well.
     model : the field
-    x : `Data`, anything that `Data` reads, or `Statistics`
+    data : `Data`, anything that `Data` reads, or `Statistics`
+    method : a key of the registry that has a likelihood, such as "mle" or "exact"
     estimate : from `mrfbayes.estimate`, or theta (p,); made here where the method needs one and none is given
     rng : seed of what the preparation may have to simulate
     options : those of the method; for "mle": ``rho`` (a number in (-1/(p-1), 1), or a correlation matrix) and
@@ -177,13 +178,11 @@ def likelihood(
     -------
     `Likelihood`, with ``log_likelihood(theta)``; for "mle" also ``marginal(j)``, ``draw`` and ``log_evidence``
     """
-    if isinstance(method, Model):
-        method, model, x = x, method, model
     require_model(model)
     row = method_row(method)
     prior = Prior(model, "uniform")
     check_options(row, model, prior, options)
-    statistics = counted(model, x)
+    statistics = counted(model, data)
     if estimate is not None and not hasattr(estimate, "theta"):
         model.theta(estimate, "estimate")
     problem = Problem(model, statistics, prior, seed_sequence(rng), estimate, progress=False)

@@ -134,7 +134,7 @@ def target(
     *,
     prior: object = "default",
     method: str = "exact",
-    rng: Seed | None = 0,
+    rng: Seed | None = None,
     **options: object,
 ) -> Target:
     """Make the log posterior density of a field, to be sampled by NumPyro, BlackJAX, PyMC or your own code.

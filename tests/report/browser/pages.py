@@ -45,7 +45,7 @@ def image(folder: Path) -> None:
     """One image, whose neighbours share a coupling in each direction."""
     model = mb.grid(16, 16, tied="direction")
     x = mb.simulate(model, [0.6, 0.68], 1, sampler="gibbs", rng=2)
-    mb.report(mb.sample(model, x, "pseudo", steps=2_000, progress=False), folder / "image.html", overwrite=True)
+    mb.report(mb.sample(model, x, "pseudo", draws=2_000, progress=False), folder / "image.html", overwrite=True)
 
 
 def structure(folder: Path) -> None:
@@ -53,11 +53,11 @@ def structure(folder: Path) -> None:
     model = mb.complete(["sleep", "worry", "mood", "energy"], fields=True, coupling="both-one")
     rng = np.random.default_rng(3)
     x = (rng.normal(size=(300, 4)) + rng.normal(size=(300, 1)) > 0.3).astype(int)
-    run = {"steps": 500, "chains": 2, "progress": False}
+    run = {"draws": 500, "chains": 2, "progress": False}
     mb.report(
         mb.sample(model, x, progress=False),
         folder / "structure.html",
-        comparison=mb.compare(model, x, ["exact", "pseudo"], progress=False),
+        comparison=mb.compare(model, x, methods=["exact", "pseudo"], progress=False),
         selection=mb.select(model, x, **run),
         groups=mb.compare_groups(model, {"here": x[:150], "there": x[150:]}, **run),
         overwrite=True,
@@ -69,7 +69,7 @@ def large(folder: Path) -> None:
     model = mb.grid(100, 101)
     counts = np.random.default_rng(2).binomial(200, 0.6, model.n_parameters).astype(float)
     statistics = mb.Statistics.from_counts(model, counts, 200)
-    posterior = mb.sample(model, statistics, "mle", estimate=counts / 200, steps=50, thin=1, progress=False)
+    posterior = mb.sample(model, statistics, "mle", estimate=counts / 200, draws=50, thin=1, progress=False)
     mb.report(posterior, folder / "large.html", overwrite=True)
 
 

@@ -25,7 +25,7 @@ def references():
     for name in KINDS:
         model = small_fields.FIELDS[name]()
         x = small_fields.draw(model, small_fields.random_theta(model, 1, 0.4, 0.7), N, 2)
-        found[name] = model, x, sample(model, x, "exact", steps=4_000, chains=2)
+        found[name] = model, x, sample(model, x, "exact", draws=2_000, thin=2, chains=2)
     return found
 
 
@@ -37,8 +37,8 @@ def sample(model, x, method, **settings):
 
 def settings_of(key):
     if key == "langevin":
-        return {"steps": 300}
-    return {"engine": None if key == "calibrated" else "mh", "steps": 8_000, "warmup": 2_000}
+        return {"draws": 300}
+    return {"engine": None if key == "calibrated" else "mh", "draws": 2_000, "thin": 4, "warmup": 2_000}
 
 
 @pytest.mark.parametrize("key", REGISTRY)

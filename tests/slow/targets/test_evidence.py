@@ -28,7 +28,7 @@ def test_every_graph_on_four_nodes():
             warnings.simplefilter("ignore")  # isolated nodes
             model = mb.graph(list(edges), nodes=range(4))
             found = mb.evidence(model, data, draws=5_000)
-            table = mb.sample(model, data, "exact", steps=2_000, prior="uniform", progress=False).edges()
+            table = mb.sample(model, data, "exact", draws=2_000, prior="uniform", progress=False).edges()
         assert abs(found.log_evidence - exact[edges]) < max(5.5 * found.standard_error, 1e-6), edges
         for edge, (_, row) in zip(edges, table.iterrows(), strict=True):
             rest = tuple(other for other in edges if other != edge)

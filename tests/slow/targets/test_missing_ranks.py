@@ -22,7 +22,7 @@ def ranks(missing, seed):
         skipped = rng.random((60, 2)) < np.where(x[:, :1] == 1, 0.7, 0.1)  # whoever says yes to the first skips more
         x[:, 1:][skipped] = np.nan
         post = mb.sample(
-            MODEL, mb.Data(x, missing=missing), "exact", steps=500, chains=1, rng=run, prior="uniform", progress=False
+            MODEL, mb.Data(x, missing=missing), "exact", draws=500, chains=1, rng=run, prior="uniform", progress=False
         )
         found.append((post.draws[0] < theta).mean(axis=0))
     return np.minimum((BINS * np.array(found)).astype(int), BINS - 1)

@@ -106,7 +106,7 @@ def doubts(walk: Walk, trust: WalkTrust) -> list[str]:
     if max(trust.mean_error, trust.sd_error) > DOUBTFUL_NOISE:
         found.append(
             f"Monte-Carlo errors are {trust.mean_error:.1%} of an sd in means and {trust.sd_error:.1%} in sds: run "
-            "longer (steps=)."
+            "longer (draws=)."
         )
     if max(trust.step_mean_error, trust.step_sd_error) > DOUBTFUL_STEP:
         off = f"means may be off by {trust.step_mean_error:.1%} of an sd and sds by {trust.step_sd_error:.1%}"
