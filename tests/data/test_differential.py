@@ -1,17 +1,23 @@
 """The same table through every format and every entry point gives the same states."""
 
+import contextlib
 import gzip
+import json
 
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import xarray as xr
 
 import mrfbayes as mb
+from command_line import run
 from mrfbayes.cli.field import data_field, read_data
 from mrfbayes.cli.options import DataOptions
 from mrfbayes.data.border import common_schema, counted
+from mrfbayes.sklearn import MarkovField
 from mrfbayes.structure.compare_groups import split_groups
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
@@ -74,6 +80,27 @@ def stata(folder):
     return folder / "d.dta"
 
 
+def folder_of_parquet(folder):
+    inside = folder / "parquet"
+    inside.mkdir(exist_ok=True)
+    for k, part in enumerate(np.array_split(np.arange(N), 3)):
+        TABLE.iloc[part].to_parquet(inside / f"part{k}.parquet", index=False)
+    return inside
+
+
+def dask(folder):
+    return dd.from_pandas(TABLE, npartitions=3)
+
+
+def labelled_axes(folder):
+    return xr.DataArray(TABLE.to_numpy(dtype=object), dims=("row", "item"), coords={"item": list(TABLE)})
+
+
+def long(folder):
+    cells = TABLE.reset_index().melt("index")
+    return mb.Data.from_long(cells, "index", "variable", "value")
+
+
 def parts(folder):
     for k, part in enumerate(np.array_split(np.arange(N), 3)):
         TABLE.iloc[part].to_csv(folder / f"wave{k}.csv", index=False)
@@ -98,26 +125,129 @@ SOURCES = {
     "sav": spss,
     "dta": stata,
     "several files": parts,
+    "parquet folder": folder_of_parquet,
+    "list of files": lambda folder: sorted(map(str, folder.glob("wave*.csv"))),
+    "dask": dask,
+    "xarray": labelled_axes,
+    "array": lambda folder: TABLE.to_numpy(dtype=object),
+    "long": long,
 }
+FILES = ("csv", "tsv", "sep=", "gzip", "parquet", "xlsx", "sav", "dta", "several files", "parquet folder")
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    folders = {name: tmp_path_factory.mktemp("waves" if "files" in name else "source") for name in SOURCES}
+    folders["list of files"] = folders["several files"]  # which are written before
+    return {name: make(folders[name]) for name, make in SOURCES.items()}
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_every_format_has_the_same_states(tmp_path, name):
-    data = mb.Data(SOURCES[name](tmp_path))
+def test_every_format_has_the_same_states(sources, name):
+    source = sources[name]
+    data = source if isinstance(source, mb.Data) else mb.Data(source)
     assert [variable.kind for variable in data.schema] == KINDS
     assert [variable.values for variable in data.schema] == [variable.values for variable in mb.Data(TABLE).schema]
     np.testing.assert_array_equal(data.rows(), STATES)
     assert data.n == N
 
 
+class StatesSeenError(BaseException):
+    """Ends a call as soon as it knows the states of its data; no handler of errors takes it for one."""
+
+
+@pytest.fixture
+def states_of(monkeypatch):
+    """The states that a call makes of its data; the call goes no further."""
+    count, rows = mb.Data.count, mb.Data.rows
+    seen = []
+
+    def counted_states(self, model):
+        seen.append(count(self, model).rows)
+        raise StatesSeenError
+
+    def coded_states(self, by=None):
+        seen.append(rows(self, by))
+        raise StatesSeenError
+
+    def run(call, *arguments):
+        with monkeypatch.context() as patch:
+            patch.setattr(mb.Data, "count", counted_states)
+            patch.setattr(mb.Data, "rows", coded_states)
+            with contextlib.suppress(StatesSeenError):
+                call(*arguments)
+        return seen.pop()
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def posterior():
+    data = mb.Data(TABLE)
+    return mb.sample(mb.Model.from_data(data), data, "laplace", steps=100, chains=2, rng=1, progress=False)
+
+
+VERBS = {
+    "sample": lambda post, x: mb.sample(post.model, x),
+    "select": lambda post, x: mb.select(post.model, x),
+    "estimate": lambda post, x: mb.estimate(post.model, x),
+    "evidence": lambda post, x: mb.evidence(post.model, x),
+    "likelihood": lambda post, x: mb.likelihood(post.model, x, "exact"),
+    "target": lambda post, x: mb.target(post.model, x),
+    "compare": lambda post, x: mb.compare(post.model, x),
+    "prior_sensitivity": lambda post, x: mb.prior_sensitivity(post.model, x, [1.0]),
+    "sample_many": lambda post, x: mb.sample_many(post.model, {"a": x, "b": x}),
+    "compare_groups": lambda post, x: mb.compare_groups(post.model, {"a": x, "b": x}),
+    "fit": lambda post, x: mb.fit(x),
+    "predict": lambda post, x: post.predict(x, list(TABLE)[:4]),
+    "predictability": lambda post, x: post.predictability(x),
+    "predictive_check": lambda post, x: mb.predictive_check(post, x),
+    "impute": lambda post, x: post.impute(2, x),
+    "log_probability": lambda post, x: mb.log_probability(post.model, post, x),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_the_same_states_of_every_format(sources, posterior, states_of, verb):
+    for name, source in sources.items():
+        found = states_of(VERBS[verb], posterior, source)
+        np.testing.assert_array_equal(found, STATES[:, : found.shape[1]], err_msg=name)
+        assert found.shape[1] == (4 if verb == "predict" else 5)
+    other = TABLE.assign(ill=1 - TABLE["ill"])
+    changed = states_of(VERBS[verb], posterior, other)
+    assert (changed[:, 2] != STATES[:, 2]).all()  # so that the comparison can fail
+
+
+@pytest.mark.parametrize("name", ["pandas", "polars"])
+def test_estimators_have_the_same_states(sources, states_of, name):
+    np.testing.assert_array_equal(states_of(MarkovField().fit, sources[name]), STATES)
+
+
+COMMANDS = (
+    "fit {}",
+    "sample {}",
+    "estimate {}",
+    "evidence {}",
+    "compare {}",
+    "predict r.nc {} --given mood --out p.csv",
+)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_command_has_the_same_states(sources, posterior, states_of, tmp_path, name):
+    posterior.save(tmp_path / "r.nc")
+    for command in COMMANDS:
+        words = [str(sources[name]) if word == "{}" else word for word in command.split()]
+        found = states_of(lambda words=words: run(*words, cwd=tmp_path))
+        np.testing.assert_array_equal(found, STATES[:, : found.shape[1]], err_msg=command)
+    table = json.loads(run("info", str(sources[name]), "--json", cwd=tmp_path).stdout)["variables"]
+    assert [row["kind"] for row in table] == KINDS
+    assert [row["n"] for row in table] == [np.bincount(column).tolist() for column in STATES.T]
+
+
 def test_numbers_without_names_are_coded_like_a_table():
     values = np.column_stack(list(NUMBERS.values()))
     np.testing.assert_array_equal(mb.Data(values).rows(), STATES[:, :3])
-
-
-def test_dask_is_read_like_a_table():
-    dd = pytest.importorskip("dask.dataframe")
-    np.testing.assert_array_equal(mb.Data(dd.from_pandas(TABLE, npartitions=3)).rows(), STATES)
 
 
 def test_every_entry_point_has_the_same_states(tmp_path):

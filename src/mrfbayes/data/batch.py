@@ -39,6 +39,30 @@ class Batch(NamedTuple):
         """Values of one column."""
         return self.columns[:, j] if isinstance(self.columns, np.ndarray) else self.columns[j]
 
+    def select(self, places: Sequence[int]) -> Batch:
+        """Some of the columns, in the order of ``places``."""
+        if isinstance(self.columns, np.ndarray):
+            is_all = list(places) == list(range(self.columns.shape[1]))
+            return self if is_all else Batch(self.columns[:, list(places)], self.rows, self.where)
+        return Batch([self.columns[j] for j in places], self.rows, self.where)
+
+    def compact(self) -> Batch:
+        """The same batch with small whole numbers in a byte each, column by column."""
+        columns = self.columns
+        if not isinstance(columns, np.ndarray) or columns.dtype.kind != "i":
+            return self
+        is_small = columns.size and -128 <= columns.min() and columns.max() < 128
+        return Batch(columns.astype(np.int8, order="F"), self.rows, self.where) if is_small else self
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the columns; text is taken to have 64 bytes a cell."""
+        if isinstance(self.columns, np.ndarray):
+            return self.columns.nbytes
+        sizes = [one.codes.nbytes if isinstance(one, Coded) else one.nbytes for one in self.columns]
+        is_text = [not isinstance(one, Coded) and one.dtype.kind == "O" for one in self.columns]
+        return sum(sizes) + 64 * len(self.rows) * sum(is_text)
+
 
 class Source:
     """A table that can be read more than once."""
@@ -48,6 +72,7 @@ class Source:
     n_columns: int
     notes: tuple[str, ...] = ()  # what has to be said about how it was read
     image_shape: tuple[int, int] | None = None  # of images, one per row
+    is_parsed = False  # whether reading it means parsing text
 
     def categories(self, j: int) -> tuple[tuple[object, ...] | None, bool]:
         """All values that the type of column ``j`` allows, if it says so, and whether it orders them."""

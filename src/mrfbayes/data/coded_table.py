@@ -19,6 +19,7 @@ from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema, Variable
 
 MOST_GREYS = 12
+KEPT_BYTES = 1 << 28  # of a text file after the pass that decides its coding, so that counting does not parse it again
 
 
 class CodedTable:
@@ -30,6 +31,7 @@ class CodedTable:
     _schema: Schema | None  # the coding where it was given
     _columns: dict[int, Column]  # what was read of each column
     _size: tuple[int, float] | None  # rows and total weight
+    _kept: tuple[list[int], list[tuple[Batch, np.ndarray | None]]] | None  # columns and parsed batches of a text file
 
     @property
     def where(self) -> str:
@@ -85,6 +87,7 @@ class CodedTable:
         made = object.__new__(type(self))
         made.__dict__ |= {k: v for k, v in self.__dict__.items() if k not in ("_decided",)}
         made._columns, made._size = {}, None
+        made._kept = None if "_table" in changes else self._kept
         made.__dict__ |= changes
         return made
 
@@ -201,12 +204,22 @@ class CodedTable:
         self, chosen: Sequence[int], variables: Sequence[Variable] | None, model: Model
     ) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
         encode, problems = Encoder(variables, model.states), Problems()
-        for batch, weight in self._table.batches(chosen, problems):
+        for batch, weight in self._batches(chosen, problems):
             if problems:
                 raise UnknownValueError
             yield encode(batch), weight
         if problems:
             raise UnknownValueError
+
+    def _batches(self, chosen: Sequence[int], problems: Problems) -> Iterator[tuple[Batch, np.ndarray | None]]:
+        """Batches of the columns with the weights of their rows: parsed before, or read now."""
+        columns, kept = self._kept or ([], [])
+        if not set(chosen) <= set(columns):
+            yield from self._table.batches(chosen, problems)
+            return
+        place = [columns.index(j) for j in chosen]
+        for batch, weight in kept:
+            yield batch.select(place), weight
 
     def _scan(self, chosen: Sequence[int], marked: Mapping[int, frozenset[float | str]] | None = None) -> list[Column]:
         """What the columns hold, from one pass over those that were not read before."""
@@ -218,8 +231,13 @@ class CodedTable:
         made = [self._empty_column(j, source, marked) for j in new]
         is_image = source.image_shape is not None
         total, n_rows = 0.0, 0
+        kept: list[tuple[Batch, np.ndarray | None]] | None = [] if source.is_parsed else None
         for batch, weight in self._table.batches(new, problems):
             n_rows += len(batch.rows)
+            if kept is not None:
+                batch = batch.compact()
+                kept.append((batch, weight))
+                kept = None if sum(one.n_bytes for one, _ in kept) > KEPT_BYTES else kept
             total += len(batch.rows) if weight is None else float(weight.sum())
             if is_image:
                 assert isinstance(batch.columns, np.ndarray)
@@ -234,6 +252,7 @@ class CodedTable:
         if is_image:
             made = [replace(made[0], name=column.name) for column in made]
         self._size = (n_rows, total)
+        self._kept = self._kept if kept is None else (new, kept)
         known.update(zip(new, made, strict=True))
         return [known[j] for j in chosen]
 

@@ -48,7 +48,8 @@ class Encoder:
         """The states of a batch; raises `UnknownValueError` at a value that is none."""
         columns = batch.columns
         if isinstance(columns, np.ndarray) and len(self._codings) == 1:
-            return self._encode(columns.reshape(-1), *self._codings[0]).reshape(columns.shape)
+            order = "F" if columns.flags.f_contiguous else "C"
+            return self._encode(columns.ravel(order), *self._codings[0]).reshape(columns.shape, order=order)
         rows = np.empty((len(batch.rows), len(self._which)), dtype=np.uint8, order="F")
         for j, k in enumerate(self._which.tolist()):
             rows[:, j] = self._encode(batch.column(j), *self._codings[k])

@@ -131,6 +131,7 @@ class Data(CodedTable):
         self._schema = schema
         self._columns: dict[int, Column] = {}
         self._size: tuple[int, float] | None = None
+        self._kept = None
 
     @classmethod
     def from_long(cls, source: object, row: str, column: str, value: str, **options: Any) -> Data:
@@ -328,7 +329,7 @@ class Data(CodedTable):
         variables = self._marked(self._variables_for(schema, chosen), chosen)
         encode, problems = Encoder(variables, np.array([v.n_states for v in variables])), Problems()
         try:
-            parts = [encode(batch) for batch, _ in self._table.batches(chosen, problems)]
+            parts = [encode(batch) for batch, _ in self._batches(chosen, problems)]
         except UnknownValueError:
             self._refuse(chosen, variables)
         problems.refuse()

@@ -41,6 +41,8 @@ _PACKERS = {
 class DelimitedFile(Source):
     """A delimited text file with or without a header line; rows are numbered by line, from 1."""
 
+    is_parsed = True
+
     def __init__(self, path: Path, where: str, delimiter: str | None) -> None:
         self.where = where
         self.path = path

@@ -34,6 +34,7 @@ class SeveralTables(Source):
         first = self._tables[0]
         self.where = f"{first.where} and {len(self._tables) - 1} more"
         self.names, self.n_columns = first.names, first.n_columns
+        self.is_parsed = any(table.is_parsed for table in tables)
         for other in self._tables[1:]:
             _check_alike(first, other)
 

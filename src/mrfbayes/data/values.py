@@ -122,6 +122,9 @@ def distinct_numbers(values: np.ndarray) -> tuple[list[float], list[int]]:
         values = values.view(np.uint8)
     if values.size and values.dtype.kind in "ui":
         low, high = int(values.min()), int(values.max())
+        if high - low < 8:
+            few = {float(value): int(np.count_nonzero(values == value)) for value in range(low, high + 1)}
+            return [value for value in few if few[value]], [count for count in few.values() if count]
         if high - low < 4096 and high < 2**63:
             counts = np.bincount(values.astype(np.int64) - low)
             found = np.flatnonzero(counts)

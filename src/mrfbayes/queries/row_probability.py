@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
@@ -130,14 +131,21 @@ class _Scores:
         return logs - self.base.log_z(log_odds, self.pattern)
 
 
+def _is_read(rows: Sequence[object]) -> bool:
+    """Whether a list is one of files or of rows with names, not of cells."""
+    if isinstance(rows, str) or not rows:
+        return isinstance(rows, str)
+    return isinstance(rows[0], Mapping) or (isinstance(rows[0], str) and Path(rows[0]).exists())
+
+
 def row_states(at: Points, rows: RowsLike, known: list[int], argument: str) -> tuple[np.ndarray, pd.Index]:
     """(n, d) states, `UNSEEN` where a cell is missing, and the index of the result."""
     import pandas as pd
 
     model, source = at.model, cast("object", rows)
     if isinstance(rows, Mapping):
-        source = {str(name): [label] for name, label in rows.items()}
-    elif isinstance(rows, (np.ndarray, Sequence)) and not isinstance(rows, str):
+        source = {str(name): label if np.ndim(label) else [label] for name, label in rows.items()}
+    elif isinstance(rows, np.ndarray) or (isinstance(rows, Sequence) and not _is_read(rows)):
         cells = np.atleast_2d(rows if isinstance(rows, np.ndarray) else np.array(rows, dtype=object))
         if cells.ndim != 2 or cells.shape[1] != model.n_nodes:
             raise InputError(
