@@ -41,27 +41,34 @@ class Batch(NamedTuple):
 
     def select(self, places: Sequence[int]) -> Batch:
         """Some of the columns, in the order of ``places``."""
-        if isinstance(self.columns, np.ndarray):
-            is_all = list(places) == list(range(self.columns.shape[1]))
-            return self if is_all else Batch(self.columns[:, list(places)], self.rows, self.where)
-        return Batch([self.columns[j] for j in places], self.rows, self.where)
+        if not isinstance(self.columns, np.ndarray):
+            return self._replace(columns=[self.columns[j] for j in places])
+        is_all = list(places) == list(range(self.columns.shape[1]))
+        return self if is_all else self._replace(columns=self.columns[:, list(places)])
+
+    def only(self, keep: np.ndarray) -> Batch:
+        """The rows where ``keep`` is true."""
+        columns = self.columns
+        if isinstance(columns, np.ndarray):
+            return self._replace(columns=columns[keep], rows=self.rows[keep])
+        kept = [one._replace(codes=one.codes[keep]) if isinstance(one, Coded) else one[keep] for one in columns]
+        return self._replace(columns=kept, rows=self.rows[keep])
 
     def compact(self) -> Batch:
         """The same batch with small whole numbers in a byte each, column by column."""
         columns = self.columns
-        if not isinstance(columns, np.ndarray) or columns.dtype.kind != "i":
+        if not isinstance(columns, np.ndarray) or columns.dtype.kind != "i" or not columns.size:
             return self
-        is_small = columns.size and -128 <= columns.min() and columns.max() < 128
-        return Batch(columns.astype(np.int8, order="F"), self.rows, self.where) if is_small else self
+        if columns.min() < -128 or columns.max() > 127:
+            return self
+        return self._replace(columns=columns.astype(np.int8, order="F"))
 
     @property
     def n_bytes(self) -> int:
-        """Memory of the columns; text is taken to have 64 bytes a cell."""
+        """Memory of the columns, text being taken to have 64 bytes a cell."""
         if isinstance(self.columns, np.ndarray):
             return self.columns.nbytes
-        sizes = [one.codes.nbytes if isinstance(one, Coded) else one.nbytes for one in self.columns]
-        is_text = [not isinstance(one, Coded) and one.dtype.kind == "O" for one in self.columns]
-        return sum(sizes) + 64 * len(self.rows) * sum(is_text)
+        return sum(one.codes.nbytes if isinstance(one, Coded) else 64 * len(one) for one in self.columns)
 
 
 class Source:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from unicodedata import normalize
 
@@ -89,10 +88,10 @@ def match_columns(model: Model, source: Source, names: Sequence[str], chosen: Se
 
 
 def _refuse_absent(absent: Sequence[str], model: Model, source: Source, names: Sequence[str]) -> None:
-    close = get_close_matches(absent[0], names, n=1)
-    hint = f" (did you mean {close[0]!r}?)" if close else f"; it has {listed(names) or 'no columns'}"
-    if close and normalize("NFKC", close[0]) == normalize("NFKC", absent[0]):
-        hint = f" ({close[0]!r} looks the same, but is written {close[0]!a}, not {absent[0]!a})"
+    hint = near(absent[0], names) or f"; it has {listed(names) or 'no columns'}"
+    alike = next((name for name in names if normalize("NFKC", name) == normalize("NFKC", absent[0])), None)
+    if alike is not None:
+        hint = f" ({alike!r} looks the same, but is written {alike!a}, not {absent[0]!a})"
     what = f"the first is {absent[0]!r}" if len(absent) == 1 else f"they are {listed(absent)}"
     raise InputError(
         f"{source.where}: no column for {len(absent)} of {model.n_nodes} nodes, {what}{hint}: name the columns after "

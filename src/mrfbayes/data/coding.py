@@ -200,7 +200,8 @@ def _wrong_number(column: Column, own: Variable | None, r: int) -> str:
         )
     return (
         f"{place}: {n} labels ({shown}) for {r} states of the model; list all {r} labels in ascending order by "
-        f"levels={{{column.name!r}: [...]}} (--levels '{column.name}=LOWEST<...<HIGHEST'), or set states={n}."
+        f"levels={{{column.name!r}: [...]}} (--levels '{column.name}=LOWEST<...<HIGHEST')"
+        + (f", or set states={n}." if n > 1 else ".")
     )
 
 

@@ -59,17 +59,42 @@ class ArrayTable(Source):
             yield Batch([part[:, j] for j in range(part.shape[1])] if part.dtype.kind in "OUS" else part, rows)
 
 
-class FrameTable(Source):
-    """An eager data frame (pandas, polars, pyarrow), through narwhals; rows are numbered from ``first_row``."""
+class ColumnsTable(Source):
+    """One-dimensional arrays of one length, by name; rows are numbered from ``first_row``."""
+
+    first_row = 0
+
+    def __init__(self, columns: Mapping[str, np.ndarray], where: str) -> None:
+        self.where, self._columns = where, list(columns.values())
+        self.names: tuple[str, ...] | None = tuple(columns)
+        self.n_columns = len(columns)
+        check_columns(self.names, where)
+        sizes = {name: column.shape for name, column in columns.items()}
+        if len(set(sizes.values())) > 1 or any(len(shape) != 1 for shape in sizes.values()):
+            shown = ", ".join(f"{name!r} {shape}" for name, shape in list(sizes.items())[:5])
+            raise InputError(f"{where}: its columns have the shapes {shown}; give one value per row in each.")
+
+    def values(self, columns: Sequence[int]) -> list[np.ndarray]:
+        """The chosen columns."""
+        return [self._columns[j] for j in columns]
+
+    def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
+        """The chosen columns, in that order."""
+        chosen = self.values(columns)
+        size = max(1, FRAME_CELLS // max(1, len(columns)))
+        for start in range(0, len(chosen[0]) if chosen else 0, size):
+            part = [column[start : start + size] for column in chosen]
+            yield Batch(part, self.first_row + start + np.arange(len(part[0])))
+
+
+class FrameTable(ColumnsTable):
+    """An eager data frame (pandas, polars, pyarrow), through narwhals."""
 
     def __init__(
         self, frame: Frame, where: str, first_row: int = 0, codebooks: Mapping[str, Codebook] | None = None
     ) -> None:
-        self.where = where
-        self.frame = frame
-        self.first_row = first_row
-        self._codebooks = codebooks or {}
-        self.names: tuple[str, ...] | None = tuple(str(name) for name in frame.columns)
+        self.where, self.frame, self.first_row, self._codebooks = where, frame, first_row, codebooks or {}
+        self.names = tuple(str(name) for name in frame.columns)
         self.n_columns = len(self.names)
         check_columns(self.names, where)
 
@@ -81,39 +106,10 @@ class FrameTable(Source):
         """Value labels and missing codes of a file that has them."""
         return self._codebooks.get((self.names or ())[j])
 
-    def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
-        """The chosen columns, in that order."""
-        names = self.names or ()
-        _refuse_types({names[j]: self.frame[:, j].dtype for j in columns}, self.where)
-        arrays = [column_values(self.frame[:, j]) for j in columns]
-        size = max(1, FRAME_CELLS // max(1, len(columns)))
-        for start in range(0, len(self.frame), size):
-            part = [array[start : start + size] for array in arrays]
-            yield Batch(part, self.first_row + start + np.arange(len(part[0])))
-
-
-class ColumnsTable(Source):
-    """One-dimensional arrays of one length, by name; rows are numbered from 0."""
-
-    def __init__(self, columns: Mapping[str, np.ndarray], where: str) -> None:
-        self.where = where
-        self.names: tuple[str, ...] | None = tuple(columns)
-        self.n_columns = len(columns)
-        self._columns = list(columns.values())
-        check_columns(self.names, where)
-        sizes = {name: column.shape for name, column in columns.items()}
-        if len(set(sizes.values())) > 1 or any(len(shape) != 1 for shape in sizes.values()):
-            shown = ", ".join(f"{name!r} {shape}" for name, shape in list(sizes.items())[:5])
-            raise InputError(f"{where}: its columns have the shapes {shown}; give one value per row in each.")
-
-    def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
-        """The chosen columns, in that order."""
-        chosen = [self._columns[j] for j in columns]
-        n_rows = len(chosen[0]) if chosen else 0
-        size = max(1, FRAME_CELLS // max(1, len(columns)))
-        for start in range(0, n_rows, size):
-            part = [column[start : start + size] for column in chosen]
-            yield Batch(part, start + np.arange(len(part[0])))
+    def values(self, columns: Sequence[int]) -> list[np.ndarray]:
+        """The chosen columns; refuses types that are no variables."""
+        _refuse_types({(self.names or ())[j]: self.frame[:, j].dtype for j in columns}, self.where)
+        return [column_values(self.frame[:, j]) for j in columns]
 
 
 class LazyTable(Source):

@@ -46,7 +46,7 @@ class RoleTable:
                 keep = labels == self.only
                 if not keep.any():
                     continue
-                batch, weight = _subset(batch, keep), None if weight is None else weight[keep]
+                batch, weight = batch.only(keep), None if weight is None else weight[keep]
             yield batch, weight
 
     def pieces(
@@ -71,10 +71,9 @@ class RoleTable:
             elif self.group is not None:
                 self._check_size("group", self.group.size >= n_rows, n_rows)
                 labels = self.group[start:n_rows]
-            kept = batch.columns[:, :d] if isinstance(batch.columns, np.ndarray) else batch.columns[:d]
             if start:  # what fits one batch is read in any case
                 budget().check(f"reading, after {start:,} rows")
-            yield Batch(kept, batch.rows, batch.where), weight, labels
+            yield batch.select(range(d)), weight, labels
         if not n_rows and not problems:
             only = "" if self.source.names is None else " below the column names"
             raise InputError(f"{where}: no rows{only}; give at least one observation.")
@@ -125,16 +124,6 @@ def group_labels(values: Values, batch: Batch, where: str, name: str) -> np.ndar
                 raise InputError(f"group = {name!r}: more than {MOST_GROUPS} different values; groups are few.")
         found.append(known[cell])
     return np.array(found, dtype=object)
-
-
-def _subset(batch: Batch, keep: np.ndarray) -> Batch:
-    if isinstance(batch.columns, np.ndarray):
-        return Batch(batch.columns[keep], batch.rows[keep], batch.where)
-    columns = [
-        Coded(column.codes[keep], column.labels) if isinstance(column, Coded) else column[keep]
-        for column in batch.columns
-    ]
-    return Batch(columns, batch.rows[keep], batch.where)
 
 
 def read_role(argument: str, given: object, names: Sequence[str], source: Source, x: object) -> int | np.ndarray | None:
