@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
@@ -48,7 +49,7 @@ class Encoder:
         """The states of a batch; raises `UnknownValueError` at a value that is none."""
         columns = batch.columns
         if isinstance(columns, np.ndarray) and len(self._codings) == 1:
-            order = "F" if columns.flags.f_contiguous else "C"
+            order: Literal["C", "F"] = "F" if columns.flags.f_contiguous else "C"
             return self._encode(columns.ravel(order), *self._codings[0]).reshape(columns.shape, order=order)
         rows = np.empty((len(batch.rows), len(self._which)), dtype=np.uint8, order="F")
         for j, k in enumerate(self._which.tolist()):
