@@ -19,7 +19,7 @@ from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema, Variable
 
 MOST_GREYS = 12
-KEPT_BYTES = 1 << 28  # of a text file after the pass that decides its coding, so that counting does not parse it again
+PARSED_BYTES = 1 << 28  # of a text file after the pass that decides its coding, so that counting does not parse it again
 
 
 class CodedTable:
@@ -237,7 +237,7 @@ class CodedTable:
             if kept is not None:
                 batch = batch.compact()
                 kept.append((batch, weight))
-                kept = None if sum(one.n_bytes for one, _ in kept) > KEPT_BYTES else kept
+                kept = None if sum(one.n_bytes for one, _ in kept) > PARSED_BYTES else kept
             total += len(batch.rows) if weight is None else float(weight.sum())
             if is_image:
                 assert isinstance(batch.columns, np.ndarray)
