@@ -158,7 +158,7 @@ class Data(CodedTable):
         >>> mb.Data.from_long(long, "who", "item", "answer").rows().tolist()
         [[0, 1], [1, 255]]
         """
-        from mrfbayes.data.long import widened
+        from mrfbayes.data.sources import widened
 
         opened = open_source(source, options.pop("delimiter", None), options.pop("sheet", None))
         return cls(widened(opened, row, column, value), **options)

@@ -1,26 +1,33 @@
-"""Where observations come from: arrays, tables, named axes and files, each as a `Source`."""
+"""Where observations come from: arrays, tables, named axes or rows, Dask, long tables and files, each as a `Source`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 
-from mrfbayes.base.errors import InputError
-from mrfbayes.data.batch import Source, check_columns
-from mrfbayes.data.dask_source import DaskTable, is_collection
+from mrfbayes.base.errors import InputError, Problems
+from mrfbayes.base.memory import require_memory
+from mrfbayes.data.batch import Batch, Source, check_columns
 from mrfbayes.data.frames import PARQUET, ArrayTable, ColumnsTable, FrameTable, LazyTable, parquet, parquet_folder
 from mrfbayes.data.images import image_table, is_image, read_images
-from mrfbayes.data.named_rows import named_rows
+from mrfbayes.data.reading import plain_values
 from mrfbayes.data.several import SeveralTables, matching_files
+from mrfbayes.data.values import is_missing, listed
 from mrfbayes.data.weights import unmasked
 
 if TYPE_CHECKING:
     import polars as pl
     import xarray as xr
+    from dask.array import Array
+    from dask.dataframe import DataFrame
+
+Collection: TypeAlias = "DataFrame | Array"
+_UNKNOWN = "__UNKNOWN_CATEGORIES__"  # what Dask calls categories that it has not looked at
+CELL_BYTES = 24  # of a wide table while it is made
 
 
 def open_source(x: object, delimiter: str | None = None, sheet: str | int | None = None) -> Source:
@@ -43,7 +50,7 @@ def open_source(x: object, delimiter: str | None = None, sheet: str | int | None
     elif isinstance(x, Mapping):
         return named_columns(x)
     elif isinstance(x, (list, tuple)):
-        named = named_rows(x)
+        named = _named_rows(x)
         if named is not None:
             return ColumnsTable(named, "x")
     elif not isinstance(x, np.ndarray):
@@ -171,3 +178,98 @@ def open_file(path: Path, where: str, delimiter: str | None = None, sheet: str |
     from mrfbayes.data.delimited import DelimitedFile
 
     return DelimitedFile(path, where, delimiter)
+
+
+def _named_rows(rows: Sequence[object]) -> dict[str, np.ndarray] | None:
+    """Columns by name from rows whose cells have names, in whatever order; None where they have none."""
+    names = _cell_names(rows[0]) if rows else None
+    if names is None:
+        return None
+    columns = {name: np.empty(len(rows), dtype=object) for name in names}
+    for k, row in enumerate(rows):
+        own = _cell_names(row)
+        if own is None or sorted(own) != sorted(names):
+            raise InputError(f"x: row {k} has other names than row 0; give every row the same ones.")
+        cells = row.values() if isinstance(row, Mapping) else cast("Iterable[object]", row)
+        for name, cell in zip(own, cells, strict=True):
+            columns[name][k] = cell
+    return columns
+
+
+def _cell_names(row: object) -> tuple[str, ...] | None:
+    names = tuple(row) if isinstance(row, Mapping) else getattr(row, "_fields", getattr(row, "index", None))
+    if names is None or callable(names) or not all(isinstance(name, str) for name in names):
+        return None
+    return tuple(names)
+
+
+def is_collection(x: object) -> bool:
+    """Whether ``x`` is an array or a data frame of Dask."""
+    return hasattr(x, "__dask_graph__") and any(kind.__module__.split(".")[0] == "dask" for kind in type(x).__mro__)
+
+
+class DaskTable(Source):
+    """A Dask data frame or array (n, d); rows are numbered from 0 in each partition, which messages name."""
+
+    def __init__(self, x: Collection, opened: Callable[[object], Source]) -> None:
+        is_table = hasattr(type(x), "columns")
+        if not is_table and (not hasattr(type(x), "rechunk") or x.ndim != 2):
+            raise InputError(f"x is a {type(x).__name__}; of Dask's collections give a data frame, or an array (n, d).")
+        self.where = "x"
+        self._x, self._opened, self._is_table = x, opened, is_table
+        self._meta = opened(x._meta if is_table else np.zeros((0, x.shape[1]), dtype=x.dtype))
+        self.names, self.n_columns = self._meta.names, self._meta.n_columns
+
+    def categories(self, j: int) -> tuple[tuple[object, ...] | None, bool]:
+        """Categories of the collection's type, where Dask knows them."""
+        values, is_ordered = self._meta.categories(j)
+        return (None, False) if values is not None and _UNKNOWN in values else (values, is_ordered)
+
+    def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
+        """The chosen columns of every partition in turn."""
+        if self._is_table:
+            chosen = self._x[[self._x.columns[j] for j in columns]]  # so that files are not read further than that
+            parts = chosen.to_delayed()
+        else:
+            parts = self._x.rechunk({1: -1})[:, list(columns)].to_delayed().ravel()
+        for number, part in enumerate(parts):
+            source = self._opened(part.compute())
+            for batch in source.batches(range(len(columns)), problems):
+                yield Batch(batch.columns, batch.rows, f"x, partition {number}")
+
+
+def widened(source: Source, row: str, column: str, value: str) -> dict[str, np.ndarray]:
+    """Columns by name; observations and columns are in the order in which they first occur."""
+    names = source.names or ()
+    for argument, name in (("row", row), ("column", column), ("value", value)):
+        if name not in names:
+            raise InputError(f"{argument} = {name!r}: {source.where} has no such column; it has {listed(names)}.")
+    if len({row, column, value}) < 3:
+        raise InputError(f"row = {row!r}, column = {column!r}, value = {value!r}: name three different columns.")
+    people: dict[object, int] = {}
+    cells: dict[str, dict[int, object]] = {}
+    problems = Problems()
+    for batch in source.batches([names.index(name) for name in (row, column, value)], problems):
+        columns = (plain_values(batch.column(j)).tolist() for j in range(3))
+        for place, who, what, answer in zip(batch.rows.tolist(), *columns, strict=True):
+            if is_missing(who) or is_missing(what):
+                problems.add(f"{source.where}:{place}: no {row!r} or no {column!r}; fill it in or leave the row out.")
+                continue
+            name = f"{what:g}" if isinstance(what, float) else str(what)
+            number, known = people.setdefault(who, len(people)), cells.setdefault(name, {})
+            if number in known:
+                problems.add(
+                    f"{source.where}:{place}: {who!r} has two values of {what!r}; keep one (is another column, such as "
+                    "a time, part of what makes a row?)."
+                )
+            known[number] = answer
+    problems.refuse()
+    if not people:
+        raise InputError(f"{source.where}: no rows; give at least one observation.")
+    n, d = len(people), len(cells)
+    require_memory(n * d * CELL_BYTES, f"a table of {n:,} rows and {d:,} columns", "choose fewer rows or columns")
+    wide = {}
+    for name, known in cells.items():
+        wide[name] = np.full(n, None, dtype=object)
+        wide[name][list(known)] = list(known.values())
+    return wide
