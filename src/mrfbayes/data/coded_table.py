@@ -19,7 +19,9 @@ from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema, Variable
 
 MOST_GREYS = 12
-PARSED_BYTES = 1 << 28  # of a text file after the pass that decides its coding, so that counting does not parse it again
+PARSED_BYTES = (
+    1 << 28
+)  # of a text file after the pass that decides its coding, so that counting does not parse it again
 
 
 class CodedTable:
