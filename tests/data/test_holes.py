@@ -98,5 +98,5 @@ def test_refusals_name_the_way_out():
 
 def test_constant_columns_are_judged_by_all_that_is_seen():
     rows = np.array([[0, 1, 1], [0, 0, 0], [1, NAN, 1]])
-    assert not any("constant" in text for text in modelled(rows).warnings)
-    assert any("constant" in text for text in modelled(np.array([[0, 1, 1], [0, 0, 0], [0, NAN, 1]])).warnings)
+    assert not any("constant" in text for text in modelled(rows).notes)
+    assert any("constant" in text for text in modelled(np.array([[0, 1, 1], [0, 0, 0], [0, NAN, 1]])).notes)
