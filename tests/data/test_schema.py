@@ -84,7 +84,8 @@ def test_constant_columns():
     assert data.schema.names == ("a", "c")
     assert data.schema["a"].values == (0, 1)
     assert data.schema["c"].values == ("nee", "ja")
-    assert [name in text for name, text in zip(("'a'", "'b'"), data.warnings, strict=True)] == [True, True]
+    assert [text.split()[0] for text in data.notes] == ["'a'"]
+    assert [text.split()[0] for text in data.warnings] == ["'b'"]  # left out
 
 
 def test_schemas_are_equal_for_equal_codings_and_survive_a_file():

@@ -63,8 +63,9 @@ NANOSECONDS: dict[str, tuple[float, ...]] = {
 # Parameters and processor seconds of calibration block by block (`benchmarks/results/scale.md`).
 BLOCKWISE = np.array([[1_984, 8_064, 32_512, 130_560, 523_264, 1_998_000], [6, 12, 41, 172, 391, 633]], dtype=float)
 # Parameters and processor seconds of `langevin` on complete graphs of 20, 40, 64, 100 (`benchmarks/results/dense.md`).
-TABLE_WALK = 10.0  # times as long with tables: 4.2 and 21 processor seconds for 200 and 249 parameters (10 and 18 nodes)
 WALKING = np.array([[210, 820, 2_080, 5_050], [1.0, 3.9, 10.6, 57.1]])
+# Times as long with tables: 4.2 and 21 processor seconds for 200 and 249 parameters of 10 and 18 variables.
+TABLE_WALK = 10.0
 MAVM_LEVELS = 10  # of `mavm` by default
 FULL_COVARIANCE = 2_000  # parameters up to which `calibrated` keeps a full covariance
 WINDOW_SECONDS = 1.2e-3  # per node of a planar field: moments through windows
