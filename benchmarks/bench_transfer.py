@@ -10,24 +10,15 @@ import numpy as np
 
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.exact.grid import grid_layout, transfer_log_z, transfer_log_z_theta, transfer_scratch
+from mrfbayes.kernels.exact.grid import grid_layout, transfer_log_z, transfer_scratch
 from mrfbayes.kernels.exact.grid_moments import transfer_moments
 from mrfbayes.kernels.exact.grid_sample import transfer_sample_words
-from mrfbayes.kernels.exact.grid_series import transfer_taylor
 
 GRIDS = [(4, 4), (6, 6), (8, 8), (12, 12), (16, 16), (8, 500), (10, 500)]
 PARTICLE_WORDS = 16  # 1,024 particles
 
 
 # The loops are inside kernels: a call from Python costs more than a small grid.
-@kernel
-def repeat_theta(count, layout, theta, scratch):
-    total = 0.0
-    for _ in range(count):
-        total += transfer_log_z_theta(layout, theta, scratch)
-    return total
-
-
 @kernel
 def repeat_log_z(count, layout, field, coupling, scratch):
     total = 0.0
@@ -65,7 +56,7 @@ def microseconds(function: Callable[..., Any], *arguments: Any, seconds: float =
 
 
 def main() -> None:
-    columns = ("log Z, theta", "log Z, fields", "moments", "Taylor", "1,024 samples")
+    columns = ("log Z", "log Z, fields", "moments", "1,024 samples")
     print("microseconds".ljust(14) + "".join(name.rjust(15) for name in columns))
     rng = np.random.default_rng(0)
     state = kernel_state(seed_sequence(0))
@@ -77,16 +68,14 @@ def main() -> None:
         coupling, field = np.log(theta / (1.0 - theta)), rng.normal(size=d)
         scratch = {
             work: np.zeros(transfer_scratch(layout, work, 64 * PARTICLE_WORDS))
-            for work in ("log_z", "moments", "taylor", "sample")
+            for work in ("log_z", "moments", "sample")
         }
         means = np.zeros(d), np.zeros(m)
-        series = np.zeros((3, d)), np.zeros((3, m))
         words = np.zeros((d, PARTICLE_WORDS), dtype=np.uint64)
         times = [
-            microseconds(repeat_theta, layout, theta, scratch["log_z"]),
+            microseconds(repeat_log_z, layout, np.zeros(d), coupling, scratch["log_z"]),
             microseconds(repeat_log_z, layout, field, coupling, scratch["log_z"]),
             microseconds(once(transfer_moments), layout, field, coupling, scratch["moments"], *means),
-            microseconds(once(transfer_taylor), layout, field, coupling, field, coupling, scratch["taylor"], *series),
             microseconds(repeat_words, layout, np.zeros(d), coupling, scratch["sample"], state, words),
         ]
         print(f"{rows} x {cols}".ljust(14) + "".join(f"{t:,.2f}".rjust(15) for t in times), flush=True)

@@ -19,7 +19,7 @@ MOST_IN_KERNELS = 12
 SLICES = (  # files of kernels that take slices
     *("calibration/blocks", "calibration/local", "data/counting", "estimation/stochastic_ascent", "exact/graph_binary"),
     *("exact/graph_logs", "exact/graph_steps", "exact/grid", "exact/grid_moments", "exact/grid_sample"),
-    *("exact/grid_series", "exact/grid_words", "methods/bethe", "particles/bitgibbs", "particles/bitgibbs_block"),
+    *("methods/bethe", "particles/bitgibbs", "particles/bitgibbs_block"),
     *("particles/cluster", "particles/completions", "particles/coupling", "particles/gibbs_tables"),
     *("run/independence", "structure/joint", "structure/line"),
 )

@@ -77,10 +77,6 @@ QUOTES = [
                 [("strong", "calibrated"), ("strong", "mle")],
             ),
             (
-                "{:.2f} % and {:.2f} % on strips of 500x8 with theta in (.5, .8), {:.2f} % and {:.1f} % on strongly",
-                [("strip, paper", "calibrated"), ("strip, strong", "calibrated")],
-            ),
-            (
                 "{:.2f} % and {:.2f} % on other graphs, {:.2f} % and {:.2f} % on survey data",
                 [("graphs", "calibrated"), ("surveys", "calibrated")],
             ),

@@ -20,7 +20,6 @@ SIZES = (4, 6, 8, 10)
 RANGES = ((0.5, 0.8), (0.6, 0.9), (0.7, 0.9), (0.2, 0.8))
 GRID_N = (50, 100, 500, 1_000, 5_000)
 GRAPH_N = (100, 500, 2_000)
-STRIP_N = (50, 1_000, 5_000)
 GRAPHS = {
     "3-regular 16": (nx.random_regular_graph(3, 16, seed=1), 0.3, 0.8),
     "small-world 16": (nx.connected_watts_strogatz_graph(16, 4, 0.2, seed=1), 0.4, 0.75),
@@ -47,9 +46,6 @@ def cells(reinis: Path | None = None) -> Iterator[Cell]:
     yield from graphs()
     yield from surveys(reinis)
     yield from grids(10)
-    for low, high in RANGES:
-        for n in STRIP_N:
-            yield grid_cell(500, 8, low, high, n)
 
 
 def grids(size: int) -> Iterator[Cell]:
@@ -65,7 +61,7 @@ def grid_cell(rows: int, columns: int, low: float, high: float, n: int) -> Cell:
     model = mb.grid(rows, columns)
     kind = {(0.5, 0.8): "paper", (0.2, 0.8): "mixed signs"}.get((low, high), "strong")
     theta = generator(np.random.SeedSequence(rows), name).uniform(low, high, model.n_parameters)
-    return Cell(name, kind if rows == columns else f"strip, {kind}", model, n, theta)
+    return Cell(name, kind, model, n, theta)
 
 
 def graphs() -> Iterator[Cell]:

@@ -23,7 +23,6 @@ import numpy as np
 from cells import Cell, cells
 from hamiltonian import Factor, Moments, moments, run_chain
 from rows import append_rows, compare, mle_row, uniform_prior
-from strip import strip_rows
 
 import mrfbayes as mb
 from mrfbayes.base.random_streams import child, generator
@@ -93,9 +92,6 @@ def run_cell(cell: Cell):
         data = sample_exact(model, model.chart.log_odds(cell.theta), cell.n, child(seed, "data"))
     statistics = mb.Data(data).count(model)
     base = {"cell": cell.name, "kind": cell.kind, "p": model.n_parameters, "n": int(statistics.n)}
-    if cell.kind.startswith("strip"):
-        yield from strip_rows(cell, statistics, seed, base)
-        return
     problem = Problem(model, statistics, Prior(model, "uniform"), child(seed, "calibrated"), progress=False)
     started = time.process_time()
     mode, _, _ = exact_mode(problem)

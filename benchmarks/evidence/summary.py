@@ -21,9 +21,6 @@ KINDS = {
     "paper": "grids, theta in (.5, .8)",
     "strong": "grids, (.6, .9) and (.7, .9)",
     "mixed signs": "grids, (.2, .8)",
-    "strip, paper": "500x8 strip, (.5, .8)",
-    "strip, strong": "500x8 strip, (.6, .9) and (.7, .9)",
-    "strip, mixed signs": "500x8 strip, (.2, .8)",
     "graphs": "regular, small-world, complete graphs",
     "surveys": "adhd and reinis",
 }
@@ -57,13 +54,13 @@ def bars(table: pd.DataFrame) -> str:
     lines = []
     own = table[table["method"] == "calibrated"]
     for name, (mean_bar, sd_bar) in BARS.items():
-        part = own[own["kind"].isin([name, f"strip, {name}"])]
+        part = own[own["kind"] == name]
         mean, sd = part["mean_error"].mean(), part["sd_error"].mean()
         verdict = "met" if mean <= mean_bar and sd <= sd_bar else "**not met**"
         past = part[(part["mean_error"] > mean_bar) | (part["sd_error"] > sd_bar)]
         named = ", ".join(past["cell"]) if len(past) else "none"
         lines.append(
-            f"- {KINDS[name]}, strips included: mean {mean:.2%} of an sd (bar {mean_bar:.0%}), sd {sd:.2%} (bar "
+            f"- {KINDS[name]}: mean {mean:.2%} of an sd (bar {mean_bar:.0%}), sd {sd:.2%} (bar "
             f"{sd_bar:.0%}) over {len(part)} cells: {verdict}; cells past a bar: {named}."
         )
     worse = []
@@ -118,7 +115,6 @@ def draw_grids(table: pd.DataFrame, path: Path) -> None:
     figure, axes = pyplot.subplots(2, 4, figsize=(11, 5.2), sharex=True, sharey="row", layout="constrained")
     for column, name in enumerate(RANGES):
         part = table[table["cell"].str.startswith("grid") & table["cell"].str.contains(name, regex=False)]
-        part = part[~part["kind"].str.startswith("strip")]
         for row, (error, noise, label) in enumerate(
             (("mean_error", "noise_mean", "mean, % of an sd"), ("sd_error", "noise_sd", "sd, %"))
         ):

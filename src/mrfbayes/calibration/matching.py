@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 MISSED_SKEWNESS = 0.1  # moves quantiles by a thirtieth of an sd
-
-
-class Targets(NamedTuple):
-    """What coins are matched to, each (p,): mode, S_jj, third cumulant, shift of the mean from the mode."""
-
-    mode: np.ndarray
-    spread: np.ndarray
-    third: np.ndarray
-    shift: np.ndarray
 
 
 @dataclass(frozen=True)

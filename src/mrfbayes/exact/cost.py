@@ -50,8 +50,6 @@ SECOND_LEVEL, THIRD_LEVEL = 2**19, 2**24  # bytes past which tables leave the ca
 NANOSECONDS: dict[str, tuple[float, ...]] = {
     "grid log_z": (0, 36.1, 0.0615, 0.0123, 0.123),
     "grid moments": (2.67e4, 122, 1.37, 0.365, 0.6),
-    "grid first": (2.02e4, 209, 7.89, 1.41, 3.9),
-    "grid second": (2.46e4, 285, 7.77, 0.647, 3.9),
     "grid sample": (2.59e4, 0, 0.823, 0, 0.7, 6.52),
     "binary log_z": (200, 8.64, 24.3, 5.74, 0.126, 0, 0.539, 0.134, 0.0357, 0.451),
     "graph log_z": (0, 442, 0, 22.7, 0, 0.0327, 0.0529, 0.773, 0, 0),
@@ -154,7 +152,9 @@ def cost(model: Model) -> Cost:
         width, is_complete, work = found.width, True, {}
         for name, (key, count) in calls.items():
             n_bytes = predicted_bytes(found, key, count, p)
-            work[name] = Work(predicted_seconds(found, key, count) * machine_factor(), n_bytes, n_bytes <= limit)
+            fits = n_bytes <= limit
+            seconds = predicted_seconds(found, key, count) * machine_factor() if fits else float("inf")
+            work[name] = Work(seconds, n_bytes, fits)
     methods = _methods(model, width, work)  # which run on tables
     by_planar = _planar_work(model, calls)
     if "log_partition" in by_planar:
@@ -217,7 +217,7 @@ def predicted_bytes(found: Recursion, key: str, count: int, n_parameters: int) -
 
 def predicted_seconds(found: Recursion, key: str, count: int) -> float:
     """Seconds on the reference machine of ``count`` evaluations, directions or draws."""
-    if isinstance(found, GridRecursion) and key in ("first", "second") and found.series_by_elimination:
+    if isinstance(found, GridRecursion) and key in ("first", "second"):
         found = found.as_graph
     if isinstance(found, GridRecursion):
         counts = grid_counts(found, key, count)

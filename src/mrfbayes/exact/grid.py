@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfbayes.base.budget import budget
 from mrfbayes.base.memory import memory_limit
 from mrfbayes.exact.contract import OBJECTS, check_memory
 from mrfbayes.exact.graph import GraphRecursion
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from mrfbayes.kernels.exact.grid import GridLayout
 
 GRID_RANGE = 600.0  # nats that a grid's message may span: what underflows beyond 1e-260 of the largest might matter
-SQUARE_WIDTH = 9  # columns from which on elimination takes derivatives faster on a square grid
 
 
 class GridRecursion:
@@ -47,19 +45,11 @@ class GridRecursion:
         """This grid by elimination.
 
         For couplings so strong that the sweep might underflow (elimination looks after its scale step by step), and for
-        derivatives on grids that are about square: there the tables at the corners are small, and the directions
-        share one forward pass.
+        derivatives, whose directions share one forward pass.
         """
         from mrfbayes.exact.ordering import sweep_order
 
         return GraphRecursion(self._edges, self._states, sweep_order(self._edges, self._states))
-
-    @property
-    def series_by_elimination(self) -> bool:
-        """Whether derivatives are taken by elimination: measured to be two to four times faster on such grids."""
-        if self.width < SQUARE_WIDTH or max(self.rows, self.columns) > 2 * self.width:
-            return False
-        return bool(24 * self.rows * self.columns * 2**self.width < memory_limit() // 4)
 
     def _is_strong(self, edge_part: np.ndarray) -> bool:
         # What comes after a message can lift a cell by the couplings that leave its nodes.
@@ -70,9 +60,10 @@ class GridRecursion:
         from mrfbayes.kernels.exact.grid import transfer_scratch
 
         if work == "series":
-            if self.series_by_elimination:
+            try:
                 return self.as_graph.n_bytes(work, n)
-            work, n = "taylor", 0  # one direction at a time
+            except TooLarge as error:
+                return error.n_bytes
         scratch = transfer_scratch(self.layout, work, n)
         return OBJECTS + 8 * scratch + 3 * self.layout.node.nbytes + n * self.layout.node.size
 
@@ -80,7 +71,7 @@ class GridRecursion:
         from mrfbayes.kernels.exact.grid import transfer_scratch
 
         check_memory(self, work, n)
-        return np.empty(transfer_scratch(self.layout, "taylor" if work == "series" else work, n))
+        return np.empty(transfer_scratch(self.layout, work, n))
 
     def log_z(self, node_part: np.ndarray, edge_part: np.ndarray) -> float:
         """Log of the sum of all weights."""
@@ -103,20 +94,8 @@ class GridRecursion:
     def series(
         self, node_part: np.ndarray, edge_part: np.ndarray, directions: Iterator[np.ndarray], order: int
     ) -> Iterator[np.ndarray]:
-        """Derivatives of the expected statistics along each direction."""
-        from mrfbayes.kernels.exact.grid_series import transfer_taylor
-
-        if self.series_by_elimination or self._is_strong(edge_part):
-            yield from self.as_graph.series(node_part, edge_part, directions, order)
-            return
-        scratch = self._scratch("series")
-        nodes, edges = np.empty((3, node_part.size)), np.empty((3, edge_part.size))
-        for direction in directions:
-            budget().check("exact covariances")
-            along_nodes = np.ascontiguousarray(direction[: node_part.size])
-            along_edges = np.ascontiguousarray(direction[node_part.size :])
-            transfer_taylor(self.layout, node_part, edge_part, along_nodes, along_edges, scratch, nodes, edges)
-            yield np.concatenate([nodes, edges], axis=1)[1 : order + 1]
+        """Derivatives of the expected statistics along each direction, by elimination."""
+        return self.as_graph.series(node_part, edge_part, directions, order)
 
     def sample(self, node_part: np.ndarray, edge_part: np.ndarray, n: int, state: np.ndarray) -> np.ndarray:
         """(n, d) independent draws."""

@@ -31,7 +31,6 @@ from mrfbayes.calibration.full import (
 )
 from mrfbayes.calibration.local import LocalJoint, calibrate_locally
 from mrfbayes.calibration.result import Calibration, Joint
-from mrfbayes.calibration.strips import calibrate_strip, is_strip
 from mrfbayes.estimation.dense_mode import is_dense
 from mrfbayes.methods.langevin.coins import WalkJoint, walk_coins
 from mrfbayes.methods.langevin.langevin import STEPS, WARMUP
@@ -155,12 +154,15 @@ def is_local(model: Model, moments: str) -> bool:
 
 
 def calibrate_many(problem: Problem, variance: str, moments: str, particles: int | None) -> Calibration[Joint]:
-    """Very many coins: everything from the block around each (`mrfbayes.calibration.local`), exactly on strips."""
+    """Very many coins: everything from the block around each (`mrfbayes.calibration.local`)."""
     model = problem.model
     check_options(variance, moments, particles, least=LEAST_LOCAL_PARTICLES)
     _refuse_many(model)
-    if (moments == "exact" and not sees_windows(model)) or (moments == "auto" and is_strip(model)):
-        return calibrate_strip(problem, variance)
+    if moments == "exact" and not sees_windows(model):
+        raise CostError(
+            f"moments = 'exact' with {model.n_parameters:,} parameters (limit {DENSE_PARAMETERS:,} for a full "
+            "covariance) needs a planar field of agreement coins, one for each edge: use moments='particles'."
+        )
     return calibrate_locally(problem, moments, particles)
 
 

@@ -4,9 +4,8 @@ r"""The likelihood itself (Exact-L), log Z by recursion (Reeves & Pettitt 2004).
 
 Differs from the paper: nothing in what is computed. On a grid the recursion goes node by node with 2^min(rows, columns)
 states; on any other graph it follows an elimination order; on planar graphs without node factors, where that is faster
-or alone possible, it is the determinant of `mrfbayes.exact.planar`. The paper's own field on a grid needs no logarithm
-of odds: its weights are theta and 1 - theta. Rows with missing cells, which the paper does not have, enter by their
-sums over those cells (`mrfbayes.methods.holed`).
+or alone possible, it is the determinant of `mrfbayes.exact.planar`. Rows with missing cells, which the paper does not
+have, enter by their sums over those cells (`mrfbayes.methods.holed`).
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.exact.graph import elimination_log_z
 from mrfbayes.kernels.exact.graph_binary import elimination_log_z_binary
 from mrfbayes.kernels.exact.graph_plan import EliminationPlan, log_z_scratch
-from mrfbayes.kernels.exact.grid import GridLayout, transfer_log_z, transfer_log_z_theta, transfer_scratch
+from mrfbayes.kernels.exact.grid import GridLayout, transfer_log_z, transfer_scratch
 from mrfbayes.kernels.exact.planar_log_z import PlanarPlan, planar_log_z
 from mrfbayes.methods.covariates import check_exact, prepare_exact
 from mrfbayes.methods.holed import holed_view
@@ -46,24 +45,13 @@ from mrfbayes.methods.lowered import (
     writable_layout,
     writable_plan,
 )
-from mrfbayes.methods.problem import Prepared, Problem, Smooth, writable
+from mrfbayes.methods.problem import Prepared, Problem, Smooth
 from mrfbayes.model.covariates import CovariateModel
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
 
 DENSE_METRIC = 3_000  # parameters up to which the information is a full matrix: it takes a pass of the recursion each
-MOST_THETA_LOG_ODDS = 30.0  # log-odds up to which weights theta and 1 - theta lose no digits that count
 METRIC_MODE_TOLERANCE = 1e-3  # posterior sds: a metric needs no more
-
-
-class CoinGridView(NamedTuple):
-    """The paper's field: one agreement coin an edge of a grid."""
-
-    layout: GridLayout
-    agreements: np.ndarray  # (p,) alpha_j
-    no_field: np.ndarray  # (d,) zeros
-    n: float
-    scratch: Workspace
 
 
 class FieldGridView(NamedTuple):
@@ -95,32 +83,6 @@ class PlanarView(NamedTuple):
 
     plan: PlanarPlan
     lowered: Lowered
-
-
-@implements(log_likelihood, CoinGridView)
-@kernel
-def coin_grid_log_likelihood(view, theta):
-    total = 0.0
-    for j in range(theta.size):
-        total += view.agreements[j] * math.log(theta[j]) + (view.n - view.agreements[j]) * math.log(1.0 - theta[j])
-    return total - view.n * transfer_log_z_theta(view.layout, theta, view.scratch)
-
-
-@implements(log_likelihood_w, CoinGridView)
-@kernel
-def coin_grid_log_likelihood_w(view, log_odds, theta):
-    linear, largest, log_rest, rest = 0.0, 0.0, 0.0, 1.0
-    for j in range(theta.size):
-        linear += view.agreements[j] * log_odds[j]
-        largest = max(largest, abs(log_odds[j]))
-        rest *= 1.0 - theta[j]
-        if rest < 1e-200:
-            log_rest += math.log(rest)
-            rest = 1.0
-    if largest > MOST_THETA_LOG_ODDS:
-        return linear - view.n * _checked_grid_log_z(view.layout, view.no_field, log_odds, view.scratch)
-    log_z = transfer_log_z_theta(view.layout, theta, view.scratch)
-    return linear - view.n * (log_z - log_rest - math.log(rest))
 
 
 @kernel
@@ -220,10 +182,7 @@ def prepare(problem: Problem) -> Prepared:
     elif isinstance(found, GridRecursion):
         layout = writable_layout(found.layout)
         scratch = np.zeros(transfer_scratch(layout, "log_z"))
-        if model.lowering.is_plain:
-            view = CoinGridView(layout, writable(data.counts), np.zeros(model.n_nodes), float(data.n), scratch)
-        else:
-            view = FieldGridView(layout, lowered_data(model, data), scratch)
+        view = FieldGridView(layout, lowered_data(model, data), scratch)
     else:
         assert isinstance(found, GraphRecursion)
         scratch = np.zeros(log_z_scratch(found.plan))

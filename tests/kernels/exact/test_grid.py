@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 
 import oracles
-from mrfbayes.kernels.exact.grid import (
-    grid_layout,
-    transfer_log_z,
-    transfer_log_z_theta,
-    transfer_scratch,
-)
+from mrfbayes.kernels.exact.grid import grid_layout, transfer_log_z, transfer_scratch
 from mrfbayes.kernels.exact.grid_moments import transfer_moments
-from mrfbayes.kernels.exact.grid_series import transfer_taylor
 
 SMALL = [(1, 1), (1, 2), (1, 7), (6, 1), (2, 2), (2, 3), (3, 2), (4, 2), (2, 5), (3, 3), (3, 4), (4, 3), (5, 2)]
 FEWEST_LINES = 1  # block_bytes that keep as few lines at once as the layout allows
@@ -67,41 +61,19 @@ def test_log_z_without_fields_is_the_enumerated_one(rows, cols, scale):
     assert transfer_log_z(layout, field, coupling, scratch_of(layout, "log_z")) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize(("rows", "cols"), SMALL)
-def test_log_z_of_agreement_coins_is_the_enumerated_one(rows, cols):
-    pairs = oracles.grid_pairs(rows, cols)
-    theta = np.random.default_rng([rows, cols]).uniform(0.02, 0.98, size=len(pairs))
-    agree = oracles.binary_statistics(rows * cols, pairs)[:, rows * cols :]
-    expected = np.log(np.prod(np.where(agree == 1.0, theta, 1.0 - theta), axis=1).sum())
-    layout = grid_layout(rows, cols)
-    found = transfer_log_z_theta(layout, theta, scratch_of(layout, "log_z"))
-    assert found == pytest.approx(expected, rel=1e-12, abs=1e-13)
-
-
 @pytest.mark.parametrize(("rows", "cols"), [(4, 4), (7, 4), (5, 5), (6, 6), (9, 6), (7, 7), (8, 8), (13, 8), (10, 9)])
 @pytest.mark.parametrize("certain", [False, True])
 def test_log_z_of_agreement_coins_on_wider_grids(rows, cols, certain):
-    """Both with sizes known to the compiler and without, and where weights next to zero ask for rescaling."""
+    """Also where weights next to zero ask for rescaling."""
     pairs = oracles.grid_pairs(rows, cols)
     theta = np.random.default_rng([rows, cols]).uniform(0.05, 0.95, size=len(pairs))
     if certain:
         theta[::3] = 1e-13
         theta[1::3] = 1.0 - 1e-13
-    expected = np.log1p(-theta).sum() + oracles.grid_log_z_dense(
-        rows, cols, np.zeros(rows * cols), np.log(theta) - np.log1p(-theta)
-    )
+    field, coupling = np.zeros(rows * cols), np.log(theta) - np.log1p(-theta)
+    expected = oracles.grid_log_z_dense(rows, cols, field, coupling)
     layout = grid_layout(rows, cols)
-    assert transfer_log_z_theta(layout, theta, scratch_of(layout, "log_z")) == pytest.approx(expected, rel=1e-12)
-
-
-def test_log_z_of_agreement_coins_with_weights_near_zero_and_one():
-    pairs = oracles.grid_pairs(4, 3)
-    theta = np.random.default_rng(5).choice([1e-13, 1.0 - 1e-13, 0.5, 1e-30], size=len(pairs))
-    log_weights = np.array([np.log1p(-theta), np.log(theta)])
-    agree = oracles.binary_statistics(12, pairs)[:, 12:].astype(int)
-    expected = oracles.log_sum_exp(log_weights[agree, np.arange(len(pairs))].sum(axis=1))
-    layout = grid_layout(4, 3)
-    assert transfer_log_z_theta(layout, theta, scratch_of(layout, "log_z")) == pytest.approx(expected, rel=1e-12)
+    assert transfer_log_z(layout, field, coupling, scratch_of(layout, "log_z")) == pytest.approx(expected, rel=1e-12)
 
 
 def strip(rows, cols, size, seed):
@@ -182,61 +154,3 @@ def test_recomputed_blocks_give_the_moments_of_kept_messages():
 def test_memory_of_wide_and_long_grids_stays_reasonable():
     for rows, cols, limit in ((16, 16, 30e6), (10, 500, 5e6), (20, 20, 500e6)):
         assert 8 * transfer_scratch(grid_layout(rows, cols), "moments") < limit
-
-
-def taylor(layout, field, coupling, direction):
-    """All statistics, (3, d + m): value, first and second derivative along ``direction`` (d + m,)."""
-    d = len(field)
-    node_series, agree_series = np.full((3, d), np.nan), np.full((3, len(coupling)), np.nan)
-    log_z = transfer_taylor(
-        layout,
-        field,
-        coupling,
-        direction[:d].copy(),
-        direction[d:].copy(),
-        scratch_of(layout, "taylor"),
-        node_series,
-        agree_series,
-    )
-    return log_z, np.hstack([node_series, agree_series])
-
-
-@pytest.mark.parametrize(("rows", "cols"), SMALL)
-@pytest.mark.parametrize("block_bytes", [FEWEST_LINES, 2**19])
-def test_taylor_series_are_the_enumerated_cumulants(rows, cols, block_bytes):
-    field, coupling, pairs = random_field(rows, cols, 8, 1.0)
-    direction = np.random.default_rng([rows, cols, 9]).normal(size=len(field) + len(coupling))
-    log_z, series = taylor(grid_layout(rows, cols, block_bytes), field, coupling, direction)
-    mean, covariance, third = oracles.binary_cumulants(field, coupling, pairs)
-    assert log_z == pytest.approx(oracles.binary_log_z(field, coupling, pairs), rel=1e-12)
-    np.testing.assert_allclose(series[0], mean, rtol=1e-12)
-    # Single entries may cancel to nothing: errors count against the largest that the direction can produce.
-    np.testing.assert_allclose(series[1], covariance @ direction, rtol=1e-12, atol=1e-14 * np.abs(direction).sum())
-    np.testing.assert_allclose(
-        series[2], third @ direction @ direction, rtol=1e-12, atol=1e-14 * np.abs(direction).sum() ** 2
-    )
-
-
-def test_series_of_a_long_strip_do_not_cancel():
-    """Thousands of statistics move at once, so E[v.T]^2 is about 1e6; the exact symmetries of cumulants still hold."""
-    rows, cols = 300, 6
-    field, coupling, _ = random_field(rows, cols, 12, 0.8)
-    rng = np.random.default_rng(13)
-    u, v = rng.uniform(0.5, 1.5, size=(2, len(field) + len(coupling)))
-    layout = grid_layout(rows, cols)
-    _, along_u = taylor(layout, field, coupling, u)
-    _, along_v = taylor(layout, field, coupling, v)
-    _, along_sum = taylor(layout, field, coupling, u + v)
-    _, along_difference = taylor(layout, field, coupling, u - v)
-    assert v @ along_u[1] == pytest.approx(u @ along_v[1], rel=1e-12)
-    np.testing.assert_allclose(along_sum[1], along_u[1] + along_v[1], rtol=1e-11, atol=1e-12)
-    assert v @ (along_sum[2] - along_difference[2]) == pytest.approx(4.0 * u @ along_v[2], rel=1e-11)
-    _, node_mean, agree_mean = moments(layout, field, coupling)
-    np.testing.assert_allclose(along_u[0], np.concatenate([node_mean, agree_mean]), rtol=1e-12)
-
-
-def test_series_of_strong_couplings_stay_finite():
-    field, coupling = strip(60, 10, 30.0, 14)
-    log_z, series = taylor(grid_layout(60, 10), field, coupling, np.ones(len(field) + len(coupling)))
-    assert np.isfinite(series).all()
-    assert log_z == pytest.approx(moments(grid_layout(60, 10), field, coupling)[0], rel=1e-12)

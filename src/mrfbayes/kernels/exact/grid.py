@@ -23,12 +23,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.exact.grid_small import WIDTHS, sweep_small
 
 _U0, _U1, _U2, _U3, _U4 = (np.uint64(k) for k in range(5))
 _TINY = 1e-75  # a message is rescaled before its largest entry can have lost this factor
 _HEADROOM = 300  # messages are scaled to 2^300: more room below than above, where two nodes gain at most e^120
-_SAFE = 1e-250  # products of all weights above it need no rescaling at all
 _LN2 = math.log(2.0)
 
 
@@ -77,9 +75,8 @@ def grid_layout(rows: int, cols: int, block_bytes: int = 2**19) -> GridLayout:
 def transfer_scratch(layout: GridLayout, work: str, particles: int = 0) -> int:
     """How many float64 numbers the scratch array of a kernel must hold.
 
-    ``work`` is "log_z" for `transfer_log_z` and `transfer_log_z_theta`, "moments" for `transfer_moments`,
-    "taylor" for `transfer_taylor`, "sample" for `transfer_sample`, `transfer_sample_words` and its twin for theta,
-    which draw ``particles`` samples at once (64 for each word).
+    ``work`` is "log_z" for `transfer_log_z`, "moments" for `transfer_moments`, "sample" for `transfer_sample` and
+    `transfer_sample_words`, which draw ``particles`` samples at once (64 for each word).
     """
     d = layout.width * layout.length
     size = 2**layout.width
@@ -88,13 +85,7 @@ def transfer_scratch(layout: GridLayout, work: str, particles: int = 0) -> int:
     sizes = {
         "log_z": 2 * size + 6 * d,
         "moments": 6 * d + (blocks + slots + 2) * size,
-        "taylor": 9 * d + 12 + 3 * (blocks + slots + 2) * size,
-        "sample": 6 * d
-        + (blocks + slots + 2) * size
-        + layout.width * (max(4, size) * 5 // 4)
-        + (layout.width + 8) * (particles // 64 + 16)
-        + particles
-        + 2048,
+        "sample": 6 * d + (blocks + slots + 2) * size + layout.width * (max(4, size) * 5 // 4) + particles,
     }
     return sizes[work]
 
@@ -314,39 +305,6 @@ def _sweep_full(layout, agree, ratio, absent, odds, s):
             t += 1
         src, dst = dst, src
     return lift, _total(s, src, n) / 2.0**_HEADROOM, product_lift, product
-
-
-@kernel(fastmath={"reassoc"})
-def _ratios(theta, ratio):
-    """Fill the ratios; return the products of all theta and of all min(theta, 1 - theta)."""
-    product, smallest = 1.0, 1.0
-    for e in range(theta.size):
-        ratio[e] = (1.0 - theta[e]) / theta[e]
-        product *= theta[e]
-        smallest *= min(theta[e], 1.0 - theta[e])
-    return product, smallest
-
-
-@kernel
-def transfer_log_z_theta(layout, theta, scratch):
-    """Log partition function of the field of agreement coins, no fields, in one logarithm.
-
-    Parameters
-    ----------
-    layout : GridLayout
-    theta : (m,) float array
-        Weight of agreement of each edge; disagreement weighs ``1 - theta``. Between 1e-30 and 1 - 1e-16.
-    scratch : (`transfer_scratch(layout, "log_z")`,) float array
-        Overwritten.
-    """
-    messages = 2 * 2**layout.width
-    ratio = scratch[messages : messages + theta.size]
-    product, smallest = _ratios(theta, ratio)
-    if smallest > _SAFE and layout.width in WIDTHS:
-        # No configuration weighs less than `smallest`, relative to all others together: nothing can underflow.
-        return math.log(sweep_small(layout, ratio, scratch) * product)
-    lift, total, product_lift, product = _sweep_half(layout, theta, ratio, scratch)
-    return (lift + product_lift) * _LN2 + math.log(total * product)
 
 
 @kernel

@@ -15,23 +15,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.base.planes import ROW_WORDS
 from mrfbayes.kernels.base.random import next_word, sfc64, uniform
 from mrfbayes.kernels.exact.grid_moments import COIN, block_offsets, coin_weights, forward_again, forward_pass
-from mrfbayes.kernels.exact.grid_words import (
-    BELOW_TWO,
-    BITS_OF_ONE,
-    DRAW_PLANES,
-    DRAW_STREAM_WORDS,
-    DRAW_WORK_WORDS,
-    MOST_VARIABLES,
-    draw_node,
-    encode,
-    load_streams,
-    start_streams,
-    store_streams,
-)
 
+# A probability p is kept as the double 1 + p < 2: less the bits of 1.0, its bits are p in units of 2^-52.
+BITS_OF_ONE = np.uint64(0x3FF0000000000000)
+BELOW_TWO = 2.0 - 2.0**-52
 _U0, _U1, _U2, _U3, _U16, _U28, _U32, _U36, _U48 = (np.uint64(k) for k in (0, 1, 2, 3, 16, 28, 32, 36, 48))
 _LOW16, _LOW36 = np.uint64(2**16 - 1), np.uint64(2**36 - 1)
 
@@ -40,11 +29,8 @@ class Space(NamedTuple):
     """Where a line is drawn; everything is uint64 but ``leading``, uint16."""
 
     table: np.ndarray  # 1 + P(one), as bits, of each node for each state of those after it
-    codes: np.ndarray  # leading digits of four probabilities each
     leading: np.ndarray  # leading digits of one probability each
     register: np.ndarray  # (particles,)
-    work: np.ndarray  # rows for one node
-    blocks: np.ndarray  # per 1,024 particles a line of the grid and its generators
 
 
 @kernel
@@ -137,24 +123,6 @@ def _half_table(s, message, half, u, v, table, spare):
 
 
 @kernel
-def _table(s, message, half, u, v, table, spare, symmetric, sliced):
-    """1 + P(one) of the node that leaves the message, for each state of the register: (new node, kept nodes).
-
-    In a symmetric field the half where the new node is one is the other, reversed, with P(zero); `draw_node` does
-    without it.
-    """
-    _half_table(s, message, half, u, v, table, spare)
-    if not symmetric:
-        _half_table(s, message, half, v, u, table + half, spare)
-    elif not sliced:
-        low, high, last = np.uint64(table), np.uint64(table + half), np.uint64(half - 1)
-        for i in range(half):
-            j = np.uint64(i)
-            p = 3.0 - s[low + (last - j)]
-            s[high + j] = p if p < BELOW_TWO else BELOW_TWO
-
-
-@kernel
 def _leading_bits(table, leading):
     """The first 16 binary digits of the probabilities."""
     for i in range(table.size):
@@ -220,103 +188,12 @@ def _store_line(layout, line, register, words):
             words[node, w] = bits
 
 
-@kernel(inline="always")
-def _draw_line_sliced(layout, line, symmetric, stride, space, state, words):
-    """Draw a line in every particle, 1,024 at a time, bit by bit (`mrfbayes.kernels.exact.grid_words`)."""
-    width = layout.width
-    last = line == layout.length - 1
-    per_block = width * ROW_WORDS + DRAW_STREAM_WORDS
-    for block in range(-(-words.shape[1] // ROW_WORDS)):
-        lanes = space.blocks[block * per_block : block * per_block + width * ROW_WORDS]
-        stream = space.blocks[block * per_block + width * ROW_WORDS : (block + 1) * per_block]
-        load_streams(stream, space.work)
-        counter = stream[3 * ROW_WORDS]
-        real = min(ROW_WORDS, words.shape[1] - block * ROW_WORDS)
-        for position in range(width - 1, -1, -1):
-            n_variables = width - 1 - position if last else width
-            reference = -1
-            if symmetric and n_variables > 0:
-                n_variables -= 1
-                reference = width - 1 if last else position
-            draw_node(space, position * stride, counter, lanes, width, position, n_variables, reference, state)
-            counter += np.uint64(DRAW_PLANES)
-            node = layout.node[line * width + position]
-            for i in range(real):
-                words[node, block * ROW_WORDS + i] = lanes[position * ROW_WORDS + i]
-        store_streams(stream, space.work)
-        stream[3 * ROW_WORDS] = counter
-
-
 @kernel
-def _draw(layout, line, symmetric, sliced, stride, space, state, words):
+def _draw(layout, line, stride, space, state, words):
     """Draw a line in every particle from the tables of its nodes."""
-    width = layout.width
-    if sliced:
-        encode(space.table, width * stride, space.codes)
-        _draw_line_sliced(layout, line, symmetric, stride, space, state, words)
-    else:
-        _leading_bits(space.table[: width * stride], space.leading)
-        _draw_line(space.table, space.leading, stride, width, space.register, state)
-        _store_line(layout, line, space.register, words)
-
-
-@kernel
-def sample_words(layout, coin, most_variables, s, state, words):
-    """Samples from the coins' weights.
-
-    Bit by bit where a node depends on at most ``most_variables`` others, else by looking up every particle's
-    probability.
-    """
-    width = layout.width
-    size = 2**width
-    d = width * layout.length
-    fields = 0  # counted: a variable set to True or False would make Numba compile its users once for each
-    for t in range(d):
-        if coin[COIN * t + 4] != coin[COIN * t + 5]:
-            fields += 1
-    symmetric = fields == 0
-    sliced = width - symmetric <= most_variables
-    stride = max(4, size // 2 if symmetric and sliced else size)  # between the tables of two nodes
-    starts = COIN * d
-    nodes_per_block, n_blocks, slots, marginals = block_offsets(layout, starts, size)
-    tables = marginals + 2 * size
-    codes = tables + width * max(4, size)
-    rest = codes + width * max(4, size) // 4
-    per_block = width * ROW_WORDS + DRAW_STREAM_WORDS
-    particle_blocks = -(-words.shape[1] // ROW_WORDS)
-    work = rest + 64 * words.shape[1]
-    blocks = work + DRAW_WORK_WORDS
-    space = Space(
-        s[tables:codes].view(np.uint64),
-        s[codes:rest].view(np.uint64),
-        s[codes:rest].view(np.uint16),
-        s[rest:work].view(np.uint64),
-        s[work:blocks].view(np.uint64),
-        s[blocks : blocks + particle_blocks * per_block].view(np.uint64),
-    )
-    if sliced:
-        for block in range(particle_blocks):
-            start_streams(space.blocks[block * per_block + width * ROW_WORDS : (block + 1) * per_block], state)
-    else:
-        space.register[:] = _U0
-
-    forward_pass(layout, coin, s, starts, slots)
-    _last_line_marginals(s, slots + (d - (n_blocks - 1) * nodes_per_block) * size, width, marginals)
-    for position in range(width):
-        n = size >> position
-        _table_last_line(s, marginals + 2 * size - 2 * n, n // 2, tables + position * stride)
-    _draw(layout, layout.length - 1, symmetric, sliced, stride, space, state, words)
-    for block in range(n_blocks - 1, -1, -1):
-        if block < n_blocks - 1:
-            forward_again(layout, coin, s, starts, slots, block)
-        first = block * layout.lines_per_block
-        for line in range(min(first + layout.lines_per_block, layout.length) - 1, max(first, 1) - 1, -1):
-            for position in range(width):  # messages into a line give the probabilities of the line before
-                t = line * width + position
-                message = slots + (t - first * width) * size
-                u, v = coin[COIN * t], coin[COIN * t + 1]
-                _table(s, message, size // 2, u, v, tables + position * stride, marginals, symmetric, sliced)
-            _draw(layout, line - 1, symmetric, sliced, stride, space, state, words)
+    _leading_bits(space.table[: layout.width * stride], space.leading)
+    _draw_line(space.table, space.leading, stride, layout.width, space.register, state)
+    _store_line(layout, line, space.register, words)
 
 
 @kernel
@@ -333,6 +210,38 @@ def transfer_sample_words(layout, field, coupling, scratch, random_state, words)
     random_state : (4,) uint64 array
     words : (d, n_words) uint64 array
     """
-    coin = scratch[: COIN * field.size]
+    s, width = scratch, layout.width
+    size = 2**width
+    d = width * layout.length
+    coin = s[: COIN * d]
     coin_weights(layout, field, coupling, coin)
-    sample_words(layout, coin, MOST_VARIABLES, scratch, random_state, words)
+    stride = max(4, size)  # between the tables of two nodes
+    starts = COIN * d
+    nodes_per_block, n_blocks, slots, marginals = block_offsets(layout, starts, size)
+    tables = marginals + 2 * size
+    leading = tables + width * stride
+    rest = leading + width * stride // 4
+    space = Space(
+        s[tables:leading].view(np.uint64),
+        s[leading:rest].view(np.uint16),
+        s[rest : rest + 64 * words.shape[1]].view(np.uint64),
+    )
+    space.register[:] = _U0
+    forward_pass(layout, coin, s, starts, slots)
+    _last_line_marginals(s, slots + (d - (n_blocks - 1) * nodes_per_block) * size, width, marginals)
+    for position in range(width):
+        n = size >> position
+        _table_last_line(s, marginals + 2 * size - 2 * n, n // 2, tables + position * stride)
+    _draw(layout, layout.length - 1, stride, space, random_state, words)
+    for block in range(n_blocks - 1, -1, -1):
+        if block < n_blocks - 1:
+            forward_again(layout, coin, s, starts, slots, block)
+        first = block * layout.lines_per_block
+        for line in range(min(first + layout.lines_per_block, layout.length) - 1, max(first, 1) - 1, -1):
+            for position in range(width):  # messages into a line give the probabilities of the line before
+                t = line * width + position
+                message, to = slots + (t - first * width) * size, tables + position * stride
+                u, v = coin[COIN * t], coin[COIN * t + 1]
+                _half_table(s, message, size // 2, u, v, to, marginals)
+                _half_table(s, message, size // 2, v, u, to + size // 2, marginals)
+            _draw(layout, line - 1, stride, space, random_state, words)
