@@ -159,6 +159,8 @@ def cumulants_along(
 
 def covariance_w(model: Model, log_odds: np.ndarray) -> np.ndarray:
     """Cov[s] (p, p)."""
+    p = model.n_parameters
+    require_memory(16 * p * p, f"a covariance of {p:,} parameters", "use expected_counts, or method='calibrated'")
     found = covariance_by_columns(model)
     if found is not None:
         try:
@@ -166,8 +168,6 @@ def covariance_w(model: Model, log_odds: np.ndarray) -> np.ndarray:
         except TooStiff:
             if found.other is None:
                 raise
-    p = model.n_parameters
-    require_memory(16 * p * p, f"a covariance of {p:,} parameters", "use expected_counts, or method='calibrated'")
     matrix = np.empty((p, p))
     units = (np.bincount([j], minlength=p).astype(float) for j in range(p))
     for j, column in enumerate(cumulants_along(model, log_odds, units, order=1)):
