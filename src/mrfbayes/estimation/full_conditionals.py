@@ -15,10 +15,9 @@ import numpy as np
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.data.patterns import MAX_PATTERN_BYTES, PatternTable, column_bytes
 from mrfbayes.data.statistics import Statistics
-from mrfbayes.kernels.estimation.full_conditional_gradients import dense_expectations, listed_expectations
-from mrfbayes.kernels.estimation.full_conditional_scores import ScorePatterns, score_expectations
-from mrfbayes.kernels.estimation.full_conditional_tables import table_expectations, table_normalisers
-from mrfbayes.kernels.estimation.full_conditionals import DensePatterns, ListedPatterns, Neighbours, TablePatterns
+from mrfbayes.kernels.estimation.full_conditional_scores import ScorePatterns, score_variances
+from mrfbayes.kernels.estimation.full_conditional_tables import TablePatterns, table_expectations
+from mrfbayes.kernels.estimation.full_conditionals import Neighbours, conditional_sum
 from mrfbayes.model.field import Model
 
 
@@ -31,14 +30,13 @@ class Conditionals:
     model : the field
     slope : (p,) b
     neighbours : edges of every node
-    patterns : of a binary field two parts, `DensePatterns` and `ListedPatterns`; otherwise one, `ScorePatterns` where
-        all couplings are products of levels, else `TablePatterns`
+    patterns : of a binary field, or where all couplings are products of levels, `ScorePatterns`; else `TablePatterns`
     """
 
     model: Model
     slope: np.ndarray
     neighbours: Neighbours
-    patterns: tuple[DensePatterns | ListedPatterns | ScorePatterns | TablePatterns, ...]
+    patterns: ScorePatterns | TablePatterns
 
     @classmethod
     def of(cls, model: Model, statistics: Statistics, plain: bool = False) -> Conditionals:
@@ -48,87 +46,39 @@ class Conditionals:
         node_part, edge_part = statistics.node_part, statistics.edge_part
         assert node_part is not None  # known wherever patterns are
         assert edge_part is not None
-        if not model.is_binary:
-            slope = model.lowering.statistics_direction(node_part, 2.0 * edge_part)
-            if has_score_couplings(model):
-                return cls(model, slope, neighbours, (_score_patterns(model, table),))
-            return cls(model, slope, neighbours, (_table_patterns(model, table),))
-        # Linear in h = field + sum of +-coupling where x = 1; a folded pattern leaves +h of its complement behind.
-        ends = model.edges
-        slope_edges = 2.0 * edge_part - 2.0 * statistics.n + node_part[ends[:, 0]] + node_part[ends[:, 1]]
-        patterns = _binary_patterns(model, table, slope_edges, plain)
-        return cls(model, model.lowering.statistics_direction(node_part, slope_edges), neighbours, patterns)
-
-    @property
-    def _parts(self) -> tuple[DensePatterns, ListedPatterns]:
-        """The two parts of a binary field's patterns."""
-        dense, listed = self.patterns
-        assert isinstance(dense, DensePatterns)
-        assert isinstance(listed, ListedPatterns)
-        return dense, listed
+        ends, is_score = model.edges, model.is_binary or has_score_couplings(model)
+        slope_edges = 2.0 * edge_part
+        if model.is_binary:  # linear in h = field + sum of +-coupling where x = 1
+            slope_edges = slope_edges - 2.0 * statistics.n + node_part[ends[:, 0]] + node_part[ends[:, 1]]
+        slope = model.lowering.statistics_direction(node_part, slope_edges)
+        return cls(model, slope, neighbours, (_score_patterns if is_score else _table_patterns)(model, table))
 
     @property
     def n_patterns(self) -> int:
         """Number of terms."""
-        return int(sum(part.weight.size for part in self.patterns))
+        return int(self.patterns.weight.size)
 
     def value_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Log pseudolikelihood and its gradient (p,)."""
         lowering = self.model.lowering
         node, edge = lowering.potentials(w)
         parts = np.zeros(node.size), np.zeros(edge.size)
-        first = self.patterns[0]
-        if isinstance(first, ScorePatterns):
-            total = score_expectations(self.neighbours, first, node, edge, *parts)
-        elif isinstance(first, TablePatterns):
-            total = table_normalisers(self.neighbours, first, node, edge)
-            table_expectations(self.neighbours, first, *parts)
-        else:
-            dense, listed = self._parts
-            total = dense_expectations(self.neighbours, dense, node, edge, *parts)
-            total += listed_expectations(self.neighbours, listed, node, edge, *parts)
+        total = conditional_sum(self.patterns, self.neighbours, node, edge, *parts)
         return float(self.slope @ w - total), self.slope - lowering.statistics_direction(*parts)
 
     def diagonal(self, w: np.ndarray) -> np.ndarray:
         """(p,) sum of the conditional variances of each parameter's cells: near the diagonal of the information."""
-        model, table = self.model, self.patterns[0]
+        model, table = self.model, self.patterns
+        nodes = model.lowering.n_node_rows
+        cells = np.zeros(model.lowering.n_rows)
         if isinstance(table, ScorePatterns):
-            return self._score_diagonal(table, w)
-        self.value_gradient(w)  # leaves the probabilities of all patterns
-        if isinstance(table, TablePatterns):
+            node, edge = model.lowering.potentials(w)
+            score_variances(table, self.neighbours, node, edge, cells[:nodes], cells[nodes:])
+        else:
+            self.value_gradient(w)  # leaves the probabilities of all patterns
             weight = np.maximum(table.weight, 1e-300)[:, None]
             table.share[:] = table.share * (1 - table.share / weight)
-            cells = np.zeros(model.lowering.n_rows)
-            nodes = model.lowering.n_node_rows
             table_expectations(self.neighbours, table, cells[:nodes], cells[nodes:])
-        else:
-            nodes_variance = np.zeros(model.n_nodes)
-            for part in self._parts:
-                share, weight = part.share, np.maximum(part.weight, 1e-300)
-                owner = np.repeat(part.node, np.diff(part.start))
-                nodes_variance += np.bincount(owner, share * (1 - share / weight), minlength=model.n_nodes)
-            cells = np.concatenate([nodes_variance, nodes_variance[model.edges].sum(axis=1)])
-        row, column, value = model.lowering.forward
-        return np.bincount(column, weights=value**2 * cells[row], minlength=model.n_parameters)
-
-    def _score_diagonal(self, table: ScorePatterns, w: np.ndarray) -> np.ndarray:
-        """The diagonal of products of levels: the neighbour's level squared times the variance of the node's own."""
-        model = self.model
-        node, edge = model.lowering.potentials(w)
-        cells = np.zeros(model.lowering.n_rows)
-        for i in range(model.n_nodes):
-            first, stop = table.pattern_offset[i : i + 2]
-            slots = slice(self.neighbours.offset[i], self.neighbours.offset[i + 1])
-            level = table.level[table.level_start[i] : table.level_start[i + 1]].reshape(-1, stop - first).astype(float)
-            own = np.arange(model.states[i])
-            at = table.node_offset[i] + own
-            potential = node[at][:, None] + own[:, None] * (edge[table.unit[slots]] @ level)
-            share = np.exp(potential - potential.max(axis=0))
-            share /= share.sum(axis=0)
-            weight = table.weight[first:stop]
-            cells[at] = (share * (1 - share)) @ weight
-            variance = own**2 @ share - (own @ share) ** 2
-            np.add.at(cells, node.size + table.unit[slots], level**2 @ (weight * variance))
         row, column, value = model.lowering.forward
         return np.bincount(column, weights=value**2 * cells[row], minlength=model.n_parameters)
 
@@ -175,64 +125,10 @@ def every_row(model: Model, statistics: Statistics) -> PatternTable:
     )
 
 
-def _binary_patterns(
-    model: Model, table: PatternTable, slope_edges: np.ndarray, plain: bool
-) -> tuple[DensePatterns, ListedPatterns]:
-    """The patterns of each node, all of them or listed; adds what folding leaves behind to ``slope_edges``."""
-    offset, _, edge = model.adjacency
-    has_field = np.zeros(model.n_nodes, dtype=bool)
-    has_field[model.lowering.forward.row[model.lowering.forward.row < model.n_nodes]] = True
-    dense: list[tuple[int, bool, np.ndarray]] = []
-    listed: list[tuple[int, np.ndarray, np.ndarray]] = []
-    for i in range(model.n_nodes):
-        degree = int(offset[i + 1] - offset[i])
-        weight = table.weight[table.node_offset[i] : table.node_offset[i + 1]]
-        states = table.states[table.states_offset[i] : table.states_offset[i + 1]].reshape(weight.size, degree)
-        if degree and (plain or 2**degree > max(2 * weight.size, 16)):
-            listed.append((i, np.packbits(states, axis=1, bitorder="little"), weight))
-            continue
-        cells = np.bincount(states @ (1 << np.arange(degree)), weights=weight, minlength=2**degree)
-        fold = degree > 0 and not has_field[i]
-        if fold:
-            kept, complement = cells[1::2], cells[::2][::-1]
-            signs = 2 * (np.arange(1, 2**degree, 2)[:, None] >> np.arange(degree) & 1) - 1
-            np.add.at(slope_edges, edge[offset[i] : offset[i + 1]], complement @ signs)
-            cells = kept + complement
-        dense.append((i, fold, cells))
-    starts = [np.cumsum([0, *(len(weight) for *_, weight in part)]) for part in (dense, listed)]
-    bytes_start = np.cumsum([0, *(code.size for _, code, _ in listed)])[:-1]
-    flat = np.concatenate([np.zeros(0), *(cells for *_, cells in dense)])
-    codes = np.concatenate([np.zeros(0, np.uint8), *(code.ravel() for _, code, _ in listed)])
-    weights = np.concatenate([np.zeros(0), *(weight for *_, weight in listed)])
-    widest = max((code.shape[1] for _, code, _ in listed), default=0)
-    most = max((weight.size for *_, weight in listed), default=0)
-    return (
-        DensePatterns(
-            _owned([i for i, *_ in dense], np.int64),
-            _owned([fold for _, fold, _ in dense], bool),
-            _owned(starts[0], np.int64),
-            _owned(flat),
-            np.zeros(flat.size),
-            np.zeros(flat.size),
-            np.zeros(model.n_edges),
-            int(np.diff(offset).max()),
-        ),
-        ListedPatterns(
-            _owned([i for i, *_ in listed], np.int64),
-            _owned(starts[1], np.int64),
-            _owned(bytes_start, np.int64),
-            _owned(codes, np.uint8),
-            _owned(weights),
-            np.zeros(most),
-            np.zeros(weights.size),
-            np.zeros(256 * widest),
-        ),
-    )
-
-
 def _score_patterns(model: Model, table: PatternTable) -> ScorePatterns:
-    """The patterns of ordered variables, neighbour by neighbour."""
+    """The patterns of ordered or binary variables, neighbour by neighbour."""
     offset, _, edge = model.adjacency
+    unit = edge if model.is_binary else model.lowering.edge_offset[edge] + model.states[model.edges[edge, 1]] + 1
     levels = []
     for i in range(model.n_nodes):
         states = table.states[table.states_offset[i] : table.states_offset[i + 1]]
@@ -240,14 +136,16 @@ def _score_patterns(model: Model, table: PatternTable) -> ScorePatterns:
     most = int(np.diff(table.node_offset).max())
     return ScorePatterns(
         _owned(model.states, np.int64),
-        _owned(model.lowering.node_offset, np.int64),
-        _owned(model.lowering.edge_offset[edge] + model.states[model.edges[edge, 1]] + 1, np.int64),
+        _owned(np.arange(model.n_nodes + 1) if model.is_binary else model.lowering.node_offset, np.int64),
+        _owned(unit, np.int64),
         _owned(table.node_offset, np.int64),
         _owned(table.states_offset, np.int64),
         _owned(np.concatenate(levels), np.uint8),
         _owned(table.weight),
-        np.zeros(table.weight.size),
+        np.zeros(most),
         np.zeros((4, most)),
+        np.zeros((2, int(model.states.max()))),
+        model.is_binary,
     )
 
 

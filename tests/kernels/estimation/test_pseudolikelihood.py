@@ -80,5 +80,5 @@ def test_products_of_levels_are_recognised():
     assert not has_score_couplings(graph(edges, states=3))
     assert not has_score_couplings(graph(edges, states=[2, 3, 2], coupling="table"))
     assert isinstance(
-        Conditionals.of(tied, Data([[0, 1, 2], [1, 2, 0], [2, 0, 1]]).count(tied)).patterns[0], ScorePatterns
+        Conditionals.of(tied, Data([[0, 1, 2], [1, 2, 0], [2, 0, 1]]).count(tied)).patterns, ScorePatterns
     )

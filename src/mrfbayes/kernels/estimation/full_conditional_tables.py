@@ -7,13 +7,35 @@ of next to nothing.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from mrfbayes.base.views import Workspace
+from mrfbayes.kernels.base.contracts import implements
 from mrfbayes.kernels.base.fastmath import exp, log
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.estimation.full_conditionals import total
+from mrfbayes.kernels.estimation.full_conditionals import conditional_sum, total
 
 ABSENT_STATE = -1e6  # log potential of a state that is not there
+
+
+class TablePatterns(NamedTuple):
+    """Neighbour states of a categorical field; cell of edge slot b: ``start[b] + other * across[b] + a * along[b]``."""
+
+    states: np.ndarray  # (d,)
+    node_offset: np.ndarray  # (d+1,) into the node table
+    neighbour_states: np.ndarray  # (2m,)
+    start: np.ndarray  # (2m,)
+    across: np.ndarray  # (2m,)
+    along: np.ndarray  # (2m,)
+    pattern_offset: np.ndarray  # (d+1,)
+    code_start: np.ndarray  # (d+1,)
+    code: np.ndarray  # uint8, one per neighbour
+    weight: np.ndarray
+    width: int  # of a row of potentials: the largest number of states, rounded up to whole vectors of four
+    share: Workspace  # (patterns, width) weight times the probability of each state, at the last evaluation
+    table: Workspace  # (largest number of states of a node's neighbours in all, width)
 
 
 @kernel
@@ -85,27 +107,6 @@ def _first_rows(neighbours, patterns, node):
 
 
 @kernel
-def table_normalisers(neighbours, patterns, node_table, edge_table):
-    """Sum over `TablePatterns` of weight times log sum_a exp(potential of a); fills ``patterns.share``."""
-    result = 0.0
-    for i in range(patterns.states.size):
-        r, base = patterns.states[i], patterns.node_offset[i]
-        first, stop = patterns.pattern_offset[i], patterns.pattern_offset[i + 1]
-        share = patterns.share[first:stop]
-        for k in range(stop - first):
-            for a in range(r):
-                share[k, a] = node_table[base + a]
-            for a in range(r, patterns.width):
-                share[k, a] = ABSENT_STATE
-        degree = neighbours.offset[i + 1] - neighbours.offset[i]
-        codes = patterns.code[patterns.code_start[i] : patterns.code_start[i + 1]].reshape((stop - first, degree))
-        _lay_out(neighbours, patterns, i, edge_table, patterns.table)
-        _add_potentials(_first_rows(neighbours, patterns, i), codes, patterns.table, share)
-        result += _normalise(patterns.weight[first:stop], r, share)
-    return result
-
-
-@kernel
 def _scatter(first_row, codes, share, out):
     """The transpose of `_add_potentials`: rows of ``out`` += shares of the patterns that select them."""
     degree = first_row.size
@@ -122,7 +123,7 @@ def _scatter(first_row, codes, share, out):
 
 @kernel
 def table_expectations(neighbours, patterns, node_part, edge_part):
-    """Add the shares that `table_normalisers` left to the cells that they belong to, each edge's from both its ends."""
+    """Add the shares that `table_sum` left to the cells that they belong to, each edge's from both its ends."""
     for i in range(patterns.states.size):
         r, base = patterns.states[i], patterns.node_offset[i]
         first, stop = patterns.pattern_offset[i], patterns.pattern_offset[i + 1]
@@ -144,3 +145,26 @@ def table_expectations(neighbours, patterns, node_part, edge_part):
                 for a in range(r):
                     edge_part[cell + a * patterns.along[slot]] += table[row, a]
                 row += 1
+
+
+@implements(conditional_sum, TablePatterns)
+@kernel
+def table_sum(patterns, neighbours, node_table, edge_table, node_part, edge_part):
+    """Sum of weight times log sum_a exp(potential of a), with derivatives; fills ``patterns.share``."""
+    result = 0.0
+    for i in range(patterns.states.size):
+        r, base = patterns.states[i], patterns.node_offset[i]
+        first, stop = patterns.pattern_offset[i], patterns.pattern_offset[i + 1]
+        share = patterns.share[first:stop]
+        for k in range(stop - first):
+            for a in range(r):
+                share[k, a] = node_table[base + a]
+            for a in range(r, patterns.width):
+                share[k, a] = ABSENT_STATE
+        degree = neighbours.offset[i + 1] - neighbours.offset[i]
+        codes = patterns.code[patterns.code_start[i] : patterns.code_start[i + 1]].reshape((stop - first, degree))
+        _lay_out(neighbours, patterns, i, edge_table, patterns.table)
+        _add_potentials(_first_rows(neighbours, patterns, i), codes, patterns.table, share)
+        result += _normalise(patterns.weight[first:stop], r, share)
+    table_expectations(neighbours, patterns, node_part, edge_part)
+    return result

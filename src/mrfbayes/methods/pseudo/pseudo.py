@@ -12,7 +12,6 @@ once. ``plain=True`` keeps every observation apart, at O(n d) a step as in the p
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -28,18 +27,10 @@ from mrfbayes.estimation.pseudolikelihood import PseudoObjective
 from mrfbayes.exact.clamped import observed
 from mrfbayes.kernels.base.contracts import implements, log_likelihood, log_likelihood_gradient, log_likelihood_w
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.base.linear import apply_map, apply_transpose
-from mrfbayes.kernels.estimation.full_conditional_gradients import dense_expectations, listed_expectations
-from mrfbayes.kernels.estimation.full_conditional_scores import ScorePatterns, score_expectations
-from mrfbayes.kernels.estimation.full_conditional_tables import table_expectations, table_normalisers
-from mrfbayes.kernels.estimation.full_conditionals import (
-    DensePatterns,
-    ListedPatterns,
-    Neighbours,
-    TablePatterns,
-    dense_normalisers,
-    listed_normalisers,
-)
+from mrfbayes.kernels.base.linear import apply_transpose
+from mrfbayes.kernels.estimation.full_conditional_scores import ScorePatterns
+from mrfbayes.kernels.estimation.full_conditional_tables import TablePatterns
+from mrfbayes.kernels.estimation.full_conditionals import Neighbours, conditional_sum
 from mrfbayes.methods.covariates import prepare_pseudo
 from mrfbayes.methods.lowered import Lowered, lower_log_odds, lower_theta, lowered_data, node_and_edge
 from mrfbayes.methods.problem import Prepared, Problem, Smooth, writable
@@ -57,154 +48,47 @@ TOO_SURE = (
 
 
 class PseudoView(NamedTuple):
-    """A binary field."""
+    """Full conditionals, and how theta becomes their potentials."""
 
     lowered: Lowered
     neighbours: Neighbours
-    dense: DensePatterns
-    listed: ListedPatterns
-    parts: Workspace  # (rows of M,)
-
-
-class PseudoTableView(NamedTuple):
-    """A categorical field."""
-
-    lowered: Lowered
-    neighbours: Neighbours
-    patterns: TablePatterns
-    parts: Workspace  # (rows of M,)
-
-
-class PseudoScoreView(NamedTuple):
-    """Ordered variables, each coupling times the product of two levels."""
-
-    lowered: Lowered
-    neighbours: Neighbours
-    scores: ScorePatterns
-    parts: Workspace  # (rows of M,)
+    patterns: ScorePatterns | TablePatterns
+    parts: Workspace  # (rows of M,) derivatives of the sum
 
 
 @implements(log_likelihood, PseudoView)
 @kernel
 def pseudo_log_likelihood(view, theta):
-    linear = lower_theta(view.lowered, theta)
-    dense, listed = _binary_normalisers(view)
-    return linear - dense - listed
+    return lower_theta(view.lowered, theta) - _sum(view)
 
 
 @implements(log_likelihood_w, PseudoView)
 @kernel
 def pseudo_log_likelihood_w(view, log_odds, theta):
-    linear = lower_log_odds(view.lowered, log_odds)
-    dense, listed = _binary_normalisers(view)
-    return linear - dense - listed
-
-
-@kernel
-def _binary_normalisers(view):
-    """Sums of the log normalisers of both kinds of patterns at the potentials of ``view.lowered``."""
-    field, coupling = node_and_edge(view.lowered, view.lowered.potentials)
-    dense = dense_normalisers(view.neighbours, view.dense, field, coupling)
-    return dense, listed_normalisers(view.neighbours, view.listed, field, coupling)
-
-
-@implements(log_likelihood, PseudoTableView)
-@kernel
-def pseudo_table_log_likelihood(view, theta):
-    return lower_theta(view.lowered, theta) - _table_normalisers(view)
-
-
-@implements(log_likelihood_w, PseudoTableView)
-@kernel
-def pseudo_table_log_likelihood_w(view, log_odds, theta):
-    return lower_log_odds(view.lowered, log_odds) - _table_normalisers(view)
-
-
-@kernel
-def _table_normalisers(view):
-    """Sum of the log normalisers at the potentials of ``view.lowered``."""
-    node_table, edge_table = node_and_edge(view.lowered, view.lowered.potentials)
-    return table_normalisers(view.neighbours, view.patterns, node_table, edge_table)
-
-
-@kernel
-def _score_sum(view):
-    """Sum of the log normalisers; collects their derivatives."""
-    for k in range(view.parts.size):
-        view.parts[k] = 0.0
-    node_table, edge_table = node_and_edge(view.lowered, view.lowered.potentials)
-    node_part, edge_part = node_and_edge(view.lowered, view.parts)
-    return score_expectations(view.neighbours, view.scores, node_table, edge_table, node_part, edge_part)
-
-
-@implements(log_likelihood, PseudoScoreView)
-@kernel
-def pseudo_score_log_likelihood(view, theta):
-    return lower_theta(view.lowered, theta) - _score_sum(view)
-
-
-@implements(log_likelihood_w, PseudoScoreView)
-@kernel
-def pseudo_score_log_likelihood_w(view, log_odds, theta):
-    return lower_log_odds(view.lowered, log_odds) - _score_sum(view)
-
-
-@implements(log_likelihood_gradient, PseudoScoreView)
-@kernel
-def pseudo_score_gradient(view, log_odds, gradient):
-    apply_map(view.lowered.forward, log_odds, view.lowered.potentials)
-    normalisers = _score_sum(view)
-    return _finish_gradient(view, log_odds, gradient) - normalisers
-
-
-@kernel
-def _lower_log_odds(view, log_odds):
-    """Potentials at w; no derivatives collected yet."""
-    apply_map(view.lowered.forward, log_odds, view.lowered.potentials)
-    for k in range(view.parts.size):
-        view.parts[k] = 0.0
-
-
-@kernel
-def _finish_gradient(view, log_odds, gradient):
-    """``gradient`` = b - M'T from the derivatives T collected; returns b.w."""
-    for j in range(gradient.size):
-        gradient[j] = 0.0
-    apply_transpose(view.lowered.forward, view.parts, gradient)
-    linear = 0.0
-    for j in range(log_odds.size):
-        gradient[j] = view.lowered.slope[j] - gradient[j]
-        linear += view.lowered.slope[j] * log_odds[j]
-    return linear
+    return lower_log_odds(view.lowered, log_odds) - _sum(view)
 
 
 @implements(log_likelihood_gradient, PseudoView)
 @kernel
 def pseudo_gradient(view, log_odds, gradient):
-    _lower_log_odds(view, log_odds)
-    field, coupling = node_and_edge(view.lowered, view.lowered.potentials)
-    node_part, edge_part = node_and_edge(view.lowered, view.parts)
-    dense = dense_expectations(view.neighbours, view.dense, field, coupling, node_part, edge_part)
-    listed = listed_expectations(view.neighbours, view.listed, field, coupling, node_part, edge_part)
-    return _finish_gradient(view, log_odds, gradient) - dense - listed
+    linear = lower_log_odds(view.lowered, log_odds)
+    normalisers = _sum(view)
+    for j in range(gradient.size):
+        gradient[j] = 0.0
+    apply_transpose(view.lowered.forward, view.parts, gradient)
+    for j in range(log_odds.size):  # b - M'T
+        gradient[j] = view.lowered.slope[j] - gradient[j]
+    return linear - normalisers
 
 
-@implements(log_likelihood_gradient, PseudoTableView)
 @kernel
-def pseudo_table_gradient(view, log_odds, gradient):
-    _lower_log_odds(view, log_odds)
-    node_table, edge_table = node_and_edge(view.lowered, view.lowered.potentials)
-    normalisers = table_normalisers(view.neighbours, view.patterns, node_table, edge_table)
+def _sum(view):
+    """Sum of the log normalisers at the potentials of ``view.lowered``; collects its derivatives."""
+    for k in range(view.parts.size):
+        view.parts[k] = 0.0
+    nodes, edges = node_and_edge(view.lowered, view.lowered.potentials)
     node_part, edge_part = node_and_edge(view.lowered, view.parts)
-    table_expectations(view.neighbours, view.patterns, node_part, edge_part)
-    return _finish_gradient(view, log_odds, gradient) - normalisers
-
-
-VIEWS: dict[type, Callable[..., View]] = {
-    DensePatterns: PseudoView,
-    TablePatterns: PseudoTableView,
-    ScorePatterns: PseudoScoreView,
-}
+    return conditional_sum(view.patterns, view.neighbours, nodes, edges, node_part, edge_part)
 
 
 def check(model: Model, prior: Prior, *, plain: bool) -> None:
@@ -220,7 +104,7 @@ def prepare(problem: Problem, *, plain: bool = False) -> Prepared:
         return prepare_pseudo(problem)
     found = Conditionals.of(problem.model, problem.statistics, bool(plain))
     lowered = lowered_data(problem.model, observed(problem.statistics))._replace(slope=writable(found.slope))
-    view = VIEWS[type(found.patterns[0])](lowered, found.neighbours, *found.patterns, np.zeros(lowered.potentials.size))
+    view = PseudoView(lowered, found.neighbours, found.patterns, np.zeros(lowered.potentials.size))
     details: dict[str, object] = {"patterns": found.n_patterns}
     if problem.prior.custom is not None or not problem.model.n_parameters:  # a prior without derivatives
         return Prepared(view, gradient=view, details=details, notes=(f"{TOO_SURE}.",))
