@@ -4,8 +4,8 @@
     python benchmarks/existence.py --write        # into benchmarks/results/existence.md
 
 The oracle (tests/oracles_existence.py) enumerates all configurations and runs the simplex method on fractions; it
-imports nothing of the package. A data set is misjudged where the verdict, the list of factors on the boundary, or the
-linear programme by itself differs from the oracle's.
+imports nothing of the package. A data set is misjudged where the verdict of an exact estimate differs from the
+oracle's, or where no factor on the boundary is named.
 """
 
 from __future__ import annotations

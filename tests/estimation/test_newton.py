@@ -161,10 +161,10 @@ def test_digits_get_a_usable_estimate():
     model, x = grid(8, 8), load_digits().x
     with pytest.warns(MRFWarning):
         found = estimate(model, x)
-    assert any("and 5 more on the boundary" in text for text in found.warnings)
+    assert any("and 2 more on the boundary" in text for text in found.warnings)
     assert found.converged
     assert found.penalised
-    assert len(found.boundary) == 10
+    assert len(found.boundary) == 7  # pairs of pixels that always agree
     assert found.theta.min() > 0.2
     assert found.theta.max() < 1
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
-
-import numpy as np
 
 from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.budget import budget
@@ -17,9 +14,9 @@ from mrfbayes.base.random_streams import Seed, child, seed_sequence
 from mrfbayes.base.types import DataLike
 from mrfbayes.data.border import counted
 from mrfbayes.data.statistics import Statistics
-from mrfbayes.estimation.existence import Existence, existence
+from mrfbayes.estimation.existence import Existence, existence, existence_at
 from mrfbayes.estimation.options import ALGORITHMS, algorithm_module, check_algorithm, check_values
-from mrfbayes.estimation.result import Estimate, Outcome, Task, Trace
+from mrfbayes.estimation.result import Estimate, Task, Trace
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
 
@@ -27,7 +24,6 @@ __all__ = ["ALGORITHMS", "Estimate", "Existence", "Trace", "estimate", "existenc
 
 WITH_HOLES = ("exact", "chord")  # algorithms that have a likelihood for rows with missing cells
 ON_BOUNDARY = ("penalise", "refuse")
-RUNAWAY = 15.0  # log-odds: an undecided maximum this far out is taken as not finite
 NAMED = 5
 
 
@@ -76,22 +72,21 @@ def estimate(
     notes: list[str] = []
     with Progress(f"estimate ({key}), per cent", 100, progress) as bar:
         task = Task(model, stats, given, child(seed, "estimate", key), n_threads, bar)
-        verdict, outcome = _existence_first(task, key, options)
-        if verdict.verdict == "boundary" and given is None:
+        verdict, outcome = existence(model, stats), None
+        if verdict.verdict == "not decided" and given is None:
+            outcome = algorithm_module(key).run(task, **options)
+            is_maximum = key == "exact" and outcome.converged
+            verdict = existence_at(model, stats, outcome.w, is_maximum) or verdict
+        if verdict.verdict == "boundary" and given is None and not (outcome is not None and budget().is_out):
             text = _boundary_text(verdict)
             if on_boundary == "refuse":
                 raise InputError(f"{text}: use on_boundary='penalise', a prior, or more data.")
             notes.append(f"{text}; estimated with the uniform prior instead (penalised)")
-            task = _penalised(task)
+            task, outcome = _penalised(task), None
         if outcome is None:
             outcome = algorithm_module(key).run(task, **options)
         if budget().is_out and not outcome.converged:
             budget().cut(f"the estimate stopped after {outcome.iterations} iterations, before it had converged")
-        runaway = float(np.abs(outcome.w).max(initial=0.0))
-        if task.prior is None and verdict.verdict != "exists" and (not np.isfinite(runaway) or runaway > RUNAWAY):
-            notes.append(f"log-odds ran away to {runaway:.0f}: estimated with the uniform prior instead (penalised)")
-            task = _penalised(task)
-            outcome = algorithm_module(key).run(task, **options)
     notes += outcome.warnings
     for text in notes:
         warn_user(text)
@@ -170,22 +165,6 @@ def _threads(threads: int | None) -> int:
 
 def _penalised(task: Task) -> Task:
     return Task(task.model, task.stats, Prior(task.model, "uniform"), task.seed, task.threads, task.progress)
-
-
-def _existence_first(task: Task, key: str, options: Mapping[str, object]) -> tuple[Existence, Outcome | None]:
-    """The verdict, and the finished outcome where finding it was the cheapest proof that it exists."""
-    quick = existence(task.model, task.stats, thorough=False)
-    if quick.verdict != "not decided":
-        return quick if quick.complete else existence(task.model, task.stats), None
-    if key == "exact" and task.prior is None:
-        from mrfbayes.estimation.newton import is_interior
-
-        outcome: Outcome = algorithm_module(key).run(task, **options)
-        if outcome.converged and is_interior(task.model, task.stats, outcome.w):
-            return Existence("exists", (), "a finite maximum was found, with information in every direction"), outcome
-        if budget().is_out or task.stats.holes is not None:
-            return quick, outcome
-    return existence(task.model, task.stats), None
 
 
 def _boundary_text(verdict: Existence) -> str:

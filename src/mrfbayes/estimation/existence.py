@@ -1,17 +1,15 @@
 """Does a finite maximum likelihood estimate exist?
 
-It does if and only if the mean statistics lie in the relative interior of the marginal polytope. Checks, cheapest
-first:
+It does if and only if the mean statistics lie in the relative interior of the marginal polytope. Checks before any
+ascent, cheapest first:
 
-- an outcome that never occurs: boundary;
+- an outcome that never occurs, or a joint state of a pair that has all its parameters: boundary;
 - observed rows whose statistics span the polytope's whole dimension: interior, since a mean on a face has all its rows
-  on that face;
-- cycle inequalities (`mrfbayes.estimation.cycles`): the whole answer on planar graphs of agreement coins, half of it on
-  other binary graphs;
-- a linear programme over the junction tree (`mrfbayes.estimation.polytope`): the whole answer where the width is small.
+  on that face.
 
-Elsewhere (the general question is NP-hard) the verdict is "not decided". A factor is named where some direction along
-which the likelihood does not fall for ever involves its parameters: its data determine no finite, unique value.
+Elsewhere the ascent itself tells (`existence_at`): where it converged the information vanishes along some direction if
+and only if the mean is on the boundary. A factor is named where such a direction involves its parameters: its data
+determine no finite, unique value.
 """
 
 from __future__ import annotations
@@ -22,18 +20,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.data.statistics import Statistics
-from mrfbayes.exact.ordering import find_order
+from mrfbayes.exact import quantities as exact
+from mrfbayes.exact.clamped import observed
 from mrfbayes.model.field import Model
 from mrfbayes.particles.moments import row_statistics
 
 if TYPE_CHECKING:  # SciPy is imported only where a quicker check has not decided
     from scipy.sparse import csr_array
 
-    from mrfbayes.estimation.polytope import JunctionTree
-
 MAX_DENSE = 2_000  # parameters, for dense linear algebra
-MAX_TREE_NODES = 500  # nodes, for the search of an elimination order
+MAX_CERTIFICATE = 500  # parameters, for the proof by the information matrix
 RANK_TOLERANCE = 1e-9  # of eigenvalues of an integer Gram matrix, against rounding of 1e-13
+RUNAWAY = 15.0  # log-odds: an undecided maximum this far out is taken as not finite
+SMALLEST_SHARE = 0.02  # of a direction of length one: a parameter with less is not named
 
 
 @dataclass(frozen=True)
@@ -49,42 +48,45 @@ class Existence:
     complete: bool = True
 
 
-def existence(model: Model, stats: Statistics, thorough: bool = True) -> Existence:
-    """Whether the MLE of ``model`` from ``stats`` is finite, and if not, which factors are on the boundary.
-
-    Without ``thorough`` the linear programme, which may take seconds, is left out.
-    """
-    from mrfbayes.estimation import cycles
-
+def existence(model: Model, stats: Statistics) -> Existence:
+    """What the data alone tell about the MLE of ``model``: whether it is finite, and if not, which factors are not."""
     if stats.holes is not None:
         return Existence("not decided", (), "cells are missing")
     never = _absent_outcomes(model, stats)
-    if not never.any() and _rows_span_everything(model, stats):
+    if never.any():
+        reason = "outcomes that never occur; further factors may be involved"
+        return Existence("boundary", _names(model, never), reason, False)
+    if _rows_span_everything(model, stats):
         return Existence("exists", (), "the observed rows span the whole marginal polytope")
-    if model.lowering.is_plain and cycles.is_planar(model):
-        touched = cycles.touched_edges(model.edges, model.n_nodes, stats.counts, stats.n)
-        if touched is not None:
-            return _verdict(model, touched, "cycle inequalities on a planar graph")
-    tree = _small_tree(model) if thorough else None
-    if tree is not None:
-        from mrfbayes.estimation import polytope
-
-        face = polytope.smallest_face(model, stats.mean, tree)
-        if face is not None:
-            support = _identified(model, face.direction) != 0
-            by = "linear programme over the junction tree"
-            if face.interior:
-                return _verdict(model, np.zeros(model.n_parameters, dtype=bool), by)
-            return _verdict(model, support | never, by)
-    return _one_sided(model, stats, never)
+    if empty := _empty_cells(model, stats):
+        reason = "a pair of states that never occurs; further factors may be involved"
+        return Existence("boundary", empty, reason, False)
+    return Existence("not decided", (), "no outcome is missing, and the observed rows span no whole polytope")
 
 
-def _verdict(model: Model, touched: np.ndarray, by: str, complete: bool = True) -> Existence:
-    if not touched.any():
-        return Existence("exists", (), by)
-    blocks = np.unique(model.chart.block_of[touched])
-    names = tuple(model.blocks[b] for b in blocks.tolist())
-    return Existence("boundary", names, by, complete)
+def existence_at(model: Model, stats: Statistics, w: np.ndarray, is_exact: bool) -> Existence | None:
+    """The verdict where an ascent ended, ``is_exact`` where it climbed the exact likelihood to its maximum.
+
+    Observations are whole numbers, so an existing maximum keeps a share of order 1/n off every face, and with it a
+    variance of that order; on the way to infinity the variance falls as fast as the gradient, far below.
+    """
+    if is_exact and model.n_parameters <= MAX_CERTIFICATE:
+        null = _lineality(model)
+        information = observed(stats).information(w, exact.covariance_w(model, w)) / stats.n_all + null @ null.T
+        values, vectors = np.linalg.eigh(information)
+        vanishing = np.abs(vectors[:, values <= 1e-4 / stats.n_all]).max(axis=1, initial=0.0) > SMALLEST_SHARE
+        if not vanishing.any():
+            return Existence("exists", (), "a finite maximum was found, with information in every direction")
+        return Existence("boundary", _names(model, vanishing), "the information vanishes on the way to the maximum")
+    far = ~(np.abs(w) <= RUNAWAY)
+    if far.any():
+        return Existence("boundary", _names(model, far), f"log-odds grow beyond {RUNAWAY:g}", False)
+    return None
+
+
+def _names(model: Model, touched: np.ndarray) -> tuple[str, ...]:
+    """Names of the blocks that some of the parameters ``touched`` (p,) belong to."""
+    return tuple(model.blocks[b] for b in np.unique(model.chart.block_of[touched]).tolist())
 
 
 def _absent_outcomes(model: Model, stats: Statistics) -> np.ndarray:
@@ -146,23 +148,6 @@ def _lineality(model: Model) -> np.ndarray:
     return _null_space((basis.T @ basis).toarray())
 
 
-def flat_directions(model: Model) -> int:
-    """How many directions of w change no probability: 0 where every parameter can be identified."""
-    return int(_lineality(model).shape[1])
-
-
-def _identified(model: Model, direction: np.ndarray) -> np.ndarray:
-    """``direction`` without its part along which no probability changes (general tables have such parts)."""
-    if not direction.any():
-        return direction
-    null = _lineality(model) if model.n_parameters <= MAX_DENSE else np.zeros((model.n_parameters, 0))
-    if not null.shape[1]:
-        return direction
-    left = direction - null @ (null.T @ direction)
-    left[np.abs(left) < 1e-7 * np.abs(direction).max()] = 0.0
-    return np.asarray(left)
-
-
 def _rows_span_everything(model: Model, stats: Statistics) -> bool:
     p = model.n_parameters
     if p == 0:
@@ -175,44 +160,6 @@ def _rows_span_everything(model: Model, stats: Statistics) -> bool:
     table = row_statistics(model, stats.rows)
     table -= table[0]  # differences of whole numbers: exact
     return bool(p - _null_space(table.T @ table).shape[1] >= dimension)
-
-
-def _small_tree(model: Model) -> JunctionTree | None:
-    from mrfbayes.estimation import polytope
-
-    if model.n_nodes > MAX_TREE_NODES or model.n_edges > 8 * MAX_TREE_NODES:
-        return None
-    if model.grid_shape is not None and 2 ** min(model.grid_shape) > polytope.MAX_CLIQUE_CELLS:
-        return None
-    order = find_order(model.edges, model.states)
-    if not order.complete or order.largest > polytope.MAX_CLIQUE_CELLS:
-        return None
-    tree = polytope.junction_tree(model.edges, model.n_nodes, order)
-    cells = sum(int(np.prod(model.states[list(clique)])) for clique in tree.cliques)
-    return tree if cells <= polytope.MAX_CLIQUE_CELLS else None
-
-
-def _one_sided(model: Model, stats: Statistics, never: np.ndarray) -> Existence:
-    """Where no check is complete: what can be said for sure."""
-    from mrfbayes.estimation import cycles
-
-    if never.any():
-        return _verdict(model, never, "outcomes that never occur; further factors may be involved", complete=False)
-    if model.lowering.is_plain:
-        touched = cycles.touched_edges(model.edges, model.n_nodes, stats.counts, stats.n)
-        if touched is not None and touched.any():
-            return _verdict(model, touched, "a tight cycle inequality; further factors may be involved", complete=False)
-    elif touched_pairs := _empty_cells(model, stats):
-        return Existence(
-            "boundary", touched_pairs, "a pair of states that never occurs; further factors may be involved", False
-        )
-    elif _tied_interior(model, stats):
-        return Existence(
-            "exists", (), "agreement frequencies equal within blocks are strictly inside all cycle inequalities"
-        )
-    return Existence(
-        "not decided", (), "no outcome is missing, but the graph is too wide for the complete check of the polytope"
-    )
 
 
 def _empty_cells(model: Model, stats: Statistics) -> tuple[str, ...]:
@@ -249,18 +196,3 @@ def _all_pair_parameters(model: Model) -> bool:
         and np.array_equal(row[own], np.arange(model.n_nodes))
         and np.unique(column[own]).size == model.n_nodes
     )
-
-
-def _tied_interior(model: Model, stats: Statistics) -> bool:
-    """Tied agreement coins on a planar graph without fields: is the average of each block a possible inside point?"""
-    from mrfbayes.estimation import cycles
-
-    row, column, value = model.lowering.forward
-    if not (model.is_binary and model.n_edges and row.size == model.n_edges and (row >= model.n_nodes).all()):
-        return False
-    if not ((value == 1.0).all() and (model.lowering.constant == 0).all() and cycles.is_planar(model)):
-        return False
-    size = np.bincount(column, minlength=model.n_parameters)
-    agree = (stats.counts / size)[column]
-    touched = cycles.touched_edges(model.edges[row - model.n_nodes], model.n_nodes, agree, stats.n)
-    return touched is not None and not touched.any()

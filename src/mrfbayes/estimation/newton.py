@@ -10,7 +10,6 @@ import numpy as np
 from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import CostError
 from mrfbayes.data.statistics import Statistics
-from mrfbayes.estimation.existence import flat_directions
 from mrfbayes.estimation.faces import Faces
 from mrfbayes.estimation.mode import newton
 from mrfbayes.estimation.optimise import TYPICAL_ITERATIONS, Ascent, Curvature, lbfgs
@@ -28,7 +27,6 @@ AUTO_MLE_SECONDS = 20.0  # what `auto` is ready to wait for
 EVALUATIONS = 40
 CONFIRMED_STEP = 1e-3  # posterior sds
 ALONE = 0.7  # saves a tenth of the steps on weak fields, a third on strong ones
-MAX_CERTIFICATE = 500  # parameters, for the proof by the information matrix
 
 
 def predicted_seconds(model: Model) -> float:
@@ -174,16 +172,3 @@ def run(task: Task, *, start: np.ndarray | None = None, optimiser: str = "lbfgs"
     if not ascent.converged:
         outcome.warnings.append(f"the ascent stopped after {ascent.iterations} iterations without converging")
     return outcome
-
-
-def is_interior(model: Model, stats: Statistics, w: np.ndarray) -> bool:
-    """Whether a converged w proves that a finite maximum exists: the information there vanishes along no direction.
-
-    Observations are whole numbers, so an existing maximum keeps a share of order 1/n off every face, and with it a
-    variance of that order; on the way to infinity the variance falls as fast as the gradient, far below.
-    """
-    if model.n_parameters > MAX_CERTIFICATE:
-        return False
-    information = observed(stats).information(w, exact.covariance_w(model, w)) / stats.n_all
-    values = np.linalg.eigvalsh(information)
-    return bool(values[flat_directions(model) :].min(initial=np.inf) > 1e-4 / stats.n_all)
