@@ -3,7 +3,7 @@
 It does if and only if the mean statistics lie in the relative interior of the marginal polytope. Checks before any
 ascent, cheapest first:
 
-- an outcome that never occurs, or a joint state of a pair that has all its parameters: boundary;
+- an outcome that never occurs, or on large fields a joint state of a pair with all its parameters: boundary;
 - observed rows whose statistics span the polytope's whole dimension: interior, since a mean on a face has all its rows
   on that face.
 
@@ -58,7 +58,7 @@ def existence(model: Model, stats: Statistics) -> Existence:
         return Existence("boundary", _names(model, never), reason, False)
     if _rows_span_everything(model, stats):
         return Existence("exists", (), "the observed rows span the whole marginal polytope")
-    if empty := _empty_cells(model, stats):
+    if model.n_parameters > MAX_CERTIFICATE and (empty := _empty_cells(model, stats)):
         reason = "a pair of states that never occurs; further factors may be involved"
         return Existence("boundary", empty, reason, False)
     return Existence("not decided", (), "no outcome is missing, and the observed rows span no whole polytope")

@@ -63,7 +63,7 @@ class Conditionals:
         lowering = self.model.lowering
         node, edge = lowering.potentials(w)
         parts = np.zeros(node.size), np.zeros(edge.size)
-        total = conditional_sum(self.patterns, self.neighbours, node, edge, *parts)
+        total = conditional_sum(self.patterns, self.neighbours, node, edge, *parts)  # type: ignore[no-untyped-call]
         return float(self.slope @ w - total), self.slope - lowering.statistics_direction(*parts)
 
     def diagonal(self, w: np.ndarray) -> np.ndarray:
