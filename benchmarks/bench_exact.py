@@ -28,7 +28,6 @@ from mrfbayes.exact.recursions import recursion
 from mrfbayes.kernels.exact.graph import elimination_log_z
 from mrfbayes.kernels.exact.graph_binary import elimination_log_z_binary
 from mrfbayes.kernels.exact.graph_plan import log_z_scratch
-from mrfbayes.kernels.exact.grid import transfer_log_z, transfer_scratch
 
 
 def as_graph(graph, **options):
@@ -105,12 +104,6 @@ def least(function, budget=0.15):
 
 
 @numba.njit
-def _repeat_grid(layout, field, coupling, scratch, n):
-    for _ in range(n):
-        transfer_log_z(layout, field, coupling, scratch)
-
-
-@numba.njit
 def _repeat_binary(plan, field, coupling, scratch, n):
     for _ in range(n):
         elimination_log_z_binary(plan, field, coupling, scratch)
@@ -126,12 +119,9 @@ def log_z_seconds(model, w, tries=20):
     """Seconds of one evaluation of log Z inside compiled code."""
     found = recursion(model)
     node_part, edge_part = model.lowering.potentials(w)
-    if isinstance(found, GridRecursion):
-        run, plan = _repeat_grid, found.layout
-        scratch = np.empty(transfer_scratch(plan, "log_z"))
-    else:
-        run, plan = (_repeat_binary if found.is_binary else _repeat_tables), found.plan
-        scratch = np.empty(log_z_scratch(plan))
+    found = found.as_graph if isinstance(found, GridRecursion) else found
+    run, plan = (_repeat_binary if found.is_binary else _repeat_tables), found.plan
+    scratch = np.empty(log_z_scratch(plan))
     run(plan, node_part, edge_part, scratch, 1)
     start = time.thread_time()
     run(plan, node_part, edge_part, scratch, tries)
@@ -274,8 +264,9 @@ def fit():
         draw = lambda: sample_exact(model, w, QUOTED_DRAWS, np.random.SeedSequence(1))  # noqa: B023, E731
         measured["sample"] = (QUOTED_DRAWS, least(draw))
         for key, (count, seconds) in measured.items():
-            if is_grid and key in ("first", "second"):
-                rows.setdefault(f"graph {key}", []).append((graph_counts(found.as_graph.plan, key, count), seconds))
+            if is_grid and key in ("log_z", "first", "second"):
+                name = "binary log_z" if key == "log_z" else f"graph {key}"
+                rows.setdefault(name, []).append((graph_counts(found.as_graph.plan, key, count), seconds))
             elif is_grid:
                 rows.setdefault(f"grid {key}", []).append((grid_counts(found, key, count), seconds))
             else:

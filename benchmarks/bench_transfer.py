@@ -10,7 +10,7 @@ import numpy as np
 
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.exact.grid import grid_layout, transfer_log_z, transfer_scratch
+from mrfbayes.kernels.exact.grid import grid_layout, transfer_scratch
 from mrfbayes.kernels.exact.grid_moments import transfer_moments
 from mrfbayes.kernels.exact.grid_sample import transfer_sample_words
 
@@ -19,14 +19,6 @@ PARTICLE_WORDS = 16  # 1,024 particles
 
 
 # The loops are inside kernels: a call from Python costs more than a small grid.
-@kernel
-def repeat_log_z(count, layout, field, coupling, scratch):
-    total = 0.0
-    for _ in range(count):
-        total += transfer_log_z(layout, field, coupling, scratch)
-    return total
-
-
 @kernel
 def repeat_words(count, layout, field, coupling, scratch, state, words):
     for _ in range(count):
@@ -56,7 +48,7 @@ def microseconds(function: Callable[..., Any], *arguments: Any, seconds: float =
 
 
 def main() -> None:
-    columns = ("log Z", "log Z, fields", "moments", "1,024 samples")
+    columns = ("moments", "1,024 samples")
     print("microseconds".ljust(14) + "".join(name.rjust(15) for name in columns))
     rng = np.random.default_rng(0)
     state = kernel_state(seed_sequence(0))
@@ -67,14 +59,11 @@ def main() -> None:
         theta = rng.uniform(0.5, 0.8, size=m)
         coupling, field = np.log(theta / (1.0 - theta)), rng.normal(size=d)
         scratch = {
-            work: np.zeros(transfer_scratch(layout, work, 64 * PARTICLE_WORDS))
-            for work in ("log_z", "moments", "sample")
+            work: np.zeros(transfer_scratch(layout, work, 64 * PARTICLE_WORDS)) for work in ("moments", "sample")
         }
         means = np.zeros(d), np.zeros(m)
         words = np.zeros((d, PARTICLE_WORDS), dtype=np.uint64)
         times = [
-            microseconds(repeat_log_z, layout, np.zeros(d), coupling, scratch["log_z"]),
-            microseconds(repeat_log_z, layout, field, coupling, scratch["log_z"]),
             microseconds(once(transfer_moments), layout, field, coupling, scratch["moments"], *means),
             microseconds(repeat_words, layout, np.zeros(d), coupling, scratch["sample"], state, words),
         ]

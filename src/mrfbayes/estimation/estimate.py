@@ -15,7 +15,8 @@ from mrfbayes.base.types import DataLike
 from mrfbayes.data.border import counted
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.existence import Existence, existence, existence_at
-from mrfbayes.estimation.options import ALGORITHMS, algorithm_module, check_algorithm, check_values
+from mrfbayes.estimation.options import ALGORITHMS, check_algorithm, check_values
+from mrfbayes.estimation.options import algorithm as run_algorithm
 from mrfbayes.estimation.result import Estimate, Task, Trace
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
@@ -74,7 +75,7 @@ def estimate(
         task = Task(model, stats, given, child(seed, "estimate", key), n_threads, bar)
         verdict, outcome = existence(model, stats), None
         if verdict.verdict == "not decided" and given is None:
-            outcome = algorithm_module(key).run(task, **options)
+            outcome = run_algorithm(key)(task, **options)
             is_maximum = key == "exact" and outcome.converged
             verdict = existence_at(model, stats, outcome.w, is_maximum) or verdict
         if verdict.verdict == "boundary" and given is None and not (outcome is not None and budget().is_out):
@@ -84,7 +85,7 @@ def estimate(
             notes.append(f"{text}; estimated with the uniform prior instead (penalised)")
             task, outcome = _penalised(task), None
         if outcome is None:
-            outcome = algorithm_module(key).run(task, **options)
+            outcome = run_algorithm(key)(task, **options)
         if budget().is_out and not outcome.converged:
             budget().cut(f"the estimate stopped after {outcome.iterations} iterations, before it had converged")
     notes += outcome.warnings

@@ -6,6 +6,7 @@ import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,29 +14,38 @@ from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.model.field import Model
 
-# Key -> module of this package with ``run(task, **options) -> Outcome`` and, where it cannot do every field,
-# ``refuse(model)``.
-ALGORITHMS: dict[str, str] = {
-    "exact": "newton",
-    "cd": "cd",
-    "pcd": "pcd",
-    "chord": "chord",
-    "fpcd": "fpcd",
-    "mcmc-mle": "mcmc_mle",
-    "pf-mcmc-mle": "pf_mcmc_mle",
-    "stochastic": "stochastic",
-    "pseudo": "pseudolikelihood",
+if TYPE_CHECKING:
+    from mrfbayes.estimation.result import Outcome
+
+# Key -> module of this package and its function ``(task, **options) -> Outcome``; the module may have
+# ``refuse(model)`` where it cannot do every field.
+ALGORITHMS: dict[str, tuple[str, str]] = {
+    "exact": ("newton", "run"),
+    "cd": ("contrastive", "cd"),
+    "pcd": ("contrastive", "pcd"),
+    "chord": ("chord", "run"),
+    "fpcd": ("contrastive", "fpcd"),
+    "mcmc-mle": ("mcmc_mle", "run"),
+    "pf-mcmc-mle": ("pf_mcmc_mle", "run"),
+    "stochastic": ("contrastive", "stochastic"),
+    "pseudo": ("pseudolikelihood", "run"),
 }
 
 
 def algorithm_module(key: str) -> ModuleType:
     """The module of an algorithm."""
-    return importlib.import_module(f"mrfbayes.estimation.{ALGORITHMS[key]}")
+    return importlib.import_module(f"mrfbayes.estimation.{ALGORITHMS[key][0]}")
+
+
+def algorithm(key: str) -> Callable[..., Outcome]:
+    """The function of an algorithm."""
+    function: Callable[..., Outcome] = getattr(algorithm_module(key), ALGORITHMS[key][1])
+    return function
 
 
 def algorithm_options(key: str) -> Mapping[str, object]:
     """Names and defaults of an algorithm's options."""
-    run = inspect.signature(algorithm_module(key).run).parameters.values()
+    run = inspect.signature(algorithm(key)).parameters.values()
     parameters = [p for p in run if p.kind is p.KEYWORD_ONLY]
     if any(p.kind is p.VAR_KEYWORD for p in run):  # it hands them on
         from mrfbayes.estimation.stochastic_ascent import ascend

@@ -110,12 +110,12 @@ class Rule:
     averaged : whether the answer is the average of the tail, or the last point
     """
 
-    skip: int
-    sweeps: int
-    restart: bool
-    fast_gain: float
-    gain: Callable[[int], float]
-    averaged: bool
+    skip: int = 0
+    sweeps: int = 1
+    restart: bool = False
+    fast_gain: float = 0.0
+    gain: Callable[[int], float] = lambda step: GAIN
+    averaged: bool = True
 
 
 def start_point(task: Task, start: np.ndarray | None) -> np.ndarray:

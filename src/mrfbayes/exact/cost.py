@@ -48,7 +48,6 @@ SECOND_LEVEL, THIRD_LEVEL = 2**19, 2**24  # bytes past which tables leave the ca
 # Graph: calls, steps, edges, loops, edge products, cells in order, cells by table, all cells, past the second-level
 # cache, past the third; for samples also variables drawn and variables looked at.
 NANOSECONDS: dict[str, tuple[float, ...]] = {
-    "grid log_z": (0, 36.1, 0.0615, 0.0123, 0.123),
     "grid moments": (2.67e4, 122, 1.37, 0.365, 0.6),
     "grid sample": (2.59e4, 0, 0.823, 0, 0.7, 6.52),
     "binary log_z": (200, 8.64, 24.3, 5.74, 0.126, 0, 0.539, 0.134, 0.0357, 0.451),
@@ -217,7 +216,7 @@ def predicted_bytes(found: Recursion, key: str, count: int, n_parameters: int) -
 
 def predicted_seconds(found: Recursion, key: str, count: int) -> float:
     """Seconds on the reference machine of ``count`` evaluations, directions or draws."""
-    if isinstance(found, GridRecursion) and key in ("first", "second"):
+    if isinstance(found, GridRecursion) and key in ("log_z", "first", "second"):
         found = found.as_graph
     if isinstance(found, GridRecursion):
         counts = grid_counts(found, key, count)
@@ -233,9 +232,7 @@ def grid_counts(found: GridRecursion, key: str, count: int) -> np.ndarray:
     """What a grid's seconds are a sum of."""
     n_nodes = found.rows * found.columns
     cells = float(n_nodes) * 2**found.width
-    if key == "log_z" and found.has_fields:
-        cells *= 2
-    size = 16 * 2**found.width * (1 if key == "log_z" else 3)
+    size = 48 * 2**found.width
     each = [1.0, n_nodes, cells, cells * (size > SECOND_LEVEL), cells * (size > THIRD_LEVEL)]
     if key == "sample":
         return np.array([*each, float(count) * n_nodes])

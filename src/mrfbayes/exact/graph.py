@@ -30,7 +30,7 @@ class GraphRecursion:
         if not self.order.complete or 8 * self.order.largest > 2 * memory_limit():
             raise TooLarge("log_z", self.width, 4 * self.order.largest, complete=self.order.complete)
         self.plan = build_plan(edges, states, self.order.order)
-        self._held = sum(part.nbytes for part in self.plan if isinstance(part, np.ndarray))
+        self.plan_bytes = sum(part.nbytes for part in self.plan if isinstance(part, np.ndarray))
         self.is_binary = bool((states == 2).all())
         check_memory(self, "log_z")
 
@@ -47,7 +47,7 @@ class GraphRecursion:
             cells += 2 * plan.n_joint + taylor_scratch(plan)
             cells += 4 * n_cells * min(max(n, 1), max(1, BATCH_CELLS // n_cells))  # directions and what comes of them
             n = 0
-        return int(OBJECTS + 8 * cells + self._held + n * plan.states.size)
+        return int(OBJECTS + 8 * cells + self.plan_bytes + n * plan.states.size)
 
     def _scratch(self) -> np.ndarray:
         from mrfbayes.kernels.exact.graph_plan import log_z_scratch

@@ -30,8 +30,6 @@ class GridRecursion:
         if self.width > 60 or 16 * 2**self.width > memory_limit():
             raise TooLarge("log_z", self.width, 16 * 2**self.width)  # before anything of the grid's size is made
         self._edges, self._states = model.edges, model.states
-        nodes = model.lowering.forward.row < model.n_nodes
-        self.has_fields = bool(nodes.any())  # without, states and their opposites weigh the same: half the work
 
     @cached_property
     def layout(self) -> GridLayout:
@@ -44,8 +42,8 @@ class GridRecursion:
     def as_graph(self) -> GraphRecursion:
         """This grid by elimination.
 
-        For couplings so strong that the sweep might underflow (elimination looks after its scale step by step), and for
-        derivatives, whose directions share one forward pass.
+        For log Z, for derivatives, whose directions share one forward pass, and for couplings so strong that the sweep
+        might underflow: elimination looks after its scale step by step.
         """
         from mrfbayes.exact.ordering import sweep_order
 
@@ -59,13 +57,14 @@ class GridRecursion:
         """Bytes of scratch and results."""
         from mrfbayes.kernels.exact.grid import transfer_scratch
 
-        if work == "series":
+        if work in ("log_z", "series"):
             try:
                 return self.as_graph.n_bytes(work, n)
             except TooLarge as error:
                 return error.n_bytes
         scratch = transfer_scratch(self.layout, work, n)
-        return OBJECTS + 8 * scratch + 3 * self.layout.node.nbytes + n * self.layout.node.size
+        plan = self.as_graph.plan_bytes if "as_graph" in self.__dict__ else 0
+        return OBJECTS + plan + 8 * scratch + 3 * self.layout.node.nbytes + n * self.layout.node.size
 
     def _scratch(self, work: str, n: int = 0) -> np.ndarray:
         from mrfbayes.kernels.exact.grid import transfer_scratch
@@ -74,12 +73,8 @@ class GridRecursion:
         return np.empty(transfer_scratch(self.layout, work, n))
 
     def log_z(self, node_part: np.ndarray, edge_part: np.ndarray) -> float:
-        """Log of the sum of all weights."""
-        from mrfbayes.kernels.exact.grid import transfer_log_z
-
-        if self._is_strong(edge_part):
-            return self.as_graph.log_z(node_part, edge_part)
-        return float(transfer_log_z(self.layout, node_part, edge_part, self._scratch("log_z")))
+        """Log of the sum of all weights, by elimination."""
+        return self.as_graph.log_z(node_part, edge_part)
 
     def moments(self, node_part: np.ndarray, edge_part: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Log Z and the expected statistics of nodes and edges."""

@@ -2,15 +2,14 @@ r"""The likelihood itself (Exact-L), log Z by recursion (Reeves & Pettitt 2004).
 
 .. math:: \log L(\theta) = \sum_j w_j s_j - n A(w), \qquad w = \mathrm{logit}\,\theta
 
-Differs from the paper: nothing in what is computed. On a grid the recursion goes node by node with 2^min(rows, columns)
-states; on any other graph it follows an elimination order; on planar graphs without node factors, where that is faster
+Differs from the paper: nothing in what is computed. The recursion follows an elimination order, on a grid with tables
+of at most 2^min(rows, columns) states; on planar graphs without node factors, where that is faster
 or alone possible, it is the determinant of `mrfbayes.exact.planar`. Rows with missing cells, which the paper does not
 have, enter by their sums over those cells (`mrfbayes.methods.holed`).
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,7 +23,7 @@ from mrfbayes.exact import quantities as exact
 from mrfbayes.exact.choice import planar, weighs_by_planar
 from mrfbayes.exact.clamped import Observed, observed
 from mrfbayes.exact.graph import GraphRecursion
-from mrfbayes.exact.grid import GRID_RANGE, GridRecursion
+from mrfbayes.exact.grid import GridRecursion
 from mrfbayes.exact.planar import PlanarRecursion
 from mrfbayes.exact.recursions import recursion
 from mrfbayes.kernels.base.contracts import implements, log_likelihood, log_likelihood_w
@@ -32,7 +31,6 @@ from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.exact.graph import elimination_log_z
 from mrfbayes.kernels.exact.graph_binary import elimination_log_z_binary
 from mrfbayes.kernels.exact.graph_plan import EliminationPlan, log_z_scratch
-from mrfbayes.kernels.exact.grid import GridLayout, transfer_log_z, transfer_scratch
 from mrfbayes.kernels.exact.planar_log_z import PlanarPlan, planar_log_z
 from mrfbayes.methods.covariates import check_exact, prepare_exact
 from mrfbayes.methods.holed import holed_view
@@ -42,7 +40,6 @@ from mrfbayes.methods.lowered import (
     lower_theta,
     lowered_data,
     node_and_edge,
-    writable_layout,
     writable_plan,
 )
 from mrfbayes.methods.problem import Prepared, Problem, Smooth
@@ -52,14 +49,6 @@ from mrfbayes.priors import Prior
 
 DENSE_METRIC = 3_000  # parameters up to which the information is a full matrix: it takes a pass of the recursion each
 METRIC_MODE_TOLERANCE = 1e-3  # posterior sds: a metric needs no more
-
-
-class FieldGridView(NamedTuple):
-    """Any binary field on a grid."""
-
-    layout: GridLayout
-    lowered: Lowered
-    scratch: Workspace
 
 
 class FieldGraphView(NamedTuple):
@@ -83,33 +72,6 @@ class PlanarView(NamedTuple):
 
     plan: PlanarPlan
     lowered: Lowered
-
-
-@kernel
-def _checked_grid_log_z(layout, field, coupling, scratch):
-    """Log Z; plus infinity where couplings are so strong that weights which matter may underflow."""
-    largest = 0.0
-    for e in range(coupling.size):
-        largest = max(largest, abs(coupling[e]))
-    if (layout.width + 1) * largest > GRID_RANGE:
-        return math.inf
-    return transfer_log_z(layout, field, coupling, scratch)
-
-
-@implements(log_likelihood, FieldGridView)
-@kernel
-def field_grid_log_likelihood(view, theta):
-    linear = lower_theta(view.lowered, theta)
-    field, coupling = node_and_edge(view.lowered, view.lowered.potentials)
-    return linear - view.lowered.n * transfer_log_z(view.layout, field, coupling, view.scratch)
-
-
-@implements(log_likelihood_w, FieldGridView)
-@kernel
-def field_grid_log_likelihood_w(view, log_odds, theta):
-    linear = lower_log_odds(view.lowered, log_odds)
-    field, coupling = node_and_edge(view.lowered, view.lowered.potentials)
-    return linear - view.lowered.n * _checked_grid_log_z(view.layout, field, coupling, view.scratch)
 
 
 @implements(log_likelihood, FieldGraphView)
@@ -175,19 +137,16 @@ def prepare(problem: Problem) -> Prepared:
         return prepare_exact(problem)
     data = observed(problem.statistics)
     has_derivatives = problem.prior.custom is None and model.n_parameters > 0
-    found = planar(model) if weighs_by_planar(model) else recursion(model)
+    found = (planar(model) if weighs_by_planar(model) else None) or recursion(model)
     view: View
     if isinstance(found, PlanarRecursion):
         view = PlanarView(found.plan(), lowered_data(model, data))
-    elif isinstance(found, GridRecursion):
-        layout = writable_layout(found.layout)
-        scratch = np.zeros(transfer_scratch(layout, "log_z"))
-        view = FieldGridView(layout, lowered_data(model, data), scratch)
     else:
-        assert isinstance(found, GraphRecursion)
-        scratch = np.zeros(log_z_scratch(found.plan))
+        tables = found.as_graph if isinstance(found, GridRecursion) else found
+        assert isinstance(tables, GraphRecursion)
+        scratch = np.zeros(log_z_scratch(tables.plan))
         kind = FieldGraphView if model.is_binary else TableGraphView
-        view = kind(writable_plan(found.plan), lowered_data(model, data), scratch)
+        view = kind(writable_plan(tables.plan), lowered_data(model, data), scratch)
     details = {"recursion": type(found).__name__, "width": found.width}
     whole = view if data.clamped is None else holed_view(view, model, data)
     gradient = ExactGradient(model, data)

@@ -144,7 +144,7 @@ SCRIPT = """
 import json, sys
 import numpy as np
 np.seterr(over="ignore")  # unsigned words wrap around
-from mrfbayes.kernels.exact.grid import grid_layout, transfer_log_z, transfer_scratch
+from mrfbayes.kernels.exact.grid import grid_layout, transfer_scratch
 from mrfbayes.kernels.exact.grid_moments import coin_weights, transfer_moments
 from mrfbayes.kernels.exact.grid_sample import transfer_sample, transfer_sample_words
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
@@ -152,7 +152,7 @@ from mrfbayes.base.random_streams import kernel_state, seed_sequence
 rng = np.random.default_rng(23)
 layout = grid_layout(3, 4, 1)
 field, coupling = rng.normal(size=12), rng.normal(size=17)
-scratch = np.zeros(max(transfer_scratch(layout, work, 128) for work in ("log_z", "moments", "sample")))
+scratch = np.zeros(max(transfer_scratch(layout, work, 128) for work in ("moments", "sample")))
 state = kernel_state(seed_sequence(24))
 out, words = np.zeros((5, 12), np.uint8), np.zeros((12, 2), np.uint64)
 transfer_sample(layout, field, coupling, scratch, state, out)
@@ -161,7 +161,6 @@ coin_weights(layout, field, coupling, scratch[:72])
 coin = scratch[:72].tolist()
 node, agree = np.zeros(12), np.zeros(17)
 close = [
-    transfer_log_z(layout, field, coupling, scratch),
     transfer_moments(layout, field, coupling, scratch, node, agree),
     *node, *agree,
 ]

@@ -1,4 +1,4 @@
-r"""Tables of the normal score u(w) = Phi^-1(F(w)) and of its inverse theta(z), one per coin, and draws from the latter.
+r"""Tables of the normal score u(w) = Phi^-1(F(w)) and of its inverse w(z), one per coin, and draws from the latter.
 
 The score is smooth and nearly linear in the log-odds w, however far out: cubic Hermite cells with the exact slopes
 f/phi reproduce it to `SCORE_ERROR` for |u| <= `SCORE_LIMIT`; beyond that the integral itself is evaluated. The number
@@ -33,12 +33,11 @@ SCORE_ERROR = 1e-8
 DRAW_LIMIT = 8.5  # a normal beyond it comes once in 10^17 draws; it is inverted exactly
 DRAW_ERROR = 2e-10  # of theta; and RELATIVE_ERROR of min(theta, 1 - theta)
 RELATIVE_ERROR = 1e-9
-_ROOMY = 0.02  # theta and 1 - theta at least this: the cell holds theta itself, which saves an exponential
 MIN_CELLS, MAX_CELLS = 64, 2048
 _BLOCK = 2048  # numbers transformed at a time: they stay in the first-level cache, and so does one coin's table
 
-FIRST_CELL, COIN_CELLS, LOW, PER_UNIT, DIRECT_LOW, DIRECT_HIGH = range(6)
-TABLE_FIELDS = 6
+FIRST_CELL, COIN_CELLS, LOW, PER_UNIT = range(4)
+TABLE_FIELDS = 4
 SCORES, DRAWS = range(2)
 
 _NODES, _WEIGHTS = (0.5 * (x + shift) for x, shift in zip(np.polynomial.legendre.leggauss(10), (1.0, 0.0), strict=True))
@@ -147,83 +146,42 @@ def quantiles_on_grid(coin, step, w, slope):
 
 
 @kernel
-def _middle(cell):
-    return cell[0] + 0.5 * (cell[1] + 0.5 * (cell[2] + 0.5 * cell[3]))
-
-
-@kernel
 def draw_table(coin, cells, row):
-    """Write theta(z), or w(z) where theta is too close to 0 or 1 for that, of one coin. Returns theta's error.
-
-    Cells DIRECT_LOW .. DIRECT_HIGH - 1, a range around the median, hold theta itself; the others hold w.
-    """
+    """Write w(z) of one coin on |z| <= DRAW_LIMIT. Returns the error of theta at the cells' midpoints."""
     count = MIN_CELLS
     while True:
         step = 2.0 * DRAW_LIMIT / count
         w, pace = np.empty(2 * count + 1), np.empty(2 * count + 1)
         quantiles_on_grid(coin, 0.5 * step, w, pace)
-        first, after, error, fine = -1, count, 0.0, True
+        error, largest = 0.0, 0.0
         for k in range(count):
-            p, q = sigmoid_pair(w[2 * k])
-            p_next, q_next = sigmoid_pair(w[2 * k + 2])
-            p_middle, q_middle = sigmoid_pair(w[2 * k + 1])
-            room = min(p, q, p_next, q_next)
-            hermite(p, p_next, step * pace[2 * k] * p * q, step * pace[2 * k + 2] * p_next * q_next, cells[k])
-            gap = abs(_middle(cells[k]) - p_middle)
-            if gap <= min(DRAW_ERROR, RELATIVE_ERROR * room) and after == count:
-                first = k if first < 0 else first
-                error = max(error, gap)
-                continue
-            if room >= _ROOMY:
-                fine = False
-            if first >= 0:
-                if k <= count // 2:  # a direct range must contain the median: begin again
-                    fine = False
-                after = min(after, k)
-            hermite(w[2 * k], w[2 * k + 2], step * pace[2 * k], step * pace[2 * k + 2], cells[k])
-            gap = abs(_middle(cells[k]) - w[2 * k + 1])
-            error = max(error, gap * p_middle * q_middle)
-            fine = fine and gap <= RELATIVE_ERROR
-        if (fine and error <= DRAW_ERROR) or 2 * count > cells.shape[0]:
+            cell = cells[k]
+            hermite(w[2 * k], w[2 * k + 2], step * pace[2 * k], step * pace[2 * k + 2], cell)
+            gap = abs(cell[0] + 0.5 * (cell[1] + 0.5 * (cell[2] + 0.5 * cell[3])) - w[2 * k + 1])
+            p, q = sigmoid_pair(w[2 * k + 1])
+            error, largest = max(error, gap * p * q), max(largest, gap)
+        if (largest <= RELATIVE_ERROR and error <= DRAW_ERROR) or 2 * count > cells.shape[0]:
             break
         count *= 2
-    if first < 0:
-        first = count
     row[COIN_CELLS], row[LOW], row[PER_UNIT] = count, -DRAW_LIMIT, 1.0 / step
-    row[DIRECT_LOW], row[DIRECT_HIGH] = first, after
     return error
 
 
 @kernel
-def look_up_theta(coins, cells, rows, j, z):
-    """theta(z) of coin j: from its table inside, by inversion outside."""
-    x = (z + DRAW_LIMIT) * rows[j, PER_UNIT]
-    if not (x >= 0.0 and x < rows[j, COIN_CELLS]):
-        return fastmath.sigmoid(quantile(coins[j], z))
-    k = int(x)
-    x -= k
-    c = int(rows[j, FIRST_CELL]) + k
-    value = cells[c, 0] + x * (cells[c, 1] + x * (cells[c, 2] + x * cells[c, 3]))
-    if k >= rows[j, DIRECT_LOW] and k < rows[j, DIRECT_HIGH]:
-        return value
-    return fastmath.sigmoid(value)
-
-
-@kernel
 def thetas_of_normals(coins, cells, rows, values):
-    """Replace z (draws, p) by theta, in place."""
+    """Replace z (draws, p) by theta, in place: from the coin's table inside, by inversion outside."""
     for j in range(values.shape[1]):
-        per_unit, shift = rows[j, PER_UNIT], int(rows[j, FIRST_CELL])
-        low, high = rows[j, DIRECT_LOW], rows[j, DIRECT_HIGH]
+        per_unit, shift, count = rows[j, PER_UNIT], int(rows[j, FIRST_CELL]), rows[j, COIN_CELLS]
         for i in range(values.shape[0]):
             x = (values[i, j] + DRAW_LIMIT) * per_unit
-            if x >= low and x < high:
+            if x >= 0.0 and x < count:
                 k = int(x)
                 x -= k
                 k += shift
-                values[i, j] = cells[k, 0] + x * (cells[k, 1] + x * (cells[k, 2] + x * cells[k, 3]))
+                w = cells[k, 0] + x * (cells[k, 1] + x * (cells[k, 2] + x * cells[k, 3]))
             else:
-                values[i, j] = look_up_theta(coins, cells, rows, j, values[i, j])
+                w = quantile(coins[j], values[i, j])
+            values[i, j] = fastmath.sigmoid(w)
 
 
 @kernel
