@@ -50,7 +50,7 @@ def cases(kind: str, seed: int, wanted: int, tries: int = 40) -> Iterator[Case]:
 
 def agreement(case: Case) -> None:
     """The verdict of an exact estimate agrees with the oracle, and names no factor that is not on the boundary."""
-    found = estimate(case.stats.model, case.stats, "exact", progress=False).existence
+    found = estimate(case.stats.model, case.stats, algorithm="exact", progress=False).existence
     assert found.verdict == ("exists" if case.exists else "boundary")
     assert bool(set(found.factors) & set(case.blocks)) == (not case.exists)
     if not found.complete:

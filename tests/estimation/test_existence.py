@@ -29,7 +29,7 @@ def test_verdicts_and_names_agree_with_the_oracle():
 
 
 def verdict(model, x, **options):
-    return estimate(model, Data(x, **options), "exact", progress=False).existence
+    return estimate(model, Data(x, **options), algorithm="exact", progress=False).existence
 
 
 def test_the_triangle_facet_names_all_three_edges():
@@ -90,7 +90,9 @@ def test_weights_need_not_be_whole_numbers():
 def test_counts_alone():
     model = grid(2, 2)
     for counts, expected in (([50, 50, 50, 50], "exists"), ([100, 50, 50, 50], "boundary")):
-        assert estimate(model, Statistics.from_counts(model, counts, 100), "exact").existence.verdict == expected
+        assert (
+            estimate(model, Statistics.from_counts(model, counts, 100), algorithm="exact").existence.verdict == expected
+        )
 
 
 def test_basis_matrix_knows_what_cannot_be_identified():
