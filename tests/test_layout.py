@@ -107,6 +107,40 @@ def test_no_class_or_constant_means_two_things():
     assert several == {}
 
 
+# Files that still ask a result for the name of its engine, to choose words; nothing may be added here.
+ASKS_FOR_THE_ENGINE = {
+    "results/posterior.py",
+    "report/findings.py",
+    "report/methods_text.py",
+    "report/sentences.py",
+    "report/checks.py",
+}
+
+
+def compared_engines(source, names):
+    """Lines on which something called ``engine`` is compared with the name of one, or looked up by it."""
+    lines = []
+    for node in ast.walk(ast.parse(source)):
+        sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+            sides = [node.func.value, *node.args]
+        texts = {one.value for side in sides for one in ast.walk(side) if isinstance(one, ast.Constant)}
+        if any(re.search(r"engine(\.name)?$", ast.unparse(side)) for side in sides) and texts & names:
+            lines.append(node.lineno)
+    return lines
+
+
+def test_no_engine_is_compared_by_name_outside_its_file():
+    from mrfbayes.engines.registry import ENGINE_ROWS
+
+    names = {engine.name for engine in ENGINE_ROWS}
+    found = {place(file) for file in FILES if compared_engines(file.read_text(encoding="utf-8"), names)}
+    assert found <= ASKS_FOR_THE_ENGINE
+    for line in ('if engine == "hmc": pass', 'a = "hmc" != setup.engine.name', '{"hmc": 1}.get(post.engine)'):
+        assert compared_engines(line, names) == [1]  # the negative control
+    assert compared_engines('a = engine == "particles"', names) == []
+
+
 def test_files_stay_short():
     long = {place(file): n for file in FILES if (n := len(file.read_text(encoding="utf-8").splitlines())) > LONGEST}
     assert long == {}

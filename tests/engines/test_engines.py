@@ -123,3 +123,44 @@ def test_one_replica_is_refused():
     x = np.random.default_rng(1).integers(0, 2, (100, 5))
     with pytest.raises(mb.InputError, match="chains = 1 and replicas = 1"):
         mb.sample(model, x, "langevin", chains=1, replicas=1, progress=False)
+
+
+def test_uneven_weights_at_the_end_change_the_engine_with_a_note(monkeypatch):
+    """With a limit that no weights keep: nobody named an engine, so that another one runs and nothing is warned of."""
+    from mrfbayes.engines import independent
+
+    monkeypatch.setattr(independent, "TRUSTED_K", -1.0)
+    posterior = mb.sample(MODEL, DATA, "exact", progress=False)
+    assert posterior.engine == "hmc"
+    assert posterior.warnings == ()
+    assert any("Pareto k" in note for note in posterior.notes)
+    with pytest.warns(mb.MRFWarning, match="Pareto k"):
+        asked = mb.sample(MODEL, DATA, "exact", engine="independence", progress=False)
+    assert asked.engine == "independence"
+
+
+@pytest.mark.filterwarnings("ignore:1 row has missing cells:mrfbayes.MRFWarning")
+def test_custom_prior_with_a_large_missing_component_is_refused_by_name():
+    import numba
+
+    @numba.cfunc("float64(CPointer(float64), int64)")
+    def flat(theta, p):
+        return 0.0
+
+    model = mb.grid(4, 4)
+    x = mb.simulate(model, np.full(model.n_parameters, 0.6), 50, rng=1).astype(float)
+    x[0, 1:] = np.nan
+    with pytest.raises(mb.InputError, match="prior"):
+        mb.sample(model, x, "exact", prior=flat, progress=False)
+
+
+def test_particles_that_do_not_fit_words_are_refused_before_anything_is_computed(monkeypatch):
+    from mrfbayes.sampling import sample
+
+    def computed(*given):
+        raise AssertionError("the data were counted first")
+
+    monkeypatch.setattr(sample, "make_problem", computed)
+    model = mb.grid(34, 34, fields=True)
+    with pytest.raises(mb.InputError, match="particles = 200"):
+        mb.sample(model, np.zeros((2, model.n_nodes), dtype=int), "calibrated", particles=200, progress=False)

@@ -63,6 +63,16 @@ def test_calibrated_rests_on_the_walk_where_exact_moments_are_out_of_reach(monke
     )
 
 
+def test_calibration_by_a_walk_looks_at_the_clock(monkeypatch):
+    model = complete(6, coupling="both-one")
+    x = np.random.default_rng(4).integers(0, 2, (100, 6))
+    monkeypatch.setattr(calibrated, "MOMENT_CELLS", 0.0)
+    found = mb.sample(model, x, "calibrated", seconds=1e-9, progress=False)
+    assert found.partial
+    assert any("replicas walked 2 of 270 steps" in text for text in found.warnings)
+    assert not mb.sample(model, x, "calibrated", seconds=600, progress=False).partial
+
+
 def test_a_walk_streams_further_draws_and_has_bayes_factors():
     model = complete(9, coupling="both-one")
     x = np.random.default_rng(1).integers(0, 2, size=(150, 9))

@@ -46,12 +46,13 @@ VISITED = 20  # posterior draws at which coalescence is measured along the chain
 
 @dataclass(frozen=True)
 class Method:
-    """A row: its label, the method's key and options, and the engine where it is not the paper's chain."""
+    """A row: its label, the method's key and options, and the engine; a walk has a start and a warm-up."""
 
     label: str
     key: str
     options: Mapping[str, object] = field(default_factory=dict)
     engine: str = "mh"
+    is_walk: bool = True
 
 
 _FRESH = {"particles": PARTICLES, "source": PARTICLE_SOURCE}
@@ -66,8 +67,8 @@ METHODS: Mapping[str, Method] = {
     "auxiliary": Method("AuxVar", "auxiliary", _FRESH),
     "exchange": Method("Exch", "exchange", _FRESH),
     "persistent": Method("PersistMC", "persistent", {"k": PERSISTENT_SWEEPS, **_FRESH}),
-    "calibrated": Method("Calibrated", "calibrated", engine="direct"),
-    "reference": Method("Exact posterior", "exact", engine="independence"),
+    "calibrated": Method("Calibrated", "calibrated", engine="direct", is_walk=False),
+    "reference": Method("Exact posterior", "exact", engine="independence", is_walk=False),
     "coalescence": Method("Coalescence", ""),
 }
 LIKELIHOODS = ("exact", "pseudo", "laplace", "mle-0", "mle-0.05", "mle-0.1")

@@ -121,14 +121,13 @@ def _posterior(cell: Cell) -> CellOutcome:
         "progress": False,
         "rng": seed_of(*(getattr(cell, name) for name in ("grid", "n", "setting", "method", "replication", "steps"))),
     }
-    is_walk = method.engine == "mh"  # the other engines have neither start nor warm-up
-    if is_walk:
+    if method.is_walk:
         request |= {"proposal": setting.proposal, "start": starts[setting.start]}
     key = (cell.grid, cell.method, cell.setting)
     if key not in _prepared:
         mb.sample(model, statistics, draws=10, warmup=0, thin=1, **request)
         _prepared.add(key)
-    warmup = 0 if setting.proposal == "printed" or not is_walk else round(settings.WARMUP_SHARE * cell.steps)
+    warmup = 0 if setting.proposal == "printed" or not method.is_walk else round(settings.WARMUP_SHARE * cell.steps)
     thin = max(1, cell.steps // settings.ESS_DRAWS)
     wall, processor = time.perf_counter(), time.process_time()
     posterior = mb.sample(model, statistics, draws=cell.steps // thin, warmup=warmup, thin=thin, **request)
