@@ -135,16 +135,17 @@ class Tree:
                 by = run_tests(self.root, names)
                 if by:
                     path.write_text(before, encoding="utf-8")
-                    return {"outcome": "tests fail without it" if self._fails(names) else "killed", "by": by}
+                    return {"outcome": "killed" if self._passes(by, names) else "tests fail without it", "by": by}
             return {"outcome": "survived", "by": ""}
         finally:
             path.write_text(before, encoding="utf-8")
 
-    def _fails(self, names: list[str]) -> bool:
-        key = tuple(names)
+    def _passes(self, by: str, names: list[str]) -> bool:
+        """Whether the test that failed passes without the mutant; all tests where none was named."""
+        key = (by,) if "::" in by else tuple(names)
         if key not in self._sound:
-            self._sound[key] = run_tests(self.root, names)
-        return bool(self._sound[key])
+            self._sound[key] = run_tests(self.root, list(key))
+        return not self._sound[key]
 
 
 def main() -> None:
