@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest
 QUICK := tests/model tests/run tests/data/test_statistics.py tests/kernels/base/test_jit.py tests/kernels/base/test_random.py \
 	tests/results/test_diagnostics.py tests/exact/test_quantities.py tests/test_priors.py tests/test_public_names.py
 
-.PHONY: proofs fuzz chaos mutants demo test quick lint types imports check readme paper paper-run paper-larger paper-times evidence browser gallery screenshots docs site-browser r-page slow install-check clean
+.PHONY: proofs fuzz chaos mutants trust-page lock coverage order demo test quick lint types imports check readme paper paper-run paper-larger paper-times evidence browser gallery screenshots docs site-browser r-page slow install-check clean
 
 demo: .venv/.core
 	@$(BIN)/mrfbayes demo
@@ -98,6 +98,34 @@ proofs fuzz chaos mutants: .venv/.test
 bridges: .venv/.test
 	$(BIN)/python -m pip install -q -c constraints.txt -e ".[bridges]"
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bridges/hierarchical.py
+# docs/trust.md and its figures, from the records of these checks.
+trust-page: .venv/.test
+	$(BIN)/python benchmarks/trust/proofs.py --figures > /dev/null
+	$(BIN)/python benchmarks/trust/page.py
+
+# Share of lines that the tests run, by file; kernels are compiled, so their own lines do not count.
+coverage: .venv/.test
+	$(BIN)/python -m pip install -q coverage
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m coverage run --source src/mrfbayes --omit '*/kernels/*' -m pytest
+	$(BIN)/python -m coverage report --sort cover --skip-covered
+
+# All tests in random order: make order ORDER_SEED=7. The same with bounds of arrays checked: NUMBA_BOUNDSCHECK=1 make order
+ORDER_SEED ?= 1
+order: .venv/.test
+	$(BIN)/python -m pip install -q pytest-randomly
+	OPENBLAS_NUM_THREADS=1 $(PYTEST) -n 2 -p randomly -p "no:cacheprovider" --randomly-seed $(ORDER_SEED)
+	$(BIN)/python -m pip uninstall -q -y pytest-randomly
+
+# Versions and hashes of all that the package needs (requirements.lock), and a bill of materials of them (sbom.cdx.json).
+lock:
+	$(PYTHON) -m venv build/tools
+	build/tools/bin/pip install -q uv cyclonedx-bom
+	build/tools/bin/uv pip compile -q pyproject.toml -c constraints.txt --generate-hashes --python-version 3.11 \
+		--no-annotate --custom-compile-command "make lock" -o requirements.lock
+	build/tools/bin/uv venv -q --clear --python 3.11 build/locked
+	build/tools/bin/uv pip install -q --require-hashes -r requirements.lock --python build/locked/bin/python
+	build/tools/bin/cyclonedx-py environment build/locked/bin/python --pyproject pyproject.toml --output-reproducible \
+		-o sbom.cdx.json
 
 # Wheel and sdist in fresh environments, without constraints. Others: make install-check PYTHONS="python3.12 python3.13"
 PYTHONS ?= $(PYTHON)

@@ -1,6 +1,7 @@
 """What a release consists of says the same everywhere: versions, Pythons, extras, types, workflows."""
 
 import ast
+import json
 import re
 import shutil
 import sys
@@ -196,3 +197,30 @@ def test_release_and_repository_files():
     assert updated == {"pip", "github-actions"}
     for name in ("CODE_OF_CONDUCT.md", ".github/pull_request_template.md", ".github/ISSUE_TEMPLATE/bug_report.md"):
         assert (ROOT / name).is_file()
+
+
+def plain(name):
+    """A package name as the index spells it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def locked():
+    """Versions in the lock file, and how many hashes each has."""
+    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    parts = re.findall(r"^([\w.-]+)==(\S+) \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", text, re.MULTILINE)
+    assert len(parts) == text.count("==")
+    return {plain(name): (version, hashes.count("sha256:")) for name, version, hashes in parts}
+
+
+def test_the_lock_file_has_all_dependencies_with_hashes():
+    found = locked()
+    needed = {plain(re.match(r"[\w.-]+", text).group()) for text in PROJECT["dependencies"]}
+    assert needed <= set(found)
+    assert all(count for _, count in found.values())
+
+
+def test_the_bill_of_materials_lists_what_is_locked():
+    materials = json.loads((ROOT / "sbom.cdx.json").read_text(encoding="utf-8"))
+    assert materials["metadata"]["component"]["name"] == "mrfbayes"
+    listed = {plain(one["name"]): one["version"] for one in materials["components"]}
+    assert listed == {name: version for name, (version, _) in locked().items()}

@@ -3,9 +3,9 @@
     python benchmarks/trust/chaos.py --faults 1000 --seconds 36000
     python benchmarks/trust/chaos.py --only kill
 
-Units: `kill` (SIGKILL at a random moment, then the same command again: results identical to those of a run that nobody
-killed), `interrupt` (Ctrl-C at a random moment: an answer within two seconds, nothing completed lost), `damage` (a
-checkpoint cut or flipped at some byte: refused, or continued to identical draws), `dask` (workers killed in mid-run).
+Units: `kill` (SIGKILL at up to three random moments, then the same command again: results identical to those of a run
+that nobody killed), `ctrl-c` (the same with one Ctrl-C: an answer within two seconds), `dask` (workers killed in
+mid-run), `scheduler` (a scheduler killed, and the same call on the next one), and those of `faults.py`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,17 @@ import hashlib
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
+import faults
 from units import RESULTS, ROOT, Record
 
 ANSWER_SECONDS = 2.0
@@ -38,19 +41,31 @@ def digest(*arrays):
     print("digest", hashlib.sha256(b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)).hexdigest(), flush=True)
 print("ready", flush=True)
 """
-SAMPLE = (
-    "post = mb.sample(model, x, {method!r}, draws={steps}, chains=2, checkpoint='run', progress=False, rng=3{more})\n"
-)
+SAMPLE = "post = mb.sample(model, x, {method!r}, draws={draws}, thin={thin}, chains=2, checkpoint='run', progress=False, rng=3{more})\n"
 # What runs in a folder of its own; each prints "ready" once everything is imported and a digest at its end.
 SCRIPTS = {
     "exchange-exact": SAMPLE.format(method="exchange-exact", draws=2_000, thin=30, more="") + "digest(post.draws)",
     "exact-mh": SAMPLE.format(method="exact", draws=2_000, thin=30, more=", engine='mh'") + "digest(post.draws)",
     "pseudo": SAMPLE.format(method="pseudo", draws=2_000, thin=30, more="") + "digest(post.draws)",
     "persistent": SAMPLE.format(method="persistent", draws=2_000, thin=3, more="") + "digest(post.draws)",
-    "select": "found = mb.select(model, x, rng=3, progress=False)\ndigest(found.inclusion, found.log_odds)",
+    "select": (
+        "found = mb.select(model, x, rng=3, progress=False, draws=20_000, checkpoint='run')\n"
+        "digest(found.inclusion, found.log_odds)"
+    ),
     "groups": (
-        "found = mb.compare_groups(model, {'a': x[:40], 'b': x[40:]}, rng=3, progress=False)\n"
+        "groups = {'a': x[:40], 'b': x[40:]}\n"
+        "found = mb.compare_groups(model, groups, rng=3, progress=False, draws=8_000, checkpoint='run')\n"
         "digest(found.inclusion, found.coordinates)"
+    ),
+    "hmc": SAMPLE.format(method="exact", draws=4_000, thin=1, more=", engine='hmc'") + "digest(post.draws)",
+    "independence": SAMPLE.format(method="exact", draws=5_000, thin=20, more=", engine='independence'")
+    + "digest(post.draws)",
+    "langevin": SAMPLE.format(method="langevin", draws=1_000, thin=4, more="").replace("chains=2", "chains=4")
+    + "digest(post.draws)",
+    "many": (
+        "fits = mb.sample_many(model, [x[k:k + 40] for k in range(20)], 'exact', engine='mh', draws=5_000, rng=3,\n"
+        "                      progress=False, folder='fits')\n"
+        "digest(*(fits[str(k)].draws for k in range(20)))"
     ),
     "fit": (
         "import os\nnp.savetxt('x.csv', x, '%d', ',', header='a,b,c,d', comments='')\n"
@@ -133,10 +148,10 @@ def kill(sound: Sound, name: str, number: int) -> dict[str, object]:
     return {"outcome": "identical" if digest == wanted else "DIFFERENT", "at": times, "said": "" if digest else said}
 
 
-def interrupt(sound: Sound, name: str, number: int) -> dict[str, object]:
+def ctrl_c(sound: Sound, name: str, number: int) -> dict[str, object]:
     """Ctrl-C at a random moment: a quick answer, no damage, and the same numbers afterwards."""
     wanted, seconds = sound.of(name)
-    source = random.Random(f"interrupt {name} {number}")
+    source = random.Random(f"ctrl-c {name} {number}")
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         moment = round(source.uniform(0, seconds), 3)
@@ -145,27 +160,6 @@ def interrupt(sound: Sound, name: str, number: int) -> dict[str, object]:
     outcome = "identical" if digest == wanted else "DIFFERENT"
     slow = {"slow": round(answer, 2)} if answer > ANSWER_SECONDS else {}
     return {"outcome": outcome, "at": moment, **slow, "said": "" if digest else said}
-
-
-def damage(sound: Sound, name: str, number: int) -> dict[str, object]:
-    """A checkpoint cut or flipped at a random byte, after a kill: refused, or continued to the same draws."""
-    wanted, seconds = sound.of(name)
-    source = random.Random(f"damage {name} {number}")
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        disturb(name, folder, signal.SIGKILL, source.uniform(0.3, 1.0) * seconds)
-        path = folder / "run"
-        content = bytearray(path.read_bytes() if path.exists() else b"")
-        at = source.randrange(len(content)) if content else 0
-        if source.random() < 0.5:
-            del content[at:]
-        elif content:
-            content[at] ^= 1 << source.randrange(8)
-        path.write_bytes(content)
-        digest, said = finish(start(name, folder))
-    is_refusal = not digest and "InputError" in said
-    outcome = "identical" if digest == wanted else "refused" if is_refusal else "DIFFERENT"
-    return {"outcome": outcome, "at": at, "said": "" if digest else said.strip().splitlines()[-1][:200]}
 
 
 DASK = """
@@ -222,24 +216,104 @@ def dask(number: int) -> dict[str, object]:
     }
 
 
+SCHEDULER = """
+import sys, hashlib
+import numpy as np, mrfbayes as mb
+data = [np.random.default_rng(k).integers(0, 2, (60, 4)) for k in range(12)]
+model = mb.graph([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")], fields=True)
+call = dict(method="exchange-exact", chains=1, rng=3, progress=False, folder="fits", workers=sys.argv[1])
+fits = mb.sample_many(model, data, draws=2_000, thin=10, **call)
+draws = b"".join(np.ascontiguousarray(fits[str(k)].draws).tobytes() for k in range(12))
+print("digest", hashlib.sha256(draws).hexdigest())
+"""
+SERVE = """
+import sys, time
+from distributed import LocalCluster
+if __name__ == "__main__":
+    with LocalCluster(n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster:
+        print(cluster.scheduler_address, flush=True)
+        time.sleep(3_600)
+"""
+
+
+def started(script: str, place: str, *arguments: str) -> subprocess.Popen[str]:
+    """A script in ``place`` as a process group of its own."""
+    return subprocess.Popen(
+        [sys.executable, script, *arguments],
+        cwd=place,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "OPENBLAS_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def scheduler(number: int) -> dict[str, object]:
+    """A scheduler that is killed with its workers: the call ends with an error, and goes on with the next scheduler."""
+    source = random.Random(f"scheduler {number}")
+    digests, kills, is_hung = [], [], False
+    for is_killed in (False, True):
+        with tempfile.TemporaryDirectory() as place:
+            for script, content in (("call.py", SCHEDULER), ("serve.py", SERVE)):
+                (Path(place) / script).write_text(content, encoding="utf-8")
+            for attempt in range(2 if is_killed else 1):
+                server = started("serve.py", place)
+                assert server.stdout is not None
+                call = started("call.py", place, server.stdout.readline().strip())
+                if is_killed and attempt == 0:
+                    kills.append(round(source.uniform(2.0, 12.0), 2))
+                    time.sleep(kills[-1])
+                    os.killpg(server.pid, signal.SIGKILL)
+                    try:
+                        call.communicate(timeout=120)
+                    except subprocess.TimeoutExpired:
+                        call.kill()
+                        call.communicate()
+                        is_hung = True
+                    server.communicate()
+                    continue
+                out, err = call.communicate(timeout=1_800)
+                os.killpg(server.pid, signal.SIGKILL)
+                server.communicate()
+                words = [line.split()[1] for line in out.splitlines() if line.startswith("digest")]
+                digests.append(words[-1] if words else err[-200:])
+    is_same = digests[0] == digests[1] and not is_hung
+    return {
+        "outcome": "identical" if is_same else "DIFFERENT",
+        "at": kills,
+        "hung": is_hung,
+        "said": "" if len(digests[1]) == 64 else digests[1],
+    }
+
+
+def units_of(n_faults: int, sound: Sound) -> list[tuple[str, Callable[[], dict[str, object]]]]:
+    """All units: kills and Ctrl-C over all scripts, workers, schedulers, and the faults inside a process."""
+    units: list[tuple[str, Callable[[], dict[str, object]]]] = []
+    for k in range(-(-n_faults // len(SCRIPTS))):
+        units += [(f"kill {name} {k}", lambda name=name, k=k: kill(sound, name, k)) for name in SCRIPTS]
+    for k in range(-(-n_faults // (20 * len(SCRIPTS)))):  # most of them are within a process, in faults.py
+        units += [(f"ctrl-c {name} {k}", lambda name=name, k=k: ctrl_c(sound, name, k)) for name in SCRIPTS]
+    units += [(f"dask {k}", lambda k=k: dask(k)) for k in range(-(-n_faults // 20))]  # two workers each
+    units += [(f"scheduler {k}", lambda k=k: scheduler(k)) for k in range(-(-n_faults // 100))]
+    for kind, (_, count) in faults.KINDS.items():
+        number = max(1, round(count * min(n_faults / 1_000, 1.0)))
+        units += [(f"{kind} {k}", lambda kind=kind, k=k: faults.run_unit(kind, k)) for k in range(number)]
+    return units
+
+
 def main() -> None:
     """Run what is missing, and say what there is."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--faults", type=int, default=1_000, help="kills and interruptions, each")
+    parser.add_argument("--faults", type=int, default=1_000, help="kills; the other kinds in proportion")
     parser.add_argument("--seconds", type=float, default=36_000.0, help="time to spend in this call")
     parser.add_argument("--again", action="store_true", help="repeat what ran on other commits")
-    parser.add_argument("--only", default="", help="part of the names of units to run")
+    parser.add_argument("--only", default="", help="regular expression for the names of units to run")
+    parser.add_argument("--record", type=Path, default=RESULTS / "chaos.jsonl")
     asked = parser.parse_args()
-    sound, record = Sound(), Record(RESULTS / "chaos.jsonl")
-    with_checkpoint = [name for name, script in SCRIPTS.items() if "checkpoint" in script]
-    units = []
-    for k in range(-(-asked.faults // len(SCRIPTS))):
-        for name in SCRIPTS:
-            units.append((f"kill {name} {k}", lambda name=name, k=k: kill(sound, name, k)))
-            units.append((f"interrupt {name} {k}", lambda name=name, k=k: interrupt(sound, name, k)))
-        units += [(f"damage {name} {k}", lambda name=name, k=k: damage(sound, name, k)) for name in with_checkpoint]
-        units.append((f"dask {k}", lambda k=k: dask(k)))
-    record.run([unit for unit in units if asked.only in unit[0]], asked.seconds, asked.again)
+    record = Record(asked.record)
+    units = [unit for unit in units_of(asked.faults, Sound()) if re.search(asked.only, unit[0])]
+    record.run(units, asked.seconds, asked.again)
     print(json.dumps(Counter(f"{unit.split()[0]}: {row['outcome']}" for unit, row in record.rows.items()), indent=1))
     sys.exit(any(row["outcome"] == "DIFFERENT" for row in record.rows.values()))
 

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-from ranks import Case, length, mixed, table_case
+from ranks import Case, mixed, table_case
 from scipy import stats
 
 import mrfbayes as mb
@@ -31,7 +31,7 @@ def graph_case(case: Case, told: float = 0.5) -> Callable[[int], tuple[np.ndarra
             w[own] *= there
         data = case.data(case.draw_rows(w, rng))
         prior = {"nodes": "normal(0, 1)"}
-        options = {**SWEEPS, **length(mb.select, 600), "edges": f"bernoulli({told})", "prior": prior}
+        options = {**SWEEPS, "draws": 600, "edges": f"bernoulli({told})", "prior": prior}
         return mb.select(case.model, data, rng=index, **options).inclusion, is_there  # type: ignore[arg-type]
 
     return one
@@ -48,7 +48,7 @@ def group_case(case: Case, told: float = 0.5) -> Callable[[int], tuple[np.ndarra
         difference[:m] *= differs
         rows = {name: case.draw_rows(mean + sign * difference / 2, rng) for name, sign in (("a", -1), ("b", 1))}
         data = {name: case.data(x) for name, x in rows.items()}
-        options = {**SWEEPS, **length(mb.compare_groups, 600), "differences": f"bernoulli({told})"}
+        options = {**SWEEPS, "draws": 600, "differences": f"bernoulli({told})"}
         return mb.compare_groups(case.model, data, rng=index, prior=case.prior, **options).inclusion, differs  # type: ignore[arg-type]
 
     return one

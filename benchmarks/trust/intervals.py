@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-from ranks import KEPT, length, ranks_of
+from ranks import KEPT, ranks_of
 
 import mrfbayes as mb
 
@@ -78,7 +78,7 @@ def run_planar(first: int, n: int) -> dict[str, object]:
             data = mb.Data(mb.simulate(model, theta_of(w), 60, rng=index, progress=False)).count(model)
             found = mb.sample(
                 model, data, "exact", prior={"edges": "normal(0, 0.7)"}, chains=1, thin=PLANAR_THIN, rng=index,
-                progress=False, **length(mb.sample, KEPT, PLANAR_THIN),
+                progress=False, draws=KEPT,
             )  # fmt: skip
         spent += time.process_time() - started if index > first else 0.0
         draws = found.log_odds[0]

@@ -8,8 +8,6 @@ mistake of the package cannot cancel.
 
 from __future__ import annotations
 
-import functools
-import inspect
 import itertools
 import time
 import warnings
@@ -266,19 +264,12 @@ def n_sets(case_name: str, way_name: str) -> int:
     return SOME if is_slow else MANY
 
 
-@functools.cache
-def length(function: Callable[..., object], kept: int, thin: int = 1) -> dict[str, int]:
-    """The argument that makes ``function`` keep so many draws."""
-    return {"draws": kept} if "draws" in inspect.signature(function).parameters else {"steps": kept * thin}
-
-
 def draw(case: Case, data: object, way: Way, thin: int, seed: int, truth: np.ndarray) -> np.ndarray:
     """(KEPT, p) thinned log-odds of one chain."""
     options = dict(way.arguments)
     if way.is_from_truth:
         options["start"] = case.model.chart.theta(truth)
-    options |= length(mb.sample, KEPT, thin)
-    options |= {} if thin == 1 else {"thin": thin}
+    options |= {"draws": KEPT} | ({} if thin == 1 else {"thin": thin})
     options["chains"] = 4 if options["method"] == "langevin" else 1
     found = mb.sample(case.model, data, prior=case.prior, rng=seed, progress=False, **options)  # type: ignore[arg-type]
     return np.asarray(found.log_odds[0])

@@ -62,7 +62,8 @@ class Record:
                 return
             started = time.monotonic()
             outcome = work()
-            row = {"unit": name, "commit": at, "seconds": round(time.monotonic() - started, 1), **outcome}
+            day = time.strftime("%Y-%m-%d", time.gmtime())
+            row = {"unit": name, "commit": at, "date": day, "seconds": round(time.monotonic() - started, 1), **outcome}
             self.rows[name] = row
             self._append(row)
             print(f"{name}: {row['seconds']} s" if quiet else json.dumps(row), flush=True)

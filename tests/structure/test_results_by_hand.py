@@ -113,7 +113,7 @@ def test_errors_of_inclusion_see_chains_that_differ():
 
 def test_chains_and_groups_have_streams_of_their_own():
     x = np.random.default_rng(1).integers(0, 2, (60, 3))
-    options = {"chains": 3, "rng": 1, "progress": False, "steps": 20, "warmup": 5, "thin": 1}
+    options = {"chains": 3, "rng": 1, "progress": False, "draws": 20, "warmup": 5, "thin": 1}
     found = mb.select(MODEL, x, **options)
     assert len({found.log_odds[k].tobytes() for k in range(3)}) == 3
     twins = mb.compare_groups(MODEL, {"a": x, "b": x}, engine="particles", particles=200, **options)

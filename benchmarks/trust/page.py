@@ -1,0 +1,172 @@
+"""Write docs/trust.md from the records of the checks: promise, proof, figure, command, date.
+
+python benchmarks/trust/page.py [--check]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import proofs
+from units import RESULTS, ROOT, Record
+
+PAGE = ROOT / "docs" / "trust.md"
+TEMPLATE = Path(__file__).with_name("page.md")
+Rows = list[dict[str, object]]
+
+
+def dates(rows: Iterable[dict[str, object]]) -> str:
+    """Days on which units ran, first to last, with the commit of the last."""
+    days = sorted((str(row["date"]), str(row["commit"])) for row in rows)
+    if not days:
+        return "not yet run"
+    first, last = days[0][0], days[-1][0]
+    return f"{last if first == last else f'{first} to {last}'} ({days[-1][1]})"
+
+
+def rank_rows(results: list[dict[str, object]]) -> list[str]:
+    """A line per combination of a rank test."""
+    lines = [
+        "| field | method | data sets | expected | p value | furthest mean rank | log likelihood | ms per fit |",
+        "|---|---|---:|---|---:|---:|---:|---:|",
+    ]
+    for one in results:
+        case, _, way = str(one["name"]).removeprefix("ranks, ").rpartition(", ")
+        if way.startswith(("random", "hmc", "independence", "printed", "10 ", "100 ")):
+            case, _, first = case.rpartition(", ")
+            way = f"{first}, {way}"
+        if "MLE-L" in str(one["name"]):
+            case, way = str(one["name"]).removeprefix("ranks, ").split(", MLE-L")[0], "MLE-L under U(0, 1)"
+        lines.append(
+            f"| {case or way} | {way if case else 'exact'} | {one['sets']:,} | {one['expected']} | {one['p']:.2g} | "
+            f"{one['mean_rank']:.3f} | {one['likelihood_rank']:.3f} | {one['ms']:.1f} |"
+        )
+    return lines
+
+
+def inclusion_rows(results: list[dict[str, object]]) -> list[str]:
+    """A line per calibration of inclusion probabilities."""
+    lines = [
+        "| calls | data sets | edges | expected | p value | Brier score | reliability | resolution | uncertainty |",
+        "|---|---:|---:|---|---:|---:|---:|---:|---:|",
+    ]
+    for one in results:
+        numbers = " | ".join(f"{one[key]:.4f}" for key in ("score", "reliability", "resolution", "uncertainty"))
+        name = str(one["name"]).removeprefix("inclusion, ")
+        lines.append(
+            f"| {name} | {one['sets']:,} | {one['edges']:,} | {one['expected']} | {one['p']:.2g} | {numbers} |"
+        )
+    return lines
+
+
+def coverage_rows(results: list[dict[str, object]]) -> list[str]:
+    """A line per field."""
+    lines = [
+        "| field | data sets | method | coverage of 90 % intervals | sd of z scores |",
+        "|---|---:|---|---:|---:|",
+    ]
+    for one in results:
+        name = str(one["name"]).removeprefix("coverage, ")
+        lines.append(
+            f"| {name} | {one['sets']} | {one['method']} | {one['coverage']:.3f} (se {one['error']:.3f}) | "
+            f"{one['sd_z']:.3f} |"
+        )
+    return lines
+
+
+def table_or_note(results: list[dict[str, object]], write: Callable[[list[dict[str, object]]], list[str]]) -> str:
+    """The table, or that there is nothing yet."""
+    return "\n".join(write(results)) if results else "Not yet run."
+
+
+def failures_of(record: Record, is_failure: Callable[[dict[str, object]], bool]) -> str:
+    """Names of the units that failed."""
+    names = [name for name, row in record.rows.items() if is_failure(row)]
+    return f"; failed: {', '.join(names[:10])}" if names else ""
+
+
+def values() -> dict[str, str]:
+    """What is put into the template."""
+    records = {name: Record(RESULTS / f"{name}.jsonl") for name in ("proofs", "mutants", "fuzz", "chaos")}
+    found = [proofs.summary_of(name, rows) for name, rows in proofs.by_proof(records["proofs"]).items()]
+    kinds = {
+        kind: [one for one in found if str(one["name"]).startswith(kind)] for kind in ("ranks", "inclusion", "coverage")
+    }
+    exact = [one for one in kinds["ranks"] if one["expected"] == "uniform"]
+    controls = [one for one in kinds["ranks"] + kinds["inclusion"] if one["expected"] == "rejected"]
+    calibrated = [one for one in kinds["inclusion"] if one["expected"] == "calibrated"]
+    listed = tomllib.loads((Path(__file__).with_name("mutants.toml")).read_text(encoding="utf-8"))["mutant"]
+    met = Counter(str(row["outcome"]) for row in records["mutants"].rows.values())
+    fuzz = {
+        word: sum(int(str(row.get(word, 0))) for row in records["fuzz"].rows.values())
+        for word in ("read", "refused", "failed")
+    }
+    chaos: dict[str, Counter[str]] = {}
+    for name, row in records["chaos"].rows.items():
+        chaos.setdefault(name.split()[0], Counter())[str(row["outcome"])] += 1
+    ctrl_c = sum(
+        int(str(row.get(word, 0)))
+        for name, row in records["chaos"].rows.items()
+        if name.startswith("interrupt")
+        for word in ("whole", "partial", "stopped")
+    )
+    commits = {name: dates(record.rows.values()) for name, record in records.items()}
+    passed = lambda some: f"{sum(bool(one['passed']) for one in some)} of {len(some)}"  # noqa: E731
+    sets = sum(int(str(one["sets"])) for one in exact)
+    return {
+        "exact": f"{passed(exact)} combinations of field, method and engine, {sets:,} data sets",
+        "controls": f"{passed(controls)} rejected",
+        "calibrated": f"{passed(calibrated)} calibrated",
+        "mutants": ", ".join(f"{count} {word}" for word, count in met.items()) + f" of {len(listed)}"
+        if met
+        else f"{len(listed)} listed",
+        "survivors": failures_of(records["mutants"], lambda row: row["outcome"] == "survived"),
+        "fuzz": f"{sum(fuzz.values()):,} files: " + ", ".join(f"{count:,} {word}" for word, count in fuzz.items()),
+        "chaos": ", ".join(
+            f"{kind} {'/'.join(f'{n} {word}' for word, n in words.items())}" for kind, words in chaos.items()
+        )
+        or "not yet run",
+        "ctrl_c": f"{ctrl_c:,}",
+        "differences": failures_of(records["chaos"], lambda row: row["outcome"] == "DIFFERENT"),
+        **{f"date_{name}": day for name, day in commits.items()},
+        "ranks_table": table_or_note(kinds["ranks"], rank_rows),
+        "inclusion_table": table_or_note(kinds["inclusion"], inclusion_rows),
+        "coverage_table": table_or_note(kinds["coverage"], coverage_rows),
+        "figures": "\n\n".join(
+            f"![{alt}](pictures/{path.name})"
+            for path, alt in (
+                (proofs.PICTURES / "trust_ranks_uniform.svg", "Ranks of exact methods lie inside their envelopes"),
+                (proofs.PICTURES / "trust_ranks_bias.svg", "Ranks of calibrated and langevin"),
+                (proofs.PICTURES / "trust_ranks_rejected.svg", "Ranks of the negative controls leave their envelopes"),
+                (proofs.PICTURES / "trust_inclusion.svg", "Share of present edges by inclusion probability"),
+            )
+            if path.exists()
+        ),
+    }
+
+
+def page() -> str:
+    """The page as it should be."""
+    text = TEMPLATE.read_text(encoding="utf-8")
+    for name, value in values().items():
+        text = text.replace("{" + name + "}", value)
+    return text
+
+
+def main() -> None:
+    """Write the page, or only compare it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="only say whether the page is that of the records")
+    if parser.parse_args().check:
+        sys.exit(PAGE.read_text(encoding="utf-8") != page())
+    PAGE.write_text(page(), encoding="utf-8")
+    print(PAGE.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    main()
