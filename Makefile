@@ -98,6 +98,7 @@ proofs fuzz chaos mutants: .venv/.test
 bridges: .venv/.test
 	$(BIN)/python -m pip install -q -c constraints.txt -e ".[bridges]"
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bridges/hierarchical.py
+
 # docs/trust.md and its figures, from the records of these checks.
 trust-page: .venv/.test
 	$(BIN)/python benchmarks/trust/proofs.py --figures > /dev/null

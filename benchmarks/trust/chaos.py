@@ -44,10 +44,10 @@ print("ready", flush=True)
 SAMPLE = "post = mb.sample(model, x, {method!r}, draws={draws}, thin={thin}, chains=2, checkpoint='run', progress=False, rng=3{more})\n"
 # What runs in a folder of its own; each prints "ready" once everything is imported and a digest at its end.
 SCRIPTS = {
-    "exchange-exact": SAMPLE.format(method="exchange-exact", draws=2_000, thin=30, more="") + "digest(post.draws)",
-    "exact-mh": SAMPLE.format(method="exact", draws=2_000, thin=30, more=", engine='mh'") + "digest(post.draws)",
-    "pseudo": SAMPLE.format(method="pseudo", draws=2_000, thin=30, more="") + "digest(post.draws)",
-    "persistent": SAMPLE.format(method="persistent", draws=2_000, thin=3, more="") + "digest(post.draws)",
+    "exchange-exact": SAMPLE.format(method="exchange-exact", draws=2_000, thin=30, more=""),
+    "exact-mh": SAMPLE.format(method="exact", draws=2_000, thin=30, more=", engine='mh'"),
+    "pseudo": SAMPLE.format(method="pseudo", draws=2_000, thin=30, more=""),
+    "persistent": SAMPLE.format(method="persistent", draws=2_000, thin=3, more=""),
     "select": (
         "found = mb.select(model, x, rng=3, progress=False, draws=20_000, checkpoint='run')\n"
         "digest(found.inclusion, found.log_odds)"
@@ -57,11 +57,9 @@ SCRIPTS = {
         "found = mb.compare_groups(model, groups, rng=3, progress=False, draws=8_000, checkpoint='run')\n"
         "digest(found.inclusion, found.coordinates)"
     ),
-    "hmc": SAMPLE.format(method="exact", draws=4_000, thin=1, more=", engine='hmc'") + "digest(post.draws)",
-    "independence": SAMPLE.format(method="exact", draws=5_000, thin=20, more=", engine='independence'")
-    + "digest(post.draws)",
-    "langevin": SAMPLE.format(method="langevin", draws=1_000, thin=4, more="").replace("chains=2", "chains=4")
-    + "digest(post.draws)",
+    "hmc": SAMPLE.format(method="exact", draws=4_000, thin=1, more=", engine='hmc'"),
+    "independence": SAMPLE.format(method="exact", draws=5_000, thin=20, more=", engine='independence'"),
+    "langevin": SAMPLE.format(method="langevin", draws=1_000, thin=4, more="").replace("chains=2", "chains=4"),
     "many": (
         "fits = mb.sample_many(model, [x[k:k + 40] for k in range(20)], 'exact', engine='mh', draws=5_000, rng=3,\n"
         "                      progress=False, folder='fits')\n"
