@@ -41,7 +41,10 @@ def digest(*arrays):
     print("digest", hashlib.sha256(b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)).hexdigest(), flush=True)
 print("ready", flush=True)
 """
-SAMPLE = "post = mb.sample(model, x, {method!r}, draws={draws}, thin={thin}, chains=2, checkpoint='run', progress=False, rng=3{more})\n"
+SAMPLE = (
+    "post = mb.sample(model, x, {method!r}, draws={draws}, thin={thin}, chains=2, checkpoint='run', "
+    "progress=False, rng=3{more})\ndigest(post.draws)"
+)
 # What runs in a folder of its own; each prints "ready" once everything is imported and a digest at its end.
 SCRIPTS = {
     "exchange-exact": SAMPLE.format(method="exchange-exact", draws=2_000, thin=30, more=""),
