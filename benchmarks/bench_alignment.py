@@ -2,14 +2,16 @@
 
 ``python benchmarks/bench_alignment.py`` writes benchmarks/results/alignment.md. Contacts are random pairs at least five
 apart, their tables normal(0, 0.6) without rows or columns that shift all; sequences come from 100 Gibbs sweeps each.
-Where adabmDCA is installed (``pip install adabmDCA``), ``python benchmarks/bench_alignment.py fasta`` writes the
-alignment for its command line.
+Where adabmDCA is installed (``pip install adabmDCA``), ``python benchmarks/bench_alignment.py adabmDCA`` runs it on the
+same alignment, with as many chains and gradient steps.
 """
 
 from __future__ import annotations
 
 import resource
+import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -22,6 +24,17 @@ from mrfbayes.kernels.estimation.pair_tables import table_gibbs
 LENGTH, STATES, SEQUENCES, CONTACTS, STRENGTH = 60, 21, 3_000, 60, 0.6
 ALPHABET = "-ACDEFGHIKLMNPQRSTVWY"
 SWEEPS = 100
+PEER_OPTIONS = [
+    "--nchains",
+    "1000",
+    "--max-gradient-steps",
+    "400",
+    "--nsweeps",
+    "2",
+    "--device",
+    "cpu",
+    "--no-progress",
+]
 
 
 def simulated(length: int = LENGTH, n: int = SEQUENCES, q: int = STATES, seed: int = 1) -> tuple[np.ndarray, set]:
@@ -47,21 +60,41 @@ def write_fasta(x: np.ndarray, path: Path) -> None:
     path.write_text("".join(f">{k}\n{''.join(ALPHABET[a] for a in row)}\n" for k, row in enumerate(x)))
 
 
+def peer(command: str, x: np.ndarray, contacts: set) -> str:
+    """The same alignment by adabmDCA, called as ``command``."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_fasta(x, folder / "family.fasta")
+        began = resource.getrusage(resource.RUSAGE_CHILDREN)
+        train = [*command.split(), "train", "-d", str(folder / "family.fasta"), "-o", name, *PEER_OPTIONS]
+        subprocess.run(train, check=True, capture_output=True)
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        parameters = next(folder.glob("*params*"))
+        call = [*command.split(), "contacts", "-p", str(parameters), "-o", name, "--device", "cpu"]
+        subprocess.run(call, check=True, capture_output=True)
+        scores = np.load(next(folder.glob("*contact_map.npy")))
+    i, j = np.triu_indices(LENGTH, 5)
+    order = np.argsort(-scores[i, j])[:LENGTH]
+    best = set(zip(i[order].tolist(), j[order].tolist(), strict=True))
+    seconds = used.ru_utime + used.ru_stime - began.ru_utime - began.ru_stime
+    return (
+        f"adabmDCA ({' '.join(PEER_OPTIONS)}): {len(best & contacts) / LENGTH:.3f} contacts among the top L, "
+        f"{seconds:.0f} s of processor, {used.ru_maxrss / 1024:.0f} MB at most."
+    )
+
+
 def main() -> None:
     """Both methods; the command's peak memory."""
     x, contacts = simulated()
-    path = Path("/tmp/simulated.fasta") if sys.argv[1:] == ["fasta"] else Path(__file__).parent / "simulated.fasta"
-    write_fasta(x, path)
-    if sys.argv[1:] == ["fasta"]:
-        print(path)
-        return
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "simulated.fasta"
+        write_fasta(x, path)
+        alignment = mb.read_alignment(path)
     mb.pair_tables(x[:50, :4], progress=False)
     rows = [
         "| method | contacts among the top L | pairs with probability above 1/2 | processor s | converged | gradient |",
         "|---|---|---|---|---|---|",
     ]
-    alignment = mb.read_alignment(path)
-    path.unlink()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     for method in ("pseudo", "pcd"):
         began = time.process_time()
@@ -86,6 +119,8 @@ def main() -> None:
         "",
         f"Peak memory {peak:.0f} MB, of which {before:.0f} MB before the first fit (interpreter and compiled code).",
     ]
+    if sys.argv[1:]:
+        page += ["", peer(sys.argv[1], x, contacts)]
     (Path(__file__).parent / "results" / "alignment.md").write_text("\n".join(page) + "\n")
     print("\n".join(page))
 

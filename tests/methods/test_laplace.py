@@ -37,7 +37,7 @@ def dense(matrix):
 def test_quadratic(name, coordinate):
     model = FIELDS[name]()
     centre = small_fields.random_theta(model, 1)
-    view = method_row("laplace").prepare(problem(model, centre), coordinate=coordinate).view
+    view = method_row("laplace").prepare(problem(model, centre), fisher="bethe", coordinate=coordinate).view
     information = N * dense(bethe(model, model.chart.log_odds(centre)).covariance)
     for seed in (2, 3):
         theta = small_fields.random_theta(model, seed)
@@ -142,3 +142,18 @@ def test_refusals():
         method_row("laplace").prepare(given, fisher="particles", particles=1)
     with pytest.raises(InputError, match="not positive definite"):
         check_positive(np.diag([1.0, -1e-3]), "bethe")
+
+
+def test_tied_fields_use_the_exact_information_and_mle_states_its_error():
+    model = mb.grid(16, 16, tied=True)
+    image = mb.simulate(model, 0.62, 1, rng=1, progress=False)
+    true = mb.sample(model, image, "calibrated", prior="uniform", rng=1, progress=False).sd[0]
+    post = mb.sample(model, image, "laplace", prior="uniform", rng=1, progress=False, chains=2)
+    assert post.details["fisher"] == "exact"
+    assert post.sd[0] == pytest.approx(true, rel=0.1)
+    bethe = mb.sample(model, image, "laplace", prior="uniform", fisher="bethe", rng=1, progress=False, chains=2)
+    assert bethe.sd[0] > 1.2 * true
+    with pytest.warns(mb.MRFWarning, match="shared by several factors"):
+        induced = mb.sample(model, image, "mle", prior="uniform", rng=1, progress=False, chains=2)
+    assert induced.sd[0] > 1.2 * true
+    assert any("too large" in note for note in induced.notes)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
@@ -68,6 +68,10 @@ FULL_COVARIANCE = 2_000  # parameters up to which `calibrated` keeps a full cova
 WINDOW_SECONDS = 1.2e-3  # per node of a planar field: moments through windows
 MOST_EXACT_SECONDS = 120.0  # of exact moments, past which it takes particles
 COLUMN_BYTES, FACTOR_BYTES = 130, 2_000  # per edge and column that is solved for, and per edge: a planar covariance
+ESTIMATE_PASSES, PSEUDO_PASSES = 40, 100  # evaluations of an ascent
+MAX_ESTIMATE_SECONDS = 20.0  # of an exact estimate, past which it is stochastic
+COMPILE_SECONDS = 20  # of a method's first run, measured from 5 to 40 s
+MAX_SPARSE_NODES, MAX_SPARSE_NEIGHBOURS = 400, 8  # past the first, fields with so few neighbours are no dense ones
 REFERENCE_PROBE = 2.52e-5  # seconds that `_probe` took there
 
 
@@ -91,6 +95,7 @@ class Cost:
     is_complete : False where the search for an order stopped at a table past hope; the width is then where it stopped
     work : by name ("log_partition": one evaluation inside a chain; "expected_counts", "fisher_information",
         "third_order", "sample": one call)
+    preparation : seconds before the first step of each method: its estimate, mode or calibration, roughly
     methods : seconds of 1,000 steps of each method, once prepared; infinite where it cannot run. "calibrated" and
         "langevin" have no such chain: there it is the whole call with its defaults. Auxiliary data sets
         ("exchange-exact", "moller", "mavm") are taken to have 1,000 observations
@@ -103,6 +108,7 @@ class Cost:
     work: Mapping[str, Work]
     methods: Mapping[str, float]
     limit: int
+    preparation: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def feasible(self) -> bool:
@@ -119,9 +125,11 @@ class Cost:
             label = f"sample, {QUOTED_DRAWS:,} draws" if name == "sample" else name.replace("_", " ")
             seconds = describe_seconds(work.seconds) if work.feasible else "refused"
             lines.append(f"{label:22}{seconds:>12}{describe_bytes(work.n_bytes):>14}")
-        lines += ["", f"{f'{QUOTED_STEPS:,} steps of':22}{'seconds':>12}"]
+        lines += ["", f"{'':22}{'preparation':>12}{f'{QUOTED_STEPS:,} steps':>14}"]
         for name, value in self.methods.items():
-            lines.append(f"{name:22}{describe_seconds(value) if np.isfinite(value) else 'refused':>12}")
+            before = describe_seconds(self.preparation.get(name, 0.0)) if np.isfinite(value) else ""
+            lines.append(f"{name:22}{before:>12}{describe_seconds(value) if np.isfinite(value) else 'refused':>14}")
+        lines += ["", f"The first run of a method on this machine also compiles it: {COMPILE_SECONDS} s or so, once."]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -159,7 +167,25 @@ def cost(model: Model) -> Cost:
     if "log_partition" in by_planar:
         kind = "planar determinant"
         methods |= _planar_methods(model)
-    return Cost(kind, width, is_complete, {**work, **by_planar}, methods, limit)
+    work |= by_planar
+    return Cost(kind, width, is_complete, work, methods, limit, _preparation(model, work, methods))
+
+
+def _preparation(model: Model, work: Mapping[str, Work], methods: Mapping[str, float]) -> dict[str, float]:
+    """Seconds before the first step of each method, roughly.
+
+    Measured: an exact estimate takes some forty passes for expected counts; one by persistent contrastive divergence
+    26 s on a 24x24 grid with four states, 0.4 s on a binary 32x32 grid, whose particles are bits.
+    """
+    moments = work["expected_counts"]
+    estimate = ESTIMATE_PASSES * moments.seconds if moments.feasible else float("inf")
+    if estimate > MAX_ESTIMATE_SECONDS:
+        each = 4e-4 if model.is_binary else 0.012 * float(model.states.max())
+        estimate = min(estimate, each * model.n_nodes * machine_factor())
+    exact = estimate + (methods["calibrated"] if np.isfinite(methods["calibrated"]) else 0.0)
+    pseudo = PSEUDO_PASSES * methods["pseudo"] / QUOTED_STEPS
+    whole = {"calibrated": 0.0, "langevin": 0.0, "exact": exact, "pseudo": pseudo}
+    return {name: whole.get(name, estimate) for name in methods}
 
 
 def _planar_work(model: Model, calls: Mapping[str, tuple[str, int]]) -> dict[str, Work]:
@@ -307,14 +333,22 @@ def _calibrated(model: Model, work: Mapping[str, Work]) -> float:
     exactly = 4e-3 * p + 4 * (work["fisher_information"].seconds + work["third_order"].seconds)
     if work["third_order"].feasible and exactly < MOST_EXACT_SECONDS and p <= FULL_COVARIANCE:
         return exactly
-    if p <= FULL_COVARIANCE:
-        return 0.02 * p
+    if p <= FULL_COVARIANCE:  # one coupling on 48x48 nodes with four states takes 4.9 s (bench_one_coupling.py)
+        return 0.02 * p + 2e-3 * model.n_nodes
     is_local = model.chart.all_coins and not (model.chart.tosses > 1).any() and 2 * model.n_edges <= 24 * model.n_nodes
     return float(np.exp(np.interp(np.log(p), *np.log(BLOCKWISE)))) if is_local else float("inf")
 
 
+def is_large_sparse(model: Model) -> bool:
+    """Whether chains that take all pairs of nodes would waste most of their time."""
+    few = np.diff(model.adjacency.offset).max(initial=0) <= MAX_SPARSE_NEIGHBOURS
+    return bool(model.n_nodes > MAX_SPARSE_NODES and few)
+
+
 def _langevin(model: Model) -> float:
     """Seconds of the whole call where `langevin` can sample the field, by the number of parameters."""
+    if is_large_sparse(model):
+        return float("inf")
     p = model.n_parameters
     if not 0 < p <= MOST_DENSE_PARAMETERS:
         return float("inf")

@@ -27,6 +27,7 @@ from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.memory import require_memory
 from mrfbayes.base.random_streams import child
 from mrfbayes.estimation.dense_mode import CHAINS, DensePosterior, dense_mode
+from mrfbayes.exact.cost import is_large_sparse
 from mrfbayes.methods.langevin.walk import Walk, WalkSettings
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.covariates import CovariateModel
@@ -112,6 +113,11 @@ def check(model: Model, prior: Prior, *, replicas: object, particles: object, st
         raise InputError("'langevin' needs the prior's derivatives, which a custom prior lacks: use a named prior.")
     if isinstance(model, CovariateModel):  # costs depend on the data
         return
+    if is_large_sparse(model):
+        raise CostError(
+            f"'langevin' takes all {model.n_nodes * (model.n_nodes - 1) // 2:,} pairs of nodes, and this field has "
+            f"{model.n_edges:,} edges: use method='calibrated', 'exact' or 'pseudo', which follow its edges."
+        )
     if model.n_parameters > MOST_DENSE_PARAMETERS:
         gigabytes = 3 * 8 * model.n_parameters**2 / 1e9
         raise CostError(

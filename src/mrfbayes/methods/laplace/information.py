@@ -8,12 +8,23 @@ import numpy as np
 
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import child
+from mrfbayes.exact.cost import cost
 from mrfbayes.methods.laplace.bethe import bethe
 from mrfbayes.methods.problem import Problem, writable
-from mrfbayes.model.field import Model
+from mrfbayes.model.field import Model, factors_per_block
 
+MAX_TIED = 20  # parameters of a tied field whose exact information is looked for
+CHEAP_SECONDS = 3.0
 MOST_MATRIX_BYTES = 4 * 2**30
 ROUNDING = 1e-9  # an eigenvalue below minus this share of the largest variance is not rounding
+
+
+def is_exact_cheap(model: Model) -> bool:
+    """Whether parameters are tied, few, and their exact information takes a second or so."""
+    if model.n_parameters > MAX_TIED or not (factors_per_block(model) > 1).any():
+        return False
+    work = cost(model).work["fisher_information"]
+    return work.feasible and work.seconds < CHEAP_SECONDS
 
 
 def covariance(problem: Problem, log_odds: np.ndarray, source: str, particles: int, details: dict[str, object]) -> Any:

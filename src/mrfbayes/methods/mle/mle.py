@@ -21,6 +21,7 @@ import numpy as np
 from mrfbayes.base.random_streams import child
 from mrfbayes.base.views import View, Workspace
 from mrfbayes.coins.induced import Induced, WeightedDraws
+from mrfbayes.exact.quantities import fisher_information
 from mrfbayes.kernels.base.contracts import implements, log_likelihood
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.coins.scores import COIN_CELLS, FIRST_CELL, LOW, PER_UNIT, SCORES, all_tables
@@ -35,9 +36,10 @@ from mrfbayes.kernels.methods.mle import (
     integrate_scores,
     matrix_log_density,
 )
+from mrfbayes.methods.laplace.information import is_exact_cheap
 from mrfbayes.methods.mle.dice import DiceCopulaView, DiceView, make_dice, make_sticks
 from mrfbayes.methods.problem import Prepared, Problem, writable
-from mrfbayes.model.field import Model
+from mrfbayes.model.field import Model, factors_per_block
 from mrfbayes.priors import Prior
 
 
@@ -136,6 +138,9 @@ def make_coins(induced: Induced) -> CopulaCoins:
     return CopulaCoins(np.stack([alpha, other, np.exp(log_eta), np.exp(log_one_minus_eta)]), constant, extra)
 
 
+NOTE_DRAWS = 2_000  # by which the sds of tied coins are compared with exact ones
+
+
 def check(model: Model, prior: Prior, *, rho: object, marginal: str) -> None:
     """Refuse copulas and marginals that cannot be."""
     Induced.check(model, rho, marginal)
@@ -145,9 +150,30 @@ def prepare(problem: Problem, *, rho: object = 0.0, marginal: str = "printed") -
     """Coins from the estimate, joined as ``rho`` says: a number, or a correlation matrix (p, p)."""
     check(problem.model, problem.prior, rho=rho, marginal=marginal)  # before the estimate is made
     induced = Induced.make(problem.statistics, problem.estimate, rho, marginal)
+    notes = _tied_note(problem, induced)
     if problem.prior.is_uniform:
-        return Prepared(make_view(induced), draw=induced.draw, details=induced.details, warnings=induced.warnings)
+        return Prepared(
+            make_view(induced), draw=induced.draw, details=induced.details, warnings=induced.warnings, notes=notes
+        )
     weighted = WeightedDraws.pilot(induced, problem.prior, child(problem.seed, "pilot"))
     details, warnings = {**induced.details, **weighted.details}, (*induced.warnings, *weighted.warnings)
     draw = weighted.draw if weighted.is_trusted else None
-    return Prepared(make_view(induced), draw=draw, details=details, warnings=warnings)
+    return Prepared(make_view(induced), draw=draw, details=details, warnings=warnings, notes=notes)
+
+
+def _tied_note(problem: Problem, induced: Induced) -> tuple[str, ...]:
+    """What tying does to the sds: a tied coin counts its factors as independent tosses of one observation."""
+    model = problem.model
+    if not (factors_per_block(model) > 1).any():
+        return ()
+    if not is_exact_cheap(model):
+        return ("tied factors count as independent tosses: sds of tied parameters may be off by half, either way.",)
+    w = np.asarray(problem.estimate.log_odds)
+    exact = np.sqrt(np.diag(np.linalg.pinv(problem.statistics.n * fisher_information(model, model.chart.theta(w)))))
+    draws = model.chart.log_odds(np.clip(induced.draw(NOTE_DRAWS, child(problem.seed, "note")), 1e-12, 1 - 1e-12))
+    ratio = draws.std(axis=0) / exact
+    shown = ", ".join(
+        f"{name} {abs(r - 1):.0%} too {'large' if r > 1 else 'small'}"
+        for name, r in zip(model.parameters[:3], ratio, strict=False)
+    )
+    return (f"tied factors count as independent tosses: against the exact information, sds are {shown}.",)
