@@ -1,6 +1,7 @@
 """The exact posterior from calibrated proposals: quadrature, evidence, Bayes factors, and when it must not be used."""
 
 import itertools
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -171,6 +172,8 @@ def test_marginals_come_from_weights(tmp_path):
     posterior.save(tmp_path / "result.nc")
     loaded = mb.load(tmp_path / "result.nc")
     np.testing.assert_array_equal(loaded.weighted.theta, weighted.theta)
+    for sent in (posterior, loaded):  # to another process
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(sent)).weighted.theta, weighted.theta)
     for interval in (0.9, 0.37):
         assert loaded.summary(ci_prob=interval).equals(posterior.summary(ci_prob=interval))
 

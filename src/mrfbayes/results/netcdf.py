@@ -289,7 +289,7 @@ def _known_fields(groups: Mapping[str, Group], model: Model, values: Mapping[str
         weights = _numbers(groups["weighted"], "weight", (None,))
         theta = _numbers(groups["weighted"], "theta", (weights.size, model.n_parameters))
         _require(bool((weights >= 0).all() and ((theta >= 0) & (theta <= 1)).all()), "weighted draws")
-        known["weighted"] = weighted = WeightedProposals(weights, lambda: (theta, None))
+        known["weighted"] = weighted = WeightedProposals.of(weights, theta)
         known["quantile"] = weighted.quantile
     if "quantiles" in groups:
         at = _numbers(groups["quantiles"], "probability", (None,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +27,7 @@ from mrfbayes.targets.facts import RunFacts
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.run.independence import IndependenceView
+    from mrfbayes.model.field import Model
 
 MOST_THETA_DIGITS = 30.0  # log-odds beyond which theta lacks digits
 PILOT_DRAWS = 2_000
@@ -136,6 +137,11 @@ class WeightedProposals:
     weights: np.ndarray
     make: Callable[[], tuple[np.ndarray, np.ndarray | None]]
 
+    @classmethod
+    def of(cls, weights: np.ndarray, theta: np.ndarray) -> WeightedProposals:
+        """Draws that are at hand."""
+        return cls(weights, partial(_only_theta, theta))
+
     @property
     def theta(self) -> np.ndarray:
         """The draws (m, p) as theta."""
@@ -171,6 +177,10 @@ class WeightedProposals:
         return weighted_ranks(self.log_odds, self.weights)
 
 
+def _only_theta(theta: np.ndarray) -> tuple[np.ndarray, None]:
+    return theta, None
+
+
 def weighted_proposals(
     problem: Problem, view: IndependenceView, states: Sequence[dict[str, np.ndarray]]
 ) -> WeightedProposals:
@@ -178,24 +188,30 @@ def weighted_proposals(
 
     They are drawn again from the chain's random stream, which takes no likelihood, once somebody asks for them.
     """
-    from mrfbayes.kernels.calibration.copula import draw_rows
     from mrfbayes.kernels.run.independence import N_WEIGHTS
 
     p, n_chains = problem.model.n_parameters, len(states)
     n_proposals = min(int(state["view.sums"][N_WEIGHTS]) for state in states)
     size = min(n_proposals, KEPT_WEIGHTS, max(1, WEIGHTED_BYTES // (8 * p * n_chains)))
-
-    def make() -> tuple[np.ndarray, np.ndarray | None]:
-        log_odds = np.empty((n_chains, size + 1, p))  # the first one is the chain's start
-        for number in range(n_chains):
-            with np.errstate(over="ignore"):
-                draw_rows(view.copula, kernel_state(child(problem.seed, "chain", number), "moves"), log_odds[number])
-        drawn = log_odds[:, 1:].reshape(-1, p)
-        is_far = np.abs(drawn).max(initial=0.0) > MOST_THETA_DIGITS
-        return problem.model.chart.theta(drawn), drawn if is_far else None
-
     logs = np.concatenate([state["view.log_weights"][:size] for state in states])
+    # A function of the module: results are sent between processes.
+    make = partial(_draw_proposals, problem.model, view.copula, problem.seed, n_chains, size)
     return WeightedProposals(truncated_weights(logs), make)
+
+
+def _draw_proposals(
+    model: Model, copula: object, seed: np.random.SeedSequence, n_chains: int, size: int
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """The first ``size`` proposals of every chain, as theta and, where it lacks digits, as log-odds."""
+    from mrfbayes.kernels.calibration.copula import draw_rows
+
+    log_odds = np.empty((n_chains, size + 1, model.n_parameters))  # the first one is the chain's start
+    for number in range(n_chains):
+        with np.errstate(over="ignore"):
+            draw_rows(copula, kernel_state(child(seed, "chain", number), "moves"), log_odds[number])
+    drawn = log_odds[:, 1:].reshape(-1, model.n_parameters)
+    is_far = np.abs(drawn).max(initial=0.0) > MOST_THETA_DIGITS
+    return model.chart.theta(drawn), drawn if is_far else None
 
 
 def corrected(prepared: Prepared, proposal: Proposal) -> Prepared:
