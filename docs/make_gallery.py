@@ -137,7 +137,7 @@ def pictures() -> list[tuple[str, str, str, Callable[[], Any]]]:
             "centrality",
             'centrality(post, "strength")',
             "How strongly each node is connected, with its interval; expected influence and predictability likewise.",
-            lambda: plots.centrality(scale=symptoms()[1]),
+            lambda: plots.centrality(symptoms()[1]),
         ),
         (
             "prior_posterior",

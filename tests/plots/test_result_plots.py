@@ -50,7 +50,7 @@ def test_every_plot_takes_axes_and_keeps_its_numbers(posterior, data, tmp_path):
         "sensitivity": lambda ax: mb.plots.sensitivity(table, ax=ax),
         "field": lambda ax: mb.plots.field(MODEL, posterior, ax=ax),
         "marginals": lambda ax: mb.plots.marginals(posterior, parameters=0, ax=ax),
-        "centrality": lambda ax: mb.plots.centrality(scale=posterior, ax=ax),
+        "centrality": lambda ax: mb.plots.centrality(posterior, ax=ax),
         "predictability": lambda ax: mb.plots.centrality(posterior, "log_score_gain", ax=ax),
     }
     for name, draw in drawn.items():
