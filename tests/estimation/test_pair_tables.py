@@ -95,7 +95,7 @@ def test_contacts_are_found(method):
 
 def test_hundreds_of_states_need_no_square_of_their_parameters():
     x = np.random.default_rng(4).integers(0, 21, (60, 30))
-    found = mb.pair_tables(x, draws=2, progress=False)
+    found = mb.pair_tables(x, steps=2, progress=False)
     assert found.table.shape == (int(found.offset[-1]),) * 2
     assert "PairTables" in repr(found)
 
