@@ -15,7 +15,6 @@ MEASURED = REPOSITORY / "docs" / "measured"
 TITLES = {
     "bethe_order": "Where belief propagation has an estimate",
     "cluster": "Tasks on processes and on a Dask cluster",
-    "folders": "Counting folders of Parquet",
     "folders_billion": "Counting 10^9 rows",
     "graph_ranks": "Ranks of true graphs and differences among their draws",
     "groups": "Differences between groups against enumeration, and their calibration",
