@@ -84,7 +84,7 @@ def interruptible() -> dict[str, Callable[[Path], np.ndarray]]:
 
     def many(folder: Path) -> np.ndarray:
         options = {"draws": 3_000, "chains": 1, "engine": "mh", **quiet}
-        fits = mb.sample_many(model, [x[k : k + 40] for k in range(0, 40, 4)], "exact", **options)  # type: ignore[arg-type]
+        fits = mb.sample_many(model, [x[k : k + 40] for k in range(0, 40, 4)], method="exact", **options)  # type: ignore[arg-type]
         return np.stack([fits[str(k)].draws[0] for k in range(len(fits))])
 
     return {
