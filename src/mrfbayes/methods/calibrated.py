@@ -32,6 +32,7 @@ from mrfbayes.calibration.full import (
 from mrfbayes.calibration.local import LocalJoint, calibrate_locally
 from mrfbayes.calibration.result import Calibration, Joint
 from mrfbayes.estimation.dense_mode import is_dense
+from mrfbayes.methods.few_parameters import prepare_few_parameters
 from mrfbayes.methods.langevin.coins import WalkJoint, walk_coins
 from mrfbayes.methods.langevin.langevin import STEPS, WARMUP
 from mrfbayes.methods.langevin.langevin import prepare as prepare_walk
@@ -76,10 +77,13 @@ def prepare(
 ) -> Prepared:
     """Independent draws of the calibrated posterior; there is no chain to run. Options: see `calibrate`.
 
-    A field whose only parameter is one agreement coupling needs no coins: its posterior is known by quadrature.
+    A field whose only parameter is one agreement coupling, or a large one with two or three tied parameters, needs no
+    coins: its posterior is known by quadrature.
     """
     if (variance, moments, particles) == ("relative", "auto", None) and (one := prepare_one_coupling(problem)):
         return one
+    if (variance, moments, particles) == ("relative", "auto", None) and (few := prepare_few_parameters(problem)):
+        return few
     found: Calibration[Joint]
     if _walks(problem.model, moments):
         found = calibrate_by_walking(problem, variance, particles)

@@ -288,34 +288,37 @@ class _Histogram:
         if start is None:
             means = np.array([part.mean() for part in samples])
             start = np.concatenate([[0.0], np.cumsum(np.diff(rungs) * (means[1:] + means[:-1]) / 2)])
-        self.log_z = _solve_weights(rungs, self.s, count.astype(float), size, start)
+        self.log_z = solve_weights(rungs * self.s[:, None], count.astype(float), size, start)
         mixture = rungs * self.s[:, None] - self.log_z + np.log(size)
-        self.log_density = np.log(count) - _log_sum(mixture)
+        self.log_density = np.log(count) - log_sum(mixture)
 
     def at(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A and E[S] at each of ``w``; A is 0 at the first rung."""
         logs = w[:, None] * self.s + self.log_density
-        log_z = _log_sum(logs)
+        log_z = log_sum(logs)
         return log_z, np.exp(logs - log_z[:, None]) @ self.s
 
 
-def _log_sum(logs: np.ndarray) -> np.ndarray:
+def log_sum(logs: np.ndarray) -> np.ndarray:
+    """(k,) logarithms of the sums of exp over the rows of ``logs`` (k, m)."""
     top = logs.max(axis=1)
     return np.asarray(top + np.log(np.exp(logs - top[:, None]).sum(axis=1)))
 
 
-def _solve_weights(
-    rungs: np.ndarray, s: np.ndarray, count: np.ndarray, size: np.ndarray, log_z: np.ndarray
-) -> np.ndarray:
-    """A at the rungs, 0 at the first: where each rung gets as much of the pooled samples as it gave (Newton steps)."""
+def solve_weights(rows: np.ndarray, count: np.ndarray, size: np.ndarray, log_z: np.ndarray) -> np.ndarray:
+    """Log Z at several places, 0 at the first: where each gets as much of the pooled samples as it gave (Newton steps).
+
+    ``rows`` (k, places) are the log weights of the samples at the places, ``count`` (k,) how often each occurs,
+    ``size`` how many came from each place, ``log_z`` where to start.
+    """
     log_z = log_z - log_z[0]
     for _ in range(100):
-        logs = rungs * s[:, None] - log_z + np.log(size)
-        share = np.exp(logs - _log_sum(logs)[:, None])
+        logs = rows - log_z + np.log(size)
+        share = np.exp(logs - log_sum(logs)[:, None])
         total = count @ share
         curvature = np.diag(total) - share.T @ (count[:, None] * share)
-        step = np.zeros(rungs.size)
-        step[1:] = np.linalg.solve(curvature[1:, 1:] + 1e-12 * np.eye(rungs.size - 1), (total - size)[1:])
+        step = np.zeros(size.size)
+        step[1:] = np.linalg.solve(curvature[1:, 1:] + 1e-12 * np.eye(size.size - 1), (total - size)[1:])
         log_z = log_z + np.clip(step, -2.0, 2.0)
         if np.abs(step).max(initial=0.0) < 1e-9:
             break
