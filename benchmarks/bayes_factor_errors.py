@@ -110,9 +110,9 @@ def main() -> None:
             warnings.simplefilter("ignore", mb.MRFWarning)
             both = {"edges": prior, "nodes": prior}
             post = mb.sample(model, x, "langevin", prior=both, progress=False)
-            by_draws.append([*from_draws(post.log_odds, post.problem, blocks)[:2], *truth])
+            by_draws.append([*from_draws(post.log_odds, post._problem, blocks)[:2], *truth])
             if "--weights" in sys.argv:
-                by_weights.append([*edge_evidence(post, post.problem)[:2], *truth])
+                by_weights.append([*edge_evidence(post, post._problem)[:2], *truth])
         print(number, n, prior, f"{time.perf_counter() - start:.0f} s", flush=True)
     lines = [HEADER, "|---" * HEADER.count(" | ") + "|---|"]
     lines += [row("density of the draws", np.concatenate(by_draws, axis=1))]

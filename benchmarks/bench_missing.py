@@ -122,7 +122,7 @@ def small(only, only_share):
             post = mb.sample(model, table, "exact", draws=steps, chains=4, progress=False)
             done = time.process_time()
             some = post.draws[0, :: max(1, post.draws.shape[1] // 20)]
-            ours = mb.likelihood(model, post.problem.statistics, "exact")
+            ours = mb.likelihood(model, post._problem.statistics, "exact")
             values = np.array([ours.log_likelihood(theta) for theta in some])
             gap = np.abs(values - brute_force(rows, x, s, model.chart.log_odds(some))).max()
             off, spread = against_brute_force(post, rows, x, s)

@@ -34,13 +34,16 @@ if TYPE_CHECKING:  # the public names: `make_lazy` and type checkers read them h
         fisher_information as fisher_information,
         log_partition as log_partition,
     )
-    from mrfbayes.fitting.fit import Fit as Fit, fit as fit
+    from mrfbayes.fitting.fit import fit as fit
+    from mrfbayes.fitting.load import load as load
+    from mrfbayes.fitting.result import Fit as Fit
     from mrfbayes.hidden.result import Segmentation as Segmentation
     from mrfbayes.hidden.segment import segment as segment
     from mrfbayes.model.build import complete as complete, graph as graph, grid as grid
     from mrfbayes.model.factors import Factor as Factor
     from mrfbayes.model.field import Model as Model
     from mrfbayes.model.ising import Ising as Ising
+    from mrfbayes.model.result import Result as Result
     from mrfbayes.model.schema import Schema as Schema
     from mrfbayes.particles.simulate import simulate as simulate
     from mrfbayes.queries.annealed import annealed_log_partition as annealed_log_partition
@@ -62,7 +65,6 @@ if TYPE_CHECKING:  # the public names: `make_lazy` and type checkers read them h
     from mrfbayes.structure.select import select as select
     from mrfbayes.structure.select_effects import select_effects as select_effects
     from mrfbayes.structure.selection import Selection as Selection
-    from mrfbayes.structure.stored import load as load
     from mrfbayes.targets.evidence import Evidence as Evidence, evidence as evidence
     from mrfbayes.targets.likelihood import Likelihood as Likelihood, likelihood as likelihood
     from mrfbayes.targets.targets import Target as Target, target as target

@@ -22,10 +22,10 @@ and in a list, it is taken as it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -382,3 +382,20 @@ def _refuse_double_meaning(model: Model, table: Mapping[str, object]) -> None:
             raise InputError(
                 f"prior[{key!r}]: a node is called {key!r}, too, so it is not clear which is meant; rename the node."
             )
+
+
+def stored_prior(prior: Prior) -> dict[str, list[object]] | None:
+    """A prior as JSON has it: its distinct distributions, and which one each block has; None for a custom function."""
+    if prior.custom is not None:
+        return None
+    distinct = {distribution: k for k, distribution in enumerate(dict.fromkeys(prior.per_block))}
+    named: list[object] = [[type(one).__name__.lower(), list(astuple(one))] for one in distinct]
+    return {"distributions": named, "blocks": [distinct[one] for one in prior.per_block]}
+
+
+def read_prior(model: Model, stored: Mapping[str, Sequence[Any]]) -> Prior:
+    """The prior that `stored_prior` wrote; an `InputError` where it is none of this model."""
+    distinct = [by_name(name, values) for name, values in stored["distributions"]]
+    if not all(isinstance(k, int) and 0 <= k < len(distinct) for k in stored["blocks"]):
+        raise InputError("the priors in it are not those of a field")
+    return Prior(model, [distinct[k] for k in stored["blocks"]])

@@ -52,7 +52,15 @@ def test_fit_says_what_it_understood_and_writes_everything(fitted, folder):
     assert "tired \u2013 worried" in said
     assert str(folder / "out" / "report.html").split("/")[-1] in said
     names = {path.name for path in (folder / "out").iterdir()}
-    assert names == {"report.html", "summary.csv", "edges.csv", "weights.csv", "posterior.nc", "settings.toml"}
+    assert names == {
+        "report.html",
+        "summary.csv",
+        "edges.csv",
+        "weights.csv",
+        "posterior.nc",
+        "settings.toml",
+        "fit.json",
+    }
     weights = pd.read_csv(folder / "out" / "weights.csv", index_col=0)
     assert list(weights.columns) == list(weights.index) == ["tired", "worried", "sad"]
     np.testing.assert_array_equal(weights, weights.T)
@@ -101,7 +109,7 @@ def test_ctrl_c_after_the_sampling_keeps_the_draws_and_the_old_folder(fitted, fo
     def stopped(*arguments, **settings):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(fit_module.Fit, "save", stopped)
+    monkeypatch.setattr(fit_module.Fit, "_write", stopped)
     done = command_line("fit", "answers.csv", "--drop", "id", "--out", "out", "--overwrite", cwd=folder)
     assert done.returncode == 130
     assert str(folder / "out-unfinished") in done.stderr
@@ -252,7 +260,7 @@ def test_fit_searches_graphs_and_compares_groups(grouped, folder):
     selection, comparison = (mb.load(folder / "structure" / name) for name in ("graphs.nc", "groups.nc"))
     assert selection.model.nodes == comparison.model.nodes == ("tired", "worried", "sad")
     assert comparison.groups == ("old", "young")
-    assert comparison.n == (90, 110)
+    assert comparison.group_n == (90, 110)
     table = pd.read_csv(folder / "structure" / "structure.csv", index_col=0)
     np.testing.assert_allclose(table["inclusion"], selection.inclusion)
     assert len(pd.read_csv(folder / "structure" / "differences.csv")) == 6
@@ -330,6 +338,6 @@ def test_fit_searches_graphs_and_compares_groups_with_missing_cells(grouped, fol
     done = run("fit", folder / "missing.csv", *options, "--out", folder / "missing")
     said = " ".join(done.output.split())
     assert "group 'old': 18 rows have missing cells" in said
-    assert mb.load(folder / "missing" / "groups.nc").n == (90, 110)
+    assert mb.load(folder / "missing" / "groups.nc").group_n == (90, 110)
     page = (folder / "missing" / "report.html").read_text(encoding="utf-8")
     assert 'aria-labelledby="predictive-says"' in page

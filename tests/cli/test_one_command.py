@@ -67,7 +67,11 @@ def test_one_command_and_one_call_agree(answers, tmp_path):
     page = found.report(tmp_path / "page.html").read_text(encoding="utf-8")
     assert "rarely" in page
     assert "coast" in page
-    assert set(found.save(tmp_path / "again")) >= {"report", "posterior", "graphs", "groups", "edges"}
+    found.save(tmp_path / "again")
+    assert {path.name for path in (tmp_path / "again").iterdir()} == {path.name for path in out.iterdir()} - {
+        "settings.toml"
+    }
+    assert mb.load(tmp_path / "again").groups.group_n == found.groups.group_n
 
 
 def test_identifiers_and_codes_are_refused_in_one_message(answers, tmp_path):

@@ -98,7 +98,7 @@ def test_two_groups_are_one_covariate():
     error = np.hypot(np.maximum(found.inclusion_error, 1e-4), compared.inclusion_error)
     assert (np.abs(found.inclusion - compared.inclusion) / error).max() < 5
     assert (np.abs(np.clip(found.inclusion + 0.05, 0, 1) - compared.inclusion) / error).max() > 5
-    effects, differences = found.effects(), compared.differences()
+    effects, differences = found.summary(), compared.summary()
     np.testing.assert_allclose(effects["mean"], differences["mean"], atol=0.05)
     assert list(effects.index[:1]) == ["q0--q1:g"]
     assert "moderated" in repr(found)

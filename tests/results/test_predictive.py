@@ -105,7 +105,7 @@ def test_a_loaded_result_is_checked_as_before_it_was_saved(data, tmp_path):
     before = posterior.predictability()
     posterior.save(tmp_path / "a.nc")
     loaded = mb.load(tmp_path / "a.nc")
-    assert not len(loaded.problem.statistics.rows)  # nobody's answers are in a file
+    assert not len(loaded._problem.statistics.rows)  # nobody's answers are in a file
     ways = [predictive_check(post, replicates=20, progress=False).table for post in (posterior, loaded)]
     assert ways[0].equals(ways[1])
     assert predictive_check(posterior, data, replicates=20, progress=False).table.equals(ways[0])

@@ -252,9 +252,9 @@ def test_ten_yes_no_items_of_215_people_are_sampled_long_enough(monkeypatch):
     assert posterior.r_hat.max() < 1.01
     assert posterior.ess.min() > 400
     assert not posterior.warnings
-    table = np.stack([posterior.quantile(level) for level in np.linspace(0.02, 0.98, 97)])
+    table = np.stack([posterior._quantile(level) for level in np.linspace(0.02, 0.98, 97)])
     assert (np.diff(table, axis=0) > 0).all()
-    assert posterior.weighted.weights.max() < 0.02
+    assert posterior._weighted.weights.max() < 0.02
     # Negative control: the chains themselves stay at a point, and would make lumps of it.
     first = posterior.draws[:, :, 0].ravel()
     assert np.unique(first, return_counts=True)[1].max() > 10

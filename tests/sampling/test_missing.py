@@ -120,7 +120,7 @@ def test_save_and_load_keep_the_rows_with_holes(rows, tmp_path):
     post = mb.sample(MODEL, statistics(rows), "calibrated", prior="uniform", progress=False)
     post.save(tmp_path / "a.nc")
     loaded = mb.load(tmp_path / "a.nc")
-    kept, own = loaded.problem.statistics, post.problem.statistics
+    kept, own = loaded._problem.statistics, post._problem.statistics
     assert np.array_equal(kept.holes.rows, own.holes.rows)
     assert np.array_equal(kept.holes.weight, own.holes.weight)
     assert (kept.n_all, kept.holes.n_rows, kept.digest) == (own.n_all, own.holes.n_rows, own.digest)

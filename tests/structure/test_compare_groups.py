@@ -23,17 +23,18 @@ def test_differences_are_those_of_all_subsets():
     assert z.max() < 5, z
     wrong = np.abs(np.clip(inclusion + 0.03, 0, 1) - found.inclusion) / np.hypot(found.inclusion_error, error)
     assert wrong.max() > 5
-    table = found.differences()
+    table = found.summary()
     assert list(table.index) == list(model.parameters)
-    assert list(table.columns[:5]) == ["inclusion", "inclusion_error", "log_bf10", "verdict", "fragile"]
-    assert list(table.columns[5:]) == ["mean", "sd", "q5", "q95"]
+    about = ["inclusion", "inclusion_error", "inclusion_ess", "inclusion_r_hat", "log_bf10", "log_bf10_error"]
+    assert list(table.columns[:8]) == [*about, "verdict", "fragile"]
+    assert list(table.columns[8:]) == ["mean", "sd", "q5", "q95", "mcse_mean", "ess_bulk", "ess_tail", "r_hat"]
     assert np.isnan(table.inclusion.iloc[model.n_edges :]).all()
     log_odds = found.log_odds
     np.testing.assert_allclose(log_odds[..., 1, :] - log_odds[..., 0, :], found.coordinates[..., 1, :])
     swapped = mb.compare_groups(model, dict(reversed(data.items())), rng=1, **FAST)
-    np.testing.assert_allclose(swapped.differences()["mean"], -table["mean"], atol=0.06)
+    np.testing.assert_allclose(swapped.summary()["mean"], -table["mean"], atol=0.06)
     np.testing.assert_allclose(swapped.inclusion, found.inclusion, atol=0.03)
-    assert list(found.parameters().columns) == ["a", "b"]
+    assert list(found.means().columns) == ["a", "b"]
     assert "expected to differ" in repr(found)
 
 
@@ -43,7 +44,7 @@ def test_an_interrupted_comparison_without_a_draw_says_nothing():
     with pytest.warns(mb.MRFWarning, match="the probabilities are not defined"):
         found = mb.compare_groups(model, data, draws=2_000, thin=50000, warmup=10**8, seconds=0.5, progress=False)
     assert found.partial
-    assert found.differences().drop(columns=["verdict", "fragile"]).isna().all(axis=None)
+    assert found.summary().drop(columns=["verdict", "fragile"]).isna().all(axis=None)
 
 
 def test_three_groups_have_one_indicator_and_an_interval_for_every_pair():
@@ -53,7 +54,7 @@ def test_three_groups_have_one_indicator_and_an_interval_for_every_pair():
     z = np.abs(found.inclusion - inclusion) / np.hypot(np.maximum(found.inclusion_error, 1e-4), error)
     assert z.max() < 5, z
     assert (np.abs(np.where(inclusion > 0.5, -0.05, 0.05)) / np.hypot(found.inclusion_error, error)).max() > 5
-    table = found.differences()
+    table = found.summary()
     assert [name for name in table.columns if name.startswith("mean")] == ["mean[b - a]", "mean[c - a]", "mean[c - b]"]
     np.testing.assert_allclose(table["mean[c - a]"] - table["mean[b - a]"], table["mean[c - b]"], atol=1e-9)
     is_there = (found.coordinates[..., 1:, : model.n_edges] != 0).all(axis=2)
@@ -98,7 +99,7 @@ def test_results_come_back_from_files(tmp_path):
         assert (back.settings, back.warnings, back.steps) == (dict(result.settings), result.warnings, 50)
         with pytest.raises(mb.InputError, match="exists"):
             result.save(tmp_path / path)
-    assert mb.load(tmp_path / "groups.nc").differences().equals(compared.differences())
+    assert mb.load(tmp_path / "groups.nc").summary().equals(compared.summary())
     assert mb.load(tmp_path / "graphs.nc").edges().equals(selected.edges())
     torn = tmp_path / "torn.nc"
     torn.write_bytes((tmp_path / "graphs.nc").read_bytes()[:-40])

@@ -265,7 +265,7 @@ def test_groups_differ_by_whole_tables(rows):
     b[:, 2] = np.where(b[:, 0] == 1, (b[:, 2] + 1) % 3, b[:, 2])
     a, b = labelled(a), labelled(b)
     found = mb.compare_groups(model, {"a": a, "b": b}, draws=2_000, chains=2, rng=1, progress=False)
-    table = found.differences()
+    table = found.summary()
     assert found.inclusion[1] > 0.9
     assert found.inclusion[0] < 0.6
     cells = [name for name in table.index if name.startswith("ill--town[")]

@@ -25,18 +25,26 @@ COMMON = {
     "steps": 2,
     "warmup": 0,
     "thin": 1,
-    "seconds": {},
+    "timings": {},
+    "method": "select",
+    "n": 10.0,
     "settings": {},
     "versions": {},
     "data_digest": "",
 }
 
 
+class Searched(SearchResult):
+    """With draws of which edges are there."""
+
+    included = np.array([[[1, 0], [1, 1]]], dtype=bool)
+
+
 def test_a_bayes_factor_is_posterior_odds_over_prior_odds():
-    result = SearchResult(**COMMON)
+    result = Searched(**COMMON)
     np.testing.assert_allclose(np.exp(result.log_bf10), [9 / (0.2 / 0.8), 0.25 / (0.6 / 0.4)])
     np.testing.assert_allclose(result.log_bf10_error, [0.01 / 0.09, 0.02 / 0.16])  # d logit p = dp / (p (1 - p))
-    assert result.evidence_table()["verdict"].tolist() == ["present", "undecided"]
+    assert result._evidence_table()["verdict"].tolist() == ["present", "undecided"]
 
 
 def compared(groups):
@@ -54,23 +62,23 @@ def compared(groups):
         rate=rate,
         coordinate_mean=mean,
         coordinate_sd=sd,
-        n=(10.0,) * n,
+        group_n=(10.0,) * n,
     )
 
 
 def test_a_difference_is_the_second_group_less_the_first():
-    table = compared(("low", "high")).differences()
+    table = compared(("low", "high")).summary()
     np.testing.assert_allclose(table["mean"], 3.0)  # (1 + 1/2) times the contrast of 2
     np.testing.assert_allclose(table["sd"], 1.5 * 0.25)
     np.testing.assert_allclose(table["q5"], 1.5 * np.quantile([1, 2, 3], 0.05))
     np.testing.assert_allclose(table["q95"], 1.5 * np.quantile([1, 2, 3], 0.95))
-    means = compared(("low", "high")).parameters()
+    means = compared(("low", "high")).means()
     np.testing.assert_allclose(means["high"] - means["low"], table["mean"])
 
 
 def test_the_names_of_more_groups_say_which_is_taken_from_which():
     found = compared(("x", "y", "z"))
-    table, means = found.differences(), found.parameters()
+    table, means = found.summary(), found.means()
     for first, second in itertools.combinations("xyz", 2):
         np.testing.assert_allclose(table[f"mean[{second} - {first}]"], means[second] - means[first], atol=1e-12)
 

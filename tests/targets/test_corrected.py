@@ -161,7 +161,7 @@ def test_bad_proposals_are_replaced_by_trajectories(monkeypatch):
 def test_marginals_come_from_weights(tmp_path):
     """Quantiles and densities of a corrected posterior: weighted proposals, those that the chain saw."""
     posterior = mb.sample(MODEL, DATA, "exact", draws=4_000, thin=1, progress=False)
-    weighted = posterior.weighted
+    weighted = posterior._weighted
     assert weighted.theta.shape == (16_000, MODEL.n_parameters)
     assert weighted.weights.sum() == pytest.approx(1.0)
     moved = np.unique(posterior.draws[0], axis=0)
@@ -171,9 +171,9 @@ def test_marginals_come_from_weights(tmp_path):
     np.testing.assert_allclose(posterior.summary(scale="theta")["q5"], plain, atol=0.1 * posterior.sd.max())
     posterior.save(tmp_path / "result.nc")
     loaded = mb.load(tmp_path / "result.nc")
-    np.testing.assert_array_equal(loaded.weighted.theta, weighted.theta)
+    np.testing.assert_array_equal(loaded._weighted.theta, weighted.theta)
     for sent in (posterior, loaded):  # to another process
-        np.testing.assert_array_equal(pickle.loads(pickle.dumps(sent)).weighted.theta, weighted.theta)
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(sent))._weighted.theta, weighted.theta)
     for interval in (0.9, 0.37):
         assert loaded.summary(ci_prob=interval).equals(posterior.summary(ci_prob=interval))
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from mrfbayes.base.plain_text import visible
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _CELL = "text-align:left;padding:2px 14px 2px 0;border:0;background:none"
 
@@ -26,6 +30,16 @@ def facts(title: str, rows: Iterable[tuple[str, str]], remarks: Sequence[str] = 
     lines.append("</table>")
     lines += [f'<div style="margin:2px 0">&#9888; {escape(text)}</div>' for text in remarks]
     return "".join([*lines, "</div>"])
+
+
+def frame(table: pd.DataFrame, rows: int = 12) -> str:
+    """The first ``rows`` of a table, numbers with three digits."""
+    head = [str(table.index.name or ""), *(str(column).replace("_", " ") for column in table.columns)]
+    shown = [
+        [str(name), *(f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row)]
+        for name, row in zip(table.index[:rows], table.iloc[:rows].astype(object).to_numpy(), strict=True)
+    ]
+    return grid(head, shown, f"the first {rows} of {len(table):,} rows" if len(table) > rows else "")
 
 
 def grid(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
 
+    import numpy as np
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
     from pandas import DataFrame
 
@@ -32,6 +35,12 @@ PriorLike: TypeAlias = (
     "DistributionLike | Custom | CompiledFunction | Mapping[str, DistributionLike] | Sequence[Distribution]"
 )
 """What `mrfbayes.priors` describes: a name, a distribution, a mapping from kinds or blocks to them, or a list."""
+
+PlotOption: TypeAlias = "str | float | Sequence[str] | Axes | Sequence[Axes] | DataFrame | None"
+"""An argument of a function of `mrfbayes.plots`."""
+
+Drawing: TypeAlias = "Axes | Figure | np.ndarray"
+"""What a function of `mrfbayes.plots` returns."""
 
 EdgePriorLike: TypeAlias = "str | ArrayLike"
 """Prior over graphs: "bernoulli(0.5)", "beta-bernoulli(1, 1)", or a probability for each edge."""

@@ -30,7 +30,7 @@ def to_networkx(posterior: Posterior, scale: Scale = "log-odds", *, evidence: bo
 
     model = posterior.model
     rows = scaled(model, scale)
-    spread = posterior.spread(rows)
+    spread = posterior._moments(rows)
     place = {name: k for k, name in enumerate(rows.names)}
     about = {"scale": scale, "meaning": meaning(model, scale), "method": posterior.method, "n": float(posterior.n)}
     graph = nx.Graph(**about, warnings="\n".join(posterior.warnings))  # GraphML and GEXF hold no lists

@@ -192,7 +192,7 @@ def calibrate_locally(
         "clipped": coins.clipped,
         "sd_noise": accuracy.spread,
         "mode": algorithm,
-        "mode_seconds": found.seconds,
+        "mode_seconds": found.timings["run"],
         "mode_error": accuracy.mode,
         "indefinite_blocks": local.indefinite,
         "cut_regressions": regressions.dropped,

@@ -74,7 +74,8 @@ def fit(
     from mrfbayes.base.errors import InputError, OutputError
     from mrfbayes.base.interrupts import InterruptFlag
     from mrfbayes.cli.field import data_field, read_data
-    from mrfbayes.fitting.fit import FIT_FILES, run_fit
+    from mrfbayes.fitting.fit import run_fit
+    from mrfbayes.fitting.result import FIT_FILES
 
     def save_first(posterior: Posterior) -> None:
         kept = keep(posterior, folder / "posterior.nc", True)
@@ -97,10 +98,10 @@ def fit(
                 found = run_fit(
                     data, model, run.call, select=asked.select, slabs=slabs, scale=scale, on_posterior=save_first
                 )
-            paths = found.save(folder, title=title, overwrite=True)
+            paths = found._write(folder, title, True)
             paths["settings"] = keep_settings(folder / "settings.toml", True)
         paths = {name: out / path.name for name, path in paths.items()}
-        show_findings(found.findings, found.sentences, (*found.data.warnings, *found.omitted), paths, common.json)
+        show_findings(found.findings, found.sentences, (*data.warnings, *found.omitted), paths, common.json)
     if found.posterior.facts.stopped_by == "Ctrl-C":
         raise typer.Exit(130)
 
@@ -205,7 +206,7 @@ def estimate(
             write_table(frame, csv, overwrite)
     warnings = list(dict.fromkeys((*statistics.warnings, *found.warnings)))
     if common.json:
-        facts = {"algorithm": found.algorithm, "converged": found.converged, "penalised": found.penalised}
+        facts = {"method": found.method, "converged": found.converged, "penalised": found.penalised}
         theta = {"warnings": warnings, "theta": frame["theta"].to_dict()}
         print_json({**facts, "boundary": list(found.boundary), **theta})
         return

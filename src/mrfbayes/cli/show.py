@@ -167,7 +167,7 @@ def show_posterior(posterior: Posterior, scale: Scale | None = None, rows: int =
     if posterior.acceptance is not None:
         start = posterior.settings.get("start")
         show_lines([f"acceptance {posterior.acceptance.mean():.1%}" + (f" (start: {start})" if start else "")])
-    show_lines(["seconds: " + ", ".join(f"{name} {value:.2f}" for name, value in posterior.seconds.items())])
+    show_lines(["seconds: " + ", ".join(f"{name} {value:.2f}" for name, value in posterior.timings.items())])
     show_warnings(posterior.warnings)
 
 

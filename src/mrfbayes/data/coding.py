@@ -295,25 +295,6 @@ def stored_schema(schema: Schema | None) -> list[dict[str, object]] | None:
     return None if schema is None else schema.to_dict()
 
 
-def schema_from(settings: Mapping[str, object], model: Model) -> Schema:
-    """The schema that settings keep, else that of the model, else its states as they are."""
-    stored = settings.get("schema")
-    if isinstance(stored, list):
-        return Schema.from_dict(stored)
-    return model.schema or plain_schema(model)
-
-
-def plain_schema(model: Model) -> Schema:
-    """The coding of a model whose data are its states 0..r-1."""
-    states = model.states.tolist()
-    return Schema(
-        tuple(
-            Variable(node, kind_of(r), tuple(float(s) for s in range(r)))
-            for node, r in zip(model.nodes, states, strict=True)
-        )
-    )
-
-
 def check_same_coding(own: Schema, other: Schema) -> None:
     """Refuse two codings that differ in a variable that both have."""
     for variable in other:

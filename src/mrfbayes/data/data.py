@@ -13,14 +13,14 @@ from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.base.html import grid
 from mrfbayes.data.choosing import choose_columns, match_columns
 from mrfbayes.data.coded_table import CodedTable
-from mrfbayes.data.coding import Encoder, UnknownValueError, plain_schema
+from mrfbayes.data.coding import Encoder, UnknownValueError
 from mrfbayes.data.deciding import read_options
 from mrfbayes.data.reading import RoleTable, plain_values, read_role
 from mrfbayes.data.sources import open_source
 from mrfbayes.data.statistics import Statistics, statistics_of
 from mrfbayes.data.values import Column, as_value, listed
 from mrfbayes.model.field import Model, require_model
-from mrfbayes.model.schema import Schema
+from mrfbayes.model.schema import Schema, plain_schema
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,7 +12,7 @@ import numpy as np
 
 from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import InputError, warn_user
-from mrfbayes.data.coding import MISSING_CODE, is_plain, plain_schema
+from mrfbayes.data.coding import MISSING_CODE, is_plain
 from mrfbayes.data.deciding import CodingFindings
 from mrfbayes.data.holes import Holes, HoleTally, hole_doubts, refuse_hidden
 from mrfbayes.data.patterns import DenseCells, PatternChunk, PatternTable, pattern_table, patterns_of
@@ -21,7 +21,7 @@ from mrfbayes.data.weights import numbers_of
 from mrfbayes.model.factors import FactorGroup
 from mrfbayes.model.field import Model, factors_per_block
 from mrfbayes.model.lowering import EdgeFinder
-from mrfbayes.model.schema import Schema, Variable
+from mrfbayes.model.schema import Schema, Variable, plain_schema
 
 
 @dataclass(frozen=True, eq=False)

@@ -81,6 +81,7 @@ class Engine(ABC):
     judges_tails : whether the draws have to be precise in their tails; not where quantiles come from elsewhere
     is_lengthened : whether a run may grow until it is precise enough
     is_printed : whether it has the paper's settings, and is used only where they are asked for
+    has_chains : whether its draws depend on each other
     takes_start : whether ``start=`` says where its chains begin
     draw_share : of a time budget, the part that preparation leaves for it
     """
@@ -93,6 +94,7 @@ class Engine(ABC):
     judges_tails: ClassVar[bool] = True
     is_lengthened: ClassVar[bool] = True
     is_printed: ClassVar[bool] = False
+    has_chains: ClassVar[bool] = True
     takes_start: ClassVar[bool] = False
     default_start: ClassVar[str] = "dispersed"
     draw_share: ClassVar[float] = 0.5

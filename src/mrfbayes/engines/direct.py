@@ -26,6 +26,7 @@ class Direct(Engine):
 
     name, needs, label, proposal = "direct", "draws", "independent draws", "adapted"
     keeps_log_odds = False
+    has_chains = False
     is_lengthened = False
     draw_share = 0.15
 
@@ -79,8 +80,8 @@ class Direct(Engine):
             "acceptance": None,
             "details": {},
             "sd_error": prepared.sd_error,
-            "draw": prepared.draw,
-            "quantile": prepared.quantile,
+            "_draw": prepared.draw,
+            "_quantile": prepared.quantile,
         }
         return EngineOutcome(fields, [])
 

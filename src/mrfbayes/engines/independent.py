@@ -100,8 +100,8 @@ class Independence(MetropolisEngine):
             "mean": pooled.mean,
             "sd": pooled.sd,
             "details": {**found.fields["details"], **pooled.facts.details},
-            "weighted": weighted,
-            "quantile": weighted.quantile,
+            "_weighted": weighted,
+            "_quantile": weighted.quantile,
         }
         warnings = list(found.warnings)
         if pooled.pareto_k > TRUSTED_K:

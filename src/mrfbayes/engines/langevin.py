@@ -117,7 +117,7 @@ class Langevin(Engine):
                 **RunFacts(stopped_by=run.stopped_by, resumed_steps=run.resumed_steps).details,
             },
             "sd_error": moments.sd_error,
-            "draw": WalkJoint(problem.model.chart, walk_coins(moments), walk.metric.factor).draw,
+            "_draw": WalkJoint(problem.model.chart, walk_coins(moments), walk.metric.factor).draw,
         }
         return EngineOutcome(fields, doubts(walk, trust))
 

@@ -13,12 +13,14 @@ from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
 from mrfbayes.base.types import DataLike
 from mrfbayes.data.border import counted
+from mrfbayes.data.coding import stored_schema
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.existence import Existence, existence, existence_at
 from mrfbayes.estimation.options import ALGORITHMS, check_algorithm, check_values
 from mrfbayes.estimation.options import algorithm as run_algorithm
 from mrfbayes.estimation.result import Estimate, Task, Trace
 from mrfbayes.model.field import Model
+from mrfbayes.model.result import stored_seed
 from mrfbayes.priors import Prior
 
 __all__ = ["ALGORITHMS", "Estimate", "Existence", "Trace", "estimate", "existence"]
@@ -105,9 +107,14 @@ def estimate(
         monte_carlo_error=outcome.monte_carlo_error,
         standard_error=outcome.standard_error,
         boundary=verdict.factors,
-        algorithm=key,
+        model=model,
+        n=stats.n_all,
+        method=key,
+        target="exact" if key == "exact" else "approximate",
+        settings={"seed": stored_seed(seed), "options": options, "schema": stored_schema(stats.coding)},
+        data_digest=stats.digest,
         iterations=outcome.iterations,
-        seconds=time.perf_counter() - started,
+        timings={"prepare": 0.0, "compile": 0.0, "run": time.perf_counter() - started},
         existence=verdict,
         trace=outcome.trace.finish(),
         warnings=tuple(notes),

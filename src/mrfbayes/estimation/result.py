@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from mrfbayes.base.progress import Progress
+from mrfbayes.base.types import Scale
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.existence import Existence
 from mrfbayes.model.field import Model
 from mrfbayes.model.point import PointEstimate
-from mrfbayes.priors import Prior
+from mrfbayes.model.result import StoredFields, StoredResult
+from mrfbayes.model.scales import scaled
+from mrfbayes.priors import Prior, read_prior
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+    from mrfbayes.results.files import Group
 
 TRACKED = 8  # parameters whose course is kept for plots
 
@@ -38,54 +48,101 @@ class Trace:
     log_odds: np.ndarray
 
 
-@dataclass(frozen=True)
-class Estimate(PointEstimate):
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Estimate(StoredResult, PointEstimate):
     """A maximum likelihood estimate, or a posterior mode in log-odds where ``penalised``; how it was found.
+
+    Beside what follows it has what every `Result` has; ``method`` is the algorithm.
 
     Attributes
     ----------
+    theta, log_odds : (p,)
+    prior : the prior under which it is the mode; None for a maximum likelihood estimate
+    boundary : names of the factors that have no finite, unique maximum likelihood estimate
     converged : whether that was checked and found true
     residual : the largest residual, E[s] less the mean of s: in units of its Monte-Carlo error for algorithms that
         sample, in posterior sds for those that do not
     monte_carlo_error : Monte-Carlo error of that residual in posterior sds, at its largest; 0 without sampling
     standard_error : (p,) Monte-Carlo standard error of ``log_odds``; None without sampling
-    algorithm, iterations, seconds : what was done
+    iterations : how many the algorithm took
     existence : verdict on the maximum likelihood estimate, with its reason
     trace : for plots
-    details : figures of the algorithm itself
     reason : why this algorithm
     """
+
+    _arrays: ClassVar = {
+        "theta": ("estimate", "theta", ("parameter",)),
+        "log_odds": ("estimate", "log_odds", ("parameter",)),
+        "standard_error": ("estimate", "standard_error", ("parameter",)),
+    }
 
     converged: bool
     residual: float
     monte_carlo_error: float
     standard_error: np.ndarray | None
-    algorithm: str
     iterations: int
-    seconds: float
     existence: Existence
     trace: Trace
-    details: Mapping[str, object] = field(default_factory=dict)
     reason: str = "asked for"
 
-    def _repr_html_(self) -> str:
-        from mrfbayes.base.html import facts
+    def summary(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
+        """A row per parameter: ``estimate``, and in log-odds ``mcse``, its Monte-Carlo error (0 without sampling).
 
+        An estimate has no interval, so ``ci_prob`` changes nothing; `mrfbayes.sample` gives intervals.
+
+        Parameters
+        ----------
+        scale : {"theta", "log-odds", "ising"}, optional
+            By default the natural scale of the model.
+        ci_prob : float, default 0.9
+            Not used.
+        """
+        import pandas as pd
+
+        rows = scaled(self.model, scale)
+        table = pd.DataFrame(
+            {"estimate": rows.of_log_odds(self.log_odds)}, index=pd.Index(rows.names, name="parameter")
+        )
+        if rows.scale == "log-odds":
+            table["mcse"] = 0.0 if self.standard_error is None else self.standard_error
+        table.attrs["scale"] = rows.scale
+        return table
+
+    def edges(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
+        """The rows of `summary` that belong to edges."""
+        table = self.summary(scale=scale, ci_prob=ci_prob)
+        return table.iloc[: scaled(self.model, scale).n_edge_rows].rename_axis("edge")
+
+    def to_arviz(self) -> xr.DataTree:
+        """An estimate has no draws: an `InputError` says what has."""
+        self._refuse("to_arviz", "it has no draws; mrfbayes.sample makes some")
+
+    @classmethod
+    def _restore(cls, values: StoredFields, groups: Mapping[str, Group]) -> dict[str, object]:
+        verdict, factors, reason, complete = values["existence"]
+        values["existence"] = Existence(verdict, tuple(factors), reason, complete)
+        iteration, seconds, residual, tracked, log_odds = map(np.array, values["trace"])
+        values["trace"] = Trace(iteration, seconds, residual, tracked, log_odds.reshape(len(iteration), len(tracked)))
+        if values["prior"] is not None:
+            values["prior"] = read_prior(values["model"], values["prior"])
+        return {}
+
+    def _about(self) -> list[tuple[str, str]]:
         state = "converged" if self.converged else "not converged"
         rows = [
-            ("algorithm", f"{self.algorithm} ({self.reason}), {self.iterations} iterations, {self.seconds:.2f} s"),
+            ("method", f"{self.method} ({self.reason}), {self.iterations} iterations, {self.timings['run']:.2f} s"),
             ("state", state + (", penalised" if self.penalised else "")),
             ("residual", f"{self.residual:.2g}"),
             ("without a finite maximum", ", ".join(self.boundary[:8]) + (", ..." if len(self.boundary) > 8 else "")),
         ]
-        return facts(f"Estimate of {self.theta.size:,} parameters", [row for row in rows if row[1]], self.warnings)
+        return [row for row in rows if row[1]]
 
     def __repr__(self) -> str:
         state = "converged" if self.converged else "NOT converged"
         extra = ", penalised" if self.penalised else ""
         return (
-            f"<Estimate: {self.theta.size} parameters by {self.algorithm!r}, {state}{extra}, "
-            f"{self.iterations} iterations, {self.seconds:.2f} s>"
+            f"<Estimate: {self.theta.size} parameters by {self.method!r}, {state}{extra}, "
+            f"{self.iterations} iterations, {self.timings['run']:.2f} s>"
         )
 
 

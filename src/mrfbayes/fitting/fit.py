@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from math import isfinite
 from os import PathLike
 from pathlib import Path
@@ -18,12 +17,9 @@ from mrfbayes.base.types import Scale
 from mrfbayes.data.border import as_data
 from mrfbayes.data.data import Data
 from mrfbayes.fitting.image_model import image_model
-from mrfbayes.model.edge_strength import edge_strengths
-from mrfbayes.model.exports import edge_table
+from mrfbayes.fitting.result import Fit
 from mrfbayes.model.field import Model
-from mrfbayes.model.schema import Schema
 from mrfbayes.priors import by_part
-from mrfbayes.report.findings import Findings
 from mrfbayes.results.posterior import Posterior
 from mrfbayes.sampling.sample import check_call, sample
 from mrfbayes.structure.compare_groups import compare_groups, group_coordinates, split_groups
@@ -35,169 +31,12 @@ from mrfbayes.structure.select import select as search_graphs
 from mrfbayes.structure.selection import Selection
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from mrfbayes.data.statistics import Statistics
-    from mrfbayes.report.structure_sections import Section
 
 Call = Mapping[str, Any]  # settings of `sample` by name
 MOST_GROUPS_COMPARED = 12
 SHORTEST_SEARCH = 0.05  # seconds: the least time budget of a search
-MATRIX_NODES = 5_000  # nodes up to which the matrix of couplings is written
 SEARCHES = {"graphs": "The search over graphs", "groups": "The comparison of groups"}
-# Files that `Fit.save` may write.
-FIT_FILES = (
-    *("report.html", "summary.csv", "edges.csv", "weights.csv", "posterior.nc", "settings.toml"),
-    *("graphs.nc", "structure.csv", "groups.nc", "differences.csv"),
-)
-
-
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """What `mrfbayes.fit` found.
-
-    Attributes
-    ----------
-    data : Data
-        The data with their coding.
-    model : Model
-        The field that was learned.
-    posterior : Posterior
-        The posterior of all parameters.
-    selection : Selection or None
-        Which edges are there, where that was asked for.
-    groups : GroupComparison or None
-        Which edges differ between the groups of the data, where it has groups.
-    omitted : tuple of str
-        Searches that a time budget was too short for.
-    """
-
-    data: Data
-    model: Model
-    posterior: Posterior
-    selection: Selection | None = None
-    groups: GroupComparison | None = None
-    omitted: tuple[str, ...] = ()
-    scale: Scale | None = field(default=None, repr=False)
-
-    @property
-    def schema(self) -> Schema:
-        """Which value of the data is which state."""
-        return self.posterior.schema
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What asks for a decision: of the data, the run and the searches."""
-        parts = [self.data.warnings, self.posterior.warnings]
-        parts += [found.warnings for found in (self.selection, self.groups) if found is not None]
-        return tuple(dict.fromkeys(text for part in (*parts, self.omitted) for text in part))
-
-    @cached_property
-    def findings(self) -> Findings:
-        """The tables behind the report."""
-        return Findings(self.posterior, cast("Scale", self.scale))
-
-    @property
-    def sections(self) -> list[Section]:
-        """The sections of the report on graphs and groups."""
-        from mrfbayes.report.structure_sections import groups_section, selection_section
-
-        found = [] if self.selection is None else [selection_section(self.selection)]
-        return found if self.groups is None else [*found, groups_section(self.groups)]
-
-    @property
-    def sentences(self) -> list[str]:
-        """The results in a few sentences."""
-        from mrfbayes.report.sentences import brief
-        from mrfbayes.report.structure_sections import groups_sentences, selection_sentences
-
-        found = list(brief(self.findings))
-        found += [] if self.selection is None else selection_sentences(self.selection, self.selection.edges())
-        return found + ([] if self.groups is None else groups_sentences(self.groups, self.groups.differences()))
-
-    def report(self, path: str | PathLike[str], *, title: str = "", overwrite: bool = False) -> Path:
-        """Write the report, one self-contained HTML file.
-
-        Parameters
-        ----------
-        path : str or path
-            File to write.
-        title : str
-            Title of the page; by default the name of the data.
-        overwrite : bool
-            Whether a file that exists is replaced.
-
-        Returns
-        -------
-        Path
-            The file.
-        """
-        from mrfbayes.base.atomic_files import check_targets, write_text
-        from mrfbayes.report.write import render
-
-        target, source = Path(path), Path(self.data.where)
-        check_targets({"path": target}, overwrite=overwrite)
-        write_text(target, render(self.findings, title or source.stem, source.name, self.sections), overwrite)
-        return target
-
-    def save(self, folder: str | PathLike[str], *, title: str = "", overwrite: bool = False) -> dict[str, Path]:
-        """Write report, tables and results into a folder.
-
-        Parameters
-        ----------
-        folder : str or path
-            Folder to write to; made where it does not exist.
-        title : str
-            Title of the report.
-        overwrite : bool
-            Whether files that exist are replaced.
-
-        Returns
-        -------
-        dict
-            Path of each file by its name.
-        """
-        from mrfbayes.base.atomic_files import check_targets
-        from mrfbayes.plots.saving import write_table
-
-        place = Path(folder)
-        if place.exists() and not place.is_dir():
-            raise InputError(f"folder = {str(place)!r} is a file: name a folder.")
-        names = ["posterior.nc", "summary.csv", "edges.csv", "weights.csv", "report.html"]
-        names += [] if self.selection is None else ["graphs.nc", "structure.csv"]
-        names += [] if self.groups is None else ["groups.nc", "differences.csv"]
-        paths = {name.split(".")[0]: place / name for name in names}
-        if self.model.n_nodes > MATRIX_NODES:
-            del paths["weights"]
-        place.mkdir(parents=True, exist_ok=True)
-        check_targets({str(path): path for path in paths.values()}, overwrite=overwrite)
-        findings = self.findings
-        _ = findings.edges, findings.nodes  # computed before the result is saved, which keeps them
-        self.posterior.save(paths["posterior"], overwrite=overwrite)
-        write_table(self.posterior.summary(scale=findings.scale), paths["summary"], overwrite)
-        write_table(findings.edges, paths["edges"], overwrite)
-        if "weights" in paths:
-            write_table(self.weights(), paths["weights"], overwrite)
-        if self.selection is not None:
-            self.selection.save(paths["graphs"], overwrite=overwrite)
-            write_table(self.selection.edges(), paths["structure"], overwrite)
-        if self.groups is not None:
-            self.groups.save(paths["groups"], overwrite=overwrite)
-            write_table(self.groups.differences(), paths["differences"], overwrite)
-        self.report(paths["report"], title=title, overwrite=overwrite)
-        return paths
-
-    def weights(self) -> pd.DataFrame:
-        """Posterior means of the couplings in log-odds as a symmetric matrix."""
-        couplings = edge_strengths(self.model, self.posterior.log_odds.mean(axis=(0, 1)))
-        return edge_table(self.model, couplings).rename_axis("node")
-
-    def __repr__(self) -> str:
-        extra = [name for name in ("selection", "groups") if getattr(self, name) is not None]
-        return f"<Fit: {self.data!r}, {self.posterior!r}{''.join(f', {name}' for name in extra)}>"
-
-    def _repr_html_(self) -> str:
-        return self.data._repr_html_() + self.posterior._repr_html_()
 
 
 def fit(
@@ -320,6 +159,7 @@ def run_fit(
         cast("GroupComparison | None", comparison),
         tuple(omitted),
         scale,
+        data.where,
     )
 
 

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mrfbayes.base.checks import interval_ends
-from mrfbayes.base.errors import warn_user
-from mrfbayes.base.html import facts, grid
+from mrfbayes.base.errors import InputError, warn_user
+from mrfbayes.base.html import facts, frame
+from mrfbayes.base.types import Scale
+from mrfbayes.model.result import StoredFields, StoredResult, stored_seed
 from mrfbayes.results import diagnostics
 
 if TYPE_CHECKING:
     import pandas as pd
-    import xarray as xr
-    from matplotlib.axes import Axes
 
     from mrfbayes.hidden.sampler import HiddenField, HiddenOutcome
+    from mrfbayes.results.files import Group
 
 TRUSTED_SHIFT_SD = 0.1  # error of the coupling's posterior mean by log Z, in sds, past which a warning says so
 NEAR_LIMIT = 0.02  # share of draws in the last fiftieth of the allowed couplings, past which a warning says so
 
 
-@dataclass(frozen=True, eq=False)
-class Segmentation:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Segmentation(StoredResult):
     """The posterior of a hidden field: draws of its parameters, and marginal probabilities of its labels.
 
     Attributes
@@ -36,37 +36,29 @@ class Segmentation:
     probabilities : (rows, columns, states) ndarray
         Posterior probability of each label at each pixel.
     draws : (chains, draws, p) ndarray
-        Draws of ``parameters``: the coupling, then the emission parameters.
-    parameters : tuple of str
-        Their names: "coupling"; "mean[k]" and "sd[k]", or "confusion[k,l]", the probability of seeing l
+        Draws of ``names``: the coupling, then the emission parameters.
+    names : tuple of str
+        Names of what was drawn: "coupling"; "mean[k]" and "sd[k]", or "confusion[k,l]", the probability of seeing l
         where k is true.
     agreements : (chains, draws) ndarray
         Number of pairs of neighbours with equal labels.
-    settings : mapping
-        States, emission, neighbours, prior, iterations per draw, warm-up.
     log_z_error : float
         Standard error of the coupling's posterior mean that log Z causes, in posterior sds; 0 where log Z is exact.
-    seed : int or sequence of int
-        Entropy of the seed: ``rng=seed`` repeats the run.
-    seconds : float
-        Wall-clock time of the call.
-    warnings : tuple of str
-        What calls for action.
-    partial : bool
-        Whether the time budget ended first.
     """
+
+    _arrays: ClassVar = {
+        "image": ("observed_data", "image", ("row", "column")),
+        "probabilities": ("labels", "probability", ("row", "column", "label")),
+        "draws": ("posterior", "values", ("chain", "draw", "quantity")),
+        "agreements": ("sample_stats", "agreements", ("chain", "draw")),
+    }
 
     image: np.ndarray
     probabilities: np.ndarray
     draws: np.ndarray
-    parameters: tuple[str, ...]
+    names: tuple[str, ...]
     agreements: np.ndarray
-    settings: Mapping[str, object]
     log_z_error: float
-    seed: int | Sequence[int] | None
-    seconds: float
-    warnings: tuple[str, ...] = ()
-    partial: bool = field(default=False)
 
     @classmethod
     def of(
@@ -84,10 +76,15 @@ class Segmentation:
         sums = chains.probabilities.sum(axis=0) / (chains.iterations * len(draws))
         shift = outcome.curve.shift(float(w.mean()), float(w.std()))
         result = cls(
+            model=hidden.tied.model,
+            n=1.0,
+            method="segment",
+            target="approximate" if shift else "exact",
+            timings={"prepare": 0.0, "compile": 0.0, "run": seconds},
             image=np.where(seen.observed, seen.image, np.nan),
             probabilities=sums.reshape(*seen.image.shape, seen.n_states),
             draws=draws,
-            parameters=("coupling", *seen.names),
+            names=("coupling", *seen.names),
             agreements=chains.draws[..., -1].astype(int),
             settings={
                 "states": seen.n_states,
@@ -97,10 +94,9 @@ class Segmentation:
                 "limit": hidden.limit,
                 "thin": chains.thin,
                 "warmup": outcome.warmup,
+                "seed": stored_seed(seed),
             },
             log_z_error=shift,
-            seed=seed.entropy,
-            seconds=seconds,
             warnings=(*cuts, *_warnings(draws, shift, hidden.limit)),
             partial=outcome.partial,
         )
@@ -124,87 +120,56 @@ class Segmentation:
         """R-hat and both effective sample sizes of every parameter."""
         return diagnostics.convergence(self.draws)
 
-    def summary(self, *, ci_prob: float = 0.9) -> pd.DataFrame:
+    def summary(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
         """A row per parameter: mean, sd, equal-tailed interval, Monte-Carlo error, effective sizes, R-hat.
 
         Parameters
         ----------
+        scale : {"log-odds"}, optional
+            Scale of the coupling; there is no other one.
         ci_prob : float, default 0.9
             Probability of the interval.
         """
         import pandas as pd
 
-        low, high = interval_ends(ci_prob)
-        ends = np.quantile(self.draws, [low, high], axis=(0, 1))
-        columns = {
-            "mean": self.draws.mean(axis=(0, 1)),
-            "sd": self.draws.std(axis=(0, 1), ddof=1),
-            f"q{100 * low:g}": ends[0],
-            f"q{100 * high:g}": ends[1],
-            "mcse_mean": diagnostics.mcse_mean(self.draws),
-            "ess_bulk": self.convergence.ess_bulk,
-            "ess_tail": self.convergence.ess_tail,
-            "r_hat": self.convergence.r_hat,
-        }
-        return pd.DataFrame(columns, index=pd.Index(self.parameters, name="parameter"))
+        if scale not in (None, "log-odds"):
+            raise InputError(f"scale = {scale!r}: the coupling of a segmentation is in log-odds; leave scale out.")
+        columns = diagnostics.moment_columns(self.draws, ci_prob)
+        return pd.DataFrame(columns, index=pd.Index(self.names, name="parameter"))
 
-    def plot(self, ax: Sequence[Axes] | None = None) -> np.ndarray:
-        """Draw the image, the most probable labels and their uncertainty side by side; see `plots.segmentation`."""
-        from mrfbayes.plots.segmentation import segmentation
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of what was drawn."""
+        return self.names
 
-        return segmentation(self, ax=ax)
+    def edges(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
+        """All edges share one coupling: an `InputError` says where it is."""
+        self._refuse("edges", "all edges share one coupling, which summary() has")
 
-    def to_arviz(self) -> xr.DataTree:
-        """The draws as an xarray DataTree that ArviZ opens: groups posterior, sample_stats, observed_data, labels."""
-        import xarray as xr
+    def _labels(self) -> dict[str, Sequence[str]]:
+        return {"quantity": self.names}
 
-        chains, draws, _ = self.draws.shape
-        coordinates = {"chain": np.arange(chains), "draw": np.arange(draws)}
-        names = ("coupling", "mean", "sd", "confusion")
-        q = self.probabilities.shape[2]
-        columns: dict[str, object] = {}
-        for name in names:
-            own = [k for k, full in enumerate(self.parameters) if full.split("[")[0] == name]
-            values = self.draws[..., own]
-            if name == "coupling":
-                columns[name] = (("chain", "draw"), values[..., 0])
-            elif name == "confusion" and own:
-                columns[name] = (("chain", "draw", "label", "seen"), values.reshape(chains, draws, q, q))
-            elif own:
-                columns[name] = (("chain", "draw", "label"), values)
-        statistics = {"agreements": (("chain", "draw"), self.agreements)}
-        pixels = ("row", "column")
-        return xr.DataTree.from_dict(
-            {
-                "posterior": xr.Dataset(columns, coords=coordinates),
-                "sample_stats": xr.Dataset(statistics, coords=coordinates),
-                "observed_data": xr.Dataset({"image": (pixels, self.image)}),
-                "labels": xr.Dataset({"probability": ((*pixels, "label"), self.probabilities)}),
-            }
-        )
+    @classmethod
+    def _restore(cls, values: StoredFields, groups: Mapping[str, Group]) -> dict[str, object]:
+        values["agreements"] = values["agreements"].astype(int)
+        return {}
 
-    def _repr_html_(self) -> str:
-        table = self.summary()
-        shown = ["mean", "sd", "q5", "q95", "ess_bulk", "r_hat"]
-        digits = ["{:.3f}"] * 4 + ["{:.0f}", "{:.3f}"]
-        cells = [
-            [str(name), *(text.format(value) for text, value in zip(digits, row, strict=True))]
-            for name, row in zip(table.index, table[shown].to_numpy(), strict=True)
-        ]
+    def _about(self) -> list[tuple[str, str]]:
         rows, columns = self.image.shape
         missing = int(np.isnan(self.image).sum())
-        about = [
+        return [
             ("image", f"{rows} x {columns} pixels" + (f", {missing:,} missing" if missing else "")),
             ("model", f"{self.settings['states']} labels, emission {self.settings['emission']}"),
             ("draws", f"{self.draws.shape[0]} chains of {self.draws.shape[1]:,}" + ", partial" * self.partial),
             ("log Z", "exact" if not self.log_z_error else f"sampled, error {self.log_z_error:.2f} sd of the coupling"),
         ]
-        return facts("Segmentation", about, self.warnings) + grid(["parameter", *shown], cells)
+
+    def _repr_html_(self) -> str:
+        return facts("Segmentation", self._about(), self.warnings) + frame(self.summary())
 
     def __repr__(self) -> str:
         rows, columns = self.image.shape
-        flags = f", {len(self.warnings)} warnings" if self.warnings else ""
-        return f"<Segmentation: {rows} x {columns} pixels, {self.settings['states']} labels{flags}>"
+        return f"<Segmentation: {rows} x {columns} pixels, {self.settings['states']} labels{self._flags()}>"
 
 
 def _warnings(draws: np.ndarray, shift: float, limit: float) -> list[str]:

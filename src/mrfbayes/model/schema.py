@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from mrfbayes.base.errors import InputError
+
+if TYPE_CHECKING:
+    from mrfbayes.model.field import Model
 
 Kind = Literal["binary", "ordinal", "nominal"]
 Label = str | float
@@ -120,6 +123,13 @@ class Schema:
             assert isinstance(marks, list)
             variables.append(Variable(name, kind, _labels(values), shown, _labels(marks)))
         return cls(tuple(variables))
+
+
+def plain_schema(model: Model) -> Schema:
+    """The coding of a model whose data are its states 0..r-1."""
+    named = zip(model.nodes, model.states.tolist(), strict=True)
+    kinds: tuple[Kind, Kind] = ("ordinal", "binary")
+    return Schema(tuple(Variable(node, kinds[r == 2], tuple(float(s) for s in range(r))) for node, r in named))
 
 
 def schema_of(data: object) -> Schema:

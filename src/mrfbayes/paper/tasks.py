@@ -142,8 +142,8 @@ def _posterior(cell: Cell) -> CellOutcome:
         numbers |= {"penalised": float(estimate.penalised), **_dependence(posterior.draws[0])}
         vectors |= {"truth": quantise(theta), "estimate": quantise(estimate.theta)}
     seconds = {
-        "prepare": posterior.seconds["prepare"],
-        "chain": posterior.seconds["chain"],
+        "prepare": posterior.timings["prepare"],
+        "chain": posterior.timings["run"],
         "share": processor / max(wall, 1e-9),
     }
     return CellOutcome(rounded(numbers), vectors, rounded(seconds))

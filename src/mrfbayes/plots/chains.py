@@ -89,6 +89,6 @@ def estimate_trace(estimate: Estimate, *, ax: Axes | None = None) -> Axes:
     state = "converged" if estimate.converged else "not converged"
     ax.set(xlabel="iteration", ylabel="log-odds")
     ax.set_title(
-        f"{estimate.algorithm}: {state}, {estimate.iterations} iterations, {estimate.seconds:.2f} s", fontsize=9
+        f"{estimate.method}: {state}, {estimate.iterations} iterations, {estimate.timings['run']:.2f} s", fontsize=9
     )
     return ax

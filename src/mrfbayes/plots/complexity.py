@@ -21,7 +21,7 @@ def complexity(selection: Selection, *, ax: Axes | None = None) -> Axes:
     """Posterior probabilities of the numbers of edges as bars, their prior probabilities as a dashed line."""
     import pandas as pd
 
-    posterior, prior = selection.size_probability, selection.graph_prior.size_probability()
+    posterior, prior = selection.size_probability, selection._graph_prior.size_probability()
     if not posterior.sum() > 0:
         raise InputError("plots.complexity: the result holds no sweeps after warm-up; run mb.select with more steps.")
     sizes = np.arange(posterior.size)

@@ -120,7 +120,7 @@ def _tied(model: Model, posterior: Posterior, ax: Axes | None, scale: Scale) -> 
     import pandas as pd
     from matplotlib import colormaps
 
-    observed = posterior.observed
+    observed = posterior._observed
     if observed is None or not observed.shares.size:
         raise InputError(
             "plots.field: all edges share their coupling and the observations are not at hand, so there is nothing to "

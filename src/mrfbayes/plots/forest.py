@@ -77,7 +77,7 @@ def forest_table(posterior: Posterior, nodes: bool, scale: Scale, ci_prob: float
     scale_rows = scaled(posterior.model, scale)
     part = slice(scale_rows.n_edge_rows, None) if nodes else slice(None, scale_rows.n_edge_rows)
     table = pd.DataFrame(
-        {name: values[part] for name, values in posterior.spread(scale_rows, ci_prob).items()},
+        {name: values[part] for name, values in posterior._moments(scale_rows, ci_prob).items()},
         index=pd.Index(scale_rows.names[part], name="node" if nodes else "edge"),
     )
     table["no_interaction"] = scale_rows.neutral[part]

@@ -36,11 +36,11 @@ def group_differences(
     pair : the two groups, the second less the first; needed where there are more than two
     nodes : draw the node factors, whose difference is always there, instead of the edges
     rows : at most so many are drawn, those with the largest probability of a difference (nodes: furthest from none)
-    differences : the table that ``comparison.differences()`` gave, where it is at hand
+    differences : the table that ``comparison.summary()`` gave, where it is at hand
     """
     rows = whole("rows", rows)
     first, second = _pair(comparison, pair)
-    table = comparison.differences() if differences is None else differences
+    table = comparison.summary() if differences is None else differences
     m = comparison.model.n_edges
     table = table.iloc[m:] if nodes else table.iloc[:m]
     if not len(table):

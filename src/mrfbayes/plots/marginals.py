@@ -161,7 +161,7 @@ def _reference(results: Sequence[InducedLikelihood | Posterior], exact: bool | P
     from mrfbayes.sampling.sample import sample
 
     first = results[0]
-    data = first.statistics if isinstance(first, InducedLikelihood) else getattr(first.problem, "statistics", None)
+    data = first.statistics if isinstance(first, InducedLikelihood) else getattr(first._problem, "statistics", None)
     if data is None:
         raise InputError("exact=True needs the data: put a likelihood first, or pass the exact posterior itself.")
     return sample(first.model, data, "exact", draws=EXACT_DRAWS, thin=EXACT_THIN, rng=0, progress=False)
@@ -198,8 +198,8 @@ def _panel(
 
 def _curve(result: InducedLikelihood | Posterior, j: int) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(result, Posterior):
-        if result.weighted is not None:  # a chain of independent proposals stays where a weight is large: a lump
-            return draw_density(result.weighted.theta[:, j], result.weighted.weights)
+        if result._weighted is not None:  # a chain of independent proposals stays where a weight is large: a lump
+            return draw_density(result._weighted.theta[:, j], result._weighted.weights)
         return draw_density(result.draws[..., j].ravel())
     marginal = result.marginal(j)
     if isinstance(marginal, CoinMarginal):

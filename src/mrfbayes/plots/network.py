@@ -160,7 +160,7 @@ def edge_rows(
 
         assert isinstance(posterior, Posterior)
         rows = scaled(model, scale)
-        spread = posterior.spread(rows)
+        spread = posterior._moments(rows)
         chosen = first if scale != "ising" else np.arange(blocks)
         mean, neutral = spread["mean"][chosen], rows.neutral[chosen]
     else:

@@ -73,7 +73,7 @@ def prior_density(posterior: Posterior, j: int, log_odds: np.ndarray) -> np.ndar
     from mrfbayes.targets.evidence import log_prior_at_no_interaction
 
     model = posterior.model
-    problem = posterior.problem
+    problem = posterior._problem
     prior = problem.prior if problem is not None else Prior(model, posterior.settings.get("prior", "uniform"))
     at_zero = float(log_prior_at_no_interaction(prior)[model.chart.block_of[j]])
     base = np.zeros(model.n_parameters)
@@ -91,7 +91,7 @@ def _factor(posterior: Posterior, j: int) -> str:
     block = int(model.chart.block_of[j])
     if block >= n_edge_blocks(model):
         return ""
-    value, error = (float(column[block]) for column in posterior.edge_evidence[:2])
+    value, error = (float(column[block]) for column in posterior._edge_evidence[:2])
     if not np.isfinite(value):
         return ""
     factor = np.exp(np.clip(value, -700, 700))

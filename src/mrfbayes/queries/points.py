@@ -12,9 +12,9 @@ import numpy as np
 from mrfbayes.base.budget import budget
 from mrfbayes.base.checks import interval_ends, whole
 from mrfbayes.base.errors import InputError
-from mrfbayes.data.coding import plain_schema, state_labels
+from mrfbayes.data.coding import state_labels
 from mrfbayes.model.field import Model, require_model
-from mrfbayes.model.schema import Label, Schema
+from mrfbayes.model.schema import Label, Schema, plain_schema
 from mrfbayes.results.posterior import Posterior
 from mrfbayes.results.predictability import evenly
 

@@ -41,7 +41,7 @@ def checks(findings: Findings) -> list[TrustCheck]:
         state = GOOD if least >= wanted else CARE if least >= wanted / 4 else BAD
         text = f"Independent draws that the worst parameter's draws are worth; {wanted:,} or more are wanted."
         out.append(TrustCheck("Effective sample size", state, f"{least:,.0f}", text))
-    if posterior.engine == "direct":
+    if not posterior.has_chains:
         text = "Draws are independent: there is no chain that could have failed to converge."
         out.append(TrustCheck("Draws", GOOD, f"{found['draws']:,.0f}", text))
     if "pareto_k" in found:

@@ -45,7 +45,7 @@ class Findings:
     @property
     def statistics(self) -> Statistics | None:
         """The data, where the posterior knows them."""
-        found: Statistics | None = getattr(self.posterior.problem, "statistics", None)
+        found: Statistics | None = getattr(self.posterior._problem, "statistics", None)
         return found
 
     @property
@@ -111,7 +111,7 @@ class Findings:
     @cached_property
     def pooled(self) -> dict[str, float] | None:
         """How well the neighbours predict a node, all nodes of a tied field taken together; None where nodes differ."""
-        observed, model = self.posterior.observed, self.posterior.model
+        observed, model = self.posterior._observed, self.posterior.model
         states = set(model.states.tolist())
         if not self.is_pooled or observed is None or not observed.shares.size or len(states) > 1:
             return None
@@ -128,7 +128,7 @@ class Findings:
 
         posterior, model = self.posterior, self.posterior.model
         rows = scaled(model, self.scale)
-        spread = posterior.spread(rows)
+        spread = posterior._moments(rows)
         names = rows.names[rows.n_edge_rows :]
         table = pd.DataFrame(index=pd.Index(model.nodes, name="node"))
         if names == model.nodes:  # one threshold per node, none tied, no dice
@@ -144,7 +144,7 @@ class Findings:
         if not self.check:
             self.missing["predictive check"] = "it was not asked for"
             return None
-        observed, statistics = self.posterior.observed, self.statistics
+        observed, statistics = self.posterior._observed, self.statistics
         has_holes = statistics is not None and statistics.holes is not None
         if observed is None and not has_holes:
             self.missing["predictive check"] = "nothing is known of the observations"
@@ -171,7 +171,7 @@ class Findings:
         posterior = self.posterior
         found: dict[str, float] = {}
         chains, draws, p = posterior.draws.shape
-        if posterior.engine != "direct" and draws >= 8 and p:
+        if posterior.has_chains and draws >= 8 and p:
             part = posterior if p <= DIAGNOSED else None
             if part is not None:
                 if posterior.engine != "langevin":  # many short replicas: their scatter is in the trust statement

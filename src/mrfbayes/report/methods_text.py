@@ -111,7 +111,7 @@ def _prior(prior: str, model: Model) -> str:
 def _run(findings: Findings) -> str:
     posterior = findings.posterior
     chains, draws, _ = posterior.draws.shape
-    if posterior.engine == "direct":
+    if not posterior.has_chains:
         return f"{plural(chains * draws, 'independent draw')} were made"
     if posterior.engine == "independence":
         return f"{chains} chains of {posterior.steps:,} steps with calibrated independent proposals were run"

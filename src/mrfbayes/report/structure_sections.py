@@ -82,7 +82,7 @@ def groups_section(comparison: GroupComparison) -> Section:
     """Differences of edges, then of nodes, with the evidence that groups differ."""
     from mrfbayes import plots
 
-    table = comparison.differences()
+    table = comparison.summary()
     wanted = []
     names = [(comparison.groups[a], comparison.groups[b]) for a, b in comparison.pairs]
     for number, pair in enumerate(names[:3]):
@@ -104,7 +104,7 @@ def groups_sentences(comparison: GroupComparison, table: pd.DataFrame) -> list[s
     """Which edges differ, what was asked, and how far to trust it."""
     edges = table.iloc[: comparison.model.n_edges]
     said = _verdicts(edges)
-    sizes = [f"{name} (n = {n:g})" for name, n in zip(comparison.groups, comparison.n, strict=True)]
+    sizes = [f"{name} (n = {n:g})" for name, n in zip(comparison.groups, comparison.group_n, strict=True)]
     there = [str(name) for name in edges.index[edges["verdict"] == "present"]]
     which = f": {listed(there)}" if there else ""
     found = [

@@ -147,7 +147,7 @@ def evidence_table(name: str, caption: str, frame: pd.DataFrame, probability: st
 
 def variable_table(findings: Findings) -> PageTable | None:
     """Every variable with the shares of its states; None where they are not known or there was one observation."""
-    observed, model = findings.posterior.observed, findings.posterior.model
+    observed, model = findings.posterior._observed, findings.posterior.model
     if observed is None or not observed.shares.size or observed.n < 2 or model.n_nodes > LISTED_VARIABLES:
         return None
     ends = np.cumsum(model.states)[:-1]

@@ -16,6 +16,7 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.base.plain_text import visible
 from mrfbayes.base.types import Scale
 from mrfbayes.data.coding import coding_lines
+from mrfbayes.model.result import Result
 from mrfbayes.model.wording import meaning
 from mrfbayes.plots.layouts import is_lattice
 from mrfbayes.report.checks import checks
@@ -82,6 +83,22 @@ def report(
     page = render(findings, title or UNTITLED, source, extra)
     write_text(target, page, overwrite)
     return target
+
+
+def report_result(result: Result, path: str | PathLike[str], title: str, overwrite: bool) -> Path:
+    """The report of a posterior, or of a search over graphs: what `Result.report` writes."""
+    from mrfbayes.structure.averaged import as_posterior
+    from mrfbayes.structure.groups import GroupComparison
+    from mrfbayes.structure.selection import Selection
+
+    if isinstance(result, Selection):
+        return report(result.averaged(), path, title=title, selection=result, check=False, overwrite=overwrite)
+    if isinstance(result, GroupComparison):
+        baseline = as_posterior(result, result.coordinates[:, :, 0], result.n, "baseline of all groups")
+        return report(baseline, path, title=title, groups=result, check=False, overwrite=overwrite)
+    if not isinstance(result, Posterior):
+        result._refuse("report", "a Posterior, a Fit, a Selection and a GroupComparison have one")
+    return report(result, path, title=title, overwrite=overwrite)
 
 
 def render(findings: Findings, title: str, source: str, extra: list[Section]) -> str:
@@ -210,7 +227,7 @@ def _settings(findings: Findings) -> list[tuple[str, str]]:
     rows = [(str(name), findings.seed if name == "seed" else _plain(value)) for name, value in said.items()]
     if "levels" in said:  # the section on the data tells them
         rows = [row for row in rows if row[0] != "levels"]
-    spent = {name: value for name, value in posterior.seconds.items() if value >= 0.05}
+    spent = {name: value for name, value in posterior.timings.items() if value >= 0.05}
     rows += [("seconds", ", ".join(f"{name} {value:.1f}" for name, value in spent.items()))]
     if posterior.facts.auto is not None:
         rows.append(("method chosen because", posterior.facts.auto))

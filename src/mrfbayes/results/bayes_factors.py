@@ -91,7 +91,7 @@ def edges_table(
         raise InputError("scale = 'ising': an edge with several factors has one J; use summary(scale='ising').")
     chosen = first if scale != "ising" else np.arange(blocks.size)
     table = pd.DataFrame(
-        {name: values[chosen] for name, values in posterior.spread(rows, ci_prob).items()},
+        {name: values[chosen] for name, values in posterior._moments(rows, ci_prob).items()},
         index=pd.Index([model.blocks[b] for b in blocks], name="edge"),
     )
     table["positive"] = (posterior.log_odds[..., first] > 0).mean(axis=(0, 1))
@@ -101,7 +101,7 @@ def edges_table(
         columns = [name for name in table.columns if name != "positive"]
         table.loc[is_table, columns] = np.stack([norms.mean(axis=(0, 1)), norms.std(axis=(0, 1), ddof=1), low, high]).T
         table.loc[is_table, "positive"] = np.nan
-    evidence = posterior.edge_evidence if evidence is None else evidence
+    evidence = posterior._edge_evidence if evidence is None else evidence
     assert evidence is not None
     table["log_bf10"], table["log_bf10_error"], table["pareto_k"] = evidence[:3]
     table["bound"] = np.isinf(evidence.error)

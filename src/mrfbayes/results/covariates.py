@@ -86,9 +86,9 @@ def _field_at(posterior: Posterior, values: Mapping[str, float]) -> Posterior:
         mean=draws.mean(axis=(0, 1)),
         sd=draws.std(axis=(0, 1), ddof=1),
         sd_error=None,
-        problem=None,
-        draw=None,
-        quantile=None,
+        _problem=None,
+        _draw=None,
+        _quantile=None,
         notes=(*posterior.notes, f"at {text}"),
     )
 
@@ -119,9 +119,9 @@ def _effects_table(posterior: Posterior, ci_prob: float) -> pd.DataFrame:
         },
         index=pd.Index(model.parameters[p:], name="effect"),
     )
-    if posterior.problem is not None:
+    if posterior._problem is not None:
         blocks = np.arange(model.field.chart.n_blocks, model.chart.n_blocks)
-        factors, errors, _ = from_draws(posterior.log_odds, posterior.problem, blocks)
+        factors, errors, _ = from_draws(posterior.log_odds, posterior._problem, blocks)
         place = model.chart.block_of[p:] - blocks[0] if blocks.size else blocks
         table["log_bf10"], table["log_bf10_error"] = factors[place], errors[place]
         table["verdict"], table["fragile"] = verdicts(table["log_bf10"].to_numpy(), table["log_bf10_error"].to_numpy())
@@ -132,7 +132,7 @@ def _effects_table(posterior: Posterior, ci_prob: float) -> pd.DataFrame:
 def _explained_table(posterior: Posterior) -> pd.DataFrame:
     import pandas as pd
 
-    model, problem = _model(posterior), posterior.problem
+    model, problem = _model(posterior), posterior._problem
     if problem is None:
         raise InputError("what covariates explain needs the data, which a loaded result does not have.")
     statistics = statistics_of(problem)

@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.checks import interval_ends
+
 MOST_R_HAT = 1.01  # Vehtari et al. (2021)
 LEAST_ESS = 400  # of each parameter, over all chains: as they advise for four of them
 LEVEL, SLACK = 1e-3, 1.25  # of the test whether R-hat is above chance; its own error of the effective size
@@ -279,3 +281,17 @@ def _autocovariance(centred: np.ndarray) -> np.ndarray:
     power = np.einsum("kmf,kmf->kf", spectrum.real, spectrum.real)
     power += np.einsum("kmf,kmf->kf", spectrum.imag, spectrum.imag)
     return np.asarray(irfft(power, size, axis=1)[:, :n] / (m * n))
+
+
+def moment_columns(values: np.ndarray, ci_prob: float) -> dict[str, np.ndarray]:
+    """Mean, sd, interval, Monte-Carlo error, effective sizes and R-hat of draws (chains, draws, k); NaN without any."""
+    ends = interval_ends(ci_prob)
+    names = ["mean", "sd", *(f"q{100 * at:g}" for at in ends), "mcse_mean", "ess_bulk", "ess_tail", "r_hat"]
+    if not values.shape[1]:
+        return {name: np.full(values.shape[2], np.nan) for name in names}
+    found = convergence(values)
+    columns = (
+        *(values.mean(axis=(0, 1)), values.std(axis=(0, 1), ddof=1), *np.quantile(values, ends, axis=(0, 1))),
+        *(mcse_mean(values), found.ess_bulk, found.ess_tail, found.r_hat),
+    )
+    return dict(zip(names, columns, strict=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,14 +18,17 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.base.locks import locked
 from mrfbayes.base.sealed_files import is_sealed
 from mrfbayes.base.types import Scale
+from mrfbayes.model.result import TIMING_KEYS, Result
 from mrfbayes.model.scales import scaled
-from mrfbayes.results.hdf5_groups import root_attribute
-from mrfbayes.results.posterior import Posterior, load
+from mrfbayes.results.files import packed, read, root_attribute
+from mrfbayes.results.posterior import Posterior
 
 if TYPE_CHECKING:
     import pandas as pd
 
-IDENTITY_FILE = "sample_many.json"
+    from mrfbayes.model.field import Model
+
+IDENTITY_FILE, CONTENTS_FILE = "sample_many.json", "datasets.json"
 LONGEST_NAME = 120  # bytes of a file's name that come from the data set's; file systems allow 255
 
 
@@ -93,15 +96,25 @@ class FitFolder:
         except (InputError, OSError):
             return None
 
+    def open(self, name: str) -> Posterior:
+        """The result of a data set."""
+        return read(self.file(name), {"Posterior": Posterior})
+
+    def describe(self, names: Sequence[str], failures: Mapping[str, str], unfinished: Sequence[str]) -> None:
+        """Write which data sets there are, what failed, and what is left."""
+        about = {"names": list(names), "failures": dict(failures), "unfinished": list(unfinished)}
+        write_text(self.path / CONTENTS_FILE, json.dumps(about, indent=1) + "\n", overwrite=True)
+
     def keep(self, name: str, content: bytes) -> None:
         """Write a result, whole or not at all."""
         write_bytes(self.file(name), content, overwrite=True)
 
 
-class Fits(Mapping[str, Posterior]):
+class Fits(Mapping[str, Posterior], Result):
     """Posteriors by the name of their data set, in the order of the data sets.
 
-    With a folder each is read from its file when it is asked for, so that thousands need no memory.
+    With a folder each is read from its file when it is asked for, so that thousands need no memory. What every
+    `Result` has is here that of all data sets together: ``n`` and ``timings`` are sums.
 
     Attributes
     ----------
@@ -119,15 +132,108 @@ class Fits(Mapping[str, Posterior]):
         self.failures, self.unfinished = dict(failures), unfinished
         absent = {*self.failures, *unfinished}
         self._names, self._found = tuple(name for name in names if name not in absent), found
+        if isinstance(found, FitFolder):
+            found.describe(names, self.failures, unfinished)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Fits:
+        """The fits that a folder holds."""
+        folder = FitFolder(path)
+        try:
+            about = json.loads((folder.path / CONTENTS_FILE).read_text(encoding="utf-8"))
+            names, failures, unfinished = tuple(about["names"]), dict(about["failures"]), tuple(about["unfinished"])
+        except (OSError, ValueError, TypeError, KeyError):
+            raise InputError(f"{folder.path}: its list of data sets cannot be read: run sample_many again.") from None
+        return cls(names, folder, failures, unfinished)
 
     @property
     def partial(self) -> bool:
         """Whether some data sets are still to be done."""
         return bool(self.unfinished)
 
+    @property
+    def _first(self) -> Posterior:
+        if not self._names:
+            raise InputError("no data set is done yet, so nothing is known of their model and settings.")
+        return self[self._names[0]]
+
+    @property
+    def model(self) -> Model:
+        """The field of all data sets."""
+        return self._first.model
+
+    @property
+    def method(self) -> str:
+        """What made the draws."""
+        return self._first.method
+
+    @property
+    def target(self) -> str:
+        """ "exact", or "approximate"."""
+        return self._first.target
+
+    @property
+    def settings(self) -> Mapping[str, object]:
+        """Settings of the first data set; the others have the same, and seeds of their own."""
+        return self._first.settings
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """Versions of the packages that made the results."""
+        return self._first.versions
+
+    @property
+    def n(self) -> float:
+        """Number of observations in all data sets that are done."""
+        return sum(posterior.n for posterior in self.values())
+
+    @property
+    def timings(self) -> Mapping[str, float]:
+        """Seconds of all data sets together."""
+        return {name: sum(posterior.timings[name] for posterior in self.values()) for name in TIMING_KEYS}
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Those of all data sets, each with its name, and failures."""
+        found = [f"{name}: {text}" for name, posterior in self.items() for text in posterior.warnings]
+        return (*found, *(f"{name} failed: {text}" for name, text in self.failures.items()))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Those of all data sets, each with its name."""
+        return tuple(f"{name}: {text}" for name, posterior in self.items() for text in posterior.notes)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a folder with a file for each data set, which `mrfbayes.load` opens.
+
+        Parameters
+        ----------
+        path : str or path
+            Folder to write to; made where it does not exist.
+        overwrite : bool
+            Whether a folder that has results already is written to.
+        """
+        place = FitFolder(path)
+        if isinstance(self._found, FitFolder) and self._found.path.resolve() == place.path.resolve():
+            return
+        if place.path.exists() and any(place.path.iterdir()) and not overwrite:
+            raise InputError(f"path = {str(path)!r} is not empty: name another folder, or pass overwrite=True.")
+        place.path.mkdir(parents=True, exist_ok=True)
+        write_text(place.path / IDENTITY_FILE, json.dumps({"format": "mrfbayes many 1"}) + "\n", overwrite=True)
+        for name, posterior in self.items():
+            place.keep(name, packed(posterior))
+        place.describe((*self._names, *self.failures, *self.unfinished), self.failures, self.unfinished)
+
+    def edges(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
+        """A row per data set and edge, as in `Posterior.edges`."""
+        import pandas as pd
+
+        parts = {name: posterior.edges(scale=scale, ci_prob=ci_prob) for name, posterior in self.items()}
+        return pd.concat(parts, names=["dataset"]) if parts else pd.DataFrame()
+
     def __getitem__(self, name: str) -> Posterior:
         if name in self._names:
-            return load(self._found.file(name)) if isinstance(self._found, FitFolder) else self._found[name]
+            return self._found.open(name) if isinstance(self._found, FitFolder) else self._found[name]
         reason = self.failures.get(name) or ("it was not begun" if name in self.unfinished else "no such data set")
         raise KeyError(f"{name!r}: {reason}")
 
@@ -149,9 +255,14 @@ class Fits(Mapping[str, Posterior]):
         parts = {}
         for name, posterior in self.items():
             rows = scaled(posterior.model, scale)
-            spread = posterior.spread(rows, ci_prob)
+            spread = posterior._moments(rows, ci_prob)
             parts[name] = pd.DataFrame(spread, index=pd.Index(rows.names, name="parameter"))
         return pd.concat(parts, names=["dataset"]) if parts else pd.DataFrame()
+
+    def _repr_html_(self) -> str:
+        from mrfbayes.base.html import facts, frame
+
+        return facts("Fits", [("data sets", repr(self)[1:-1])]) + frame(self.status())
 
     def status(self) -> pd.DataFrame:
         """A row per data set: whether it is "done", "failed" or "unfinished", and how its result came about."""
@@ -166,10 +277,10 @@ class Fits(Mapping[str, Posterior]):
                     "n": posterior.n,
                     "method": posterior.method,
                     "ess_min": float(np.min(posterior.ess)) if posterior.ess.size else np.nan,
-                    "seconds": sum(posterior.seconds.values()),
-                    "said": "; ".join(posterior.warnings),
+                    "seconds": sum(posterior.timings.values()),
+                    "warnings": "; ".join(posterior.warnings),
                 }
             )
-        rows += [{"dataset": name, "status": "failed", "said": text} for name, text in self.failures.items()]
+        rows += [{"dataset": name, "status": "failed", "warnings": text} for name, text in self.failures.items()]
         rows += [{"dataset": name, "status": "unfinished"} for name in self.unfinished]
         return pd.DataFrame(rows).set_index("dataset")

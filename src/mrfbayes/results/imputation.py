@@ -83,7 +83,7 @@ def completion_of(posterior: Posterior, data: object, who: str, is_own: bool = F
     who : whose need of them an error names
     is_own : whether ``data`` has to be what the posterior was learned from
     """
-    known = getattr(posterior.problem, "statistics", None)
+    known = getattr(posterior._problem, "statistics", None)
     if getattr(known, "holes", None) is None and posterior.facts.missing is None:
         return None
     model = posterior.model
@@ -135,7 +135,7 @@ class _Filler:
 
 def _rows_of(posterior: Posterior, who: str) -> tuple[np.ndarray, np.ndarray]:
     """All rows that the posterior knows, and their weights."""
-    statistics: object = getattr(posterior.problem, "statistics", None)
+    statistics: object = getattr(posterior._problem, "statistics", None)
     if not isinstance(statistics, Statistics) or statistics.holes is None:
         raise InputError(
             f"{who}: this posterior knows of no missing cells; learn it from such rows, or pass the rows as data=."
@@ -171,7 +171,7 @@ def missing_information(posterior: Posterior) -> pd.Series:
     known = posterior.facts.missing_information
     if known is not None:
         return pd.Series(np.array(known), index, name="missing_information")
-    problem = posterior.problem
+    problem = posterior._problem
     if problem is None or problem.statistics.holes is None:
         return pd.Series(np.zeros(len(index)), index, name="missing_information")
     w = posterior.log_odds.reshape(-1, len(index)).mean(axis=0)

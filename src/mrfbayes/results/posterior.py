@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -14,10 +13,9 @@ from mrfbayes.base.checks import interval_ends
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
 from mrfbayes.base.types import DataLike, Scale
-from mrfbayes.data.coding import coding_lines, schema_from
-from mrfbayes.model.field import Model
+from mrfbayes.data.coding import coding_lines
+from mrfbayes.model.result import StoredFields, StoredResult
 from mrfbayes.model.scales import Scaled, scaled
-from mrfbayes.model.schema import Schema
 from mrfbayes.model.wording import meaning, natural_scale
 from mrfbayes.results import diagnostics
 from mrfbayes.results.covariates import WithCovariates
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
 
     from mrfbayes.methods.problem import Problem
     from mrfbayes.results.bayes_factors import EdgeEvidence
+    from mrfbayes.results.files import Group
     from mrfbayes.results.observed import ObservedAverages
     from mrfbayes.targets.corrected import WeightedProposals
 
@@ -36,77 +35,93 @@ MOST_EXACT_LOG_ODDS = 30.0  # beyond it theta lacks digits, and a file keeps the
 MANY = 500  # parameters past which independent draws are not examined for convergence
 PREDICTABILITY_DRAWS = 200  # of the posterior
 NOTEBOOK_ROWS = 12  # rows of the table in a notebook
-COMPUTED = ("edge_evidence", "observed", "predicted")  # what a file holds once it was asked for
 STREAM_BYTES = 2**24  # of draws that are made at once
 
 
-@dataclass(frozen=True, eq=False)
-class Posterior(WithCovariates):
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Posterior(WithCovariates, StoredResult):
     """Draws from a posterior distribution, with everything that is needed to judge and repeat them.
+
+    Beside what follows it has what every `Result` has.
 
     Attributes
     ----------
     draws : (chains, draws, p) theta
     log_likelihood : (chains, draws) up to a constant, where the engine computes it, else None
     mean, sd : (p,) over all steps after warm-up, also those that thinning dropped
-    method, label, target : which method; "exact" or "approximate" target
+    label : name of the method in tables and sentences
+    engine : what made the draws
+    has_chains : whether they come from Markov chains; else they are independent
+    steps, warmup, thin : steps of each chain after warm-up, before, and for every draw that is kept
     acceptance : (chains,) share of proposals accepted after warm-up; None for independent draws
-    seconds : where the time went: "prepare", "compile", "chain"
-    settings : every setting of the run, the seed among them
-    warnings : what the reader should do something about
-    notes : what is good to know: another engine than usual, what is known of the method in general
-    partial : whether the run was stopped before its end
     details : all that was found on the way, to be printed and saved; ``facts`` has what other code relies on
-    weighted : independent draws with weights, of which quantiles and densities are made, where the engine has them
     w : (chains, draws, p) log-odds of the draws where chains moved in them, exact also where theta rounds to 0 or 1;
         else None. ``log_odds`` has them in both cases
     sd_error : (p,) relative Monte-Carlo standard error of the sds where they come from particles, else None
     """
 
-    model: Model
+    _arrays: ClassVar = {
+        "draws": ("posterior", "theta", ("chain", "draw", "parameter")),
+        "w": ("posterior", "log_odds", ("chain", "draw", "parameter")),
+        "log_likelihood": ("log_likelihood", "total", ("chain", "draw")),
+        "acceptance": ("sample_stats", "acceptance_rate", ("chain",)),
+        "mean": ("moments", "mean", ("parameter",)),
+        "sd": ("moments", "sd", ("parameter",)),
+        "sd_error": ("moments", "sd_error", ("parameter",)),
+    }
+
     draws: np.ndarray
-    log_likelihood: np.ndarray | None
     mean: np.ndarray
     sd: np.ndarray
-    method: str
     label: str
-    target: str
     engine: str
     steps: int
-    warmup: int
-    thin: int
-    acceptance: np.ndarray | None
-    seconds: Mapping[str, float]
-    settings: Mapping[str, object]
-    versions: Mapping[str, str]
-    data_digest: str
-    n: float
-    warnings: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    partial: bool = False
-    details: Mapping[str, object] = field(default_factory=dict)
+    warmup: int = 0
+    thin: int = 1
+    has_chains: bool = True
+    log_likelihood: np.ndarray | None = None
+    acceptance: np.ndarray | None = None
     sd_error: np.ndarray | None = None
-    weighted: WeightedProposals | None = field(default=None, repr=False)
-    w: np.ndarray | None = field(default=None, repr=False)
-    # Not saved, for what is computed later: model, data and prior; (n, seed) -> draws (n, p); probability -> (p,)
-    problem: Problem | None = field(default=None, repr=False)
-    draw: Callable[[int, np.random.SeedSequence], np.ndarray] | None = field(default=None, repr=False)
-    quantile: Callable[[float], np.ndarray] | None = field(default=None, repr=False)
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """Names of the p parameters."""
-        return self.model.parameters
+    w: np.ndarray | None = None
+    # For what is computed later: model, data and prior; (n, seed) -> draws (n, p); probability -> (p,); independent
+    # draws with weights, of which quantiles and densities are made, where the engine has them.
+    _problem: Problem | None = None
+    _draw: Callable[[int, np.random.SeedSequence], np.ndarray] | None = None
+    _quantile: Callable[[float], np.ndarray] | None = None
+    _weighted: WeightedProposals | None = None
 
     @property
     def facts(self) -> RunFacts:
         """What the run found out about itself, how far to trust it, what stopped it, what its weights are worth."""
         return RunFacts.of(self.details)
 
-    @cached_property
-    def schema(self) -> Schema:
-        """Which value of the data is which state; rows that come later are coded by it."""
-        return schema_from(self.settings, self.model)
+    def _stored(self, name: str) -> np.ndarray | None:
+        """Without log-odds that follow from theta."""
+        is_needless = name == "w" and diagnosed(self.draws, self.w) is not self.w
+        return None if is_needless else super()._stored(name)
+
+    def _more_groups(self) -> dict[str, xr.Dataset]:
+        from mrfbayes.results.stored_posterior import more_groups
+
+        return more_groups(self)
+
+    @classmethod
+    def _restore(cls, values: StoredFields, groups: Mapping[str, Group]) -> dict[str, object]:
+        from mrfbayes.results.stored_posterior import restore
+
+        return restore(values, groups)
+
+    def _arviz_groups(self) -> dict[str, xr.Dataset]:
+        import xarray as xr
+
+        if self._problem is None:
+            return {}
+        axes, prior = ("chain", "draw"), self._problem.prior
+        groups = {"observed_data": xr.Dataset({"counts": (("parameter",), self._problem.statistics.counts)})}
+        if self.log_likelihood is not None:
+            log_prior = np.array([[prior.log_density_w(w) for w in chain] for chain in self.log_odds])
+            groups["sample_stats"] = xr.Dataset({"lp": (axes, self.log_likelihood + log_prior)})
+        return groups
 
     @property
     def log_odds(self) -> np.ndarray:
@@ -115,29 +130,29 @@ class Posterior(WithCovariates):
             return self.w
         return self.model.chart.log_odds(self.draws)
 
-    def values(self, rows: Scaled) -> np.ndarray:
+    def _values(self, rows: Scaled) -> np.ndarray:
         """The draws (chains, draws, rows) in the scale of ``rows``."""
         return self.draws if rows.scale == "theta" else rows.of_log_odds(self.log_odds)
 
     @cached_property
-    def convergence(self) -> diagnostics.Convergence:
+    def _convergence(self) -> diagnostics.Convergence:
         """R-hat and both effective sizes (p,), from one pass over the draws."""
         return diagnostics.convergence(diagnosed(self.draws, self.w))
 
     @property
     def r_hat(self) -> np.ndarray:
         """Rank-normalised split R-hat (p,)."""
-        return self.convergence.r_hat
+        return self._convergence.r_hat
 
     @property
     def ess(self) -> np.ndarray:
         """Bulk effective sample size (p,)."""
-        return self.convergence.ess_bulk
+        return self._convergence.ess_bulk
 
     @property
     def ess_tail(self) -> np.ndarray:
         """Tail effective sample size (p,)."""
-        return self.convergence.ess_tail
+        return self._convergence.ess_tail
 
     @cached_property
     def mcse(self) -> np.ndarray:
@@ -162,13 +177,13 @@ class Posterior(WithCovariates):
         import pandas as pd
 
         rows = scaled(self.model, scale)
-        columns = self.spread(rows, ci_prob)
+        columns = self._moments(rows, ci_prob)
         in_theta = rows.scale == "theta"
-        values = self.values(rows)
+        values = self._values(rows)
         if self.sd_error is not None and in_theta:
             columns["mcse_sd"] = self.sd * self.sd_error
-        if self.engine != "direct" or self.model.n_parameters <= MANY:
-            found = self.convergence if rows.scale != "ising" else diagnostics.convergence(values)
+        if self.has_chains or self.model.n_parameters <= MANY:
+            found = self._convergence if rows.scale != "ising" else diagnostics.convergence(values)
             no_mean = np.isnan(columns["mean"])
             if no_mean.any():
                 low, high = [name for name in columns if name[0] == "q"]
@@ -186,15 +201,15 @@ class Posterior(WithCovariates):
             table.attrs["no_mean"] = table.index[np.isnan(columns["mean"])].tolist()
         return table
 
-    def spread(self, rows: Scaled, ci_prob: float = 0.9) -> dict[str, np.ndarray]:
+    def _moments(self, rows: Scaled, ci_prob: float = 0.9) -> dict[str, np.ndarray]:
         """Mean, sd and both ends of the equal-tailed interval of ``rows``, without diagnostics."""
         low, high = interval_ends(ci_prob)
         in_theta = rows.scale == "theta"
-        values = self.values(rows)
-        if self.weighted is not None and rows.is_monotone and not in_theta:
-            ends = np.stack([self.weighted.log_odds_quantile(low), self.weighted.log_odds_quantile(high)])
-        elif self.quantile is not None and rows.is_monotone:  # in closed form, whatever the number of draws
-            ends = rows.values(np.stack([self.quantile(low), self.quantile(high)]))
+        values = self._values(rows)
+        if self._weighted is not None and rows.is_monotone and not in_theta:
+            ends = np.stack([self._weighted.log_odds_quantile(low), self._weighted.log_odds_quantile(high)])
+        elif self._quantile is not None and rows.is_monotone:  # in closed form, whatever the number of draws
+            ends = rows.values(np.stack([self._quantile(low), self._quantile(high)]))
         else:
             ends = np.quantile(values, [low, high], axis=(0, 1))
         mean, sd = self.mean, self.sd
@@ -211,7 +226,7 @@ class Posterior(WithCovariates):
 
     def _has_mean(self, values: np.ndarray) -> np.ndarray:
         """(rows,) whether the mean of each row exists: it may not where a prior has none."""
-        prior = None if self.problem is None else self.problem.prior
+        prior = None if self._problem is None else self._problem.prior
         if prior is None or not np.isfinite(prior.heavy_scale).any():
             return np.ones(values.shape[2], dtype=bool)
         return ~(diagnostics.tail_index(values) > diagnostics.MOST_TAIL_INDEX)
@@ -221,7 +236,7 @@ class Posterior(WithCovariates):
 
         For methods that draw without a chain, while the posterior that `sample` returned is at hand (not after `load`).
         """
-        if self.draw is None:
+        if self._draw is None:
             raise InputError(
                 f"{self.label} by engine {self.engine!r} has no independent draws to stream: use the draws that are "
                 "kept, or method='calibrated' or 'mle'."
@@ -229,22 +244,22 @@ class Posterior(WithCovariates):
         seed = seed_sequence(rng)
         size = max(1, STREAM_BYTES // (8 * max(self.model.n_parameters, 1)))
         for first in range(0, n, size):
-            yield from self.draw(min(size, n - first), child(seed, "stream", first))
+            yield from self._draw(min(size, n - first), child(seed, "stream", first))
 
     @cached_property
-    def observed(self) -> ObservedAverages | None:
+    def _observed(self) -> ObservedAverages | None:
         """Averages over the data, for predictive checks; None where nothing is known of them, or cells are missing."""
         from mrfbayes.results.observed import observe
 
-        statistics = None if self.problem is None else self.problem.statistics
+        statistics = None if self._problem is None else self._problem.statistics
         return None if statistics is None or statistics.holes is not None else observe(self.model, statistics)
 
     @cached_property
-    def edge_evidence(self) -> EdgeEvidence:
+    def _edge_evidence(self) -> EdgeEvidence:
         """Bayes factors of the edges, computed once; see `edges`."""
         from mrfbayes.results.bayes_factors import edge_evidence
 
-        return edge_evidence(self, self.problem)
+        return edge_evidence(self, self._problem)
 
     def edges(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
         """A row per edge: posterior mean, sd and interval, and what the data say about its presence and sign.
@@ -282,11 +297,11 @@ class Posterior(WithCovariates):
         from mrfbayes.results.predictability import predictability_table
 
         if data is None and (draws, ci_prob) == (PREDICTABILITY_DRAWS, 0.9):
-            return self.predicted.copy()
+            return self._predictability.copy()
         return predictability_table(self, data, draws, ci_prob)
 
     @cached_property
-    def predicted(self) -> pd.DataFrame:
+    def _predictability(self) -> pd.DataFrame:
         """The table of `predictability` as it is by default, computed once, and saved with the result."""
         from mrfbayes.results.predictability import predictability_table
 
@@ -359,25 +374,13 @@ class Posterior(WithCovariates):
 
         return missing_information(self)
 
-    def to_arviz(self) -> xr.DataTree:
-        """The draws as a DataTree (groups "posterior" and "sample_stats"), what ArviZ, PyMC and NumPyro users open."""
-        from mrfbayes.results.netcdf import to_datatree
-
-        return to_datatree(self)
-
-    def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
-        """Write everything to one netCDF file; `mrfbayes.load` brings it back."""
-        from mrfbayes.results.netcdf import save
-
-        save(self, path, overwrite)
-
     def _repr_html_(self) -> str:
         from mrfbayes.base.html import facts, grid
 
         chains, draws, p = self.draws.shape
         scale = natural_scale(self.model)
         rows = scaled(self.model, scale)
-        spread = self.spread(rows)
+        spread = self._moments(rows)
         sure = np.abs(spread["mean"] - rows.neutral) / np.maximum(spread["sd"], 1e-300)
         shown = np.argsort(-sure[: rows.n_edge_rows or p], kind="stable")[:NOTEBOOK_ROWS]
         cells = [
@@ -411,15 +414,3 @@ class Posterior(WithCovariates):
 def diagnosed(draws: np.ndarray, w: np.ndarray | None) -> np.ndarray:
     """The draws that convergence is judged by: theta, or w where theta lacks digits."""
     return draws if w is None or np.abs(w).max(initial=0.0) <= MOST_EXACT_LOG_ODDS else w
-
-
-def load(path: str | PathLike[str]) -> Posterior:
-    """The posterior that `Posterior.save` wrote to ``path``."""
-    from mrfbayes.results.netcdf import read
-
-    fields = read(path)
-    # What was computed before: cached properties look in __dict__ first.
-    known: dict[str, object] = {name: fields.pop(name) for name in COMPUTED if name in fields}
-    posterior = Posterior(**fields)
-    posterior.__dict__.update(known)
-    return posterior

@@ -72,7 +72,7 @@ def predictability_table(posterior: Posterior, data: object, draws: int, ci_prob
 
 def observed_rows(posterior: Posterior, data: object) -> tuple[np.ndarray, np.ndarray]:
     """(k, d) the rows that were given, or those that the posterior knows, and the weight of each (k,)."""
-    statistics = None if posterior.problem is None else posterior.problem.statistics
+    statistics = None if posterior._problem is None else posterior._problem.statistics
     if data is not None:
         from mrfbayes.data.border import counted
 

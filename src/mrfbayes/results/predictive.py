@@ -133,11 +133,11 @@ def affordable_replicates(model: Model, n: float) -> int:
 def _observed(posterior: Posterior, data: object) -> ObservedAverages:
     model = posterior.model
     if data is None:
-        if posterior.observed is None:
+        if posterior._observed is None:
             raise InputError(
                 "predictive_check: this posterior knows nothing of its data (it had a custom prior): pass data."
             )
-        return posterior.observed
+        return posterior._observed
     statistics = counted(model, data, posterior.schema)
     if statistics.digest != posterior.data_digest:
         raise InputError("data: not the data that this posterior was learned from.")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import version
 
 import numpy as np
 
@@ -20,6 +18,7 @@ from mrfbayes.engines.registry import set_up
 from mrfbayes.engines.settings import Settings
 from mrfbayes.exact.cost import cost, describe_seconds
 from mrfbayes.methods.problem import Prepared, Problem
+from mrfbayes.model.result import stored_seed
 from mrfbayes.results import diagnostics
 from mrfbayes.results.posterior import Posterior
 from mrfbayes.run.driver import ChainRun
@@ -38,7 +37,7 @@ def record(settings: Settings, setup: Setup) -> dict[str, object]:
         "options": {name: value for name, value in options.items() if name not in setup.prepared.unused},
         "engine": setup.engine.name,
         "prior": str(settings.prior),
-        "seed": [str(settings.seed.entropy), list(settings.seed.spawn_key)],
+        "seed": stored_seed(settings.seed),
         "chains": setup.plan.chains,
         **setup.engine.record(setup.plan),
     }
@@ -139,18 +138,18 @@ def make_posterior(problem: Problem, settings: Settings, setup: Setup, run: Chai
         target=row.target,
         engine=setup.engine.name,
         settings={**record(settings, setup), "schema": stored_schema(statistics.coding)},
-        versions=versions(),
         data_digest=statistics.digest,
         n=statistics.n_all,
         warnings=tuple(dict.fromkeys([*said, *texts])),
         notes=(*statistics.notes, *prepared.notes),
-        problem=problem,
-        seconds={"prepare": preparation, "compile": run.compile_seconds, "chain": run.chain_seconds},
+        _problem=problem,
+        has_chains=setup.engine.has_chains,
+        timings={"prepare": preparation, "compile": run.compile_seconds, "run": run.chain_seconds},
         partial=bool(run.stopped_by or budget().cuts),
         **{**fields, "details": {**prepared.details, **fields["details"]}},
     )
     if judged is not None and judged.r_hat.size == problem.model.n_parameters:
-        posterior.__dict__["convergence"] = judged  # a cached property: it is not computed again
+        posterior.__dict__["_convergence"] = judged  # a cached property: it is not computed again
     return posterior
 
 
@@ -202,12 +201,3 @@ def convergence_warnings(
         f"{draws.shape[0] * draws.shape[1]} draws (wanted: {least}) in {len(draws)} chains{grown}{apart}: run longer "
         "(draws=, thin=) before quoting quantiles."
     ]
-
-
-def versions() -> dict[str, str]:
-    """Versions of everything that a result depends on."""
-    return {
-        "mrfbayes": __version__,
-        "python": platform.python_version(),
-        **{name: version(name) for name in ("numba", "numpy")},
-    }

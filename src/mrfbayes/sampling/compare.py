@@ -187,7 +187,7 @@ def comparison_table(posteriors: Mapping[str, Posterior], reference: str | None)
     base = posteriors[reference] if reference else None
     rows = []
     for name, post in posteriors.items():
-        seconds = post.seconds["chain"]
+        seconds = post.timings["run"]
         smallest = float(np.min(post.ess)) if post.ess.size else math.nan
         row: dict[str, object] = {"name": name, "method": post.label, "target": post.target}
         if base is not None:
@@ -208,7 +208,7 @@ def comparison_table(posteriors: Mapping[str, Posterior], reference: str | None)
             "acceptance": math.nan if post.acceptance is None else float(post.acceptance.mean()),
             "ess_min": smallest,
             "ess_per_second": smallest / seconds if seconds > 0 else math.nan,
-            "prepare_s": post.seconds["prepare"],
+            "prepare_s": post.timings["prepare"],
             "chain_s": seconds,
             "verdict": "stuck" if not smallest >= STUCK_BELOW else "",
         }

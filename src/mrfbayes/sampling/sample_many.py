@@ -30,8 +30,8 @@ from mrfbayes.data.data import Data
 from mrfbayes.engines.settings import Settings
 from mrfbayes.model.field import Model, require_model
 from mrfbayes.model.schema import Schema
+from mrfbayes.results.files import packed
 from mrfbayes.results.fits import FitFolder, Fits
-from mrfbayes.results.netcdf import packed, to_datatree
 from mrfbayes.results.posterior import Posterior
 from mrfbayes.run.clusters import Workers, connected
 from mrfbayes.run.pools import Job, run_jobs
@@ -145,7 +145,7 @@ def fit_one(
         posterior = sample(model, statistics, call.method, rng=seed, **{**call.settings, "progress": False})
     if posterior.facts.stopped_by == "Ctrl-C":
         raise KeyboardInterrupt
-    return posterior if known is None else packed(to_datatree(posterior))
+    return posterior if known is None else packed(posterior)
 
 
 def _named(data: object) -> dict[str, object]:

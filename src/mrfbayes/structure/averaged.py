@@ -36,7 +36,7 @@ def as_posterior(
         warmup=result.warmup,
         thin=result.thin,
         acceptance=None,
-        seconds=result.seconds,
+        timings=result.timings,
         settings=settings,
         versions=result.versions,
         data_digest=result.data_digest,
@@ -45,5 +45,5 @@ def as_posterior(
         partial=result.partial,
         details=details,
         w=log_odds,
-        problem=problem,
+        _problem=problem,
     )

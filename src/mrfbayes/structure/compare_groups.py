@@ -102,7 +102,7 @@ def compare_groups(
         rate=coordinates.rate,
         coordinate_mean=summary.mean,
         coordinate_sd=summary.sd,
-        n=tuple(statistics.n_all for statistics in parts.values()),
+        group_n=tuple(statistics.n_all for statistics in parts.values()),
     )
 
 

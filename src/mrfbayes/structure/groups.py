@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mrfbayes.base.checks import interval_ends
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.types import Scale
+from mrfbayes.model.scales import scaled
+from mrfbayes.results.diagnostics import moment_columns
 from mrfbayes.structure.result import SearchResult
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
 
     from mrfbayes.results.posterior import Posterior
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class GroupComparison(SearchResult):
     """Posterior of the parameters of several groups and of which edges differ between them.
 
@@ -31,15 +35,39 @@ class GroupComparison(SearchResult):
     coordinates : (chains, draws, C, p) kept draws in log-odds: the baseline, then the contrasts
     rate : (G, C) the log-odds of group g are the sum over c of rate[g, c] times coordinate c
     coordinate_mean, coordinate_sd : (C, p) of the coordinates, from all sweeps
-    n : observations of each group
+    group_n : observations of each group
     """
+
+    _arrays: ClassVar = {
+        **SearchResult._arrays,
+        "coordinates": ("posterior", "coordinates", ("chain", "draw", "coordinate", "parameter")),
+        "rate": ("groups", "rate", ("group", "coordinate")),
+        "coordinate_mean": ("groups", "mean", ("coordinate", "parameter")),
+        "coordinate_sd": ("groups", "sd", ("coordinate", "parameter")),
+    }
 
     groups: tuple[str, ...]
     coordinates: np.ndarray
     rate: np.ndarray
     coordinate_mean: np.ndarray
     coordinate_sd: np.ndarray
-    n: tuple[float, ...]
+    group_n: tuple[float, ...]
+
+    def _labels(self) -> dict[str, Sequence[str]]:
+        return {**super()._labels(), "group": self.groups}
+
+    def _arviz_groups(self) -> dict[str, xr.Dataset]:
+        import xarray as xr
+
+        draws = ("chain", "draw")
+        found = {"log_odds": ((*draws, "group", "parameter"), self.log_odds)}
+        return {"posterior": xr.Dataset({**found, "differs": ((*draws, "edge"), self.included.astype(int))})}
+
+    @property
+    def included(self) -> np.ndarray:
+        """(chains, draws, m) which edges differ in each draw."""
+        first = self.model.chart.offset[: self.model.n_edges]
+        return np.asarray((self.coordinates[:, :, 1:, first] != 0.0).any(axis=2))
 
     @property
     def log_odds(self) -> np.ndarray:
@@ -53,45 +81,67 @@ class GroupComparison(SearchResult):
         if group not in self.groups:
             raise InputError(f"group = {group!r}: the groups are {', '.join(map(repr, self.groups))}.")
         place = self.groups.index(group)
-        return as_posterior(self, self.log_odds[:, :, place], self.n[place], f"group {group}")
+        return as_posterior(self, self.log_odds[:, :, place], self.group_n[place], f"group {group}")
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
         """Pairs of groups, as indices."""
         return list(combinations(range(len(self.groups)), 2))
 
-    def differences(self, *, ci_prob: float = 0.9) -> pd.DataFrame:
-        """A row per parameter, edges first, then nodes: what is known of its difference between groups, in log-odds.
+    def summary(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
+        """A row per parameter, edges first, then nodes: what is known of its difference between groups.
 
         The cells of a table coupling differ together: they share its probability.
 
         Columns: ``inclusion``, the posterior probability that it differs between groups at all (nodes always may: NaN),
-        ``inclusion_error``, ``log_bf10``, ``verdict`` ("present" means that there is a difference) and ``fragile``;
-        then ``mean``, ``sd``, ``q5``, ``q95`` of the second group less the first. With more groups these four are there
-        for every pair, as in ``mean[b - a]``.
+        with its Monte-Carlo standard error (``inclusion_error``), effective sample size and R-hat; ``log_bf10`` and its
+        error, ``verdict`` ("present" means that there is a difference) and ``fragile``; then mean, sd, interval and
+        diagnostics of the second group less the first. With more groups these are there for every pair, as in
+        ``mean[b - a]``.
+
+        Parameters
+        ----------
+        scale : {"log-odds", "ising"}, optional
+            Scale of the differences, by default log-odds.
+        ci_prob : float, default 0.9
+            Probability of the interval.
         """
         import pandas as pd
 
-        p = self.model.n_parameters
-        blocks = [self.model.blocks[block] for block in self.model.chart.block_of]
-        table = self.evidence_table().reindex(blocks).set_index(pd.Index(self.model.parameters, name="parameter"))
+        if scale == "theta":
+            raise InputError("scale = 'theta': groups differ in log-odds; use 'log-odds' or 'ising'.")
+        rows = scaled(self.model, scale or "log-odds")
+        index = pd.Index(rows.names, name="parameter")
+        evidence = self._evidence_table()
+        blocks = [self.model.blocks[b] for b in self.model.chart.block_of] if rows.scale == "log-odds" else rows.names
+        table = evidence.reindex(blocks).set_index(index)
         table["verdict"] = table["verdict"].fillna("unknown")
         table["fragile"] = table["fragile"].eq(True)
+        parts = [table]
         for first, second in self.pairs:
             weight = self.rate[second] - self.rate[first]
-            draws = np.einsum("k,abkp->abp", weight, self.coordinates)
-            ends = interval_ends(ci_prob)
-            at = np.quantile(draws, ends, axis=(0, 1)) if draws.size else np.full((2, p), np.nan)
-            is_plain = np.count_nonzero(weight) == 1  # one contrast: all sweeps say its spread, not just the draws
-            sd = np.abs(weight) @ self.coordinate_sd if is_plain else draws.std(axis=(0, 1))
-            values = {"mean": weight @ self.coordinate_mean, "sd": sd} | {
-                f"q{100 * e:g}": q for e, q in zip(ends, at, strict=True)
-            }
+            columns = moment_columns(rows.of_log_odds(np.einsum("k,abkp->abp", weight, self.coordinates)), ci_prob)
+            columns["mean"] = rows.of_log_odds(weight @ self.coordinate_mean)
+            if np.count_nonzero(weight) == 1 and rows.scale == "log-odds":  # one contrast: from all sweeps
+                columns["sd"] = np.abs(weight) @ self.coordinate_sd
             name = f"[{self.groups[second]} - {self.groups[first]}]" if len(self.pairs) > 1 else ""
-            for column, value in values.items():
-                table[column + name] = value
-        table.attrs |= {"scale": "log-odds", "target": self.target, "groups": self.groups}
+            parts.append(pd.DataFrame({column + name: value for column, value in columns.items()}, index=index))
+        table = pd.concat(parts, axis=1)
+        table.attrs |= {"scale": rows.scale, "target": self.target, "groups": self.groups}
         return table
+
+    def edges(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
+        """The rows of `summary` that belong to edges."""
+        table = self.summary(scale=scale, ci_prob=ci_prob)
+        rows = scaled(self.model, scale or "log-odds")
+        return table.iloc[: rows.n_edge_rows].rename_axis("edge")
+
+    def means(self) -> pd.DataFrame:
+        """A row per parameter: the mean of its log-odds in each group, averaged over which edges differ."""
+        import pandas as pd
+
+        means = self.rate @ self.coordinate_mean
+        return pd.DataFrame(means.T, index=pd.Index(self.model.parameters, name="parameter"), columns=list(self.groups))
 
     def no_difference(self, progress: bool = True) -> dict[str, float]:
         """The evidence that no edge differs between the groups; node factors may.
@@ -111,9 +161,9 @@ class GroupComparison(SearchResult):
         from mrfbayes.structure.reruns import evidence_of_none
 
         if "no_difference" not in self.computed:
-            if self.rerun is None:
+            if self._rerun is None:
                 raise InputError("no_difference: this result was loaded without it: call it before save().")
-            self.computed["no_difference"] = [evidence_of_none(self.rerun, progress)]
+            self.computed["no_difference"] = [evidence_of_none(self._rerun, progress)]
         return {name: float(str(value)) for name, value in self.computed["no_difference"][0].items()}
 
     def global_strength(self) -> pd.DataFrame:
@@ -131,17 +181,10 @@ class GroupComparison(SearchResult):
             rows[f"{self.groups[second]} - {self.groups[first]}"] = {**values, "positive": float((change > 0).mean())}
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("group")
 
-    def parameters(self) -> pd.DataFrame:
-        """A row per parameter: the mean of its log-odds in each group, averaged over which edges differ."""
-        import pandas as pd
-
-        means = self.rate @ self.coordinate_mean
-        return pd.DataFrame(means.T, index=pd.Index(self.model.parameters, name="parameter"), columns=list(self.groups))
-
     def __repr__(self) -> str:
         chains, draws = self.coordinates.shape[:2]
         return (
             f"<GroupComparison of {', '.join(self.groups)} ({self.target} target, engine {self.engine}): "
             f"{self.inclusion.sum():.1f} of {self.model.n_edges} edges expected to differ, "
-            f"{self.told(chains, draws)}>"
+            f"{self._chain_text(chains, draws)}>"
         )

@@ -58,7 +58,7 @@ class Rerun:
 
 def sensitivity_rows(selection: Selection, progress: bool = True) -> list[dict[str, object]]:
     """A row per prior: slab, prior over graphs, and per edge the log Bayes factor and its error."""
-    rerun, model = selection.rerun, selection.model
+    rerun, model = selection._rerun, selection.model
     own = (str(selection.settings["slab"]), str(selection.settings["edges"]))
     rows = [_row(*own, selection.log_bf10, selection.log_bf10_error)]
     if rerun is None:

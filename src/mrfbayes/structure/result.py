@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from os import PathLike
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mrfbayes.data.coding import schema_from
-from mrfbayes.model.field import Model
-from mrfbayes.model.schema import Schema
+from mrfbayes.model.result import StoredResult
+from mrfbayes.results import diagnostics
 from mrfbayes.results.bayes_factors import verdicts
 
 if TYPE_CHECKING:
@@ -19,9 +17,11 @@ if TYPE_CHECKING:
 
     from mrfbayes.structure.reruns import Rerun
 
+_DRAWS = ("chain", "draw")
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class SearchResult:
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class SearchResult(StoredResult):
     """Probabilities of the edges (or of their differences), how they were made, and what to think of them.
 
     Attributes
@@ -34,33 +34,28 @@ class SearchResult:
     prior_inclusion : (m,) marginal prior probability of each edge
     target : "exact", or "approximate" with particles
     engine : "states", "recursion" or "particles"
+    steps, warmup, thin : sweeps of each chain after warm-up, before, and for every draw that is kept
     """
 
-    model: Model
+    _arrays: ClassVar = {
+        "log_likelihood": ("log_likelihood", "total", _DRAWS),
+        "inclusion": ("edges", "inclusion", ("edge",)),
+        "absence": ("edges", "absence", ("edge",)),
+        "inclusion_error": ("edges", "inclusion_error", ("edge",)),
+        "prior_inclusion": ("edges", "prior_inclusion", ("edge",)),
+    }
+
     log_likelihood: np.ndarray
     inclusion: np.ndarray
     absence: np.ndarray
     inclusion_error: np.ndarray
     prior_inclusion: np.ndarray
-    target: str
     engine: str
     steps: int
     warmup: int
     thin: int
-    seconds: Mapping[str, float]
-    settings: Mapping[str, object]
-    versions: Mapping[str, str]
-    data_digest: str
-    warnings: tuple[str, ...] = ()
-    partial: bool = False
-    details: Mapping[str, object] = field(default_factory=dict)
-    computed: dict[str, list[dict[str, object]]] = field(default_factory=dict, repr=False)  # once, by short runs
-    rerun: Rerun | None = field(default=None, repr=False)  # not saved: goes on under other priors
-
-    @property
-    def schema(self) -> Schema:
-        """Which value of the data is which state."""
-        return schema_from(self.settings, self.model)
+    computed: dict[str, list[dict[str, object]]] = field(default_factory=dict)  # once, by short runs
+    _rerun: Rerun | None = None  # goes on under other priors
 
     @property
     def log_bf10(self) -> np.ndarray:
@@ -77,13 +72,32 @@ class SearchResult:
             return np.asarray(self.inclusion_error / (self.inclusion * self.absence))
 
     @property
+    def included(self) -> np.ndarray:
+        """(chains, draws, m) which edges are there, or differ, in each draw."""
+        raise NotImplementedError
+
+    @cached_property
+    def _inclusion_convergence(self) -> diagnostics.Convergence:
+        return diagnostics.convergence(self.included.astype(float))
+
+    @property
+    def inclusion_r_hat(self) -> np.ndarray:
+        """(m,) R-hat of which edges are there in the kept draws; NaN where all draws agree."""
+        return self._inclusion_convergence.r_hat
+
+    @property
+    def inclusion_ess(self) -> np.ndarray:
+        """(m,) effective number of kept draws of which edges are there; all of them where they agree."""
+        return self._inclusion_convergence.ess_bulk
+
+    @property
     def set_difference(self) -> float | None:
         """By how much the two sets of samples differ in inclusion probability, on average; None without such sets."""
         value = self.details.get("set_difference_mean")
         return float(value) if isinstance(value, (int, float)) else None
 
-    def evidence_table(self) -> pd.DataFrame:
-        """A row per edge: ``inclusion``, ``inclusion_error``, ``log_bf10``, ``verdict`` and ``fragile``."""
+    def _evidence_table(self) -> pd.DataFrame:
+        """A row per edge: its inclusion with diagnostics, Bayes factor and verdict."""
         import pandas as pd
 
         verdict, fragile = verdicts(self.log_bf10, self.log_bf10_error)
@@ -91,21 +105,16 @@ class SearchResult:
             {
                 "inclusion": self.inclusion,
                 "inclusion_error": self.inclusion_error,
+                "inclusion_ess": self.inclusion_ess,
+                "inclusion_r_hat": self.inclusion_r_hat,
                 "log_bf10": self.log_bf10,
+                "log_bf10_error": self.log_bf10_error,
                 "verdict": verdict,
                 "fragile": fragile,
             },
             index=pd.Index(self.model.blocks[: self.model.n_edges], name="edge"),
         )
 
-    def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
-        """Write everything to one netCDF file; `mrfbayes.load` brings it back."""
-        from mrfbayes.structure.stored import save
-
-        save(self, path, overwrite)
-
-    def told(self, n_chains: int, n_draws: int) -> str:
-        """The end of a line about the result: chains, draws, and whether there is anything to know."""
-        state = ", partial" if self.partial else ""
-        flags = f", {len(self.warnings)} warnings" if self.warnings else ""
-        return f"{n_chains} chains of {n_draws} draws{state}{flags}"
+    def _chain_text(self, n_chains: int, n_draws: int) -> str:
+        """The end of the line that the result prints."""
+        return f"{n_chains} chains of {n_draws} draws{self._flags()}"

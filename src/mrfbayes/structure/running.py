@@ -6,11 +6,9 @@ import hashlib
 import json
 import math
 import os
-import platform
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +20,7 @@ from mrfbayes.base.errors import CostError, InputError, warn_user
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.random_streams import Seed, seed_number, seed_sequence
 from mrfbayes.engines.settings import DEFAULT_DRAW_BYTES, KEPT_DRAWS, MAX_DRAW_BYTES
+from mrfbayes.model.result import stored_seed
 from mrfbayes.run.driver import ChainRun, RunSettings, run_chains
 from mrfbayes.run.store import Checkpoint, recorded
 from mrfbayes.run.workers import State
@@ -242,7 +241,7 @@ def search(problem: SearchProblem, request: SearchRequest) -> tuple[SearchResult
         **request.settings,
         "engine": name,
         "particles": request.particles if name == "particles" else None,
-        "seed": [str(seed.entropy), list(seed.spawn_key)],
+        "seed": stored_seed(seed),
         "chains": options.chains,
         "warmup": options.warmup,
         "thin": options.thin,
@@ -265,18 +264,19 @@ def search(problem: SearchProblem, request: SearchRequest) -> tuple[SearchResult
         inclusion_error=summary.inclusion_error,
         prior_inclusion=problem.graphs.probability,
         target="approximate" if name == "particles" else "exact",
+        method="select" if len(problem.data) == 1 else "compare_groups",
+        n=sum(statistics.n_all for statistics in problem.data),
         engine=name,
         steps=summary.sweeps,
         warmup=options.warmup,
         thin=options.thin,
-        seconds={"preparation": preparation, "compilation": run.compile_seconds, "chains": run.chain_seconds},
+        timings={"prepare": preparation, "compile": run.compile_seconds, "run": run.chain_seconds},
         settings=settings,
-        versions=versions(),
         data_digest=digest,
         warnings=(*request.said, *doubts),
         partial=bool(run.stopped_by),
         details={**made.details, **({} if quality is None else quality.details)},
-        rerun=Rerun(problem, made.blocks, made.task, run.states) if summary.sweeps else None,
+        _rerun=Rerun(problem, made.blocks, made.task, run.states) if summary.sweeps else None,
     )
     return result, run, summary
 
@@ -306,9 +306,3 @@ def _run(
     finally:
         if store is not None:
             store.close()
-
-
-def versions() -> dict[str, str]:
-    """What the result was made with."""
-    found = {name: version(name) for name in ("numpy", "numba", "scipy")}
-    return {"mrfbayes": __version__, "python": platform.python_version(), **found}

@@ -97,6 +97,5 @@ def select(
         mean=summary.mean[0],
         sd=summary.sd[0],
         size_probability=summary.sizes,
-        n=statistics.n_all,
         counts=starting_counts(statistics),
     )

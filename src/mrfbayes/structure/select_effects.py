@@ -7,18 +7,20 @@ values -1/2 and 1/2. An edge is moderated by all covariates or by none; threshol
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import Seed, seed_sequence
+from mrfbayes.base.types import Scale
 from mrfbayes.data.border import counted
 from mrfbayes.data.coding import stored_schema
 from mrfbayes.data.covariates import CovariateStatistics
 from mrfbayes.model.covariates import CovariateModel
 from mrfbayes.model.field import Model
+from mrfbayes.results.diagnostics import moment_columns
 from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem
 from mrfbayes.structure.compare_groups import baseline_and_slab
 from mrfbayes.structure.factors import edge_factors
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 MAX_FIELDS = 256  # distinct values of the covariates: each has tables of its own
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class EffectSelection(SearchResult):
     """Posterior of effects of covariates and of which edges have any.
 
@@ -44,35 +46,54 @@ class EffectSelection(SearchResult):
     coordinates : (chains, draws, 1 + K, p) kept draws in log-odds: the field at the centre, then the effects
     coordinate_mean, coordinate_sd : (1 + K, p) of the coordinates, from all sweeps
     covariates : their names
-    n : number of observations
     """
+
+    _arrays: ClassVar = {
+        **SearchResult._arrays,
+        "coordinates": ("posterior", "coordinates", ("chain", "draw", "coordinate", "parameter")),
+        "coordinate_mean": ("moments", "mean", ("coordinate", "parameter")),
+        "coordinate_sd": ("moments", "sd", ("coordinate", "parameter")),
+    }
 
     coordinates: np.ndarray
     coordinate_mean: np.ndarray
     coordinate_sd: np.ndarray
     covariates: tuple[str, ...]
-    n: float
 
-    def effects(self) -> pd.DataFrame:
+    @property
+    def included(self) -> np.ndarray:
+        """(chains, draws, m) which edges are moderated in each draw."""
+        first = self.model.chart.offset[: self.model.n_edges]
+        return np.asarray((self.coordinates[:, :, 1:, first] != 0.0).any(axis=2))
+
+    def summary(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
         """A row per parameter and covariate, edges first: what is known of the effect, in log-odds.
 
         Columns: ``inclusion``, the posterior probability that the edge is moderated at all (NaN for thresholds, which
-        always are), ``inclusion_error``, ``log_bf10``, ``verdict``, ``fragile``; ``mean``, ``sd``, ``q5``, ``q95``.
+        always are), ``inclusion_error``, ``log_bf10``, ``verdict``, ``fragile``; mean, sd, interval and diagnostics.
+
+        Parameters
+        ----------
+        scale : {"log-odds"}, optional
+            There is no other one.
+        ci_prob : float, default 0.9
+            Probability of the interval.
         """
         import pandas as pd
+
+        if scale not in (None, "log-odds"):
+            raise InputError(f"scale = {scale!r}: effects are in log-odds; leave scale out.")
 
         blocks = [self.model.blocks[block] for block in self.model.chart.block_of]
         parts = []
         for k, name in enumerate(self.covariates, start=1):
             index = pd.Index([f"{parameter}:{name}" for parameter in self.model.parameters], name="effect")
-            table = self.evidence_table().reindex(blocks).set_index(index)
+            table = self._evidence_table().reindex(blocks).set_index(index)
             table["verdict"] = table["verdict"].fillna("unknown")
             table["fragile"] = table["fragile"].eq(True)
-            draws = self.coordinates[:, :, k]
-            low, high = np.quantile(draws, [0.05, 0.95], axis=(0, 1))
-            table["mean"], table["sd"] = self.coordinate_mean[k], self.coordinate_sd[k]
-            table["q5"], table["q95"] = low, high
-            parts.append(table)
+            columns = moment_columns(self.coordinates[:, :, k], ci_prob)
+            columns |= {"mean": self.coordinate_mean[k], "sd": self.coordinate_sd[k]}
+            parts.append(pd.concat([table, pd.DataFrame(columns, index=index)], axis=1))
         found = pd.concat(parts)
         found.attrs |= {"scale": "log-odds", "target": self.target}
         return found
@@ -82,7 +103,7 @@ class EffectSelection(SearchResult):
         return (
             f"<EffectSelection of {', '.join(self.covariates)} ({self.target} target, engine {self.engine}): "
             f"{self.inclusion.sum():.1f} of {self.model.n_edges} edges expected to be moderated, "
-            f"{self.told(chains, draws)}>"
+            f"{self._chain_text(chains, draws)}>"
         )
 
 
@@ -172,5 +193,4 @@ def select_effects(
         coordinate_mean=summary.mean,
         coordinate_sd=summary.sd,
         covariates=tuple(covariate.name for covariate in model.covariates),
-        n=statistics.n_all,
     )

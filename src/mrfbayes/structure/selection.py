@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mrfbayes.base.checks import interval_ends
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import Scale
 from mrfbayes.model.edge_strength import edge_strengths, has_tables
 from mrfbayes.model.scales import scaled
 from mrfbayes.model.wording import natural_scale
 from mrfbayes.priors import Prior
+from mrfbayes.results.diagnostics import moment_columns
 from mrfbayes.structure.graph_priors import PER_EDGE, GraphPrior, graph_prior
 from mrfbayes.structure.rescoring import Rescoring
 from mrfbayes.structure.result import SearchResult
@@ -24,12 +24,13 @@ from mrfbayes.targets.evidence import log_prior_at_no_interaction
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
+    import xarray as xr
 
     from mrfbayes.methods.problem import Problem
     from mrfbayes.results.posterior import Posterior
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Selection(SearchResult):
     """Posterior over graphs and parameters, made by `mrfbayes.select`.
 
@@ -41,20 +42,28 @@ class Selection(SearchResult):
     log_odds : (chains, draws, p) kept draws; the log-odds of an edge that is not there is exactly zero
     mean, sd : (p,) of the log-odds over all graphs, from all sweeps; an absent edge counts as zero
     size_probability : (m + 1,) posterior probabilities of the numbers of edges
-    n, counts : observations, and their sufficient statistics (p,)
+    counts : (p,) sufficient statistics of the observations
     """
+
+    _arrays: ClassVar = {
+        **SearchResult._arrays,
+        "log_odds": ("posterior", "log_odds", ("chain", "draw", "parameter")),
+        "mean": ("moments", "mean", ("parameter",)),
+        "sd": ("moments", "sd", ("parameter",)),
+        "size_probability": ("sizes", "probability", ("size",)),
+        "counts": ("observed_data", "counts", ("parameter",)),
+    }
 
     log_odds: np.ndarray
     mean: np.ndarray
     sd: np.ndarray
     size_probability: np.ndarray
-    n: float
     counts: np.ndarray
 
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """Names of the p parameters: edges, then nodes."""
-        return self.model.parameters
+    def _arviz_groups(self) -> dict[str, xr.Dataset]:
+        import xarray as xr
+
+        return {"posterior": xr.Dataset({"included": (("chain", "draw", "edge"), self.included.astype(int))})}
 
     @cached_property
     def draws(self) -> np.ndarray:
@@ -69,18 +78,23 @@ class Selection(SearchResult):
     def edges(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
         """A row per edge, in the order of ``model.blocks``.
 
-        Columns: ``inclusion``, the posterior probability that the edge is there, and ``inclusion_error``, its
-        Monte-Carlo standard error; ``log_bf10``, the natural log of the Bayes factor (posterior odds over marginal
-        prior odds, so averaged over the rest of the graph); ``verdict`` at Bayes factors of 10 and 1/10, and
-        ``fragile`` where two errors could change it; ``mean``, ``sd``, ``q5``, ``q95`` of the edge's strength over all
-        graphs, absence counted as no interaction. The strength of a table coupling is its norm: the absolute log odds
-        ratio of two binary variables of the same strength; its cells are in `cells`.
+        Columns: ``inclusion``, the posterior probability that the edge is there, with its Monte-Carlo standard error
+        (``inclusion_error``), effective sample size and R-hat; ``log_bf10``, the natural log of the Bayes factor
+        (posterior odds over marginal prior odds, so averaged over the rest of the graph), and ``log_bf10_error``;
+        ``verdict`` at Bayes factors of 10 and 1/10, and ``fragile`` where two errors could change it; mean, sd,
+        interval and diagnostics of the edge's strength over all graphs, absence counted as no interaction. The strength
+        of a table coupling is its norm: the absolute log odds ratio of two binary variables of the same strength; its
+        cells are in `summary`.
 
         Parameters
         ----------
-        scale : of the last four columns: "log-odds", "theta" or "ising" (J); by default the natural scale of the model
-        ci_prob : probability of the interval
+        scale : {"log-odds", "theta", "ising"}, optional
+            Scale of the strength; by default the natural scale of the model.
+        ci_prob : float, default 0.9
+            Probability of the interval.
         """
+        import pandas as pd
+
         chart, m = self.model.chart, self.model.n_edges
         scale = scale or natural_scale(self.model)
         if scale == "log-odds":
@@ -88,17 +102,40 @@ class Selection(SearchResult):
         elif has_tables(self.model):
             raise InputError(f"scale = {scale!r}: table couplings have a norm in log-odds alone; use scale='log-odds'.")
         else:
-            values = scaled(self.model, scale).values(self.draws)[..., :m]
-        if not values.size:
-            values = np.full((1, 1, m), np.nan)
-        table = self.evidence_table()
-        # Of a coupling with one parameter all sweeps say the moments, not the kept draws alone.
-        from_all = (chart.sides[:m] == 2) & (scale == "log-odds")
-        table["mean"] = np.where(from_all, self.mean[chart.offset[:m]], values.mean(axis=(0, 1)))
-        table["sd"] = np.where(from_all, self.sd[chart.offset[:m]], values.std(axis=(0, 1)))
-        for at in interval_ends(ci_prob):
-            table[f"q{100 * at:g}"] = np.quantile(values, at, axis=(0, 1))
+            values = scaled(self.model, scale).of_log_odds(self.log_odds)[..., :m]
+        columns = moment_columns(values, ci_prob)
+        if scale == "log-odds":  # of a coupling with one parameter all sweeps say the moments, not the draws alone
+            for name, all_sweeps in (("mean", self.mean), ("sd", self.sd)):
+                columns[name] = np.where(chart.sides[:m] == 2, all_sweeps[chart.offset[:m]], columns[name])
+        evidence = self._evidence_table()
+        table = pd.concat([evidence, pd.DataFrame(columns, index=evidence.index)], axis=1)
         table.attrs |= {"scale": scale, "target": self.target}
+        return table
+
+    def summary(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
+        """A row per parameter, cells of tables by their labels: its moments over all graphs, absence counted as zero.
+
+        Columns: ``inclusion`` of the edge (NaN of nodes), mean, sd, interval, Monte-Carlo error, effective sizes and
+        R-hat.
+
+        Parameters
+        ----------
+        scale : {"log-odds", "theta", "ising"}, optional
+            By default the natural scale of the model.
+        ci_prob : float, default 0.9
+            Probability of the interval.
+        """
+        import pandas as pd
+
+        rows = scaled(self.model, scale)
+        columns = moment_columns(rows.of_log_odds(self.log_odds), ci_prob)
+        if rows.scale == "log-odds":
+            columns |= {"mean": self.mean, "sd": self.sd}
+        table = pd.DataFrame(columns, index=pd.Index(rows.names, name="parameter"))
+        block = self.model.chart.block_of if rows.scale != "ising" else np.arange(len(rows.names))
+        inclusion = np.append(self.inclusion, np.nan)
+        table.insert(0, "inclusion", inclusion[np.minimum(block, self.model.n_edges)])
+        table.attrs |= {"scale": rows.scale, "target": self.target}
         return table
 
     def averaged(self, problem: Problem | None = None) -> Posterior:
@@ -112,28 +149,6 @@ class Selection(SearchResult):
         from mrfbayes.structure.averaged import as_posterior
 
         return as_posterior(self, self.log_odds, self.n, "average over graphs", problem)
-
-    def cells(self) -> pd.DataFrame:
-        """A row per parameter of the edges, cells of tables by their labels: its log-odds over all graphs.
-
-        Columns: ``edge``, ``inclusion`` of the edge, and ``mean``, ``sd``, ``q5``, ``q95``; absence counts as zero.
-        """
-        import pandas as pd
-
-        end = int(self.model.chart.offset[self.model.n_edges])
-        block, draws = self.model.chart.block_of[:end], self.log_odds[..., :end]
-        low, high = np.quantile(draws, [0.05, 0.95], axis=(0, 1)) if draws.size else np.full((2, end), np.nan)
-        return pd.DataFrame(
-            {
-                "edge": [self.model.blocks[b] for b in block],
-                "inclusion": self.inclusion[block],
-                "mean": self.mean[:end],
-                "sd": self.sd[:end],
-                "q5": low,
-                "q95": high,
-            },
-            index=pd.Index(self.model.parameters[:end], name="parameter"),
-        )
 
     def graphs(self, top: int = 10) -> pd.DataFrame:
         """The ``top`` most frequent graphs among the kept draws, the most probable first.
@@ -189,7 +204,7 @@ class Selection(SearchResult):
         )
         rescoring = Rescoring(self.model, self.counts, self.n, prior)
         at_zero = log_prior_at_no_interaction(prior)[: self.model.n_edges]
-        of_graph = self.graph_prior.log_probability(present)
+        of_graph = self._graph_prior.log_probability(present)
         for k, row in enumerate(present):
             found = rescoring.log_evidence(row, self.mean)
             if found is not None:
@@ -219,7 +234,7 @@ class Selection(SearchResult):
         return sensitivity_table(self.model.blocks[: self.model.n_edges], self.computed["sensitivity"])
 
     @property
-    def graph_prior(self) -> GraphPrior:
+    def _graph_prior(self) -> GraphPrior:
         """The prior over graphs."""
         is_named = self.settings["edges"] != PER_EDGE
         return graph_prior(self.model, self.settings["edges"] if is_named else list(self.prior_inclusion))
@@ -264,5 +279,5 @@ class Selection(SearchResult):
         expected = float(np.arange(self.size_probability.size) @ self.size_probability)
         return (
             f"<Selection ({self.target} target, engine {self.engine}): {expected:.1f} of {self.model.n_edges} edges "
-            f"expected, {self.told(chains, draws)}>"
+            f"expected, {self._chain_text(chains, draws)}>"
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,12 +22,13 @@ from mrfbayes.model.build import grid
 from mrfbayes.model.factors import MAX_STATES, FactorGroup
 from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema
-from mrfbayes.priors import Prior, by_name
+from mrfbayes.priors import read_prior, stored_prior
 from mrfbayes.results.bayes_factors import needs_rows
-from mrfbayes.results.hdf5_groups import Group
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from mrfbayes.results.files import Group
 
 
 def model_to_dataset(model: Model) -> xr.Dataset:
@@ -82,8 +83,8 @@ def read_model(group: Group) -> Model:
 
 
 def _read_schema(group: Group, names: list[str] | None, states: np.ndarray) -> Schema | None:
-    """The coding of the variables; None for explicit models, and in files from before there was one."""
-    stored = json.loads(group.text("schema")) if "schema" in group.attributes else None
+    """The coding of the variables; None for explicit models."""
+    stored = json.loads(group.text("schema"))
     if stored is None:
         return None
     _require(isinstance(stored, list) and all(isinstance(entry, dict) for entry in stored), "codings of variables")
@@ -130,26 +131,19 @@ def problem_to_dataset(problem: Problem) -> xr.Dataset:
         variables["holes"] = (("hole_row", "node"), statistics.holes.rows)
         variables["holes_weight"] = (("hole_row",), statistics.holes.weight)
         attributes |= {"holes_rows": statistics.holes.n_rows, "holes_empty": statistics.holes.n_empty}
-    if prior.custom is None:
-        distinct = list(dict.fromkeys(prior.per_block))
-        number = {distribution: k for k, distribution in enumerate(distinct)}
-        variables["prior"] = (("block",), np.array([number[d] for d in prior.per_block], dtype=np.int64))
-        attributes["priors"] = json.dumps([[type(d).__name__.lower(), list(astuple(d))] for d in distinct])
+    attributes["prior"] = json.dumps(stored_prior(prior))
     return xr.Dataset(variables, attrs=attributes)
 
 
 def read_problem(group: Group, model: Model, seed: tuple[str, Sequence[int]], digest: str) -> Problem | None:
     """The problem that `problem_to_dataset` wrote, or None where what it led to cannot be repeated from counts."""
-    if "prior" not in group.arrays or (group.number("n_rows") and needs_rows(model)):
+    stored = json.loads(group.text("prior"))
+    if stored is None or (group.number("n_rows") and needs_rows(model)):
         return None
     statistics = Statistics.from_counts(model, group.arrays["counts"], group.number("n"), _read_holes(group, model))
-    distinct = [by_name(name, values) for name, values in json.loads(group.text("priors"))]
-    number = _whole(group, "prior", 1)
-    _require(bool(((number >= 0) & (number < len(distinct))).all()), "priors")
     entropy, spawn_key = seed
     sequence = np.random.SeedSequence(ast.literal_eval(str(entropy)), spawn_key=tuple(int(k) for k in spawn_key))
-    prior = Prior(model, [distinct[k] for k in number.tolist()])
-    return Problem(model, replace(statistics, digest=digest), prior, sequence, progress=False)
+    return Problem(model, replace(statistics, digest=digest), read_prior(model, stored), sequence, progress=False)
 
 
 def _read_holes(group: Group, model: Model) -> Holes | None:

@@ -1,0 +1,268 @@
+"""`Fit`: what `mrfbayes.fit` returns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from mrfbayes.base.errors import InputError
+from mrfbayes.base.types import Scale
+from mrfbayes.data.data import Data
+from mrfbayes.model.edge_strength import edge_strengths
+from mrfbayes.model.exports import edge_table
+from mrfbayes.model.field import Model
+from mrfbayes.model.result import TIMING_KEYS, Result, StoredResult
+from mrfbayes.model.schema import Schema
+from mrfbayes.report.findings import Findings
+from mrfbayes.results.files import read
+from mrfbayes.results.posterior import Posterior
+from mrfbayes.structure.groups import GroupComparison
+from mrfbayes.structure.selection import Selection
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+    from mrfbayes.report.structure_sections import Section
+
+MATRIX_NODES = 5_000  # nodes up to which the matrix of couplings is written
+# Files that `Fit.save` may write.
+FIT_FILE = "fit.json"  # says what the other files of a folder belong to
+FIT_FILES = (
+    FIT_FILE,
+    *("report.html", "summary.csv", "edges.csv", "weights.csv", "posterior.nc", "settings.toml"),
+    *("graphs.nc", "structure.csv", "groups.nc", "differences.csv"),
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit(Result):
+    """What `mrfbayes.fit` found; what every `Result` has is that of the posterior, timings are sums over all parts.
+
+    Attributes
+    ----------
+    data : Data or None
+        The data with their coding; None after `mrfbayes.load`.
+    model : Model
+        The field that was learned.
+    posterior : Posterior
+        The posterior of all parameters.
+    selection : Selection or None
+        Which edges are there, where that was asked for.
+    groups : GroupComparison or None
+        Which edges differ between the groups of the data, where it has groups.
+    omitted : tuple of str
+        Searches that a time budget was too short for.
+    """
+
+    data: Data | None
+    model: Model
+    posterior: Posterior
+    selection: Selection | None = None
+    groups: GroupComparison | None = None
+    omitted: tuple[str, ...] = ()
+    scale: Scale | None = None
+    source: str = ""
+
+    @property
+    def parts(self) -> dict[str, StoredResult]:
+        """The results by name."""
+        named = {"posterior": self.posterior, "selection": self.selection, "groups": self.groups}
+        return {name: part for name, part in named.items() if part is not None}
+
+    @property
+    def schema(self) -> Schema:
+        """Which value of the data is which state."""
+        return self.posterior.schema
+
+    @property
+    def n(self) -> float:
+        """Number of observations."""
+        return self.posterior.n
+
+    @property
+    def method(self) -> str:
+        """What made the draws of the posterior."""
+        return self.posterior.method
+
+    @property
+    def target(self) -> str:
+        """ "exact", or "approximate"."""
+        return self.posterior.target
+
+    @property
+    def settings(self) -> Mapping[str, object]:
+        """Settings of the posterior; each search has its own."""
+        return self.posterior.settings
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """Versions of the packages that made the result."""
+        return self.posterior.versions
+
+    @property
+    def timings(self) -> Mapping[str, float]:
+        """Seconds of all parts together."""
+        return {name: sum(part.timings[name] for part in self.parts.values()) for name in TIMING_KEYS}
+
+    @property
+    def partial(self) -> bool:
+        """Whether a part was stopped before its end, or left out."""
+        return bool(self.omitted) or any(part.partial for part in self.parts.values())
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What asks for a decision: of the data, the run and the searches."""
+        parts = [() if self.data is None else self.data.warnings, *(part.warnings for part in self.parts.values())]
+        return tuple(dict.fromkeys(text for part in (*parts, self.omitted) for text in part))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is good to know of the run and the searches."""
+        return tuple(dict.fromkeys(text for part in self.parts.values() for text in part.notes))
+
+    def summary(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
+        """The summary of the posterior; see `Posterior.summary`."""
+        return self.posterior.summary(scale=scale or self.scale, ci_prob=ci_prob)
+
+    def edges(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
+        """The edges of the posterior; see `Posterior.edges`."""
+        return self.posterior.edges(scale=scale or self.scale, ci_prob=ci_prob)
+
+    def to_arviz(self) -> xr.DataTree:
+        """The posterior as an xarray DataTree; see `Result.to_arviz`."""
+        return self.posterior.to_arviz()
+
+    @classmethod
+    def read(cls, folder: str | PathLike[str]) -> Fit:
+        """The fit that `save` wrote into a folder."""
+        place = Path(folder)
+        try:
+            about = json.loads((place / FIT_FILE).read_text(encoding="utf-8"))
+            omitted, scale, source = tuple(about["omitted"]), about["scale"], str(about["source"])
+        except (OSError, ValueError, TypeError, KeyError):
+            raise InputError(f"{place / FIT_FILE} cannot be read: run the fit again.") from None
+        posterior = read(place / "posterior.nc", {"Posterior": Posterior})
+        graphs, groups = place / "graphs.nc", place / "groups.nc"
+        return cls(
+            None,
+            posterior.model,
+            posterior,
+            read(graphs, {"Selection": Selection}) if graphs.is_file() else None,
+            read(groups, {"GroupComparison": GroupComparison}) if groups.is_file() else None,
+            omitted,
+            scale,
+            source,
+        )
+
+    @cached_property
+    def findings(self) -> Findings:
+        """The tables behind the report."""
+        return Findings(self.posterior, cast("Scale", self.scale))
+
+    @property
+    def sections(self) -> list[Section]:
+        """The sections of the report on graphs and groups."""
+        from mrfbayes.report.structure_sections import groups_section, selection_section
+
+        found = [] if self.selection is None else [selection_section(self.selection)]
+        return found if self.groups is None else [*found, groups_section(self.groups)]
+
+    @property
+    def sentences(self) -> list[str]:
+        """The results in a few sentences."""
+        from mrfbayes.report.sentences import brief
+        from mrfbayes.report.structure_sections import groups_sentences, selection_sentences
+
+        found = list(brief(self.findings))
+        found += [] if self.selection is None else selection_sentences(self.selection, self.selection.edges())
+        return found + ([] if self.groups is None else groups_sentences(self.groups, self.groups.summary()))
+
+    def report(self, path: str | PathLike[str], *, title: str = "", overwrite: bool = False) -> Path:
+        """Write the report, one self-contained HTML file.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write.
+        title : str
+            Title of the page; by default the name of the data.
+        overwrite : bool
+            Whether a file that exists is replaced.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from mrfbayes.base.atomic_files import check_targets, write_text
+        from mrfbayes.report.write import render
+
+        target, source = Path(path), Path(self.source)
+        check_targets({"path": target}, overwrite=overwrite)
+        write_text(target, render(self.findings, title or source.stem, source.name, self.sections), overwrite)
+        return target
+
+    def save(self, path: str | PathLike[str], *, title: str = "", overwrite: bool = False) -> None:
+        """Write report, tables and results into a folder, which `mrfbayes.load` opens.
+
+        Parameters
+        ----------
+        path : str or path
+            Folder to write to; made where it does not exist.
+        title : str
+            Title of the report.
+        overwrite : bool
+            Whether files that exist are replaced.
+        """
+        self._write(Path(path), title, overwrite)
+
+    def _write(self, place: Path, title: str, overwrite: bool) -> dict[str, Path]:
+        """The path of each file by its name."""
+        from mrfbayes.base.atomic_files import check_targets, write_text
+        from mrfbayes.plots.saving import write_table
+
+        if place.exists() and not place.is_dir():
+            raise InputError(f"path = {str(place)!r} is a file: name a folder.")
+        names = ["posterior.nc", "summary.csv", "edges.csv", "weights.csv", "report.html"]
+        names += [] if self.selection is None else ["graphs.nc", "structure.csv"]
+        names += [] if self.groups is None else ["groups.nc", "differences.csv"]
+        paths = {name.split(".")[0]: place / name for name in names}
+        if self.model.n_nodes > MATRIX_NODES:
+            del paths["weights"]
+        place.mkdir(parents=True, exist_ok=True)
+        check_targets({str(path): path for path in paths.values()}, overwrite=overwrite)
+        findings = self.findings
+        _ = findings.edges, findings.nodes  # computed before the result is saved, which keeps them
+        self.posterior.save(paths["posterior"], overwrite=overwrite)
+        write_table(self.posterior.summary(scale=findings.scale), paths["summary"], overwrite)
+        write_table(findings.edges, paths["edges"], overwrite)
+        if "weights" in paths:
+            write_table(self.weights(), paths["weights"], overwrite)
+        if self.selection is not None:
+            self.selection.save(paths["graphs"], overwrite=overwrite)
+            write_table(self.selection.edges(), paths["structure"], overwrite)
+        if self.groups is not None:
+            self.groups.save(paths["groups"], overwrite=overwrite)
+            write_table(self.groups.summary(), paths["differences"], overwrite)
+        self.report(paths["report"], title=title, overwrite=overwrite)
+        about = {"scale": self.scale, "omitted": list(self.omitted), "source": self.source}
+        write_text(place / FIT_FILE, json.dumps(about, indent=1) + "\n", overwrite=True)
+        return paths
+
+    def weights(self) -> pd.DataFrame:
+        """Posterior means of the couplings in log-odds as a symmetric matrix."""
+        couplings = edge_strengths(self.model, self.posterior.log_odds.mean(axis=(0, 1)))
+        return edge_table(self.model, couplings).rename_axis("node")
+
+    def __repr__(self) -> str:
+        extra = [name for name in self.parts if name != "posterior"]
+        return f"<Fit: {self.data!r}, {self.posterior!r}{''.join(f', {name}' for name in extra)}>"
+
+    def _repr_html_(self) -> str:
+        return ("" if self.data is None else self.data._repr_html_()) + self.posterior._repr_html_()

@@ -1,0 +1,264 @@
+"""`Result`: what every result of the package is and can do."""
+
+from __future__ import annotations
+
+import ast
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
+
+import numpy as np
+
+from mrfbayes.base.errors import InputError
+from mrfbayes.model.field import Model
+from mrfbayes.model.schema import Schema, plain_schema
+
+if TYPE_CHECKING:
+    from os import PathLike
+    from pathlib import Path
+
+    import pandas as pd
+    import xarray as xr
+
+    from mrfbayes.base.random_streams import Seed
+    from mrfbayes.base.types import Drawing, PlotOption, Scale
+    from mrfbayes.results.files import Group
+
+StoredFields: TypeAlias = dict[str, Any]  # fields of a result by name, of any type
+TIMING_KEYS = ("prepare", "compile", "run")  # keys of the timings of every result
+
+
+class Result:
+    """The base of all results: `Posterior`, `Selection`, `GroupComparison`, `Fit`, `Fits`, `Estimate`, `Segmentation`.
+
+    Attributes
+    ----------
+    model : Model
+        The field.
+    schema : Schema
+        Which value of the data is which state.
+    n : float
+        Number of observations.
+    method : str
+        What made the result.
+    target : str
+        "exact", or "approximate".
+    settings : mapping
+        Every setting of the run.
+    seed : int or SeedSequence
+        ``rng=result.seed`` repeats the run.
+    warnings : tuple of str
+        What asks for something to be done.
+    notes : tuple of str
+        What is good to know.
+    partial : bool
+        Whether the run was stopped before its end.
+    timings : mapping
+        Seconds of "prepare", "compile" and "run".
+    versions : mapping
+        Versions of the packages that made it.
+    """
+
+    if TYPE_CHECKING:  # fields or properties of the kinds
+
+        @property
+        def model(self) -> Model: ...
+        @property
+        def n(self) -> float: ...
+        @property
+        def method(self) -> str: ...
+        @property
+        def target(self) -> str: ...
+        @property
+        def settings(self) -> Mapping[str, object]: ...
+        @property
+        def warnings(self) -> tuple[str, ...]: ...
+        @property
+        def notes(self) -> tuple[str, ...]: ...
+        @property
+        def partial(self) -> bool: ...
+        @property
+        def timings(self) -> Mapping[str, float]: ...
+        @property
+        def versions(self) -> Mapping[str, str]: ...
+
+    @property
+    def schema(self) -> Schema:
+        """Which value of the data is which state."""
+        stored = self.settings.get("schema")
+        if isinstance(stored, list):
+            return Schema.from_dict(stored)
+        return self.model.schema or plain_schema(self.model)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the parameters."""
+        return self.model.parameters
+
+    @property
+    def seed(self) -> Seed | None:
+        """The seed of the run: ``rng=result.seed`` repeats it."""
+        stored = self.settings.get("seed")
+        if not isinstance(stored, (list, tuple)):
+            return None
+        entropy, key = ast.literal_eval(str(stored[0])), tuple(stored[1])
+        return entropy if isinstance(entropy, int) and not key else np.random.SeedSequence(entropy, spawn_key=key)
+
+    def summary(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
+        """A row per parameter.
+
+        Parameters
+        ----------
+        scale : {"theta", "log-odds", "ising"}, optional
+            By default the natural scale of the model: "theta" for agreement couplings alone, else "log-odds".
+        ci_prob : float, default 0.9
+            Probability of the equal-tailed interval.
+        """
+        self._refuse("summary", "look at its attributes")
+
+    def edges(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
+        """A row per edge; arguments as in `summary`."""
+        self._refuse("edges", "use summary()")
+
+    def plot(self, kind: str | None = None, **options: PlotOption) -> Drawing:
+        """Draw the result.
+
+        Parameters
+        ----------
+        kind : str, optional
+            Which picture; by default the first that the kind of result has. An unknown one is refused with a list.
+        **options
+            Arguments of the function of `mrfbayes.plots` that draws it.
+
+        Returns
+        -------
+        matplotlib.axes.Axes, array of Axes, or matplotlib.figure.Figure
+            What the function returns.
+        """
+        from mrfbayes.plots.of_result import draw
+
+        return draw(self, kind, options)
+
+    def report(self, path: str | PathLike[str], *, title: str = "", overwrite: bool = False) -> Path:
+        """Write a report: one HTML file that needs no other.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write.
+        title : str
+            Title of the page.
+        overwrite : bool
+            Whether a file that exists is replaced.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from mrfbayes.report.write import report_result
+
+        return report_result(self, path, title, overwrite)
+
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write everything to one netCDF file, which `mrfbayes.load` opens.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write.
+        overwrite : bool
+            Whether a file that exists is replaced.
+        """
+        from mrfbayes.results.files import save
+
+        save(self, path, overwrite)
+
+    def to_arviz(self) -> xr.DataTree:
+        """The draws as an xarray DataTree that ArviZ opens.
+
+        Groups: ``posterior``; ``sample_stats`` with ``lp`` (log posterior density of the log-odds, up to a constant)
+        and ``acceptance_rate``; ``observed_data``; ``log_likelihood``. A group is there where its numbers are known.
+        """
+        from mrfbayes.results.files import to_arviz
+
+        return to_arviz(self)
+
+    def _refuse(self, name: str, instead: str) -> NoReturn:
+        raise InputError(f"{name}() has no meaning for a result of the kind {type(self).__name__}: {instead}.")
+
+    def _flags(self) -> str:
+        """The end of the line that a result prints: whether it is partial, and how many warnings it has."""
+        count = len(self.warnings)
+        return ", partial" * self.partial + (f", {count} warning{'s' * (count > 1)}" if count else "")
+
+    def _about(self) -> list[tuple[str, str]]:
+        """Rows of the head of the page that notebooks show."""
+        return [("method", f"{self.method} ({self.target} target)"), ("data", f"n = {self.n:g}")]
+
+    def _repr_html_(self) -> str:
+        from mrfbayes.base.html import facts, frame
+
+        table = self.edges() if self.model.n_edges else self.summary()
+        return facts(type(self).__name__, self._about(), self.warnings) + frame(table)
+
+
+@cache
+def package_versions() -> Mapping[str, str]:
+    """Versions of everything that a result depends on."""
+    packages = {name: version(name) for name in ("mrfbayes", "numpy", "numba", "scipy")}
+    return {"python": platform.python_version(), **packages}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class StoredResult(Result):
+    """A result of one run; its fields are what its file holds.
+
+    ``_arrays`` says of each field that is an array the group and the variable of the file, and its axes.
+    """
+
+    _arrays: ClassVar[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {}
+
+    model: Model
+    n: float
+    method: str
+    target: str
+    settings: Mapping[str, object]
+    timings: Mapping[str, float]
+    versions: Mapping[str, str] = field(default_factory=package_versions)
+    data_digest: str = ""
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    partial: bool = False
+    details: Mapping[str, object] = field(default_factory=dict)
+
+    def _stored(self, name: str) -> np.ndarray | None:
+        """The array of a field as files and ArviZ have it."""
+        array: np.ndarray | None = getattr(self, name)
+        return array
+
+    def _labels(self) -> dict[str, Sequence[str]]:
+        """Labels of the axes that have some."""
+        model = self.model
+        return {"parameter": model.parameters, "edge": model.blocks[: model.n_edges], "node": model.nodes}
+
+    def _arviz_groups(self) -> dict[str, xr.Dataset]:
+        """What ArviZ shows beside the stored arrays."""
+        return {}
+
+    def _more_groups(self) -> dict[str, xr.Dataset]:
+        """What the file holds beside the fields."""
+        return {}
+
+    @classmethod
+    def _restore(cls, values: StoredFields, groups: Mapping[str, Group]) -> dict[str, object]:
+        """Change ``values`` of fields as they are in a file to what they are in a result; return what was computed."""
+        return {}
+
+
+def stored_seed(seed: np.random.SeedSequence) -> list[object]:
+    """A seed as the settings of a result keep it."""
+    return [str(seed.entropy), list(seed.spawn_key)]
