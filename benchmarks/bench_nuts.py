@@ -160,7 +160,7 @@ def main() -> None:
             best = min(best, seconds)
             effective += float(np.median(diagnostics.ess_bulk(drawn_w[None]))) / options.repeats
         rates[label] = effective / best
-        off = np.abs(model.chart.theta(drawn_w).mean(axis=0) - np.mean(means, axis=0)) / drawn.std(axis=0)
+        off = np.abs(drawn_w.mean(axis=0) - np.mean(means, axis=0)) / drawn.std(axis=0)
         rows.append(
             f"| {label}, {steps:.1f} gradients a draw | {DRAWS:,} | {effective:,.0f} | {best:.2f} | "
             f"{rates[label]:,.0f} | {rates['independence'] / rates[label]:,.0f} |"

@@ -39,6 +39,7 @@ OTHERS = {
 BATCHES = 20  # a chain
 LEVEL = 4.5  # Monte-Carlo errors: 200 means are compared, each with a probability of 7e-6 beyond it
 LENGTH = "draws" if "draws" in inspect.signature(mb.sample).parameters else "steps"
+PRINTED_LENGTH = 200 if LENGTH == "draws" else 400  # draws that are kept, or steps, of which every second is
 
 
 def correlated(n: int, shape: tuple[int, ...], seed: int) -> np.ndarray:
@@ -68,7 +69,7 @@ def calls() -> Iterator[tuple[str, tuple[mb.Model, np.ndarray], str, dict[str, o
                 f"{name}, {method}, printed",
                 field,
                 method,
-                {LENGTH: 400, "chains": 2, "thin": 2, "proposal": "printed"},
+                {LENGTH: PRINTED_LENGTH, "chains": 2, "thin": 2, "proposal": "printed"},
             )
         for method, engines in OTHERS.items():
             for engine in engines:
