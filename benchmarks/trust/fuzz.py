@@ -104,28 +104,38 @@ def delimited(rng: np.random.Generator, mark: str) -> bytes:
 
 
 def excel(rng: np.random.Generator) -> bytes:
-    """A workbook with one sheet, written by hand."""
-    rows = "".join(
-        "<row>" + "".join(f'<c t="inlineStr"><is><t>{cell}</t></is></c>' for cell in row if cell.isalnum()) + "</row>"
-        for row in text_cells(rng)
-    )
-    space = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    """A workbook with one sheet, sometimes with a part that unpacks to much more."""
+    import xlsxwriter
+
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as book:
-        book.writestr(
-            "[Content_Types].xml", '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>'
-        )
-        book.writestr("xl/workbook.xml", f'<workbook {space}><sheets><sheet name="a" sheetId="1"/></sheets></workbook>')
-        book.writestr("xl/worksheets/sheet1.xml", f"<worksheet {space}><sheetData>{rows}</sheetData></worksheet>")
-        if rng.random() < 0.1:
-            book.writestr("xl/media/bomb", bytes(20_000_000))
+    with xlsxwriter.Workbook(file, {"in_memory": True}) as book:
+        sheet = book.add_worksheet()
+        for i, row in enumerate(text_cells(rng)):
+            for j, cell in enumerate(row):
+                sheet.write(i, j, int(cell) if cell in ("0", "1") and i else cell)
+    if rng.random() < 0.1:
+        with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("xl/media/bomb", bytes(20_000_000))
     return file.getvalue()
 
 
 def spss(rng: np.random.Generator) -> bytes:
-    """The head of a system file, and numbers that may be its cases."""
-    head = b"$FL2" + b"@(#) SPSS DATA FILE".ljust(60) + struct.pack("<5i", 2, int(rng.integers(0, 9)), 0, 0, -1)
-    return head + struct.pack("<d", 100.0) + rng.bytes(int(rng.integers(0, 300)))
+    """A system file with numbers, texts and value labels; or only the head of one, and noise."""
+    if rng.random() < 0.2:
+        head = b"$FL2" + b"@(#) SPSS DATA FILE".ljust(60) + struct.pack("<5i", 2, int(rng.integers(0, 9)), 0, 0, -1)
+        return head + struct.pack("<d", 100.0) + rng.bytes(int(rng.integers(0, 300)))
+    import pandas as pd
+    import pyreadstat
+
+    n = int(rng.integers(1, 25))
+    table = {f"v{j}": rng.integers(0, 2, n).astype(float) for j in range(int(rng.integers(1, 6)))}
+    if rng.random() < 0.3:
+        table["text"] = [str(rng.choice(CELLS)).replace("\x00", "") for _ in range(n)]
+    labels = {"v0": {0: "no", 1: "yes"}} if rng.random() < 0.5 else None
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "file.sav"
+        pyreadstat.write_sav(pd.DataFrame(table), path, variable_value_labels=labels)
+        return path.read_bytes()
 
 
 def parquet(rng: np.random.Generator) -> bytes:
@@ -421,6 +431,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3_600.0, help="time to spend in this call")
     parser.add_argument("--again", action="store_true", help="repeat what ran on other commits")
     parser.add_argument("--kind", choices=KINDS)
+    parser.add_argument("--record", type=Path)
     parser.add_argument("--batch", nargs=3, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.batch:
@@ -430,7 +441,7 @@ def main() -> None:
 
     kinds = KINDS if asked.kind is None else (asked.kind,)
     batches = -(-asked.files // (BATCH * len(KINDS)))
-    record = Record(RESULTS / "fuzz.jsonl")
+    record = Record(asked.record or RESULTS / "fuzz.jsonl")
     record.run(
         (
             (f"{kind} {b * BATCH}", lambda kind=kind, b=b: in_process(kind, b * BATCH, BATCH))

@@ -8,6 +8,7 @@ import pytest
 from matplotlib.image import imsave
 
 import mrfbayes as mb
+from mrfbayes.data.images import read_image
 
 IMAGES = np.random.default_rng(4).integers(0, 2, size=(7, 3, 4))
 
@@ -107,3 +108,14 @@ def test_bad_lattices(options, message):
     with pytest.raises(mb.InputError) as caught:
         mb.grid(3, 4, **options)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("place", range(10, 118, 3))
+def test_a_damaged_head_of_an_array_file_is_refused(tmp_path, place):
+    """The head is Python source, whose parser has errors of its own."""
+    np.save(tmp_path / "x.npy", np.zeros((4, 5), dtype=np.uint8))
+    content = bytearray((tmp_path / "x.npy").read_bytes())
+    content[place] = ord("(")
+    (tmp_path / "x.npy").write_bytes(content)
+    with pytest.raises(mb.InputError, match="x.npy"):
+        read_image(str(tmp_path / "x.npy"))
