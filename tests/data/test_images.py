@@ -117,5 +117,5 @@ def test_a_damaged_head_of_an_array_file_is_refused(tmp_path, place):
     content = bytearray((tmp_path / "x.npy").read_bytes())
     content[place] = ord("(")
     (tmp_path / "x.npy").write_bytes(content)
-    with pytest.raises(mb.InputError, match="x.npy"):
+    with pytest.raises(mb.InputError, match=r"x\.npy"):
         read_image(str(tmp_path / "x.npy"))
