@@ -142,7 +142,7 @@ class Tree:
 
     def _passes(self, by: str, names: list[str]) -> bool:
         """Whether the test that failed passes without the mutant; all tests where none was named."""
-        key = (by,) if "::" in by else tuple(names)
+        key = (by.partition("[")[0],) if "::" in by else tuple(names)  # names of cases may have spaces
         if key not in self._sound:
             self._sound[key] = run_tests(self.root, list(key))
         return not self._sound[key]
