@@ -237,7 +237,23 @@ def pictures() -> list[tuple[str, str, str, Callable[[], Any]]]:
             "A noisy image, its most probable labels and their uncertainty.",
             lambda: plots.segmentation(noisy())[0],
         ),
+        (
+            "contact_map",
+            "contact_map(mb.pair_tables(alignment))",
+            "Scores of all pairs of positions of an alignment, with circles at the strongest.",
+            lambda: plots.contact_map(alignment_tables(), top=12, min_distance=3),
+        ),
     ]
+
+
+def alignment_tables() -> mb.PairTables:
+    """Tables of a small simulated alignment: twelve positions copy another one, with errors."""
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 8, (1500, 24))
+    for k in range(12):
+        same = rng.random(1500) < 0.6
+        x[same, 23 - k] = x[same, k]
+    return mb.pair_tables(x, progress=False)
 
 
 def main() -> None:

@@ -22,11 +22,11 @@ if TYPE_CHECKING:  # the public names: `make_lazy` and type checkers read them h
         OutputError as OutputError,
         SamplingError as SamplingError,
     )
-    from mrfbayes.data.alignment import read_alignment as read_alignment
+    from mrfbayes.data.alignment import Alignment as Alignment, read_alignment as read_alignment
     from mrfbayes.data.data import Data as Data
     from mrfbayes.data.statistics import Statistics as Statistics
     from mrfbayes.estimation.estimate import estimate as estimate
-    from mrfbayes.estimation.pair_tables import pair_tables as pair_tables
+    from mrfbayes.estimation.pair_tables import PairTables as PairTables, pair_tables as pair_tables
     from mrfbayes.estimation.result import Estimate as Estimate
     from mrfbayes.exact.cost import Cost as Cost, cost as cost
     from mrfbayes.exact.quantities import (
@@ -63,7 +63,7 @@ if TYPE_CHECKING:  # the public names: `make_lazy` and type checkers read them h
     from mrfbayes.structure.compare_groups import compare_groups as compare_groups
     from mrfbayes.structure.groups import GroupComparison as GroupComparison
     from mrfbayes.structure.select import select as select
-    from mrfbayes.structure.select_effects import select_effects as select_effects
+    from mrfbayes.structure.select_effects import EffectSelection as EffectSelection, select_effects as select_effects
     from mrfbayes.structure.selection import Selection as Selection
     from mrfbayes.targets.evidence import Evidence as Evidence, evidence as evidence
     from mrfbayes.targets.likelihood import Likelihood as Likelihood, likelihood as likelihood
