@@ -1,6 +1,7 @@
 """No function has more than seven arguments, apart from public functions and commands: more means a missing object."""
 
 import ast
+import inspect
 from pathlib import Path
 
 import mrfbayes as mb
@@ -65,3 +66,31 @@ def test_the_check_sees_one_too_many():
     assert too_many(text, "posterior/x.py", set()) == {("posterior/x.py", "f"): 8}
     assert not too_many(text, "posterior/x.py", {"f"})
     assert not too_many(text.replace(", h", ""), "posterior/x.py", set())
+
+
+VERBS = (
+    *("sample", "sample_many", "select", "select_effects", "compare_groups", "estimate", "evidence", "likelihood"),
+    *("target", "fit", "compare", "prior_sensitivity", "predictive_check"),
+)
+THIRD = {"sample": "method", "likelihood": "method"}  # the only other positional arguments
+
+
+def test_verbs_take_model_and_data_first():
+    for name in set(VERBS) - {"fit", "predictive_check"}:
+        parameters = list(inspect.signature(getattr(mb, name)).parameters.values())
+        positional = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+        assert positional == ["model", "data", *([THIRD[name]] if name in THIRD else [])], name
+
+
+def test_verbs_default_to_a_fresh_seed_and_one_prior():
+    for name in VERBS:
+        parameters = inspect.signature(getattr(mb, name)).parameters
+        assert parameters["rng"].default is None, name
+        assert "prior" not in parameters or parameters["prior"].default in ("default", None), name
+
+
+def test_types_of_data_and_priors_say_something():
+    for name in VERBS:
+        given = inspect.unwrap(getattr(mb, name)).__annotations__
+        for argument in {"data", "source", "prior", "slab", "edges", "estimate", "start"} & set(given):
+            assert given[argument] not in ("object", "Any"), (name, argument)

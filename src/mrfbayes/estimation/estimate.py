@@ -11,7 +11,7 @@ from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError, warn_user
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
-from mrfbayes.base.types import DataLike
+from mrfbayes.base.types import DataLike, Option, PriorLike
 from mrfbayes.data.border import counted
 from mrfbayes.data.coding import stored_schema
 from mrfbayes.data.statistics import Statistics
@@ -37,11 +37,11 @@ def estimate(
     *,
     algorithm: str = "auto",
     rng: Seed | None = None,
-    prior: object = None,
+    prior: PriorLike | Prior | None = None,
     on_boundary: str = "penalise",
     progress: bool = True,
     threads: int | None = None,
-    **options: object,
+    **options: Option,
 ) -> Estimate:
     """Estimate the parameters of ``model`` from the observations ``data``.
 

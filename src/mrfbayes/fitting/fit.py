@@ -13,9 +13,10 @@ from mrfbayes.base import random_streams
 from mrfbayes.base.budget import Budget, budget
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import Seed
-from mrfbayes.base.types import Scale
+from mrfbayes.base.types import DataLike, DistributionLike, Option, PriorLike, Scale
 from mrfbayes.data.border import as_data
 from mrfbayes.data.data import Data
+from mrfbayes.estimation.result import Estimate
 from mrfbayes.fitting.image_model import image_model
 from mrfbayes.fitting.result import Fit
 from mrfbayes.model.field import Model
@@ -40,13 +41,13 @@ SEARCHES = {"graphs": "The search over graphs", "groups": "The comparison of gro
 
 
 def fit(
-    source: object,
+    source: DataLike,
     *,
     model: Model | None = None,
     select: bool = False,
-    prior: object = "default",
-    slab: object = None,
-    group_slab: object = None,
+    prior: PriorLike = "default",
+    slab: DistributionLike | None = None,
+    group_slab: DistributionLike | Mapping[str, DistributionLike] | None = None,
     method: str = "auto",
     chains: int = 4,
     workers: int = 1,
@@ -54,7 +55,7 @@ def fit(
     rng: Seed | None = None,
     checkpoint: str | PathLike[str] | None = None,
     scale: Scale | None = None,
-    **settings: object,
+    **settings: Option | Estimate,
 ) -> Fit:
     """Learn a field from data: what ``mrfbayes fit`` does, in one call.
 
@@ -89,7 +90,7 @@ def fit(
     >>> found.model.n_edges
     1
     """
-    call = {
+    call: dict[str, object] = {
         "prior": prior,
         "method": method,
         "chains": chains,

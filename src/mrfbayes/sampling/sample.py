@@ -14,9 +14,10 @@ from mrfbayes.base.budget import Budget
 from mrfbayes.base.compiling import watch_compilation
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.random_streams import Seed
-from mrfbayes.base.types import DataLike
+from mrfbayes.base.types import DataLike, Option, PriorLike, ThetaLike
 from mrfbayes.engines.registry import set_up
 from mrfbayes.engines.settings import Asked, Settings, check_settings
+from mrfbayes.estimation.result import Estimate
 from mrfbayes.model.field import Model
 from mrfbayes.results.posterior import Posterior
 from mrfbayes.run.clusters import Workers, connected
@@ -35,16 +36,16 @@ def sample(
     chains: int = 4,
     thin: int | None = None,
     proposal: str = "adapted",
-    start: object = None,
-    prior: object = "default",
+    start: ThetaLike | None = None,
+    prior: PriorLike = "default",
     rng: Seed | None = None,
     workers: Workers = 1,
     progress: bool = True,
     checkpoint: str | os.PathLike[str] | None = None,
     seconds: float | None = None,
     engine: str | None = None,
-    estimate: object = None,
-    **method_options: object,
+    estimate: Estimate | ThetaLike | None = None,
+    **method_options: Option,
 ) -> Posterior:
     """Draw from the posterior of every parameter.
 

@@ -23,11 +23,12 @@ from mrfbayes.base.errors import InputError, MRFWarning, warn_user
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
-from mrfbayes.base.types import DataLike
+from mrfbayes.base.types import DataLike, Option, PriorLike
 from mrfbayes.data.border import common_schema, counted
 from mrfbayes.data.coding import stored_schema
 from mrfbayes.data.data import Data
 from mrfbayes.engines.settings import Settings
+from mrfbayes.estimation.result import Estimate
 from mrfbayes.model.field import Model, require_model
 from mrfbayes.model.schema import Schema
 from mrfbayes.results.files import packed
@@ -59,7 +60,7 @@ def sample_many(
     workers: Workers = 1,
     progress: bool = True,
     seconds: float | None = None,
-    **settings: object,
+    **settings: Option | PriorLike | Estimate,
 ) -> Fits:
     """`mrfbayes.sample` of every data set: the same model and settings, each with a random stream of its own.
 

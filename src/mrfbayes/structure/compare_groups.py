@@ -18,7 +18,7 @@ import numpy as np
 from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.errors import InputError, MRFWarning
 from mrfbayes.base.random_streams import Seed
-from mrfbayes.base.types import DataLike
+from mrfbayes.base.types import DataLike, DistributionLike, EdgePriorLike, PriorLike
 from mrfbayes.data.border import common_schema, counted
 from mrfbayes.data.coding import stored_schema
 from mrfbayes.data.data import Data
@@ -42,9 +42,9 @@ def compare_groups(
     model: Model,
     data: DataLike | Mapping[str, DataLike],
     *,
-    slab: object = "normal(0, 1)",
-    differences: object = "bernoulli(0.5)",
-    prior: object = None,
+    slab: DistributionLike | Mapping[str, DistributionLike] = "normal(0, 1)",
+    differences: EdgePriorLike = "bernoulli(0.5)",
+    prior: PriorLike | None = None,
     engine: str | None = None,
     particles: int = ANCHOR_PARTICLES,
     draws: int | None = None,

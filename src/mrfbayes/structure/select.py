@@ -9,7 +9,7 @@ import numpy as np
 from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.checks import whole
 from mrfbayes.base.random_streams import Seed
-from mrfbayes.base.types import DataLike
+from mrfbayes.base.types import DataLike, DistributionLike, EdgePriorLike, PriorLike
 from mrfbayes.data.border import counted
 from mrfbayes.data.coding import stored_schema
 from mrfbayes.data.holes import MISSING_AT_RANDOM
@@ -29,9 +29,9 @@ def select(
     model: Model,
     data: DataLike,
     *,
-    slab: object = "normal(0, 1)",
-    edges: object = "bernoulli(0.5)",
-    prior: object = None,
+    slab: DistributionLike = "normal(0, 1)",
+    edges: EdgePriorLike = "bernoulli(0.5)",
+    prior: PriorLike | None = None,
     engine: str | None = None,
     particles: int = ANCHOR_PARTICLES,
     draws: int | None = None,

@@ -6,6 +6,7 @@ values -1/2 and 1/2. An edge is moderated by all covariates or by none; threshol
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,7 +15,7 @@ import numpy as np
 from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import Seed, seed_sequence
-from mrfbayes.base.types import Scale
+from mrfbayes.base.types import DataLike, DistributionLike, EdgePriorLike, PriorLike, Scale
 from mrfbayes.data.border import counted
 from mrfbayes.data.coding import stored_schema
 from mrfbayes.data.covariates import CovariateStatistics
@@ -110,11 +111,11 @@ class EffectSelection(SearchResult):
 @one_blas_thread()
 def select_effects(
     model: Model,
-    data: object,
+    data: DataLike,
     *,
-    slab: object = "normal(0, 1)",
-    moderated: object = "bernoulli(0.5)",
-    prior: object = None,
+    slab: DistributionLike | Mapping[str, DistributionLike] = "normal(0, 1)",
+    moderated: EdgePriorLike = "bernoulli(0.5)",
+    prior: PriorLike | None = None,
     engine: str | None = None,
     particles: int = ANCHOR_PARTICLES,
     draws: int | None = None,

@@ -12,7 +12,7 @@ from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError, warn_user
 from mrfbayes.base.memory import require_memory
 from mrfbayes.base.random_streams import Seed, seed_sequence
-from mrfbayes.base.types import DataLike
+from mrfbayes.base.types import DataLike, PriorLike
 from mrfbayes.data.border import counted
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import check_options, method_row
@@ -56,7 +56,7 @@ def evidence(
     model: Model,
     data: DataLike,
     *,
-    prior: object = "default",
+    prior: PriorLike = "default",
     draws: int = EVIDENCE_DRAWS,
     rng: Seed | None = None,
 ) -> Evidence:

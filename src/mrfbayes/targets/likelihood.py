@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import numpy as np
 from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
-from mrfbayes.base.types import DataLike
+from mrfbayes.base.types import DataLike, Option, ThetaLike
 from mrfbayes.base.views import with_own_workspace
 from mrfbayes.coins.coin import CoinMarginal
 from mrfbayes.coins.die import DieMarginal
@@ -61,7 +62,7 @@ class Likelihood:
         return self._problem.estimate
 
     @one_blas_thread()
-    def log_likelihood(self, theta: object) -> float | np.ndarray:
+    def log_likelihood(self, theta: ThetaLike) -> float | np.ndarray:
         """Log-likelihood, up to a constant that does not depend on theta.
 
         Parameters
@@ -118,7 +119,7 @@ class InducedLikelihood(Likelihood):
 
         return Induced.make(self.statistics, self._problem.estimate, self._options["rho"], self._options["marginal"])
 
-    def __init__(self, row: Row, problem: Problem, prepared: Prepared, options: dict[str, object]) -> None:
+    def __init__(self, row: Row, problem: Problem, prepared: Prepared, options: Mapping[str, object]) -> None:
         super().__init__(row, problem, prepared)
         self._options = {**row.options, **options}
 
@@ -158,9 +159,9 @@ def likelihood(
     data: DataLike,
     method: str = "mle",
     *,
-    estimate: object = None,
+    estimate: PointEstimate | ThetaLike | None = None,
     rng: Seed | None = None,
-    **options: object,
+    **options: Option,
 ) -> Likelihood:
     """The likelihood of ``method`` for the observations ``data``.
 

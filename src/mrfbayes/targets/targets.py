@@ -10,6 +10,7 @@ from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.digests import digest_of
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import Seed, seed_sequence
+from mrfbayes.base.types import DataLike, Option, PriorLike
 from mrfbayes.base.views import with_own_workspace
 from mrfbayes.data.border import counted
 from mrfbayes.methods.problem import Prepared, Problem
@@ -130,12 +131,12 @@ class Target:
 @one_blas_thread()
 def target(
     model: Model,
-    data: object,
+    data: DataLike,
     *,
-    prior: object = "default",
+    prior: PriorLike = "default",
     method: str = "exact",
     rng: Seed | None = None,
-    **options: object,
+    **options: Option,
 ) -> Target:
     """Make the log posterior density of a field, to be sampled by NumPyro, BlackJAX, PyMC or your own code.
 
