@@ -173,7 +173,7 @@ def main() -> None:
                     lambda mutant=mutant: tree.meet(
                         mutant,
                         [
-                            mutant.get("tests") or [f"tests/{mutant['package']}"],
+                            *([name] for name in mutant.get("tests") or [f"tests/{mutant['package']}"]),
                             listed["neighbours"].get(mutant["package"], []),
                         ],
                     ),
