@@ -18,6 +18,8 @@ import numpy as np
 
 import mrfbayes as mb
 from mrfbayes.base.errors import MRFWarning
+from mrfbayes.report.figures import edge_order
+from mrfbayes.report.findings import Findings
 
 mpl.use("Agg")
 PAGE = Path(__file__).parent / "gallery.md"
@@ -229,6 +231,18 @@ def pictures() -> list[tuple[str, str, str, Callable[[], Any]]]:
             "group_differences(mb.compare_groups(model, {...}))",
             "Differences between two groups, with the probability that there is one.",
             lambda: plots.group_differences(two_groups()),
+        ),
+        (
+            "group_networks",
+            "group_networks(mb.compare_groups(model, {...}))",
+            "A network for each group and one of their differences, with the nodes in the same places.",
+            lambda: plots.group_networks(two_groups()),
+        ),
+        (
+            "order",
+            "order(table)",
+            "Tests of differences: the probability that the edge of the row is stronger than that of the column.",
+            lambda: plots.order(edge_order(Findings(symptoms()[1]))),
         ),
         ("field_image", "field(model, post)", "A tied field from a single image.", lambda: plots.field(*image())),
         (

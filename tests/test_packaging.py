@@ -13,7 +13,7 @@ import yaml
 
 import mrfbayes as mb
 from command_line import run
-from mrfbayes.report.methods_text import REFERENCES
+from mrfbayes.report.sentences import REFERENCES
 from release_check import problems
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -196,6 +196,13 @@ class Prior:
             value -= 0.5 * log_odds @ (self._precision @ log_odds)
         return float(value + self._on_log_odds(log_odds)[0].sum())
 
+    def coin_log_densities(self, log_odds: np.ndarray) -> np.ndarray:
+        """(..., p) log density of each log-odds on its own, up to a constant; for blocks of one log-odds."""
+        self._refuse_custom()
+        free, total = self._counts
+        own = free * log_odds - total[self.chart.block_of] * np.logaddexp(0.0, log_odds)
+        return np.asarray(own + self._on_log_odds(log_odds, 0)[0])
+
     def gradient_w(self, log_odds: np.ndarray) -> np.ndarray:
         """First derivatives (..., p) at w (..., p)."""
         self._refuse_custom()

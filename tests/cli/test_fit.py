@@ -52,15 +52,8 @@ def test_fit_says_what_it_understood_and_writes_everything(fitted, folder):
     assert "tired \u2013 worried" in said
     assert str(folder / "out" / "report.html").split("/")[-1] in said
     names = {path.name for path in (folder / "out").iterdir()}
-    assert names == {
-        "report.html",
-        "summary.csv",
-        "edges.csv",
-        "weights.csv",
-        "posterior.nc",
-        "settings.toml",
-        "fit.json",
-    }
+    tables = {"summary.csv", "edges.csv", "nodes.csv", "weights.csv", "tables.xlsx", "tables.tex"}
+    assert names == {"report.html", "posterior.nc", "settings.toml", "fit.json", *tables}
     weights = pd.read_csv(folder / "out" / "weights.csv", index_col=0)
     assert list(weights.columns) == list(weights.index) == ["tired", "worried", "sad"]
     np.testing.assert_array_equal(weights, weights.T)
@@ -77,7 +70,7 @@ def test_settings_repeat_the_run(fitted, folder):
     again = run("fit", "--settings", settings, "--out", folder / "again", "--json")
     found = json.loads(again.stdout)
     assert found["verdicts"]["present"] >= 1
-    assert len(found["sentences"]) == 5
+    assert len(found["sentences"]) == 6
     first, second = (mb.load(folder / name / "posterior.nc") for name in ("out", "again"))
     np.testing.assert_array_equal(first.draws, second.draws)
     bad = folder / "bad.toml"
@@ -255,20 +248,43 @@ def grouped(folder):
 def test_fit_searches_graphs_and_compares_groups(grouped, folder):
     done = run("fit", grouped, "--select", "--group", "who", "--out", folder / "structure")
     said = " ".join(done.output.split())
-    assert "Averaged over all graphs, the data support 1 edge of 3" in said
-    assert "Groups: old (n = 90) and young (n = 110)." in said
+    assert "The data support 1 edge of 3" in said
+    assert "Between old and young" in said
     selection, comparison = (mb.load(folder / "structure" / name) for name in ("graphs.nc", "groups.nc"))
     assert selection.model.nodes == comparison.model.nodes == ("tired", "worried", "sad")
     assert comparison.groups == ("old", "young")
     assert comparison.group_n == (90, 110)
-    table = pd.read_csv(folder / "structure" / "structure.csv", index_col=0)
+    table = pd.read_csv(folder / "structure" / "edges.csv", index_col=0)
     np.testing.assert_allclose(table["inclusion"], selection.inclusion)
     assert len(pd.read_csv(folder / "structure" / "differences.csv")) == 6
     page = (folder / "structure" / "report.html").read_text(encoding="utf-8")
-    assert "Structure</h2>" in page
+    assert "The search over graphs</h2>" in page
     assert "Differences between groups</h2>" in page
     settings = tomllib.loads((folder / "structure" / "settings.toml").read_text())["fit"]
     assert (settings["select"], settings["group"]) == (True, "who")
+
+
+@pytest.mark.parametrize("name", ["posterior", "graphs", "groups"])
+def test_all_commands_open_every_kind_of_result(grouped, folder, name):
+    if not (folder / "structure").exists():
+        run("fit", grouped, "--select", "--group", "who", "--out", folder / "structure")
+    result = folder / "structure" / f"{name}.nc"
+    assert "parameter" in run("summary", result).output
+    shown = run("edges", result).output
+    assert ("P(edge)" in shown, "P(differs)" in shown) == (name == "graphs", name == "groups")
+    table = json.loads(run("edges", result, "--json").stdout)
+    assert set(table) == {"tired--worried", "tired--sad", "worried--sad"}
+    assert run("report", result, "--out", folder / f"{name}.html").exit_code == 0
+    for kind in ("network", "evidence", "forest"):
+        picture = folder / f"{name}-{kind}.svg"
+        run("plot", result, kind, "--out", picture, "--width", "single")
+        assert 'width="240.94' in picture.read_text()  # 85 mm in points
+    run("export", result, "--format", "edges", "--out", folder / f"{name}.exported.csv")
+    assert len(pd.read_csv(folder / f"{name}.exported.csv")) == 3
+    rows = folder / "known.csv"
+    rows.write_text("tired\n1\n0\n")
+    run("predict", result, rows, "--given", "tired", "--out", folder / f"{name}.predicted.csv")
+    assert pd.read_csv(folder / f"{name}.predicted.csv").shape == (2, 5)
 
 
 def test_a_time_budget_covers_searches_and_report(grouped, folder, monkeypatch):

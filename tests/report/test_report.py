@@ -19,6 +19,15 @@ mpl.use("Agg")
 HOSTILE = ("</script><script>window.bad=1</script>", "<img src=x onerror=window.bad=1>", "=cmd|x", "{{ 7*7 }}", "a & b")
 
 
+def tables(page):
+    """The first table of a page with each heading of its first column."""
+    found = {}
+    for table in page.data:
+        if "columns" in table:
+            found.setdefault(table["columns"][0]["title"], table)
+    return found
+
+
 class Page(HTMLParser):
     """Headings, scripts, ids and outside references of a page."""
 
@@ -68,7 +77,8 @@ def text(posterior, tmp_path_factory):
 def test_sections_stand_in_the_promised_order(text):
     page = Page(text)
     assert page.headings == [
-        *("In brief", "Data", "How far to trust it", "The network", "Edges", "Nodes", "Methods, to paste"),
+        *("In brief", "Data", "How far to trust it", "The network", "Edges", "Sensitivity to the priors", "Nodes"),
+        *("Further tables", "Methods, to paste"),
     ]
     assert len(page.ids) == len(set(page.ids))
     assert page.outside == []
@@ -79,16 +89,16 @@ def test_sections_stand_in_the_promised_order(text):
 def test_hostile_names_are_inert(text):
     page = Page(text)
     assert "img" not in page.tags
-    assert page.tags.count("script") == 4  # three tables of data (variables, edges, nodes) and our own
+    assert page.tags.count("script") == 1 + len(page.data)  # the page's own, and data
     assert "window.bad=1</script>" not in text
-    assert "49" not in {cell for table in page.data for row in table["rows"] for cell in row[:1]}
-    for table in (page.data[0], page.data[2]):
+    assert "49" not in {cell for table in tables(page).values() for row in table["rows"] for cell in row[:1]}
+    for table in (tables(page)["Variable"], tables(page)["Node"]):
         assert {row[0] for row in table["rows"]} == set(HOSTILE)  # as they are, once decoded
     assert script_safe({"a": "</script><!--\u2028"}) == '{"a":"\\u003c/script\\u003e\\u003c!--\\u2028"}'
 
 
 def test_all_edges_are_there_with_their_verdicts(text, posterior):
-    table = Page(text).data[1]
+    table = tables(Page(text))["Edge"]
     edges = posterior.edges(scale="log-odds")
     assert len(table["rows"]) == len(edges) == 10
     shown = {row[0]: row for row in table["rows"]}
@@ -102,14 +112,14 @@ def test_all_edges_are_there_with_their_verdicts(text, posterior):
 def test_sentences_say_what_the_tables_say(posterior):
     findings = Findings(posterior, check=False)
     sentences = brief(findings)
-    assert len(sentences) == 5
+    assert len(sentences) == 6
     said = posterior.edges(scale="log-odds")["verdict"].value_counts()
     assert f"support {said['present']} edge" in sentences[1]
     assert "300 observations of 5 yes/no variables" in sentences[0]
     assert "15 parameters in all" in sentences[0]
     top = posterior.edges(scale="log-odds")["mean"].abs().idxmax()
     assert top.replace("--", " \u2013 ") in sentences[2]
-    assert "exact posterior" in sentences[4]
+    assert "exact posterior" in sentences[-1]
     assert all(sentence.endswith(".") for sentence in sentences)
 
 
@@ -121,7 +131,7 @@ def test_large_fields_are_pages_too(tmp_path):
     post = mb.sample(model, statistics, "mle", estimate=counts / n, draws=60, thin=1, chains=2, progress=False)
     path = mb.report(post, tmp_path / "large.html", check=False)
     page = Page(path.read_text(encoding="utf-8"))
-    assert len(page.data[0]["rows"]) == model.n_edges == 10_081
+    assert len(tables(page)["Edge"]["rows"]) == model.n_edges == 10_081
     assert path.stat().st_size < 3_000_000
     assert "MLE-L" in path.read_text(encoding="utf-8")
 
@@ -143,16 +153,19 @@ def test_extra_sections_appear_when_given(posterior, tmp_path):
     )
     text = path.read_text(encoding="utf-8")
     page = Page(text)
-    headings = page.headings
-    assert headings[6:] == ["Comparison of methods", "Structure", "Differences between groups", "Methods, to paste"]
+    assert page.headings[3:] == [
+        *("The network", "Edges", "Sensitivity to the priors", "Nodes", "The search over graphs"),
+        *("The model with all edges", "Differences between groups", "Further tables", "Comparison of methods"),
+        "Methods, to paste",
+    ]
+    names = [table["columns"][1]["title"] for table in page.data if "columns" in table]
+    assert "P(edge)" not in names  # a verdict comes first
+    graphs = tables(page)["Rank"]["rows"]
     first = selection.graphs().iloc[0]
-    edges = ", ".join(name.replace("--", " \u2013 ") for name in first["edges"])
-    assert edges in [cell if isinstance(cell, str) else cell[0] for cell in page.data[-2]["rows"][0]]
-    assert len(page.data[-1]["rows"]) == model.n_parameters
-    for name in ("structure-evidence", "structure-size", "structure-pictures", "differences-0"):
+    assert graphs[0][1][1] == pytest.approx(first["probability"], rel=1e-3)
+    for name in ("structure-size", "sensitivity", "differences-0", "group-networks", "node-order"):
         assert f'<figure id="{name}">' in text
-    assert "Averaged over all graphs, the data support" in text
-    assert "Warning: look twice" in text  # the reader is told of its doubts
+    assert '<li class="warn">look twice</li>' in text  # in a list, not in the text
     assert "one &lt;b&gt; (n = 60)" in text
     assert "one <b>" not in text
 
@@ -162,7 +175,7 @@ def test_what_is_wrong_is_named(posterior, tmp_path):
     with pytest.raises(mb.InputError, match="exists: choose another name"):
         mb.report(posterior, tmp_path / "there.html")
     assert (tmp_path / "there.html").read_text() == "mine"
-    with pytest.raises(mb.InputError, match="got int; give a posterior"):
+    with pytest.raises(mb.InputError, match="got int"):
         mb.report(3, tmp_path / "b.html")
     with pytest.raises(mb.InputError, match="there is no folder"):
         mb.report(posterior, tmp_path / "nowhere" / "b.html", check=False)

@@ -6,8 +6,7 @@ import pytest
 import mrfbayes as mb
 from mrfbayes.report.checks import checks
 from mrfbayes.report.findings import Findings
-from mrfbayes.report.methods_text import citations, methods_paragraph
-from mrfbayes.report.sentences import brief
+from mrfbayes.report.sentences import brief, citations, methods_paragraph
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.base.errors.MRFWarning")
 FOUR = mb.graph([("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")], fields=True, coupling="both-one")
@@ -55,7 +54,7 @@ def test_one_image_of_a_tied_field():
     assert "shared by 60 neighbouring pairs and one threshold for all: 2 parameters in all." in said[0]
     assert "a coupling of neighbours (Bayes factor" in said[1]
     assert said[2].startswith("Posterior mean of the coupling in log-odds: 0.")
-    assert said[3].startswith("Its neighbours name the state of a pixel in ")
+    assert said[3].startswith("Neighbouring pixels predict the state of a pixel in ")
     assert "shared by all neighbours, and a threshold for all variables from n = 1 observation with" in paragraph
 
 

@@ -148,16 +148,6 @@ def test_pairwise_differences_have_the_slab_as_their_prior():
             assert np.linalg.norm(corners[g] - corners[h]) == pytest.approx(1.0)
 
 
-@SHORT_RUNS
-def test_the_commands_say_that_a_file_holds_graphs(tmp_path):
-    from mrfbayes.cli.on_result import load_posterior
-
-    model, _, data = some_groups(d=3)
-    mb.select(model, data["a"], draws=20, chains=1, progress=False).save(tmp_path / "graphs.nc")
-    with pytest.raises(mb.InputError, match=r"holds a Selection.*mrfbayes\.load"):
-        load_posterior(tmp_path / "graphs.nc")
-
-
 def test_one_prior_is_that_of_the_couplings():
     """As in `sample`: thresholds keep their wide default; only "uniform" is for all parameters."""
     model = mb.graph([("a", "b"), ("b", "c")], fields=True, coupling="both-one")
@@ -167,3 +157,39 @@ def test_one_prior_is_that_of_the_couplings():
     assert group_coordinates(model, 2, "normal(0, 1)", "uniform").priors[0].is_uniform
     with pytest.raises(mb.InputError, match=r"prior = 'normal\(0, 2\)'.*nodes"):
         mb.select(model, np.zeros((4, 3), dtype=int), prior="normal(0, 2)", progress=False)
+
+
+@SHORT_RUNS
+@pytest.mark.parametrize("shared", [60, 5])
+def test_groups_of_the_same_people_are_refused(shared):
+    """Before and after of the same people: their numbers occur in both groups."""
+    rng = np.random.default_rng(2)
+    person = np.concatenate([np.arange(60), np.arange(60) + 60 - shared])
+    table = {"person": person, "a": rng.integers(0, 2, 120), "b": rng.integers(0, 2, 120)}
+    data = mb.Data({**table, "when": ["before"] * 60 + ["after"] * 60}, drop=["person"], group="when")
+    model, run = mb.Model.from_data(data), {"draws": 20, "chains": 1, "progress": False}
+    if shared == 60:
+        with pytest.raises(mb.InputError, match=r"60 of the values in 'person'.*'before'.*'after'"):
+            mb.compare_groups(model, data, **run)
+    else:
+        assert mb.compare_groups(model, data, **run).groups == ("after", "before")
+
+
+@SHORT_RUNS
+@pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
+def test_groups_whose_items_have_unequal_levels():
+    rng = np.random.default_rng(3)
+    a = rng.integers(1, 6, 80)
+    b = rng.integers(1, 6, 80)
+    a[40:] = np.minimum(a[40:], 4)  # the second group never answers 5
+    table = {"a": a, "b": b, "c": rng.integers(0, 2, 80), "who": ["x"] * 40 + ["y"] * 40}
+    data = mb.Data(table, group="who")
+    run = {"draws": 50, "chains": 1, "progress": False}
+    found = mb.compare_groups(mb.Model.from_data(data), data, **run)
+    assert found.model.states.tolist() == [5, 5, 2]
+    parts = {
+        name: mb.Data({key: np.array(table[key])[part] for key in "abc"})
+        for name, part in (("x", slice(40)), ("y", slice(40, None)))
+    }
+    again = mb.compare_groups(found.model, parts, **run)
+    np.testing.assert_array_equal(again.coordinates, found.coordinates)

@@ -11,6 +11,7 @@ import mrfbayes as mb
 import oracles_structure as truth
 from mrfbayes.structure import rescoring
 from structure.graph_cases import case, complete, exact_posterior
+from structure.group_cases import some_groups
 
 FAST = {"draws": 1_500, "thin": 2, "chains": 2, "progress": False}
 KINDS = {
@@ -286,3 +287,22 @@ def test_ctrl_c_after_the_last_sweep_keeps_the_search(monkeypatch):
     found = mb.select(model, x, draws=50, warmup=10, progress=False)
     assert found.steps == 50
     assert not found.partial
+
+
+def test_a_search_goes_on_until_it_is_precise():
+    model, _, data = some_groups(d=4)
+    found = mb.select(model, data["a"], chains=2, progress=False)
+    assert found.inclusion_error.max() <= 0.01
+    assert 1_000 <= found.steps <= 8_000
+    assert found.log_odds.shape[1] == found.steps // found.thin
+    assert not found.partial
+
+
+def test_seconds_of_a_search_are_told_before():
+    from mrfbayes.structure.cost import describe_searches, search_seconds
+
+    small, large = (mb.complete(d, fields=True, coupling="both-one") for d in map(range, (6, 30)))
+    assert 0.05 < search_seconds(small) < search_seconds(small, 2) < 10
+    assert search_seconds(large) > 10 * search_seconds(small)
+    assert set(describe_searches(small)) == {"--select", "--group (two groups)"}
+    assert describe_searches(mb.grid(4, 4, tied=True)) == {}

@@ -82,7 +82,9 @@ COMPARISON_COLUMNS = ("method", "target", "mean error", "sd ratio", "acc.", "ESS
 
 def show_questionnaire(posterior: Posterior, to_stderr: bool) -> None:
     """The couplings with the most evidence, and the diagnostics of the run."""
-    show_edges(posterior.model, posterior.edges(scale="log-odds"), DEMO_ROWS, to_stderr)
+    from mrfbayes.report.findings import Findings
+
+    show_edges(Findings(posterior, "log-odds"), DEMO_ROWS, to_stderr)
     facts = posterior.facts
     text = (
         f"   {posterior.label}, {posterior.target} target; stopped after {facts.resumed_steps} draws and continued "

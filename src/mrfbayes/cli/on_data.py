@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -66,6 +67,7 @@ def fit(
     out: Annotated[Path, typer.Option(help="Folder for report and tables.")] = Path("fit"),
     scale: ScaleChoice = None,
     title: Annotated[str, typer.Option(help="Title of the report.")] = "",
+    codebook: Annotated[Path | None, typer.Option(help="CSV file with a variable and its text in each row.")] = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Read a file, say what it holds, sample the posterior, and write report, tables and result into a folder."""
@@ -74,7 +76,7 @@ def fit(
     from mrfbayes.base.errors import InputError, OutputError
     from mrfbayes.base.interrupts import InterruptFlag
     from mrfbayes.cli.field import data_field, read_data
-    from mrfbayes.fitting.fit import run_fit
+    from mrfbayes.fitting.fit import read_codebook, run_fit
     from mrfbayes.fitting.result import FIT_FILES
 
     def save_first(posterior: Posterior) -> None:
@@ -90,6 +92,7 @@ def fit(
     with quiet_warnings():  # warnings are in the result, printed with it
         model = data_field(files, data)
         run.check(model)
+        texts = read_codebook(codebook, model)
         show_data(data, common.json)
         show_model(model, common.json)
         with replacing_folder(out, FIT_FILES, "--out") as folder:
@@ -98,10 +101,11 @@ def fit(
                 found = run_fit(
                     data, model, run.call, select=asked.select, slabs=slabs, scale=scale, on_posterior=save_first
                 )
+            found = replace(found, codebook=texts)
             paths = found._write(folder, title, True)
             paths["settings"] = keep_settings(folder / "settings.toml", True)
         paths = {name: out / path.name for name, path in paths.items()}
-        show_findings(found.findings, found.sentences, (*data.warnings, *found.omitted), paths, common.json)
+        show_findings(found.findings, found.sentences, data.warnings, paths, common.json)
     if found.posterior.facts.stopped_by == "Ctrl-C":
         raise typer.Exit(130)
 
@@ -114,6 +118,7 @@ def info(data: DataOptions, common: Common) -> None:
     from mrfbayes.cli.field import data_field, read_data
     from mrfbayes.engines.auto import choose_method
     from mrfbayes.exact.cost import describe_seconds
+    from mrfbayes.structure.cost import describe_searches
 
     observed = read_data(data)
     model = data_field(data, observed)
@@ -122,6 +127,7 @@ def info(data: DataOptions, common: Common) -> None:
     why = why.partition(": ")[2] or why
     seconds = cost.methods[method]
     is_feasible = math.isfinite(seconds)
+    searches = describe_searches(model)
     if common.json:
         facts = {
             "about": repr(observed),
@@ -132,6 +138,7 @@ def info(data: DataOptions, common: Common) -> None:
             "treewidth": cost.treewidth,
             "exact_is_feasible": cost.feasible,
             "seconds_of_1000_steps": dict(cost.methods),
+            "seconds_of_searches": searches,
             "bytes": {name: work.n_bytes for name, work in cost.work.items()},
             "recommended": method if is_feasible else None,
             "because": why if is_feasible else INFEASIBLE,
@@ -144,6 +151,7 @@ def info(data: DataOptions, common: Common) -> None:
     show_data(observed)
     show_model(model)
     show_lines([f"The exact likelihood is {feasible}.", "", str(cost), "", recommended if is_feasible else INFEASIBLE])
+    show_lines([f"{name}: about {describe_seconds(value)} more." for name, value in searches.items()])
 
 
 @grouped

@@ -24,22 +24,17 @@ from mrfbayes.cli.show import (
 )
 
 if TYPE_CHECKING:
-    from mrfbayes.results.posterior import Posterior
+    from mrfbayes.report.findings import Findings
 
 PLOTS = ("network", "panels", "forest", "nodes", "evidence", "field", "marginals", "chains", "ranks", "pairs", "prior")
 
 
-def load_posterior(path: str | os.PathLike[str]) -> Posterior:
-    """The posterior in ``path``; other results are for Python only."""
+def load_findings(path: str | os.PathLike[str], scale: str | None = None) -> Findings:
+    """What any saved result says: a posterior, the average over the graphs of a search, or the middle of groups."""
     import mrfbayes as mb
+    from mrfbayes.report.findings import Findings
 
-    loaded = mb.load(path)
-    if not isinstance(loaded, mb.Posterior):
-        kind = type(loaded).__name__
-        raise mb.InputError(
-            f"{path} holds a {kind}, not a posterior of parameters: open it in Python with mrfbayes.load."
-        )
-    return loaded
+    return Findings.of(mb.load(path), cast("Scale | None", scale))
 
 
 @grouped
@@ -52,12 +47,11 @@ def summary(
     overwrite: Overwrite = False,
 ) -> None:
     """Print the summary of a saved result: edges by how sure they are, then nodes."""
-    from mrfbayes.model.wording import natural_scale
     from mrfbayes.plots.saving import write_table
 
     with writing({"--csv": csv}, {"the result": result}, overwrite):
-        posterior = load_posterior(result)
-        scale = scale or natural_scale(posterior.model)
+        findings = load_findings(result, scale)
+        posterior, scale = findings.posterior, findings.scale
         frame = posterior.summary(scale=scale)
         if common.json:
             print_json({"scale": scale, "parameters": frame.to_dict(orient="index")})
@@ -82,14 +76,14 @@ def edges(
     from mrfbayes.plots.saving import write_table
 
     with writing({"--csv": csv}, {"the result": result}, overwrite), quiet_warnings():
-        posterior = load_posterior(result)
-        frame = posterior.edges(scale=scale)
+        findings = load_findings(result, scale)
+        frame = findings.edges if findings.differences is None else findings.differences
         if csv is not None:
             write_table(frame, csv, overwrite)
         if common.json:
             typer.echo(frame.to_json(orient="index", indent=1))
         else:
-            show_edges(posterior.model, frame, rows)
+            show_edges(findings, rows)
 
 
 @grouped
@@ -103,14 +97,13 @@ def report(
 ) -> None:
     """Write the report of a saved result: one self-contained HTML file."""
     from mrfbayes.base.atomic_files import write_text
-    from mrfbayes.report.findings import Findings
     from mrfbayes.report.sentences import brief
     from mrfbayes.report.write import UNTITLED, render
 
     with writing({"--out": out}, {"the result": result}, overwrite), quiet_warnings():
-        findings = Findings(load_posterior(result), cast("Scale", scale))
-        write_text(out, render(findings, title or UNTITLED, result.name, []), overwrite)
-        show_findings(findings, list(brief(findings)), (), {"report": out}, common.json)
+        findings = load_findings(result, scale)
+        write_text(out, render(findings, title or UNTITLED, result.name), overwrite)
+        show_findings(findings, brief(findings), (), {"report": out}, common.json)
 
 
 @grouped
@@ -121,6 +114,7 @@ def plot(
     out: Annotated[Path | None, typer.Option(help="SVG, PDF or PNG file; numbers go beside it.")] = None,
     parameter: Annotated[str | None, typer.Option(help="For chains, ranks and prior: which one.")] = None,
     layout: Annotated[str, typer.Option(help="For network: auto, circle or spring.")] = "auto",
+    width: Annotated[str | None, typer.Option(help="Column of a journal, single (85 mm) or double (178 mm).")] = None,
     scale: ScaleChoice = None,
     overwrite: Overwrite = False,
 ) -> None:
@@ -134,16 +128,17 @@ def plot(
         raise mb.InputError(f"{kind}: choose one of {', '.join(PLOTS)}.")
     target = out or Path(f"{kind}.svg")
     with writing({"--out": target}, {"the result": result}, overwrite), quiet_warnings():
-        posterior = load_posterior(result)
+        findings = load_findings(result, scale)
+        posterior, shown, groups = findings.posterior, findings.selection or findings.posterior, findings.groups
         chosen: Any = parameter
         if kind == "prior" and parameter is None:
-            chosen = str(posterior.edges()["log_bf10"].idxmax())
+            chosen = str(findings.edges["log_bf10"].idxmax())
         drawings: dict[str, Callable[[], Any]] = {
-            "network": lambda: mb.plots.network(posterior, layout=layout, scale=scale),
-            "panels": lambda: mb.plots.network_panels(posterior, layout=layout, scale=scale),
+            "network": lambda: mb.plots.network(shown, layout=layout, scale=scale, nodes="communities"),
+            "panels": lambda: mb.plots.network_panels(shown, layout=layout, scale=scale),
             "forest": lambda: mb.plots.forest(posterior, scale=scale),
             "nodes": lambda: mb.plots.forest(posterior, nodes=True, scale=scale),
-            "evidence": lambda: mb.plots.edge_evidence(posterior),
+            "evidence": lambda: mb.plots.edge_evidence(shown),
             "field": lambda: mb.plots.field(posterior.model, posterior),
             "marginals": lambda: mb.plots.marginals(posterior),
             "chains": lambda: mb.plots.chains(posterior, chosen),
@@ -151,7 +146,12 @@ def plot(
             "pairs": lambda: mb.plots.pairs(posterior),
             "prior": lambda: mb.plots.prior_posterior(posterior, chosen),
         }
-        picture, numbers = mb.plots.save(drawings[kind](), target, overwrite)
+        if groups is not None:
+            drawings |= {
+                "network": lambda: mb.plots.group_networks(groups, layout=layout),
+                "evidence": lambda: mb.plots.group_differences(groups),
+            }
+        picture, numbers = mb.plots.save(drawings[kind](), target, overwrite, width=width)
         show_facts(common.json, {"picture": str(picture), "numbers": str(numbers)})
 
 
@@ -172,7 +172,7 @@ def predict(
     from mrfbayes.plots.saving import write_table
 
     with writing({"--out": out}, {"data": data, "the result": result}, overwrite):
-        posterior, rows = load_posterior(result), Data(str(data))
+        posterior, rows = load_findings(result).posterior, Data(str(data))
         names = [name for name in rows.column_names if name in posterior.model.nodes]
         frame = posterior.predict(rows, choose_columns(names, given, None, data.name), draws=draws, rng=rng)
         frame.columns = [f"P({node} = {state})" for node, state in frame.columns]
@@ -193,6 +193,6 @@ def export(
     from mrfbayes.model.exports import export_text
 
     with writing({"--out": out}, {"result": result}, overwrite):
-        posterior = load_posterior(result)
+        posterior = load_findings(result).posterior
         write_text(out, export_text(posterior.model, posterior.log_odds.mean(axis=(0, 1)), form), overwrite)
         show_facts(common.json, {"written": str(out), "format": form})

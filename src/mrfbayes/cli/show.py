@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,6 @@ from mrfbayes.base.plain_text import visible as safe
 from mrfbayes.base.types import Scale
 
 if TYPE_CHECKING:
-    import pandas as pd
     from rich.console import Console
     from rich.table import Table
 
@@ -171,31 +171,21 @@ def show_posterior(posterior: Posterior, scale: Scale | None = None, rows: int =
     show_warnings(posterior.warnings)
 
 
-def show_edges(model: Model, frame: pd.DataFrame, rows: int = LINES, to_stderr: bool = False) -> None:
-    """Edges with interval, probability of the sign, Bayes factor and verdict, the best supported first."""
+def show_edges(findings: Findings, rows: int = LINES, to_stderr: bool = False) -> None:
+    """Edges, or their differences between groups, as in the report: the best supported first."""
     from mrfbayes.model.wording import meaning
-    from mrfbayes.report.wording import bayes_factor
+    from mrfbayes.report.tables import difference_table, edge_table
 
-    scale = str(frame.attrs["scale"])
-    show_lines([f"scale: {scale}. {meaning(model, scale)}"], to_stderr)
-    ordered = frame.sort_values("log_bf10", ascending=False, kind="stable")
-    shown = ordered if rows == 0 else ordered.head(rows)
-    cells = [
-        [
-            str(name),
-            str(row["verdict"]) + (" (fragile)" if row["fragile"] else ""),
-            *(f"{row[column]:.3f}" for column in ("mean", "q5", "q95")),
-            f"{max(row['positive'], 1 - row['positive']):.3f}",
-            bayes_factor(row["log_bf10"], row["bound"]),
-        ]
-        for name, row in shown.iterrows()
-    ]
-    console(to_stderr).print(table(["edge", "verdict", "mean", "5%", "95%", "P(sign)", "Bayes factor"], cells, texts=2))
-    if len(shown) < len(frame):
-        more = f"... and {len(frame) - len(shown):,} more; --rows 0 prints all of them, --csv FILE writes them."
+    made = edge_table(findings) if findings.groups is None else difference_table(findings)
+    show_lines([f"scale: {findings.scale}. {meaning(findings.model, findings.scale)}"], to_stderr)
+    shown = made.rows if rows == 0 else made.rows[:rows]
+    cells = [[cell[0].replace(" \u2013 ", "--") for cell in row] for row in shown]
+    console(to_stderr).print(table([column.title.split(" (")[0] for column in made.columns], cells, texts=2))
+    if len(shown) < len(made.rows):
+        more = f"... and {len(made.rows) - len(shown):,} more; --rows 0 prints all of them, --csv FILE writes them."
         show_lines([more], to_stderr)
-    counts = frame["verdict"].value_counts()
-    show_lines([", ".join(f"{count} {verdict}" for verdict, count in counts.items())], to_stderr)
+    counts = Counter(row[1][0].partition(",")[0] for row in made.rows)
+    show_lines([", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())], to_stderr)
 
 
 def show_findings(

@@ -16,6 +16,7 @@ from mrfbayes.data.coded_table import CodedTable
 from mrfbayes.data.coding import Encoder, UnknownValueError
 from mrfbayes.data.deciding import read_options
 from mrfbayes.data.reading import RoleTable, plain_values, read_role
+from mrfbayes.data.repeated import refuse_repeated_people
 from mrfbayes.data.sources import open_source
 from mrfbayes.data.statistics import Statistics, statistics_of
 from mrfbayes.data.values import Column, as_value, listed
@@ -310,6 +311,12 @@ class Data(CodedTable):
         """The rows of each group, all with the same schema."""
         schema = self._schema or self.schema
         return {name: self._with(_schema=schema, _table=replace(self._table, only=name)) for name in self.group_labels}
+
+    def refuse_repeated_people(self) -> None:
+        """Raise an error where a column that is no variable says that the groups are the same people."""
+        used = {*self._chosen, *self._covariates, self._table.weights, self._table.group}
+        named = self._table.source.names is not None
+        refuse_repeated_people(self._table, [j for j in range(len(self._table.names)) if named and j not in used])
 
     def rows(self, by: Model | Schema | None = None) -> np.ndarray:
         """(n, d) uint8 states of all rows in their order, 255 where a cell is missing.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from math import isfinite
 from os import PathLike
@@ -27,6 +28,7 @@ from mrfbayes.structure.compare_groups import compare_groups, group_coordinates,
 from mrfbayes.structure.factors import edge_factors
 from mrfbayes.structure.groups import GroupComparison
 from mrfbayes.structure.moves import search_prior
+from mrfbayes.structure.reruns import RERUN_LENGTH
 from mrfbayes.structure.result import SearchResult
 from mrfbayes.structure.select import select as search_graphs
 from mrfbayes.structure.selection import Selection
@@ -38,6 +40,8 @@ Call = Mapping[str, Any]  # settings of `sample` by name
 MOST_GROUPS_COMPARED = 12
 SHORTEST_SEARCH = 0.05  # seconds: the least time budget of a search
 SEARCHES = {"graphs": "The search over graphs", "groups": "The comparison of groups"}
+RERUNS = {"graphs": "The panel of priors", "groups": "The evidence of no difference"}
+RERUN_COST = {"graphs": 6 * RERUN_LENGTH, "groups": 7 * RERUN_LENGTH}  # sweeps of two chains
 
 
 def fit(
@@ -55,6 +59,7 @@ def fit(
     rng: Seed | None = None,
     checkpoint: str | PathLike[str] | None = None,
     scale: Scale | None = None,
+    codebook: Mapping[str, str] | str | PathLike[str] | None = None,
     **settings: Option | Estimate,
 ) -> Fit:
     """Learn a field from data: what ``mrfbayes fit`` does, in one call.
@@ -76,6 +81,8 @@ def fit(
         Prior of a difference between groups that is there; by default that of `compare_groups`.
     scale : {"theta", "log-odds", "ising"}, optional
         Scale of the tables; by default the one that is usual for the model.
+    codebook : dict or path, optional
+        Texts of the items by their names, or a CSV file with a name and a text in each row, for the report.
 
     Returns
     -------
@@ -101,7 +108,30 @@ def fit(
     data = as_data(source)
     call = {**call, "seconds": seconds, **settings}
     chosen = model or default_model(data)
-    return run_fit(data, chosen, call, select=select, slabs=(slab, group_slab), scale=scale)
+    done = run_fit(data, chosen, call, select=select, slabs=(slab, group_slab), scale=scale)
+    return replace(done, codebook=read_codebook(codebook, chosen))
+
+
+def read_codebook(given: Mapping[str, str] | str | PathLike[str] | None, model: Model) -> dict[str, str]:
+    """Texts of the items by name; a file has a name and a text in each row."""
+    import csv
+
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        texts = {str(name): str(text) for name, text in given.items()}
+    else:
+        try:
+            with Path(given).open(encoding="utf-8-sig", newline="") as file:
+                texts = {row[0].strip(): row[1].strip() for row in csv.reader(file) if len(row) > 1}
+        except (OSError, UnicodeError) as error:
+            raise InputError(f"codebook = {str(given)!r}: cannot be read ({error}).") from None
+    if not set(texts) & set(model.nodes):
+        raise InputError(
+            f"codebook: none of its {len(texts)} names is a variable ({', '.join(model.nodes[:5])}, ...): each row has "
+            "the name of a column and its text."
+        )
+    return texts
 
 
 def default_model(data: Data) -> Model:
@@ -151,6 +181,7 @@ def run_fit(
         posterior = sample(model, statistics, **{**call, **budgeted})
         on_posterior(posterior)
         found, omitted = _search(model, statistics, groups, select, call, priors)
+        omitted += _reruns(found, call)
     selection, comparison = found.get("graphs"), found.get("groups")
     return Fit(
         data,
@@ -159,8 +190,8 @@ def run_fit(
         cast("Selection | None", selection),
         cast("GroupComparison | None", comparison),
         tuple(omitted),
-        scale,
-        data.where,
+        scale=scale,
+        source=data.where,
     )
 
 
@@ -205,6 +236,21 @@ def _search(
         else:
             omitted.append(f"{SEARCHES[name]} was left out: the time budget was too short for it.")
     return found, omitted
+
+
+def _reruns(found: dict[str, SearchResult], call: Call) -> list[str]:
+    """Make the short runs behind sensitivity and the evidence of no difference; what there is no time for is named."""
+    omitted, limit, shown = [], budget(), bool(call.get("progress", True))
+    for name, result in found.items():
+        sweeps = max(result.steps + result.warmup, 1) * max(len(result.log_likelihood), 1)
+        if 2 * RERUN_COST[name] * result.timings["run"] / sweeps > limit.left:
+            found[name] = replace(result, _rerun=None)
+            omitted.append(f"{RERUNS[name]} was left out: the time budget was too short for it.")
+        elif isinstance(result, Selection):
+            result.sensitivity(progress=shown)
+        elif isinstance(result, GroupComparison):
+            result.no_difference(progress=shown)
+    return omitted
 
 
 def _search_priors(prior: object, slab: object, group_slab: object) -> dict[str, Call]:

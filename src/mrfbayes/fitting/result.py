@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -28,15 +28,13 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from mrfbayes.report.structure_sections import Section
-
 MATRIX_NODES = 5_000  # nodes up to which the matrix of couplings is written
 # Files that `Fit.save` may write.
 FIT_FILE = "fit.json"  # says what the other files of a folder belong to
 FIT_FILES = (
     FIT_FILE,
-    *("report.html", "summary.csv", "edges.csv", "weights.csv", "posterior.nc", "settings.toml"),
-    *("graphs.nc", "structure.csv", "groups.nc", "differences.csv"),
+    *("report.html", "summary.csv", "edges.csv", "nodes.csv", "weights.csv", "tables.xlsx", "tables.tex"),
+    *("posterior.nc", "settings.toml", "graphs.nc", "saturated.csv", "sensitivity.csv", "groups.nc", "differences.csv"),
 )
 
 
@@ -57,7 +55,9 @@ class Fit(Result):
     groups : GroupComparison or None
         Which edges differ between the groups of the data, where it has groups.
     omitted : tuple of str
-        Searches that a time budget was too short for.
+        What a time budget was too short for.
+    codebook : dict
+        Texts of the items by their names.
     """
 
     data: Data | None
@@ -68,6 +68,7 @@ class Fit(Result):
     omitted: tuple[str, ...] = ()
     scale: Scale | None = None
     source: str = ""
+    codebook: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def parts(self) -> dict[str, StoredResult]:
@@ -127,12 +128,12 @@ class Fit(Result):
         return tuple(dict.fromkeys(text for part in self.parts.values() for text in part.notes))
 
     def summary(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
-        """The summary of the posterior; see `Posterior.summary`."""
-        return self.posterior.summary(scale=scale or self.scale, ci_prob=ci_prob)
+        """The summary of the answer: of the average over graphs after a search, else of the posterior."""
+        return self.findings.posterior.summary(scale=scale or self.scale, ci_prob=ci_prob)
 
     def edges(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
-        """The edges of the posterior; see `Posterior.edges`."""
-        return self.posterior.edges(scale=scale or self.scale, ci_prob=ci_prob)
+        """The edges of the answer: of the search over graphs where there was one, else of the posterior."""
+        return (self.selection or self.posterior).edges(scale=scale or self.scale, ci_prob=ci_prob)
 
     def to_arviz(self) -> xr.DataTree:
         """The posterior as an xarray DataTree; see `Result.to_arviz`."""
@@ -158,30 +159,28 @@ class Fit(Result):
             omitted,
             scale,
             source,
+            dict(about.get("codebook", {})),
         )
 
     @cached_property
     def findings(self) -> Findings:
-        """The tables behind the report."""
-        return Findings(self.posterior, cast("Scale", self.scale))
-
-    @property
-    def sections(self) -> list[Section]:
-        """The sections of the report on graphs and groups."""
-        from mrfbayes.report.structure_sections import groups_section, selection_section
-
-        found = [] if self.selection is None else [selection_section(self.selection)]
-        return found if self.groups is None else [*found, groups_section(self.groups)]
+        """The tables behind the report; with a search over graphs all of them are averages over graphs."""
+        return Findings(
+            self.posterior,
+            cast("Scale", self.scale),
+            selection=self.selection,
+            groups=self.groups,
+            codebook=self.codebook,
+            rows_read=None if self.data is None else self.data.n_rows,
+            omitted=self.omitted,
+        )
 
     @property
     def sentences(self) -> list[str]:
         """The results in a few sentences."""
         from mrfbayes.report.sentences import brief
-        from mrfbayes.report.structure_sections import groups_sentences, selection_sentences
 
-        found = list(brief(self.findings))
-        found += [] if self.selection is None else selection_sentences(self.selection, self.selection.edges())
-        return found + ([] if self.groups is None else groups_sentences(self.groups, self.groups.summary()))
+        return brief(self.findings)
 
     def report(self, path: str | PathLike[str], *, title: str = "", overwrite: bool = False) -> Path:
         """Write the report, one self-contained HTML file.
@@ -205,7 +204,7 @@ class Fit(Result):
 
         target, source = Path(path), Path(self.source)
         check_targets({"path": target}, overwrite=overwrite)
-        write_text(target, render(self.findings, title or source.stem, source.name, self.sections), overwrite)
+        write_text(target, render(self.findings, title or source.stem, source.name), overwrite)
         return target
 
     def save(self, path: str | PathLike[str], *, title: str = "", overwrite: bool = False) -> None:
@@ -226,38 +225,52 @@ class Fit(Result):
         """The path of each file by its name."""
         from mrfbayes.base.atomic_files import check_targets, write_text
         from mrfbayes.plots.saving import write_table
+        from mrfbayes.report.exported import write_latex, write_workbook
+        from mrfbayes.report.write import all_tables
 
         if place.exists() and not place.is_dir():
             raise InputError(f"path = {str(place)!r} is a file: name a folder.")
-        names = ["posterior.nc", "summary.csv", "edges.csv", "weights.csv", "report.html"]
-        names += [] if self.selection is None else ["graphs.nc", "structure.csv"]
-        names += [] if self.groups is None else ["groups.nc", "differences.csv"]
-        paths = {name.split(".")[0]: place / name for name in names}
-        if self.model.n_nodes > MATRIX_NODES:
-            del paths["weights"]
+        findings = self.findings
+        frames: dict[str, pd.DataFrame] = {
+            "summary": findings.posterior.summary(scale=findings.scale),
+            "edges": findings.edges,
+            "nodes": findings.nodes,
+        }
+        if self.model.n_nodes <= MATRIX_NODES:
+            frames["weights"] = self.weights()
+        if findings.saturated is not None:
+            frames["saturated"] = findings.saturated.edges
+        if findings.selection is not None and findings.sensitivity is not None:
+            frames["sensitivity"] = findings.sensitivity
+        if self.groups is not None:
+            frames["differences"] = self.groups.summary()
+        results = {"posterior": self.posterior, "graphs": self.selection, "groups": self.groups}
+        paths = {name: place / f"{name}.nc" for name, result in results.items() if result is not None}
+        paths |= {name: place / f"{name}.csv" for name in frames}
+        paths |= {name: place / name for name in ("tables.xlsx", "tables.tex")} | {"report": place / "report.html"}
         place.mkdir(parents=True, exist_ok=True)
         check_targets({str(path): path for path in paths.values()}, overwrite=overwrite)
-        findings = self.findings
-        _ = findings.edges, findings.nodes  # computed before the result is saved, which keeps them
-        self.posterior.save(paths["posterior"], overwrite=overwrite)
-        write_table(self.posterior.summary(scale=findings.scale), paths["summary"], overwrite)
-        write_table(findings.edges, paths["edges"], overwrite)
-        if "weights" in paths:
-            write_table(self.weights(), paths["weights"], overwrite)
-        if self.selection is not None:
-            self.selection.save(paths["graphs"], overwrite=overwrite)
-            write_table(self.selection.edges(), paths["structure"], overwrite)
-        if self.groups is not None:
-            self.groups.save(paths["groups"], overwrite=overwrite)
-            write_table(self.groups.summary(), paths["differences"], overwrite)
+        for name, frame in frames.items():
+            write_table(frame, paths[name], overwrite)
+        tables = all_tables(findings)
+        write_workbook(tables, paths["tables.xlsx"], overwrite)
+        write_latex(tables, paths["tables.tex"], overwrite)
         self.report(paths["report"], title=title, overwrite=overwrite)
-        about = {"scale": self.scale, "omitted": list(self.omitted), "source": self.source}
+        for name, result in results.items():  # last: they keep what was computed for the tables
+            if result is not None:
+                result.save(paths[name], overwrite=overwrite)
+        about = {
+            "scale": self.scale,
+            "omitted": list(self.omitted),
+            "source": self.source,
+            "codebook": dict(self.codebook),
+        }
         write_text(place / FIT_FILE, json.dumps(about, indent=1) + "\n", overwrite=True)
         return paths
 
     def weights(self) -> pd.DataFrame:
-        """Posterior means of the couplings in log-odds as a symmetric matrix."""
-        couplings = edge_strengths(self.model, self.posterior.log_odds.mean(axis=(0, 1)))
+        """Posterior means of the couplings in log-odds as a symmetric matrix; averages over graphs after a search."""
+        couplings = edge_strengths(self.model, self.findings.posterior.log_odds.mean(axis=(0, 1)))
         return edge_table(self.model, couplings).rename_axis("node")
 
     def __repr__(self) -> str:

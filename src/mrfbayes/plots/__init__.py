@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from mrfbayes.base.lazy import make_lazy
 
 if TYPE_CHECKING:  # the public names: `make_lazy` and type checkers read them here
-    from mrfbayes.plots.centrality import centrality as centrality
+    from mrfbayes.plots.centrality import centrality as centrality, order as order
     from mrfbayes.plots.chains import chains as chains, estimate_trace as estimate_trace, ranks as ranks
     from mrfbayes.plots.comparison import comparison as comparison
     from mrfbayes.plots.complexity import complexity as complexity
@@ -20,7 +20,10 @@ if TYPE_CHECKING:  # the public names: `make_lazy` and type checkers read them h
     from mrfbayes.plots.edge_evidence import edge_evidence as edge_evidence
     from mrfbayes.plots.field import field as field
     from mrfbayes.plots.forest import forest as forest
-    from mrfbayes.plots.group_differences import group_differences as group_differences
+    from mrfbayes.plots.group_differences import (
+        group_differences as group_differences,
+        group_networks as group_networks,
+    )
     from mrfbayes.plots.marginals import marginals as marginals
     from mrfbayes.plots.network import network as network, network_panels as network_panels
     from mrfbayes.plots.pairs import pairs as pairs

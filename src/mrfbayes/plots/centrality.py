@@ -8,7 +8,7 @@ import numpy as np
 
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
-from mrfbayes.plots.style import FAINT, INK, POSITIVE, axes_or_new, keep_table, label, quiet, title
+from mrfbayes.plots.style import FAINT, INK, PAPER, POSITIVE, axes_or_new, keep_table, label, quiet, title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,15 +20,13 @@ ROWS = 40
 MEASURES = {
     "strength": "sum of the sizes of its couplings",
     "expected_influence": "sum of its couplings",
+    "closeness": "inverse of its mean distance to the others",
+    "betweenness": "shortest paths through it",
+    "bridge": "sum of the sizes of its couplings to other communities",
     "log_score_gain": "what the others tell about it (nats per row)",
     "accuracy_gain": "accuracy gained by knowing the others",
 }
-TITLES = {
-    "strength": "Strength",
-    "expected_influence": "Expected influence",
-    "log_score_gain": "Predictability",
-    "accuracy_gain": "Predictability",
-}
+SURE_ORDER = 0.95
 
 
 def centrality(
@@ -43,8 +41,8 @@ def centrality(
 
     Parameters
     ----------
-    measure : "strength" or "expected_influence" (of `Posterior.centrality`), "log_score_gain" or "accuracy_gain" (of
-        `Posterior.predictability`)
+    measure : "strength", "expected_influence", "closeness", "betweenness" or "bridge" (of `Posterior.centrality`),
+        "log_score_gain" or "accuracy_gain" (of `Posterior.predictability`)
     rows : at most so many are drawn; `mrfbayes.plots.data` and the CSV hold all
     nodes : the table with the measure, where it is at hand
     """
@@ -68,7 +66,34 @@ def centrality(
     ax.set_axisbelow(True)
     ax.set_xlabel(MEASURES[measure])
     part = f", the first {len(shown)} of {len(table)}" if len(shown) < len(table) else ""
-    title(ax, f"{TITLES[measure]}{part}: mean and 90% interval")
+    title(ax, f"{measure.replace('_', ' ').capitalize()}{part}: mean and 90% interval")
     quiet(ax, "bottom").tick_params(axis="y", length=0)
+    keep_table(ax, table)
+    return ax
+
+
+def order(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Probabilities that the row is above the column, as shades; a dot where that is at least 95% sure.
+
+    Parameters
+    ----------
+    table : square, with the same names in rows and columns
+    """
+    from matplotlib.colors import LinearSegmentedColormap
+
+    if list(table.index) != list(table.columns):
+        raise InputError("plots.order: give a square table with the same names in rows and columns.")
+    size = 1.3 + 0.19 * len(table)
+    ax = axes_or_new(ax, figsize=(size + 0.6, size))
+    shades = LinearSegmentedColormap.from_list("order", [PAPER, POSITIVE])
+    values = np.where(np.eye(len(table), dtype=bool), np.nan, table.to_numpy())
+    ax.imshow(values, cmap=shades, vmin=0.5, vmax=1.0)
+    rows, columns = np.nonzero(np.nan_to_num(values) >= SURE_ORDER)
+    ax.plot(columns, rows, "o", ms=2.2, color=INK)
+    names = [label(str(name), 24) for name in table.index]
+    ax.set_xticks(np.arange(len(names)), names, rotation=90)
+    ax.set_yticks(np.arange(len(names)), names)
+    title(ax, "P(row above column)")
+    quiet(ax).tick_params(length=0, labelsize=7)
     keep_table(ax, table)
     return ax

@@ -90,6 +90,6 @@ def _power(exponent: float, _: object = None) -> str:
     whole_power = round(exponent)
     if whole_power == 0:
         return "1"
-    if abs(whole_power) > 4:
+    if abs(whole_power) > 3:
         return rf"$10^{{{whole_power}}}$"
     return f"{10**whole_power:,}" if whole_power > 0 else f"1/{10**-whole_power:,}"

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
-from mrfbayes.plots.style import FAINT, INK, MUTED, VERDICT, axes_or_new, escape, keep_table, label, quiet, title
+from mrfbayes.model.edge_strength import edge_strengths
+from mrfbayes.plots.layouts import positions
+from mrfbayes.plots.network import draw_edges, draw_nodes, edge_rows, pull, sure_level
+from mrfbayes.plots.style import (
+    FAINT,
+    INK,
+    MUTED,
+    VERDICT,
+    axes_or_new,
+    escape,
+    keep_table,
+    label,
+    panels_or_new,
+    quiet,
+    title,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from mrfbayes.structure.groups import GroupComparison
 
@@ -92,3 +109,46 @@ def _pair(comparison: GroupComparison, pair: tuple[str, str] | None) -> tuple[st
         choices = ", ".join(map(repr, known[:6]))
         raise InputError(f"pair = {pair!r}: with {len(names)} groups name two of them, in this order: {choices}.")
     return pair[0], pair[1]
+
+
+def group_networks(comparison: GroupComparison, *, layout: object = "auto", ax: Sequence[Axes] | None = None) -> Figure:
+    """A network per group and one of their differences, with the nodes in the same places and widths on one scale.
+
+    Groups show the edges whose sign is sure, the last panel those that differ with a probability above 1/2.
+
+    Parameters
+    ----------
+    layout : as in `mrfbayes.plots.network`
+    ax : an axes for each group, and one more
+    """
+    model, m = comparison.model, comparison.model.n_edges
+    n_panels = len(comparison.groups) + 1 if ax is None else len(ax)
+    shown = comparison.groups[: n_panels - 1]
+    rows = [edge_rows(comparison.group_posterior(name), "log-odds", None, need_verdicts=False) for name in shown]
+    places = positions(model, layout, np.mean([pull(table) for table in rows], axis=0))
+    panels = panels_or_new(ax, 1, n_panels, figsize=(3.8 * n_panels, 4.2))[0]
+    widest = max(float(table["size"].max()) for table in rows) or 1.0
+    level = max(sure_level(table) for table in rows)
+    for panel, name, table, n in zip(panels, shown, rows, comparison.group_n, strict=False):
+        draw_edges(panel, model, places, table, (table["sign_probability"] >= level).to_numpy(), widest)
+        draw_nodes(panel, model, places)
+        title(panel, f"{escape(name)} (n = {n:g}), sign {100 * level:g}% sure")
+    strength = np.stack([edge_strengths(model, mean) for mean in comparison.means().to_numpy().T])
+    low, high = strength.argmin(axis=0), strength.argmax(axis=0)
+    change = strength.max(axis=0) - strength.min(axis=0)
+    table = rows[0].assign(
+        size=change,
+        sign=np.where(high > low, 1, -1) if len(comparison.groups) == 2 else 0,
+        sign_probability=0.5 + comparison.inclusion / 2,
+        inclusion=comparison.inclusion,
+        verdict=comparison._evidence_table()["verdict"].to_numpy()[:m],
+    )
+    draw_edges(panels[-1], model, places, table, comparison.inclusion > 0.5, widest)
+    draw_nodes(panels[-1], model, places)
+    two = len(comparison.groups) == 2
+    what = f"{comparison.groups[1]} less {comparison.groups[0]}" if two else "Largest difference"
+    title(panels[-1], f"{escape(what)}, P(differs) above 1/2: {(comparison.inclusion > 0.5).sum()}")
+    made: Figure = panels[0].figure
+    for owner in (made, *panels):
+        keep_table(owner, table)
+    return made

@@ -55,7 +55,8 @@ def save(
     box: str | None = "tight"
     if width is not None:  # exactly so wide: nothing is cut off or added
         inches, (old, tall) = figure_width(width), figure.get_size_inches()
-        figure.set_size_inches(inches, tall * inches / old)
+        keeps_shape = any(ax.get_aspect() != "auto" for ax in figure.axes)  # rows of a list keep their height instead
+        figure.set_size_inches(inches, tall * inches / old if keeps_shape else tall)
         box = None
     from matplotlib import rc_context
 

@@ -1,4 +1,4 @@
-"""Prior sensitivity: how many edges are present, absent and undecided as the prior grows wider."""
+"""Prior sensitivity: how many edges are present, absent and undecided under each prior."""
 
 from __future__ import annotations
 
@@ -17,25 +17,28 @@ ORDER = ("present", "undecided", "absent")
 
 
 def sensitivity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Shares of the verdicts against the scale of the prior.
+    """Shares of the verdicts under each prior.
 
     Parameters
     ----------
-    table : from `mrfbayes.prior_sensitivity`
+    table : from `mrfbayes.prior_sensitivity` or `Selection.sensitivity`
     """
     if not set(ORDER) <= set(table.columns):
-        raise InputError("plots.sensitivity: give the table that mrfbayes.prior_sensitivity returned.")
-    ax = axes_or_new(ax, figsize=(5.6, 3.2))
-    scale = table.index.to_numpy(dtype=float)
+        raise InputError("plots.sensitivity: give a table from mrfbayes.prior_sensitivity or Selection.sensitivity.")
+    if "slab" in table:
+        names = [f"{slab}\n{graphs}".strip() for slab, graphs in zip(table["slab"], table["graphs"], strict=True)]
+    else:
+        names = [f"normal(0, {value:g})" for value in table.index]
+    ax = axes_or_new(ax, figsize=(4.6, 0.9 + 0.42 * len(names)))
     share = table[list(ORDER)].to_numpy(dtype=float)
     share = share / np.maximum(share.sum(axis=1, keepdims=True), 1)
-    place = np.arange(len(scale))
-    base = np.zeros(len(scale))
+    place = np.arange(len(names))
+    base = np.zeros(len(names))
     hatch = {"present": "", "undecided": "", "absent": "////"}  # told apart without colour
     for k, verdict in enumerate(ORDER):
-        ax.bar(
-            *(place, share[:, k], 0.82),
-            bottom=base,
+        ax.barh(
+            *(place, share[:, k], 0.8),
+            left=base,
             color=VERDICT[verdict],
             alpha=0.85 if verdict != "undecided" else 0.35,
             hatch=hatch[verdict],
@@ -43,25 +46,18 @@ def sensitivity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             lw=0.8,
             label=verdict,
         )
-        for x, part, low in zip(place, share[:, k], base, strict=True):
+        for y, part, low, count in zip(place.tolist(), share[:, k], base, table[verdict], strict=True):
             if part > 0.05:
                 colour = INK if verdict == "undecided" else "white"
                 box = {"facecolor": VERDICT[verdict], "edgecolor": "none", "pad": 1.2} if hatch[verdict] else None
-                ax.text(
-                    float(x),
-                    low + part / 2,
-                    f"{part:.0%}",
-                    ha="center",
-                    va="center",
-                    fontsize=7.5,
-                    color=colour,
-                    bbox=box,
-                )
+                text = ax.text(low + part / 2, y, str(count), ha="center", va="center", fontsize=7.5, color=colour)
+                text.set_bbox(box)
         base = base + share[:, k]
-    ax.set_xticks(place, [f"{value:g}" for value in scale])
-    ax.set(xlabel="scale of the normal prior on the couplings (log-odds)", ylim=(0, 1), yticks=[])
-    title(ax, "Verdicts on the edges as the prior grows wider")
-    ax.legend(fontsize=8, frameon=False, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.2))
-    quiet(ax, "bottom").tick_params(axis="x", length=0)
+    ax.set_yticks(place, names)
+    ax.invert_yaxis()
+    ax.set(xlim=(0, 1), xticks=[])
+    title(ax, "Verdicts on the edges under each prior")
+    ax.legend(fontsize=8, frameon=False, ncols=3, loc="upper center", bbox_to_anchor=(0.5, 0.0))
+    quiet(ax).tick_params(axis="y", length=0)
     keep_table(ax, table)
     return ax

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from mrfbayes.report.findings import Findings
 from mrfbayes.report.wording import listed
+from mrfbayes.structure.averaged import AVERAGED
 
 GOOD, CARE, BAD, INFO = "good", "care", "bad", "info"
 SURPRISING = 0.01
@@ -76,6 +77,12 @@ def _target(target: str, method: str, label: str, spread_ratio: float | None) ->
             f"({share}) and Bayes factors too sure."
         )
         return TrustCheck("Target", CARE, "too narrow", text)
+    if method == AVERAGED:
+        text = (
+            "The partition function of graphs is out of reach, so weighted samples stand for it; how far two "
+            "independent sets of them differ is told in the section on the search."
+        )
+        return TrustCheck("Target", INFO, target, text)
     if method == "langevin":
         text = (
             "The likelihood is the true one; its gradients come from simulated data, and finite steps are taken. How "

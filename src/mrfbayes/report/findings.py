@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from mrfbayes.base.budget import OutOfTime
 from mrfbayes.base.errors import CostError, InputError, MRFWarning
 from mrfbayes.base.types import Scale
+from mrfbayes.model.field import Model
+from mrfbayes.model.result import Result
 from mrfbayes.model.scales import n_edge_blocks, scaled
 from mrfbayes.model.wording import natural_scale
+from mrfbayes.plots.layouts import is_lattice, positions
+from mrfbayes.plots.network import edge_rows, pull
 from mrfbayes.results.bayes_factors import edges_table, no_evidence
+from mrfbayes.results.centrality import coupling_draws
 from mrfbayes.results.observed import LEAST_ROWS
+from mrfbayes.structure.averaged import AVERAGED
+from mrfbayes.structure.reruns import sensitivity_table, slab_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,22 +33,66 @@ if TYPE_CHECKING:
     from mrfbayes.data.statistics import Statistics
     from mrfbayes.results.posterior import Posterior
     from mrfbayes.results.predictive import PredictiveCheck
+    from mrfbayes.structure.groups import GroupComparison
+    from mrfbayes.structure.selection import Selection
 
+DRAWN_NODES = 5_000
 DIAGNOSED = 3_000  # parameters up to which every one has its effective sample size
 
 
 @dataclass(eq=False)
 class Findings:
-    """Everything that is said about a posterior; each part is computed when it is first asked for."""
+    """Everything that is said about one analysis; each part is computed when it is first asked for.
+
+    ``posterior`` is what all numbers are taken from: the average over graphs where there was a search (``selection``),
+    else the posterior of the model with all edges. In the first case ``saturated`` is the latter.
+    """
 
     posterior: Posterior
     scale: Scale = None  # type: ignore[assignment]  # the natural scale of the model
     check: bool = True
+    selection: Selection | None = None
+    groups: GroupComparison | None = None
+    codebook: Mapping[str, str] = field(default_factory=dict)  # text of each item
+    rows_read: int | None = None
+    omitted: tuple[str, ...] = ()  # what a time budget was too short for
     missing: dict[str, str] = field(default_factory=dict)  # part -> why it is not there
     said: list[str] = field(default_factory=list)  # warnings of what was computed here
+    saturated: Findings | None = None
 
     def __post_init__(self) -> None:
         self.scale = self.scale or natural_scale(self.posterior.model)
+        if self.selection is not None and not self.selection.steps:
+            self.selection = None
+        if self.selection is not None and self.posterior.method != AVERAGED:
+            self.saturated = Findings(self.posterior, self.scale, check=False)
+            self.posterior = self.selection.averaged(self.posterior._problem)
+        if self.selection is not None and self.scale == "theta":
+            self.scale = "log-odds"  # in which an absent edge is zero
+
+    @classmethod
+    def of(cls, result: Result, scale: Scale | None = None) -> Findings:
+        """What a single result says: a posterior, a search over graphs, a comparison of groups, or a fit."""
+        from mrfbayes.results.posterior import Posterior
+        from mrfbayes.structure.groups import GroupComparison
+        from mrfbayes.structure.selection import Selection
+
+        chosen = cast("Scale", scale)
+        if isinstance(result, Selection):
+            return cls(result.averaged(), chosen, selection=result)
+        if isinstance(result, GroupComparison):
+            return cls(result.baseline(), chosen, check=False, groups=result)
+        own = getattr(result, "findings", None)  # of a fit
+        if isinstance(own, Findings):
+            return own
+        if not isinstance(result, Posterior):
+            raise InputError(f"a {type(result).__name__} has no posterior of parameters: open it in Python.")
+        return cls(result, chosen)
+
+    @property
+    def model(self) -> Model:
+        """The field with all edges that may be there."""
+        return self.posterior.model
 
     @property
     def statistics(self) -> Statistics | None:
@@ -55,12 +107,20 @@ class Findings:
 
     @property
     def doubts(self) -> list[str]:
-        """What was said about the run."""
-        return [text for text in (*self.posterior.warnings, *self.said) if text not in self.data_problems]
+        """What was said about the runs, each once."""
+        parts = [self.posterior.warnings, self.said, self.omitted]
+        parts += [] if self.saturated is None else [self.saturated.posterior.warnings, self.saturated.said]
+        parts += [] if self.groups is None else [self.groups.warnings]
+        return [text for text in dict.fromkeys(chain(*parts)) if text not in self.data_problems]
 
     @cached_property
     def edges(self) -> pd.DataFrame:
         """A row per edge with its verdict, in the order of the model's parameters."""
+        if self.selection is not None:
+            table = self.selection.edges(scale=self.scale)
+            first = self.model.chart.offset[: self.model.n_edges]
+            table["positive"] = (self.posterior.log_odds[..., first] > 0).mean(axis=(0, 1))
+            return table.assign(log_bf10_error=self.selection.log_bf10_error, bound=False)
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", MRFWarning)
@@ -70,6 +130,73 @@ class Findings:
         except InputError as reason:
             self.missing["Bayes factors"] = str(reason)
             return edges_table(self.posterior, self.scale, evidence=no_evidence(self.posterior.model))
+
+    @cached_property
+    def couplings(self) -> np.ndarray | None:
+        """(draws, m) couplings at draws of the answer; None where edges share them."""
+        if self.is_tied or not self.model.n_edges:
+            return None
+        return coupling_draws(self.model, self.posterior.log_odds)
+
+    @cached_property
+    def sensitivity(self) -> pd.DataFrame | None:
+        """Verdicts under other priors: by short runs of a search, else by weighing the draws of each edge."""
+        names = list(self.edges.index)
+        try:
+            if self.selection is not None:
+                return self.selection.sensitivity()
+            if len(names) > 1 and self.verdicts["unknown"] < len(names):
+                return sensitivity_table(names, slab_rows(self.posterior, self.edges))
+        except InputError as reason:
+            self.missing["sensitivity"] = str(reason)
+        return None
+
+    @cached_property
+    def no_difference(self) -> dict[str, float] | None:
+        """The evidence that no edge differs between groups."""
+        try:
+            return None if self.groups is None else self.groups.no_difference()
+        except InputError as reason:
+            self.missing["evidence of no difference"] = str(reason)
+            return None
+
+    @cached_property
+    def differences(self) -> pd.DataFrame | None:
+        """A row per edge: what is known of its difference between groups, the best supported first."""
+        if self.groups is None:
+            return None
+        table = self.groups.summary().iloc[: int(self.model.chart.offset[self.model.n_edges])]
+        return table.sort_values("log_bf10", ascending=False, kind="stable")
+
+    @cached_property
+    def places(self) -> np.ndarray | None:
+        """(d, 2) where the nodes stand in every picture of the report; None where no network is drawn."""
+        if (
+            is_lattice(self.model)
+            or self.is_tied
+            or not 1 < self.model.n_nodes <= DRAWN_NODES
+            or not self.model.n_edges
+        ):
+            return None
+        try:
+            return positions(self.model, "auto", pull(edge_rows(self.posterior, self.scale, self.edges, False)))
+        except InputError as reason:
+            self.missing["network"] = str(reason)
+            return None
+
+    @cached_property
+    def node_style(self) -> pd.DataFrame:
+        """What the pictures show of every node: community, ring (how well the others predict it), text of the item."""
+        import pandas as pd
+
+        nodes, style = self.nodes, pd.DataFrame(index=pd.Index(self.model.nodes, name="node"))
+        if "community" in nodes and nodes["community"].max() > 1:
+            style["community"] = nodes["community"] - 1
+        if "accuracy_gain" in nodes:
+            style["ring"] = (nodes["accuracy_gain"] / (1 - nodes["accuracy_alone"]).clip(lower=1e-9)).clip(0, 1)
+        if self.codebook:
+            style["text"] = [self.codebook.get(name, "") for name in self.model.nodes]
+        return style
 
     @property
     def is_tied(self) -> bool:
@@ -98,7 +225,8 @@ class Findings:
         except InputError as reason:
             self.missing["predictability"] = str(reason)
         try:
-            parts.append(posterior.centrality(scale="ising" if self.scale == "ising" else "log-odds"))
+            if not self.is_tied:
+                parts.append(posterior.centrality(scale="ising" if self.scale == "ising" else "log-odds"))
         except InputError as reason:
             self.missing["centrality"] = str(reason)
         return pd.concat(parts, axis=1).reindex(list(model.nodes))

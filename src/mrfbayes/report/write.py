@@ -1,12 +1,13 @@
-"""`mrfbayes.report`: a posterior as one self-contained page."""
+"""`mrfbayes.report`: an analysis as one self-contained page."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from importlib import resources
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from markupsafe import Markup
 
@@ -19,27 +20,38 @@ from mrfbayes.data.coding import coding_lines
 from mrfbayes.model.result import Result
 from mrfbayes.model.wording import meaning
 from mrfbayes.plots.layouts import is_lattice
+from mrfbayes.report import figures, tables
 from mrfbayes.report.checks import checks
-from mrfbayes.report.figures import Picture, inline, node_pictures, pictures
+from mrfbayes.report.figures import Picture
 from mrfbayes.report.findings import Findings
-from mrfbayes.report.methods_text import citations, methods_paragraph
-from mrfbayes.report.sentences import brief
-from mrfbayes.report.structure_sections import Section, groups_section, selection_section
-from mrfbayes.report.tables import edge_table, frame_table, node_table, variable_table
+from mrfbayes.report.interactive import live_network
+from mrfbayes.report.sentences import WORTH_SHOWING, brief, citations, methods_paragraph, sentences
+from mrfbayes.report.tables import PageTable, frame_table
 from mrfbayes.report.wording import plural, without_folder
 from mrfbayes.results.posterior import Posterior
+from mrfbayes.structure.groups import GroupComparison
+from mrfbayes.structure.selection import Selection
 
 if TYPE_CHECKING:
     from mrfbayes.sampling.compare import Comparison
-    from mrfbayes.structure.groups import GroupComparison
-    from mrfbayes.structure.selection import Selection
 
 
 UNTITLED = "Posterior of a Markov random field"
 
 
+class Section(NamedTuple):
+    """A section of the page; ``live`` are the numbers of the network that its reader can change."""
+
+    name: str
+    heading: str
+    paragraphs: list[str]
+    tables: list[PageTable]
+    pictures: list[Picture]
+    live: Markup | None = None
+
+
 def report(
-    posterior: Posterior,
+    posterior: Posterior | Selection | GroupComparison,
     path: str | PathLike[str],
     *,
     title: str = "",
@@ -48,23 +60,26 @@ def report(
     comparison: Comparison | None = None,
     selection: Selection | None = None,
     groups: GroupComparison | None = None,
+    codebook: Mapping[str, str] | None = None,
     check: bool = True,
     overwrite: bool = False,
 ) -> Path:
     """Write one HTML file that says what was asked, what came out and how far to trust it.
 
-    The file holds its pictures, tables, style and script: it needs no server and loads nothing.
+    The file holds its pictures, tables, style and script: it needs no server and loads nothing. With a search over
+    graphs all numbers are averages over graphs, and the model with all edges is a section of its own.
 
     Parameters
     ----------
-    posterior : from `mrfbayes.sample` or `mrfbayes.load`
+    posterior : from `mrfbayes.sample`, `mrfbayes.select`, `mrfbayes.compare_groups` or `mrfbayes.load`
     path : file to write
     title : of the page
     source : where the data came from, for the subtitle
     scale : "theta", "log-odds" or "ising"; by default the one that people quote of such a model
     comparison : from `mrfbayes.compare`, for a section on the methods
-    selection : from `mrfbayes.select`, for a section on the structure
+    selection : from `mrfbayes.select`: which edges are there
     groups : from `mrfbayes.compare_groups`, for a section on differences
+    codebook : texts of the items by their names
     check : whether a posterior predictive check is made where that takes seconds
     overwrite : whether a file that exists is replaced
 
@@ -72,36 +87,27 @@ def report(
     -------
     the path
     """
-    if not isinstance(posterior, Posterior):
-        raise InputError(f"report: got {type(posterior).__name__}; give a posterior from mrfbayes.sample.")
+    if not isinstance(posterior, (Posterior, Selection, GroupComparison)):
+        raise InputError(f"report: got {type(posterior).__name__}; give a posterior, a selection or a comparison.")
     target = Path(path)
     check_targets({"path": target}, overwrite=overwrite)
-    findings = Findings(posterior, cast("Scale", scale), check)
-    extra = _comparison(comparison)
-    extra += [] if selection is None else [selection_section(selection)]
-    extra += [] if groups is None else [groups_section(groups)]
-    page = render(findings, title or UNTITLED, source, extra)
-    write_text(target, page, overwrite)
+    if isinstance(posterior, Posterior):
+        findings = Findings(posterior, cast("Scale", scale), check, selection, groups, dict(codebook or {}))
+    else:
+        findings = Findings.of(posterior, scale)
+        findings.codebook = dict(codebook or {})
+    write_text(target, render(findings, title or UNTITLED, source, _comparison(comparison)), overwrite)
     return target
 
 
 def report_result(result: Result, path: str | PathLike[str], title: str, overwrite: bool) -> Path:
-    """The report of a posterior, or of a search over graphs: what `Result.report` writes."""
-    from mrfbayes.structure.averaged import as_posterior
-    from mrfbayes.structure.groups import GroupComparison
-    from mrfbayes.structure.selection import Selection
-
-    if isinstance(result, Selection):
-        return report(result.averaged(), path, title=title, selection=result, check=False, overwrite=overwrite)
-    if isinstance(result, GroupComparison):
-        baseline = as_posterior(result, result.coordinates[:, :, 0], result.n, "baseline of all groups")
-        return report(baseline, path, title=title, groups=result, check=False, overwrite=overwrite)
-    if not isinstance(result, Posterior):
+    """The report of a posterior, of a search over graphs or of groups: what `Result.report` writes."""
+    if not isinstance(result, (Posterior, Selection, GroupComparison)):
         result._refuse("report", "a Posterior, a Fit, a Selection and a GroupComparison have one")
     return report(result, path, title=title, overwrite=overwrite)
 
 
-def render(findings: Findings, title: str, source: str, extra: list[Section]) -> str:
+def render(findings: Findings, title: str, source: str, extra: list[Section] | None = None) -> str:
     """The page as text."""
     from jinja2 import DictLoader, Environment, StrictUndefined
 
@@ -115,18 +121,11 @@ def render(findings: Findings, title: str, source: str, extra: list[Section]) ->
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    model = findings.posterior.model
-    problems = [without_folder(text) for text in findings.data_problems]
-    shown = pictures(findings)
-    found_checks = checks(findings)
-    said = findings.verdicts
-    known = len(findings.edges) > 1 and said["unknown"] < len(findings.edges)
-    edges, nodes = edge_table(findings), node_table(findings)
+    said, edges = findings.verdicts, findings.edges
+    known = len(edges) > 1 and said["unknown"] < len(edges)
+    parts = [*sections(findings), *(extra or [])]
     contents = [("brief", "In brief"), ("data", "Data"), ("trust", "Trust")]
-    contents += [("picture", shown[0].title)] if shown else []
-    contents += [("edges", "Edges")] if edges.rows else []
-    contents += [("nodes", "Nodes")] if len(nodes.columns) > 1 else []
-    contents += [(name, heading) for name, heading, *_ in extra] + [("methods", "Methods")]
+    contents += [(part.name, part.heading) for part in parts] + [("methods", "Methods")]
     text = environment.get_template("page.html.j2").render(
         title=title,
         subtitle=_subtitle(findings, source),
@@ -137,25 +136,59 @@ def render(findings: Findings, title: str, source: str, extra: list[Section]) ->
         contents=contents,
         brief=brief(findings),
         tally=[(name, said[name]) for name in ("present", "undecided", "absent")] if known else [],
-        fragile=int(findings.edges["fragile"].sum()) if known else 0,
-        meaning=meaning(model, findings.scale),
-        problems=problems,
+        fragile=int(edges["fragile"].sum()) if known else 0,
+        meaning=meaning(findings.model, findings.scale),
+        problems=[without_folder(text) for text in findings.data_problems],
         data_facts=_data_facts(findings),
-        variables=variable_table(findings),
-        checks=found_checks,
+        variables=tables.variable_table(findings),
+        checks=checks(findings),
         doubts=findings.doubts,
-        trust_pictures=_trust_pictures(findings),
-        pictures=shown,
-        node_pictures=node_pictures(findings),
-        edges=edges,
-        nodes=nodes,
+        trust_pictures=figures.trust_pictures(findings),
+        sections=parts,
         pick=known,
-        extra=extra,
         paragraph=methods_paragraph(findings),
         sources=citations(findings),
         settings=_settings(findings),
     )
     return str(text)
+
+
+def sections(f: Findings) -> list[Section]:
+    """The sections between trust and methods, as far as there is anything in them."""
+    known = len(f.edges) > 0 and f.verdicts["unknown"] < len(f.edges)
+    pictures = figures.network_pictures(f)
+    shown = [Section("picture", pictures[0].title, [], [], pictures, live_network(f))] if pictures else []
+    shown.append(Section("edges", "Edges", [], [tables.edge_table(f)], figures.edge_pictures(f)))
+    if f.sensitivity is not None:
+        table = tables.sensitivity_page_table(f)
+        said = sentences(f, "sensitivity_section")
+        shown.append(
+            Section("sensitivity", "Sensitivity to the priors", said, _kept(table), figures.sensitivity_pictures(f))
+        )
+    shown.append(Section("nodes", "Nodes", [], tables.node_tables(f), figures.node_pictures(f)))
+    if f.selection is not None:
+        drawn = figures.structure_pictures(f, WORTH_SHOWING)
+        graphs = _kept(tables.graph_table(f, WORTH_SHOWING))
+        shown.append(Section("structure", "The search over graphs", sentences(f, "structure_section"), graphs, drawn))
+    if f.saturated is not None and f.saturated.verdicts["unknown"] < len(f.edges):
+        table = tables.edge_table(f.saturated, "saturated")
+        shown.append(Section("saturated", "The model with all edges", sentences(f, "saturated_section"), [table], []))
+    if f.groups is not None:
+        said, drawn = sentences(f, "groups_section"), figures.group_pictures(f)
+        shown.append(Section("groups", "Differences between groups", said, [tables.difference_table(f)], drawn))
+    further = _kept(tables.strength_table(f) if known else None, tables.sum_table(f), tables.information_table(f))
+    shown.append(Section("further", "Further tables", [], further, []))
+    return [part for part in shown if any(table.rows for table in part.tables) or part.pictures or part.paragraphs]
+
+
+def all_tables(f: Findings) -> list[PageTable]:
+    """Every table of the page, for files."""
+    found = [table for part in sections(f) for table in part.tables]
+    return [*_kept(tables.variable_table(f)), *found]
+
+
+def _kept(*found: PageTable | None) -> list[PageTable]:
+    return [table for table in found if table is not None]
 
 
 def _subtitle(findings: Findings, source: str) -> str:
@@ -182,12 +215,14 @@ def _data_facts(findings: Findings) -> list[tuple[str, str]]:
     statistics, model = findings.statistics, findings.posterior.model
     n = findings.posterior.n
     is_counted = statistics is not None and statistics.n_rows > 0
-    facts = [
-        ("rows", f"{statistics.n_rows:,}" if statistics is not None and is_counted else f"{n:,g}, by their counts")
-    ]
-    if statistics is not None and statistics.holes is not None:
-        facts.append(("rows with missing cells", f"{statistics.holes.n_rows:,}"))
-    if statistics is not None and is_counted and abs(n - statistics.n_rows) > 1e-9:
+    holes = None if statistics is None else statistics.holes
+    used = 0 if statistics is None else statistics.n_rows + (0 if holes is None else holes.n_rows)
+    facts = [] if findings.rows_read is None else [("rows read", f"{findings.rows_read:,}")]
+    facts.append(("rows used", f"{used:,}" if is_counted or holes is not None else f"{n:,g}, by their counts"))
+    if holes is not None:
+        facts.append(("rows with missing cells", f"{holes.n_rows:,}"))
+        facts += [("rows without any cell", f"{holes.n_empty:,}")] if holes.n_empty else []
+    if statistics is not None and used and abs(n - used) > 1e-9:
         facts.append(("total weight", f"{n:,g}"))
     if model.grid_shape:
         facts.append(("variables", f"grid of {model.grid_shape[0]} x {model.grid_shape[1]}"))
@@ -202,23 +237,6 @@ def _data_facts(findings: Findings) -> list[tuple[str, str]]:
         facts.append(("coding", "; ".join(coded[:12]) + ("; ..." if len(coded) > 12 else "")))
     facts.append(("SHA-256 begins", findings.posterior.data_digest[:16]))
     return facts
-
-
-def _trust_pictures(findings: Findings) -> list[Picture]:
-    from mrfbayes import plots
-
-    posterior = findings.posterior
-    found = []
-    check = findings.predictive
-    if check is not None and len(check.table):
-        says = "Observed statistics against those of simulated data; points on the line fit."
-        svg = inline(lambda: plots.predictive(check), "predictive", says)
-        found.append(Picture("predictive", "Predictive check", says, svg, "Bars are two standard deviations."))
-    if "r_hat" in findings.diagnostics and len(posterior.draws) > 1:
-        says = "Ranks of the draws of the parameter with the largest R-hat, chain by chain; flat bars are good."
-        svg = inline(lambda: plots.ranks(posterior), "ranks", says)
-        found.append(Picture("ranks", "Ranks", says, svg, "The parameter with the largest R-hat."))
-    return found
 
 
 def _settings(findings: Findings) -> list[tuple[str, str]]:
@@ -250,9 +268,9 @@ def _comparison(comparison: Comparison | None) -> list[Section]:
     plates = []
     if comparison.reference is not None and len(comparison.posteriors) > 1:
         says = "Errors of the posterior means and ratios of the sds of each method, against the exact posterior."
-        svg = inline(lambda: plots.comparison(comparison), "methods-compared", says)
+        svg = figures.inline(lambda: plots.comparison(comparison), "methods-compared", says)
         plates.append(Picture("methods-compared", "Methods", says, svg, "A dot per parameter; bars are averages."))
     table = frame_table("comparison", plural(len(comparison.table), "method"), comparison.table)
     model = next(iter(comparison.posteriors.values())).model
     text = f"Several methods on the same data ({model!r}), against the exact posterior where it can be had."
-    return [("comparison", "Comparison of methods", text, [table], plates)]
+    return [Section("comparison", "Comparison of methods", [text], [table], plates)]

@@ -35,8 +35,8 @@ from mrfbayes.structure.weighted import WeightedEngine, weighted_engine
 if TYPE_CHECKING:
     from mrfbayes.kernels.structure.moves import MoveView
 
-ANCHOR_PARTICLES = 16_384  # samples of each final set
-FOLLOWING = 8_192  # samples that follow the chain which finds the anchor
+ANCHOR_PARTICLES = 8_192  # samples of each final set
+FOLLOWING = 4_096  # samples that follow the chain which finds the anchor
 FOLLOWED, FOLLOWED_WARMUP = 90, 30  # sweeps of that chain
 BETWEEN_SWEEPS = 3  # Gibbs sweeps of the samples that follow, before each sweep over the graph
 # Sweeps of the final samples before they are used, and over which their mean is taken.

@@ -163,6 +163,7 @@ def split_groups(model: Model, data: object) -> dict[str, Statistics]:
             raise InputError(
                 "data: no groups; name their column by Data(..., group=...), or give {'a': data, 'b': data}."
             )
+        data.refuse_repeated_people()
         parts: dict[str, object] = dict(data.coded(model).parts())
     elif isinstance(data, Mapping):
         parts = {str(name): part for name, part in data.items()}

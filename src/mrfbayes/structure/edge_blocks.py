@@ -13,9 +13,9 @@ from mrfbayes.model.field import Model
 if TYPE_CHECKING:
     from mrfbayes.kernels.structure.moves import BlockView
 
-GROUP_CELLS = (
-    16  # configurations of a group of nodes: a block of two groups has a table that fits the first-level cache
-)
+# Configurations of a group of nodes: a block of two groups has a table that fits the first-level cache. Passes over
+# thousands of samples cost more than those over a table, so that fewer and larger blocks pay there.
+GROUP_CELLS, SAMPLE_GROUP_CELLS = 16, 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class EdgeBlocks:
                 found[edge] = (u, v) if nodes.index(u) < nodes.index(v) else (v, u)
         return [found[edge] for edge in range(self.model.n_edges)]
 
-    @property
+    @cached_property
     def n_cells(self) -> list[int]:
         """Configurations of each block."""
         return [int(np.prod(self.model.states[list(nodes)])) for nodes in self.nodes]
@@ -75,27 +75,21 @@ class EdgeBlocks:
 
 
 def node_groups(model: Model, limit: int = GROUP_CELLS) -> list[list[int]]:
-    """Runs of nodes with at most ``limit`` configurations each, of about equal size; one where two would do."""
+    """Runs of nodes with at most ``limit`` configurations each, or single nodes; one where two would do."""
     logs = np.log(model.states)
     if np.exp(logs.sum()) <= limit * limit * 1.001:
         return [list(range(model.n_nodes))]
-    count = int(np.ceil(logs.sum() / np.log(limit) - 1e-9))
-    while True:
-        share, groups, current = logs.sum() / count, [[0]], logs[0]
-        for node in range(1, model.n_nodes):
-            if current + logs[node] > max(share, logs[node]) + 1e-9 and len(groups) < count:
-                groups.append([])
-                current = 0.0
-            groups[-1].append(node)
-            current += logs[node]
-        if max(np.exp(logs[group].sum()) for group in groups) <= max(limit, int(model.states.max())) * 1.001:
-            return groups
-        count += 1
+    groups: list[list[int]] = [[]]
+    for node in range(model.n_nodes):
+        if groups[-1] and logs[[*groups[-1], node]].sum() > np.log(limit) + 1e-9:
+            groups.append([])
+        groups[-1].append(node)
+    return groups
 
 
-def pair_blocks(model: Model) -> tuple[EdgeBlocks, list[list[int]], list[tuple[int, int]]]:
+def pair_blocks(model: Model, limit: int = GROUP_CELLS) -> tuple[EdgeBlocks, list[list[int]], list[tuple[int, int]]]:
     """Blocks that are pairs of groups: every edge lies in one. Also the groups, and which two each block joins."""
-    groups = node_groups(model)
+    groups = node_groups(model, limit)
     pairs = [(0, 0)] if len(groups) == 1 else [(g, h) for g in range(len(groups)) for h in range(g + 1, len(groups))]
     place = np.empty(model.n_nodes, dtype=np.int64)
     for g, group in enumerate(groups):

@@ -170,6 +170,11 @@ def _best_order(model: Model) -> tuple[list[int], list[float], float]:
     return min(found, key=lambda entry: entry[2])
 
 
+def recursion_cells(model: Model) -> float:
+    """Table cells that one sweep of the recursion goes through."""
+    return _best_order(model)[2]
+
+
 def recursion_engine(model: Model) -> tuple[RecursionEngine, EdgeBlocks]:
     """The engine that lets the nodes enter one after the other."""
     order, sizes, _ = _best_order(model)

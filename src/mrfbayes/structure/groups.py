@@ -83,6 +83,12 @@ class GroupComparison(SearchResult):
         place = self.groups.index(group)
         return as_posterior(self, self.log_odds[:, :, place], self.group_n[place], f"group {group}")
 
+    def baseline(self) -> Posterior:
+        """The draws of the baseline, the middle of all groups, as a posterior."""
+        from mrfbayes.structure.averaged import as_posterior
+
+        return as_posterior(self, self.coordinates[:, :, 0], self.n, "middle of the groups")
+
     @property
     def pairs(self) -> list[tuple[int, int]]:
         """Pairs of groups, as indices."""

@@ -16,20 +16,26 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.progress import Progress
+from mrfbayes.priors import Prior
 from mrfbayes.results.bayes_factors import verdicts
+from mrfbayes.results.predictability import evenly
 from mrfbayes.run.workers import State
 from mrfbayes.structure.anchors import SearchProblem, forget_sweeps
 from mrfbayes.structure.edge_blocks import EdgeBlocks
 from mrfbayes.structure.graph_priors import GraphPrior, graph_prior
 from mrfbayes.structure.moves import Coordinates, search_prior, slab_distribution
 from mrfbayes.structure.search import SearchSummary, SearchTask, summarise
+from mrfbayes.targets.evidence import block_constants
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mrfbayes.results.posterior import Posterior
     from mrfbayes.structure.selection import Selection
 
+MOST_WEIGHED = 4_000  # draws
 RERUN_WARMUP, RERUN_SWEEPS = 40, 160  # of each of two chains
+RERUN_LENGTH = RERUN_WARMUP + RERUN_SWEEPS
 SLABS = ("normal(0, 0.5)", "normal(0, 1)", "normal(0, 2)", "cauchy(0, 1)")
 GRAPHS = ("bernoulli(0.2)", "bernoulli(0.5)", "beta-bernoulli(1, 1)")
 PRIOR_LOG_ODDS = (4.0, 1.5, 0.0, -1.5, -3.0, -5.0, -8.0)  # lambda of the runs, one after the other
@@ -52,7 +58,7 @@ class Rerun:
         parts = tuple((moves, engine) for _, engine in self.task.parts)
         task = replace(self.task, parts=parts, n_warmup=RERUN_WARMUP, n_thin=RERUN_SWEEPS + 1)
         begin = [forget_sweeps(state) for state in (states or self.states)[:2]]
-        ends = [task.advance(state, RERUN_WARMUP + RERUN_SWEEPS).state for state in begin]
+        ends = [task.advance(state, RERUN_LENGTH).state for state in begin]
         return summarise(ends), ends
 
 
@@ -86,6 +92,41 @@ def sensitivity_rows(selection: Selection, progress: bool = True) -> list[dict[s
             rows.append(_row(slab, edges, changed.log_bf10, changed.log_bf10_error))
             bar.update(done + 1)
     return rows
+
+
+def slab_rows(posterior: Posterior, edges: pd.DataFrame) -> list[dict[str, object]]:
+    """The same rows for a posterior with all edges, each edge's own prior changed and nothing else.
+
+    Its Bayes factor is then multiplied by the posterior mean of the ratio of the two densities at its log-odds.
+    """
+    if posterior._problem is None or posterior._problem.prior.custom is not None:
+        raise InputError("sensitivity: the prior of this result is not at hand.")
+    model, blocks = posterior.model, len(edges)
+    if (model.chart.sides[:blocks] > 2).any():
+        raise InputError("sensitivity: an edge with a table of weights has no density along a line.")
+    log_odds = evenly(posterior.log_odds.reshape(-1, model.n_parameters), MOST_WEIGHED)
+    own = _edge_densities(posterior._problem.prior, log_odds, blocks)
+    error = edges["log_bf10_error"].to_numpy()
+    rows = [_row(", ".join(_edge_texts(posterior._problem.prior, blocks)), "", edges["log_bf10"].to_numpy(), error)]
+    for slab in SLABS:
+        prior = Prior(model, {"edges": slab})
+        if _edge_texts(prior, blocks) == _edge_texts(posterior._problem.prior, blocks):
+            rows[0]["slab"] = slab
+            continue
+        ratio = np.exp(np.clip(_edge_densities(prior, log_odds, blocks) - own, -500, 500))
+        mean = ratio.mean(axis=0)
+        more = ratio.std(axis=0) / np.sqrt(len(ratio)) / np.maximum(mean, 1e-300)
+        rows.append(_row(slab, "", edges["log_bf10"].to_numpy() + np.log(mean), np.hypot(error, more)))
+    return rows
+
+
+def _edge_texts(prior: Prior, blocks: int) -> list[str]:
+    return list(dict.fromkeys(map(str, prior.per_block[:blocks])))
+
+
+def _edge_densities(prior: Prior, log_odds: np.ndarray, blocks: int) -> np.ndarray:
+    """(draws, blocks) log densities of the edges' log-odds, at draws (draws, p)."""
+    return np.asarray(prior.coin_log_densities(log_odds)[:, :blocks] + block_constants(prior)[:blocks])
 
 
 def _row(slab: str, graphs: str, log_bf10: np.ndarray, error: np.ndarray) -> dict[str, object]:

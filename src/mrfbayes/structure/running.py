@@ -26,7 +26,7 @@ from mrfbayes.run.store import Checkpoint, recorded
 from mrfbayes.run.workers import State
 from mrfbayes.structure.anchors import SearchProblem, weighted_parts
 from mrfbayes.structure.augmented import augmented
-from mrfbayes.structure.edge_blocks import EdgeBlocks, pair_blocks
+from mrfbayes.structure.edge_blocks import SAMPLE_GROUP_CELLS, EdgeBlocks, pair_blocks
 from mrfbayes.structure.engines import SearchEngine, choose_engine, exact_engine
 from mrfbayes.structure.reruns import Rerun
 from mrfbayes.structure.result import SearchResult
@@ -36,7 +36,9 @@ from mrfbayes.structure.weighted import WeightedEngine
 if TYPE_CHECKING:
     from mrfbayes.kernels.structure.moves import MoveView
 
-DEFAULT_SWEEPS = 4_000  # per chain by default
+DEFAULT_SWEEPS = 4_000  # per chain by default where a checkpoint is kept
+LEAST_SEARCH_SWEEPS, MOST_SEARCH_SWEEPS = 1_000, 8_000  # per chain where they are made until the precision is reached
+INCLUSION_PRECISION = 0.01  # Monte-Carlo error of every inclusion probability that ends such a run
 UNEVEN = 0.02  # effective share of the samples' weights, that a reader should know of
 SHORTEST_RUN = 0.05  # seconds that are left to the chains where the preparation took all
 DOUBTFUL_ERROR = 0.02  # of an inclusion probability, that a reader should know of
@@ -54,17 +56,22 @@ class RunOptions:
     progress: bool
     checkpoint: str | os.PathLike[str] | None
     seconds: float | None
+    is_open: bool = False  # whether sweeps are made until the precision is reached
 
 
 def run_options(n_columns: int, draws: int | None, warmup: int | None, thin: int | None, **rest: Any) -> RunOptions:
     """``rest``: chains, workers, progress, checkpoint, seconds; ``n_columns`` numbers make a draw."""
+    is_open = draws is None and rest["checkpoint"] is None
     chains, seconds = whole("chains", rest["chains"], 1), rest["seconds"]
     fitting = max(1, DEFAULT_DRAW_BYTES // (8 * n_columns * chains))
     if thin is None:
         thin = 1 if draws is not None else max(1, -(-DEFAULT_SWEEPS // min(KEPT_DRAWS, fitting)))
     thin = whole("thin", thin, 1)
-    steps = max(DEFAULT_SWEEPS, thin) if draws is None else whole("draws", draws, 1) * thin
-    warmup = max(steps // 10, 100) if warmup is None else whole("warmup", warmup, 0)
+    default = MOST_SEARCH_SWEEPS if is_open else DEFAULT_SWEEPS
+    steps = max(default, thin) if draws is None else whole("draws", draws, 1) * thin
+    warmup = (
+        max((LEAST_SEARCH_SWEEPS if is_open else steps) // 10, 100) if warmup is None else whole("warmup", warmup, 0)
+    )
     if seconds is not None and not (isinstance(seconds, (int, float)) and seconds > 0):
         raise InputError(f"seconds = {seconds!r}: a time budget is a positive number.")
     kept = chains * (steps // thin) * n_columns * 8
@@ -74,7 +81,7 @@ def run_options(n_columns: int, draws: int | None, warmup: int | None, thin: int
             f"thin= to at least {math.ceil(thin * kept / MAX_DRAW_BYTES)}; probabilities use all sweeps anyway."
         )
     workers = whole("workers", rest["workers"], 1)
-    return RunOptions(steps, warmup, chains, thin, workers, rest["progress"], rest["checkpoint"], seconds)
+    return RunOptions(steps, warmup, chains, thin, workers, rest["progress"], rest["checkpoint"], seconds, is_open)
 
 
 def search_seed(rng: Seed | None, checkpoint: str | os.PathLike[str] | None) -> np.random.SeedSequence:
@@ -104,7 +111,7 @@ def prepare_search(
         parts = ((problem.moves(blocks), made),)
         states = problem.states(options.chains, 1, seed)
     else:
-        blocks = pair_blocks(problem.model)[0]
+        blocks = pair_blocks(problem.model, SAMPLE_GROUP_CELLS)[0]
         n_particles = whole("particles", particles, 100)
         weighted = weighted_parts(problem, blocks, n_particles, seed, options.progress)
         parts = tuple((weighted.moves, own) for own in weighted.engines)
@@ -196,7 +203,7 @@ def run_doubts(
     if errors[worst] > DOUBTFUL_ERROR:
         found.append(
             f"the inclusion probability of {names[worst]} has a Monte-Carlo error of {errors[worst]:.2f}: raise draws= "
-            f"or thin= (now {options.steps} sweeps)."
+            f"or thin= (now {summary.sweeps} sweeps)."
         )
     return (*found, *(quality.doubts if quality is not None else ()))
 
@@ -289,7 +296,9 @@ def _run(
     settings: Mapping[str, object],
     seed: np.random.SeedSequence,
 ) -> ChainRun:
-    """All chains, with checkpoint, progress, budget and Ctrl-C as in `sample`."""
+    """All chains, with checkpoint, progress, budget and Ctrl-C as in `sample`; open ones until they are precise."""
+    if options.is_open:
+        return _run_until_precise(task, states, options)
     text = json.dumps(settings, sort_keys=True, default=str)
     complete = {**identity, "settings": hashlib.sha256(text.encode()).hexdigest(), "version": __version__}
     store = None if options.checkpoint is None else Checkpoint(options.checkpoint, complete, seed_number(seed))
@@ -306,3 +315,29 @@ def _run(
     finally:
         if store is not None:
             store.close()
+
+
+def _run_until_precise(task: SearchTask, states: list[State], options: RunOptions) -> ChainRun:
+    """Half as many sweeps more, again and again, until every inclusion probability has the stated precision."""
+    limit, goal, runs = Budget(options.seconds), min(LEAST_SEARCH_SWEEPS, options.steps), list[ChainRun]()
+    while True:
+        terms = RunSettings(
+            options.warmup + goal,
+            workers=options.workers,
+            seconds=None if options.seconds is None else max(limit.left, SHORTEST_RUN),
+            progress=options.progress,
+            label="graphs",
+        )
+        runs.append(run_chains(task, states, terms))
+        states = runs[-1].states
+        error = summarise(states).inclusion_error
+        if runs[-1].stopped_by or goal >= options.steps or np.nanmax(error, initial=0.0) <= INCLUSION_PRECISION:
+            break
+        goal = min(3 * goal // 2, options.steps)
+    return replace(
+        runs[-1],
+        draws=np.concatenate([run.draws for run in runs], axis=1),
+        log_likelihood=np.concatenate([run.log_likelihood for run in runs], axis=1),
+        compile_seconds=sum(run.compile_seconds for run in runs),
+        chain_seconds=sum(run.chain_seconds for run in runs),
+    )

@@ -61,7 +61,8 @@ def select(
     engine : "states" (all configurations), "recursion" (strips and narrow grids), "particles"; by default the cheapest
         that is exact, and particles where none is
     particles : samples in each of the two sets that engine "particles" uses; more make it more accurate
-    draws : draws per chain that are kept, after warm-up; by default 2,000 of 4,000 sweeps
+    draws : draws per chain that are kept, after warm-up; by default one of two sweeps, from 1,000 to 8,000 of them,
+        until all inclusion probabilities have Monte-Carlo errors below 0.01, and 4,000 sweeps with a checkpoint
     warmup : sweeps before, not kept
     chains : independent chains
     thin : sweeps for every draw that is kept; 1 where ``draws`` is given. Probabilities and means use all sweeps

@@ -1,6 +1,6 @@
 // The pages of pages.py in headless Chromium: node check.mjs FOLDER. Prints a line per check; exits 1 at the first failure.
 import assert from "node:assert/strict";
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir, readFile, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -34,7 +34,7 @@ async function axeViolations(page) {
   return JSON.parse(found.result.value);
 }
 
-for (const name of ["network", "grid", "image", "structure", "large"]) {
+for (const name of ["network", "grid", "image", "structure", "sixty", "large"]) {
   for (const width of [390, 1024, 1920]) {
     for (const scheme of ["light", "dark"]) {
       const { context, page, complaints } = await open(name, width, scheme);
@@ -75,6 +75,64 @@ for (const name of ["network", "grid", "image", "structure", "large"]) {
   assert.ok(verdicts.length > 0 && verdicts.every((text) => text.startsWith("present")));
   await context.close();
   console.log("good sorting, searching, verdicts");
+}
+{ // the network of the page: evidence, which network, layout, select, drag, keyboard
+  const { context, page, complaints } = await open("structure", 1024, "light");
+  const live = page.locator(".live");
+  const part = (name) => live.locator(`[data-live="${name}"]`);
+  const lines = () => live.locator("svg line").count();
+  assert.equal(await page.locator("#network").isVisible(), false);
+  const slide = (value) => part("evidence").evaluate((range, to) => { range.value = to; range.dispatchEvent(new Event("input", { bubbles: true })); }, value);
+  await slide(-6);
+  const all = await lines();
+  assert.equal(all, 6);
+  await slide(6);
+  assert.ok((await lines()) < all);
+  await slide(-6);
+  const networks = await part("network").locator("option").allTextContents();
+  assert.deepEqual(networks, ["Average over graphs", "All edges in the model", "Group here", "Group there", "there less here"]);
+  for (const [k] of networks.entries()) { await part("network").selectOption(String(k)); assert.equal(await lines(), 6); }
+  await part("network").selectOption("0");
+  const where = async (k) => Number(await live.locator(".node circle").nth(2 * k).getAttribute("cx"));
+  const before = await where(0);
+  await part("layout").selectOption("circle");
+  assert.notEqual(await where(0), before);
+  const node = live.locator(".node").first();
+  await node.scrollIntoViewIfNeeded();
+  const at = await node.locator(".disc").boundingBox();
+  await page.mouse.move(at.x + at.width / 2, at.y + at.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(at.x + 60, at.y + 80, { steps: 4 });
+  await page.mouse.up();
+  const dragged = await live.locator(".node .disc").first().boundingBox();
+  assert.ok(Math.abs(dragged.x - at.x) > 20, "not dragged");
+  await node.focus();
+  assert.match(await part("said").textContent(), /^sleep/);
+  await page.keyboard.press("Enter");
+  assert.equal(await node.getAttribute("aria-pressed"), "true");
+  assert.ok((await live.locator("line.dim").count()) > 0);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("ArrowRight");
+  assert.match(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), /^worry/);
+  await page.keyboard.press("Shift+ArrowDown");
+  await part("reset").click();
+  assert.equal(await part("layout").inputValue(), "springs");
+  assert.deepEqual(complaints, []);
+  await context.close();
+  assert.ok((await stat(`${folder}/sixty.html`)).size < 3_000_000, "sixty items need 3 MB");
+  console.log("good network");
+}
+{ // on paper: all rows, and the network that was drawn
+  const { context, page } = await open("sixty", 1024, "light");
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  await page.emulateMedia({ media: "print" });
+  assert.equal(await page.locator('[data-table="edges"] tbody tr').count(), 1770);
+  assert.equal(await page.locator("#network").isVisible(), true);
+  assert.equal(await page.locator(".live").isVisible(), false);
+  await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+  assert.equal(await page.locator('[data-table="edges"] tbody tr').count(), 25);
+  await context.close();
+  console.log("good paper");
 }
 { // 20,000 rows: twenty-five are shown, more on request, a search is quick and finds the last one
   const { context, page } = await open("large", 1024, "light");

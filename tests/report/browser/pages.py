@@ -64,6 +64,17 @@ def structure(folder: Path) -> None:
     )
 
 
+def sixty(folder: Path) -> None:
+    """Sixty items in five communities."""
+    names = [f"item {k}" for k in range(1, 61)]
+    model = mb.complete(names, fields=True, coupling="both-one")
+    rng = np.random.default_rng(6)
+    x = (rng.normal(size=(500, 60)) + np.repeat(rng.normal(size=(500, 5)), 12, axis=1) > 0.3).astype(int)
+    texts = {name: f"How often did you have the problem of {name} in the last two weeks?" for name in names}
+    post = mb.sample(model, x, "pseudo", draws=200, chains=2, progress=False)
+    mb.report(post, folder / "sixty.html", codebook=texts, check=False, overwrite=True)
+
+
 def large(folder: Path) -> None:
     """A grid of 20,000 couplings, from counts alone."""
     model = mb.grid(100, 101)
@@ -77,5 +88,5 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     place = Path(sys.argv[1])
     place.mkdir(parents=True, exist_ok=True)
-    for make in (network, grid, image, structure, large):
+    for make in (network, grid, image, structure, sixty, large):
         make(place)
