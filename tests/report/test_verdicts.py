@@ -76,6 +76,7 @@ def made(diagnostics=(), predictive=None, partial=False, target="exact", method=
         label=method,
         facts=facts,
         engine="mh",
+        has_chains=True,
         draws=np.zeros((chains, 10, 2)),
         partial=partial,
         steps=10,
@@ -128,6 +129,7 @@ def test_diagnostics_are_of_the_worst_parameter():
     posterior = SimpleNamespace(
         draws=np.zeros((2, 20, 3)),
         engine="mh",
+        has_chains=True,
         r_hat=np.array([1.0, 1.3, 1.1]),
         ess=np.array([500.0, 80.0, 900.0]),
         facts=SimpleNamespace(pareto_k=None, noise=None),
