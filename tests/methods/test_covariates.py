@@ -104,7 +104,7 @@ def test_two_groups_are_one_covariate():
     assert "moderated" in repr(found)
 
 
-def test_effects_and_the_field_at_given_values():
+def test_effects_and_the_field_at_given_values(tmp_path):
     rows, age, _, _ = simulated(200, seed=3, levels=[20, 30, 40, 50])
     data = mb.Data(table(rows, age=age), covariates=["age"])
     model = mb.Model.from_data(data, covariates="couplings")
@@ -118,6 +118,12 @@ def test_effects_and_the_field_at_given_values():
     difference = (older.log_odds - younger.log_odds).mean(axis=(0, 1))
     np.testing.assert_allclose(difference, effects["mean"].to_numpy() * 30 / scale, rtol=1e-9)
     assert older.predictability(rows).shape[0] == D
+    with pytest.raises(mb.InputError, match="no file format"):
+        post.save(tmp_path / "post.nc")
+    older.save(tmp_path / "older.nc")
+    assert mb.load(tmp_path / "older.nc").parameters == older.parameters
+    with pytest.raises(mb.InputError, match="covariates"):
+        mb.evidence(model, data)
     with pytest.raises(mb.InputError, match="size"):
         post.at(size=3)
     with pytest.raises(mb.InputError, match="covariates"):

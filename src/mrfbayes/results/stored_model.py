@@ -35,6 +35,11 @@ def model_to_dataset(model: Model) -> xr.Dataset:
     """The field: states, edges, and the tables, scopes and blocks of its groups of factors."""
     import xarray as xr
 
+    if model.base is not model:
+        raise InputError(
+            "a result of a field with covariates has no file format yet: save post.at(...), the posterior at "
+            "given values, or post.to_arviz(), its draws."
+        )
     variables: dict[str, object] = {"states": (("node",), model.states), "edges": (("edge", "end"), model.edges)}
     for k, group in enumerate(model.groups):
         axes = tuple(f"group{k}_axis{a}" for a in range(group.table.ndim))

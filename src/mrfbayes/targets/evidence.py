@@ -70,6 +70,8 @@ def evidence(
     draws : calibrated draws that are weighed
     rng : seed
     """
+    if model.base is not model:
+        raise InputError("model has covariates: the evidence of such fields is not computed; see Posterior.effects.")
     draws = whole("draws", draws, 100)
     own, seed = Prior(model, prior), seed_sequence(rng)
     constant = log_prior_constant(own)
