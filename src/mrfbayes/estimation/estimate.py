@@ -43,21 +43,56 @@ def estimate(
     threads: int | None = None,
     **options: Option,
 ) -> Estimate:
-    """Estimate the parameters of ``model`` from the observations ``data``.
+    """Estimate the parameters of a field by maximum likelihood or as a posterior mode.
 
     Parameters
     ----------
-    data : `Data`, anything that `Data` reads, or `Statistics`; of rows with missing cells "exact" and "chord" maximise
-        the likelihood of the cells that are there, which assumes that cells are missing at random
-    algorithm : "exact", "cd", "pcd", "chord", "fpcd", "mcmc-mle", "pf-mcmc-mle", "stochastic", "pseudo", or "auto":
-        exact where log Z is feasible, else chord on fields whose nodes have many neighbours, else pcd
-    rng : seed of the algorithms that sample
-    prior : None for maximum likelihood; else the mode of the posterior in log-odds under this prior
-    on_boundary : what to do where the maximum likelihood estimate is not finite: "penalise" (the posterior mode under
-        the uniform prior, marked in the result) or "refuse"
-    progress : whether to show a bar after two seconds
-    threads : threads for the algorithms that sample; default as many as help. Results do not depend on it
-    **options : options of the algorithm; see ``run`` in its module
+    model : Model
+        The field.
+    data : DataLike
+        `Data`, anything that `Data` reads, or `Statistics`. Of rows with missing cells "exact" and "chord" maximise the
+        likelihood of the observed cells, which assumes that cells are missing at random.
+    algorithm : str, default "auto"
+        "exact", "cd", "pcd", "chord", "fpcd", "mcmc-mle", "pf-mcmc-mle", "stochastic", "pseudo", or "auto": "exact" if
+        log Z is feasible, else "chord" on fields whose nodes have many neighbours, else "pcd".
+    rng : int, SeedSequence or Generator, optional
+        Seed of the algorithms that sample.
+    prior : PriorLike, optional
+        None for maximum likelihood; else the mode of the posterior in log-odds under this prior.
+    on_boundary : {"penalise", "refuse"}, default "penalise"
+        What to do if the maximum likelihood estimate is not finite: return the posterior mode under the uniform prior,
+        which the result states, or raise an error.
+    progress : bool, default True
+        Whether a progress bar is shown after two seconds.
+    threads : int, optional
+        Threads of the algorithms that sample. Results do not depend on it.
+    **options : float, str or array_like
+        Options of the algorithm.
+
+    Returns
+    -------
+    Estimate
+        The estimate, its covariance where it is known, and how the algorithm converged.
+
+    Raises
+    ------
+    InputError
+        If an argument or the data are not valid.
+    CostError
+        If the algorithm is not feasible for this model.
+
+    See Also
+    --------
+    sample : The posterior.
+    pair_tables : Tables of all pairs of many nominal variables.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.grid(2, 2, tied=True)
+    >>> data = mb.simulate(model, 0.7, 500, rng=1)
+    >>> mb.estimate(model, data).theta.round(1)
+    array([0.7])
     """
     started = time.perf_counter()
     if on_boundary not in ON_BOUNDARY:

@@ -118,7 +118,8 @@ class Model:
 
         Examples
         --------
-        >>> from mrfbayes.model.schema import Schema, Variable
+        >>> from mrfbayes import Model, Schema
+        >>> from mrfbayes.model.schema import Variable
         >>> mood = Variable("mood", "ordinal", ("low", "middle", "high"))
         >>> town = Variable("town", "nominal", ("Bern", "Lima", "Oslo"))
         >>> Model.from_data(Schema((mood, town))).parameters[:2]

@@ -42,15 +42,17 @@ REPLICATES, LEAST_REPLICATES = 400, 200  # fewer could not show a tail probabili
 
 @dataclass(frozen=True, eq=False)
 class PredictiveCheck:
-    """Observed against replicated statistics.
+    """Observed statistics of the data compared with those of replicated data.
 
     Attributes
     ----------
-    table : a row per statistic: whether it was fitted, its observed value, mean and sd of the replicates, and the
-        two-sided tail probability of the observed one among them (never below 2 / (replicates + 1)); where cells are
-        missing, the data are completed at the draw of every replicate, "observed" is the mean over these data sets,
-        and each replicate is compared with its own
-    replicates : (replicates, statistics) their values
+    table : DataFrame
+        One row per statistic: whether it was fitted, its observed value, mean and sd of the replicates, and the
+        two-sided tail probability of the observed value (never below 2 / (replicates + 1)). If cells are missing, the
+        data are completed at the draw of every replicate, "observed" is the mean over the completed data sets, and each
+        replicate is compared with its own.
+    replicates : (replicates, statistics) ndarray
+        Statistics of the replicated data.
     """
 
     table: pd.DataFrame
@@ -70,17 +72,40 @@ def predictive_check(
     rng: Seed | None = None,
     progress: bool = True,
 ) -> PredictiveCheck:
-    """Simulate data sets of the observed size at draws from the posterior, and compare their statistics.
+    """Simulate data sets of the observed size at posterior draws and compare their statistics with the data.
 
-    Compared are the model's own counts per observation and, because those are what the model was fitted to, two kinds
-    that it was not fitted to: the agreement of every pair of nodes that share a neighbour but no edge, and, for binary
-    and ordered variables, how many rows have each sum. Of fewer than 20 observations, as of a single image, pairs of
-    one direction are taken together, and the mean state stands for the sums.
+    The statistics are the counts of the model per observation, to which the model was fitted, and two kinds to which it
+    was not: the agreement of every pair of nodes that share a neighbour but no edge, and, for binary and ordered
+    variables, how many rows have each sum. For fewer than 20 observations, such as a single image, pairs of one
+    direction are combined, and the mean state replaces the sums.
 
     Parameters
     ----------
-    data : the data that the posterior was learned from; by default what the posterior, or its file, knows of them
-    replicates : number of simulated data sets
+    posterior : Posterior
+        Result of `sample`.
+    data : DataLike, optional
+        The data of the posterior; by default the data that the posterior, or its file, keeps.
+    replicates : int, default 200
+        Number of simulated data sets.
+    rng : int, SeedSequence or Generator, optional
+        Seed.
+    progress : bool, default True
+        Whether a progress bar is shown after two seconds.
+
+    Returns
+    -------
+    PredictiveCheck
+        A table with one row per statistic, and all replicates.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.grid(2, 2)
+    >>> data = mb.simulate(model, 0.7, 200, rng=1)
+    >>> posterior = mb.sample(model, data, "mle", rng=1, progress=False)
+    >>> check = mb.predictive_check(posterior, data, replicates=50, rng=1, progress=False)
+    >>> bool(check.table["p_value"].min() > 0.001)
+    True
     """
     replicates = whole("replicates", replicates, 20)
     model, seed = posterior.model, seed_sequence(rng)

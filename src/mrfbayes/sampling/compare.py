@@ -45,15 +45,18 @@ PAPER_METHODS: tuple[dict[str, object], ...] = (
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Posteriors by name, and the table of how they compare.
+    """Posteriors of several methods and a table that compares them.
 
     Attributes
     ----------
-    posteriors : name -> `Posterior`, in the order given
-    reference : name of the posterior that errors are measured against, or None where no exact one is feasible
-    table : a row per method: mean error in posterior sds (average and largest over the parameters), ratio of sds,
-        the Monte-Carlo error of the mean error, acceptance, smallest effective sample size, effective draws per second,
-        seconds of preparation and of sampling, and whether the chain was stuck
+    posteriors : mapping of str to Posterior
+        The posteriors by name, in the order of the call.
+    reference : str or None
+        Name of the posterior that errors are measured against; None if no exact one is feasible.
+    table : DataFrame
+        One row per method: error of the mean in posterior sds (average and largest over the parameters), ratio of sds,
+        Monte-Carlo error of the mean error, acceptance, smallest effective sample size, effective draws per second,
+        seconds of preparation and of sampling, and whether a chain did not move.
     """
 
     posteriors: Mapping[str, Posterior]
@@ -87,14 +90,44 @@ def compare(
     progress: bool = True,
     **settings: object,
 ) -> Comparison:
-    """Run several methods with the same settings and set them side by side.
+    """Run several methods with the same settings and compare their posteriors.
 
     Parameters
     ----------
-    methods : keys of the registry, or mappings with "method" and settings of its own (which win over ``settings``)
-    reference : method that errors are measured against; left out where it is not feasible
-    workers : what the methods are spread over: a number of processes, a Dask client, or the address of its scheduler
-    settings : passed on to `mrfbayes.sample`
+    model : Model
+        The field.
+    data : DataLike
+        `Data`, anything that `Data` reads, or `Statistics`.
+    methods : sequence of str or mapping, default ("exact", "mle", "pseudo", "laplace")
+        Names of methods, or mappings with "method" and settings of this method, which replace those in ``settings``.
+    reference : str or None, default "exact"
+        Method that errors are measured against; left out if it is not feasible.
+    rng : int, SeedSequence or Generator, optional
+        Seed.
+    workers : int, str or Client, default 1
+        Number of processes, Dask client, or address of a Dask scheduler that runs the methods.
+    progress : bool, default True
+        Whether a progress bar is shown after two seconds.
+    **settings : float, str or array_like
+        Other arguments of `sample`.
+
+    Returns
+    -------
+    Comparison
+        The posteriors and a table with one row per method.
+
+    See Also
+    --------
+    sample : One method.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.grid(2, 2)
+    >>> data = mb.simulate(model, 0.7, 200, rng=1)
+    >>> result = mb.compare(model, data, methods=["exact", "mle"], rng=1, progress=False)
+    >>> result.table.index.tolist()
+    ['exact', 'mle']
     """
     workers = check_workers(workers)
     if isinstance(methods, str) or not isinstance(methods, Iterable):

@@ -32,18 +32,43 @@ def prior_sensitivity(
     progress: bool = True,
     **settings: Any,
 ) -> pd.DataFrame:
-    """Numbers of edges that are present, absent and undecided under normal(0, s) priors on the couplings.
+    """Count present, absent and undecided edges under normal(0, s) priors of the couplings.
 
     Parameters
     ----------
-    data : `Data`, anything that `Data` reads, or `Statistics`
-    scales : standard deviations s of the prior on the edges' log-odds
-    nodes : prior of the node factors, the same throughout
-    settings : passed on to `mrfbayes.sample`
+    model : Model
+        The field.
+    data : DataLike
+        `Data`, anything that `Data` reads, or `Statistics`.
+    scales : sequence of float, optional
+        Standard deviations s of the prior of the log-odds of edges.
+    nodes : str, default "default"
+        Prior of the node factors, the same for all scales.
+    rng : int, SeedSequence or Generator, optional
+        Seed.
+    progress : bool, default True
+        Whether a progress bar is shown after two seconds.
+    **settings : float, str or array_like
+        Other arguments of `sample`.
 
     Returns
     -------
-    a row per scale: present, absent, undecided, and fragile (two Monte-Carlo errors could change the verdict)
+    DataFrame
+        One row per scale: numbers of edges that are present, absent, undecided, unknown, and fragile (a change of two
+        Monte-Carlo errors could change the verdict).
+
+    See Also
+    --------
+    Selection.sensitivity : Inclusion probabilities under other priors.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.grid(2, 2)
+    >>> data = mb.simulate(model, 0.7, 200, rng=1)
+    >>> table = mb.prior_sensitivity(model, data, scales=[0.5, 2], method="mle", rng=1, progress=False)
+    >>> table.columns.tolist()
+    ['present', 'absent', 'undecided', 'unknown', 'fragile']
     """
     import pandas as pd
 

@@ -49,38 +49,88 @@ def sample(
 ) -> Posterior:
     """Draw from the posterior of every parameter.
 
-    Everything about the call is checked before anything is computed. A setting that plays no part where it is given is
-    refused, or named in a warning that the result keeps.
+    All arguments are checked before anything is computed. A setting that has no effect in this call is refused, or
+    named in a warning that the result keeps.
 
     Parameters
     ----------
-    model : the field
-    data : `Data`, anything that `Data` reads, or `Statistics`. Rows with missing cells have a likelihood in the methods
-        "exact", "calibrated" and "langevin", which assumes that cells are missing at random
-    method : a key of the registry, or "auto"
-    draws : draws per chain that are kept, after warm-up; by default so many, doubled up to four times, that R-hat is
-        below 1.01 and 400 draws are effective (methods that estimate ratios are not lengthened)
-    warmup : steps in which the proposal adapts; not kept
-    chains : independent chains
-    thin : steps that a chain takes for every draw that is kept; 1 where ``draws`` is given. Moments use all steps
-    proposal : "adapted" (scale and covariance learned in warm-up, then frozen) or "printed" (as in the paper:
-        isotropic normal with variance 0.001, no warm-up)
-    start : "dispersed" (around the estimate, the default of adapted proposals), "mle", "half", or theta itself
-    prior : see `mrfbayes.priors`
-    rng : seed; None draws a fresh one, which ``seed`` of the result has; the same seed gives the same draws for any
-        number of workers
-    workers : what the chains are spread over: a number of processes, a Dask client, or the address of its scheduler;
-        for "langevin" a number of threads over which its replicas are
-    checkpoint : file from which a killed run goes on; a finished one is continued by asking for more draws
-    seconds : time budget of the whole call, the preparation included; what there is by then is the result, marked
-        partial, and an error where there is nothing. The first call compiles, which cannot be cut short: the clock
-        runs, the rest is shortened, and the result says by how much the call was late
-    engine : "mh"; "direct" where the method can draw independently (then the default); "hmc" (Hamiltonian Monte Carlo
-        around the mode) for "pseudo", where it is the default, and for "exact"; "independence" for "exact": proposals
-        from the calibrated posterior, corrected (the default; where they fit badly, "hmc" runs instead); "langevin" for
-        the method of that name
-    estimate : an estimate to use instead of making one, from `mrfbayes.estimate`, or theta (p,) itself
-    method_options : options of the method
+    model : Model
+        The field.
+    data : DataLike
+        `Data`, anything that `Data` reads, or `Statistics`. Rows with missing cells have a likelihood in the methods
+        "exact", "calibrated" and "langevin", which assumes that cells are missing at random.
+    method : str, default "auto"
+        Name of the method; "auto" chooses one by cost.
+    draws : int, optional
+        Kept draws per chain, after warm-up. By default the number is doubled up to four times until R-hat is below 1.01
+        and the effective sample size is 400 (methods that estimate ratios are not lengthened).
+    warmup : int, optional
+        Steps in which the proposal adapts; they are not kept.
+    chains : int, default 4
+        Number of independent chains.
+    thin : int, optional
+        Steps per kept draw; 1 where ``draws`` is given. Moments use all steps.
+    proposal : {"adapted", "printed"}, default "adapted"
+        "adapted": scale and covariance are learned in warm-up and then fixed. "printed": as in the paper, an isotropic
+        normal proposal with variance 0.001 and no warm-up.
+    start : {"dispersed", "mle", "half"} or (p,) array_like, optional
+        Start of the chains. "dispersed" (around the estimate) is the default of adapted proposals.
+    prior : PriorLike, default "default"
+        Prior of the parameters; see `mrfbayes.priors`.
+    rng : int, SeedSequence or Generator, optional
+        Seed. None draws a new one, which the result has as ``seed``. The same seed gives the same draws for any number
+        of workers.
+    workers : int, str or Client, default 1
+        Number of processes, Dask client, or address of a Dask scheduler that runs the chains; for "langevin" the number
+        of threads that run its replicas.
+    progress : bool, default True
+        Whether a progress bar is shown after two seconds.
+    checkpoint : str or path, optional
+        File from which an interrupted run continues. A finished run continues if more draws are asked for.
+    seconds : float, optional
+        Time budget of the whole call with its preparation. The result has the draws made in this time and is marked
+        partial. Compilation in the first call cannot be interrupted; the result states how late the call was.
+    engine : {"mh", "direct", "hmc", "independence", "langevin"}, optional
+        Sampler. "direct" draws independently and is the default where the method allows it. "hmc" (Hamiltonian Monte
+        Carlo around the mode) is the default of "pseudo" and is available for "exact". "independence" is the default of
+        "exact": proposals come from the calibrated posterior and are corrected; "hmc" runs where they fit badly.
+    estimate : Estimate or (p,) array_like, optional
+        Estimate or theta to use instead of a new estimate.
+    **method_options : float, str or array_like
+        Options of the method.
+
+    Returns
+    -------
+    Posterior
+        Draws, moments, diagnostics and warnings.
+
+    Raises
+    ------
+    InputError
+        If an argument or the data are not valid; the message names the argument and the value.
+    CostError
+        If the method is not feasible for this model; the message names methods that are.
+    SamplingError
+        If there is no draw at the end of the time budget.
+
+    See Also
+    --------
+    estimate : Point estimates.
+    compare : Several methods for the same data.
+    select : The posterior over graphs.
+
+    References
+    ----------
+    Jie Liu and Hao Zheng, MLE-induced Likelihood for Markov Random Fields.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.grid(2, 2)
+    >>> data = mb.simulate(model, 0.7, 200, rng=1)
+    >>> posterior = mb.sample(model, data, "mle", rng=1, progress=False)
+    >>> posterior.mean.shape
+    (4,)
     """
     asked = Asked(
         method, draws, warmup, chains, thin, proposal, start, prior, rng, workers, progress, checkpoint, seconds,

@@ -62,27 +62,56 @@ def sample_many(
     seconds: float | None = None,
     **settings: Option | PriorLike | Estimate,
 ) -> Fits:
-    """`mrfbayes.sample` of every data set: the same model and settings, each with a random stream of its own.
+    """Sample the posterior of every data set, with one model and the same settings.
 
-    A data set that cannot be used costs only its own result: ``failures`` says why, a warning says how many there are,
-    and only where all of them fail is it an error.
+    A data set that cannot be used has no effect on the others: ``failures`` of the result says why, and a warning says
+    how many there are. It is an error only if all data sets fail.
 
     Parameters
     ----------
-    data : mapping from names to data, as `mrfbayes.sample` takes them; or a sequence of data, which are then called
-        "0", "1", ...; or a `Data` with groups, each of which is a data set. All are coded alike: by the schema of the
-        model, else by one that is made from all of them together
-    method, settings : as in `mrfbayes.sample`
-    folder : where each result is kept as soon as it is there, in one file; the same call goes on from there. Files of
-        other data or of other settings are refused. Without it results stay in memory
-    rng : seed; a data set's stream follows from it and from its name, so the others do not matter
-    workers : what the data sets are spread over: a number of processes, a Dask client, or the address of its scheduler
-    seconds : time budget: after so many seconds no other data set is begun, and those under way are finished
+    model : Model
+        The field of all data sets.
+    data : mapping of str to DataLike, sequence of DataLike, or Data with groups
+        The data sets. Those of a sequence are called "0", "1", ...; each group of a `Data` is a data set. All are coded
+        by the schema of the model, or by one schema that is made from all of them.
+    method : str, default "auto"
+        Method, as in `sample`.
+    folder : str or path, optional
+        Folder in which each result is saved in one file as soon as it is ready. The same call continues from there.
+        Files of other data or other settings are refused. By default results are kept in memory.
+    rng : int, SeedSequence or Generator, optional
+        Seed. The random stream of a data set depends on the seed and its name only.
+    workers : int, str or Client, default 1
+        Number of processes, Dask client, or address of a Dask scheduler that runs the data sets.
+    progress : bool, default True
+        Whether a progress bar is shown after two seconds.
+    seconds : float, optional
+        Time budget. After this time no other data set is started; those in progress are finished.
+    **settings : float, str or array_like
+        Other arguments of `sample`.
 
     Returns
     -------
     Fits
-        a mapping from names to `Posterior`; ``partial`` where Ctrl-C or the budget left some undone
+        Mapping from names to `Posterior`; ``partial`` is true if Ctrl-C or the time budget left some data sets out.
+
+    Raises
+    ------
+    InputError
+        If an argument is not valid, or if all data sets fail.
+
+    See Also
+    --------
+    sample : One data set.
+    compare_groups : Differences between groups in one model.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.grid(2, 2)
+    >>> data = {name: mb.simulate(model, 0.7, 100, rng=seed) for seed, name in enumerate("ab")}
+    >>> list(mb.sample_many(model, data, method="mle", rng=1, progress=False))
+    ['a', 'b']
     """
     given = _named(data)
     common = {"method": method, "rng": rng, "workers": workers, "progress": progress, "seconds": seconds}

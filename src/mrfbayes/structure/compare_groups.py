@@ -57,20 +57,64 @@ def compare_groups(
     checkpoint: str | os.PathLike[str] | None = None,
     seconds: float | None = None,
 ) -> GroupComparison:
-    """Which edges differ between groups: the posterior of baseline and differences, from the true likelihood.
+    """Draw from the joint posterior of a baseline and group differences under the exact likelihood.
 
     Parameters
     ----------
-    model : the field of all groups, untied; a table coupling differs as a whole or not at all
-    data : `Data` with groups, or a mapping from the groups' names to their data, each as in `sample`; all
-        are coded alike
-    slab : prior of a difference that is there, and of the differences of node factors, which are always there; as
-        {"edges": ..., "nodes": ...} where they are to differ; normal with more than two groups
-    differences : prior of which edges differ: "bernoulli(0.5)", "beta-bernoulli(1, 1)", or one probability per edge
-    prior : prior of the baseline, as in `sample`: one distribution is that of the couplings, and {"edges": ...,
-        "nodes": ...} gives both; the default of `mrfbayes.priors` where left out
-    engine, particles, draws, warmup, chains, thin, rng, workers, progress, checkpoint, seconds : as in
-        `select`; a category that is seen in any group is one of all
+    model : Model
+        The field of all groups, untied. A table coupling differs as a whole or not at all.
+    data : Data with groups, or mapping of str to DataLike
+        The groups, or a mapping from their names to their data. All are coded by one schema: a category that is
+        observed in any group is one of all groups.
+    slab : PriorLike, default "normal(0, 1)"
+        Prior of a difference of an edge, and of the differences of node factors, which are always present;
+        {"edges": ..., "nodes": ...} sets both. It must be normal with more than two groups.
+    differences : str or (m,) array_like, default "bernoulli(0.5)"
+        Prior of which edges differ: "bernoulli(0.5)", "beta-bernoulli(1, 1)", or one probability per edge.
+    prior : PriorLike, optional
+        Prior of the baseline, as in `sample`: one distribution is that of the couplings, {"edges": ..., "nodes": ...}
+        sets both; by default that of `mrfbayes.priors`.
+    engine : {"states", "recursion", "particles"}, optional
+        As in `select`.
+    particles : int, optional
+        Samples in each set of engine "particles", as in `select`.
+    draws : int, optional
+        Kept draws per chain, after warm-up.
+    warmup : int, optional
+        Sweeps before the first kept draw.
+    chains : int, default 4
+        Number of independent chains.
+    thin : int, optional
+        Sweeps per kept draw; 1 where ``draws`` is given.
+    rng : int, SeedSequence or Generator, optional
+        Seed. None draws a new one, which the result has as ``seed``.
+    workers : int, default 1
+        Number of processes that run the chains.
+    progress : bool, default True
+        Whether a progress bar is shown after two seconds.
+    checkpoint : str or path, optional
+        File from which an interrupted run continues.
+    seconds : float, optional
+        Time budget. The result has the draws made in this time and is marked partial.
+
+    Returns
+    -------
+    GroupComparison
+        Probabilities that edges differ, and draws of the baseline and the differences.
+
+    See Also
+    --------
+    select : The posterior over graphs of one group.
+    sample_many : A separate posterior for every group.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.complete(["a", "b", "c"], fields=True, coupling="both-one")
+    >>> data = {name: mb.simulate(model, 0.5, 200, rng=seed) for seed, name in enumerate(("old", "young"))}
+    >>> found = mb.compare_groups(model, data, draws=200, warmup=100, chains=2, rng=1, progress=False)
+    >>> found.edges().shape[0]
+    3
     """
     factors = edge_factors(model)
     parts = split_groups(model, data)

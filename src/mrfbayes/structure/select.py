@@ -44,33 +44,70 @@ def select(
     checkpoint: str | os.PathLike[str] | None = None,
     seconds: float | None = None,
 ) -> Selection:
-    """Which edges are there: the posterior over graphs and parameters together, from the true likelihood.
+    """Draw from the joint posterior of graphs and parameters under the exact likelihood.
 
-    Every sweep draws presence and log-odds of each edge from their exact joint conditional, without a proposal, and
-    then the node factors, which are always there.
+    Every sweep draws presence and log-odds of each edge from their exact joint conditional distribution, and then the
+    node factors, which are always present.
 
     Parameters
     ----------
-    model : the field with all edges that may be there, untied: couplings "agreement", "both-one", "score" and "table",
-        with or without fields; a table is in or out as a whole
-    data : `Data`, anything that `Data` reads, or `Statistics`
-    slab : prior of an edge's log-odds if it is there: "normal(0, 1)", "cauchy(0, 2.5)", "logistic(0, 1)", ...; scaled
-        by the levels of the two variables, and "exchangeable" on tables, as `mrfbayes.priors` says
-    edges : prior over graphs: "bernoulli(0.5)", "beta-bernoulli(1, 1)", or one probability per edge
-    prior : prior of the node factors, as {"nodes": "normal(0, 5)"}; the default of `mrfbayes.priors` if left out
-    engine : "states" (all configurations), "recursion" (strips and narrow grids), "particles"; by default the cheapest
-        that is exact, and particles where none is
-    particles : samples in each of the two sets that engine "particles" uses; more make it more accurate
-    draws : draws per chain that are kept, after warm-up; by default one of two sweeps, from 1,000 to 8,000 of them,
-        until all inclusion probabilities have Monte-Carlo errors below 0.01, and 4,000 sweeps with a checkpoint
-    warmup : sweeps before, not kept
-    chains : independent chains
-    thin : sweeps for every draw that is kept; 1 where ``draws`` is given. Probabilities and means use all sweeps
-    rng : seed; None draws a fresh one, which ``seed`` of the result has; the same seed gives the same result for any
-        number of workers
-    workers : processes over which the chains are spread
-    checkpoint : file from which a killed run goes on; a finished one is continued by asking for more draws
-    seconds : time budget; what is drawn by then is the result, marked partial
+    model : Model
+        The field with all possible edges, untied: couplings "agreement", "both-one", "score" and "table", with or
+        without fields. A table is present or absent as a whole.
+    data : DataLike
+        `Data`, anything that `Data` reads, or `Statistics`.
+    slab : PriorLike, default "normal(0, 1)"
+        Prior of the log-odds of a present edge, such as "cauchy(0, 2.5)"; scaled by the levels of the two variables,
+        and "exchangeable" on tables, as in `mrfbayes.priors`.
+    edges : str or (m,) array_like, default "bernoulli(0.5)"
+        Prior over graphs: "bernoulli(0.5)", "beta-bernoulli(1, 1)", or one probability per edge.
+    prior : mapping, optional
+        Prior of the node factors, as {"nodes": "normal(0, 5)"}; by default that of `mrfbayes.priors`.
+    engine : {"states", "recursion", "particles"}, optional
+        "states" sums over all configurations, "recursion" is for strips and narrow grids; by default the cheapest exact
+        engine, and "particles" if none is feasible.
+    particles : int, optional
+        Samples in each of the two sets of engine "particles"; more samples make it more accurate.
+    draws : int, optional
+        Kept draws per chain, after warm-up. By default every second sweep is kept, 1,000 to 8,000 draws, until all
+        inclusion probabilities have Monte-Carlo errors below 0.01; with a checkpoint 4,000 sweeps are made.
+    warmup : int, optional
+        Sweeps before the first kept draw.
+    chains : int, default 4
+        Number of independent chains.
+    thin : int, optional
+        Sweeps per kept draw; 1 where ``draws`` is given. Probabilities and means use all sweeps.
+    rng : int, SeedSequence or Generator, optional
+        Seed. None draws a new one, which the result has as ``seed``. The same seed gives the same result for any number
+        of workers.
+    workers : int, default 1
+        Number of processes that run the chains.
+    progress : bool, default True
+        Whether a progress bar is shown after two seconds.
+    checkpoint : str or path, optional
+        File from which an interrupted run continues. A finished run continues if more draws are asked for.
+    seconds : float, optional
+        Time budget. The result has the draws made in this time and is marked partial.
+
+    Returns
+    -------
+    Selection
+        Inclusion probabilities, Bayes factors and draws of graphs and parameters.
+
+    See Also
+    --------
+    sample : The posterior of one graph.
+    compare_groups : Edges that differ between groups.
+    select_effects : Edges that are moderated by covariates.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.complete(["a", "b", "c"], fields=True, coupling="both-one")
+    >>> data = mb.simulate(model, [0.9, 0.5, 0.5, 0.5, 0.5, 0.5], 300, rng=1)
+    >>> found = mb.select(model, data, draws=500, warmup=100, chains=2, rng=1, progress=False)
+    >>> bool(found.inclusion[0] > 0.99)
+    True
     """
     factors = edge_factors(model)
     priors, graphs = search_prior(model, slab, prior), graph_prior(model, edges)

@@ -126,35 +126,53 @@ def select_effects(
     progress: bool = True,
     seconds: float | None = None,
 ) -> EffectSelection:
-    """Which edges are moderated by covariates: the posterior of all effects, from the true likelihood.
+    """Draw from the joint posterior of the effects of covariates and of the edges that have any.
 
     Parameters
     ----------
     model : Model
         An untied field with effects on couplings: ``Model.from_data(data, covariates="couplings")``.
     data : Data
-        With covariates that have few distinct values; every one has a field of its own.
-    slab : str or distribution, or {"edges": ..., "nodes": ...}
-        Prior of an effect that is there, and of the effects on thresholds, which are always there.
-    moderated : str or list
+        Data with covariates that have few distinct values; there is one field for every combination of values.
+    slab : PriorLike, default "normal(0, 1)"
+        Prior of an effect on an edge, and of the effects on thresholds, which are always present; a distribution, its
+        text, or {"edges": ..., "nodes": ...}.
+    moderated : str or (m,) array_like, default "bernoulli(0.5)"
         Prior of which edges are moderated: "bernoulli(0.5)", "beta-bernoulli(1, 1)", or one probability per edge.
     prior : mapping, optional
         Prior of the field at the centre of all covariates, as {"edges": ..., "nodes": ...}.
-    engine, particles, draws, warmup, chains, thin, rng, progress, seconds
+    engine : {"states", "recursion", "particles"}, optional
         As in `select`.
+    particles : int, optional
+        Samples in each set of engine "particles", as in `select`.
+    draws : int, optional
+        Kept draws per chain, after warm-up.
+    warmup : int, optional
+        Sweeps before the first kept draw.
+    chains : int, default 4
+        Number of independent chains.
+    thin : int, optional
+        Sweeps per kept draw; 1 where ``draws`` is given.
+    rng : int, SeedSequence or Generator, optional
+        Seed. None draws a new one, which the result has as ``seed``.
+    progress : bool, default True
+        Whether a progress bar is shown after two seconds.
+    seconds : float, optional
+        Time budget. The result has the draws made in this time and is marked partial.
 
     Returns
     -------
     EffectSelection
+        Probabilities that edges are moderated, and draws of the effects.
 
     Raises
     ------
     CostError
-        Where covariates have too many distinct values.
+        If the covariates have too many distinct values.
 
     See Also
     --------
-    compare_groups : the same for groups, of which two are one covariate with two values.
+    compare_groups : Differences between groups; two groups are one covariate with two values.
     """
     if not isinstance(model, CovariateModel) or model.effects != "couplings":
         raise InputError(

@@ -28,13 +28,33 @@ if TYPE_CHECKING:
 
 
 class Likelihood:
-    """The likelihood of one method for one data set.
+    """Likelihood of one method for one data set, from `mrfbayes.likelihood`.
+
+    Parameters
+    ----------
+    row : Row
+        Entry of the method in the registry.
+    problem : Problem
+        Model and data.
+    prepared : Prepared
+        Result of the preparation.
 
     Attributes
     ----------
-    method, label, target : from the registry; ``target`` is "exact" or "approximate"
-    model, statistics : what it is the likelihood of
-    details, warnings : facts found in the preparation
+    method : str
+        Name of the method.
+    label : str
+        Name of the method in tables and figures.
+    target : {"exact", "approximate"}
+        Whether this is the exact likelihood.
+    model : Model
+        The field.
+    statistics : Statistics
+        Sufficient statistics of the data.
+    details : dict
+        Facts found in the preparation.
+    warnings : tuple of str
+        Warnings of the preparation.
     """
 
     def __init__(self, row: Row, problem: Problem, prepared: Prepared) -> None:
@@ -63,15 +83,17 @@ class Likelihood:
 
     @one_blas_thread()
     def log_likelihood(self, theta: ThetaLike) -> float | np.ndarray:
-        """Log-likelihood, up to a constant that does not depend on theta.
+        """Return the log-likelihood up to a constant that does not depend on theta.
 
         Parameters
         ----------
-        theta : (p,) weights inside the parameter space, or (..., p) for many at once
+        theta : ThetaLike
+            Parameters (p,) inside the parameter space, or (..., p) for many sets.
 
         Returns
         -------
-        float, or an array of the leading shape
+        float or ndarray
+            One value for each set of parameters.
         """
         from mrfbayes.kernels.methods.evaluate import log_likelihoods
 
@@ -105,7 +127,23 @@ class Likelihood:
         return rows, array.shape[:-1]
 
     def marginal(self, j: int | str) -> CoinMarginal | DieMarginal:
-        """The marginal of one parameter: only MLE-L is made of marginals."""
+        """Return the marginal of one parameter; only the method "mle" has marginals.
+
+        Parameters
+        ----------
+        j : int or str
+            Position in ``model.parameters``, or name.
+
+        Returns
+        -------
+        CoinMarginal or DieMarginal
+            Marginal likelihood of this parameter, or of the whole block of a variable with several states.
+
+        Raises
+        ------
+        InputError
+            If the method has no marginals.
+        """
         raise InputError(f"method {self.method!r} has no marginals in closed form: only 'mle' has.")
 
 
@@ -163,21 +201,46 @@ def likelihood(
     rng: Seed | None = None,
     **options: Option,
 ) -> Likelihood:
-    """The likelihood of ``method`` for the observations ``data``.
+    """Prepare the likelihood of a method for a data set.
 
     Parameters
     ----------
-    model : the field
-    data : `Data`, anything that `Data` reads, or `Statistics`
-    method : a key of the registry that has a likelihood, such as "mle" or "exact"
-    estimate : from `mrfbayes.estimate`, or theta (p,); made here where the method needs one and none is given
-    rng : seed of what the preparation may have to simulate
-    options : those of the method; for "mle": ``rho`` (a number in (-1/(p-1), 1), or a correlation matrix) and
-        ``marginal`` ("printed" or "gbd")
+    model : Model
+        The field.
+    data : DataLike
+        `Data`, anything that `Data` reads, or `Statistics`.
+    method : str, default "mle"
+        A method that has a likelihood, such as "mle" or "exact".
+    estimate : Estimate or (p,) array_like, optional
+        Estimate or theta; by default it is computed if the method needs one.
+    rng : int, SeedSequence or Generator, optional
+        Seed of simulations in the preparation.
+    **options : float, str or array_like
+        Options of the method; for "mle": ``rho`` (a number in (-1/(p-1), 1), or a correlation matrix) and ``marginal``
+        ("printed" or "gbd").
 
     Returns
     -------
-    `Likelihood`, with ``log_likelihood(theta)``; for "mle" also ``marginal(j)``, ``draw`` and ``log_evidence``
+    Likelihood
+        Has ``log_likelihood(theta)``; for "mle" also ``marginal(j)``, ``draw`` and ``log_evidence``.
+
+    See Also
+    --------
+    sample : Draws from the posterior.
+    target : Log density of the posterior in unconstrained coordinates.
+
+    References
+    ----------
+    Jie Liu and Hao Zheng, MLE-induced Likelihood for Markov Random Fields.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.grid(2, 2, tied=True)
+    >>> data = mb.simulate(model, 0.7, 500, rng=1)
+    >>> exact = mb.likelihood(model, data, "exact")
+    >>> bool(exact.log_likelihood([0.7]) > exact.log_likelihood([0.5]))
+    True
     """
     require_model(model)
     row = method_row(method)
