@@ -19,6 +19,8 @@ from mrfbayes.kernels.structure.moves import SEARCH_LOG_LIKELIHOOD, SWEEP, finis
 from mrfbayes.kernels.structure.states import block_weights, group_log_odds, ratio_to, scale, total_of
 from mrfbayes.kernels.structure.updates import move_parameter
 
+SMALLEST_WEIGHT = 1e-280  # of a sample: where all would round to zero, no sum of them could be divided by
+
 
 class WeightedView(NamedTuple):
     """Samples as the cells in which they lie; weights are scratch, made anew in every sweep."""
@@ -37,7 +39,7 @@ def _multiply(weight, code, table):
     """Multiply each sample's weight by its cell's factor; the sum of the new weights."""
     total = 0.0
     for m in range(weight.size):
-        weight[m] *= table[code[m]]
+        weight[m] = max(weight[m] * table[code[m]], SMALLEST_WEIGHT)
         total += weight[m]
     return total
 
