@@ -35,7 +35,7 @@ def test_weighted_samples_come_close_to_the_exact_engine(field):
     assert weighted.details["set_difference_mean"] <= weighted.details["set_difference_max"]
     np.testing.assert_allclose(weighted.mean, exact.mean, atol=0.1)
     assert 0.5 < weighted.details["effective_share"] < 1.0
-    assert weighted.details["particles"] == 16_384
+    assert weighted.details["particles"] == 8_192
 
 
 @SHORT_RUNS
