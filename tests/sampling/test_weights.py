@@ -139,7 +139,7 @@ def test_compare_select_and_groups_count_weights(forms):
         for data in (forms.rows, forms.counted)
     ]
     np.testing.assert_allclose(groups[0].inclusion, groups[1].inclusion, atol=1e-9)
-    assert list(groups[1].n) == [N, N]
+    assert list(groups[1].group_n) == [N, N]
 
 
 def test_contrastive_divergence_starts_at_weighted_rows(forms):
