@@ -15,11 +15,16 @@ class Dataset:
 
     Attributes
     ----------
-    x : (n, d) uint8, states 0..r-1
-    nodes : names of the columns
-    states : number of states r of every column
-    group : (n,) what else is known of each observation: the digit, the group, the language
-    about : what the data are, where they come from, and their licence
+    x : (n, d) ndarray of uint8
+        States 0..r-1.
+    nodes : tuple of str
+        Names of the columns.
+    states : int
+        Number of states r of every column.
+    group : (n,) ndarray
+        Digit or group of each observation.
+    about : str
+        Content, origin and licence of the data.
     """
 
     x: np.ndarray
@@ -34,21 +39,56 @@ class Dataset:
 
 
 def load_adhd() -> Dataset:
-    """Eighteen symptoms of attention deficit and hyperactivity in 355 children, yes or no."""
+    """Load eighteen binary symptoms of attention deficit and hyperactivity in 355 children.
+
+    Returns
+    -------
+    Dataset
+        The observations.
+
+    Examples
+    --------
+    >>> from mrfbayes import datasets
+    >>> datasets.load_adhd().x.shape
+    (355, 18)
+    """
     about = "ADHD symptoms; group: diagnosed (1) or not (0). From the R package bgms, CC BY 4.0."
     return _load("adhd.csv", 0, 2, 0, about)
 
 
 def load_boredom() -> Dataset:
-    """Eight items of a boredom scale with seven ordered answers, 986 people; answer k is state k-1."""
+    """Load eight items of a boredom scale with seven ordered answers of 986 people.
+
+    Returns
+    -------
+    Dataset
+        The observations; answer k is state k-1.
+
+    Examples
+    --------
+    >>> from mrfbayes import datasets
+    >>> datasets.load_boredom().x.shape
+    (986, 8)
+    """
     about = "Boredom scale; group: language of the questionnaire. From the R package bgms, CC BY 4.0."
     return _load("boredom.csv", 0, 7, 1, about)
 
 
 def load_digits() -> Dataset:
-    """Handwritten digits as 1,797 black and white images of 8 x 8 pixels, row by row: the nodes of ``grid(8, 8)``.
+    """Load handwritten digits as 1,797 black and white images of 8 x 8 pixels.
 
     Some pixels never change and some neighbours always agree, so the maximum likelihood estimate does not exist.
+
+    Returns
+    -------
+    Dataset
+        The images row by row, in the order of the nodes of ``grid(8, 8)``.
+
+    Examples
+    --------
+    >>> from mrfbayes import datasets
+    >>> datasets.load_digits().x.shape
+    (1797, 64)
     """
     about = "Handwritten digits; group: the digit. UCI Optical Recognition of Handwritten Digits, CC BY 4.0."
     return _load("digits_8x8.csv", 64, 2, 0, about)

@@ -49,31 +49,41 @@ class Alignment:
 def read_alignment(
     path: str | PathLike[str], *, alphabet: str = "protein", identity: float = 0.8, max_gaps: float = 1.0
 ) -> Alignment:
-    """Read aligned sequences from a FASTA file; gaps are a state.
+    r"""Read aligned sequences from a FASTA file; gaps are a state.
 
     Parameters
     ----------
     path : str or path
-        FASTA file, also gzipped. Lower-case letters and dots are insertions and left out, as in A2M files.
+        FASTA file, also gzipped. Lower-case letters and dots are insertions and are left out, as in A2M files.
     alphabet : {"protein", "dna", "rna"} or str, default "protein"
         The letters, the gap first. Other letters, such as X, are read as gaps.
     identity : float, default 0.8
-        Sequences with at least this share of equal positions count as one together; 1 weighs all distinct ones alike.
+        Sequences with at least this share of equal positions count as one together; 1 gives all distinct sequences the
+        same weight.
     max_gaps : float, default 1
-        Share of gaps past which a sequence is left out.
+        Sequences with a larger share of gaps are left out.
 
     Returns
     -------
     Alignment
+        States, weights, alphabet and names.
 
     Raises
     ------
     InputError
-        Where the file has no sequences, or they differ in length.
+        If the file has no sequences, or they differ in length.
 
     See Also
     --------
-    pair_tables : couplings and contacts of an alignment.
+    pair_tables : Couplings and contacts of an alignment.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import mrfbayes as mb
+    >>> _ = Path("small.fasta").write_text(">one\nACD-\n>two\nACDE\n")
+    >>> mb.read_alignment("small.fasta").states.shape
+    (2, 4)
     """
     letters = ALPHABETS.get(alphabet, alphabet)
     if len(letters) < 3 or len(set(letters)) != len(letters) or len(letters) > 255:

@@ -270,17 +270,24 @@ class Data(CodedTable):
         return grid(["variable", "kind", "labels (cells)", "missing"], rows, repr(self)[1:-1]) + remarks
 
     def count(self, model: Model) -> Statistics:
-        """Count the outcomes of a model: all that any method sees of the data.
+        """Count the outcomes of a model, the sufficient statistics of all methods.
 
         Parameters
         ----------
         model : Model
             The field. Columns are matched to its nodes by name, or by position where one of both has no names. A model
-            with a schema codes the rows by it; else the numbers of states of the model decide.
+            with a schema codes the rows by it; else the numbers of states of the model are used.
 
         Returns
         -------
         Statistics
+            Counts, a sample of the rows, and warnings about the data.
+
+        Examples
+        --------
+        >>> import mrfbayes as mb
+        >>> mb.Data([[0, 0], [1, 1], [0, 1]]).count(mb.grid(1, 2)).counts
+        array([2.])
         """
         require_model(model)
         chosen = match_columns(model, self._table.source, self._table.names, self._chosen)
@@ -294,7 +301,18 @@ class Data(CodedTable):
         return statistics_of(model, self._states(chosen, variables, model), self._missing, variables, self.where, found)
 
     def coded(self, model: Model) -> Data:
-        """The same rows with the coding that fits a model, so that parts of them are coded alike."""
+        """Return the same rows with the coding of a model, so that parts of them have the same coding.
+
+        Parameters
+        ----------
+        model : Model
+            The field.
+
+        Returns
+        -------
+        Data
+            The rows with this coding.
+        """
         chosen = match_columns(model, self._table.source, self._table.names, self._chosen)
         variables, _ = self._coding_of(model, chosen)
         if variables is None:
@@ -308,7 +326,13 @@ class Data(CodedTable):
         return self._with(_schema=Schema(tuple(variables)), _chosen=chosen)
 
     def parts(self) -> dict[str, Data]:
-        """The rows of each group, all with the same schema."""
+        """Return the rows of each group, all with the same schema.
+
+        Returns
+        -------
+        dict of str to Data
+            The rows by the name of the group.
+        """
         schema = self._schema or self.schema
         return {name: self._with(_schema=schema, _table=replace(self._table, only=name)) for name in self.group_labels}
 
@@ -319,12 +343,17 @@ class Data(CodedTable):
         refuse_repeated_people(self._table, [j for j in range(len(self._table.names)) if named and j not in used])
 
     def rows(self, by: Model | Schema | None = None) -> np.ndarray:
-        """(n, d) uint8 states of all rows in their order, 255 where a cell is missing.
+        """Return the states of all rows in their order.
 
         Parameters
         ----------
         by : Model or Schema, optional
-            Whose variables and coding to use; by default `schema`.
+            The variables and the coding to use; by default `schema`.
+
+        Returns
+        -------
+        (n, d) ndarray of uint8
+            States 0..r-1; 255 where a cell is missing.
         """
         if isinstance(by, Model):
             data = self.coded(by)
@@ -343,7 +372,23 @@ class Data(CodedTable):
         return np.concatenate(parts)
 
     def recoded(self, schema: Schema) -> Data:
-        """The same rows coded by the schema of a result; refused where it is not the coding that was chosen here."""
+        """Return the same rows coded by the schema of a result.
+
+        Parameters
+        ----------
+        schema : Schema
+            The coding.
+
+        Returns
+        -------
+        Data
+            The rows with this coding.
+
+        Raises
+        ------
+        InputError
+            If this `Data` was made with a coding that differs from ``schema``.
+        """
         self._check_schema(schema)
         return self._with(_schema=schema)
 
@@ -353,7 +398,13 @@ class Data(CodedTable):
         return tuple(self._table.names[j] for j in self._chosen)
 
     def value_totals(self) -> dict[float | str, int]:
-        """How many cells of all variables hold each value."""
+        """Count how many cells of all variables have each value.
+
+        Returns
+        -------
+        dict
+            Numbers of cells by value.
+        """
         columns = self._scan(self._chosen)
         totals: dict[float | str, int] = {}
         for column in columns[:1] if self.image_shape is not None else columns:

@@ -26,24 +26,38 @@ from mrfbayes.model.schema import Schema, Variable, plain_schema
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """Counts of a field's outcomes over n observations; made by `mrfbayes.Data.count` or `Statistics.from_counts`.
+    """Counts of the outcomes of a field over n observations, from `Data.count` or `Statistics.from_counts`.
 
     Attributes
     ----------
-    model : the field
-    n : total weight; the number of observations where there are no weights
-    n_rows : number of rows counted; 0 where only counts were given
-    counts : (p,) sufficient statistics s: counts of the first K-1 outcomes of each block, or its total score
-    node_part, edge_part : the same sums in lowered form (ones and agreements, or cells of the node and edge tables);
-        None where only counts were given
-    rows : (k, d) uint8, up to 4,096 of the observed rows (fewer on very large fields), a random subset where there
-        are more
-    row_weights : (k,) the weight that each of ``rows`` stands for; they add to n
-    coding : the schema of the data, one variable per node; None where the data are states 0..r-1 as they are
-    warnings, notes : what asks for a decision about the data, and what is good to know
-    digest : SHA-256 of data and weights
-    holes : rows with missing cells, where they are kept (``missing="model"``); n, n_rows and all sums are those of
-        the complete rows alone
+    model : Model
+        The field.
+    n : float
+        Total weight; the number of observations if there are no weights.
+    n_rows : int
+        Number of counted rows; 0 if only counts were given.
+    counts : (p,) ndarray
+        Sufficient statistics: counts of the first K-1 outcomes of each block, or its total score.
+    node_part, edge_part : ndarray or None
+        The same sums in lowered form (ones and agreements, or cells of the node and edge tables); None if only counts
+        were given.
+    rows : (k, d) ndarray of uint8
+        Up to 4,096 of the observed rows (fewer on very large fields), a random subset if there are more.
+    row_weights : (k,) ndarray
+        The weight that each of ``rows`` represents; their sum is n.
+    coding : Schema or None
+        The schema of the data, one variable per node; None if the data are states 0..r-1.
+    warnings : tuple of str
+        Findings that need a decision about the data.
+    digest : str
+        SHA-256 of data and weights.
+    holes : Holes or None
+        Rows with missing cells, if they are kept (``missing="model"``); n, n_rows and all sums are those of the
+        complete rows.
+    notes : tuple of str
+        Other findings about the data.
+    _chunks, _dense : tuple or None
+        Private: patterns of the rows for methods that use rows.
     """
 
     model: Model
@@ -81,13 +95,29 @@ class Statistics:
 
     @classmethod
     def from_counts(cls, model: Model, counts: object, n: float, holes: Holes | None = None) -> Statistics:
-        """Statistics from counts alone, for any n: all that most methods need.
+        """Make statistics from counts only, for any n; most methods need nothing else.
 
         Parameters
         ----------
-        counts : (p,) in the order of ``model.parameters``: counts of the first K-1 outcomes, or total scores
-        n : number of observations (or their total weight)
-        holes : the ``holes`` of another `Statistics`, beside which these are the counts of the complete rows
+        model : Model
+            The field.
+        counts : (p,) array_like
+            Counts of the first K-1 outcomes, or total scores, in the order of ``model.parameters``.
+        n : float
+            Number of observations, or their total weight.
+        holes : Holes, optional
+            The ``holes`` of another `Statistics`; the counts are then those of the complete rows.
+
+        Returns
+        -------
+        Statistics
+            The counts without rows.
+
+        Examples
+        --------
+        >>> import mrfbayes as mb
+        >>> mb.Statistics.from_counts(mb.grid(1, 2), [70], 100).mean
+        array([0.7])
         """
         array = numbers_of(counts, "counts")
         if array.shape != (model.n_parameters,):

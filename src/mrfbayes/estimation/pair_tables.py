@@ -201,32 +201,46 @@ def pair_tables(
     rng: Seed | None = None,
     progress: bool = True,
 ) -> PairTables:
-    """Learn a full table for every pair of nominal variables: alignments, and other data with many states.
+    """Learn a full table for every pair of nominal variables, such as the positions of an alignment.
 
     Parameters
     ----------
-    data : Alignment, Data or ndarray of states (n, L)
-        Complete rows; weights count.
+    data : Alignment, Data or (n, L) ndarray
+        Complete rows, states in the case of an array; weights are used.
     method : {"pseudo", "pcd"}, default "pseudo"
         Mode of the penalised pseudolikelihood, or of the likelihood by persistent contrastive divergence, which starts
         there and whose chains reproduce the pair frequencies of the data.
     scale : float, default 0.15
         Prior sd of every cell of the tables.
     steps : int, optional
-        Most quasi-Newton steps (300), or steps of "pcd" (400).
-    rng : int or SeedSequence, optional
+        Largest number of quasi-Newton steps (300), or of steps of "pcd" (400).
+    rng : int, SeedSequence or Generator, optional
         Seed of the chains.
     progress : bool, default True
-        Whether a bar is shown.
+        Whether a progress bar is shown after two seconds.
 
     Returns
     -------
     PairTables
+        Tables, scores and approximate posterior probabilities of all pairs.
 
     Raises
     ------
     InputError
-        Where an argument makes no sense, or cells are missing.
+        If an argument is not valid, or cells are missing.
+
+    See Also
+    --------
+    read_alignment : Read aligned sequences.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mrfbayes as mb
+    >>> states = np.random.default_rng(1).integers(0, 3, (200, 4))
+    >>> states[:, 1] = states[:, 0]
+    >>> mb.pair_tables(states, progress=False).pairs()[["first", "second"]].iloc[0].tolist()
+    ['0', '1']
     """
     if method not in ("pseudo", "pcd"):
         raise InputError(f"method = {method!r}: choose 'pseudo' or 'pcd'.")

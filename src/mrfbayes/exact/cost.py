@@ -86,20 +86,31 @@ class Work:
 
 @dataclass(frozen=True)
 class Cost:
-    """What exact inference on a model takes; print it for a table.
+    """Cost of exact inference and of each method on a model; it prints as a table.
 
     Attributes
     ----------
-    recursion : "grid", "elimination" or "planar determinant": what log Z is computed by
-    treewidth : width of the best elimination order found, an upper bound of the treewidth; for grids the shorter side
-    is_complete : False where the search for an order stopped at a table past hope; the width is then where it stopped
-    work : by name ("log_partition": one evaluation inside a chain; "expected_counts", "fisher_information",
-        "third_order", "sample": one call)
-    preparation : seconds before the first step of each method: its estimate, mode or calibration, roughly
-    methods : seconds of 1,000 steps of each method, once prepared; infinite where it cannot run. "calibrated" and
-        "langevin" have no such chain: there it is the whole call with its defaults. Auxiliary data sets
-        ("exchange-exact", "moller", "mavm") are taken to have 1,000 observations
-    limit : bytes that may be used
+    recursion : {"grid", "elimination", "planar determinant"}
+        The algorithm that computes log Z.
+    treewidth : int
+        Width of the best elimination order found, an upper bound of the treewidth; for grids the shorter side.
+    is_complete : bool
+        False if the search for an order stopped at an infeasible table; ``treewidth`` is then the width at this table.
+    work : mapping of str to Work
+        Seconds and bytes by name: "log_partition" (one evaluation inside a chain), "expected_counts",
+        "fisher_information", "third_order" and "sample" (one call).
+    preparation : mapping of str to float
+        Approximate seconds before the first step of each method: its estimate, mode or calibration.
+    methods : mapping of str to float
+        Seconds of 1,000 steps of each method after its preparation; infinite if it cannot run. For "calibrated" and
+        "langevin" it is the time of the whole call with its defaults. Auxiliary data sets ("exchange-exact", "moller",
+        "mavm") are assumed to have 1,000 observations.
+    limit : int
+        Bytes that may be used.
+
+    See Also
+    --------
+    cost : Returns it.
     """
 
     recursion: str
@@ -136,9 +147,25 @@ class Cost:
 
 
 def cost(model: Model) -> Cost:
-    """Treewidth, bytes and seconds of exact inference, seconds of each method, and what is feasible.
+    """Predict treewidth, bytes and seconds of exact inference, and the seconds of each method.
 
-    Nothing is computed on the field itself; fields that are too wide are answered in under a second.
+    Nothing is computed on the field itself; for fields that are too wide the answer takes less than a second.
+
+    Parameters
+    ----------
+    model : Model
+        The field.
+
+    Returns
+    -------
+    Cost
+        What is feasible, and the expected time of each method.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> mb.cost(mb.grid(6, 6)).treewidth
+    6
     """
     p = model.n_parameters
     calls = {

@@ -62,6 +62,7 @@ def log_partition(model: Model, theta: ArrayLike | Ising, *, convention: Convent
     Returns
     -------
     float
+        Log Z in the convention.
 
     Raises
     ------
@@ -114,12 +115,69 @@ def partition_offset(model: Model, log_odds: np.ndarray, convention: Convention)
 
 
 def expected_counts(model: Model, theta: object) -> np.ndarray:
-    """Exact E[s] (p,) of one observation: probabilities of the first K-1 outcomes, expected scores."""
+    """Return the exact expected counts of one observation.
+
+    Parameters
+    ----------
+    model : Model
+        The field.
+    theta : (p,) array_like or Ising
+        Parameters in the order of ``model.parameters``; one number is used for all.
+
+    Returns
+    -------
+    (p,) ndarray
+        Probabilities of the first K-1 outcomes of each block, or expected scores.
+
+    Raises
+    ------
+    CostError
+        If the sum does not fit into memory.
+
+    See Also
+    --------
+    fisher_information : Their covariance matrix.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> mb.expected_counts(mb.graph([("a", "b"), ("b", "c")]), [0.6, 0.8]).round(3)
+    array([0.6, 0.8])
+    """
     return moments_w(model, model.chart.log_odds(model.theta(theta)))[1]
 
 
 def fisher_information(model: Model, theta: object) -> np.ndarray:
-    """Exact Cov[s] (p, p) of one observation: the Fisher information in log-odds."""
+    """Return the exact Fisher information of one observation in log-odds, the covariance of its counts.
+
+    Parameters
+    ----------
+    model : Model
+        The field.
+    theta : (p,) array_like or Ising
+        Parameters in the order of ``model.parameters``; one number is used for all.
+
+    Returns
+    -------
+    (p, p) ndarray
+        Covariance matrix of the counts.
+
+    Raises
+    ------
+    CostError
+        If the sum does not fit into memory.
+
+    See Also
+    --------
+    expected_counts : The means of the counts.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> mb.fisher_information(mb.graph([("a", "b"), ("b", "c")]), [0.5, 0.8]).round(3)
+    array([[0.25, 0.  ],
+           [0.  , 0.16]])
+    """
     return covariance_w(model, model.chart.log_odds(model.theta(theta)))
 
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from os import PathLike
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.base.errors import InputError, Problems
+from mrfbayes.base.errors import InputError
 from mrfbayes.base.memory import require_memory
+from mrfbayes.model.edges import EDGE_BYTES, check_names, check_pairs, check_states, list_nodes, read_edges
 from mrfbayes.model.factors import FactorGroup
-from mrfbayes.model.field import Model, check_names, check_states
+from mrfbayes.model.field import Model
 from mrfbayes.model.lattice import DIRECTIONS, check_mask, lattice_edges, pixel_names
 from mrfbayes.model.schema import Schema
 
-NODE_BYTES, EDGE_BYTES = 200, 400  # that a field takes with its names and its lowered form, measured on grids
+NODE_BYTES = 200  # that a node of a field takes, as `EDGE_BYTES`
 COUPLINGS = ("agreement", "both-one", "score", "table")
 States = int | Sequence[int] | Mapping[str, int]
 
@@ -32,18 +32,48 @@ def grid(
     periodic: bool = False,
     mask: object = None,
 ) -> Model:
-    """A rectangular grid with one coupling per pair of neighbours; by default the field of the paper.
+    """Build a rectangular grid with one coupling per pair of neighbours; by default the field of the paper.
 
     Parameters
     ----------
-    rows, columns : size; node (r, c) is column ``r * columns + c`` of the data and is called ``"r,c"``
-    states : number of states, one for all nodes or one per node
-    fields : whether each node has a factor of its own
-    tied : False, True (one block for all edges, one for all nodes) or "direction" (one block per edge direction)
-    coupling : "agreement", "both-one", "score" or "table"; see `graph`
-    neighbours : 4, or 8 with the diagonals
-    periodic : whether the last row and column are neighbours of the first
-    mask : (rows, columns) zeros and ones; only pixels with a one are nodes
+    rows : int
+        Number of rows.
+    columns : int
+        Number of columns. Node (r, c) is column ``r * columns + c`` of the data and is called ``"r,c"``.
+    states : int or sequence of int, default 2
+        Number of states, one for all nodes or one per node.
+    fields : bool, default False
+        Whether each node has a factor of its own.
+    tied : bool or "direction", default False
+        True: one block for all edges and one for all nodes. "direction": one block per direction of edges.
+    coupling : {"agreement", "both-one", "score", "table"}, default "agreement"
+        Kind of the couplings; see `graph`.
+    neighbours : {4, 8}, default 4
+        Number of neighbours of a node; 8 includes the diagonals.
+    periodic : bool, default False
+        Whether the last row and column are neighbours of the first.
+    mask : (rows, columns) array_like, optional
+        Zeros and ones; only pixels with a one are nodes.
+
+    Returns
+    -------
+    Model
+        The field.
+
+    See Also
+    --------
+    graph : A field on any graph.
+    complete : A field in which every pair is an edge.
+
+    References
+    ----------
+    Jie Liu and Hao Zheng, MLE-induced Likelihood for Markov Random Fields.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> mb.grid(2, 2).parameters
+    ('0,0--0,1', '0,0--1,0', '0,1--1,1', '1,0--1,1')
     """
     for name, value in (("rows", rows), ("columns", columns)):
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
@@ -83,22 +113,50 @@ def graph(
     coupling: str = "agreement",
     merge_edges: bool = False,
 ) -> Model:
-    """A field on any graph, one coupling per edge.
+    """Build a field on any graph, with one coupling per edge.
 
     Parameters
     ----------
-    edges : (m, 2) edge list of names or ints, a networkx graph, or the path of an edge list (CSV) or GraphML file
-    nodes : names of all nodes in the order of the data's columns; adds isolated ones
-    states : number of states, one for all nodes, or one per node: in the order of ``model.nodes``, or by name
-    fields : whether each node has a factor of its own (a coin, or a die when it has more than two states)
-    tied : one block for all edges (and one for all nodes)
-    coupling :
-        "agreement": a coin per edge, first outcome "equal states";
-        "both-one": a coin per edge, first outcome "both are 1" (binary variables, {0, 1} coding);
-        "score": a score coin per edge with s = x_u * x_v (ordinal variables);
-        "table": a table of (r_u - 1) (r_v - 1) log-odds per edge, 0 where either variable has state 0, which is the
-        reference category (nominal variables); with two binary variables the same as "both-one"
-    merge_edges : whether an edge given twice is taken once instead of being refused
+    edges : (m, 2) array_like, networkx graph, str or path
+        Pairs of names or ints, a graph, or the path of an edge list (CSV) or GraphML file.
+    nodes : iterable, optional
+        Names of all nodes in the order of the columns of the data; it may add isolated nodes.
+    states : int, sequence of int or mapping, default 2
+        Number of states, one for all nodes, or one per node in the order of ``model.nodes`` or by name.
+    fields : bool, default False
+        Whether each node has a factor of its own.
+    tied : bool, default False
+        Whether all edges share one block, and all nodes another one.
+    coupling : {"agreement", "both-one", "score", "table"}, default "agreement"
+        "agreement": one parameter per edge for "equal states".
+        "both-one": one parameter per edge for "both are 1" (binary variables, {0, 1} coding).
+        "score": one parameter per edge with the score x_u * x_v (ordinal variables).
+        "table": a table of (r_u - 1) (r_v - 1) log-odds per edge, 0 where either variable has state 0, the reference
+        category (nominal variables); with two binary variables the same as "both-one".
+    merge_edges : bool, default False
+        Whether duplicate edges are merged; by default they are refused.
+
+    Returns
+    -------
+    Model
+        The field.
+
+    Raises
+    ------
+    InputError
+        If an edge is a loop, is given twice, or has an unknown node.
+
+    See Also
+    --------
+    grid : A rectangular grid.
+    complete : A field in which every pair is an edge.
+    Model.from_data : The field that fits the variables of a data set.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> mb.graph([("a", "b"), ("b", "c")], fields=True).parameters
+    ('a--b', 'b--c', 'a', 'b', 'c')
     """
     if not isinstance(merge_edges, (bool, np.bool_)):
         raise InputError(f"merge_edges = {merge_edges!r}: choose True or False.")
@@ -117,8 +175,37 @@ def complete(
     tied: bool = False,
     coupling: str = "agreement",
 ) -> Model:
-    """A field in which every pair of ``nodes`` is an edge; the other parameters are those of `graph`."""
-    names = tuple(str(node) for node in _listed_nodes(nodes))
+    """Build a field in which every pair of nodes is an edge.
+
+    Parameters
+    ----------
+    nodes : iterable
+        Names of the nodes in the order of the columns of the data.
+    states : int, sequence of int or mapping, default 2
+        Number of states, one for all nodes, or one per node in order or by name.
+    fields : bool, default False
+        Whether each node has a factor of its own.
+    tied : bool, default False
+        Whether all edges share one block, and all nodes another one.
+    coupling : {"agreement", "both-one", "score", "table"}, default "agreement"
+        Kind of the couplings; see `graph`.
+
+    Returns
+    -------
+    Model
+        The field.
+
+    See Also
+    --------
+    graph : A field on any graph.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> mb.complete(["a", "b", "c"]).n_edges
+    3
+    """
+    names = tuple(str(node) for node in list_nodes(nodes))
     if not names:
         raise InputError("nodes is empty: a field has at least one node.")
     check_names(names)
@@ -130,131 +217,6 @@ def complete(
     )
     edges = np.stack(np.triu_indices(len(names), 1), axis=1).astype(np.int64)
     return assemble(Skeleton(names, len(names), edges, named=True), states, fields, bool(tied), coupling)
-
-
-@runtime_checkable
-class GraphLike(Protocol):
-    """A graph of networkx, or what behaves like one."""
-
-    @property
-    def nodes(self) -> Iterable[object]:
-        """Its nodes."""
-
-    @property
-    def edges(self) -> Iterable[object]:
-        """Its edges, as pairs of nodes."""
-
-    def is_directed(self) -> bool:
-        """Whether edges have a direction."""
-
-    def is_multigraph(self) -> bool:
-        """Whether a pair of nodes may have several edges."""
-
-
-def read_edges(
-    edges: object, nodes: Iterable[object] | None, merge_edges: bool
-) -> tuple[tuple[str, ...], np.ndarray, bool]:
-    """Names of the nodes, (m, 2) indices, and whether the names are the user's own."""
-    if isinstance(edges, (str, PathLike)):
-        from mrfbayes.model.formats import read_graph
-
-        edges, file_nodes = read_graph(edges, merge_edges)
-        nodes = file_nodes if nodes is None else nodes
-    elif isinstance(edges, GraphLike):
-        if edges.is_directed():
-            raise InputError("edges is a directed graph: a Markov random field is undirected; use to_undirected().")
-        if edges.is_multigraph():
-            raise InputError("edges is a multigraph: give each pair of nodes one edge, as in networkx.Graph(graph).")
-        nodes = list(edges.nodes) if nodes is None else nodes
-        edges = list(edges.edges)
-    listed = _listed_edges(edges)
-    ends = [end for edge in listed for end in edge]
-    integral = all(isinstance(end, (int, np.integer)) for end in ends)
-    if nodes is not None:
-        order = _listed_nodes(nodes)
-    elif integral:
-        order = [*sorted({int(str(end)) for end in ends})]
-    else:
-        order = list(dict.fromkeys(ends))
-    names = tuple(str(name) for name in order)
-    if not names:
-        raise InputError("edges is empty and no nodes are given: a field has at least one node.")
-    check_names(names)
-    index = {name: i for i, name in enumerate(names)}
-    problems = Problems()
-    for end in dict.fromkeys(ends):
-        if str(end) not in index:
-            hint = (
-                " (are nodes counted from 0 here and from 1 there?)"
-                if integral and str(int(str(end)) - 1) in index
-                else ""
-            )
-            problems.add(f"edges: node {end!r} is not among nodes=; add it or correct the edge{hint}.")
-    problems.refuse()
-    pairs = np.array([[index[str(u)], index[str(v)]] for u, v in listed], dtype=np.int64).reshape(-1, 2)
-    return names, pairs, not (integral and all(isinstance(name, (int, np.integer)) for name in order))
-
-
-def _listed_edges(edges: object) -> list[tuple[object, object]]:
-    """Edges as pairs of names or ints, every other thing refused with its place."""
-    if hasattr(edges, "columns") and hasattr(edges, "to_numpy"):
-        edges = edges.to_numpy()  # a data frame; iterating over it would give the names of its columns
-    if isinstance(edges, np.ndarray) and edges.dtype.kind == "f" and np.array_equal(edges, np.floor(edges)):
-        edges = edges.astype(np.int64) if np.abs(edges).max(initial=0) < 2**53 else edges
-    if not isinstance(edges, Iterable) or (isinstance(edges, np.ndarray) and not edges.ndim):
-        raise InputError(
-            f"edges = {edges!r}: expected pairs of nodes, a networkx graph, or the path of an edge list or a GraphML "
-            "file."
-        )
-    n_edges = len(edges) if isinstance(edges, np.ndarray) else 0
-    require_memory(EDGE_BYTES * n_edges, f"a graph of {n_edges:,} edges", "use fewer nodes or a sparser graph")
-    listed = []
-    for row, edge in enumerate(edges.tolist() if isinstance(edges, np.ndarray) else edges):
-        if isinstance(edge, (str, bytes)) or not isinstance(edge, Iterable) or len(ends := tuple(edge)) != 2:
-            raise InputError(f"edges[{row}] = {edge!r}: an edge is a pair of nodes.")
-        for end in ends:
-            _check_node(end, f"edges[{row}] = {edge!r}")
-        listed.append((ends[0], ends[1]))
-    return listed
-
-
-def _listed_nodes(nodes: object) -> list[object]:
-    if isinstance(nodes, (str, bytes)) or not isinstance(nodes, Iterable):
-        raise InputError(f"nodes = {nodes!r}: give a list of names.")
-    order = list(nodes)
-    for k, node in enumerate(order):
-        _check_node(node, f"nodes[{k}]")
-    return order
-
-
-def _check_node(node: object, where: str) -> None:
-    """A node is called by a text, a whole number, or a tuple of those, as networkx names the nodes of a grid."""
-    if isinstance(node, tuple):
-        for part in node:
-            _check_node(part, where)
-    elif isinstance(node, (bool, np.bool_)) or not isinstance(node, (str, int, np.integer)):
-        raise InputError(f"{where}: {node!r} is a {type(node).__name__}; a node is a name or a whole number.")
-
-
-def check_pairs(pairs: np.ndarray, names: tuple[str, ...], merge_edges: bool) -> np.ndarray:
-    seen: dict[tuple[int, int], int] = {}
-    keep = []
-    problems = Problems()
-    for row, (u, v) in enumerate(pairs.tolist()):
-        if u == v:
-            problems.add(f"edges[{row}] joins {names[u]!r} to itself: remove the self-loop.")
-            continue
-        key = (min(u, v), max(u, v))
-        if key in seen and not merge_edges:
-            problems.add(
-                f"edges[{row}] ({names[u]!r}, {names[v]!r}) repeats edges[{seen[key]}]: remove it, or pass "
-                "merge_edges=True (on the command line --merge-edges)."
-            )
-        if key not in seen:
-            seen[key] = row
-            keep.append(row)
-    problems.refuse()
-    return pairs[keep] if len(pairs) else pairs
 
 
 def coupling_table(coupling: str, states_u: int, states_v: int) -> tuple[np.ndarray, bool]:

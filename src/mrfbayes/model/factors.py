@@ -21,15 +21,25 @@ class Factor:
 
     Parameters
     ----------
-    scope : names of one or two variables
-    outcomes : int table, one axis per variable of the scope
-        Outcome 0..K-1 of each configuration: a K-sided die. Exactly one of ``outcomes`` and ``scores`` is given.
-    scores : int table, one axis per variable of the scope
-        Score 0..S of each configuration: a coin tossed S times.
-    block : name of the parameter block; factors with the same block are tied. Default: a block of its own.
-    is_centred : bool
-        Whether the indicators of a pair's outcomes are double-centred, so that its log-odds leave the average weight of
-        each state of either variable, over equally likely states of the other one, as it is.
+    scope : tuple of str
+        Names of one or two variables.
+    outcomes : array_like of int, optional
+        Table with one axis per variable of the scope: outcome 0..K-1 of each configuration. Exactly one of ``outcomes``
+        and ``scores`` is given.
+    scores : array_like of int, optional
+        Table with one axis per variable of the scope: score 0..S of each configuration.
+    block : str, optional
+        Name of the parameter block; factors with the same block are tied. By default a block of its own.
+    is_centred : bool, default False
+        Whether the indicators of the outcomes of a pair are double-centred, so that its log-odds do not change the
+        average weight of each state of either variable, over equally likely states of the other one.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> equal = mb.Factor(("a", "b"), outcomes=[[0, 1], [1, 0]])
+    >>> mb.Model(["a", "b"], [equal]).n_parameters
+    1
     """
 
     scope: tuple[str, ...]

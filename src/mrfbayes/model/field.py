@@ -20,7 +20,8 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.base.html import facts
 from mrfbayes.model.adjacency import Adjacency, adjacency
 from mrfbayes.model.chart import Chart
-from mrfbayes.model.factors import MAX_STATES, Factor, FactorGroup, number_blocks, unique_pairs
+from mrfbayes.model.edges import read_variables
+from mrfbayes.model.factors import Factor, FactorGroup, number_blocks, unique_pairs
 from mrfbayes.model.ising import Ising
 from mrfbayes.model.lowering import Lowering, lower
 from mrfbayes.model.schema import VARIABLE_KINDS, Schema, schema_of
@@ -31,26 +32,35 @@ if TYPE_CHECKING:
 
 
 class Model:
-    """A field given by its variables and factors; see also `Model.from_data`, `mrfbayes.grid` and `mrfbayes.graph`.
+    """A field given by its variables and factors.
 
     Parameters
     ----------
-    variables : mapping name -> number of states, or an iterable of names (two states each)
-    factors : iterable of `Factor`
+    variables : mapping of str to int, or iterable of str
+        Number of states by name, or names of binary variables.
+    factors : iterable of Factor
+        The factors.
 
     Attributes
     ----------
-    nodes : names of the variables
-    edges : (m, 2) pairs of variable indices, in the order of their first factor
-    parameters : names of the p free parameters: edge blocks in the order of ``edges``, then node blocks
-    schema : `Schema` or None
+    nodes : tuple of str
+        Names of the variables.
+    edges : (m, 2) ndarray
+        Pairs of variable indices, in the order of their first factor.
+    parameters : tuple of str
+        Names of the p free parameters: edge blocks in the order of ``edges``, then node blocks.
+    schema : Schema or None
         The coding of the variables: that of the data for `Model.from_data`, None for explicit models.
+
+    See Also
+    --------
+    Model.from_data, grid, graph, complete
     """
 
     def __init__(self, variables: Mapping[str, int] | Iterable[str], factors: Iterable[Factor]) -> None:
         if not isinstance(factors, Iterable):
             raise InputError(f"factors = {factors!r}: give a list of mrfbayes.Factor.")
-        names, states = _variables(variables)
+        names, states = read_variables(variables)
         index = {name: i for i, name in enumerate(names)}
         grouped: dict[tuple[bytes, tuple[int, ...], bool, bool], list[tuple[Factor, list[int]]]] = {}
         for factor in factors:
@@ -338,7 +348,20 @@ class Model:
         return digest.hexdigest()
 
     def theta(self, theta: object, name: str = "theta") -> np.ndarray:
-        """``theta`` (or `mrfbayes.Ising`) as a (p,) float array, checked to lie inside the parameter space."""
+        """Return parameters as a (p,) array after checking that they are inside the parameter space.
+
+        Parameters
+        ----------
+        theta : (p,) array_like, mapping, float or Ising
+            Parameters in the order of ``parameters`` or by name; one number is used for all.
+        name : str, default "theta"
+            Name of the argument in error messages.
+
+        Returns
+        -------
+        (p,) ndarray
+            Theta.
+        """
         return self.chart.check(theta.as_theta(self) if isinstance(theta, Ising) else theta, self, name)
 
     def _repr_html_(self) -> str:
@@ -354,14 +377,17 @@ class Model:
         return facts(f"Model: {shape}", rows)
 
     def save(self, path: str | PathLike[str], theta: object = None, overwrite: bool = False) -> None:
-        """Write the field for other programs, by the ending of ``path``.
+        """Write the field to a file for other programs.
 
         Parameters
         ----------
-        path : ``.graphml``: nodes, their numbers of states, and edges, which `mrfbayes.graph` reads; ``.uai``: a Markov
-            network with a table per factor, at ``theta``
-        theta : (p,) weights, or one number for all; for ``.uai``, where no interaction at all is the default
-        overwrite : whether a file that is there may be replaced
+        path : str or path
+            Its ending sets the format. ``.graphml``: nodes, their numbers of states, and edges, which `mrfbayes.graph`
+            reads. ``.uai``: a Markov network with a table per factor, at ``theta``.
+        theta : (p,) array_like or float, optional
+            Parameters for ``.uai``; by default those without any interaction.
+        overwrite : bool, default False
+            Whether an existing file is replaced.
         """
         from mrfbayes.base.atomic_files import write_text
         from mrfbayes.model.exports import export_text
@@ -397,40 +423,6 @@ def _frozen(array: np.ndarray) -> np.ndarray:
     array = np.ascontiguousarray(array)
     array.setflags(write=False)
     return array
-
-
-def check_states(states: object, where: str) -> int:
-    """A number of states as an int, checked."""
-    if isinstance(states, (bool, np.bool_)) or not isinstance(states, (int, np.integer)):
-        raise InputError(f"{where} = {states!r}: a number of states is a whole number from 2 to {MAX_STATES}.")
-    if not 2 <= states <= MAX_STATES:
-        raise InputError(f"{where} = {states}: a variable has from 2 to {MAX_STATES} states.")
-    return int(states)
-
-
-def _variables(variables: Mapping[str, int] | Iterable[str]) -> tuple[tuple[str, ...], np.ndarray]:
-    if isinstance(variables, (str, bytes)) or not isinstance(variables, Iterable):
-        raise InputError(f"variables = {variables!r}: give a list of names, or a mapping from names to states.")
-    if isinstance(variables, Mapping):
-        pairs = [(str(name), check_states(r, f"variables[{name!r}]")) for name, r in variables.items()]
-    else:
-        pairs = [(str(name), 2) for name in variables]
-    if not pairs:
-        raise InputError("variables is empty: a field has at least one variable.")
-    names = tuple(name for name, _ in pairs)
-    check_names(names)
-    return names, np.array([r for _, r in pairs], dtype=np.int64)
-
-
-def check_names(names: Sequence[str]) -> None:
-    """Names are non-empty and unique."""
-    seen: set[str] = set()
-    for name in names:
-        if not name.strip():
-            raise InputError("a node has an empty name: give every node a name.")
-        if name in seen:
-            raise InputError(f"two nodes are called {name!r}: names must be unique.")
-        seen.add(name)
 
 
 def require_model(model: object) -> None:

@@ -187,10 +187,32 @@ def _attribute(element: ElementTree.Element, key: str, name: str) -> str:
 
 
 def read_uai(path: str | PathLike[str]) -> tuple[Model, np.ndarray]:
-    """A Markov network in UAI format as a `Model` and the theta (p,) that gives its distribution.
+    """Read a Markov network in UAI format.
 
-    Every function becomes a die with one outcome per configuration, whose last outcome is the first configuration
-    (all variables 0), so functions must be positive and have one or two variables.
+    Parameters
+    ----------
+    path : str or path
+        The file. Factors have one or two variables and positive tables.
+
+    Returns
+    -------
+    model : Model
+        The field.
+    theta : (p,) ndarray
+        Parameters that give the distribution of the file.
+
+    See Also
+    --------
+    Model.save : Writes such files.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> from mrfbayes.bridges import read_uai
+    >>> mb.grid(1, 2).save("pair.uai", 0.8)
+    >>> model, theta = read_uai("pair.uai")
+    >>> mb.marginals(model, theta).table.shape[0]
+    4
     """
     name = fspath(path)
     states, functions = _parse_uai(read_text(name), name)

@@ -10,9 +10,10 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.memory import require_memory
-from mrfbayes.model.build import COUPLINGS, EDGE_BYTES, GraphLike, Skeleton, assemble, check_pairs, read_edges
+from mrfbayes.model.build import COUPLINGS, Skeleton, assemble
+from mrfbayes.model.edges import EDGE_BYTES, GraphLike, check_names, check_pairs, read_edges
 from mrfbayes.model.factors import MAX_STATES
-from mrfbayes.model.field import Model, check_names
+from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema, Variable
 
 Coupling = Literal["auto", "agreement", "both-one", "score", "table"]

@@ -29,14 +29,23 @@ ISING_TOLERANCE = 1e-9  # of J and h that a model gives back
 
 @dataclass(frozen=True)
 class Ising:
-    """Parameters of a binary field as physicists write them; pass it in place of theta.
+    """Parameters of a binary field in the notation of physics; used in place of theta.
 
     Parameters
     ----------
-    coupling : J: one number for all edges, (m,) in the order of ``model.edges``, a symmetric (d, d) matrix, or a
-        mapping from edges, as ``("a", "b")`` or ``"a--b"``, to numbers
-    field : h: one number for all nodes, (d,) in the order of ``model.nodes``, or a mapping from nodes to numbers
-    temperature : T > 0
+    coupling : float, array_like or mapping
+        J: one number for all edges, (m,) in the order of ``model.edges``, a symmetric (d, d) matrix, or a mapping from
+        edges, as ``("a", "b")`` or ``"a--b"``, to numbers.
+    field : float, array_like or mapping, default 0
+        H: one number for all nodes, (d,) in the order of ``model.nodes``, or a mapping from nodes to numbers.
+    temperature : float, default 1
+        T, above 0.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> mb.Ising(0.5).as_theta(mb.graph([("a", "b")])).round(4)
+    array([0.7311])
     """
 
     coupling: object
@@ -44,7 +53,23 @@ class Ising:
     temperature: float = 1.0
 
     def as_theta(self, model: Model) -> np.ndarray:
-        """Theta (p,) of ``model`` that gives this distribution; refused where the model has no such parameters."""
+        """Return the theta of a model that gives this distribution.
+
+        Parameters
+        ----------
+        model : Model
+            A binary field.
+
+        Returns
+        -------
+        (p,) ndarray
+            Theta in the order of ``model.parameters``.
+
+        Raises
+        ------
+        InputError
+            If the model does not have the parameters.
+        """
         if not model.is_binary:
             raise InputError(f"Ising couplings are for two states, and this model has up to {model.states.max()}.")
         temperature = _number(self.temperature, "temperature")

@@ -68,7 +68,19 @@ class Schema:
     """The coding of all variables of a data set; equal for equal codings.
 
     A schema is decided once, when `mrfbayes.Data` first reads its source. Models made from the data and all results
-    carry it, and rows that come later are coded by it.
+    have it, and later rows are coded by it.
+
+    Parameters
+    ----------
+    variables : tuple of Variable
+        The coding of each variable.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> schema = mb.Data({"mood": ["low", "high"], "score": [1, 3]}).schema
+    >>> schema["score"].kind
+    'binary'
     """
 
     variables: tuple[Variable, ...]
@@ -91,12 +103,29 @@ class Schema:
         return tuple(variable.name for variable in self.variables)
 
     def select(self, names: Sequence[str]) -> Schema:
-        """The coding of some of the variables, in the order of ``names``."""
+        """Return the coding of some of the variables.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Names of the variables, in the order of the result.
+
+        Returns
+        -------
+        Schema
+            The coding of these variables.
+        """
         by_name = {variable.name: variable for variable in self.variables}
         return Schema(tuple(by_name[name] for name in names))
 
     def to_dict(self) -> list[dict[str, object]]:
-        """The schema in a form that JSON can store; see `from_dict`."""
+        """Return the schema in a form that JSON can store.
+
+        Returns
+        -------
+        list of dict
+            One entry per variable; `from_dict` reads it.
+        """
         return [
             {
                 "name": v.name,
@@ -110,7 +139,18 @@ class Schema:
 
     @classmethod
     def from_dict(cls, stored: Sequence[Mapping[str, object]]) -> Schema:
-        """The schema that `to_dict` stored."""
+        """Return the schema that `to_dict` stored.
+
+        Parameters
+        ----------
+        stored : sequence of mapping
+            Result of `to_dict`.
+
+        Returns
+        -------
+        Schema
+            The coding.
+        """
         variables = []
         for one in stored:
             name, kind, values, texts = (one[key] for key in ("name", "kind", "values", "texts"))

@@ -101,30 +101,53 @@ def simulate(
     full_output: bool = False,
     labels: bool = False,
 ) -> np.ndarray | Simulation | pd.DataFrame:
-    """Independent observations of the field at ``theta``.
+    """Draw independent observations of the field at given parameters.
 
     Parameters
     ----------
-    model : the field
-    theta : (p,) weights, in the order of ``model.parameters``; one number stands for all
-    n : number of observations
-    sampler : "exact" (backward sampling on graphs of feasible treewidth; at any size on planar binary fields without
-        node factors), "cftp" (monotone coupling from the past: exact; binary fields without frustration), "gibbs" and
-        "swendsen-wang" (each observation is a chain of its own from a random start: approximate), or "auto"
-    rng : seed
-    sweeps : length of the chains (default 1,000, or 200 for "swendsen-wang"); for "cftp" the cap on the window
-    progress : show a bar when it takes more than two seconds
-    full_output : return a `Simulation`, which says which sampler was used and why
-    labels : return a table with a column per node that holds the values of ``model.schema``, as the data do; states
-        where the model has no schema
+    model : Model
+        The field.
+    theta : (p,) array_like, float, mapping or Ising
+        Parameters in the order of ``model.parameters`` or by name; one number is used for all.
+    n : int
+        Number of observations.
+    sampler : {"auto", "exact", "cftp", "gibbs", "swendsen-wang"}, default "auto"
+        "exact": backward sampling on graphs of feasible treewidth; at any size on planar binary fields without node
+        factors. "cftp": monotone coupling from the past, exact, for binary fields without frustration. "gibbs" and
+        "swendsen-wang": each observation is the end of a chain from a random start, approximate.
+    rng : int, SeedSequence or Generator, optional
+        Seed.
+    sweeps : int, optional
+        Length of the chains (default 1,000, or 200 for "swendsen-wang"); for "cftp" the largest window.
+    progress : bool, default True
+        Whether a progress bar is shown after two seconds.
+    full_output : bool, default False
+        Whether a `Simulation` is returned, which has the sampler and the reason for its choice.
+    labels : bool, default False
+        Whether a table is returned with a column per node and the values of ``model.schema``; states if the model has
+        no schema.
 
     Returns
     -------
-    (n, d) uint8 array of states 0..r-1, a `Simulation`, or a table
+    (n, d) ndarray of uint8, Simulation or DataFrame
+        States 0..r-1; with ``full_output`` a `Simulation`, with ``labels`` a table.
+
+    Raises
+    ------
+    CostError
+        If "exact" does not fit into memory.
+    SamplingError
+        If "cftp" does not coalesce in the largest window.
+
+    See Also
+    --------
+    Posterior.predict : Probabilities of cells given other cells.
 
     Examples
     --------
     >>> import mrfbayes as mb
+    >>> mb.simulate(mb.grid(2, 2), 0.8, 5, rng=1).shape
+    (5, 4)
     >>> model = mb.Model.from_data(mb.Data({"sleep": [1, 2, 3, 2], "ill": ["no", "yes", "yes", "no"]}))
     >>> sorted(set(mb.simulate(model, 0.3, 50, labels=True)["ill"]))
     ['no', 'yes']

@@ -108,6 +108,7 @@ def annealed_log_partition(
     Returns
     -------
     AnnealedLogPartition
+        The estimate, its Monte-Carlo standard error and diagnostics.
 
     Raises
     ------

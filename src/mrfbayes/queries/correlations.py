@@ -91,6 +91,7 @@ def correlations(
     Returns
     -------
     Correlations
+        A table with one row per pair and triplet.
 
     Raises
     ------
@@ -162,6 +163,7 @@ def population_counts(
     Returns
     -------
     PopulationCounts
+        A table with one row per number of active units.
 
     See Also
     --------

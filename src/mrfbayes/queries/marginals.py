@@ -82,6 +82,7 @@ def marginals(
     Returns
     -------
     Marginals
+        A table with one row per node, or pair, and state.
 
     Raises
     ------

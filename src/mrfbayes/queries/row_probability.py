@@ -75,6 +75,7 @@ def log_probability(
     Returns
     -------
     RowProbabilities
+        Log-probabilities of the rows.
 
     Raises
     ------

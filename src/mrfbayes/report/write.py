@@ -64,28 +64,46 @@ def report(
     check: bool = True,
     overwrite: bool = False,
 ) -> Path:
-    """Write one HTML file that says what was asked, what came out and how far to trust it.
+    """Write an HTML file with the results, their reliability and the settings of a posterior.
 
-    The file holds its pictures, tables, style and script: it needs no server and loads nothing. With a search over
-    graphs all numbers are averages over graphs, and the model with all edges is a section of its own.
+    The file contains its figures, tables, style and script: it needs no server and loads nothing.
 
     Parameters
     ----------
-    posterior : from `mrfbayes.sample`, `mrfbayes.select`, `mrfbayes.compare_groups` or `mrfbayes.load`
-    path : file to write
-    title : of the page
-    source : where the data came from, for the subtitle
-    scale : "theta", "log-odds" or "ising"; by default the one that people quote of such a model
-    comparison : from `mrfbayes.compare`, for a section on the methods
-    selection : from `mrfbayes.select`: which edges are there
-    groups : from `mrfbayes.compare_groups`, for a section on differences
-    codebook : texts of the items by their names
-    check : whether a posterior predictive check is made where that takes seconds
-    overwrite : whether a file that exists is replaced
+    posterior : Posterior
+        Result of `mrfbayes.sample` or `mrfbayes.load`.
+    path : str or path
+        File to write.
+    title : str, default ""
+        Title of the page.
+    source : str, default ""
+        Origin of the data, for the subtitle.
+    scale : {"theta", "log-odds", "ising"}, optional
+        Scale of the tables; by default the usual one for the model.
+    comparison : Comparison, optional
+        Result of `mrfbayes.compare`, for a section on methods.
+    selection : Selection, optional
+        Result of `mrfbayes.select`, for a section on the structure.
+    groups : GroupComparison, optional
+        Result of `mrfbayes.compare_groups`, for a section on differences.
+    check : bool, default True
+        Whether a posterior predictive check is made if it takes seconds.
+    overwrite : bool, default False
+        Whether an existing file is replaced.
 
     Returns
     -------
-    the path
+    Path
+        The path of the file.
+
+    Raises
+    ------
+    OutputError
+        If the file exists and ``overwrite`` is false.
+
+    See Also
+    --------
+    Result.report : The report of any result.
     """
     if not isinstance(posterior, (Posterior, Selection, GroupComparison)):
         raise InputError(f"report: got {type(posterior).__name__}; give a posterior, a selection or a comparison.")
