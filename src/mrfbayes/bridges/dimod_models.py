@@ -17,7 +17,22 @@ if TYPE_CHECKING:
 
 
 def to_dimod(model: Model, theta: object, temperature: float = 1.0) -> BinaryQuadraticModel:
-    """The field at ``theta`` as a `dimod.BinaryQuadraticModel` of spins: p is proportional to exp(-energy / T)."""
+    """Return a binary field as a `dimod.BinaryQuadraticModel` of spins.
+
+    Parameters
+    ----------
+    model : Model
+        A binary field.
+    theta : (p,) array_like, float or Ising
+        Parameters in the order of ``model.parameters``.
+    temperature : float, default 1
+        T: probabilities are proportional to exp(-energy / T).
+
+    Returns
+    -------
+    dimod.BinaryQuadraticModel
+        The energy.
+    """
     try:
         import dimod
     except ImportError:
@@ -34,9 +49,21 @@ def to_dimod(model: Model, theta: object, temperature: float = 1.0) -> BinaryQua
 
 
 def from_dimod(bqm: BinaryQuadraticModel, temperature: float = 1.0) -> tuple[Model, np.ndarray]:
-    """A binary quadratic model at temperature T as a field of agreement coins with a coin per node, and its theta.
+    """Return a binary quadratic model as a field of agreement couplings with node factors.
 
-    Spins -1 and +1, or variables 0 and 1, are states 0 and 1.
+    Parameters
+    ----------
+    bqm : dimod.BinaryQuadraticModel
+        The energy. Spins -1 and +1, or variables 0 and 1, are states 0 and 1.
+    temperature : float, default 1
+        T: probabilities are proportional to exp(-energy / T).
+
+    Returns
+    -------
+    model : Model
+        The field.
+    theta : (p,) ndarray
+        Its parameters.
     """
     spins = bqm.spin
     names = [str(name) for name in spins.variables]

@@ -19,12 +19,26 @@ if TYPE_CHECKING:
 
 
 def to_networkx(posterior: Posterior, scale: Scale = "log-odds", *, evidence: bool = True) -> nx.Graph:
-    """The field as a networkx graph, what the posterior says of its nodes and edges as attributes.
+    """Return the field as a networkx graph with the posterior of nodes and edges as attributes.
 
-    Edges have ``weight`` (the posterior mean), ``sd``, ``q5``, ``q95`` in ``scale`` and, with ``evidence``,
-    ``positive``, ``log_bf10`` and ``verdict`` as in `Posterior.edges`. Nodes have ``states`` and, where they have a
-    coin of their own, ``mean``, ``sd``, ``q5``, ``q95``. ``graph.graph`` has the scale, its meaning, method, n and
-    warnings, a line each. Such a graph is also what `mrfbayes.graph` takes, and networkx writes it to any file.
+    Edges have ``weight`` (the posterior mean), ``sd``, ``q5``, ``q95`` and, with ``evidence``, ``positive``,
+    ``log_bf10`` and ``verdict`` as in `Posterior.edges`. Nodes have ``states`` and, if they have a factor of their own,
+    ``mean``, ``sd``, ``q5``, ``q95``. ``graph.graph`` has the scale, its meaning, method, n and warnings.
+    `mrfbayes.graph` reads the result, and networkx writes it to files.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        Result of `mrfbayes.sample`.
+    scale : {"theta", "log-odds", "ising"}, default "log-odds"
+        Scale of the attributes.
+    evidence : bool, default True
+        Whether Bayes factors are included.
+
+    Returns
+    -------
+    networkx.Graph
+        The graph.
     """
     import networkx as nx
 
@@ -62,12 +76,21 @@ def _plain(value: object) -> object:
 
 
 def weight_table(posterior: Posterior, scale: Scale | None = None, *, only: str = "") -> pd.DataFrame:
-    """A symmetric table of edge strengths, nodes by nodes: what ``qgraph(weights)`` draws in R.
+    """Return a symmetric table of edge strengths, nodes by nodes, as ``qgraph`` in R takes it.
 
     Parameters
     ----------
-    scale : of the strengths; by default the one in which the field is usually quoted
-    only : "present" leaves only edges whose Bayes factor is above 10, others are 0; by default all edges are there
+    posterior : Posterior
+        Result of `mrfbayes.sample`.
+    scale : {"theta", "log-odds", "ising"}, optional
+        Scale of the strengths; by default the usual one for the model.
+    only : {"", "present"}, default ""
+        "present" sets edges whose Bayes factor is not above 10 to 0.
+
+    Returns
+    -------
+    DataFrame
+        One row and one column per node.
     """
     if only not in ("", "present"):
         raise InputError(f"only = {only!r}: choose 'present', or leave it out.")

@@ -17,7 +17,20 @@ if TYPE_CHECKING:
 
 
 def to_pgmpy(model: Model, theta: object) -> DiscreteMarkovNetwork:
-    """The field at ``theta`` as a `pgmpy.models.DiscreteMarkovNetwork`: a factor per node, then one per edge."""
+    """Return a field as a `pgmpy.models.DiscreteMarkovNetwork` with a factor per node, then one per edge.
+
+    Parameters
+    ----------
+    model : Model
+        The field.
+    theta : (p,) array_like, float or Ising
+        Parameters in the order of ``model.parameters``.
+
+    Returns
+    -------
+    pgmpy.models.DiscreteMarkovNetwork
+        The network.
+    """
     try:
         from pgmpy.factors.discrete import DiscreteFactor
         from pgmpy.models import DiscreteMarkovNetwork
@@ -40,10 +53,22 @@ def to_pgmpy(model: Model, theta: object) -> DiscreteMarkovNetwork:
 
 
 def from_pgmpy(network: DiscreteMarkovNetwork) -> tuple[Model, np.ndarray]:
-    """A pgmpy network of factors on one or two variables as a model and its theta.
+    """Return a pgmpy network of factors on one or two variables as a field.
 
-    Variables with two states become a field of "both one" coins with a coin per node, in which every such network has
-    exactly one theta; others become tables. States are numbered in pgmpy's order (its ``state_names``).
+    Networks of binary variables become a field of "both-one" couplings with node factors, in which every such network
+    has exactly one theta; others become tables. States are numbered in the order of ``state_names``.
+
+    Parameters
+    ----------
+    network : pgmpy.models.DiscreteMarkovNetwork
+        The network.
+
+    Returns
+    -------
+    model : Model
+        The field.
+    theta : (p,) ndarray
+        Its parameters.
     """
     cards = {str(name): int(r) for name, r in network.get_cardinality().items()}
     for name in network.nodes():

@@ -23,14 +23,29 @@ _LOG_ODDS_OF_SIGMA = {"both-one": 1.0, "score": 1.0, "agreement": 0.5}  # w = fa
 
 
 def convert_coupling(values: object, source: str, target: str, coupling: str = "both-one") -> np.ndarray:
-    """Interactions ``values`` from one scale in another.
+    """Convert interactions from one scale to another.
 
     Parameters
     ----------
-    values : numbers of any shape
-    source, target : "theta", "log-odds", "omega", "sigma" or "ising" (J of spins -1 and +1); see the module
-    coupling : of the model whose theta and log-odds are meant: "both-one", "agreement", or "score" (ordered variables,
-        which have no spins)
+    values : array_like
+        Numbers of any shape.
+    source : {"theta", "log-odds", "omega", "sigma", "ising"}
+        Scale of ``values``; "ising" is J of spins -1 and +1.
+    target : {"theta", "log-odds", "omega", "sigma", "ising"}
+        Scale of the result.
+    coupling : {"both-one", "agreement", "score"}, default "both-one"
+        Kind of the coupling that "theta" and "log-odds" refer to; "score" (ordered variables) has no spins.
+
+    Returns
+    -------
+    ndarray
+        Numbers of the same shape.
+
+    Examples
+    --------
+    >>> from mrfbayes.bridges import convert_coupling
+    >>> float(convert_coupling(1.0, "ising", "log-odds", "agreement"))
+    2.0
     """
     for name, scale in (("source", source), ("target", target)):
         if scale not in COUPLING_SCALES:
@@ -55,7 +70,28 @@ def convert_coupling(values: object, source: str, target: str, coupling: str = "
 
 
 def to_ising(model: Model, theta: object) -> Ising:
-    """J as a symmetric (d, d) matrix and h (d,) of a binary field at ``theta``, for spins -1 and +1."""
+    """Return J and h of a binary field at given parameters, for spins -1 and +1.
+
+    Parameters
+    ----------
+    model : Model
+        A binary field.
+    theta : (p,) array_like or float
+        Parameters in the order of ``model.parameters``.
+
+    Returns
+    -------
+    Ising
+        J as a symmetric (d, d) matrix and h (d,).
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> from mrfbayes.bridges import to_ising
+    >>> to_ising(mb.graph([("a", "b")]), 0.8).coupling.round(3)
+    array([[0.   , 0.693],
+           [0.693, 0.   ]])
+    """
     if not model.is_binary:
         raise InputError(f"J and h are for variables with two states, and this model has up to {model.states.max()}.")
     node, edge = model.lowering.potentials(model.chart.log_odds(model.theta(theta)))
@@ -66,16 +102,66 @@ def to_ising(model: Model, theta: object) -> Ising:
 
 
 def ising_to_binary(coupling: object, field: object) -> tuple[np.ndarray, np.ndarray]:
-    """Interactions sigma (d, d) and thresholds mu (d,) of variables 0 and 1, from J and h of spins -1 and +1.
+    """Convert J and h of spins -1 and +1 to interactions and thresholds of variables 0 and 1.
 
     log p = sum over pairs of sigma x_u x_v + sum of mu x + constant, with sigma = 4 J and mu = 2 h - 2 (row sums of J).
+
+    Parameters
+    ----------
+    coupling : (d, d) array_like
+        Symmetric J.
+    field : (d,) array_like
+        The external field h.
+
+    Returns
+    -------
+    interaction : (d, d) ndarray
+        Interactions sigma.
+    threshold : (d,) ndarray
+        Thresholds mu.
+
+    See Also
+    --------
+    binary_to_ising : The inverse.
+
+    Examples
+    --------
+    >>> from mrfbayes.bridges import ising_to_binary
+    >>> ising_to_binary([[0, 1], [1, 0]], [0, 0])[1]
+    array([-2., -2.])
     """
     matrix, vector = _square(coupling, "coupling"), np.asarray(field, dtype=float)
     return 4 * matrix, np.asarray(2 * vector - 2 * matrix.sum(axis=1))
 
 
 def binary_to_ising(interaction: object, threshold: object) -> tuple[np.ndarray, np.ndarray]:
-    """J (d, d) and h (d,) of spins -1 and +1, from interactions sigma and thresholds mu of variables 0 and 1."""
+    """Convert interactions and thresholds of variables 0 and 1 to J and h of spins -1 and +1.
+
+    Parameters
+    ----------
+    interaction : (d, d) array_like
+        Symmetric interactions sigma.
+    threshold : (d,) array_like
+        Thresholds mu.
+
+    Returns
+    -------
+    coupling : (d, d) ndarray
+        J.
+    field : (d,) ndarray
+        The external field h.
+
+    See Also
+    --------
+    ising_to_binary : The inverse.
+
+    Examples
+    --------
+    >>> from mrfbayes.bridges import binary_to_ising
+    >>> binary_to_ising([[0, 4], [4, 0]], [0, 0])[0]
+    array([[0., 1.],
+           [1., 0.]])
+    """
     matrix, vector = _square(interaction, "interaction"), np.asarray(threshold, dtype=float)
     return matrix / 4, np.asarray(vector / 2 + matrix.sum(axis=1) / 4)
 

@@ -37,14 +37,26 @@ def centrality(
     nodes: pd.DataFrame | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Posterior mean and 90 % interval of one measure of every node, the largest on top.
+    """Draw posterior mean and 90% interval of one measure of every node, the largest on top.
 
     Parameters
     ----------
-    measure : "strength", "expected_influence", "closeness", "betweenness" or "bridge" (of `Posterior.centrality`),
-        "log_score_gain" or "accuracy_gain" (of `Posterior.predictability`)
-    rows : at most so many are drawn; `mrfbayes.plots.data` and the CSV hold all
-    nodes : the table with the measure, where it is at hand
+    posterior : Posterior
+        Result of `mrfbayes.sample`.
+    measure : str, default "strength"
+        "strength", "expected_influence", "closeness", "betweenness" or "bridge" (of `Posterior.centrality`),
+        "log_score_gain" or "accuracy_gain" (of `Posterior.predictability`).
+    rows : int, optional
+        Largest number of rows that are drawn; `mrfbayes.plots.data` returns all.
+    nodes : DataFrame, optional
+        The table with the measure, if it is already computed.
+    ax : Axes, optional
+        Axes to draw on; by default a new figure.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     if measure not in MEASURES:
         raise InputError(f"measure = {measure!r}: choose one of {', '.join(map(repr, MEASURES))}.")

@@ -19,7 +19,22 @@ LONG = 200  # iterations, from where on the axis is logarithmic
 
 
 def chains(posterior: Posterior, parameter: int | str | None = None, *, ax: Axes | None = None) -> Axes:
-    """Trace of one parameter in every chain; by default the one with the smallest effective sample size."""
+    """Draw the trace of one parameter in every chain.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        Result of `mrfbayes.sample`.
+    parameter : int or str, optional
+        Position or name; by default the parameter with the smallest effective sample size.
+    ax : Axes, optional
+        Axes to draw on; by default a new figure.
+
+    Returns
+    -------
+    Axes
+        The axes.
+    """
     import pandas as pd
 
     ax = axes_or_new(ax, figsize=(7, 2.6))
@@ -37,11 +52,23 @@ def chains(posterior: Posterior, parameter: int | str | None = None, *, ax: Axes
 
 
 def ranks(posterior: Posterior, parameter: int | str | None = None, *, ax: Axes | None = None) -> Axes:
-    """Ranks of one parameter's draws, a row of bars per chain: flat where all chains explore the same distribution.
+    """Draw rank histograms of one parameter, one row of bars per chain.
+
+    The bars have equal heights if all chains explore the same distribution.
 
     Parameters
     ----------
-    parameter : name or place; by default the one with the largest R-hat
+    posterior : Posterior
+        Result of `mrfbayes.sample`.
+    parameter : int or str, optional
+        Position or name; by default the parameter with the largest R-hat.
+    ax : Axes, optional
+        Axes to draw on; by default a new figure.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     import pandas as pd
 
@@ -72,9 +99,21 @@ def ranks(posterior: Posterior, parameter: int | str | None = None, *, ax: Axes 
 
 
 def estimate_trace(estimate: Estimate, *, ax: Axes | None = None) -> Axes:
-    """How the estimate came about: log-odds of a few parameters against the iteration, and where they ended.
+    """Draw the log-odds of a few parameters against the iteration of an estimate, with their final values.
 
-    Numbers on the right are indices of the parameters. Long runs have a logarithmic axis: most of the way is short.
+    Numbers on the right are indices of the parameters. Long runs have a logarithmic axis.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        Result of `mrfbayes.estimate`.
+    ax : Axes, optional
+        Axes to draw on; by default a new figure.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     ax = axes_or_new(ax, figsize=(7, 2.6))
     trace = estimate.trace

@@ -18,12 +18,19 @@ if TYPE_CHECKING:
 
 
 def comparison(result: Comparison, *, ax: Sequence[Axes] | None = None) -> Figure:
-    """Two panels against the exact posterior: (mean - exact mean) / exact sd, and sd / exact sd, by parameter.
+    """Draw errors of means and ratios of sds against the exact posterior, by parameter.
 
     Parameters
     ----------
-    result : from `mrfbayes.compare`
-    ax : two axes, one per panel
+    result : Comparison
+        Result of `mrfbayes.compare`.
+    ax : sequence of Axes, optional
+        Two axes, for (mean - exact mean) / exact sd and for sd / exact sd; by default a new figure.
+
+    Returns
+    -------
+    Figure
+        The figure.
     """
     import pandas as pd
 

@@ -18,7 +18,20 @@ TAIL = 1e-4  # posterior probability that is not drawn on either side
 
 
 def complexity(selection: Selection, *, ax: Axes | None = None) -> Axes:
-    """Posterior probabilities of the numbers of edges as bars, their prior probabilities as a dashed line."""
+    """Draw posterior probabilities of the numbers of edges as bars, and prior probabilities as a dashed line.
+
+    Parameters
+    ----------
+    selection : Selection
+        Result of `mrfbayes.select`.
+    ax : Axes, optional
+        Axes to draw on; by default a new figure.
+
+    Returns
+    -------
+    Axes
+        The axes.
+    """
     import pandas as pd
 
     posterior, prior = selection.size_probability, selection._graph_prior.size_probability()

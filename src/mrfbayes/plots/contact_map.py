@@ -15,22 +15,23 @@ if TYPE_CHECKING:
 
 
 def contact_map(tables: PairTables, *, ax: Axes | None = None, top: int | None = None, min_distance: int = 5) -> Axes:
-    """Scores of all pairs in grey; circles at the strongest that are at least ``min_distance`` apart.
+    """Draw the scores of all pairs in grey, with circles at the strongest pairs.
 
     Parameters
     ----------
     tables : PairTables
-        From `mrfbayes.pair_tables`.
+        Result of `mrfbayes.pair_tables`.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default a new figure.
     top : int, optional
         Number of circles; by default one per variable.
     min_distance : int, default 5
-        Least distance between the positions of a circle.
+        Least distance between the two positions of a circle.
 
     Returns
     -------
     Axes
+        The axes.
     """
     axes = axes_or_new(ax, figsize=(5.0, 5.0))
     scores = tables.scores

@@ -24,14 +24,24 @@ MOST_POWER = 6.0  # of ten: the axis is cut there, so that the region around one
 def edge_evidence(
     posterior: Posterior | Selection, *, rows: int = ROWS, edges: pd.DataFrame | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Bayes factors of the edges for presence against absence, on a logarithmic axis.
+    """Draw Bayes factors of the edges for presence against absence on a logarithmic axis.
 
     Parameters
     ----------
-    posterior : from `mrfbayes.sample`, given that all other edges are there; or from `mrfbayes.select`, averaged over
-        all graphs
-    rows : at most so many are drawn, half of them from either end; `mrfbayes.plots.data` and the CSV hold all
-    edges : the table that ``posterior.edges()`` gave, where it is at hand
+    posterior : Posterior or Selection
+        Result of `mrfbayes.sample`, given that all other edges are present; or of `mrfbayes.select`, averaged over all
+        graphs.
+    rows : int, optional
+        Largest number of rows that are drawn, half of them from either end; `mrfbayes.plots.data` returns all.
+    edges : DataFrame, optional
+        Result of ``posterior.edges()``, if it is already computed.
+    ax : Axes, optional
+        Axes to draw on; by default a new figure.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 

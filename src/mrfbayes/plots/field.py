@@ -35,17 +35,32 @@ def field(
     bar: bool = True,
     scale: Scale | None = None,
 ) -> Axes:
-    """Draw the graph of ``model`` with each edge coloured by its log-odds.
+    """Draw the graph of a model with each edge coloured by its log-odds.
 
-    A field whose edges are tied has one number for all of them: then the picture is that of the observations (the mean
-    of every node) where the posterior knows them, with the couplings in its title.
+    A field with tied edges has one number for all of them: its plot shows the observations (the mean of every node) if
+    the posterior has them, with the couplings in the title.
 
     Parameters
     ----------
-    values : `Posterior` (its mean, with its sd as ``spread``), an estimate, or theta (p,); None draws the graph alone
-    spread : (p,) sd of theta: edges whose 90 % interval includes "no interaction" are drawn dashed
-    labels : whether nodes carry their names; default: where there are at most 40 and they are the user's own
-    scale : of the couplings that the title of a tied field names, as in `Posterior.summary`
+    model : Model
+        The field.
+    values : Posterior, (p,) array_like or float, optional
+        A posterior (its mean, with its sd as ``spread``), an estimate, or theta; None draws only the graph.
+    spread : (p,) array_like, optional
+        Sd of theta: edges whose 90% interval includes "no interaction" are dashed.
+    ax : Axes, optional
+        Axes to draw on; by default a new figure.
+    labels : bool, optional
+        Whether nodes have their names; by default if there are at most 40 and they are names of the user.
+    bar : bool, default True
+        Whether a colour bar is drawn.
+    scale : {"theta", "log-odds", "ising"}, optional
+        Scale of the couplings in the title of a tied field, as in `Posterior.summary`.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     if isinstance(values, Posterior):
         spread = values.sd if spread is None else spread

@@ -30,15 +30,36 @@ def forest(
     ci_prob: float = 0.9,
     ax: Axes | None = None,
 ) -> Axes:
-    """Posterior means and intervals of the edges, the surest on top.
+    """Draw posterior means and intervals of the edges, sorted by distance from "no interaction" in posterior sds.
 
     Parameters
     ----------
-    rows : at most so many are drawn, those furthest from "no interaction" in posterior sds; `mrfbayes.plots.data` and
-        the CSV of `mrfbayes.plots.save` hold all
-    nodes : draw the node factors instead of the edges
-    scale : as in `Posterior.summary`; by default the one that people quote of such a model
-    ci_prob : probability of the intervals
+    posterior : Posterior
+        Result of `mrfbayes.sample`.
+    rows : int, optional
+        Largest number of rows that are drawn; `mrfbayes.plots.data` returns all.
+    nodes : bool, default False
+        Whether the node factors are drawn instead of the edges.
+    scale : {"theta", "log-odds", "ising"}, optional
+        Scale, as in `Posterior.summary`; by default the usual one for the model.
+    ci_prob : float, default 0.9
+        Probability of the intervals.
+    ax : Axes, optional
+        Axes to draw on; by default a new figure.
+
+    Returns
+    -------
+    Axes
+        The axes.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.grid(2, 2)
+    >>> data = mb.simulate(model, 0.7, 200, rng=1)
+    >>> axes = mb.plots.forest(mb.sample(model, data, "mle", rng=1, progress=False))
+    >>> len(mb.plots.data(axes))
+    4
     """
     rows = whole("rows", rows)
     table = forest_table(posterior, nodes, scale or natural_scale(posterior.model), ci_prob)

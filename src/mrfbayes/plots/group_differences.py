@@ -46,14 +46,28 @@ def group_differences(
     differences: pd.DataFrame | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Means and 90% intervals of the differences in log-odds, with the probability that there is one.
+    """Draw means and 90% intervals of the differences in log-odds, with the probability of a difference.
 
     Parameters
     ----------
-    pair : the two groups, the second less the first; needed where there are more than two
-    nodes : draw the node factors, whose difference is always there, instead of the edges
-    rows : at most so many are drawn, those with the largest probability of a difference (nodes: furthest from none)
-    differences : the table that ``comparison.summary()`` gave, where it is at hand
+    comparison : GroupComparison
+        Result of `mrfbayes.compare_groups`.
+    pair : tuple of str, optional
+        The two groups, the second minus the first; required if there are more than two.
+    nodes : bool, default False
+        Whether the node factors, whose differences are always present, are drawn instead of the edges.
+    rows : int, optional
+        Largest number of rows that are drawn, those with the largest probability of a difference (nodes: the largest
+        difference in posterior sds).
+    differences : DataFrame, optional
+        Result of ``comparison.summary()``, if it is already computed.
+    ax : Axes, optional
+        Axes to draw on; by default a new figure.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     rows = whole("rows", rows)
     first, second = _pair(comparison, pair)
@@ -112,14 +126,24 @@ def _pair(comparison: GroupComparison, pair: tuple[str, str] | None) -> tuple[st
 
 
 def group_networks(comparison: GroupComparison, *, layout: object = "auto", ax: Sequence[Axes] | None = None) -> Figure:
-    """A network per group and one of their differences, with the nodes in the same places and widths on one scale.
+    """Draw one network per group and one of their differences, with common node positions and widths.
 
-    Groups show the edges whose sign is sure, the last panel those that differ with a probability above 1/2.
+    Groups show the edges whose sign is at least 90% sure, the last panel those that differ with a probability above
+    1/2.
 
     Parameters
     ----------
-    layout : as in `mrfbayes.plots.network`
-    ax : an axes for each group, and one more
+    comparison : GroupComparison
+        Result of `mrfbayes.compare_groups`.
+    layout : str or mapping, default "auto"
+        Positions of the nodes, as in `mrfbayes.plots.network`.
+    ax : sequence of Axes, optional
+        One axes for each group and one more; by default a new figure.
+
+    Returns
+    -------
+    Figure
+        The figure.
     """
     model, m = comparison.model, comparison.model.n_edges
     n_panels = len(comparison.groups) + 1 if ax is None else len(ax)

@@ -36,22 +36,37 @@ def marginals(
     labels: Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> Figure | Axes:
-    """Marginal densities of theta, several methods in one panel per parameter.
+    """Draw marginal densities of theta, several methods in one panel per parameter.
 
     Parameters
     ----------
-    results : likelihoods from ``mrfbayes.likelihood("mle", ...)``, drawn as curves, and posteriors from
-        `mrfbayes.sample`, drawn as densities of their draws; all of the same model
-    parameters : names or places; default: the twelve edges furthest from "no interaction", in posterior sds
-    exact : a posterior to be drawn as the reference, or True to sample the exact posterior of the first result's data
-        here (refused where log Z is not feasible)
-    truth : theta (p,) to be marked
-    labels : one per result
-    ax : axes for a single parameter; a figure with a panel each otherwise
+    *results : Likelihood or Posterior
+        Likelihoods from `mrfbayes.likelihood` with method "mle", drawn as curves, and posteriors from
+        `mrfbayes.sample`, drawn as densities of their draws; all of the same model.
+    parameters : int, str or sequence of them, optional
+        Names or positions; by default the twelve edges furthest from "no interaction" in posterior sds.
+    exact : bool or Posterior, default False
+        A posterior to draw as the reference, or True to sample the exact posterior of the data of the first result.
+    truth : (p,) array_like, optional
+        Theta to mark.
+    labels : sequence of str, optional
+        One label per result.
+    ax : Axes, optional
+        Axes for a single parameter; by default a figure with one panel per parameter.
 
     Returns
     -------
-    the axes where ``ax`` was given, else the figure
+    Axes or Figure
+        The axes if ``ax`` was given, else the figure.
+
+    Raises
+    ------
+    CostError
+        If ``exact`` is true and log Z is not feasible.
+
+    References
+    ----------
+    Jie Liu and Hao Zheng, MLE-induced Likelihood for Markov Random Fields.
     """
     if not results:
         raise InputError("plots.marginals: give at least one likelihood or posterior.")

@@ -61,19 +61,33 @@ def network(
     nodes: pd.DataFrame | str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the network that a posterior describes, or the average over all graphs of a search.
+    """Draw the network of a posterior, or the average over all graphs of a search.
 
     Parameters
     ----------
-    layout : "auto" (springs with a fixed seed), "circle", "spring", "grid", or places by node name
-    show : "all" edges; "sure", those whose sign is at least 90% sure (up to 99.9% where more than 60 are left);
-        "probable", those that a search finds more probable than not; "supported", "ruled out" or "undecided", those
-        with that verdict; "auto": all of up to 60 edges, else the probable ones of a search, else the sure ones
-    scale : of the widths, as in `Posterior.summary`; by default the one that people quote of such a model
-    edges : the table that ``edges(scale)`` gave, where it is at hand
-    nodes : a table with a row per node and any of the columns ``community`` (whole numbers, drawn as colours), ``ring``
-        (from 0 to 1, the share of its ring that is filled, such as its predictability) and ``text`` (of the item, for a
-        legend beside the network); or "communities", which finds them
+    posterior : Posterior or Selection
+        Result of `mrfbayes.sample` or `mrfbayes.select`.
+    layout : {"auto", "circle", "spring", "grid"} or mapping, default "auto"
+        "auto" is a spring layout with a fixed seed; a mapping has the position of each node.
+    show : str, default "auto"
+        "all" edges; "sure", those whose sign is at least 90% sure (up to 99.9% if more than 60 are left); "probable",
+        those with a posterior probability above 1/2; "supported", "ruled out" or "undecided", those with this verdict;
+        "auto": all of up to 60 edges, else the probable ones of a search, else the sure ones.
+    scale : {"theta", "log-odds", "ising"}, optional
+        Scale of the widths, as in `Posterior.summary`; by default the usual one for the model.
+    edges : DataFrame, optional
+        Result of ``edges(scale=scale)``, if it is already computed.
+    nodes : DataFrame or "communities", optional
+        A table with one row per node and any of the columns ``community`` (whole numbers, drawn as colours), ``ring``
+        (from 0 to 1, the filled share of a ring, such as predictability) and ``text`` (for a legend); "communities"
+        finds them.
+    ax : Axes, optional
+        Axes to draw on; by default a new figure.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     model = posterior.model
     scale = scale or natural_scale(model)
@@ -103,14 +117,28 @@ def network_panels(
     edges: pd.DataFrame | None = None,
     ax: Sequence[Axes] | None = None,
 ) -> Figure:
-    """Three panels with the nodes in the same places: edges supported, ruled out, and undecided.
+    """Draw three panels with the supported, the ruled out and the undecided edges.
 
-    An edge that is not drawn in the first panel is not shown to be absent: it is in the second or the third.
+    The nodes have the same positions in all panels. An edge that is not in the first panel may be absent (second panel)
+    or undecided (third panel).
 
     Parameters
     ----------
-    layout, scale, edges : as in `network`
-    ax : three axes, one per panel; of one figure or of several
+    posterior : Posterior or Selection
+        Result of `mrfbayes.sample` or `mrfbayes.select`.
+    layout : str or mapping, default "auto"
+        Positions of the nodes, as in `network`.
+    scale : {"theta", "log-odds", "ising"}, optional
+        Scale of the widths, as in `network`.
+    edges : DataFrame, optional
+        Result of ``edges(scale=scale)``, if it is already computed.
+    ax : sequence of Axes, optional
+        Three axes, of one figure or of several; by default a new figure.
+
+    Returns
+    -------
+    Figure
+        The figure.
     """
     model = posterior.model
     scale = scale or natural_scale(model)

@@ -29,13 +29,23 @@ def pairs(
     scale: Scale | None = None,
     ax: object = None,
 ) -> Figure:
-    """Two-dimensional histograms of pairs of parameters, their correlations above, their marginals on the diagonal.
+    """Draw two-dimensional histograms of pairs of parameters, with their correlations and marginals.
 
     Parameters
     ----------
-    parameters : two to six names or places; by default the four parameters with the largest correlations
-    scale : "theta" or "log-odds"; by default the one that people quote of such a model
-    ax : axes (k, k) for k parameters
+    posterior : Posterior
+        Result of `mrfbayes.sample`.
+    parameters : sequence of int or str, optional
+        Two to six names or positions; by default the four parameters with the largest correlations.
+    scale : {"theta", "log-odds"}, optional
+        Scale; by default the usual one for the model.
+    ax : (k, k) array_like of Axes, optional
+        Axes for k parameters; by default a new figure.
+
+    Returns
+    -------
+    Figure
+        The figure.
     """
     import pandas as pd
     from matplotlib.colors import LinearSegmentedColormap

@@ -19,16 +19,21 @@ MANY_POINTS = 2_000  # past which points are an image inside the picture
 
 
 def temperature_scan(scan: Thermodynamics, quantity: str = "heat_capacity", *, ax: Axes | None = None) -> Axes:
-    """A thermodynamic quantity over temperature, with the posterior interval as a band; T = 1 is marked.
+    """Draw a thermodynamic quantity over temperature, with the posterior interval as a band; T = 1 is marked.
 
     Parameters
     ----------
     scan : Thermodynamics
-        From `mrfbayes.thermodynamics`, with several temperatures.
-    quantity : {"heat_capacity", "entropy", "energy", "log_z"}
-        What is drawn.
-    ax : matplotlib Axes, optional
-        Where it is drawn.
+        Result of `mrfbayes.thermodynamics` with several temperatures.
+    quantity : {"heat_capacity", "entropy", "energy", "log_z"}, default "heat_capacity"
+        The quantity.
+    ax : Axes, optional
+        Axes to draw on; by default a new figure.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     if quantity not in NAMES:
         raise InputError(f"quantity = {quantity!r}: choose one of {', '.join(map(repr, NAMES))}.")
@@ -46,16 +51,21 @@ def temperature_scan(scan: Thermodynamics, quantity: str = "heat_capacity", *, a
 
 
 def correlations(found: Correlations, order: int = 3, *, ax: Axes | None = None) -> Axes:
-    """Observed against predicted correlations of one order, with two standard errors and the posterior interval.
+    """Draw observed against predicted correlations of one order, with two standard errors and the posterior interval.
 
     Parameters
     ----------
     found : Correlations
-        From `mrfbayes.correlations`.
-    order : {2, 3}
+        Result of `mrfbayes.correlations`.
+    order : {2, 3}, default 3
         Pairs or triplets.
-    ax : matplotlib Axes, optional
-        Where it is drawn.
+    ax : Axes, optional
+        Axes to draw on; by default a new figure.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     if order not in found.table.index.get_level_values("order"):
         raise InputError(f"order = {order!r}: the table has no correlations of that order.")
@@ -87,14 +97,19 @@ def correlations(found: Correlations, order: int = 3, *, ax: Axes | None = None)
 
 
 def population_counts(found: PopulationCounts, *, ax: Axes | None = None) -> Axes:
-    """Distribution of the number of active units on a log scale, predicted and observed.
+    """Draw the predicted and observed distribution of the number of active units on a log scale.
 
     Parameters
     ----------
     found : PopulationCounts
-        From `mrfbayes.population_counts`.
-    ax : matplotlib Axes, optional
-        Where it is drawn.
+        Result of `mrfbayes.population_counts`.
+    ax : Axes, optional
+        Axes to draw on; by default a new figure.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     table = found.table
     ax = axes_or_new(ax, figsize=(5.2, 3.4))

@@ -19,11 +19,21 @@ MANY_STATISTICS = 2_000  # past which points are an image inside the picture: ve
 
 
 def predictive(check: PredictiveCheck, *, ax: Axes | None = None) -> Axes:
-    """Observed value of each statistic against its mean in the replicates, with two sds; what does not fit is named.
+    """Draw the observed value of each statistic against its mean in the replicates, with two sds.
+
+    Statistics that do not fit have their names beside them.
 
     Parameters
     ----------
-    check : from `mrfbayes.predictive_check`
+    check : PredictiveCheck
+        Result of `mrfbayes.predictive_check`.
+    ax : Axes, optional
+        Axes to draw on; by default a new figure.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     table = check.table
     ax = axes_or_new(ax, figsize=(4.8, 4.6))

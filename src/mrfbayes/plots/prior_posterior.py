@@ -20,14 +20,23 @@ CURVE_POINTS = 401
 
 
 def prior_posterior(posterior: Posterior, parameter: int | str, *, ax: Axes | None = None) -> Axes:
-    """Prior and posterior density of one coupling's log-odds.
+    """Draw prior and posterior density of the log-odds of one coupling.
 
-    Where the posterior at 0 is lower than the prior, the data speak for the edge: the ratio of both heights is the
-    Bayes factor for its presence.
+    The ratio of the prior to the posterior density at 0 is the Bayes factor for the presence of the edge.
 
     Parameters
     ----------
-    parameter : name or place of a parameter on a coin
+    posterior : Posterior
+        Result of `mrfbayes.sample`.
+    parameter : int or str
+        Position or name of a parameter of a block with two outcomes.
+    ax : Axes, optional
+        Axes to draw on; by default a new figure.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     import pandas as pd
     from scipy.stats import gaussian_kde

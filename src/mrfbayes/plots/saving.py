@@ -20,25 +20,45 @@ PICTURE_FORMATS = (".svg", ".pdf", ".png")
 
 
 def data(picture: Axes | Figure) -> pd.DataFrame:
-    """The numbers behind axes or a figure that one of the functions of `mrfbayes.plots` drew."""
+    """Return the numbers behind a plot of `mrfbayes.plots`.
+
+    Parameters
+    ----------
+    picture : Axes or Figure
+        Result of a function of `mrfbayes.plots`.
+
+    Returns
+    -------
+    DataFrame
+        The numbers.
+
+    See Also
+    --------
+    save : Writes the plot and its numbers.
+    """
     return table_of(picture)
 
 
 def save(
     picture: Axes | Figure, path: str | PathLike[str], overwrite: bool = False, *, width: str | float | None = None
 ) -> tuple[Path, Path]:
-    """Write a picture (SVG or PDF as vectors, PNG at 300 dots per inch) and its numbers as CSV beside it.
+    """Write a plot to a file, and its numbers to a CSV file beside it.
 
     Parameters
     ----------
-    picture : axes or figure that a function of `mrfbayes.plots` returned
-    path : file to write, ending in .svg, .pdf or .png
-    overwrite : whether files that exist are replaced; numbers only together with their picture
-    width : "single" or "double" column of a journal (85 and 178 mm), or inches; by default as it was drawn
+    picture : Axes or Figure
+        Result of a function of `mrfbayes.plots`.
+    path : str or path
+        File to write, ending in .svg, .pdf (vectors) or .png (300 dots per inch).
+    overwrite : bool, default False
+        Whether existing files are replaced; numbers are replaced only together with their plot.
+    width : {"single", "double"} or float, optional
+        Width of one or two columns of a journal (85 and 178 mm), or inches; by default as drawn.
 
     Returns
     -------
-    both paths
+    tuple of Path
+        Paths of the plot and of the CSV file.
     """
     target = Path(path)
     if target.suffix not in PICTURE_FORMATS:

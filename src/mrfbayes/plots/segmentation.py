@@ -22,13 +22,14 @@ def segmentation(result: Segmentation, *, ax: Sequence[Axes] | None = None) -> n
     Parameters
     ----------
     result : Segmentation
-        What `mrfbayes.segment` returned.
-    ax : sequence of three matplotlib axes, optional
-        Where to draw. Default: a new figure.
+        Result of `mrfbayes.segment`.
+    ax : sequence of Axes, optional
+        Three axes; by default a new figure.
 
     Returns
     -------
-    (3,) ndarray of matplotlib axes
+    (3,) ndarray of Axes
+        The axes.
     """
     import pandas as pd
     from matplotlib.cm import ScalarMappable

@@ -17,11 +17,19 @@ ORDER = ("present", "undecided", "absent")
 
 
 def sensitivity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Shares of the verdicts under each prior.
+    """Draw the shares of the verdicts under each prior.
 
     Parameters
     ----------
-    table : from `mrfbayes.prior_sensitivity` or `Selection.sensitivity`
+    table : DataFrame
+        Result of `mrfbayes.prior_sensitivity` or `Selection.sensitivity`.
+    ax : Axes, optional
+        Axes to draw on; by default a new figure.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     if not set(ORDER) <= set(table.columns):
         raise InputError("plots.sensitivity: give a table from mrfbayes.prior_sensitivity or Selection.sensitivity.")

@@ -25,12 +25,23 @@ MOST_GRAPH_NODES = 60  # more are a smear in a panel
 def structures(
     selection: Selection, *, top: int = PANELS, layout: Any = "auto", graphs: pd.DataFrame | None = None
 ) -> Figure:
-    """Draw the ``top`` most probable graphs; width is the model-averaged strength, colour and dash the sign.
+    """Draw the most probable graphs; width is the model-averaged strength, colour and dash the sign.
 
     Parameters
     ----------
-    layout : as in `mrfbayes.plots.network`
-    graphs : the table that ``selection.graphs()`` gave, where it is at hand
+    selection : Selection
+        Result of `mrfbayes.select`.
+    top : int, optional
+        Number of graphs.
+    layout : str or mapping, default "auto"
+        Positions of the nodes, as in `mrfbayes.plots.network`.
+    graphs : DataFrame, optional
+        Result of ``selection.graphs()``, if it is already computed.
+
+    Returns
+    -------
+    Figure
+        The figure.
     """
     from matplotlib import pyplot
 
