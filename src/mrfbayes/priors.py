@@ -31,6 +31,7 @@ import numpy as np
 
 from mrfbayes.base.digests import digest_of
 from mrfbayes.base.errors import InputError
+from mrfbayes.model.block_priors import by_part, default_prior, distributions_by_block, scaled_to
 from mrfbayes.model.distributions import (
     CAUCHY,
     DIRICHLET,
@@ -49,7 +50,7 @@ from mrfbayes.model.distributions import (
     by_name,
     parse,
 )
-from mrfbayes.model.parameter_kinds import ParameterKind, parameter_kind
+from mrfbayes.model.parameter_kinds import parameter_kind
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -75,9 +76,6 @@ __all__ = [
     "scaled_to",
 ]
 
-DEFAULT_COUPLING, DEFAULT_THRESHOLD = Normal(0.0, 1.0), Normal(0.0, 10.0)
-DEFAULT_EFFECT = Normal(0.0, 1.0)  # of a covariate, as of the difference between two groups
-
 
 class CompiledFunction(Protocol):
     """What `numba.cfunc` makes."""
@@ -89,7 +87,13 @@ class CompiledFunction(Protocol):
 
 @dataclass(frozen=True)
 class Custom:
-    """Any log density of theta as a `numba.cfunc` with signature ``float64(CPointer(float64), int64)``."""
+    """Log density of theta as a compiled function.
+
+    Parameters
+    ----------
+    function : CompiledFunction
+        A `numba.cfunc` with signature ``float64(CPointer(float64), int64)``: theta and p.
+    """
 
     function: CompiledFunction
 
@@ -98,10 +102,24 @@ class Custom:
 
 
 class Prior:
-    """The prior of a model's parameters: a distribution per block, or one custom function of all of theta.
+    """Prior of the parameters of a model: a distribution per block, or one custom function of theta.
 
-    All derivatives are in the log-odds w, of the log density *of w* (Jacobian included), which is what posterior modes
-    and curvatures need. For the uniform prior that is the sum of log theta_k over all outcomes.
+    All derivatives are with respect to the log-odds w, of the log density of w (Jacobian included), as posterior modes
+    and curvatures need them. For the uniform prior that is the sum of log theta_k over all outcomes.
+
+    Parameters
+    ----------
+    model : Model
+        The field.
+    given : PriorLike, default "uniform"
+        Description of the prior.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mrfbayes as mb
+    >>> mb.priors.Prior(mb.grid(1, 2), "normal(0, 1)").gradient_w(np.array([0.5]))
+    array([-0.5])
     """
 
     def __init__(self, model: Model, given: object = "uniform") -> None:
@@ -109,7 +127,7 @@ class Prior:
         self.custom = given if isinstance(given, Custom) else None
         if hasattr(given, "address") and hasattr(given, "ctypes"):
             self.custom = Custom(given)
-        self.per_block = _per_block(model, "uniform" if self.custom else given)
+        self.per_block = distributions_by_block(model, "uniform" if self.custom else given)
         # Millions of blocks share a few distributions: each pair of distribution and shape is encoded once.
         shapes = _shapes(model)
         pairs = [(id(d), shape) for d, shape in zip(self.per_block, shapes, strict=True)]
@@ -153,7 +171,18 @@ class Prior:
         return PriorView(self.kind.copy(), self.chart.offset.copy(), self.values.copy(), int(self.is_uniform), address)
 
     def log_density(self, theta: np.ndarray) -> float:
-        """Log density in theta, up to a constant."""
+        """Return the log density of theta up to a constant.
+
+        Parameters
+        ----------
+        theta : (p,) ndarray
+            Parameters.
+
+        Returns
+        -------
+        float
+            Log density.
+        """
         from mrfbayes.kernels.priors import log_prior
 
         return float(log_prior(self.view, np.array(theta, dtype=float)))
@@ -188,7 +217,18 @@ class Prior:
         return free, np.where(counted, (self.values * columns).sum(axis=1), 0.0)
 
     def log_density_w(self, log_odds: np.ndarray) -> float:
-        """Log density of w, up to a constant."""
+        """Return the log density of the log-odds up to a constant.
+
+        Parameters
+        ----------
+        log_odds : (p,) ndarray
+            Log-odds w.
+
+        Returns
+        -------
+        float
+            Log density.
+        """
         self._refuse_custom()
         free, total = self._counts
         value = free @ log_odds + total @ self.chart.log_last_weight(log_odds)
@@ -197,14 +237,36 @@ class Prior:
         return float(value + self._on_log_odds(log_odds)[0].sum())
 
     def coin_log_densities(self, log_odds: np.ndarray) -> np.ndarray:
-        """(..., p) log density of each log-odds on its own, up to a constant; for blocks of one log-odds."""
+        """Return the log density of each log-odds up to a constant, for blocks of one log-odds.
+
+        Parameters
+        ----------
+        log_odds : (..., p) ndarray
+            Log-odds w.
+
+        Returns
+        -------
+        (..., p) ndarray
+            Log densities.
+        """
         self._refuse_custom()
         free, total = self._counts
         own = free * log_odds - total[self.chart.block_of] * np.logaddexp(0.0, log_odds)
         return np.asarray(own + self._on_log_odds(log_odds, 0)[0])
 
     def gradient_w(self, log_odds: np.ndarray) -> np.ndarray:
-        """First derivatives (..., p) at w (..., p)."""
+        """Return the first derivatives of the log density of the log-odds.
+
+        Parameters
+        ----------
+        log_odds : (..., p) ndarray
+            Log-odds w.
+
+        Returns
+        -------
+        (..., p) ndarray
+            First derivatives.
+        """
         self._refuse_custom()
         free, total = self._counts
         slope = self._on_log_odds(log_odds, 1)[1]
@@ -215,7 +277,18 @@ class Prior:
         return np.asarray(slope)
 
     def hessian_w(self, log_odds: np.ndarray) -> np.ndarray:
-        """Diagonal (p,) of second derivatives where all blocks are coins, else the full (p, p) matrix."""
+        """Return the second derivatives of the log density of the log-odds.
+
+        Parameters
+        ----------
+        log_odds : (p,) ndarray
+            Log-odds w.
+
+        Returns
+        -------
+        (p,) or (p, p) ndarray
+            The diagonal if all blocks have two outcomes, else the full matrix.
+        """
         self._refuse_custom()
         _, total = self._counts
         theta, chart = self.chart.theta(log_odds), self.chart
@@ -229,7 +302,18 @@ class Prior:
         return matrix if self._precision is None else np.asarray(matrix - self._precision.toarray())
 
     def third_w(self, log_odds: np.ndarray) -> np.ndarray:
-        """Third derivatives (p,) along each coordinate (all of them where all blocks are coins)."""
+        """Return the third derivatives of the log density along each coordinate.
+
+        Parameters
+        ----------
+        log_odds : (p,) ndarray
+            Log-odds w.
+
+        Returns
+        -------
+        (p,) ndarray
+            Third derivatives; all of them if all blocks have two outcomes.
+        """
         self._refuse_custom()
         _, total = self._counts
         theta = self.chart.theta(log_odds)
@@ -237,7 +321,18 @@ class Prior:
         return np.asarray(pure + self._on_log_odds(log_odds)[3])
 
     def fourth_w(self, log_odds: np.ndarray) -> np.ndarray:
-        """Fourth derivatives (p,) along each coordinate."""
+        """Return the fourth derivatives of the log density along each coordinate.
+
+        Parameters
+        ----------
+        log_odds : (p,) ndarray
+            Log-odds w.
+
+        Returns
+        -------
+        (p,) ndarray
+            Fourth derivatives.
+        """
         self._refuse_custom()
         _, total = self._counts
         v = self.chart.theta(log_odds)
@@ -298,97 +393,6 @@ def _shapes(model: Model) -> list[tuple[int, int]]:
         only[0] = parameter_kind(group).shape
         shapes[group.block] = only
     return shapes.tolist()
-
-
-def by_part(given: object) -> dict[str, object]:
-    """A prior as a mapping from "edges", "nodes" and blocks; one distribution is that of the couplings alone."""
-    if isinstance(given, Mapping):
-        return dict(given)
-    is_uniform = isinstance(given, Uniform) or str(given).strip().lower() == "uniform"
-    return {} if given is None else {"edges": given, "nodes": given} if is_uniform else {"edges": given}
-
-
-def scaled_to(given: Distribution, kind: ParameterKind) -> Distribution:
-    """The distribution that ``given`` for all couplings, or all thresholds, means for blocks of one kind."""
-    if isinstance(given, Exchangeable):
-        given = given if kind.shape != (1, 1) else Normal(0.0, given.scale)
-    elif isinstance(given, Normal) and given.location == 0.0 and kind.shape != (1, 1) and kind.kind != "other":
-        return Exchangeable(given.scale)
-    if isinstance(given, (Normal, Cauchy, Logistic)) and kind.kind == "score" and kind.scale != 1.0:
-        return type(given)(given.location * kind.scale, given.scale * kind.scale)
-    return given
-
-
-def default_prior(kind: ParameterKind, is_agreement: bool = False) -> Distribution:
-    """The prior that ``"default"`` means for blocks of one kind, in a model of agreement couplings or of others."""
-    if kind.kind in ("agreement", "other") or (kind.kind == "threshold" and is_agreement):
-        return Uniform()
-    return scaled_to(DEFAULT_THRESHOLD if kind.kind == "threshold" else DEFAULT_COUPLING, kind)
-
-
-def _by_kind(
-    model: Model, edges: Distribution | None, nodes: Distribution | None, effects: Distribution | None = None
-) -> list[Distribution]:
-    """A distribution per block from those of all couplings, thresholds, effects of covariates; None: the default."""
-    made = np.empty(model.chart.n_blocks, dtype=object)
-    kinds = [parameter_kind(group) for group in model.groups]
-    is_agreement = not {kind.kind for kind in kinds} & {"score", "table"}
-    for group, kind in zip(model.groups, kinds, strict=True):
-        given = edges if group.arity == 2 else nodes
-        if group.block.size and group.block.min() >= model.field.chart.n_blocks:
-            given = effects or DEFAULT_EFFECT
-        made[group.block] = default_prior(kind, is_agreement) if given is None else scaled_to(given, kind)
-    return made.tolist()
-
-
-def _distribution(given: object, argument: str) -> Distribution | None:
-    """A distribution as it may be given; None for "default"."""
-    if isinstance(given, str):
-        return None if given.strip().lower() == "default" else parse(given, argument)
-    if not isinstance(given, Distribution):
-        raise InputError(f"{argument} = {given!r}: give 'default', a name such as 'normal(0, 1)', or a distribution.")
-    return given
-
-
-def _per_block(model: Model, given: object) -> list[Distribution]:
-    if isinstance(given, (str, Distribution)):
-        found = _distribution(given, "prior")
-        others = found if isinstance(found, Uniform) else None
-        return _by_kind(model, found, others, others)
-    if isinstance(given, (list, tuple)):
-        if len(given) != model.chart.n_blocks:
-            raise InputError(f"prior: a list of {len(given)} distributions for {model.chart.n_blocks} blocks.")
-        made = [parse(entry) if isinstance(entry, str) else entry for entry in given]
-        if strange := [entry for entry in made if not isinstance(entry, Distribution)]:
-            raise InputError(f"prior: {strange[0]!r} in the list is not a distribution, such as 'normal(0, 1)'.")
-        return made
-    if not isinstance(given, Mapping):
-        raise InputError(
-            f"prior = {given!r}: give 'default', a name such as 'normal(0, 1)', a distribution, a mapping or a cfunc."
-        )
-    table = {str(key): _distribution(value, f"prior[{key!r}]") for key, value in given.items()}
-    _refuse_double_meaning(model, table)
-    unknown = set(table) - {"edges", "nodes", "effects"} - set(model.blocks)
-    if unknown:
-        raise InputError(
-            f"prior: no block is called {sorted(unknown)[0]!r}; use 'edges', 'nodes', 'effects' or one of model.blocks."
-        )
-    made = _by_kind(model, *(table.pop(key, None) for key in ("edges", "nodes", "effects")))
-    if table:
-        place = {name: block for block, name in enumerate(model.blocks)}
-        for name, distribution in table.items():
-            if distribution is not None:
-                made[place[name]] = distribution
-    return made
-
-
-def _refuse_double_meaning(model: Model, table: Mapping[str, object]) -> None:
-    """A node called "edges" has a block of that name, and a prior for "edges" would mean either."""
-    for key in ("edges", "nodes", "effects"):
-        if key in table and key in model.nodes and key in model.blocks:
-            raise InputError(
-                f"prior[{key!r}]: a node is called {key!r}, too, so it is not clear which is meant; rename the node."
-            )
 
 
 def stored_prior(prior: Prior) -> dict[str, list[object]] | None:

@@ -56,8 +56,6 @@ class Statistics:
         complete rows.
     notes : tuple of str
         Other findings about the data.
-    _chunks, _dense : tuple or None
-        Private: patterns of the rows for methods that use rows.
     """
 
     model: Model

@@ -86,7 +86,20 @@ class PairTables:
     iterations: int
 
     def coupling(self, first: int | str, second: int | str) -> np.ndarray:
-        """(r, s) the table of one pair, by names or positions."""
+        """Return the table of one pair.
+
+        Parameters
+        ----------
+        first : int or str
+            Position or name of the first variable.
+        second : int or str
+            Position or name of the second variable.
+
+        Returns
+        -------
+        (r, s) ndarray
+            Couplings.
+        """
         i, j = (self.names.index(k) if isinstance(k, str) else int(k) for k in (first, second))
         return np.asarray(self.table[self.offset[i] : self.offset[i + 1], self.offset[j] : self.offset[j + 1]])
 
@@ -180,7 +193,20 @@ class PairTables:
         return information, information * estimate**2
 
     def sd(self, first: int | str, second: int | str) -> np.ndarray:
-        """(r, s) approximate posterior sds of one pair's couplings, from the table's own information."""
+        """Return approximate posterior sds of the couplings of one pair, from the information of its own table.
+
+        Parameters
+        ----------
+        first : int or str
+            Position or name of the first variable.
+        second : int or str
+            Position or name of the second variable.
+
+        Returns
+        -------
+        (r, s) ndarray
+            Standard deviations.
+        """
         i, j = (self.names.index(k) if isinstance(k, str) else int(k) for k in (first, second))
         (u, left), (v, right) = self._axes[i], self._axes[j]
         variance = 1.0 / (self.n * np.outer(u, v) + self.scale**-2)

@@ -50,24 +50,37 @@ class Trace:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Estimate(StoredResult, PointEstimate):
-    """A maximum likelihood estimate, or a posterior mode in log-odds where ``penalised``; how it was found.
+    """A maximum likelihood estimate, or a posterior mode in log-odds if ``penalised``, from `mrfbayes.estimate`.
 
-    Beside what follows it has what every `Result` has; ``method`` is the algorithm.
+    It also has the attributes of every `Result`; ``method`` is the algorithm.
 
     Attributes
     ----------
-    theta, log_odds : (p,)
-    prior : the prior under which it is the mode; None for a maximum likelihood estimate
-    boundary : names of the factors that have no finite, unique maximum likelihood estimate
-    converged : whether that was checked and found true
-    residual : the largest residual, E[s] less the mean of s: in units of its Monte-Carlo error for algorithms that
-        sample, in posterior sds for those that do not
-    monte_carlo_error : Monte-Carlo error of that residual in posterior sds, at its largest; 0 without sampling
-    standard_error : (p,) Monte-Carlo standard error of ``log_odds``; None without sampling
-    iterations : how many the algorithm took
-    existence : verdict on the maximum likelihood estimate, with its reason
-    trace : for plots
-    reason : why this algorithm
+    theta : (p,) ndarray
+        Parameters.
+    log_odds : (p,) ndarray
+        The same as log-odds.
+    prior : Prior or None
+        The prior under which it is the mode; None for a maximum likelihood estimate.
+    boundary : tuple of str
+        Names of the factors that have no finite, unique maximum likelihood estimate.
+    converged : bool
+        Whether convergence was checked and found.
+    residual : float
+        The largest residual, E[s] minus the mean of s: in units of its Monte-Carlo error for algorithms that sample, in
+        posterior sds for others.
+    monte_carlo_error : float
+        Largest Monte-Carlo error of the residual in posterior sds; 0 without sampling.
+    standard_error : (p,) ndarray or None
+        Monte-Carlo standard error of ``log_odds``; None without sampling.
+    iterations : int
+        Iterations of the algorithm.
+    existence : Existence
+        Whether the maximum likelihood estimate exists, with the reason.
+    trace : Trace
+        Course of the algorithm, for plots.
+    reason : str
+        Why this algorithm was chosen.
     """
 
     _arrays: ClassVar = {
@@ -86,16 +99,21 @@ class Estimate(StoredResult, PointEstimate):
     reason: str = "asked for"
 
     def summary(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
-        """A row per parameter: ``estimate``, and in log-odds ``mcse``, its Monte-Carlo error (0 without sampling).
+        """Return one row per parameter: ``estimate``, and in log-odds ``mcse``, its Monte-Carlo error.
 
-        An estimate has no interval, so ``ci_prob`` changes nothing; `mrfbayes.sample` gives intervals.
+        An estimate has no interval; `mrfbayes.sample` gives intervals.
 
         Parameters
         ----------
         scale : {"theta", "log-odds", "ising"}, optional
-            By default the natural scale of the model.
+            By default the usual scale of the model.
         ci_prob : float, default 0.9
             Not used.
+
+        Returns
+        -------
+        DataFrame
+            One row per parameter; ``mcse`` is 0 without sampling.
         """
         import pandas as pd
 
@@ -109,7 +127,20 @@ class Estimate(StoredResult, PointEstimate):
         return table
 
     def edges(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
-        """The rows of `summary` that belong to edges."""
+        """Return the rows of `summary` that belong to edges.
+
+        Parameters
+        ----------
+        scale : {"theta", "log-odds", "ising"}, optional
+            By default the usual scale of the model.
+        ci_prob : float, default 0.9
+            Not used.
+
+        Returns
+        -------
+        DataFrame
+            One row per edge.
+        """
         table = self.summary(scale=scale, ci_prob=ci_prob)
         return table.iloc[: scaled(self.model, scale).n_edge_rows].rename_axis("edge")
 

@@ -62,33 +62,53 @@ def fit(
     codebook: Mapping[str, str] | str | PathLike[str] | None = None,
     **settings: Option | Estimate,
 ) -> Fit:
-    """Learn a field from data: what ``mrfbayes fit`` does, in one call.
+    """Learn a field from data in one call, as the command ``mrfbayes fit`` does.
 
     Parameters
     ----------
-    source : Data, or anything that `Data` reads
-        The data. Where it has groups, they are compared, too.
+    source : DataLike
+        `Data`, or anything that `Data` reads. If it has groups, they are compared.
     model : Model, optional
         The field; by default `Model.from_data`, and a grid for images.
-    select : bool
-        Whether to search which edges are there.
-    prior, method, chains, workers, seconds, rng, checkpoint, **settings
-        As for `mrfbayes.sample`. Of a time budget ``seconds`` each part gets its share.
+    select : bool, default False
+        Whether to search over graphs.
+    prior : PriorLike, default "default"
+        Prior, as in `mrfbayes.sample`.
     slab : str or distribution, optional
-        Prior of a coupling that is there, in the search over graphs; by default that of the edges in ``prior``, else
-        that of `select`.
+        Prior of a present coupling in the search over graphs; by default that of the edges in ``prior``, else that of
+        `select`.
     group_slab : str, distribution or mapping, optional
-        Prior of a difference between groups that is there; by default that of `compare_groups`.
+        Prior of a difference between groups; by default that of `compare_groups`.
+    method : str, default "auto"
+        Method, as in `mrfbayes.sample`.
+    chains : int, default 4
+        Number of independent chains.
+    workers : int, default 1
+        Number of processes.
+    seconds : float, optional
+        Time budget; each part gets its share.
+    rng : int, SeedSequence or Generator, optional
+        Seed.
+    checkpoint : str or path, optional
+        File from which an interrupted run continues.
     scale : {"theta", "log-odds", "ising"}, optional
-        Scale of the tables; by default the one that is usual for the model.
-    codebook : dict or path, optional
-        Texts of the items by their names, or a CSV file with a name and a text in each row, for the report.
+        Scale of the tables; by default the usual one for the model.
+    codebook : mapping of str to str, str or path, optional
+        Texts of the items by name, or a CSV file with a name and a text in each row; used in the report.
+    **settings : float, str or array_like
+        Other arguments of `mrfbayes.sample`.
 
     Returns
     -------
     Fit
-        With ``data``, ``model``, ``posterior``, ``selection`` and ``groups``; ``report(path)`` and ``save(folder)``
-        write files, nothing else does.
+        Has ``data``, ``model``, ``posterior``, ``selection`` and ``groups``; ``report(path)`` and ``save(folder)``
+        write files.
+
+    See Also
+    --------
+    sample : The posterior of one model.
+    select : The posterior over graphs.
+    compare_groups : Differences between groups.
 
     Examples
     --------

@@ -40,24 +40,30 @@ FIT_FILES = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fit(Result):
-    """What `mrfbayes.fit` found; what every `Result` has is that of the posterior, timings are sums over all parts.
+    """Result of `mrfbayes.fit`.
+
+    The attributes of every `Result` are those of the posterior; timings are sums over all parts.
 
     Attributes
     ----------
     data : Data or None
         The data with their coding; None after `mrfbayes.load`.
     model : Model
-        The field that was learned.
+        The field.
     posterior : Posterior
         The posterior of all parameters.
     selection : Selection or None
-        Which edges are there, where that was asked for.
+        The posterior over graphs, if it was asked for.
     groups : GroupComparison or None
-        Which edges differ between the groups of the data, where it has groups.
+        The comparison of the groups of the data, if there are any.
     omitted : tuple of str
-        What a time budget was too short for.
-    codebook : dict
-        Texts of the items by their names.
+        Parts for which the time budget was too short.
+    scale : {"theta", "log-odds", "ising"} or None
+        Scale of the tables.
+    source : str
+        Origin of the data.
+    codebook : mapping of str to str
+        Texts of the items by name.
     """
 
     data: Data | None
@@ -128,20 +134,63 @@ class Fit(Result):
         return tuple(dict.fromkeys(text for part in self.parts.values() for text in part.notes))
 
     def summary(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
-        """The summary of the answer: of the average over graphs after a search, else of the posterior."""
+        """Return one row per parameter: the average over graphs after a search, else the posterior.
+
+        Parameters
+        ----------
+        scale : {"theta", "log-odds", "ising"}, optional
+            Scale; by default that of the fit.
+        ci_prob : float, default 0.9
+            Probability of the equal-tailed interval.
+
+        Returns
+        -------
+        DataFrame
+            As in `Selection.summary` or `Posterior.summary`.
+        """
         return self.findings.posterior.summary(scale=scale or self.scale, ci_prob=ci_prob)
 
     def edges(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
-        """The edges of the answer: of the search over graphs where there was one, else of the posterior."""
+        """Return one row per edge: those of the search over graphs if there was one, else those of the posterior.
+
+        Parameters
+        ----------
+        scale : {"theta", "log-odds", "ising"}, optional
+            Scale; by default that of the fit.
+        ci_prob : float, default 0.9
+            Probability of the equal-tailed interval.
+
+        Returns
+        -------
+        DataFrame
+            As in `Selection.edges` or `Posterior.edges`.
+        """
         return (self.selection or self.posterior).edges(scale=scale or self.scale, ci_prob=ci_prob)
 
     def to_arviz(self) -> xr.DataTree:
-        """The posterior as an xarray DataTree; see `Result.to_arviz`."""
+        """Return the posterior as an xarray DataTree.
+
+        Returns
+        -------
+        xarray.DataTree
+            As in `Result.to_arviz`.
+        """
         return self.posterior.to_arviz()
 
     @classmethod
     def read(cls, folder: str | PathLike[str]) -> Fit:
-        """The fit that `save` wrote into a folder."""
+        """Read the fit that `save` wrote.
+
+        Parameters
+        ----------
+        folder : str or path
+            The folder.
+
+        Returns
+        -------
+        Fit
+            The fit, without its data.
+        """
         place = Path(folder)
         try:
             about = json.loads((place / FIT_FILE).read_text(encoding="utf-8"))
@@ -269,7 +318,13 @@ class Fit(Result):
         return paths
 
     def weights(self) -> pd.DataFrame:
-        """Posterior means of the couplings in log-odds as a symmetric matrix; averages over graphs after a search."""
+        """Return the posterior means of the couplings in log-odds as a symmetric matrix.
+
+        Returns
+        -------
+        DataFrame
+            One row and one column per node; averages over graphs after a search.
+        """
         couplings = edge_strengths(self.model, self.findings.posterior.log_odds.mean(axis=(0, 1)))
         return edge_table(self.model, couplings).rename_axis("node")
 

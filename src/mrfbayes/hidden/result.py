@@ -70,7 +70,28 @@ class Segmentation(StoredResult):
         seconds: float,
         cuts: tuple[str, ...],
     ) -> Segmentation:
-        """The result of finished chains; its warnings are emitted."""
+        """Return the result of finished chains and emit its warnings.
+
+        Parameters
+        ----------
+        hidden : HiddenField
+            The field and its observation model.
+        outcome : HiddenOutcome
+            Draws of the chains.
+        neighbours : int
+            Number of neighbours of a pixel.
+        seed : SeedSequence
+            Seed of the run.
+        seconds : float
+            Duration of the run.
+        cuts : tuple of str
+            What the time budget left out.
+
+        Returns
+        -------
+        Segmentation
+            The result.
+        """
         seen, chains = hidden.observation, outcome.chains
         draws, w = chains.draws[..., :-1], chains.draws[..., 0]
         sums = chains.probabilities.sum(axis=0) / (chains.iterations * len(draws))
@@ -121,7 +142,7 @@ class Segmentation(StoredResult):
         return diagnostics.convergence(self.draws)
 
     def summary(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
-        """A row per parameter: mean, sd, equal-tailed interval, Monte-Carlo error, effective sizes, R-hat.
+        """Return one row per parameter: mean, sd, equal-tailed interval, Monte-Carlo error, effective sizes, R-hat.
 
         Parameters
         ----------
@@ -129,6 +150,11 @@ class Segmentation(StoredResult):
             Scale of the coupling; there is no other one.
         ci_prob : float, default 0.9
             Probability of the interval.
+
+        Returns
+        -------
+        DataFrame
+            One row per parameter.
         """
         import pandas as pd
 
@@ -143,7 +169,25 @@ class Segmentation(StoredResult):
         return self.names
 
     def edges(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
-        """All edges share one coupling: an `InputError` says where it is."""
+        """Raise an error, since all edges share one coupling, which is in `summary`.
+
+        Parameters
+        ----------
+        scale : {"log-odds"}, optional
+            Not used.
+        ci_prob : float, default 0.9
+            Not used.
+
+        Returns
+        -------
+        DataFrame
+            Never.
+
+        Raises
+        ------
+        InputError
+            Always.
+        """
         self._refuse("edges", "all edges share one coupling, which summary() has")
 
     def _labels(self) -> dict[str, Sequence[str]]:

@@ -38,7 +38,20 @@ class Uniform:
     """Uniform on theta: on (0, 1) for a coin, on the simplex for a die."""
 
     def encode(self, sides: int) -> tuple[int, list[float]]:
-        """Kind and parameters for a block with ``sides`` outcomes."""
+        """Return kind and parameters of the distribution for a block.
+
+        Parameters
+        ----------
+        sides : int
+            Number of outcomes of the block.
+
+        Returns
+        -------
+        kind : int
+            Code of the distribution.
+        parameters : list of float
+            Its parameters.
+        """
         return UNIFORM, [1.0] * sides
 
     def __str__(self) -> str:
@@ -47,13 +60,34 @@ class Uniform:
 
 @dataclass(frozen=True)
 class Beta:
-    """Beta(a, b) on the weight of a coin's first outcome."""
+    """Beta(a, b) distribution of the weight of the first outcome of a block with two outcomes.
+
+    Parameters
+    ----------
+    a : float
+        First shape parameter, above 0.
+    b : float
+        Second shape parameter, above 0.
+    """
 
     a: float
     b: float
 
     def encode(self, sides: int) -> tuple[int, list[float]]:
-        """Kind and parameters for a block with ``sides`` outcomes."""
+        """Return kind and parameters of the distribution for a block.
+
+        Parameters
+        ----------
+        sides : int
+            Number of outcomes of the block.
+
+        Returns
+        -------
+        kind : int
+            Code of the distribution.
+        parameters : list of float
+            Its parameters.
+        """
         if sides != 2:
             raise InputError(f"beta prior on a die with {sides} outcomes: use Dirichlet.")
         return DIRICHLET, [_within(self.a, "beta: a", CONCENTRATIONS), _within(self.b, "beta: b", CONCENTRATIONS)]
@@ -64,12 +98,31 @@ class Beta:
 
 @dataclass(frozen=True)
 class Dirichlet:
-    """Dirichlet on the weights of a block: one concentration for all outcomes, or one per outcome."""
+    """Dirichlet distribution of the weights of a block.
+
+    Parameters
+    ----------
+    concentration : float or tuple of float
+        One concentration for all outcomes, or one per outcome.
+    """
 
     concentration: float | tuple[float, ...]
 
     def encode(self, sides: int) -> tuple[int, list[float]]:
-        """Kind and parameters for a block with ``sides`` outcomes."""
+        """Return kind and parameters of the distribution for a block.
+
+        Parameters
+        ----------
+        sides : int
+            Number of outcomes of the block.
+
+        Returns
+        -------
+        kind : int
+            Code of the distribution.
+        parameters : list of float
+            Its parameters.
+        """
         values = self.concentration
         full = list(values) if isinstance(values, (tuple, list, np.ndarray)) else [values] * sides
         if len(full) != sides:
@@ -89,7 +142,20 @@ class _OnLogOdds:
     kind = -1
 
     def encode(self, sides: int) -> tuple[int, list[float]]:
-        """Kind and parameters for a block with ``sides`` outcomes."""
+        """Return kind and parameters of the distribution for a block.
+
+        Parameters
+        ----------
+        sides : int
+            Number of outcomes of the block.
+
+        Returns
+        -------
+        kind : int
+            Code of the distribution.
+        parameters : list of float
+            Its parameters.
+        """
         name = type(self).__name__.lower()
         location = _within(self.location, f"{name}: location", LOCATIONS)
         return self.kind, [location, _within(self.scale, f"{name}: scale", SCALES)]
@@ -99,37 +165,81 @@ class _OnLogOdds:
 
 
 class Normal(_OnLogOdds):
-    """Normal(location, scale) on the log-odds."""
+    """Normal distribution of the log-odds.
+
+    Parameters
+    ----------
+    location : float, default 0
+        Mean.
+    scale : float, default 1
+        Standard deviation.
+    """
 
     kind = NORMAL
 
 
 class Cauchy(_OnLogOdds):
-    """Cauchy(location, scale) on the log-odds (the default of bgms for interactions has scale 2.5 there)."""
+    """Cauchy distribution of the log-odds.
+
+    Parameters
+    ----------
+    location : float, default 0
+        Median.
+    scale : float, default 1
+        Half-width at half maximum; the default of bgms for interactions is 2.5.
+    """
 
     kind = CAUCHY
 
 
 class Logistic(_OnLogOdds):
-    """Logistic(location, scale) on the log-odds; Logistic(0, 1) is Uniform on a coin's theta."""
+    """Logistic distribution of the log-odds; Logistic(0, 1) is uniform on theta of a block with two outcomes.
+
+    Parameters
+    ----------
+    location : float, default 0
+        Mean.
+    scale : float, default 1
+        Scale.
+    """
 
     kind = LOGISTIC
 
 
 @dataclass(frozen=True)
 class Exchangeable:
-    r"""A normal distribution that treats all categories of nominal variables alike.
+    """Normal distribution that is symmetric in all categories of nominal variables.
 
     Independent normals on all cells of the full table, double-centred. In log-odds w against a reference category the
     covariance is scale^2 / 4 times the Kronecker product of (I + 11') and (I + 11'), for thresholds scale^2 / 2 times
     (I + 11'): every log-odds (ratio) has standard deviation ``scale``, whichever category is the reference. On a single
     log-odds it is Normal(0, scale).
+
+    Parameters
+    ----------
+    scale : float
+        Standard deviation of every log-odds (ratio).
     """
 
     scale: float = 1.0
 
     def encode(self, sides: int, shape: tuple[int, int] | None = None) -> tuple[int, list[float]]:
-        """Kind and parameters for a block with ``sides`` outcomes, a table of ``shape`` log-odds."""
+        """Return kind and parameters of the distribution for a block.
+
+        Parameters
+        ----------
+        sides : int
+            Number of outcomes of the block.
+        shape : tuple of int, optional
+            Shape of its table of log-odds.
+
+        Returns
+        -------
+        kind : int
+            Code of the distribution.
+        parameters : list of float
+            Its parameters.
+        """
         scale = _within(self.scale, "exchangeable: scale", SCALES)
         if sides == 2:
             return NORMAL, [0.0, scale]
@@ -137,7 +247,18 @@ class Exchangeable:
         return EXCHANGEABLE, [float(rows), float(columns), scale]
 
     def precision(self, shape: tuple[int, int]) -> np.ndarray:
-        """The inverse of the covariance of a table of ``shape`` log-odds, flat."""
+        """Return the precision matrix of a table of log-odds.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Shape of the table.
+
+        Returns
+        -------
+        ndarray
+            Inverse covariance matrix of the flat table.
+        """
         rows, columns = (np.eye(k) - 1 / (k + 1) for k in shape)
         return np.asarray(4 / self.scale**2 * np.kron(rows, columns))
 
@@ -158,12 +279,49 @@ _BY_NAME: dict[str, Callable[..., Distribution]] = {
 
 
 def by_name(name: str, arguments: Iterable[object]) -> Distribution:
-    """The distribution of that name; lists among its arguments, as JSON has them, become tuples."""
+    """Return the distribution with a name and arguments.
+
+    Parameters
+    ----------
+    name : str
+        Name, such as "normal".
+    arguments : iterable
+        Its arguments; lists, as JSON has them, become tuples.
+
+    Returns
+    -------
+    Distribution
+        The distribution.
+    """
     return _BY_NAME[name](*(tuple(a) if isinstance(a, list) else a for a in arguments))
 
 
 def parse(text: str, argument: str = "prior") -> Distribution:
-    """The distribution called e.g. ``"normal(0, 1)"``."""
+    """Return the distribution that a text describes.
+
+    Parameters
+    ----------
+    text : str
+        Such as "normal(0, 1)".
+    argument : str, default "prior"
+        Name of the argument in error messages.
+
+    Returns
+    -------
+    Distribution
+        The distribution.
+
+    Raises
+    ------
+    InputError
+        If the text is not the name of a distribution with its parameters.
+
+    Examples
+    --------
+    >>> from mrfbayes import priors
+    >>> priors.parse("normal(0, 2)")
+    Normal(location=0, scale=2)
+    """
     if len(text) > 200:
         raise InputError(f"{argument} = {text[:40]!r}...: expected a name with arguments, as in 'normal(0, 1)'.")
     name, _, arguments = text.strip().partition("(")

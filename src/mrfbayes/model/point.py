@@ -17,14 +17,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PointEstimate:
-    """What methods need of an estimate: a maximum likelihood estimate, or a posterior mode in log-odds.
+    """A maximum likelihood estimate, or a posterior mode in log-odds, as methods need it.
 
     Attributes
     ----------
-    theta, log_odds : (p,)
-    prior : the prior under which it is the mode; None for a maximum likelihood estimate
-    boundary : names of the factors that have no finite, unique maximum likelihood estimate
-    warnings : what the reader of the result has to know
+    theta : (p,) ndarray
+        Parameters.
+    log_odds : (p,) ndarray
+        The same as log-odds.
+    prior : Prior or None
+        The prior under which it is the mode; None for a maximum likelihood estimate.
+    boundary : tuple of str
+        Names of the factors that have no finite, unique maximum likelihood estimate.
+    warnings : tuple of str
+        Warnings for the reader of the result.
     """
 
     theta: np.ndarray

@@ -120,7 +120,20 @@ class Result:
         self._refuse("summary", "look at its attributes")
 
     def edges(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
-        """A row per edge; arguments as in `summary`."""
+        """Return one row per edge.
+
+        Parameters
+        ----------
+        scale : {"theta", "log-odds", "ising"}, optional
+            Scale; by default the usual one for the model.
+        ci_prob : float, default 0.9
+            Probability of the equal-tailed interval.
+
+        Returns
+        -------
+        DataFrame
+            One row per edge.
+        """
         self._refuse("edges", "use summary()")
 
     def plot(self, kind: str | None = None, **options: PlotOption) -> Drawing:
@@ -178,10 +191,13 @@ class Result:
         save(self, path, overwrite)
 
     def to_arviz(self) -> xr.DataTree:
-        """The draws as an xarray DataTree that ArviZ opens.
+        """Return the draws as an xarray DataTree that ArviZ opens.
 
-        Groups: ``posterior``; ``sample_stats`` with ``lp`` (log posterior density of the log-odds, up to a constant)
-        and ``acceptance_rate``; ``observed_data``; ``log_likelihood``. A group is there where its numbers are known.
+        Returns
+        -------
+        xarray.DataTree
+            Groups ``posterior``; ``sample_stats`` with ``lp`` (log posterior density of the log-odds, up to a constant)
+            and ``acceptance_rate``; ``observed_data``; ``log_likelihood``. A group is present if its numbers are known.
         """
         from mrfbayes.results.files import to_arviz
 
@@ -215,9 +231,16 @@ def package_versions() -> Mapping[str, str]:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class StoredResult(Result):
-    """A result of one run; its fields are what its file holds.
+    """A result of one run; its fields are those of its file.
 
-    ``_arrays`` says of each field that is an array the group and the variable of the file, and its axes.
+    ``_arrays`` has the group and the variable of the file, and the axes, of each field that is an array.
+
+    Attributes
+    ----------
+    data_digest : str
+        SHA-256 of the data.
+    details : mapping
+        Everything found during the run.
     """
 
     _arrays: ClassVar[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {}

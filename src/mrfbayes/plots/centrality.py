@@ -85,11 +85,19 @@ def centrality(
 
 
 def order(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Probabilities that the row is above the column, as shades; a dot where that is at least 95% sure.
+    """Draw the probabilities that the row is above the column; a dot marks probabilities of at least 95%.
 
     Parameters
     ----------
-    table : square, with the same names in rows and columns
+    table : DataFrame
+        Square, with the same names in rows and columns.
+    ax : Axes, optional
+        Axes to draw on; by default a new figure.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     from matplotlib.colors import LinearSegmentedColormap
 

@@ -64,14 +64,14 @@ def report(
     check: bool = True,
     overwrite: bool = False,
 ) -> Path:
-    """Write an HTML file with the results, their reliability and the settings of a posterior.
+    """Write an HTML file with the results, their reliability and the settings of a run.
 
     The file contains its figures, tables, style and script: it needs no server and loads nothing.
 
     Parameters
     ----------
-    posterior : Posterior
-        Result of `mrfbayes.sample` or `mrfbayes.load`.
+    posterior : Posterior, Selection or GroupComparison
+        Result of `mrfbayes.sample`, `mrfbayes.select`, `mrfbayes.compare_groups` or `mrfbayes.load`.
     path : str or path
         File to write.
     title : str, default ""
@@ -86,6 +86,8 @@ def report(
         Result of `mrfbayes.select`, for a section on the structure.
     groups : GroupComparison, optional
         Result of `mrfbayes.compare_groups`, for a section on differences.
+    codebook : mapping of str to str, optional
+        Texts of the items by name.
     check : bool, default True
         Whether a posterior predictive check is made if it takes seconds.
     overwrite : bool, default False

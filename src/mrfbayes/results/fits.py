@@ -113,13 +113,19 @@ class FitFolder:
 class Fits(Mapping[str, Posterior], Result):
     """Posteriors by the name of their data set, in the order of the data sets.
 
-    With a folder each is read from its file when it is asked for, so that thousands need no memory. What every
-    `Result` has is here that of all data sets together: ``n`` and ``timings`` are sums.
+    With a folder each posterior is read from its file when it is used. The attributes of every `Result` are those of
+    all data sets together: ``n`` and ``timings`` are sums.
 
-    Attributes
+    Parameters
     ----------
-    failures : name -> what went wrong with that data set
-    unfinished : names that a time budget or Ctrl-C left
+    names : tuple of str
+        Names of the finished data sets.
+    found : mapping of str to Posterior, or FitFolder
+        The posteriors, or the folder with their files.
+    failures : mapping of str to str
+        Messages of data sets that failed, by name.
+    unfinished : tuple of str
+        Names that a time budget or Ctrl-C left out.
     """
 
     def __init__(
@@ -137,7 +143,18 @@ class Fits(Mapping[str, Posterior], Result):
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Fits:
-        """The fits that a folder holds."""
+        """Read the fits in a folder.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder.
+
+        Returns
+        -------
+        Fits
+            The fits.
+        """
         folder = FitFolder(path)
         try:
             about = json.loads((folder.path / CONTENTS_FILE).read_text(encoding="utf-8"))
@@ -225,7 +242,20 @@ class Fits(Mapping[str, Posterior], Result):
         place.describe((*self._names, *self.failures, *self.unfinished), self.failures, self.unfinished)
 
     def edges(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
-        """A row per data set and edge, as in `Posterior.edges`."""
+        """Return one row per data set and edge.
+
+        Parameters
+        ----------
+        scale : {"theta", "log-odds", "ising"}, optional
+            Scale; by default the usual one for the model.
+        ci_prob : float, default 0.9
+            Probability of the equal-tailed interval.
+
+        Returns
+        -------
+        DataFrame
+            As in `Posterior.edges`.
+        """
         import pandas as pd
 
         parts = {name: posterior.edges(scale=scale, ci_prob=ci_prob) for name, posterior in self.items()}
@@ -249,7 +279,20 @@ class Fits(Mapping[str, Posterior], Result):
         return f"<Fits: {', '.join([f'{len(self)} posteriors', *rest])}>"
 
     def summary(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
-        """A row per data set and parameter: posterior mean and sd in ``scale``, as in `Posterior.summary`."""
+        """Return one row per data set and parameter.
+
+        Parameters
+        ----------
+        scale : {"theta", "log-odds", "ising"}, optional
+            Scale; by default the usual one for the model.
+        ci_prob : float, default 0.9
+            Probability of the equal-tailed interval.
+
+        Returns
+        -------
+        DataFrame
+            As in `Posterior.summary`.
+        """
         import pandas as pd
 
         parts = {}
@@ -265,7 +308,13 @@ class Fits(Mapping[str, Posterior], Result):
         return facts("Fits", [("data sets", repr(self)[1:-1])]) + frame(self.status())
 
     def status(self) -> pd.DataFrame:
-        """A row per data set: whether it is "done", "failed" or "unfinished", and how its result came about."""
+        """Return one row per data set with its state: "done", "failed" or "unfinished".
+
+        Returns
+        -------
+        DataFrame
+            State and figures of the run by name.
+        """
         import pandas as pd
 
         rows: list[dict[str, object]] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -12,13 +12,14 @@ import numpy as np
 from mrfbayes.base.checks import interval_ends
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
-from mrfbayes.base.types import DataLike, Scale
+from mrfbayes.base.types import Scale
 from mrfbayes.data.coding import coding_lines
 from mrfbayes.model.result import StoredFields, StoredResult
 from mrfbayes.model.scales import Scaled, scaled
 from mrfbayes.model.wording import meaning, natural_scale
 from mrfbayes.results import diagnostics
 from mrfbayes.results.covariates import WithCovariates
+from mrfbayes.results.node_tables import WithNodeTables
 from mrfbayes.targets.facts import RunFacts
 
 if TYPE_CHECKING:
@@ -33,31 +34,44 @@ if TYPE_CHECKING:
 
 MOST_EXACT_LOG_ODDS = 30.0  # beyond it theta lacks digits, and a file keeps the log-odds as well
 MANY = 500  # parameters past which independent draws are not examined for convergence
-PREDICTABILITY_DRAWS = 200  # of the posterior
 NOTEBOOK_ROWS = 12  # rows of the table in a notebook
 STREAM_BYTES = 2**24  # of draws that are made at once
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Posterior(WithCovariates, StoredResult):
-    """Draws from a posterior distribution, with everything that is needed to judge and repeat them.
+class Posterior(WithCovariates, WithNodeTables, StoredResult):
+    """Draws from a posterior distribution, with diagnostics, settings and warnings.
 
-    Beside what follows it has what every `Result` has.
+    It also has the attributes of every `Result`.
 
     Attributes
     ----------
-    draws : (chains, draws, p) theta
-    log_likelihood : (chains, draws) up to a constant, where the engine computes it, else None
-    mean, sd : (p,) over all steps after warm-up, also those that thinning dropped
-    label : name of the method in tables and sentences
-    engine : what made the draws
-    has_chains : whether they come from Markov chains; else they are independent
-    steps, warmup, thin : steps of each chain after warm-up, before, and for every draw that is kept
-    acceptance : (chains,) share of proposals accepted after warm-up; None for independent draws
-    details : all that was found on the way, to be printed and saved; ``facts`` has what other code relies on
-    w : (chains, draws, p) log-odds of the draws where chains moved in them, exact also where theta rounds to 0 or 1;
-        else None. ``log_odds`` has them in both cases
-    sd_error : (p,) relative Monte-Carlo standard error of the sds where they come from particles, else None
+    draws : (chains, draws, p) ndarray
+        Draws of theta.
+    mean : (p,) ndarray
+        Posterior means over all steps after warm-up, before thinning.
+    sd : (p,) ndarray
+        Posterior standard deviations over the same steps.
+    label : str
+        Name of the method in tables and sentences.
+    engine : str
+        Sampler.
+    steps : int
+        Steps of each chain after warm-up.
+    warmup : int
+        Steps before.
+    thin : int
+        Steps per kept draw.
+    has_chains : bool
+        Whether the draws come from Markov chains; else they are independent.
+    log_likelihood : (chains, draws) ndarray or None
+        Log-likelihood up to a constant, if the engine computes it.
+    acceptance : (chains,) ndarray or None
+        Share of accepted proposals after warm-up; None for independent draws.
+    sd_error : (p,) ndarray or None
+        Relative Monte-Carlo standard error of the sds, if they come from particles.
+    w : (chains, draws, p) ndarray or None
+        Log-odds of the draws if chains moved in them, also where theta rounds to 0 or 1; ``log_odds`` always has them.
     """
 
     _arrays: ClassVar = {
@@ -160,19 +174,25 @@ class Posterior(WithCovariates, StoredResult):
         return diagnostics.mcse_mean(self.draws)
 
     def summary(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
-        """A row per parameter: mean, sd, equal-tailed interval, Monte-Carlo errors, effective sizes, R-hat.
+        """Return one row per parameter: mean, sd, equal-tailed interval, Monte-Carlo errors, effective sizes, R-hat.
 
-        ``mcse_sd`` is there where sds come from particles. Hundreds of parameters drawn independently have no
-        effective sizes and R-hat: there is no chain. Where a posterior has tails so heavy that no mean exists (a Cauchy
-        prior on log-odds that the data do not bound), ``mean`` and ``sd`` are not a number, ``attrs["no_mean"]`` names
-        the rows, and the Monte-Carlo errors of both ends of the interval are given.
+        ``mcse_sd`` is present if sds come from particles. Hundreds of parameters that are drawn independently have no
+        effective sizes and R-hat. If no mean exists (a Cauchy prior on log-odds that the data do not bound), ``mean``
+        and ``sd`` are NaN, ``attrs["no_mean"]`` names the rows, and the Monte-Carlo errors of both ends of the interval
+        are given.
 
         Parameters
         ----------
-        scale : "theta", "log-odds", or "ising", couplings J and fields h of spins -1 and +1 (a row per edge, then per
-            node); by default "theta" for models with agreement couplings alone, else "log-odds". ``attrs["scale"]``
-            says which, ``attrs["meaning"]`` what it means.
-        ci_prob : probability of the interval
+        scale : {"theta", "log-odds", "ising"}, optional
+            "ising": couplings J and fields h of spins -1 and +1 (a row per edge, then per node). By default "theta" for
+            models with only agreement couplings, else "log-odds".
+        ci_prob : float, default 0.9
+            Probability of the interval.
+
+        Returns
+        -------
+        DataFrame
+            One row per parameter; ``attrs`` has the scale and its meaning.
         """
         import pandas as pd
 
@@ -232,9 +252,21 @@ class Posterior(WithCovariates, StoredResult):
         return ~(diagnostics.tail_index(values) > diagnostics.MOST_TAIL_INDEX)
 
     def stream(self, n: int, rng: Seed | None = None) -> Iterator[np.ndarray]:
-        """Further independent joint draws (p,) of theta, one at a time: for more draws than fit into memory.
+        """Yield further independent joint draws of theta, one at a time.
 
-        For methods that draw without a chain, while the posterior that `sample` returned is at hand (not after `load`).
+        Only for methods that draw without a chain, and not after `load`.
+
+        Parameters
+        ----------
+        n : int
+            Number of draws.
+        rng : int, SeedSequence or Generator, optional
+            Seed.
+
+        Yields
+        ------
+        (p,) ndarray
+            One draw.
         """
         if self._draw is None:
             raise InputError(
@@ -262,117 +294,30 @@ class Posterior(WithCovariates, StoredResult):
         return edge_evidence(self, self._problem)
 
     def edges(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
-        """A row per edge: posterior mean, sd and interval, and what the data say about its presence and sign.
+        """Return one row per edge: mean, sd and interval, and the evidence for its presence and sign.
 
-        Columns: ``mean``, ``sd``, ``q5``, ``q95`` in ``scale`` (as in `summary`); ``positive``, the posterior
-        probability that the first outcome (agreement, both one) is the heavier one; ``log_bf10``, the natural log of
-        the Bayes factor for the edge against its absence given the rest of the graph; ``log_bf10_error``, its
-        standard error; ``pareto_k`` of the importance weights behind it (NaN where it comes from the density of the
-        draws, which is so wherever k would be above 0.7); ``bound``, whether ``log_bf10`` is a lower bound, beyond
-        which the draws cannot tell (its error is infinite); ``verdict``: "present" above a Bayes factor of 10, "absent"
-        below 1/10, else "undecided" ("unknown" without a Bayes factor); ``fragile``, whether two errors, or a factor
-        above a bound, could change the verdict. ``attrs["source"]`` says whether the exact likelihood corrected the
-        Bayes factors or draws gave them, ``attrs["scale"]`` the scale.
+        Parameters
+        ----------
+        scale : {"theta", "log-odds", "ising"}, optional
+            Scale, as in `summary`.
+        ci_prob : float, default 0.9
+            Probability of the interval.
+
+        Returns
+        -------
+        DataFrame
+            ``mean``, ``sd``, ``q5``, ``q95``; ``positive``, the posterior probability that the first outcome
+            (agreement, both one) has the larger weight; ``log_bf10``, the natural log of the Bayes factor for the edge
+            against its absence given the rest of the graph; ``log_bf10_error``, its standard error; ``pareto_k`` of its
+            importance weights (NaN if it comes from the density of the draws, as it does where k would be above 0.7);
+            ``bound``, whether ``log_bf10`` is a lower bound (its error is infinite); ``verdict``: "present" above a
+            Bayes factor of 10, "absent" below 1/10, else "undecided" ("unknown" without a Bayes factor); ``fragile``,
+            whether two errors, or a factor above a bound, could change the verdict. ``attrs["source"]`` states how the
+            Bayes factors were computed, ``attrs["scale"]`` the scale.
         """
         from mrfbayes.results.bayes_factors import edges_table
 
         return edges_table(self, scale, ci_prob)
-
-    def predictability(
-        self, data: DataLike | None = None, *, draws: int = PREDICTABILITY_DRAWS, ci_prob: float = 0.9
-    ) -> pd.DataFrame:
-        """A row per node: how well all other nodes predict it in the observed rows, over the posterior.
-
-        ``accuracy`` is the share of rows in which the likeliest state given the rest of the row is the observed one,
-        ``accuracy_alone`` what always naming the commonest state reaches; ``accuracy_gain`` and ``log_score_gain``
-        (nats per row, against the observed frequencies) are posterior means with their intervals beside them. Rows with
-        missing cells count in full, as completed at every draw that is used.
-
-        Parameters
-        ----------
-        data : observations; by default those that the posterior was learned from (at most 4,096 rows of them)
-        draws : number of posterior draws that are used
-        ci_prob : probability of the intervals
-        """
-        from mrfbayes.results.predictability import predictability_table
-
-        if data is None and (draws, ci_prob) == (PREDICTABILITY_DRAWS, 0.9):
-            return self._predictability.copy()
-        return predictability_table(self, data, draws, ci_prob)
-
-    @cached_property
-    def _predictability(self) -> pd.DataFrame:
-        """The table of `predictability` as it is by default, computed once, and saved with the result."""
-        from mrfbayes.results.predictability import predictability_table
-
-        return predictability_table(self, None, PREDICTABILITY_DRAWS, 0.9)
-
-    def centrality(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
-        """A row per node: strength (sum of the sizes of its couplings) and expected influence (their sum).
-
-        Parameters
-        ----------
-        scale : "log-odds" (the default) or "ising"
-        ci_prob : probability of the intervals, in the columns ``strength_q5`` and so on
-        """
-        from mrfbayes.results.centrality import centrality_table
-
-        return centrality_table(self, scale or "log-odds", ci_prob)
-
-    def predict(
-        self,
-        data: DataLike,
-        given: Iterable[str] | str,
-        *,
-        draws: int = 100,
-        rng: Seed | None = None,
-        progress: bool = True,
-    ) -> pd.DataFrame:
-        """Probability of every state of the nodes that are not ``given``, averaged over the posterior.
-
-        Parameters
-        ----------
-        data : rows with the states of the given nodes: a table with their names, a mapping for one row, or an array
-            with a column per given node (in the order of ``model.nodes``) or per node
-        given : names of the nodes that are known
-        draws : number of posterior draws that are averaged over
-        rng : seed, for fields so wide that Gibbs sampling is needed
-
-        Returns
-        -------
-        a row per row of ``data``, columns (node, state); ``attrs["way"]`` says whether probabilities were enumerated,
-        came from the exact recursion, or from Gibbs samples
-        """
-        from mrfbayes.results.predict import predict_table
-
-        return predict_table(self, data, given, draws, rng, progress)
-
-    def impute(self, m: int = 10, data: DataLike | None = None, *, rng: Seed | None = None) -> list[np.ndarray]:
-        """``m`` completed data sets (n, d) of states: missing cells drawn from the posterior, given what is seen.
-
-        Each belongs to another draw of the parameters, so that an analysis repeated on all of them shows what the
-        missing cells leave open. Cells are taken to be missing at random.
-
-        Parameters
-        ----------
-        m : number of data sets
-        data : rows with missing cells, in any form that `mrfbayes.Data` reads, and in whose order the result comes; by
-            default those that the posterior was learned from, complete rows first
-        rng : seed
-        """
-        from mrfbayes.results.imputation import completed
-
-        return completed(self, m, data, rng)
-
-    def missing_information(self) -> pd.Series:
-        """The share of the information on each parameter that missing cells took: 0 where none is missing.
-
-        1 - v_complete / v (Louis 1982), where v is the variance of the log-odds in the Gaussian at the mode, and
-        v_complete what it would be if all cells were there.
-        """
-        from mrfbayes.results.imputation import missing_information
-
-        return missing_information(self)
 
     def _repr_html_(self) -> str:
         from mrfbayes.base.html import facts, grid

@@ -36,26 +36,53 @@ DRAWS_OF_SAMPLE = 100  # of the posterior, that simulated rows are spread over
 
 
 class MarkovField(DensityMixin, BaseEstimator):
-    """A density estimator for discrete columns: the posterior of a Markov random field.
+    """Density estimator for discrete columns: the posterior of a Markov random field.
 
     Parameters
     ----------
-    model : a `mrfbayes.Model` whose nodes are the columns; by default every pair of columns is an edge
-    coupling : of that default model: by the kinds of each pair of columns, as in `mrfbayes.Model.from_data`
-    bins : None for columns that are discrete; a number cuts every column into so many classes, at quantiles
-    method, prior, draws, chains : as in `mrfbayes.sample`
-    prediction_draws : number of posterior draws that scores and predictions are averaged over
-    masked : columns, by name or number, that `predict_proba` predicts from all others
-    random_state : seed
+    model : Model, optional
+        Field whose nodes are the columns; by default every pair of columns is an edge.
+    coupling : str, optional
+        Coupling of the default model; by default chosen for each pair of columns, as in `mrfbayes.Model.from_data`.
+    bins : int, optional
+        Number of classes into which every column is cut at quantiles; None for discrete columns.
+    method : str, default "auto"
+        Method, as in `mrfbayes.sample`.
+    prior : PriorLike, default "default"
+        Prior, as in `mrfbayes.sample`.
+    draws : int, optional
+        Kept draws per chain, as in `mrfbayes.sample`.
+    chains : int, default 4
+        Number of chains.
+    prediction_draws : int, default 100
+        Number of posterior draws over which scores and predictions are averaged.
+    masked : sequence of str or int, optional
+        Columns, by name or number, that `predict_proba` predicts from all others.
+    random_state : int, RandomState or Generator, optional
+        Seed.
 
     Attributes
     ----------
-    model_ : the field
-    posterior_ : the `mrfbayes.Posterior`, with its summary, edges and warnings
-    score_kind_ : what `score_samples` gives: "log-likelihood", or "pseudo-log-likelihood" where log Z is out of reach
-    schema_ : the coding of the columns
-    labels_ : per column, the values behind states 0, 1, ...
-    classes_ : those of the masked column, where it is a single one
+    model_ : Model
+        The field.
+    posterior_ : Posterior
+        The posterior, with its summary, edges and warnings.
+    score_kind_ : {"log-likelihood", "pseudo-log-likelihood"}
+        What `score_samples` returns; the second if log Z is not feasible.
+    schema_ : Schema
+        The coding of the columns.
+    labels_ : list
+        For each column the values of states 0, 1, ...
+    classes_ : ndarray
+        The values of the masked column, if there is one.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> from mrfbayes.sklearn import MarkovField
+    >>> data = mb.simulate(mb.grid(1, 3, fields=True), 0.7, 200, rng=1)
+    >>> MarkovField(random_state=1).fit(data).score_samples(data).shape
+    (200,)
     """
 
     def __init__(
@@ -90,7 +117,20 @@ class MarkovField(DensityMixin, BaseEstimator):
         return tags
 
     def fit(self, X: object, y: object = None) -> MarkovField:
-        """Sample the posterior given the rows of ``X``; ``y`` is there for pipelines and ignored."""
+        """Sample the posterior given the rows of a table.
+
+        Parameters
+        ----------
+        X : (n, d) array_like
+            Rows.
+        y : object, optional
+            Ignored; present for pipelines.
+
+        Returns
+        -------
+        MarkovField
+            This estimator.
+        """
         x = validate_data(self, X, dtype=None)
         whole("prediction_draws", self.prediction_draws)
         if self.bins is not None:
@@ -122,16 +162,53 @@ class MarkovField(DensityMixin, BaseEstimator):
         return self
 
     def score_samples(self, X: object) -> np.ndarray:
-        """(n,) log-probability of every row under the posterior predictive; ``score_kind_`` says of which kind."""
+        """Return the log-probability of every row under the posterior predictive distribution.
+
+        Parameters
+        ----------
+        X : (n, d) array_like
+            Rows.
+
+        Returns
+        -------
+        (n,) ndarray
+            Log-probabilities of the kind ``score_kind_``.
+        """
         rows = self._states(self._checked(X))
         return row_scores(self.model_, self._draws(), rows)
 
     def score(self, X: object, y: object = None) -> float:
-        """The mean of `score_samples`."""
+        """Return the mean of `score_samples`.
+
+        Parameters
+        ----------
+        X : (n, d) array_like
+            Rows.
+        y : object, optional
+            Ignored; present for pipelines.
+
+        Returns
+        -------
+        float
+            Mean log-probability of a row.
+        """
         return float(self.score_samples(X).mean())
 
     def sample(self, n_samples: int = 1, random_state: object = None) -> np.ndarray:
-        """(n_samples, d) new rows from the posterior predictive, as values; as numbers of classes where bins= cuts."""
+        """Draw new rows from the posterior predictive distribution.
+
+        Parameters
+        ----------
+        n_samples : int, default 1
+            Number of rows.
+        random_state : int, RandomState or Generator, optional
+            Seed.
+
+        Returns
+        -------
+        (n_samples, d) ndarray
+            Values; numbers of classes if ``bins`` is set.
+        """
         check_is_fitted(self)
         n = whole("n_samples", n_samples)
         source = check_random_state(self.random_state if random_state is None else random_state)
@@ -149,11 +226,20 @@ class MarkovField(DensityMixin, BaseEstimator):
         return np.stack(columns, axis=1)
 
     def predict_proba(self, X: object) -> np.ndarray:
-        """Probability of each value of the masked columns given the others, a column per name of
-        `get_feature_names_out`.
+        """Return the probability of each value of the masked columns given the other columns.
 
-        Masked columns of ``X`` are not looked at and may be missing (NaN). Without ``masked`` every column is predicted
-        in turn, from all others.
+        Masked columns of ``X`` are not used and may be missing (NaN). Without ``masked`` every column is predicted from
+        all others.
+
+        Parameters
+        ----------
+        X : (n, d) array_like
+            Rows.
+
+        Returns
+        -------
+        ndarray
+            One column per name of `get_feature_names_out`.
         """
         if not len(self._fitted().masked_):
             rows = self._states(self._checked(X))
@@ -173,7 +259,18 @@ class MarkovField(DensityMixin, BaseEstimator):
         return np.concatenate([np.asarray(found[node]) for node in wanted], axis=1)
 
     def get_feature_names_out(self, input_features: Sequence[object] | None = None) -> np.ndarray:
-        """Names of the columns of `predict_proba`: "column=value"."""
+        """Return the names of the columns of `predict_proba`.
+
+        Parameters
+        ----------
+        input_features : sequence of str, optional
+            Ignored; present for pipelines.
+
+        Returns
+        -------
+        ndarray of str
+            Names "column=value".
+        """
         names = list(self._fitted()._names())
         if input_features is not None and list(map(str, input_features)) != list(map(str, names)):
             raise ValueError(f"input_features is not equal to the columns of fit, {', '.join(map(str, names))}.")

@@ -24,18 +24,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class GroupComparison(SearchResult):
-    """Posterior of the parameters of several groups and of which edges differ between them.
+    """Posterior of the parameters of several groups and of which edges differ, from `mrfbayes.compare_groups`.
 
-    Beside what follows it has ``inclusion``, ``absence``, ``inclusion_error`` and ``prior_inclusion`` (m,): the
-    posterior probability that an edge differs, its complement, the Monte-Carlo error of both, and the prior one.
+    ``inclusion``, ``absence``, ``inclusion_error`` and ``prior_inclusion`` (m,) are the posterior probability that an
+    edge differs, its complement, the Monte-Carlo error of both, and the prior probability.
 
     Attributes
     ----------
-    groups : their names
-    coordinates : (chains, draws, C, p) kept draws in log-odds: the baseline, then the contrasts
-    rate : (G, C) the log-odds of group g are the sum over c of rate[g, c] times coordinate c
-    coordinate_mean, coordinate_sd : (C, p) of the coordinates, from all sweeps
-    group_n : observations of each group
+    groups : tuple of str
+        Names of the groups.
+    coordinates : (chains, draws, C, p) ndarray
+        Kept draws in log-odds: the baseline, then the contrasts.
+    rate : (G, C) ndarray
+        The log-odds of group g are the sum over c of rate[g, c] times coordinate c.
+    coordinate_mean : (C, p) ndarray
+        Means of the coordinates, from all sweeps.
+    coordinate_sd : (C, p) ndarray
+        Their standard deviations.
+    group_n : tuple of float
+        Numbers of observations of the groups.
     """
 
     _arrays: ClassVar = {
@@ -75,7 +82,18 @@ class GroupComparison(SearchResult):
         return np.asarray(np.einsum("gk,abkp->abgp", self.rate, self.coordinates))
 
     def group_posterior(self, group: str) -> Posterior:
-        """The draws of one group, averaged over which edges differ, as a posterior."""
+        """Return the draws of one group as a posterior, averaged over which edges differ.
+
+        Parameters
+        ----------
+        group : str
+            Name of the group.
+
+        Returns
+        -------
+        Posterior
+            The posterior of this group.
+        """
         from mrfbayes.structure.averaged import as_posterior
 
         if group not in self.groups:
@@ -84,7 +102,13 @@ class GroupComparison(SearchResult):
         return as_posterior(self, self.log_odds[:, :, place], self.group_n[place], f"group {group}")
 
     def baseline(self) -> Posterior:
-        """The draws of the baseline, the middle of all groups, as a posterior."""
+        """Return the draws of the baseline, the mean of all groups, as a posterior.
+
+        Returns
+        -------
+        Posterior
+            The posterior of the baseline.
+        """
         from mrfbayes.structure.averaged import as_posterior
 
         return as_posterior(self, self.coordinates[:, :, 0], self.n, "middle of the groups")
@@ -95,22 +119,24 @@ class GroupComparison(SearchResult):
         return list(combinations(range(len(self.groups)), 2))
 
     def summary(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
-        """A row per parameter, edges first, then nodes: what is known of its difference between groups.
-
-        The cells of a table coupling differ together: they share its probability.
-
-        Columns: ``inclusion``, the posterior probability that it differs between groups at all (nodes always may: NaN),
-        with its Monte-Carlo standard error (``inclusion_error``), effective sample size and R-hat; ``log_bf10`` and its
-        error, ``verdict`` ("present" means that there is a difference) and ``fragile``; then mean, sd, interval and
-        diagnostics of the second group less the first. With more groups these are there for every pair, as in
-        ``mean[b - a]``.
+        """Return one row per parameter with its difference between groups, edges first, then nodes.
 
         Parameters
         ----------
         scale : {"log-odds", "ising"}, optional
-            Scale of the differences, by default log-odds.
+            Scale of the differences; by default "log-odds".
         ci_prob : float, default 0.9
             Probability of the interval.
+
+        Returns
+        -------
+        DataFrame
+            ``inclusion``, the posterior probability of a difference between groups (NaN for nodes, which always may
+            differ), with its Monte-Carlo standard error (``inclusion_error``), effective sample size and R-hat;
+            ``log_bf10`` and its error, ``verdict`` ("present": there is a difference) and ``fragile``; mean, sd,
+            interval and diagnostics of the second group minus the first. With more than two groups these columns are
+            there for every pair, as in ``mean[b - a]``. The cells of a table coupling differ together and share its
+            probability.
         """
         import pandas as pd
 
@@ -137,13 +163,32 @@ class GroupComparison(SearchResult):
         return table
 
     def edges(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
-        """The rows of `summary` that belong to edges."""
+        """Return the rows of `summary` that belong to edges.
+
+        Parameters
+        ----------
+        scale : {"log-odds", "ising"}, optional
+            Scale of the differences; by default "log-odds".
+        ci_prob : float, default 0.9
+            Probability of the interval.
+
+        Returns
+        -------
+        DataFrame
+            One row per edge, or cell of a table coupling.
+        """
         table = self.summary(scale=scale, ci_prob=ci_prob)
         rows = scaled(self.model, scale or "log-odds")
         return table.iloc[: rows.n_edge_rows].rename_axis("edge")
 
     def means(self) -> pd.DataFrame:
-        """A row per parameter: the mean of its log-odds in each group, averaged over which edges differ."""
+        """Return the mean of the log-odds of each parameter in each group, averaged over which edges differ.
+
+        Returns
+        -------
+        DataFrame
+            One row per parameter, one column per group.
+        """
         import pandas as pd
 
         means = self.rate @ self.coordinate_mean
@@ -173,7 +218,13 @@ class GroupComparison(SearchResult):
         return {name: float(str(value)) for name, value in self.computed["no_difference"][0].items()}
 
     def global_strength(self) -> pd.DataFrame:
-        """A row per group, then per pair: sum of the sizes of the couplings with its interval."""
+        """Return the sum of the absolute couplings of each group with its interval.
+
+        Returns
+        -------
+        DataFrame
+            One row per group, then one per pair of groups.
+        """
         import pandas as pd
 
         from mrfbayes.results.centrality import coupling_draws, global_strength

@@ -22,19 +22,34 @@ _DRAWS = ("chain", "draw")
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class SearchResult(StoredResult):
-    """Probabilities of the edges (or of their differences), how they were made, and what to think of them.
+    """Posterior probabilities of edges, or of their differences, with diagnostics and settings.
 
     Attributes
     ----------
-    model : the field with all edges that may be there
-    log_likelihood : (chains, draws) of the kept draws; relative to the anchor where the engine is "particles"
-    inclusion : (m,) posterior probability of each edge, from all sweeps, Rao-Blackwellised
-    absence : (m,) its complement, which keeps its digits where inclusion rounds to one
-    inclusion_error : (m,) Monte-Carlo standard error of both
-    prior_inclusion : (m,) marginal prior probability of each edge
-    target : "exact", or "approximate" with particles
-    engine : "states", "recursion" or "particles"
-    steps, warmup, thin : sweeps of each chain after warm-up, before, and for every draw that is kept
+    model : Model
+        The field with all possible edges.
+    log_likelihood : (chains, draws) ndarray
+        Of the kept draws; relative to the anchor if the engine is "particles".
+    inclusion : (m,) ndarray
+        Posterior probability of each edge, from all sweeps, Rao-Blackwellised.
+    absence : (m,) ndarray
+        Its complement, exact also where inclusion rounds to one.
+    inclusion_error : (m,) ndarray
+        Monte-Carlo standard error of both.
+    prior_inclusion : (m,) ndarray
+        Marginal prior probability of each edge.
+    target : {"exact", "approximate"}
+        "approximate" with particles.
+    engine : {"states", "recursion", "particles"}
+        How conditional distributions are computed.
+    steps : int
+        Sweeps of each chain after warm-up.
+    warmup : int
+        Sweeps before.
+    thin : int
+        Sweeps per kept draw.
+    computed : dict
+        Tables of short further runs, computed once.
     """
 
     _arrays: ClassVar = {

@@ -38,15 +38,20 @@ MAX_FIELDS = 256  # distinct values of the covariates: each has tables of its ow
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class EffectSelection(SearchResult):
-    """Posterior of effects of covariates and of which edges have any.
+    """Posterior of the effects of covariates and of which edges have any, from `mrfbayes.select_effects`.
 
     ``inclusion``, ``absence``, ``inclusion_error`` and ``prior_inclusion`` (m,) are those of an edge being moderated.
 
     Attributes
     ----------
-    coordinates : (chains, draws, 1 + K, p) kept draws in log-odds: the field at the centre, then the effects
-    coordinate_mean, coordinate_sd : (1 + K, p) of the coordinates, from all sweeps
-    covariates : their names
+    coordinates : (chains, draws, 1 + K, p) ndarray
+        Kept draws in log-odds: the field at the centre, then the effects.
+    coordinate_mean : (1 + K, p) ndarray
+        Means of the coordinates, from all sweeps.
+    coordinate_sd : (1 + K, p) ndarray
+        Their standard deviations.
+    covariates : tuple of str
+        Names of the covariates.
     """
 
     _arrays: ClassVar = {
@@ -68,17 +73,20 @@ class EffectSelection(SearchResult):
         return np.asarray((self.coordinates[:, :, 1:, first] != 0.0).any(axis=2))
 
     def summary(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
-        """A row per parameter and covariate, edges first: what is known of the effect, in log-odds.
-
-        Columns: ``inclusion``, the posterior probability that the edge is moderated at all (NaN for thresholds, which
-        always are), ``inclusion_error``, ``log_bf10``, ``verdict``, ``fragile``; mean, sd, interval and diagnostics.
+        """Return one row per parameter and covariate with the effect in log-odds, edges first.
 
         Parameters
         ----------
         scale : {"log-odds"}, optional
-            There is no other one.
+            There is no other scale.
         ci_prob : float, default 0.9
             Probability of the interval.
+
+        Returns
+        -------
+        DataFrame
+            ``inclusion``, the posterior probability that the edge is moderated (NaN for thresholds, which always are),
+            ``inclusion_error``, ``log_bf10``, ``verdict``, ``fragile``; mean, sd, interval and diagnostics.
         """
         import pandas as pd
 

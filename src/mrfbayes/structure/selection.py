@@ -32,17 +32,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Selection(SearchResult):
-    """Posterior over graphs and parameters, made by `mrfbayes.select`.
+    """Posterior over graphs and parameters, from `mrfbayes.select`.
 
-    Beside what follows it has ``inclusion``, ``absence``, ``inclusion_error`` and ``prior_inclusion`` (m,): the
-    posterior probability of each edge, its complement, the Monte-Carlo error of both, and the prior probability.
+    ``inclusion``, ``absence``, ``inclusion_error`` and ``prior_inclusion`` (m,) are the posterior probability of each
+    edge, its complement, the Monte-Carlo error of both, and the prior probability.
 
     Attributes
     ----------
-    log_odds : (chains, draws, p) kept draws; the log-odds of an edge that is not there is exactly zero
-    mean, sd : (p,) of the log-odds over all graphs, from all sweeps; an absent edge counts as zero
-    size_probability : (m + 1,) posterior probabilities of the numbers of edges
-    counts : (p,) sufficient statistics of the observations
+    log_odds : (chains, draws, p) ndarray
+        Kept draws; the log-odds of an absent edge is exactly zero.
+    mean : (p,) ndarray
+        Means of the log-odds over all graphs, from all sweeps; an absent edge counts as zero.
+    sd : (p,) ndarray
+        Standard deviations over the same sweeps.
+    size_probability : (m + 1,) ndarray
+        Posterior probabilities of the numbers of edges.
+    counts : (p,) ndarray
+        Sufficient statistics of the observations.
     """
 
     _arrays: ClassVar = {
@@ -76,22 +82,25 @@ class Selection(SearchResult):
         return np.asarray(self.log_odds[..., self.model.chart.offset[: self.model.n_edges]] != 0.0)
 
     def edges(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
-        """A row per edge, in the order of ``model.blocks``.
-
-        Columns: ``inclusion``, the posterior probability that the edge is there, with its Monte-Carlo standard error
-        (``inclusion_error``), effective sample size and R-hat; ``log_bf10``, the natural log of the Bayes factor
-        (posterior odds over marginal prior odds, so averaged over the rest of the graph), and ``log_bf10_error``;
-        ``verdict`` at Bayes factors of 10 and 1/10, and ``fragile`` where two errors could change it; mean, sd,
-        interval and diagnostics of the edge's strength over all graphs, absence counted as no interaction. The strength
-        of a table coupling is its norm: the absolute log odds ratio of two binary variables of the same strength; its
-        cells are in `summary`.
+        """Return one row per edge, in the order of ``model.blocks``.
 
         Parameters
         ----------
         scale : {"log-odds", "theta", "ising"}, optional
-            Scale of the strength; by default the natural scale of the model.
+            Scale of the strength; by default the usual one for the model.
         ci_prob : float, default 0.9
             Probability of the interval.
+
+        Returns
+        -------
+        DataFrame
+            ``inclusion``, the posterior probability of the edge, with its Monte-Carlo standard error
+            (``inclusion_error``), effective sample size and R-hat; ``log_bf10``, the natural log of the Bayes factor
+            (posterior odds over marginal prior odds, averaged over the rest of the graph), and ``log_bf10_error``;
+            ``verdict`` at Bayes factors of 10 and 1/10, and ``fragile`` if two errors could change it; mean, sd,
+            interval and diagnostics of the strength over all graphs, an absent edge counted as no interaction. The
+            strength of a table coupling is its norm, the absolute log odds ratio of two binary variables of the same
+            strength; its cells are in `summary`.
         """
         import pandas as pd
 
@@ -113,17 +122,20 @@ class Selection(SearchResult):
         return table
 
     def summary(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
-        """A row per parameter, cells of tables by their labels: its moments over all graphs, absence counted as zero.
-
-        Columns: ``inclusion`` of the edge (NaN of nodes), mean, sd, interval, Monte-Carlo error, effective sizes and
-        R-hat.
+        """Return one row per parameter, with moments over all graphs; an absent edge counts as zero.
 
         Parameters
         ----------
         scale : {"log-odds", "theta", "ising"}, optional
-            By default the natural scale of the model.
+            By default the usual scale of the model.
         ci_prob : float, default 0.9
             Probability of the interval.
+
+        Returns
+        -------
+        DataFrame
+            ``inclusion`` of the edge (NaN for nodes), mean, sd, interval, Monte-Carlo error, effective sizes and R-hat;
+            cells of tables by their labels.
         """
         import pandas as pd
 
@@ -139,25 +151,38 @@ class Selection(SearchResult):
         return table
 
     def averaged(self, problem: Problem | None = None) -> Posterior:
-        """The draws over all graphs as a posterior: what centrality, predictability and prediction are made of.
+        """Return the draws over all graphs as a posterior, for centrality, predictability and predictions.
 
         Parameters
         ----------
         problem : Problem, optional
-            That of a posterior from the same data, for what needs the observations.
+            Problem of a posterior of the same data, for methods that need the observations.
+
+        Returns
+        -------
+        Posterior
+            The average over graphs.
         """
         from mrfbayes.structure.averaged import as_posterior
 
         return as_posterior(self, self.log_odds, self.n, "average over graphs", problem)
 
     def graphs(self, top: int = 10) -> pd.DataFrame:
-        """The ``top`` most frequent graphs among the kept draws, the most probable first.
+        """Return the most frequent graphs among the kept draws, the most probable first.
 
-        Columns: ``probability``; ``share``, how often the graph was among the draws; ``number`` of edges; ``edges``,
-        the names of those that are there; ``scored``, whether the evidence of the graph was computed, to one loop: the
-        ``probability`` of these divides the share of all of them by it. Of the others it is the share: where cells are
-        missing, and where neither a recursion on the graph is quick nor the field has few configurations (up to
-        262,144). ``attrs["scored_by"]`` says it in words.
+        Parameters
+        ----------
+        top : int, default 10
+            Number of graphs.
+
+        Returns
+        -------
+        DataFrame
+            ``probability``; ``share`` of the draws; ``number`` of edges; ``edges``, their names; ``scored``, whether
+            the evidence of the graph was computed, to one loop. Scored graphs divide their total share by their
+            evidence. The probability of the others is their share: if cells are missing, or if neither a recursion on
+            the graph is quick nor the field has few configurations (up to 262,144). ``attrs["scored_by"]`` states
+            which.
         """
         import pandas as pd
 
@@ -245,16 +270,30 @@ class Selection(SearchResult):
         return tuple(name for name, p in zip(self.model.blocks, self.inclusion, strict=False) if p > 0.5)
 
     def number_of_edges(self) -> pd.Series:
-        """Posterior probability of each number of edges that has one, from all sweeps."""
+        """Return the posterior probability of each number of edges, from all sweeps.
+
+        Returns
+        -------
+        Series
+            Probabilities by number of edges.
+        """
         import pandas as pd
 
         sizes = np.flatnonzero(self.size_probability)
         return pd.Series(self.size_probability[sizes], index=pd.Index(sizes, name="edges"), name="probability")
 
     def to_networkx(self, threshold: float = 0.5) -> nx.Graph:
-        """All nodes, and the edges with an inclusion probability above ``threshold``, as a networkx graph.
+        """Return the nodes and the probable edges as a networkx graph.
 
-        Edges carry ``inclusion``, ``log_bf10`` and ``weight``, the model-averaged mean of the log-odds.
+        Parameters
+        ----------
+        threshold : float, default 0.5
+            Edges with a larger inclusion probability are included.
+
+        Returns
+        -------
+        networkx.Graph
+            Edges have ``inclusion``, ``log_bf10`` and ``weight``, the model-averaged mean of the log-odds.
         """
         import networkx as nx
 

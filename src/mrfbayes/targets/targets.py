@@ -23,20 +23,31 @@ if TYPE_CHECKING:
 
 
 class Target:
-    """The unnormalised log posterior density of the log-odds w of a field; made by `mrfbayes.target`.
+    """Unnormalised log posterior density of the log-odds w of a field, from `mrfbayes.target`.
 
-    Evaluation is re-entrant: threads may share one target.
+    Threads may share one target.
+
+    Parameters
+    ----------
+    row : Row
+        Entry of the method in the registry.
+    problem : Problem
+        Model, data and prior.
+    prepared : Prepared
+        Result of the preparation.
+    options : dict
+        Options of the method.
 
     Attributes
     ----------
     names : tuple of str
-        Names of the parameters, the order of w.
+        Names of the parameters, in the order of w.
     dim : int
-        Their number p.
+        Number p of parameters.
     digest : str
         SHA-256 of all numbers that the density depends on.
     has_gradient : bool
-        Whether `value_and_gradient` exists.
+        Whether `value_and_gradient` is available.
     """
 
     def __init__(self, row: Row, problem: Problem, prepared: Prepared, options: dict[str, object]) -> None:
@@ -82,12 +93,24 @@ class Target:
 
     @one_blas_thread()
     def value_and_gradient(self, w: ArrayLike) -> tuple[float, np.ndarray]:
-        """Log posterior density of w (p,), up to the constant of `log_density`, and its gradient (p,).
+        """Return the log posterior density of w, up to the constant of `log_density`, and its gradient.
+
+        Parameters
+        ----------
+        w : (p,) array_like
+            Log-odds.
+
+        Returns
+        -------
+        value : float
+            Log density.
+        gradient : (p,) ndarray
+            Its gradient.
 
         Raises
         ------
         InputError
-            Where the method or the prior has no derivatives.
+            If the method or the prior has no derivatives.
         """
         if not self.has_gradient:
             raise InputError(
@@ -114,7 +137,18 @@ class Target:
         return float(value + log_prior_gradient(self._problem.prior.view, w, slope)), slope
 
     def unpack(self, w: ArrayLike) -> dict[str, float | np.ndarray]:
-        """The parameters of w (..., p) by name, as theta."""
+        """Return the parameters theta of w by name.
+
+        Parameters
+        ----------
+        w : (..., p) array_like
+            Log-odds.
+
+        Returns
+        -------
+        dict of str to float or ndarray
+            Theta by name.
+        """
         theta = self.model.chart.theta(self._points(w))
         return {name: theta[..., j] if theta.ndim > 1 else float(theta[j]) for j, name in enumerate(self.names)}
 
