@@ -35,7 +35,6 @@ extensions = [
     "sphinx_copybutton",
     "alt_texts",
     "mathml",
-    "docstrings",
     "repository_links",
 ]
 exclude_patterns = ["_*", "**/jupyter_execute", "**.ipynb_checkpoints"]
@@ -56,7 +55,7 @@ nb_merge_streams = True
 autosummary_generate = True
 templates_path = ["_templates"]
 autodoc_class_signature = "separated"  # results are not made by hand; what a class takes is in its docstring
-autodoc_typehints = "none"  # the docstrings say them in words
+autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_rtype = False

@@ -74,6 +74,14 @@ def test_docstring_is_numpydoc(name):
         assert faults(name) == {}
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_first_line_of_a_property_has_no_colon(name):
+    """Sphinx reads what stands before it as the type."""
+    target = Validator._load_obj(name)
+    if not (inspect.isclass(target) or inspect.isroutine(target)):
+        assert ": " not in inspect.getdoc(target).splitlines()[0]
+
+
 def test_names_not_converted_yet_are_public():
     assert set(NAMES) >= NOT_YET
     assert len(NAMES) > 200

@@ -15,14 +15,14 @@ class Dataset:
 
     Attributes
     ----------
-    x : (n, d) ndarray of uint8
-        States 0..r-1.
+    x : ndarray of uint8
+        Shape (n, d). States 0..r-1.
     nodes : tuple of str
         Names of the columns.
     states : int
         Number of states r of every column.
-    group : (n,) ndarray
-        Digit or group of each observation.
+    group : ndarray
+        Shape (n,). Digit or group of each observation.
     about : str
         Content, origin and licence of the data.
     """

@@ -21,10 +21,10 @@ class Alignment:
 
     Attributes
     ----------
-    states : (n, L) uint8 ndarray
-        Index of each letter in ``alphabet``; the gap is 0.
-    weights : (n,) ndarray
-        One over the number of sequences that are at least ``identity`` equal.
+    states : ndarray of uint8
+        Shape (n, L). Index of each letter in ``alphabet``; the gap is 0.
+    weights : ndarray
+        Shape (n,). One over the number of sequences that are at least ``identity`` equal.
     alphabet : str
         Letters by state.
     names : tuple of str

@@ -166,7 +166,7 @@ class Data(CodedTable):
 
     @property
     def schema(self) -> Schema:
-        """The coding of the variables: equal for equal codings, kept by every result."""
+        """The coding of the variables; every result keeps it."""
         return self._decided[0]
 
     @property
@@ -237,7 +237,7 @@ class Data(CodedTable):
 
     @property
     def variables(self) -> pd.DataFrame:
-        """A row per variable: its kind, its labels in state order, how often each occurs, and its missing cells."""
+        """One row per variable with its kind, labels in state order, their frequencies, and missing cells."""
         import pandas as pd
 
         columns = {column.name: column for column in self._scan(self._chosen)}

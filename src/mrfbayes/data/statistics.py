@@ -153,7 +153,7 @@ class Statistics:
 
     @property
     def n_kept(self) -> float:
-        """How many observations averages over ``rows`` are worth: n where all rows are kept."""
+        """Effective number of observations of averages over ``rows``; n if all rows are kept."""
         used = [np.count_nonzero(c.weight) if c.weight.size else c.n for c in self._chunks or ()]
         if self._chunks is not None and sum(used) == len(self.rows):
             return self.n
@@ -166,7 +166,7 @@ class Statistics:
 
     @property
     def shrunken_frequency(self) -> np.ndarray:
-        """(p,) frequencies of the first K-1 outcomes with one pseudo-count for every outcome: inside (0, 1) always.
+        """(p,) frequencies of the first K-1 outcomes with one pseudo-count for every outcome, always inside (0, 1).
 
         Equal ones where outcomes are not counted.
         """
@@ -239,7 +239,7 @@ class Statistics:
 
     @property
     def planes(self) -> np.ndarray | None:
-        """All observations of a binary field as bit planes (d, n_words): observation k is bit k % 64 of word k // 64.
+        """All observations of a binary field as bit planes (d, n_words); observation k is bit k % 64 of word k // 64.
 
         The layout of bit-sliced particles, with zeros past the last observation; None where it was not kept.
         """

@@ -231,8 +231,8 @@ def pair_tables(
 
     Parameters
     ----------
-    data : Alignment, Data or (n, L) ndarray
-        Complete rows, states in the case of an array; weights are used.
+    data : Alignment, Data or ndarray
+        Complete rows; an array has the shape (n, L) and contains states. Weights are used.
     method : {"pseudo", "pcd"}, default "pseudo"
         Mode of the penalised pseudolikelihood, or of the likelihood by persistent contrastive divergence, which starts
         there and whose chains reproduce the pair frequencies of the data.

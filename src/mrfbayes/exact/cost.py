@@ -123,7 +123,7 @@ class Cost:
 
     @property
     def feasible(self) -> bool:
-        """Whether log Z is: the exact posterior can be sampled."""
+        """Whether log Z is feasible, so that the exact posterior can be sampled."""
         return self.work["log_partition"].feasible
 
     def __str__(self) -> str:

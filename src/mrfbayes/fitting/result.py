@@ -124,7 +124,7 @@ class Fit(Result):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What asks for a decision: of the data, the run and the searches."""
+        """Warnings of the data, the run and the searches."""
         parts = [() if self.data is None else self.data.warnings, *(part.warnings for part in self.parts.values())]
         return tuple(dict.fromkeys(text for part in (*parts, self.omitted) for text in part))
 

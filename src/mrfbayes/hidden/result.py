@@ -35,13 +35,13 @@ class Segmentation(StoredResult):
         What was observed, NaN where a pixel is missing.
     probabilities : (rows, columns, states) ndarray
         Posterior probability of each label at each pixel.
-    draws : (chains, draws, p) ndarray
-        Draws of ``names``: the coupling, then the emission parameters.
+    draws : ndarray
+        Shape (chains, draws, p). Draws of ``names``: the coupling, then the emission parameters.
     names : tuple of str
         Names of what was drawn: "coupling"; "mean[k]" and "sd[k]", or "confusion[k,l]", the probability of seeing l
         where k is true.
-    agreements : (chains, draws) ndarray
-        Number of pairs of neighbours with equal labels.
+    agreements : ndarray
+        Shape (chains, draws). Number of pairs of neighbours with equal labels.
     log_z_error : float
         Standard error of the coupling's posterior mean that log Z causes, in posterior sds; 0 where log Z is exact.
     """
@@ -132,7 +132,7 @@ class Segmentation(StoredResult):
 
     @property
     def entropy(self) -> np.ndarray:
-        """(rows, columns) entropy of each pixel's label in nats: 0 where it is certain."""
+        """(rows, columns) entropy of the label of each pixel in nats; 0 if it is certain."""
         p = self.probabilities
         return np.asarray(-(p * np.log(np.maximum(p, 1e-300))).sum(axis=2))
 

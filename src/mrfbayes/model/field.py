@@ -241,12 +241,12 @@ class Model:
 
     @property
     def field(self) -> Model:
-        """The field without its covariates: this one, where it has none."""
+        """The field without its covariates; this field if it has none."""
         return self
 
     @property
     def base(self) -> Model:
-        """The field of one observation: this one, unless there are covariates."""
+        """The field of one observation; this field if there are no covariates."""
         return self
 
     @property

@@ -100,7 +100,7 @@ class Result:
 
     @property
     def seed(self) -> Seed | None:
-        """The seed of the run: ``rng=result.seed`` repeats it."""
+        """The seed of the run; ``rng=result.seed`` repeats it."""
         stored = self.settings.get("seed")
         if not isinstance(stored, (list, tuple)):
             return None

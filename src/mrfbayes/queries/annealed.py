@@ -100,7 +100,7 @@ def annealed_log_partition(
         Independent particles: the error falls with their square root.
     levels : int, optional
         Temperatures that each particle goes through; by default as many as make the error bar trustworthy.
-    rng : seed, default 0
+    rng : int, SeedSequence or Generator, optional
         Seed of the particles.
     progress : bool, default True
         Show a bar when it takes more than two seconds.

@@ -75,8 +75,8 @@ def correlations(
         A binary field.
     theta : (p,) array_like, Ising or Posterior
         Parameters in the order of ``model.parameters``; of a posterior, every prediction has an interval.
-    data : (n, d) array_like or pandas.DataFrame
-        Complete rows.
+    data : array_like or pandas.DataFrame
+        Shape (n, d). Complete rows.
     third : bool, default True
         Whether triplets are included.
     draws : int, default 100
@@ -85,7 +85,7 @@ def correlations(
         Rows simulated at each draw where there are more than 2^20 configurations.
     ci_prob : float, default 0.9
         Probability of the intervals of a posterior.
-    rng : seed, default 0
+    rng : int, SeedSequence or Generator, optional
         For simulated rows.
 
     Returns
@@ -149,15 +149,15 @@ def population_counts(
         A binary field.
     theta : (p,) array_like, Ising or Posterior
         Parameters in the order of ``model.parameters``; of a posterior, every probability has an interval.
-    data : (n, d) array_like or pandas.DataFrame, optional
-        Complete rows to be counted beside it.
+    data : array_like or pandas.DataFrame, optional
+        Shape (n, d). Complete rows to be counted beside it.
     draws : int, default 100
         Draws of a posterior that are used.
     samples : int, default 4096
         Rows simulated at each draw where there are more than 2^20 configurations.
     ci_prob : float, default 0.9
         Probability of the intervals of a posterior.
-    rng : seed, default 0
+    rng : int, SeedSequence or Generator, optional
         For simulated rows.
 
     Returns

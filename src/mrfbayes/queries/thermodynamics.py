@@ -78,7 +78,7 @@ def thermodynamics(
         Draws of a posterior that are used.
     ci_prob : float, default 0.9
         Probability of the intervals of a posterior.
-    rng : seed, default 0
+    rng : int, SeedSequence or Generator, optional
         For ``method="annealed"``.
     progress : bool, default True
         Show a bar when annealing takes more than two seconds.

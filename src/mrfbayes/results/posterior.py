@@ -46,8 +46,8 @@ class Posterior(WithCovariates, WithNodeTables, StoredResult):
 
     Attributes
     ----------
-    draws : (chains, draws, p) ndarray
-        Draws of theta.
+    draws : ndarray
+        Shape (chains, draws, p). Draws of theta.
     mean : (p,) ndarray
         Posterior means over all steps after warm-up, before thinning.
     sd : (p,) ndarray
@@ -64,14 +64,15 @@ class Posterior(WithCovariates, WithNodeTables, StoredResult):
         Steps per kept draw.
     has_chains : bool
         Whether the draws come from Markov chains; else they are independent.
-    log_likelihood : (chains, draws) ndarray or None
-        Log-likelihood up to a constant, if the engine computes it.
+    log_likelihood : ndarray or None
+        Shape (chains, draws). Log-likelihood up to a constant, if the engine computes it.
     acceptance : (chains,) ndarray or None
         Share of accepted proposals after warm-up; None for independent draws.
     sd_error : (p,) ndarray or None
         Relative Monte-Carlo standard error of the sds, if they come from particles.
-    w : (chains, draws, p) ndarray or None
-        Log-odds of the draws if chains moved in them, also where theta rounds to 0 or 1; ``log_odds`` always has them.
+    w : ndarray or None
+        Shape (chains, draws, p). Log-odds of the draws if chains moved in them, also where theta rounds to 0 or 1;
+        ``log_odds`` always has them.
     """
 
     _arrays: ClassVar = {

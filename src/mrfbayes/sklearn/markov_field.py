@@ -121,8 +121,8 @@ class MarkovField(DensityMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : (n, d) array_like
-            Rows.
+        X : array_like
+            Shape (n, d). Rows.
         y : object, optional
             Ignored; present for pipelines.
 
@@ -166,8 +166,8 @@ class MarkovField(DensityMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : (n, d) array_like
-            Rows.
+        X : array_like
+            Shape (n, d). Rows.
 
         Returns
         -------
@@ -182,8 +182,8 @@ class MarkovField(DensityMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : (n, d) array_like
-            Rows.
+        X : array_like
+            Shape (n, d). Rows.
         y : object, optional
             Ignored; present for pipelines.
 
@@ -233,8 +233,8 @@ class MarkovField(DensityMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : (n, d) array_like
-            Rows.
+        X : array_like
+            Shape (n, d). Rows.
 
         Returns
         -------

@@ -33,8 +33,8 @@ class GroupComparison(SearchResult):
     ----------
     groups : tuple of str
         Names of the groups.
-    coordinates : (chains, draws, C, p) ndarray
-        Kept draws in log-odds: the baseline, then the contrasts.
+    coordinates : ndarray
+        Shape (chains, draws, C, p). Kept draws in log-odds: the baseline, then the contrasts.
     rate : (G, C) ndarray
         The log-odds of group g are the sum over c of rate[g, c] times coordinate c.
     coordinate_mean : (C, p) ndarray

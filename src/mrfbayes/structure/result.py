@@ -28,8 +28,8 @@ class SearchResult(StoredResult):
     ----------
     model : Model
         The field with all possible edges.
-    log_likelihood : (chains, draws) ndarray
-        Of the kept draws; relative to the anchor if the engine is "particles".
+    log_likelihood : ndarray
+        Shape (chains, draws). Of the kept draws; relative to the anchor if the engine is "particles".
     inclusion : (m,) ndarray
         Posterior probability of each edge, from all sweeps, Rao-Blackwellised.
     absence : (m,) ndarray

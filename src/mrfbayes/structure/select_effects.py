@@ -44,8 +44,8 @@ class EffectSelection(SearchResult):
 
     Attributes
     ----------
-    coordinates : (chains, draws, 1 + K, p) ndarray
-        Kept draws in log-odds: the field at the centre, then the effects.
+    coordinates : ndarray
+        Shape (chains, draws, 1 + K, p). Kept draws in log-odds: the field at the centre, then the effects.
     coordinate_mean : (1 + K, p) ndarray
         Means of the coordinates, from all sweeps.
     coordinate_sd : (1 + K, p) ndarray

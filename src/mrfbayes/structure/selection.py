@@ -39,8 +39,8 @@ class Selection(SearchResult):
 
     Attributes
     ----------
-    log_odds : (chains, draws, p) ndarray
-        Kept draws; the log-odds of an absent edge is exactly zero.
+    log_odds : ndarray
+        Shape (chains, draws, p). Kept draws; the log-odds of an absent edge is exactly zero.
     mean : (p,) ndarray
         Means of the log-odds over all graphs, from all sweeps; an absent edge counts as zero.
     sd : (p,) ndarray
@@ -266,7 +266,7 @@ class Selection(SearchResult):
 
     @property
     def median_graph(self) -> tuple[str, ...]:
-        """Names of the edges of the median-probability graph: those with a posterior probability above one half."""
+        """Names of the edges with a posterior probability above one half, the median-probability graph."""
         return tuple(name for name, p in zip(self.model.blocks, self.inclusion, strict=False) if p > 0.5)
 
     def number_of_edges(self) -> pd.Series:

@@ -63,7 +63,7 @@ class Target:
 
     @property
     def has_gradient(self) -> bool:
-        """Whether `value_and_gradient` exists: the method and the prior have derivatives."""
+        """Whether `value_and_gradient` is available, that is, method and prior have derivatives."""
         return self._prepared.gradient is not None and self._problem.prior.custom is None
 
     @one_blas_thread()
