@@ -32,6 +32,13 @@ def to_dimod(model: Model, theta: object, temperature: float = 1.0) -> BinaryQua
     -------
     dimod.BinaryQuadraticModel
         The energy.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> from mrfbayes.bridges import to_dimod
+    >>> float(to_dimod(mb.graph([("a", "b")]), mb.Ising(0.5)).get_quadratic("a", "b"))
+    -0.5
     """
     try:
         import dimod

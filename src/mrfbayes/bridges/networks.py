@@ -39,6 +39,15 @@ def to_networkx(posterior: Posterior, scale: Scale = "log-odds", *, evidence: bo
     -------
     networkx.Graph
         The graph.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> from mrfbayes.bridges import to_networkx
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> posterior = mb.sample(model, mb.simulate(model, 0.8, 200, rng=1), "mle", rng=1, progress=False)
+    >>> sorted(to_networkx(posterior).edges)
+    [('a', 'b'), ('b', 'c')]
     """
     import networkx as nx
 
@@ -91,6 +100,15 @@ def weight_table(posterior: Posterior, scale: Scale | None = None, *, only: str 
     -------
     DataFrame
         One row and one column per node.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> from mrfbayes.bridges import weight_table
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> posterior = mb.sample(model, mb.simulate(model, 0.8, 200, rng=1), "mle", rng=1, progress=False)
+    >>> float(weight_table(posterior).loc["a", "c"])
+    0.0
     """
     if only not in ("", "present"):
         raise InputError(f"only = {only!r}: choose 'present', or leave it out.")

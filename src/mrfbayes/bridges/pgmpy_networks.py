@@ -30,6 +30,13 @@ def to_pgmpy(model: Model, theta: object) -> DiscreteMarkovNetwork:
     -------
     pgmpy.models.DiscreteMarkovNetwork
         The network.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> from mrfbayes.bridges import to_pgmpy
+    >>> sorted(to_pgmpy(mb.graph([("a", "b")]), 0.8).nodes)
+    ['a', 'b']
     """
     try:
         from pgmpy.factors.discrete import DiscreteFactor

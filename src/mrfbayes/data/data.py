@@ -332,6 +332,13 @@ class Data(CodedTable):
         -------
         dict of str to Data
             The rows by the name of the group.
+
+        Examples
+        --------
+        >>> import mrfbayes as mb
+        >>> data = mb.Data({"a": [0, 1, 1], "b": [1, 0, 1], "who": ["x", "y", "x"]}, group="who")
+        >>> {name: part.n_rows for name, part in data.parts().items()}
+        {'x': 2, 'y': 1}
         """
         schema = self._schema or self.schema
         return {name: self._with(_schema=schema, _table=replace(self._table, only=name)) for name in self.group_labels}
@@ -354,6 +361,12 @@ class Data(CodedTable):
         -------
         (n, d) ndarray of uint8
             States 0..r-1; 255 where a cell is missing.
+
+        Examples
+        --------
+        >>> import mrfbayes as mb
+        >>> mb.Data({"a": ["no", "yes", ""], "b": [1, 2, 3]}).rows().tolist()
+        [[0, 0], [1, 1], [255, 2]]
         """
         if isinstance(by, Model):
             data = self.coded(by)

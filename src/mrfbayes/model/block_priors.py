@@ -75,6 +75,12 @@ def default_prior(kind: ParameterKind, is_agreement: bool = False) -> Distributi
     -------
     Distribution
         The prior that "default" is for these blocks.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> str(mb.priors.Prior(mb.graph([("a", "b")], coupling="both-one"), "default"))
+    'normal(0, 1)'
     """
     if kind.kind in ("agreement", "other") or (kind.kind == "threshold" and is_agreement):
         return Uniform()

@@ -55,6 +55,13 @@ class Model:
     See Also
     --------
     Model.from_data, grid, graph, complete
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> equal = mb.Factor(("a", "b"), outcomes=[[0, 1], [1, 0]])
+    >>> mb.Model({"a": 2, "b": 2}, [equal]).parameters
+    ('a--b',)
     """
 
     def __init__(self, variables: Mapping[str, int] | Iterable[str], factors: Iterable[Factor]) -> None:
@@ -158,6 +165,13 @@ class Model:
         Model
             Its parameters are those of this field, where all covariates are at their centre, then the effects, named
             ``"parameter:covariate"``.
+
+        Examples
+        --------
+        >>> import mrfbayes as mb
+        >>> data = mb.Data({"a": [0, 1, 1, 0], "b": [1, 0, 1, 0], "age": [1, 2, 3, 4]}, covariates=["age"])
+        >>> mb.Model.from_data(data, covariates="thresholds").parameters
+        ('a--b', 'a', 'b', 'a:age', 'b:age')
         """
         from mrfbayes.model.covariates import Covariate, CovariateModel
 

@@ -44,7 +44,7 @@ def field(
     ----------
     model : Model
         The field.
-    values : Posterior, (p,) array_like or float, optional
+    values : Posterior or (p,) array_like, optional
         A posterior (its mean, with its sd as ``spread``), an estimate, or theta; None draws only the graph.
     spread : (p,) array_like, optional
         Sd of theta: edges whose 90% interval includes "no interaction" are dashed.

@@ -59,6 +59,13 @@ def save(
     -------
     tuple of Path
         Paths of the plot and of the CSV file.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> axes = mb.plots.field(mb.grid(3, 3))
+    >>> [path.name for path in mb.plots.save(axes, "field.svg")]
+    ['field.svg', 'field.csv']
     """
     target = Path(path)
     if target.suffix not in PICTURE_FORMATS:

@@ -106,6 +106,14 @@ def report(
     See Also
     --------
     Result.report : The report of any result.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> posterior = mb.sample(model, mb.simulate(model, 0.8, 200, rng=1), "mle", rng=1, progress=False)
+    >>> mb.report(posterior, "report.html", check=False).name
+    'report.html'
     """
     if not isinstance(posterior, (Posterior, Selection, GroupComparison)):
         raise InputError(f"report: got {type(posterior).__name__}; give a posterior, a selection or a comparison.")

@@ -194,6 +194,14 @@ class Posterior(WithCovariates, WithNodeTables, StoredResult):
         -------
         DataFrame
             One row per parameter; ``attrs`` has the scale and its meaning.
+
+        Examples
+        --------
+        >>> import mrfbayes as mb
+        >>> model = mb.graph([("a", "b"), ("b", "c")])
+        >>> posterior = mb.sample(model, mb.simulate(model, 0.8, 200, rng=1), "mle", rng=1, progress=False)
+        >>> posterior.summary().index.tolist()
+        ['a--b', 'b--c']
         """
         import pandas as pd
 
@@ -315,6 +323,14 @@ class Posterior(WithCovariates, WithNodeTables, StoredResult):
             Bayes factor of 10, "absent" below 1/10, else "undecided" ("unknown" without a Bayes factor); ``fragile``,
             whether two errors, or a factor above a bound, could change the verdict. ``attrs["source"]`` states how the
             Bayes factors were computed, ``attrs["scale"]`` the scale.
+
+        Examples
+        --------
+        >>> import mrfbayes as mb
+        >>> model = mb.graph([("a", "b"), ("b", "c")])
+        >>> posterior = mb.sample(model, mb.simulate(model, 0.8, 200, rng=1), "mle", rng=1, progress=False)
+        >>> posterior.edges()["verdict"].tolist()
+        ['present', 'present']
         """
         from mrfbayes.results.bayes_factors import edges_table
 

@@ -181,6 +181,17 @@ def select_effects(
     See Also
     --------
     compare_groups : Differences between groups; two groups are one covariate with two values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mrfbayes as mb
+    >>> rows = np.random.default_rng(1).integers(0, 2, (200, 3))
+    >>> data = mb.Data({"a": rows[:, 0], "b": rows[:, 1], "age": rows[:, 2]}, covariates=["age"])
+    >>> model = mb.Model.from_data(data, covariates="couplings")
+    >>> found = mb.select_effects(model, data, draws=200, warmup=100, chains=2, rng=1, progress=False)
+    >>> found.inclusion.shape
+    (1,)
     """
     if not isinstance(model, CovariateModel) or model.effects != "couplings":
         raise InputError(

@@ -183,6 +183,14 @@ class Selection(SearchResult):
             evidence. The probability of the others is their share: if cells are missing, or if neither a recursion on
             the graph is quick nor the field has few configurations (up to 262,144). ``attrs["scored_by"]`` states
             which.
+
+        Examples
+        --------
+        >>> import mrfbayes as mb
+        >>> model = mb.complete(["a", "b", "c"], coupling="both-one")
+        >>> data = mb.simulate(model, [0.9, 0.5, 0.5], 300, rng=1)
+        >>> mb.select(model, data, draws=500, warmup=100, chains=2, rng=1, progress=False).graphs(1)["number"].tolist()
+        [1]
         """
         import pandas as pd
 
