@@ -56,7 +56,7 @@ def digits(fields, algorithm):
     seconds = time.process_time() - started
     said = "\n".join(f"> {text}" for text in found.warnings)
     return (
-        f"### {'with' if fields else 'without'} fields, {algorithm!r} ({found.algorithm})\n\n{said}\n\n"
+        f"### {'with' if fields else 'without'} fields, {algorithm!r} ({found.method})\n\n{said}\n\n"
         f"- verdict: {found.existence.verdict} by {found.existence.reason}; whole list: {found.existence.complete}\n"
         f"- {len(found.boundary)} factors on the boundary: {', '.join(found.boundary)}\n"
         f"- neighbours that always agree: {len(always)}; all named: {set(always) <= set(found.boundary)}; "

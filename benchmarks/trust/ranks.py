@@ -116,8 +116,9 @@ def _statistics(
             columns.append(u == v)
         elif coupling(i, j) == "score":
             columns.append(u * v)
-        else:
-            columns += [(u == a) & (v == b) for a in range(1, model.states[i]) for b in range(1, model.states[j])]
+        else:  # double-centred: what is left of a table less its row and column means
+            r, s = int(model.states[i]), int(model.states[j])
+            columns += [((u == a) - 1 / r) * ((v == b) - 1 / s) for a in range(1, r) for b in range(1, s)]
     if has_thresholds:
         columns += [configurations[:, i] == k for i, r in enumerate(model.states) for k in range(1, r)]
     return np.stack(columns, axis=1).astype(float)

@@ -184,7 +184,7 @@ def states_of(monkeypatch):
 @pytest.fixture(scope="module")
 def posterior():
     data = mb.Data(TABLE)
-    return mb.sample(mb.Model.from_data(data), data, "laplace", steps=100, chains=2, rng=1, progress=False)
+    return mb.sample(mb.Model.from_data(data), data, "laplace", draws=100, chains=2, rng=1, progress=False)
 
 
 VERBS = {
@@ -195,7 +195,7 @@ VERBS = {
     "likelihood": lambda post, x: mb.likelihood(post.model, x, "exact"),
     "target": lambda post, x: mb.target(post.model, x),
     "compare": lambda post, x: mb.compare(post.model, x),
-    "prior_sensitivity": lambda post, x: mb.prior_sensitivity(post.model, x, [1.0]),
+    "prior_sensitivity": lambda post, x: mb.prior_sensitivity(post.model, x, scales=[1.0]),
     "sample_many": lambda post, x: mb.sample_many(post.model, {"a": x, "b": x}),
     "compare_groups": lambda post, x: mb.compare_groups(post.model, {"a": x, "b": x}),
     "fit": lambda post, x: mb.fit(x),

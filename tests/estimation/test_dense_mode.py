@@ -182,7 +182,7 @@ def test_auto_estimates_dense_fields_by_chord():
     model = mb.graph(list(itertools.combinations(range(32), 2)), fields=True, coupling="both-one")
     x = np.random.default_rng(0).integers(0, 2, size=(300, 32))
     found = mb.estimate(model, x, progress=False, prior="normal(0, 1)")
-    assert found.algorithm == "chord"
+    assert found.method == "chord"
     assert "log Z is not feasible" in found.reason
 
 

@@ -82,7 +82,7 @@ def test_missing_cells_on_a_planar_field_that_no_table_holds():
     x = simulate(model, rng.uniform(0.5, 0.8, model.n_edges), 60, sampler="exact", rng=1, progress=False).astype(float)
     x[rng.random(x.shape) < 0.1] = np.nan
     found = estimate(model, Data(x).count(model), prior="uniform", progress=False)
-    assert found.algorithm == "exact"
+    assert found.method == "exact"
     assert found.converged
 
 

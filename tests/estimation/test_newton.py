@@ -26,7 +26,7 @@ def case(request):
 def test_exact_is_the_maximum(case):
     field, x = case
     found = estimate(field.model, x)
-    assert found.algorithm == "exact"
+    assert found.method == "exact"
     assert found.converged
     assert not found.penalised
     assert found.boundary == ()
@@ -135,14 +135,14 @@ def test_exact_is_refused_where_it_does_not_fit():
 def test_auto_says_which_and_why(monkeypatch):
     x = Enumerated.of(grid(2, 3)).draw(np.full(7, 0.4), 100, 1)
     found = estimate(grid(2, 3), x)
-    assert found.algorithm == "exact"
+    assert found.method == "exact"
     assert found.reason.startswith("log Z is feasible on this graph")
     assert estimate(grid(2, 3), x, algorithm="pseudo").reason == "asked for"
     module = importlib.import_module("mrfbayes.estimation.newton")
     for seconds, reason in ((50.0, "it would take about 50 s"), (float("inf"), "log Z is not feasible")):
         monkeypatch.setattr(module, "predicted_seconds", lambda model, seconds=seconds: seconds)
         found = estimate(grid(2, 3), x, tolerance=0.03)
-        assert found.algorithm == "pcd"
+        assert found.method == "pcd"
         assert reason in found.reason
 
 

@@ -48,7 +48,7 @@ def test_means_and_sds_are_those_of_the_exact_posterior(coupling, states):
 
 def test_a_run_goes_on_from_its_checkpoint(tmp_path):
     model, x = field()
-    settings = {"warmup": 40, "chains": 2, "thin": 2, "progress": False}
+    settings = {"warmup": 40, "chains": 2, "progress": False}
     whole = mb.sample(model, x, "langevin", draws=15, thin=2, **settings)
     mb.sample(model, x, "langevin", draws=7, thin=2, checkpoint=tmp_path / "run", **settings)
     continued = mb.sample(model, x, "langevin", draws=15, thin=2, checkpoint=tmp_path / "run", **settings)
@@ -214,11 +214,11 @@ def test_ctrl_c_while_the_result_is_assembled_keeps_it(monkeypatch):
     settings = {"draws": 30, "thin": 2, "warmup": 40, "rng": 1, "progress": False}
     before = mb.sample(model, x, "langevin", **settings)
 
-    def pressed(*given, real=assemble.versions):
+    def pressed(*given, real=assemble.stored_schema):
         os.kill(os.getpid(), signal.SIGINT)
         return real(*given)
 
-    monkeypatch.setattr(assemble, "versions", pressed)
+    monkeypatch.setattr(assemble, "stored_schema", pressed)
     after = mb.sample(model, x, "langevin", **settings)
     np.testing.assert_array_equal(after.draws, before.draws)
     assert not after.partial
@@ -246,4 +246,4 @@ def test_default_run_needs_no_warning():
     model, x = field()
     found = mb.sample(model, x, "langevin", rng=1, progress=False)
     assert found.warnings == ()
-    assert found.convergence.is_enough
+    assert found._convergence.is_enough

@@ -57,11 +57,6 @@ def test_missing_cells_are_summed_out(rows, exact):
     assert distance_to_integral(exact, table) > 5
 
 
-def test_langevin_refuses_tables_before_computing(rows):
-    with pytest.raises(mb.InputError, match="langevin"):
-        draw(MIXED, rows, "langevin")
-
-
 def conditional(log_odds, rows, node):
     """(draws, n, r) probabilities of the states of a node given the others, by enumeration."""
     p = np.exp(log_odds @ statistics().T)

@@ -150,7 +150,7 @@ def test_a_model_of_ones_own():
 
 def test_the_default_prior_is_that_of_sample():
     field = MarkovField(**QUICK).fit(pd.DataFrame(X, columns=["a", "b", "c"]))
-    prior = field.posterior_.problem.prior
+    prior = field.posterior_._problem.prior
     assert prior.digest == Prior(field.model_, "default").digest != Prior(field.model_, "uniform").digest
 
 

@@ -130,7 +130,7 @@ def test_differences_between_groups_are_those_of_all_settings(is_swept, monkeypa
     )
     want = inclusion(log_posterior, lambda present: int(present.sum()) + 9)
     assert not is_off(found, want)
-    assert found.n == (90, 70)
+    assert found.group_n == (90, 70)
     assert any(text.startswith("group 'a': ") and "missing at random" in text for text in found.warnings)
     # Negative control: the groups' complete rows say something else.
     dropped = mb.compare_groups(

@@ -345,7 +345,8 @@ class Data(CodedTable):
 
     def refuse_repeated_people(self) -> None:
         """Raise an error where a column that is no variable says that the groups are the same people."""
-        used = {*self._chosen, *self._covariates, self._table.weights, self._table.group}
+        columns = (self._table.weights, self._table.group)  # those that are not given as arrays
+        used = {*self._chosen, *self._covariates, *(name for name in columns if isinstance(name, (str, int)))}
         named = self._table.source.names is not None
         refuse_repeated_people(self._table, [j for j in range(len(self._table.names)) if named and j not in used])
 
