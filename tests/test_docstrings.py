@@ -5,6 +5,7 @@ import functools
 import importlib
 import inspect
 
+import matplotlib.pyplot as plt
 import pytest
 from numpydoc.docscrape import NumpyDocString
 from numpydoc.validate import Validator, validate
@@ -115,4 +116,5 @@ def test_examples_run(name, tmp_path, monkeypatch):
     test = doctest.DocTestParser().get_doctest(document, {}, name, None, None)
     messages = []
     result = doctest.DocTestRunner(optionflags=flags).run(test, out=messages.append)
+    plt.close("all")
     assert result.failed == 0, "".join(messages)

@@ -71,6 +71,14 @@ def from_dimod(bqm: BinaryQuadraticModel, temperature: float = 1.0) -> tuple[Mod
         The field.
     theta : (p,) ndarray
         Its parameters.
+
+    Examples
+    --------
+    >>> import dimod
+    >>> from mrfbayes.bridges import from_dimod
+    >>> model, theta = from_dimod(dimod.BinaryQuadraticModel({}, {("a", "b"): -0.5}, "SPIN"))
+    >>> model.n_edges
+    1
     """
     spins = bqm.spin
     names = [str(name) for name in spins.variables]

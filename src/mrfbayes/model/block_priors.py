@@ -30,6 +30,12 @@ def by_part(given: object) -> dict[str, object]:
     -------
     dict
         Distributions by part.
+
+    Examples
+    --------
+    >>> from mrfbayes import priors
+    >>> priors.by_part("normal(0, 1)")
+    {'edges': 'normal(0, 1)'}
     """
     if isinstance(given, Mapping):
         return dict(given)

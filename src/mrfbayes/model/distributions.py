@@ -292,6 +292,12 @@ def by_name(name: str, arguments: Iterable[object]) -> Distribution:
     -------
     Distribution
         The distribution.
+
+    Examples
+    --------
+    >>> from mrfbayes import priors
+    >>> priors.by_name("cauchy", [0, 2.5])
+    Cauchy(location=0, scale=2.5)
     """
     return _BY_NAME[name](*(tuple(a) if isinstance(a, list) else a for a in arguments))
 

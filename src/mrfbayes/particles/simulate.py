@@ -38,11 +38,16 @@ class Simulation:
 
     Attributes
     ----------
-    x : (n, d) uint8, the observations
-    sampler : "exact", "cftp", "gibbs" or "swendsen-wang"
-    reason : why this sampler
-    sweeps : sweeps made for each observation (cftp: the longest window); 0 for "exact"
-    is_exact : whether rows are independent draws from exactly the model's law
+    x : ndarray of uint8
+        Shape (n, d). The observations.
+    sampler : {"exact", "cftp", "gibbs", "swendsen-wang"}
+        The sampler.
+    reason : str
+        Why this sampler was chosen.
+    sweeps : int
+        Sweeps for each observation ("cftp": the longest window); 0 for "exact".
+    is_exact : bool
+        Whether rows are independent draws from exactly the distribution of the model.
     """
 
     x: np.ndarray

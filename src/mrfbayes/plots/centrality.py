@@ -57,6 +57,14 @@ def centrality(
     -------
     Axes
         The axes.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> posterior = mb.sample(model, mb.simulate(model, 0.8, 200, rng=1), "mle", rng=1, progress=False)
+    >>> mb.plots.data(mb.plots.centrality(posterior)).shape[0]
+    3
     """
     if measure not in MEASURES:
         raise InputError(f"measure = {measure!r}: choose one of {', '.join(map(repr, MEASURES))}.")

@@ -34,6 +34,14 @@ def chains(posterior: Posterior, parameter: int | str | None = None, *, ax: Axes
     -------
     Axes
         The axes.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> posterior = mb.sample(model, mb.simulate(model, 0.8, 200, rng=1), "mle", rng=1, progress=False)
+    >>> len(mb.plots.chains(posterior).lines)
+    4
     """
     import pandas as pd
 
@@ -69,6 +77,14 @@ def ranks(posterior: Posterior, parameter: int | str | None = None, *, ax: Axes 
     -------
     Axes
         The axes.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> posterior = mb.sample(model, mb.simulate(model, 0.8, 200, rng=1), "mle", rng=1, progress=False)
+    >>> mb.plots.ranks(posterior).get_xlabel() != ""
+    True
     """
     import pandas as pd
 
@@ -114,6 +130,14 @@ def estimate_trace(estimate: Estimate, *, ax: Axes | None = None) -> Axes:
     -------
     Axes
         The axes.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.grid(2, 2)
+    >>> estimate = mb.estimate(model, mb.simulate(model, 0.7, 200, rng=1), algorithm="exact")
+    >>> len(mb.plots.estimate_trace(estimate).lines) > 0
+    True
     """
     ax = axes_or_new(ax, figsize=(7, 2.6))
     trace = estimate.trace

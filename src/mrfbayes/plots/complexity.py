@@ -31,6 +31,15 @@ def complexity(selection: Selection, *, ax: Axes | None = None) -> Axes:
     -------
     Axes
         The axes.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.complete(["a", "b", "c"], coupling="both-one")
+    >>> data = mb.simulate(model, [0.9, 0.5, 0.5], 300, rng=1)
+    >>> selection = mb.select(model, data, draws=500, warmup=100, chains=2, rng=1, progress=False)
+    >>> mb.plots.data(mb.plots.complexity(selection)).shape[0]
+    4
     """
     import pandas as pd
 

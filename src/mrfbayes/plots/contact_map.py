@@ -32,6 +32,14 @@ def contact_map(tables: PairTables, *, ax: Axes | None = None, top: int | None =
     -------
     Axes
         The axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mrfbayes as mb
+    >>> tables = mb.pair_tables(np.random.default_rng(1).integers(0, 3, (200, 6)), progress=False)
+    >>> len(mb.plots.contact_map(tables, min_distance=2).images)
+    1
     """
     axes = axes_or_new(ax, figsize=(5.0, 5.0))
     scores = tables.scores

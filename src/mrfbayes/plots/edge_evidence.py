@@ -42,6 +42,14 @@ def edge_evidence(
     -------
     Axes
         The axes.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> posterior = mb.sample(model, mb.simulate(model, 0.8, 200, rng=1), "mle", rng=1, progress=False)
+    >>> mb.plots.data(mb.plots.edge_evidence(posterior)).shape[0]
+    2
     """
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 

@@ -61,6 +61,14 @@ def field(
     -------
     Axes
         The axes.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> posterior = mb.sample(model, mb.simulate(model, 0.8, 200, rng=1), "mle", rng=1, progress=False)
+    >>> mb.plots.data(mb.plots.field(model, posterior)).shape[0]
+    2
     """
     if isinstance(values, Posterior):
         spread = values.sd if spread is None else spread

@@ -67,6 +67,14 @@ def marginals(
     References
     ----------
     Jie Liu and Hao Zheng, MLE-induced Likelihood for Markov Random Fields.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> posterior = mb.sample(model, mb.simulate(model, 0.8, 200, rng=1), "mle", rng=1, progress=False)
+    >>> len(mb.plots.marginals(posterior).axes)
+    2
     """
     if not results:
         raise InputError("plots.marginals: give at least one likelihood or posterior.")

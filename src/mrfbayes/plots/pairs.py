@@ -46,6 +46,14 @@ def pairs(
     -------
     Figure
         The figure.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> posterior = mb.sample(model, mb.simulate(model, 0.8, 200, rng=1), "mle", rng=1, progress=False)
+    >>> len(mb.plots.pairs(posterior).axes)
+    4
     """
     import pandas as pd
     from matplotlib.colors import LinearSegmentedColormap

@@ -66,6 +66,14 @@ def correlations(found: Correlations, order: int = 3, *, ax: Axes | None = None)
     -------
     Axes
         The axes.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> found = mb.correlations(model, 0.8, mb.simulate(model, 0.8, 200, rng=1))
+    >>> mb.plots.data(mb.plots.correlations(found, 2)).shape[0]
+    3
     """
     if order not in found.table.index.get_level_values("order"):
         raise InputError(f"order = {order!r}: the table has no correlations of that order.")
@@ -110,6 +118,13 @@ def population_counts(found: PopulationCounts, *, ax: Axes | None = None) -> Axe
     -------
     Axes
         The axes.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> counts = mb.population_counts(mb.graph([("a", "b"), ("b", "c")]), 0.8)
+    >>> mb.plots.data(mb.plots.population_counts(counts)).shape[0]
+    4
     """
     table = found.table
     ax = axes_or_new(ax, figsize=(5.2, 3.4))

@@ -34,6 +34,15 @@ def predictive(check: PredictiveCheck, *, ax: Axes | None = None) -> Axes:
     -------
     Axes
         The axes.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> posterior = mb.sample(model, mb.simulate(model, 0.8, 200, rng=1), "mle", rng=1, progress=False)
+    >>> check = mb.predictive_check(posterior, replicates=50, rng=1, progress=False)
+    >>> mb.plots.data(mb.plots.predictive(check)).shape[0]
+    7
     """
     table = check.table
     ax = axes_or_new(ax, figsize=(4.8, 4.6))

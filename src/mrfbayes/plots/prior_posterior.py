@@ -37,6 +37,14 @@ def prior_posterior(posterior: Posterior, parameter: int | str, *, ax: Axes | No
     -------
     Axes
         The axes.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> posterior = mb.sample(model, mb.simulate(model, 0.8, 200, rng=1), "mle", rng=1, progress=False)
+    >>> len(mb.plots.prior_posterior(posterior, "a--b").lines) >= 2
+    True
     """
     import pandas as pd
     from scipy.stats import gaussian_kde

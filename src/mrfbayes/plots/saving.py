@@ -35,6 +35,14 @@ def data(picture: Axes | Figure) -> pd.DataFrame:
     See Also
     --------
     save : Writes the plot and its numbers.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> posterior = mb.sample(model, mb.simulate(model, 0.8, 200, rng=1), "mle", rng=1, progress=False)
+    >>> mb.plots.data(mb.plots.forest(posterior)).shape[0]
+    2
     """
     return table_of(picture)
 

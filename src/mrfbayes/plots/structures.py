@@ -42,6 +42,15 @@ def structures(
     -------
     Figure
         The figure.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.complete(["a", "b", "c"], coupling="both-one")
+    >>> data = mb.simulate(model, [0.9, 0.5, 0.5], 300, rng=1)
+    >>> selection = mb.select(model, data, draws=500, warmup=100, chains=2, rng=1, progress=False)
+    >>> len(mb.plots.structures(selection, top=2).axes)
+    2
     """
     from matplotlib import pyplot
 
