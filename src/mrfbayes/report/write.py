@@ -100,7 +100,7 @@ def report(
 
     Raises
     ------
-    OutputError
+    InputError
         If the file exists and ``overwrite`` is false.
 
     See Also

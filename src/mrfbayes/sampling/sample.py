@@ -109,9 +109,8 @@ def sample(
     InputError
         If an argument or the data are not valid; the message names the argument and the value.
     CostError
-        If the method is not feasible for this model; the message names methods that are.
-    SamplingError
-        If there is no draw at the end of the time budget.
+        If the method is not feasible for this model, or the time budget ends before the first draw; the message names
+        other methods.
 
     See Also
     --------

@@ -264,12 +264,17 @@ class MarkovField(DensityMixin, BaseEstimator):
         Parameters
         ----------
         input_features : sequence of str, optional
-            Ignored; present for pipelines.
+            Names of the columns; they must be those of `fit`.
 
         Returns
         -------
         ndarray of str
             Names "column=value".
+
+        Raises
+        ------
+        ValueError
+            If ``input_features`` differs from the columns of `fit`.
         """
         names = list(self._fitted()._names())
         if input_features is not None and list(map(str, input_features)) != list(map(str, names)):
