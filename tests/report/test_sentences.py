@@ -35,7 +35,7 @@ def test_one_pair():
 
 def test_no_edge_is_supported():
     said, paragraph, _ = found(FOUR, noise(60, 4), prior="uniform")
-    assert said[1].startswith("The data support no edge of 4 (Bayes factor above 10), speak against none (below 1/10)")
+    assert said[1].startswith("The data support no edge of 4 (Bayes factor above 10), rule out none (below 1/10)")
     assert said[2].endswith("though the data do not decide on it.")
     assert said[3] == "No variable is predicted better by the others than by its own frequencies."
     assert "standard logistic on its log-odds" in paragraph

@@ -56,7 +56,7 @@ def test_the_numbers_of_verdicts_are_not_exchanged():
     said = {"present": 3, "absent": 5, "undecided": 7, "unknown": 0}
     text = support(said, 15, "edge")
     assert "support 3 edges of 15" in text
-    assert "against 5 (below 1/10)" in text
+    assert "rule out 5 (below 1/10)" in text
     assert "leave 7 undecided" in text
     assert "no edge of 12" in support({**said, "present": 0}, 12, "edge")
 

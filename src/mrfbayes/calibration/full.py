@@ -104,11 +104,11 @@ def _calibrate(
             f"{DENSE_PARAMETERS}): use method='mle', or tie parameters."
         )
     cells, has_windows = moments_cost(problem.model), sees_windows(problem.model) and problem.statistics.holes is None
-    is_dear = cells >= MOMENT_CELLS
-    if has_windows and ((moments == "exact" and is_dear) or (moments == "auto" and cells >= WINDOW_CELLS)):
+    is_expensive = cells >= MOMENT_CELLS
+    if has_windows and ((moments == "exact" and is_expensive) or (moments == "auto" and cells >= WINDOW_CELLS)):
         moments = "windows"
     if moments == "auto":
-        moments = "particles" if is_dear else "exact"
+        moments = "particles" if is_expensive else "exact"
     if moments not in ("exact", "windows") and problem.statistics.holes is not None:
         raise CostError(
             "'calibrated' with missing cells needs exact moments, which are out of reach on this field: use "

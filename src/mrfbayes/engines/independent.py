@@ -118,7 +118,7 @@ class Independence(MetropolisEngine):
 
 
 def _candidate(problem: Problem, prepared: Prepared, is_kept: bool) -> Proposal:
-    """Calibrated proposals, or `Unsuitable` with what speaks against them.
+    """Calibrated proposals, or `Unsuitable` with the reason why not.
 
     A run that is kept in a checkpoint is not turned into a random walk for want of time: it could not be continued.
     """

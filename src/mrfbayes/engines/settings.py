@@ -34,7 +34,7 @@ LENGTHENED = 16  # times the default number of steps that a chain may grow to
 
 
 @dataclass(frozen=True)
-class Asked:
+class SampleOptions:
     """What the user asked for, as it was given; see `mrfbayes.sample`."""
 
     method: str
@@ -102,7 +102,7 @@ class Plan:
     longest: int
 
 
-def check_settings(model: Model, asked: Asked, data: object = None) -> Settings:
+def check_settings(model: Model, asked: SampleOptions, data: object = None) -> Settings:
     """Everything that can be refused without looking at ``data``, of which only the path is looked at."""
     chosen, reason = choose_method(model) if asked.method == "auto" else (asked.method, "")
     row = method_row(chosen)

@@ -115,7 +115,7 @@ class _Tally:
         return self.limit is None or self.cells < self.limit
 
     @property
-    def hopeless(self) -> bool:
+    def is_infeasible(self) -> bool:
         return self.largest >> HOPELESS_LOG2_CELLS > 0
 
     def found(self, order: list[int], n_nodes: int) -> _Found:
@@ -234,7 +234,7 @@ def _smallest_table(lists: list[list[int]], states: list[int], limit: int | None
         around = neighbours[node]
         if not tally.add(len(around), size(node)):
             return None
-        if tally.hopeless:
+        if tally.is_infeasible:
             break
         done[node] = 1
         order.append(node)
@@ -299,7 +299,7 @@ def _sweep(lists: list[list[int]], states: list[int], start: int, limit: int | N
                     unseen[other] -= 1
         if not tally.add(len(border), cells):
             return None
-        if tally.hopeless:
+        if tally.is_infeasible:
             break
         cells //= states[node]
         order.append(node)

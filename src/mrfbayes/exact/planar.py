@@ -184,14 +184,14 @@ class PlanarRecursion:
         row = np.concatenate([n_nodes + np.arange(n_edges), fielded])
         for which, block, error in covariance_columns(self.drawing, np.tanh(self._couplings(node_part, edge_part) / 2)):
             if not error <= MOST_MEAN_ERROR:
-                raise TooStiff(WORKS["series"], error)
+                raise PrecisionLossError(WORKS["series"], error)
             columns = np.zeros((n_nodes + n_edges, block.shape[1]))
             columns[row] = block
             yield row[which], columns
 
     def _other(self, work: str, error: float) -> Recursion:
         if self.other is None:
-            raise TooStiff(WORKS[work], error)
+            raise PrecisionLossError(WORKS[work], error)
         return self.other
 
 
@@ -212,7 +212,7 @@ def _times(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.stack([sum(a[i] * b[n - i] for i in range(n + 1)) for n in range(len(a))])
 
 
-class TooStiff(CostError, ArithmeticError):
+class PrecisionLossError(CostError, ArithmeticError):
     """Planar work that lost too many digits."""
 
     def __init__(self, work: str, error: float) -> None:

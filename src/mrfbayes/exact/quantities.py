@@ -16,7 +16,7 @@ from mrfbayes.base.memory import require_memory
 from mrfbayes.base.random_streams import kernel_state
 from mrfbayes.exact.choice import chosen, covariance_by_columns
 from mrfbayes.exact.memory import refused
-from mrfbayes.exact.planar import PlanarRecursion, TooStiff
+from mrfbayes.exact.planar import PlanarRecursion, PrecisionLossError
 from mrfbayes.exact.recursions import is_feasible
 from mrfbayes.model.field import Model
 from mrfbayes.model.ising import Ising
@@ -223,7 +223,7 @@ def covariance_w(model: Model, log_odds: np.ndarray) -> np.ndarray:
     if found is not None:
         try:
             return _covariance_by_columns(model, found, log_odds)
-        except TooStiff:
+        except PrecisionLossError:
             if found.other is None:
                 raise
     matrix = np.empty((p, p))

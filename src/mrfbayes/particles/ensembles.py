@@ -40,7 +40,7 @@ class Chains(Protocol):
         """Set the particles to ``rows`` (n_particles, d)."""
 
     def sweep(self, w: np.ndarray, sweeps: int) -> None:
-        """Gibbs sweeps at w that nobody looks at."""
+        """Gibbs sweeps at w without counting statistics."""
 
     def advance(self, w: np.ndarray, sweeps: int) -> np.ndarray:
         """Gibbs sweeps at w; mean of s (p,) over particles and sweeps."""
@@ -123,7 +123,7 @@ class BitChains:
             part[:] = generator.integers(0, 2**64, size=part.shape, dtype=np.uint64)
 
     def sweep(self, w: np.ndarray, sweeps: int) -> None:
-        """Gibbs sweeps at w that nobody looks at: twice as fast."""
+        """Gibbs sweeps at w without counting statistics: twice as fast."""
         for part in _calls(sweeps, self._words.size * 64):
             self._measure(w, AscentPlan(part, np.zeros(0), 1, 0.0, np.inf))
 
@@ -203,7 +203,7 @@ class ColumnChains:
         self._x[:] = generator.random(self._x.shape) * self.model.states[:, None]
 
     def sweep(self, w: np.ndarray, sweeps: int) -> None:
-        """Gibbs sweeps at w that nobody looks at."""
+        """Gibbs sweeps at w without counting statistics."""
         self._node[:], self._edge[:] = self.model.lowering.potentials(w)
         particles.column_sweep(self._view, self._x, sweeps, self._state)
 

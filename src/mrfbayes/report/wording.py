@@ -32,7 +32,7 @@ def support(said: Mapping[str, int], total: int, thing: str) -> str:
     """What Bayes factors say of so many things, from the number with each verdict; a clause without an end."""
     found = plural(said["present"], thing) if said["present"] else f"no {thing}"
     return (
-        f"the data support {found} of {total:,} (Bayes factor above 10), speak against {or_none(said['absent'])} "
+        f"the data support {found} of {total:,} (Bayes factor above 10), rule out {or_none(said['absent'])} "
         f"(below 1/10), and leave {or_none(said['undecided'])} undecided"
     )
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from distributed import Future as ClusterFuture
 
 LIVES = 3  # processes that a task may lose before it is tried alone
+TRIES_ALONE = 2  # it may not have begun before, and one death may not be its fault
 AHEAD = 2  # tasks that are handed out for each process, so that none waits for the next
 LOOK_SECONDS = 5.0  # between two looks at how many workers a cluster has
 
@@ -143,11 +144,11 @@ class _Processes:
         suspects = [job for job in self._again if self._lost[job.name] >= LIVES]
         for job in suspects:
             self._again.remove(job)
-            try:
-                with process_pool(1, begin_worker) as pool:
+            found: object = _lost_everywhere(self._lost[job.name] + TRIES_ALONE)
+            for _ in range(TRIES_ALONE):
+                with suppress(BrokenProcessPool), process_pool(1, begin_worker) as pool:
                     found = pool.submit(_caught, self._function, *job.arguments).result()
-            except BrokenProcessPool:
-                found = _lost_everywhere(self._lost[job.name] + 1)
+                    break
             yield job.name, found
 
     def _stop(self) -> None:

@@ -78,7 +78,7 @@ def checkpoint_of(problem: Problem, settings: Settings, setup: Setup) -> Iterato
 
 def run_engine(problem: Problem, prepared: Prepared, settings: Settings, setup: Setup) -> tuple[Setup, ChainRun]:
     """The run, again by another engine where the first one did badly and nobody had asked for it."""
-    _refuse_hopeless(problem, settings, setup)
+    _refuse_infeasible(problem, settings, setup)
     with checkpoint_of(problem, settings, setup) as store:
         run = setup.engine.run(problem, settings, setup, store)
     may_change = not (settings.is_engine_asked or settings.checkpoint or settings.draws or budget().is_out)
@@ -89,7 +89,7 @@ def run_engine(problem: Problem, prepared: Prepared, settings: Settings, setup: 
     return other, other.engine.run(problem, settings, other, None)
 
 
-def _refuse_hopeless(problem: Problem, settings: Settings, setup: Setup) -> None:
+def _refuse_infeasible(problem: Problem, settings: Settings, setup: Setup) -> None:
     """Refuse a time budget that would end before the first draw, as far as the cost of log Z tells."""
     if settings.seconds is None or settings.checkpoint is not None:  # from which the run could go on
         return
@@ -189,7 +189,7 @@ def _refuse_nothing(stopped_by: str, settings: Settings) -> None:
 def convergence_warnings(
     engine: Engine, found: diagnostics.Convergence, draws: np.ndarray, lengthened_to: int
 ) -> list[str]:
-    """What speaks against quoting the draws (chains, draws, p) of chains, and what to do."""
+    """Warnings about the draws (chains, draws, p) of chains that have not converged, with what to do."""
     least = diagnostics.LEAST_ESS if lengthened_to else min(diagnostics.LEAST_ESS, LEAST_ESS_PER_CHAIN * len(draws))
     if engine.is_precise(found, least):
         return []

@@ -16,7 +16,7 @@ from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.random_streams import Seed
 from mrfbayes.base.types import DataLike, Option, PriorLike, ThetaLike
 from mrfbayes.engines.registry import set_up
-from mrfbayes.engines.settings import Asked, Settings, check_settings
+from mrfbayes.engines.settings import SampleOptions, Settings, check_settings
 from mrfbayes.estimation.result import Estimate
 from mrfbayes.model.field import Model
 from mrfbayes.results.posterior import Posterior
@@ -131,7 +131,7 @@ def sample(
     >>> posterior.mean.shape
     (4,)
     """
-    asked = Asked(
+    asked = SampleOptions(
         method, draws, warmup, chains, thin, proposal, start, prior, rng, workers, progress, checkpoint, seconds,
         engine, estimate, method_options,
     )  # fmt: skip
@@ -155,4 +155,4 @@ def check_call(model: Model, call: Mapping[str, Any]) -> Settings:
     usual = {one.name: one.default for one in known if one.name == "method" or one.kind is one.KEYWORD_ONLY}
     own = {name: value for name, value in call.items() if name not in usual and name != "name"}
     asked = {name: call.get(name, value) for name, value in usual.items()}
-    return check_settings(model, Asked(**asked, options=own))
+    return check_settings(model, SampleOptions(**asked, options=own))
