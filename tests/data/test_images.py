@@ -119,3 +119,10 @@ def test_a_damaged_head_of_an_array_file_is_refused(tmp_path, place):
     (tmp_path / "x.npy").write_bytes(content)
     with pytest.raises(mb.InputError, match=r"x\.npy"):
         read_image(str(tmp_path / "x.npy"))
+
+
+@pytest.mark.parametrize("shape", [(0, 4, 5), (3, 0, 5), (2, 0)])
+def test_an_array_file_without_pixels_is_refused(tmp_path, shape):
+    np.save(tmp_path / "x.npy", np.zeros(shape, dtype=np.uint8))
+    with pytest.raises(mb.InputError, match=r"x\.npy.*no pixels"):
+        mb.Data(tmp_path / "x.npy").schema

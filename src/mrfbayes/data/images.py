@@ -39,6 +39,8 @@ def read_images(paths: Sequence[str]) -> ArrayTable:
             raise InputError(
                 f"{path}: an array of shape {images.shape}; expected an image, or images (n, rows, columns)."
             )
+        if not images.size:
+            raise InputError(f"{path}: an array of shape {images.shape} has no pixels; give at least one image.")
         if parts and images.shape[1:] != parts[0].shape[1:]:
             raise InputError(
                 f"{path}: {images.shape[1]} x {images.shape[2]} pixels, {paths[0]} has {parts[0].shape[1]} x "
