@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest
 QUICK := tests/model tests/run tests/data/test_statistics.py tests/kernels/base/test_jit.py tests/kernels/base/test_random.py \
 	tests/results/test_diagnostics.py tests/exact/test_quantities.py tests/test_priors.py tests/test_public_names.py
 
-.PHONY: proofs fuzz chaos mutants trust-page lock coverage order demo test quick lint types imports check readme paper paper-run paper-larger paper-times evidence browser gallery screenshots docs site-browser r-page slow install-check clean
+.PHONY: proofs fuzz chaos mutants trust-page lock coverage order demo test quick lint types imports check comparison paper paper-run paper-larger paper-times evidence browser gallery screenshots docs site-browser r-page slow install-check clean
 
 demo: .venv/.core
 	@$(BIN)/mrfbayes demo
@@ -33,8 +33,8 @@ imports: .venv/.test
 check: .venv/.test
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PYTEST) -n 2 --dist worksteal
 
-readme: .venv/.core
-	$(BIN)/python benchmarks/readme_table.py
+comparison: .venv/.core
+	$(BIN)/python benchmarks/comparison_table.py
 
 # Tables, figures and verdicts of the paper's simulations, from the committed results.
 paper: .venv/.core

@@ -1,4 +1,4 @@
-"""Regenerate the comparison table of README.md: ``make readme``.
+"""Regenerate the comparison table of the paper's page: ``make comparison``.
 
 Everything but the seconds follows from the seed; ``tests/test_readme.py`` runs ``mrfbayes demo``, which makes the same
 comparison, and compares.
@@ -12,8 +12,8 @@ from pathlib import Path
 
 from mrfbayes.cli.demo import COMPARISON_COLUMNS, comparison_rows, paper_comparison
 
-README = Path(__file__).resolve().parents[1] / "README.md"
-BLOCK = re.compile(r"(<!-- comparison: make readme -->\n).*?(<!-- end -->)", re.DOTALL)
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "paper.md"
+BLOCK = re.compile(r"(<!-- comparison: make comparison -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def markdown(rows: list[list[str]]) -> str:
@@ -24,18 +24,18 @@ def markdown(rows: list[list[str]]) -> str:
 
 
 def rows_in(text: str) -> list[list[str]]:
-    """The rows of the table that a README holds."""
+    """The rows of the table that the page holds."""
     found = BLOCK.search(text)
-    assert found, "README.md has no comparison table"
+    assert found, "the page has no comparison table"
     lines = [line for line in found.group(0).splitlines() if line.startswith("|")][2:]
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
 
 
 def main() -> None:
-    """Run the comparison and write its table into the README."""
-    text = README.read_text(encoding="utf-8")
+    """Run the comparison and write its table into the page."""
+    text = PAGE.read_text(encoding="utf-8")
     table = markdown(comparison_rows(paper_comparison().table))
-    README.write_text(BLOCK.sub(lambda m: m.group(1) + table + m.group(2), text), encoding="utf-8")
+    PAGE.write_text(BLOCK.sub(lambda m: m.group(1) + table + m.group(2), text), encoding="utf-8")
     sys.stdout.write(table)
 
 
