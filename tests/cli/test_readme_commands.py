@@ -14,7 +14,7 @@ README = Path(__file__).resolve().parents[2] / "README.md"
 
 def commands():
     text = README.read_text(encoding="utf-8")
-    section = text[text.index("## From a file to a report") :]
+    section = text[text.index("## One command") :]
     return re.search(r"```sh\n(.*?)```", section, re.DOTALL).group(1).strip().splitlines()
 
 
