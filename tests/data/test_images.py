@@ -125,4 +125,4 @@ def test_a_damaged_head_of_an_array_file_is_refused(tmp_path, place):
 def test_an_array_file_without_pixels_is_refused(tmp_path, shape):
     np.save(tmp_path / "x.npy", np.zeros(shape, dtype=np.uint8))
     with pytest.raises(mb.InputError, match=r"x\.npy.*no pixels"):
-        mb.Data(tmp_path / "x.npy").schema
+        _ = mb.Data(tmp_path / "x.npy").schema
