@@ -1,7 +1,7 @@
 """Effective draws of the exact posterior a second: calibrated proposals, corrected, against NUTS in NumPyro.
 
     pip install -e ".[bench]"
-    python benchmarks/bench_nuts.py [--out benchmarks/results/independence.md]   (whole_call.md: --repeats 1)
+    python benchmarks/bench_nuts.py [--out benchmarks/results/independence.md]
 
 Both target the same posterior (8x8 grid, theta uniform on (.5, .8), n = 1,000, uniform prior) with the same recursion,
 the shift register over 2^8 states; NUTS has it in JAX, compiled, with the gradient by reverse mode, in double precision

@@ -59,14 +59,6 @@ def test_the_readme_quotes_the_averages(cells):
         assert f"{100 * part['mle']:.{digits}f} %" in text
 
 
-def test_the_readme_quotes_the_race_with_nuts():
-    text = re.sub(r"\s+", " ", (ROOT / "README.md").read_text(encoding="utf-8"))
-    rows = (ROOT / "benchmarks" / "results" / "independence.md").read_text(encoding="utf-8")
-    ratio = re.search(r"\| NUTS, [\d.]+ gradients.*\| ([\d,]+) \|", rows).group(1)
-    assert f"{ratio} times NUTS" in text
-    assert int(ratio.replace(",", "")) >= 300
-
-
 def test_the_page_on_structure_is_made_from_its_results(monkeypatch):
     spec = importlib.util.spec_from_file_location("evidence_structure", EVIDENCE / "structure.py")
     module = importlib.util.module_from_spec(spec)

@@ -202,14 +202,37 @@ QUOTES = [
     *(
         (
             page,
-            "{:,.0f} effective draws a second",
-            [round(measured("independence.md", r"corrected \|(?:[^|]*\|){3} ([\d,]+)")[0], -3)],
+            "whole call gives {:,.0f} effective draws a second",
+            measured("independence.md", r"of the weights[^|]*\|[^|]*\| ([\d,]+)"),
         )
         for page in ("README.md", "docs/calibrated.md")
     ),
     *(
         (page, "{:,.0f} times", measured("independence.md", r"\| NUTS, [\d.]+ gradients.*\| ([\d,]+) \|"))
         for page in ("README.md", "docs/calibrated.md", "docs/coming_from/pymc_numpyro.md")
+    ),
+    (
+        "docs/coming_from/bgms.md",
+        "at most {:.2f} posterior sds and its sds by factors of {:.2f} to {:.2f}; the sds of `exact` are {:.2f} times",
+        measured(
+            "r_packages.md",
+            r"at most ([\d.]+) posterior sds, ratios of sds are\s+([\d.]+)\s+to\s+(\d\.\d+)",
+            r"sds of `exact` are ([\d.]+)",
+        ),
+    ),
+    (
+        "docs/coming_from/bayesimages.md",
+        "{:.3f} (sd {:.3f}) by its exchange algorithm and {:.3f} (sd {:.3f}) by",
+        measured(
+            "r_packages.md",
+            r"exchange algorithm \| ([\d.]+) \(([\d.]+)\)",
+            r"`segment` \| ([\d.]+) \(([\d.]+)\)",
+        ),
+    ),
+    (
+        "docs/calibrated.md",
+        "gradient took {:.0f} microseconds",
+        measured("independence.md", r"takes (\d+) us"),
     ),
     (
         "README.md",

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import mrfbayes as mb
@@ -87,7 +88,7 @@ def test_three_methods_agree():
         mb.sample(model, data, "calibrated", progress=False)
 
 
-def test_two_groups_are_one_covariate():
+def test_two_groups_are_one_covariate(tmp_path):
     rows, group, _, _ = simulated(300, seed=2, moderated=1.5, levels=[0, 1])
     data = mb.Data(table(rows, g=group), covariates=["g"])
     model = mb.Model.from_data(data, covariates="couplings")
@@ -102,6 +103,11 @@ def test_two_groups_are_one_covariate():
     np.testing.assert_allclose(effects["mean"], differences["mean"], atol=0.05)
     assert list(effects.index[:1]) == ["q0--q1:g"]
     assert "moderated" in repr(found)
+    found.save(tmp_path / "effects.nc")
+    back = mb.load(tmp_path / "effects.nc")
+    pd.testing.assert_frame_equal(back.summary(), effects)
+    assert (back.method, back.covariates, back.notes) == ("select_effects", ("g",), found.notes)
+    assert back.schema == found.schema
 
 
 def test_effects_and_the_field_at_given_values(tmp_path):
@@ -118,8 +124,17 @@ def test_effects_and_the_field_at_given_values(tmp_path):
     difference = (older.log_odds - younger.log_odds).mean(axis=(0, 1))
     np.testing.assert_allclose(difference, effects["mean"].to_numpy() * 30 / scale, rtol=1e-9)
     assert older.predictability(rows).shape[0] == D
-    with pytest.raises(mb.InputError, match="no file format"):
-        post.save(tmp_path / "post.nc")
+    post.save(tmp_path / "post.nc")
+    back = mb.load(tmp_path / "post.nc")
+    assert back.model.fingerprint == model.fingerprint
+    np.testing.assert_array_equal(back.draws, post.draws)
+    pd.testing.assert_frame_equal(back.effects(), effects)
+    pd.testing.assert_frame_equal(back.summary(), post.summary())
+    pd.testing.assert_frame_equal(back.edges(), post.edges())
+    np.testing.assert_array_equal(back.at(age=50).draws, older.draws)
+    assert (back.settings, back.warnings, back.notes) == (dict(post.settings), post.warnings, post.notes)
+    with pytest.raises(mb.InputError, match="needs the data"):
+        back.explained()
     older.save(tmp_path / "older.nc")
     assert mb.load(tmp_path / "older.nc").parameters == older.parameters
     with pytest.raises(mb.InputError, match="covariates"):

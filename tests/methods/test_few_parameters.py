@@ -16,29 +16,42 @@ def problem_of(model, w, n, seed=1):
     return Problem(model, counted(model, x), Prior(model, "uniform"), np.random.SeedSequence(3), progress=False)
 
 
-@pytest.mark.parametrize(("tied", "fields", "w"), [(True, True, [0.5, -0.2]), ("direction", True, [0.4, 0.6, -0.1])])
-def test_moments_are_those_of_the_exact_density(tied, fields, w, monkeypatch):
-    monkeypatch.setattr(few_parameters, "SNAPSHOTS", 12)
-    problem = problem_of(mb.grid(5, 6, tied=tied, fields=fields), w, 4)
-    places, samples, mode, factor = few_parameters._sample(problem)
-    found = few_parameters._posterior(problem, places, samples, mode, factor)
-    points = mode + found.y @ factor.T
-    near = found.log_density > found.log_density.max() - 18
-    log_z = np.array([log_partition_w(problem.model, at) for at in points[near]])
-    prior = np.array([problem.prior.log_density_w(at) for at in points[near]])
-    logs = points[near] @ problem.statistics.counts - problem.statistics.n * log_z + prior
+def exact_moments(problem, centre, factor, reach, points):
+    """Mean and sd of theta by exact log Z on a grid of its own."""
+    axes = [np.linspace(-reach, reach, points)] * centre.size
+    y = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, centre.size)
+    w = centre + y[(y**2).sum(axis=1) <= reach**2] @ factor.T
+    log_z = np.array([log_partition_w(problem.model, at) for at in w])
+    prior = np.array([problem.prior.log_density_w(at) for at in w])
+    logs = w @ problem.statistics.counts - problem.statistics.n * log_z + prior
     p = np.exp(logs - logs.max())
     p /= p.sum()
-    theta = problem.model.chart.theta(points[near])
+    theta = problem.model.chart.theta(w)
     mean = p @ theta
-    sd = np.sqrt(p @ (theta - mean) ** 2)
-    off = np.abs(found.moments()[0] - mean) / sd
-    assert off.max() < 0.1
-    assert np.abs(found.moments()[1] / sd - 1).max() < 0.04
-    draws = found.draw(4000, np.random.SeedSequence(1))
+    return mean, np.sqrt(p @ (theta - mean) ** 2)
+
+
+@pytest.mark.parametrize(
+    ("model", "w", "n", "reach", "points"),
+    [
+        (mb.grid(10, 10, tied=True, fields=True), [0.5, -0.2], 1, 8.0, 33),
+        (mb.grid(10, 10, tied=True, fields=True), [0.9, -0.1], 3, 8.0, 33),  # a skewed posterior
+        (mb.grid(10, 10, tied="direction", fields=True), [0.4, 0.6, -0.1], 1, 6.5, 19),
+        (mb.grid(6, 18, states=3, tied=True, fields=True), [0.6, 0.2, -0.1], 1, 6.0, 17),
+    ],
+    ids=["two", "two-skewed", "three", "three-states"],
+)
+def test_sds_are_within_two_percent_of_the_exact_density(model, w, n, reach, points):
+    problem = problem_of(model, w, n)
+    places, samples, centre, factor = few_parameters._sample(problem)
+    posterior = few_parameters._posterior(problem, places, samples, centre, factor)
+    mean, sd = exact_moments(problem, centre, factor, reach, points)
+    assert (np.abs(posterior.moments()[0] - mean) / sd).max() < 0.1
+    assert np.abs(posterior.moments()[1] / sd - 1).max() < 0.02
+    draws = posterior.draw(4000, np.random.SeedSequence(1))
     assert (np.abs(draws.mean(axis=0) - mean) / sd).max() < 0.15
     assert np.abs(draws.std(axis=0) / sd - 1).max() < 0.08
-    wrong = few_parameters._posterior(problem, places, samples + 2.0, mode, factor)
+    wrong = few_parameters._posterior(problem, places, samples + 2.0, centre, factor)
     assert (np.abs(wrong.moments()[0] - mean) / sd).max() > 0.2
 
 

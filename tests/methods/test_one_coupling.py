@@ -61,6 +61,25 @@ def test_sampled_log_z_states_its_error(monkeypatch):
     assert abs(post.sd[0] / sd - 1) < 15 * post.sd_error[0]
 
 
+def sampled_and_exact(side, q, w, monkeypatch):
+    """The posterior of one simulated image by a sampled curve of log Z, and by the exact one."""
+    model = mb.grid(side, side, states=q, tied=True)
+    x = mb.simulate(model, model.chart.theta(np.array([w])), 1, rng=side, progress=False)
+    options = {"prior": "uniform", "rng": 1, "progress": False}
+    exact = mb.sample(model, x, "calibrated", **options)
+    monkeypatch.setattr(log_z_curve, "EXACT_CURVE_SECONDS", 0.0)
+    return mb.sample(model, x, "calibrated", **options), exact
+
+
+@pytest.mark.parametrize(("side", "q", "w"), [(32, 2, 0.6), (32, 2, 0.88), (24, 2, -0.7), (7, 4, 0.9), (7, 4, 1.2)])
+def test_sd_by_a_sampled_log_z_is_within_two_percent(side, q, w, monkeypatch):
+    sampled, exact = sampled_and_exact(side, q, w, monkeypatch)
+    assert exact.facts.trust == "log Z is exact"
+    assert 0 < sampled.sd_error[0] < 0.01
+    assert sampled.sd[0] == pytest.approx(exact.sd[0], rel=0.02)
+    assert sampled.mean[0] == pytest.approx(exact.mean[0], abs=0.1 * exact.sd[0])
+
+
 def test_only_fields_with_one_agreement_coupling_qualify():
     assert tied_field(mb.grid(3, 3, tied=True)) is not None
     assert tied_field(mb.graph([(0, 1), (1, 2)], tied=True, states=3)) is not None

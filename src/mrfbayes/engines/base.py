@@ -152,7 +152,7 @@ class Engine(ABC):
         terms = RunSettings(
             n_steps=plan.warmup + plan.steps,
             longest=plan.warmup + plan.longest if self.is_lengthened else 0,
-            is_enough=lambda draws: self.is_enough(setup, draws),
+            is_enough=lambda draws, _: self.is_enough(setup, draws),
             workers=self.workers(settings),
             checkpoint=store,
             seconds=None if settings.seconds is None else budget().left,

@@ -14,6 +14,7 @@ from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.memory import memory_limit
 from mrfbayes.base.random_streams import Seed, seed_sequence
+from mrfbayes.base.types import PriorLike, ThetaLike
 from mrfbayes.engines.auto import choose_method
 from mrfbayes.engines.base import Engine
 from mrfbayes.engines.registry import choose_engine
@@ -43,15 +44,15 @@ class SampleOptions:
     chains: object
     thin: object
     proposal: object
-    start: object
-    prior: object
+    start: ThetaLike | None
+    prior: PriorLike
     rng: Seed | None
     workers: object
     progress: bool
     checkpoint: str | os.PathLike[str] | None
     seconds: object
     engine: str | None
-    estimate: object
+    estimate: PointEstimate | ThetaLike | None
     options: Mapping[str, object]
 
 
@@ -139,7 +140,7 @@ def check_settings(model: Model, asked: SampleOptions, data: object = None) -> S
     return settings
 
 
-def _start(model: Model, start: object) -> str | np.ndarray | None:
+def _start(model: Model, start: ThetaLike | None) -> str | np.ndarray | None:
     if start is None:
         return None
     if isinstance(start, str):

@@ -3,8 +3,9 @@ r"""The posterior of two or three tied parameters at any size: quadrature over l
 .. math:: \log p(w \mid x) = w \cdot s(x) - n A(w) + \log p(w) + \text{const}
 
 Chains at the mode and at places two posterior sds away along its axes give A(w) in between by the multiple-histogram
-method (Shirts & Chodera 2008). The density is summed on a grid of whitened coordinates; leaving out one group of chains
-after another gives the error of its moments.
+method (Shirts & Chodera 2008). The density is summed on a grid of whitened coordinates. Its mean and covariance, which
+differ from the mode and the curvature there, are the centre and the axes of a second set of chains and of the final
+grid. Leaving out one group of chains after another gives the error of the moments.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from mrfbayes.calibration.full import MOMENT_CELLS, moments_cost
 from mrfbayes.estimation.pseudolikelihood import pseudo_estimate
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import factors_per_block
-from mrfbayes.particles.ensembles import make_chains
+from mrfbayes.particles.ensembles import Chains, make_chains
 from mrfbayes.particles.log_z_curve import log_sum, solve_weights
 from mrfbayes.particles.moments import row_statistics
 
@@ -31,7 +32,7 @@ PLACE_CHAINS, GROUPS = 256, 8  # chains at every place, and groups of them of wh
 MODE_MOVES, MODE_MOVE_SWEEPS = 12, 40
 PLACE_SDS = 2.0  # distance of the places from the mode
 BURN_IN, SNAPSHOTS, SNAPSHOT_SWEEPS = 80, 30, 6  # sweeps at a place, and snapshots with sweeps between them
-GRID_SDS, GRID_POINTS = 5.0, {2: 31, 3: 21}  # reach and points per axis of the quadrature
+GRID_SDS, GRID_POINTS = 6.0, {2: 25, 3: 21}  # reach and points per axis of the quadrature
 MAX_SAMPLES = {2: 40_000, 3: 12_000}  # that log Z is summed over
 PROPOSALS_PER_DRAW = 40  # per draw, of which one is kept by its weight
 MAX_FEW_ERROR = 0.15  # of the means, in posterior sds, past which coins are used instead
@@ -39,18 +40,18 @@ MAX_FEW_ERROR = 0.15  # of the means, in posterior sds, past which coins are use
 
 @dataclass(frozen=True, eq=False)
 class FewParameters:
-    """The posterior on a grid of whitened coordinates y, w = mode + factor y.
+    """The posterior on a grid of whitened coordinates y, w = centre + factor y.
 
     Attributes
     ----------
-    mode : (p,)
+    centre : (p,)
     factor : (p, p)
     y : (k, p) points of the grid
     log_density : (k,) there
     """
 
     problem: Problem
-    mode: np.ndarray
+    centre: np.ndarray
     factor: np.ndarray
     y: np.ndarray
     log_density: np.ndarray
@@ -63,9 +64,15 @@ class FewParameters:
 
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean and sd of theta."""
-        theta = self.problem.model.chart.theta(self.mode + self.y @ self.factor.T)
+        theta = self.problem.model.chart.theta(self.centre + self.y @ self.factor.T)
         mean = self.weight @ theta
         return mean, np.sqrt(self.weight @ (theta - mean) ** 2)
+
+    def moments_w(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean of w, and the Cholesky factor of its covariance."""
+        mean = self.weight @ self.y
+        covariance = (self.y - mean).T @ (self.weight[:, None] * (self.y - mean))
+        return self.centre + self.factor @ mean, self.factor @ np.linalg.cholesky(covariance)
 
     @cached_property
     def _polynomial(self) -> np.ndarray:
@@ -79,12 +86,12 @@ class FewParameters:
         """(n, p) draws of theta: normal proposals kept by their weights."""
         random = generator(seed, "few parameters")
         spread = math.sqrt(1.5)
-        y = spread * random.standard_normal((PROPOSALS_PER_DRAW * n, self.mode.size))
+        y = spread * random.standard_normal((PROPOSALS_PER_DRAW * n, self.centre.size))
         inside = (np.abs(y) < GRID_SDS).all(axis=1)
         logs = _powers(y) @ self._polynomial + 0.5 * ((y / spread) ** 2).sum(axis=1)
         weight = np.where(inside, np.exp(np.minimum(logs - logs[inside].max(), 0.0)), 0.0)
         chosen = random.choice(len(y), n, p=weight / weight.sum())
-        return np.asarray(self.problem.model.chart.theta(self.mode + y[chosen] @ self.factor.T))
+        return np.asarray(self.problem.model.chart.theta(self.centre + y[chosen] @ self.factor.T))
 
 
 def _powers(y: np.ndarray) -> np.ndarray:
@@ -103,9 +110,9 @@ def prepare_few_parameters(problem: Problem) -> Prepared | None:
         return None
     if moments_cost(model) < MOMENT_CELLS:
         return None
-    places, samples, mode, factor = _sample(problem)
-    whole = _posterior(problem, places, samples, mode, factor)
-    others = [_posterior(problem, places, np.delete(samples, g, axis=1), mode, factor) for g in range(GROUPS)]
+    places, samples, centre, factor = _sample(problem)
+    whole = _posterior(problem, places, samples, centre, factor)
+    others = [_posterior(problem, places, np.delete(samples, g, axis=1), centre, factor) for g in range(GROUPS)]
     mean, sd = whole.moments()
     moments = np.array([other.moments() for other in others])
     error = math.sqrt(GROUPS - 1) * moments.std(axis=0) / sd
@@ -123,7 +130,7 @@ def prepare_few_parameters(problem: Problem) -> Prepared | None:
 
 
 def _sample(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Places (J, p), statistics there (J, groups, k, p) less those of the data, mode (p,), factor of its covariance."""
+    """Places (J, p), statistics there (J, groups, k, p) less those of the data, centre (p,) and factor of the grid."""
     model, data, seed = problem.model, problem.statistics, child(problem.seed, "few parameters")
     prior, observed = problem.prior, data.counts / data.n
     chains = make_chains(model, PLACE_CHAINS, kernel_state(seed, "chains"))
@@ -143,34 +150,44 @@ def _sample(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.nd
         length = math.sqrt(float(move @ precision @ move))
         w = w + move * min(1.0, 3.0 / max(length, 1e-12)) * (1.0 if step < MODE_MOVES // 2 else 0.5)
     factor = np.linalg.cholesky(np.linalg.inv((precision + precision.T) / 2))
-    axes = PLACE_SDS * np.concatenate([np.zeros((1, w.size)), np.eye(w.size), -np.eye(w.size)])
-    places, found = w + axes @ factor.T, []
+    places, samples = _at_places(problem, chains, w, factor)
+    centre, factor = _posterior(problem, places, samples, w, factor).moments_w()
+    return *_at_places(problem, chains, centre, factor), centre, factor
+
+
+def _at_places(
+    problem: Problem, chains: Chains, centre: np.ndarray, factor: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Places (J, p) around the centre, and statistics there (J, groups, k, p) less those of the data."""
+    model, data = problem.model, problem.statistics
+    axes = PLACE_SDS * np.concatenate([np.zeros((1, centre.size)), np.eye(centre.size), -np.eye(centre.size)])
+    places, samples = centre + axes @ factor.T, []
     for place in places:
         budget().check("log Z of the field")
         chains.sweep(place, BURN_IN)
         snapshots = []
         for _ in range(SNAPSHOTS):
             chains.sweep(place, SNAPSHOT_SWEEPS)
-            snapshots.append(row_statistics(model, chains.rows()).reshape(GROUPS, -1, w.size))
-        found.append(np.concatenate(snapshots, axis=1))
-    return places, np.stack(found) - observed, w, factor
+            snapshots.append(row_statistics(model, chains.rows()).reshape(GROUPS, -1, centre.size))
+        samples.append(np.concatenate(snapshots, axis=1))
+    return places, np.stack(samples) - data.counts / data.n
 
 
 def _posterior(
-    problem: Problem, places: np.ndarray, samples: np.ndarray, mode: np.ndarray, factor: np.ndarray
+    problem: Problem, places: np.ndarray, samples: np.ndarray, centre: np.ndarray, factor: np.ndarray
 ) -> FewParameters:
     """The posterior from samples (J, groups, k, p)."""
-    p, n = mode.size, problem.statistics.n
+    p, n = centre.size, problem.statistics.n
     every = max(1, -(-samples[..., 0].size // MAX_SAMPLES[p]))
     flat = samples.reshape(len(places), -1, p)[:, ::every]
     size = np.full(len(places), float(flat.shape[1]))
     s = flat.reshape(-1, p)
-    rows = s @ (places - mode).T  # log weights of each sample at the places, relative to the mode
+    rows = s @ (places - centre).T  # log weights of each sample at the places, relative to the centre
     log_z = solve_weights(rows, np.ones(len(s)), size, np.zeros(len(places)))
     log_share = -log_sum(rows - log_z + np.log(size))
     axis = np.linspace(-GRID_SDS, GRID_SDS, GRID_POINTS[p])
     y = np.stack(np.meshgrid(*[axis] * p, indexing="ij"), axis=-1).reshape(-1, p)
     moved = y @ factor.T
     logs = np.concatenate([log_sum(part @ s.T + log_share) for part in np.array_split(moved, max(1, len(y) // 200))])
-    prior = np.array([problem.prior.log_density_w(mode + each) for each in moved])
-    return FewParameters(problem, mode, factor, y, prior - n * logs)
+    prior = np.array([problem.prior.log_density_w(centre + each) for each in moved])
+    return FewParameters(problem, centre, factor, y, prior - n * logs)

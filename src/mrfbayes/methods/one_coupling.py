@@ -15,11 +15,12 @@ import numpy as np
 from mrfbayes.base.random_streams import generator
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model
-from mrfbayes.particles.log_z_curve import MAX_SHIFT_SD, LogZCurve, Region, TiedField, log_z_curve, pilot_curve
+from mrfbayes.particles.log_z_curve import LogZCurve, Region, TiedField, log_z_curve, pilot_curve
 
 QUADRATURE_POINTS = 1001  # over the region of the curve: about 60 for each sd
 MAX_COUPLING = 16.0  # coupling past which a field has one colour, and the curve is not looked for
-MIN_TAIL_SDS = 4.5  # posterior sds between the mean and the ends of the curve; else another region is tried
+MIN_TAIL_SDS = 4.5  # posterior sds between the mean and the end of a rough curve; else a longer one is made
+MAX_SD_RATIO = 1.3  # of the posterior's to that for which the curve was made; else another region is tried
 MAX_TRIES = 4
 MAX_MEAN_ERROR_SD = 0.15  # by a sampled log Z, in posterior sds, past which coins are used instead
 
@@ -113,19 +114,16 @@ def prepare_one_coupling(problem: Problem) -> Prepared | None:
 
 def _locate(problem: Problem, field: TiedField) -> tuple[LogZCurve, OneCoupling] | None:
     """The curve around the posterior; None where couplings are so large that the field has one colour."""
-    if field.is_exact:
-        start = _exact_mode(problem, field)
-    else:
-        start = _rough_mode(problem, field)
+    start = _exact_mode(problem, field) if field.is_exact else _rough_mode(problem, field)
     for _ in range(MAX_TRIES):
         if start is None:
             return None
         region = Region.around(*start, -MAX_COUPLING, MAX_COUPLING)
-        curve = log_z_curve(field, region, MAX_SHIFT_SD / max(problem.statistics.n, 1.0))
-        posterior = OneCoupling.of(problem, curve)
-        mean, sd = start = posterior.moments(of_w=True)
-        if region.low <= mean - MIN_TAIL_SDS * sd and mean + MIN_TAIL_SDS * sd <= region.high:
-            return curve, posterior
+        rough = OneCoupling.of(problem, log_z_curve(field, region, 0.0))
+        mean, sd = start = rough.moments(of_w=True)
+        if abs(mean - region.mean) < region.sd and sd < MAX_SD_RATIO * region.sd:
+            curve = log_z_curve(field, region, problem.statistics.n)
+            return curve, OneCoupling.of(problem, curve)
     return None
 
 

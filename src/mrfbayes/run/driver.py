@@ -150,7 +150,8 @@ class RunSettings:
 
     n_steps: int
     longest: int = 0
-    is_enough: Callable[[np.ndarray], bool] = lambda draws: True
+    is_enough: Callable[[np.ndarray, list[State]], bool] = lambda draws, states: True
+    grown: Callable[[int], int] = lambda steps: 2 * steps
     workers: Workers = 1
     checkpoint: Checkpoint | None = None
     seconds: float | None = None
@@ -223,16 +224,16 @@ def run_chains(task: WorkerTask, states: list[State], settings: RunSettings) -> 
 
 
 def _goal(goal: int, done: int, task: WorkerTask, settings: RunSettings, collector: _Collector) -> int:
-    """The steps to go to: twice as many after warm-up where those up to ``goal`` are done and not enough.
+    """The steps to go to: more after warm-up where those up to ``goal`` are done and not enough.
 
     Only draws up to the goal decide, so that a run that is resumed beyond it goes the same way.
     """
     while done >= goal and goal < settings.longest:
         kept = (goal - task.n_warmup) // task.n_thin
-        collector.is_enough = settings.is_enough(collector.result()[0][:, :kept])
+        collector.is_enough = settings.is_enough(collector.result()[0][:, :kept], collector.states)
         if collector.is_enough:
             break
-        goal = min(settings.longest, 2 * goal - task.n_warmup)
+        goal = min(settings.longest, task.n_warmup + settings.grown(goal - task.n_warmup))
     return goal
 
 

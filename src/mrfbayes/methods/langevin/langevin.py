@@ -29,6 +29,7 @@ from mrfbayes.base.random_streams import child
 from mrfbayes.estimation.dense_mode import CHAINS, DensePosterior, dense_mode
 from mrfbayes.exact.cost import is_large_sparse
 from mrfbayes.methods.langevin.walk import Walk, WalkSettings
+from mrfbayes.methods.langevin.warp import make_warp
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.covariates import CovariateModel
 from mrfbayes.model.field import Model
@@ -40,6 +41,7 @@ STEPS, WARMUP = 270, 90
 MORE_STEPS = ((200, 810), (600, 540))  # parameters up to which steps take milliseconds, and how many are taken then
 LEAST_CHAINS, ROWS_PER_CHAIN = 128, 4  # of a replica: the gradient's noise grows with n
 MOST_CHAINS = 4_096
+COMPLETED_SWEEPS = 20  # of missing cells, where these are sampled
 DISAGREEMENT = 5.0  # standard errors between particles from two starts
 DOUBTFUL_MODE = 0.1  # posterior sds
 
@@ -79,10 +81,13 @@ def prepare(
             f"{mode.disagreement:.1f} standard errors: the field is ordered and its chains do not mix, so means and "
             "spreads cannot be trusted."
         )
+    counts = posterior.completions(1, child(seed, "counts")).at(mode.w, COMPLETED_SWEEPS)
+    counts = counts.reshape(-1, mode.w.size).mean(axis=0)
+    warp = make_warp(problem.prior, n, counts, counts - mode.slope, mode)
 
     def walk(n_chains: int, warmup: int, thin: int) -> Walk:
         settings = WalkSettings(n_chains * replicas, chains, step, sweeps, warmup, thin, problem.threads)
-        return Walk(posterior, mode, settings, child(seed, "walk"))
+        return Walk(posterior, mode, settings, child(seed, "walk"), warp)
 
     details = {
         "particles": chains,
@@ -90,6 +95,7 @@ def prepare(
         "mode_noise": mode.noise,
         "start_disagreement": mode.disagreement,
         "newton_steps": mode.steps,
+        "skewed_parameters": int(warp.columns.size),
     }
     if mode.complete_sd is not None:
         details["missing_information"] = (1 - (mode.complete_sd / mode.sd) ** 2).tolist()

@@ -54,17 +54,17 @@ def walk_moments(walk: Walk) -> WalkMoments:
     """The moments after at least one step was recorded."""
     state, centre = walk.state, walk.mode.w
     first, second, cube, control, control_square, control_cube = state["sums"] / state["counters"][RECORDED_COUNTER]
-    known = walk.metric.variances(state["spread"] ** 2)
-    means = first - control
+    known = walk.warp.normal_moments(walk.metric.variances(state["spread"] ** 2))
+    means = first - control + known[0]
     mean = means.mean(axis=0)
-    squares = second - control_square + known - _surplus(walk)
+    squares = second - control_square + known[1] - _surplus(walk)
     variance = squares.mean(axis=0) - mean**2
     raw_mean = first.mean(axis=0)
     raw = second.mean(axis=0) - raw_mean**2
     # Few steps: a variance that the control takes below a quarter of what was seen is noise.
     variance = np.maximum(variance, 0.25 * raw)
     sd = np.sqrt(variance)
-    third = (cube - control_cube).mean(axis=0) - 3 * mean * squares.mean(axis=0) + 2 * mean**3
+    third = (cube - control_cube).mean(axis=0) + known[2] - 3 * mean * squares.mean(axis=0) + 2 * mean**3
     k = len(means)
     mean_error = means.std(axis=0, ddof=1) / np.sqrt(k) / sd
     sd_error = (squares - 2 * mean * means).std(axis=0, ddof=1) / np.sqrt(k) / (2 * variance)

@@ -29,6 +29,7 @@ from mrfbayes.base.random_streams import child, kernel_state
 from mrfbayes.estimation.dense_mode import DenseMode
 from mrfbayes.kernels.base.random import fill_normal
 from mrfbayes.methods.langevin.metric import Whitening
+from mrfbayes.methods.langevin.warp import IDENTITY, Warp
 
 SKIPPED = 1  # sweep of a step that is not counted: without it means are off by a hundredth of an sd
 LARGEST_NOISE = 0.2  # V in any direction
@@ -106,9 +107,14 @@ class Walk:
     """The replicas of one posterior; `state` says all, so that a run can be stopped and continued anywhere."""
 
     def __init__(
-        self, posterior: NoisyPosterior, mode: DenseMode, settings: WalkSettings, seed: np.random.SeedSequence
+        self,
+        posterior: NoisyPosterior,
+        mode: DenseMode,
+        settings: WalkSettings,
+        seed: np.random.SeedSequence,
+        warp: Warp = IDENTITY,
     ) -> None:
-        self.posterior, self.mode, self.settings = posterior, mode, settings
+        self.posterior, self.mode, self.settings, self.warp = posterior, mode, settings, warp
         k, p = settings.replicas, mode.w.size
         self.metric = Whitening(mode.factor, np.zeros((p, 0)), settings.threads)
         self._ensemble = posterior.ensemble(mode, settings, seed)
@@ -174,7 +180,8 @@ class Walk:
         warm = number < settings.warmup
         kept = number - settings.warmup + 1
         recording = not warm and kept % (2 - settings.thin % 2) == 0  # neighbours tell nearly the same
-        moved = self.metric.forward(np.concatenate([s["y"], s["spread"] * s["control"]]) if recording else s["y"])
+        u = self.metric.forward(np.concatenate([s["y"], s["spread"] * s["control"]]) if recording else s["y"])
+        moved = self.warp.offsets(u)
         w = self.mode.w + moved[:k]
         self._ensemble.set_parameters(self.posterior.natural(w))
         skipped = min(SKIPPED, settings.sweeps - 1)
@@ -187,6 +194,7 @@ class Walk:
         of_prior = self.posterior.prior_gradient(w)
         gradient = halves.mean(axis=1) + of_prior
         difference = 0.5 * (halves[:, 0] - halves[:, 1])
+        self.warp.gradients(u[:k], gradient, difference)
         noise = np.empty_like(s["y"])
         fill_normal(s["random"], noise.reshape(-1))
         h = s["step"]
@@ -197,7 +205,7 @@ class Walk:
         else:  # the noise of the directions that matter is still watched
             drift, shown = self.metric.back(gradient), self.metric.back_first(difference)
         if kept % STILL_EVERY == STILL_FIRST and not warm:
-            self._stand_still(w, drift, of_prior)
+            self._stand_still(u[:k], w, drift, of_prior)
         s["y"] += h * drift + s["spread"] * kick
         s["control"] = (1 - h) * s["control"] + kick
         size = shown.shape[1]
@@ -206,12 +214,14 @@ class Walk:
         s["counters"][STEP_COUNTER] += 1
         self._tune(number + 1)
 
-    def _stand_still(self, w: np.ndarray, drift: np.ndarray, of_prior: np.ndarray) -> None:
+    def _stand_still(self, u: np.ndarray, w: np.ndarray, drift: np.ndarray, of_prior: np.ndarray) -> None:
         """Take the gradient again at the same place from chains that have had time, and book it beside the walk's."""
         s = self.state
         moments = self._ensemble.moments(STILL_SKIPPED, STILL_COUNTED)
         counts = self._completions.counts(w, STILL_COUNTED)
-        standing = self.metric.back(self.posterior.likelihood_gradient(moments, counts).mean(axis=1) + of_prior)
+        gradient = self.posterior.likelihood_gradient(moments, counts).mean(axis=1) + of_prior
+        self.warp.gradients(u, gradient)
+        standing = self.metric.back(gradient)
         s["still"] += np.stack([standing, drift, s["spread"] * s["control"]])
         # E[y g] + 1, less what the control, whose variance is known, has by chance.
         expected = s["spread"] ** 2
