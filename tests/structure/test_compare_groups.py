@@ -112,9 +112,12 @@ def test_categories_that_a_group_lacks_are_kept_and_named():
     model, _, x = case(3, "score", True, 3, n=60)
     lacking = x.copy()
     lacking[lacking == 2] = 1
-    with pytest.warns(mb.MRFWarning, match=r"never observed.*0\[2\] in b"):
-        found = mb.compare_groups(model, {"a": x, "b": lacking}, draws=20, chains=1, progress=False)
+    found = mb.compare_groups(model, {"a": x, "b": lacking}, draws=20, chains=1, progress=False)
     assert np.isfinite(found.coordinate_mean).all()
+    notes = [text for text in found.notes if text.startswith("group")]
+    assert len(notes) == 1
+    assert "'b'" in notes[0]
+    assert "state 2 of '0'" in notes[0]
 
 
 @pytest.mark.parametrize(

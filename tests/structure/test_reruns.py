@@ -5,6 +5,7 @@ import pytest
 from scipy.special import comb, logsumexp
 
 import mrfbayes as mb
+from mrfbayes.structure.reruns import slab_rows
 from structure.group_cases import difference_evidences, some_groups
 
 pytestmark = pytest.mark.filterwarnings("ignore:the inclusion probability")
@@ -53,3 +54,37 @@ def test_verdicts_under_other_priors_are_those_of_searches_with_them(tmp_path):
     bare.save(tmp_path / "bare.nc")
     with pytest.raises(mb.InputError, match="sensitivity"):
         mb.load(tmp_path / "bare.nc").sensitivity()
+
+
+def some_tables(n=250):
+    """A binary and a nominal variable that depend on each other, and a binary one that does not."""
+    rng = np.random.default_rng(7)
+    town = rng.integers(0, 3, n)
+    ill = (rng.random(n) < np.array([0.35, 0.5, 0.6])[town]).astype(int)
+    return {"town": np.array(["Bern", "Lima", "Oslo"])[town], "ill": ill, "old": rng.integers(0, 2, n)}
+
+
+def test_tables_are_compared_under_four_slabs_and_three_priors_over_graphs():
+    data = mb.Data(some_tables())
+    model = mb.Model.from_data(data)
+    assert (model.chart.sides[: model.n_edges] > 2).any()
+    table = mb.select(model, data, **RUN).sensitivity(progress=False)
+    assert (table["slab"].nunique(), table["graphs"].nunique()) == (4, 3)
+    other = mb.select(model, data, slab="normal(0, 0.7)", edges="bernoulli(0.3)", **RUN).sensitivity(progress=False)
+    assert (other["slab"].nunique(), other["graphs"].nunique()) == (5, 4)  # and its own
+
+
+def test_the_factor_of_a_table_under_another_slab_is_that_of_a_posterior_with_it():
+    """With one edge nothing else changes when its prior does."""
+    data = mb.Data({name: some_tables()[name] for name in ("town", "ill")})
+    model = mb.Model.from_data(data)
+    run = {"method": "exact", "draws": 2_000, "rng": 3, "progress": False}
+    post = mb.sample(model, data, prior={"edges": "normal(0, 1)"}, **run)
+    rows = {row["slab"]: row for row in slab_rows(post, post.edges())}
+    assert list(rows) == ["normal(0, 1)", "normal(0, 0.5)", "normal(0, 2)", "normal(0, 4)"]
+    for slab, row in rows.items():
+        again = mb.sample(model, data, prior={"edges": slab}, **run).edges()
+        gap = abs(row["log_bf10"][0] - again["log_bf10"].iloc[0])
+        assert gap < 5 * np.hypot(row["error"][0], again["log_bf10_error"].iloc[0]), slab
+    values = [row["log_bf10"][0] for row in rows.values()]
+    assert max(values) - min(values) > 0.5  # so that a density that does not depend on the slab is noticed

@@ -108,15 +108,35 @@ def swept(batches, length=10):
 
 def test_errors_of_inclusion_shrink_with_the_root_of_the_batches():
     batches = np.tile([[0.2, 0.9], [0.4, 0.5]], (8, 1))
-    error = monte_carlo_error([swept(batches)], batches.mean(axis=0)[None])
-    np.testing.assert_allclose(error, batches.std(axis=0, ddof=1) / 4)
+    np.testing.assert_allclose(monte_carlo_error([swept(batches)]), batches.std(axis=0, ddof=1) / 4)
+    first = monte_carlo_error([swept(batches)], 85)  # eight whole batches of ten sweeps
+    np.testing.assert_allclose(first, batches[:8].std(axis=0, ddof=1) / np.sqrt(8))
+    both = monte_carlo_error([swept(batches[:8]), swept(batches[8:])])
+    np.testing.assert_allclose(both, batches.std(axis=0, ddof=1) / 4)
+
+
+def test_errors_of_inclusion_come_from_long_batches():
+    """Of slow chains: batches that follow each other are alike, and short ones would say too little of the error."""
+    rng = np.random.default_rng(3)
+    slow = [np.repeat(rng.random((8, 2)), 8, axis=0) for _ in range(4)]
+    error = monte_carlo_error([swept(chain) for chain in slow])
+    long = np.concatenate([chain[::8] for chain in slow])
+    np.testing.assert_allclose(error, long.std(axis=0, ddof=1) / np.sqrt(32))
+    assert (error > 2 * np.concatenate(slow).std(axis=0, ddof=1) / np.sqrt(256)).all()
 
 
 def test_errors_of_inclusion_see_chains_that_differ():
     still = [swept(np.full((16, 1), value)) for value in (0.1, 0.5, 0.3, 0.5)]
-    by_chain = np.array([[0.1], [0.5], [0.3], [0.5]])
-    error = monte_carlo_error(still, by_chain)
-    np.testing.assert_allclose(error, by_chain.std(ddof=1) / 2)
+    np.testing.assert_allclose(monte_carlo_error(still), np.std([0.1, 0.5, 0.3, 0.5], ddof=1) / 2)
+
+
+def test_errors_of_inclusion_are_not_those_of_few_chains_where_these_agree():
+    """Of independent batches: the largest of 200 errors from four means would be twice as large."""
+    rng = np.random.default_rng(4)
+    error = monte_carlo_error([swept(rng.normal(0.5, 0.1, (32, 200))) for _ in range(4)])
+    true = 0.1 / np.sqrt(128)
+    np.testing.assert_allclose(np.mean(error**2), true**2, rtol=0.1)
+    assert error.max() < 1.6 * true
 
 
 def test_chains_and_groups_have_streams_of_their_own():

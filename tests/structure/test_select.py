@@ -1,5 +1,6 @@
 """The posterior over graphs against enumeration of all graphs, engines against each other, and what is refused."""
 
+import itertools
 import os
 import signal
 
@@ -297,6 +298,62 @@ def test_a_search_goes_on_until_it_is_precise():
     assert 1_000 <= found.steps <= 8_000
     assert found.log_odds.shape[1] == found.steps // found.thin
     assert not found.partial
+
+
+def test_a_checkpoint_changes_nothing_of_how_long_a_search_is(tmp_path, monkeypatch):
+    from mrfbayes.structure import running
+
+    monkeypatch.setattr(running, "LEAST_SEARCH_SWEEPS", 256)
+    monkeypatch.setattr(running, "INCLUSION_PRECISION", 0.006)
+    model, _, data = some_groups(d=4)
+    options = {"chains": 2, "rng": 4, "progress": False}
+    plain = mb.select(model, data["a"], **options)
+    assert 256 < plain.steps < 8_192  # so that it grew, and not as far as it may
+    path = tmp_path / "run.checkpoint"
+    whole = mb.select(model, data["a"], checkpoint=path, **options)
+    np.testing.assert_array_equal(whole.log_odds, plain.log_odds)
+    np.testing.assert_array_equal(whole.inclusion, plain.inclusion)
+    kept = path.read_bytes()
+    for share in (0.4, 0.7, 0.95):  # as if it had been killed: the end of the file is torn off
+        path.write_bytes(kept[: int(share * len(kept))])
+        again = mb.select(model, data["a"], checkpoint=path, **options)
+        np.testing.assert_array_equal(again.log_odds, plain.log_odds)
+        np.testing.assert_array_equal(again.inclusion_error, plain.inclusion_error)
+
+
+def test_a_resumed_search_judges_the_same_batches():
+    """Past a goal that was not precise enough, its batches are still known: also where they were joined since."""
+    from mrfbayes.structure import running
+    from mrfbayes.structure.search import N_BATCHES
+
+    goals = [running.LEAST_SEARCH_SWEEPS]
+    while goals[-1] < running.MOST_SEARCH_SWEEPS:
+        goals.append(min(running.more_sweeps(goals[-1]), running.MOST_SEARCH_SWEEPS))
+    assert goals == sorted(set(goals))
+    for before, after in itertools.pairwise(goals):
+        for done in (before, (before + after) // 2, after):
+            length = 1
+            while done >= N_BATCHES * length:
+                length *= 2
+            assert before % length == 0
+
+
+def test_notes_and_warnings_are_those_of_sample():
+    x = np.random.default_rng(5).integers(0, 2, (80, 3)).astype(float)
+    x[:, 1] = np.where(x[:, 1] == 1, 2, 0)
+    x[3, 0] = np.nan
+    model = mb.graph([(0, 1), (1, 2)], states=(2, 3, 2), fields=True, coupling="score")
+    options = {"draws": 600, "rng": 1, "progress": False}
+    found, post = (run(model, x, **options) for run in (mb.select, mb.sample))
+    assert found.warnings == post.warnings
+    assert found.notes[:1] == post.notes[:1]
+    assert "unused state" in found.notes[0]
+    assert "Monte-Carlo error" in found.notes[-1]
+    assert f"{found.steps}" in found.notes[-1]
+    for name in ("schema", "n", "seed", "partial", "target", "versions"):
+        assert getattr(found, name) == getattr(post, name), name
+    assert set(found.timings) == set(post.timings)
+    assert found.method == "select"
 
 
 def test_seconds_of_a_search_are_told_before():

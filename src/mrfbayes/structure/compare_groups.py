@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import warnings as python_warnings
 from collections.abc import Mapping
+from typing import cast
 
 import numpy as np
 
@@ -20,21 +21,23 @@ from mrfbayes.base.errors import InputError, MRFWarning
 from mrfbayes.base.random_streams import Seed
 from mrfbayes.base.types import DataLike, DistributionLike, EdgePriorLike, PriorLike
 from mrfbayes.data.border import common_schema, counted
-from mrfbayes.data.coding import stored_schema
 from mrfbayes.data.data import Data
-from mrfbayes.data.holes import MISSING_AT_RANDOM, hole_doubts
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema
 from mrfbayes.priors import Cauchy, Distribution, Exchangeable, Logistic, Normal, Prior, by_part
 from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem
-from mrfbayes.structure.factors import EdgeFactors, edge_factors
+from mrfbayes.structure.factors import edge_factors
 from mrfbayes.structure.graph_priors import graph_prior
-from mrfbayes.structure.groups import GroupComparison
-from mrfbayes.structure.moves import Coordinates, named_edges, named_nodes, search_prior, slab_distribution
-from mrfbayes.structure.running import SearchRequest, run_options, search, search_seed
-
-NAMED = 5  # thresholds that a warning lists
+from mrfbayes.structure.groups import GroupComparison, coordinate_fields
+from mrfbayes.structure.moves import (
+    Coordinates,
+    named_edges,
+    named_thresholds,
+    search_prior,
+    slab_distribution,
+)
+from mrfbayes.structure.running import SearchArguments, search
 
 
 @one_blas_thread()
@@ -120,32 +123,25 @@ def compare_groups(
     parts = split_groups(model, data)
     coordinates = group_coordinates(model, len(parts), slab, prior)
     graphs = graph_prior(model, differences, "differences")
-    rest = {"chains": chains, "workers": workers, "progress": progress, "checkpoint": checkpoint, "seconds": seconds}
-    options = run_options(coordinates.rate.shape[1] * model.n_parameters, draws, warmup, thin, **rest)
+    options = SearchArguments(
+        engine, particles, draws, warmup, chains, thin, rng, progress, seconds, workers, checkpoint
+    )
+    baseline, contrasts = coordinates.priors[:2]
     settings = {
         "groups": list(parts),
-        "schema": stored_schema(next(iter(parts.values())).coding),
-        "slab": named_edges(model, coordinates.priors[1]),
-        "node_slab": ", ".join(dict.fromkeys(named_nodes(model, coordinates.priors[1]).values())),
+        "slab": named_edges(model, contrasts),
+        "node_slab": named_thresholds(model, contrasts),
         "differences": str(graphs),
         "difference_probabilities": graphs.probability.tolist(),
-        "prior": f"edges {named_edges(model, coordinates.priors[0])}, "
-        f"nodes {', '.join(dict.fromkeys(named_nodes(model, coordinates.priors[0]).values()))}",
+        "prior": f"edges {named_edges(model, baseline)}, nodes {named_thresholds(model, baseline)}",
     }
-    if any(statistics.holes is not None for statistics in parts.values()):
-        settings["missing"] = MISSING_AT_RANDOM
     problem = SearchProblem(factors, tuple(parts.values()), coordinates, graphs)
-    doubts = (*_holes(parts), *_resting_on_the_prior(factors, parts))
-    request = SearchRequest(engine, particles, options, search_seed(rng, checkpoint), settings, doubts=doubts)
-    shared, run, summary = search(problem, request)
-    n_chains, n_draws, _ = run.draws.shape
+    fields, run, summary = search(problem, "compare_groups", options, parts, settings)
     return GroupComparison(
-        **vars(shared),
+        **fields,
+        **coordinate_fields(run, summary),
         groups=tuple(parts),
-        coordinates=run.draws.reshape(n_chains, n_draws, coordinates.rate.shape[1], model.n_parameters),
         rate=coordinates.rate,
-        coordinate_mean=summary.mean,
-        coordinate_sd=summary.sd,
         group_n=tuple(statistics.n_all for statistics in parts.values()),
     )
 
@@ -166,7 +162,7 @@ def baseline_and_slab(model: Model, slab: object, prior: object, n_groups: int) 
     if unknown:
         raise InputError(f"slab has an entry for {unknown[0]!r}: give {{'edges': ..., 'nodes': ...}}.")
     edges, own = (_difference(both.get(key, "normal(0, 1)"), n_groups) for key in ("edges", "nodes"))
-    given = by_part(prior)
+    given = by_part(cast("PriorLike | None", prior))
     edge_prior = given.pop("edges", None)
     baseline = search_prior(model, None if edge_prior == "default" else edge_prior, given, "prior['edges']")
     return baseline, search_prior(model, edges, {"nodes": own})
@@ -217,7 +213,7 @@ def split_groups(model: Model, data: object) -> dict[str, Statistics]:
         raise InputError(f"data has {len(parts)} group ({', '.join(map(repr, parts))}): give at least two.")
     schema = common_schema(model, parts.values())
     with python_warnings.catch_warnings():
-        python_warnings.simplefilter("ignore", MRFWarning)  # a category that one group lacks is named below
+        python_warnings.simplefilter("ignore", MRFWarning)  # said with the name of the group, by the search
         return {name: _counted(model, name, part, schema) for name, part in parts.items()}
 
 
@@ -227,34 +223,3 @@ def _counted(model: Model, name: str, part: object, schema: Schema | None) -> St
         return counted(model, part, schema)
     except InputError as wrong:
         raise InputError(f"group {name!r}: {wrong}") from None
-
-
-def _holes(data: Mapping[str, Statistics]) -> list[str]:
-    """What has to be said of the groups with missing cells."""
-    found = []
-    for name, statistics in data.items():
-        if statistics.holes is not None:
-            texts = hole_doubts(statistics.model, statistics.holes, statistics.n)
-            found.append(f"group {name!r}: {'; '.join(texts)}.")
-    return found
-
-
-def _resting_on_the_prior(factors: EdgeFactors, data: Mapping[str, Statistics]) -> tuple[str, ...]:
-    """Thresholds of categories that a group never shows."""
-    model, found = factors.model, []
-    for name, statistics in data.items():
-        for node, rows in enumerate(factors.nodes):
-            first, n = int(factors.first[node]), statistics.n
-            seen = statistics.counts[first : first + len(rows)]
-            if statistics.holes is not None:
-                offset = model.lowering.node_offset[node]
-                cells = statistics.holes.seen_cells(model)[offset : offset + model.states[node]]
-                seen, n = seen + rows @ cells, n + cells.sum()
-            empty = [model.parameters[first + k] for k in np.flatnonzero(seen == 0)]
-            if len(rows) and seen.sum() >= n:
-                empty.append(f"{model.nodes[node]} (its first state)")
-            found += [f"{parameter} in {name}" for parameter in empty]
-    if not found:
-        return ()
-    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-    return (f"never observed, so estimated from the prior only: {', '.join(found[:NAMED])}{more}.",)

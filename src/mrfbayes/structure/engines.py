@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from mrfbayes.base.errors import CostError, InputError
+from mrfbayes.base.errors import CostError
 from mrfbayes.model.field import Model
 from mrfbayes.run.workers import State
 from mrfbayes.structure.edge_blocks import EdgeBlocks, node_groups, pair_blocks
@@ -216,8 +216,6 @@ def recursion_engine(model: Model) -> tuple[RecursionEngine, EdgeBlocks]:
 def choose_engine(model: Model, engine: str | None) -> str:
     """The engine that was asked for, or the cheapest exact one, or particles where there is none."""
     if engine is not None:
-        if engine not in ENGINES:
-            raise InputError(f"engine = {engine!r}: choose one of {', '.join(map(repr, ENGINES))}.")
         return engine
     _, sizes, recursion_cost = _best_order(model)
     fits_recursion = max(sizes) <= MOST_FRONTIER and 8 * sum(sizes) <= MOST_BYTES

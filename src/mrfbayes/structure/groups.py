@@ -19,11 +19,60 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from mrfbayes.model.result import StoredFields
     from mrfbayes.results.posterior import Posterior
+    from mrfbayes.run.driver import ChainRun
+    from mrfbayes.structure.search import SearchSummary
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class GroupComparison(SearchResult):
+class CoordinateResult(SearchResult):
+    """Posterior of a baseline and of what is added to it, which an edge has in all coordinates or in none.
+
+    Attributes
+    ----------
+    coordinates : ndarray
+        Shape (chains, draws, C, p). Kept draws in log-odds: the baseline, then contrasts or effects.
+    coordinate_mean : (C, p) ndarray
+        Means of the coordinates, from all sweeps.
+    coordinate_sd : (C, p) ndarray
+        Their standard deviations.
+    """
+
+    _arrays: ClassVar = {
+        **SearchResult._arrays,
+        "coordinates": ("posterior", "coordinates", ("chain", "draw", "coordinate", "parameter")),
+        "coordinate_mean": ("moments", "mean", ("coordinate", "parameter")),
+        "coordinate_sd": ("moments", "sd", ("coordinate", "parameter")),
+    }
+
+    coordinates: np.ndarray
+    coordinate_mean: np.ndarray
+    coordinate_sd: np.ndarray
+
+    @property
+    def included(self) -> np.ndarray:
+        """(chains, draws, m) which edges differ, or are moderated, in each draw."""
+        first = self.model.chart.offset[: self.model.n_edges]
+        return np.asarray((self.coordinates[:, :, 1:, first] != 0.0).any(axis=2))
+
+    def _evidence_by_parameter(self, index: pd.Index, blocks: Sequence[str] | None = None) -> pd.DataFrame:
+        """The evidence of each parameter's edge; unknown for thresholds. ``blocks`` replaces those of parameters."""
+        blocks = blocks or [self.model.blocks[block] for block in self.model.chart.block_of]
+        table = self._evidence_table().reindex(blocks).set_index(index)
+        table["verdict"] = table["verdict"].fillna("unknown")
+        table["fragile"] = table["fragile"].eq(True)
+        return table
+
+
+def coordinate_fields(run: ChainRun, summary: SearchSummary) -> StoredFields:
+    """The fields of a `CoordinateResult`."""
+    draws = run.draws.reshape(*run.draws.shape[:2], *summary.mean.shape)
+    return {"coordinates": draws, "coordinate_mean": summary.mean, "coordinate_sd": summary.sd}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class GroupComparison(CoordinateResult):
     """Posterior of the parameters of several groups and of which edges differ, from `mrfbayes.compare_groups`.
 
     ``inclusion``, ``absence``, ``inclusion_error`` and ``prior_inclusion`` (m,) are the posterior probability that an
@@ -33,31 +82,30 @@ class GroupComparison(SearchResult):
     ----------
     groups : tuple of str
         Names of the groups.
-    coordinates : ndarray
-        Shape (chains, draws, C, p). Kept draws in log-odds: the baseline, then the contrasts.
     rate : (G, C) ndarray
         The log-odds of group g are the sum over c of rate[g, c] times coordinate c.
-    coordinate_mean : (C, p) ndarray
-        Means of the coordinates, from all sweeps.
-    coordinate_sd : (C, p) ndarray
-        Their standard deviations.
     group_n : tuple of float
         Numbers of observations of the groups.
+
+    See Also
+    --------
+    compare_groups : Returns it.
+    plots.group_differences : The picture.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> groups = {name: mb.simulate(model, theta, 200, rng=1) for name, theta in (("x", 0.6), ("y", 0.8))}
+    >>> comparison = mb.compare_groups(model, groups, draws=200, warmup=100, chains=2, rng=1, progress=False)
+    >>> comparison.groups
+    ('x', 'y')
     """
 
-    _arrays: ClassVar = {
-        **SearchResult._arrays,
-        "coordinates": ("posterior", "coordinates", ("chain", "draw", "coordinate", "parameter")),
-        "rate": ("groups", "rate", ("group", "coordinate")),
-        "coordinate_mean": ("groups", "mean", ("coordinate", "parameter")),
-        "coordinate_sd": ("groups", "sd", ("coordinate", "parameter")),
-    }
+    _arrays: ClassVar = {**CoordinateResult._arrays, "rate": ("groups", "rate", ("group", "coordinate"))}
 
     groups: tuple[str, ...]
-    coordinates: np.ndarray
     rate: np.ndarray
-    coordinate_mean: np.ndarray
-    coordinate_sd: np.ndarray
     group_n: tuple[float, ...]
 
     def _labels(self) -> dict[str, Sequence[str]]:
@@ -69,12 +117,6 @@ class GroupComparison(SearchResult):
         draws = ("chain", "draw")
         found = {"log_odds": ((*draws, "group", "parameter"), self.log_odds)}
         return {"posterior": xr.Dataset({**found, "differs": ((*draws, "edge"), self.included.astype(int))})}
-
-    @property
-    def included(self) -> np.ndarray:
-        """(chains, draws, m) which edges differ in each draw."""
-        first = self.model.chart.offset[: self.model.n_edges]
-        return np.asarray((self.coordinates[:, :, 1:, first] != 0.0).any(axis=2))
 
     @property
     def log_odds(self) -> np.ndarray:
@@ -144,12 +186,7 @@ class GroupComparison(SearchResult):
             raise InputError("scale = 'theta': groups differ in log-odds; use 'log-odds' or 'ising'.")
         rows = scaled(self.model, scale or "log-odds")
         index = pd.Index(rows.names, name="parameter")
-        evidence = self._evidence_table()
-        blocks = [self.model.blocks[b] for b in self.model.chart.block_of] if rows.scale == "log-odds" else rows.names
-        table = evidence.reindex(blocks).set_index(index)
-        table["verdict"] = table["verdict"].fillna("unknown")
-        table["fragile"] = table["fragile"].eq(True)
-        parts = [table]
+        parts = [self._evidence_by_parameter(index, None if rows.scale == "log-odds" else rows.names)]
         for first, second in self.pairs:
             weight = self.rate[second] - self.rate[first]
             columns = moment_columns(rows.of_log_odds(np.einsum("k,abkp->abp", weight, self.coordinates)), ci_prob)
@@ -242,6 +279,7 @@ class GroupComparison(SearchResult):
         chains, draws = self.coordinates.shape[:2]
         return (
             f"<GroupComparison of {', '.join(self.groups)} ({self.target} target, engine {self.engine}): "
-            f"{self.inclusion.sum():.1f} of {self.model.n_edges} edges expected to differ, "
+            f"{self.inclusion.sum():.1f} of {self.model.n_edges} edges expected to differ "
+            f"({self.prior_inclusion.sum():.1f} by the prior alone), "
             f"{self._chain_text(chains, draws)}>"
         )

@@ -107,6 +107,11 @@ def named_edges(model: Model, prior: Prior) -> str:
     return ", ".join(dict.fromkeys(map(str, prior.per_block[: model.n_edges])))
 
 
+def named_thresholds(model: Model, prior: Prior) -> str:
+    """The priors of the node factors as text, each once."""
+    return ", ".join(dict.fromkeys(named_nodes(model, prior).values()))
+
+
 def make_moves(
     factors: EdgeFactors,
     counts: np.ndarray,

@@ -16,6 +16,8 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.progress import Progress
+from mrfbayes.calibration.expansion import prior_information
+from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
 from mrfbayes.results.bayes_factors import verdicts
 from mrfbayes.results.predictability import evenly
@@ -37,6 +39,7 @@ MOST_WEIGHED = 4_000  # draws
 RERUN_WARMUP, RERUN_SWEEPS = 40, 160  # of each of two chains
 RERUN_LENGTH = RERUN_WARMUP + RERUN_SWEEPS
 SLABS = ("normal(0, 0.5)", "normal(0, 1)", "normal(0, 2)", "cauchy(0, 1)")
+NORMAL_SLABS = (*SLABS[:3], "normal(0, 4)")  # tables take normal slabs only
 GRAPHS = ("bernoulli(0.2)", "bernoulli(0.5)", "beta-bernoulli(1, 1)")
 PRIOR_LOG_ODDS = (4.0, 1.5, 0.0, -1.5, -3.0, -5.0, -8.0)  # lambda of the runs, one after the other
 
@@ -62,6 +65,11 @@ class Rerun:
         return summarise(ends), ends
 
 
+def slabs_of(model: Model) -> tuple[str, ...]:
+    """The slabs that are compared."""
+    return NORMAL_SLABS if (model.chart.sides[: model.n_edges] > 2).any() else SLABS
+
+
 def sensitivity_rows(selection: Selection, progress: bool = True) -> list[dict[str, object]]:
     """A row per prior: slab, prior over graphs, and per edge the log Bayes factor and its error."""
     rerun, model = selection._rerun, selection.model
@@ -72,14 +80,11 @@ def sensitivity_rows(selection: Selection, progress: bool = True) -> list[dict[s
             "sensitivity: this result was loaded, and its data are not in its file: call sensitivity() before save()."
         )
     graphs = rerun.problem.graphs
-    asked = [(str(slab_distribution(slab)), own[1]) for slab in SLABS] + [(own[0], text) for text in GRAPHS]
+    asked = [(str(slab_distribution(slab)), own[1]) for slab in slabs_of(model)] + [(own[0], text) for text in GRAPHS]
     asked = [pair for pair in dict.fromkeys(asked) if pair != own]
     with Progress("prior sensitivity", len(asked), progress) as bar:
         for done, (slab, edges) in enumerate(asked):
-            try:
-                prior = search_prior(model, slab, selection.settings["prior"])
-            except InputError:  # tables take normal slabs only
-                continue
+            prior = search_prior(model, slab, selection.settings["prior"])
             chosen = graphs if edges == own[1] else graph_prior(model, edges)
             summary, _ = rerun.run(replace(rerun.problem.coordinates, priors=(prior,)), chosen)
             changed = replace(
@@ -102,13 +107,11 @@ def slab_rows(posterior: Posterior, edges: pd.DataFrame) -> list[dict[str, objec
     if posterior._problem is None or posterior._problem.prior.custom is not None:
         raise InputError("sensitivity: the prior of this result is not at hand.")
     model, blocks = posterior.model, len(edges)
-    if (model.chart.sides[:blocks] > 2).any():
-        raise InputError("sensitivity: an edge with a table of weights has no density along a line.")
     log_odds = evenly(posterior.log_odds.reshape(-1, model.n_parameters), MOST_WEIGHED)
     own = _edge_densities(posterior._problem.prior, log_odds, blocks)
     error = edges["log_bf10_error"].to_numpy()
     rows = [_row(", ".join(_edge_texts(posterior._problem.prior, blocks)), "", edges["log_bf10"].to_numpy(), error)]
-    for slab in SLABS:
+    for slab in slabs_of(model):
         prior = Prior(model, {"edges": slab})
         if _edge_texts(prior, blocks) == _edge_texts(posterior._problem.prior, blocks):
             rows[0]["slab"] = slab
@@ -126,7 +129,13 @@ def _edge_texts(prior: Prior, blocks: int) -> list[str]:
 
 def _edge_densities(prior: Prior, log_odds: np.ndarray, blocks: int) -> np.ndarray:
     """(draws, blocks) log densities of the edges' log-odds, at draws (draws, p)."""
-    return np.asarray(prior.coin_log_densities(log_odds)[:, :blocks] + block_constants(prior)[:blocks])
+    offset = prior.chart.offset
+    densities = prior.coin_log_densities(log_odds)[:, offset[:blocks]] + block_constants(prior)[:blocks]
+    for block in np.flatnonzero(prior.chart.sides[:blocks] > 2):  # a table, whose prior is a normal distribution
+        cells = slice(offset[block], offset[block + 1])
+        precision = prior_information(prior, np.zeros(log_odds.shape[1]))[cells, cells]
+        densities[:, block] -= 0.5 * np.einsum("ia,ab,ib->i", log_odds[:, cells], precision, log_odds[:, cells])
+    return np.asarray(densities)
 
 
 def _row(slab: str, graphs: str, log_bf10: np.ndarray, error: np.ndarray) -> dict[str, object]:

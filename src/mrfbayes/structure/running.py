@@ -1,43 +1,46 @@
-"""A search over graphs from its options to the part of its result that `select` and `compare_groups` share."""
+"""A search over graphs from its options to the part of its result that all searches share."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from mrfbayes import __version__
 from mrfbayes.base.budget import Budget, OutOfTime
 from mrfbayes.base.checks import whole
+from mrfbayes.base.digests import digest_of
 from mrfbayes.base.errors import CostError, InputError, warn_user
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.random_streams import Seed, seed_number, seed_sequence
+from mrfbayes.data.coding import stored_schema
+from mrfbayes.data.holes import MISSING_AT_RANDOM
+from mrfbayes.data.statistics import Statistics
 from mrfbayes.engines.settings import DEFAULT_DRAW_BYTES, KEPT_DRAWS, MAX_DRAW_BYTES
-from mrfbayes.model.result import stored_seed
+from mrfbayes.model.result import StoredFields, stored_seed
 from mrfbayes.run.driver import ChainRun, RunSettings, run_chains
 from mrfbayes.run.store import Checkpoint, recorded
 from mrfbayes.run.workers import State
 from mrfbayes.structure.anchors import SearchProblem, weighted_parts
 from mrfbayes.structure.augmented import augmented
 from mrfbayes.structure.edge_blocks import SAMPLE_GROUP_CELLS, EdgeBlocks, pair_blocks
-from mrfbayes.structure.engines import SearchEngine, choose_engine, exact_engine
+from mrfbayes.structure.engines import ENGINES, SearchEngine, choose_engine, exact_engine
 from mrfbayes.structure.reruns import Rerun
-from mrfbayes.structure.result import SearchResult
-from mrfbayes.structure.search import SearchSummary, SearchTask, summarise
+from mrfbayes.structure.search import SearchSummary, SearchTask, monte_carlo_error, summarise
 from mrfbayes.structure.weighted import WeightedEngine
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.structure.moves import MoveView
 
-DEFAULT_SWEEPS = 4_000  # per chain by default where a checkpoint is kept
-LEAST_SEARCH_SWEEPS, MOST_SEARCH_SWEEPS = 1_000, 8_000  # per chain where they are made until the precision is reached
+# Sweeps per chain where they are made until the precision is reached. They are multiples of the last batches' length,
+# so that a run which is resumed later judges the same batches as before.
+LEAST_SEARCH_SWEEPS, MOST_SEARCH_SWEEPS, SWEEP_UNIT = 1_024, 8_192, 256
+THINNED_SWEEPS = 4_000  # of which thinning leaves the usual number of draws
 INCLUSION_PRECISION = 0.01  # Monte-Carlo error of every inclusion probability that ends such a run
 UNEVEN = 0.02  # effective share of the samples' weights, that a reader should know of
 SHORTEST_RUN = 0.05  # seconds that are left to the chains where the preparation took all
@@ -45,52 +48,65 @@ DOUBTFUL_ERROR = 0.02  # of an inclusion probability, that a reader should know 
 
 
 @dataclass(frozen=True)
-class RunOptions:
-    """How long, how many chains, where: checked by `run_options`."""
+class SearchArguments:
+    """The arguments that all searches have in common, as they were given."""
+
+    engine: str | None
+    particles: int
+    draws: int | None
+    warmup: int | None
+    chains: int
+    thin: int | None
+    rng: Seed | None
+    progress: bool
+    seconds: float | None
+    workers: int = 1
+    checkpoint: str | os.PathLike[str] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be, before any data are read."""
+        for name, least in {"particles": 100, "draws": 1, "warmup": 0, "chains": 1, "thin": 1, "workers": 1}.items():
+            if (value := getattr(self, name)) is not None:
+                whole(name, value, least)
+        if self.engine is not None and self.engine not in ENGINES:
+            raise InputError(f"engine = {self.engine!r}: choose one of {', '.join(map(repr, ENGINES))}.")
+        if self.seconds is not None and not (isinstance(self.seconds, (int, float)) and self.seconds > 0):
+            raise InputError(f"seconds = {self.seconds!r}: a time budget is a positive number.")
+
+
+def more_sweeps(steps: int) -> int:
+    """To how many sweeps a chain of ``steps`` sweeps grows that is not precise enough: about a quarter more."""
+    return -(-5 * steps // (4 * SWEEP_UNIT)) * SWEEP_UNIT
+
+
+class SweepPlan(NamedTuple):
+    """Sweeps of each chain: those after warm-up, to how many these may grow, those before, and those per kept draw."""
 
     steps: int
+    longest: int
     warmup: int
-    chains: int
     thin: int
-    workers: int
-    progress: bool
-    checkpoint: str | os.PathLike[str] | None
-    seconds: float | None
-    is_open: bool = False  # whether sweeps are made until the precision is reached
 
 
-def run_options(n_columns: int, draws: int | None, warmup: int | None, thin: int | None, **rest: Any) -> RunOptions:
-    """``rest``: chains, workers, progress, checkpoint, seconds; ``n_columns`` numbers make a draw."""
-    is_open = draws is None and rest["checkpoint"] is None
-    chains, seconds = whole("chains", rest["chains"], 1), rest["seconds"]
+def make_plan(options: SearchArguments, n_columns: int) -> SweepPlan:
+    """The numbers of a run whose draws have ``n_columns`` numbers each; refused where they need too much memory."""
+    draws, chains, warmup = options.draws, options.chains, options.warmup
     fitting = max(1, DEFAULT_DRAW_BYTES // (8 * n_columns * chains))
-    if thin is None:
-        thin = 1 if draws is not None else max(1, -(-DEFAULT_SWEEPS // min(KEPT_DRAWS, fitting)))
-    thin = whole("thin", thin, 1)
-    default = MOST_SEARCH_SWEEPS if is_open else DEFAULT_SWEEPS
-    steps = max(default, thin) if draws is None else whole("draws", draws, 1) * thin
-    warmup = (
-        max((LEAST_SEARCH_SWEEPS if is_open else steps) // 10, 100) if warmup is None else whole("warmup", warmup, 0)
-    )
-    if seconds is not None and not (isinstance(seconds, (int, float)) and seconds > 0):
-        raise InputError(f"seconds = {seconds!r}: a time budget is a positive number.")
-    kept = chains * (steps // thin) * n_columns * 8
+    default_thin = 1 if draws is not None else math.ceil(THINNED_SWEEPS / min(KEPT_DRAWS, fitting))
+    thin = default_thin if options.thin is None else options.thin
+    steps = max(LEAST_SEARCH_SWEEPS, thin) if draws is None else draws * thin
+    longest = max(MOST_SEARCH_SWEEPS, thin) if draws is None else steps
+    warmup = max(steps // 10, 100) if warmup is None else warmup
+    kept = chains * (longest // thin) * n_columns * 8
     if kept > MAX_DRAW_BYTES:
         raise CostError(
-            f"{chains} chains of {steps // thin} draws of {n_columns} parameters need {kept / 2**30:.1f} GiB: raise "
+            f"{chains} chains of {longest // thin} draws of {n_columns} parameters need {kept / 2**30:.1f} GiB: raise "
             f"thin= to at least {math.ceil(thin * kept / MAX_DRAW_BYTES)}; probabilities use all sweeps anyway."
         )
-    workers = whole("workers", rest["workers"], 1)
-    return RunOptions(steps, warmup, chains, thin, workers, rest["progress"], rest["checkpoint"], seconds, is_open)
+    return SweepPlan(steps, longest, warmup, thin)
 
 
-def search_seed(rng: Seed | None, checkpoint: str | os.PathLike[str] | None) -> np.random.SeedSequence:
-    """The seed of a search: as given, else that of its checkpoint, else a fresh one."""
-    return seed_sequence(recorded(checkpoint).get("seed") if rng is None else rng)
-
-
-@dataclass(frozen=True, eq=False)
-class PreparedSearch:
+class PreparedSearch(NamedTuple):
     """The task, where its chains start, and what is to be said of how they were made."""
 
     task: SearchTask
@@ -100,7 +116,7 @@ class PreparedSearch:
 
 
 def prepare_search(
-    problem: SearchProblem, engine: str, particles: int, options: RunOptions, seed: np.random.SeedSequence
+    problem: SearchProblem, engine: str, options: SearchArguments, plan: SweepPlan, seed: np.random.SeedSequence
 ) -> PreparedSearch:
     """The moves and the engine, once or for each of two sets of samples, and the chains' starts."""
     factors = problem.factors
@@ -112,61 +128,22 @@ def prepare_search(
         states = problem.states(options.chains, 1, seed)
     else:
         blocks = pair_blocks(problem.model, SAMPLE_GROUP_CELLS)[0]
-        n_particles = whole("particles", particles, 100)
-        weighted = weighted_parts(problem, blocks, n_particles, seed, options.progress)
+        weighted = weighted_parts(problem, blocks, options.particles, seed, options.progress)
         parts = tuple((weighted.moves, own) for own in weighted.engines)
         states = weighted.begin(problem.states(options.chains, len(parts), seed), seed)
         details = {"particles": int(weighted.sets[0].rows.shape[1]), "anchor": weighted.engines[0].anchor.tolist()}
-    task = SearchTask(parts, blocks.view(factors.first, factors.size), options.warmup, options.thin)
-    task = augmented(task, states, problem.data, seed)
-    return PreparedSearch(task, states, blocks, details)
+    task = SearchTask(parts, blocks.view(factors.first, factors.size), plan.warmup, plan.thin)
+    return PreparedSearch(augmented(task, states, problem.data, seed), states, blocks, details)
 
 
-@dataclass(frozen=True)
-class SampleQuality:
-    """How far weighted samples can be trusted.
+def sample_quality(
+    task: SearchTask, states: Sequence[State], summary: SearchSummary
+) -> tuple[dict[str, object], list[str]]:
+    """How far weighted samples can be trusted: figures for the result, and warnings; nothing for exact engines.
 
-    Attributes
-    ----------
-    particles : how many samples each set has
-    effective_share : effective number of their weights where the chains are, relative to ``particles``; the smallest
-    mean, largest : by how much the inclusion probabilities of the chains on either set differ; None with one chain
-    expected : the mean that Monte-Carlo errors alone would give
+    The figures are the smallest effective share of the weights where the chains are, and by how much the inclusion
+    probabilities of the chains on either set of samples differ.
     """
-
-    particles: int
-    effective_share: float
-    mean: float | None = None
-    largest: float | None = None
-    expected: float = 0.0
-
-    @property
-    def details(self) -> dict[str, float]:
-        """The figures as a result keeps them."""
-        found = {"effective_share": self.effective_share}
-        if self.mean is not None and self.largest is not None:
-            found |= {"set_difference_mean": self.mean, "set_difference_max": self.largest}
-        return found
-
-    @property
-    def doubts(self) -> list[str]:
-        """What the reader of the result has to know."""
-        found = []
-        if self.mean is not None and self.mean > max(DOUBTFUL_ERROR, 2 * self.expected):
-            found.append(
-                f"the two sets of samples differ by {self.mean:.3f} in inclusion probability on average: raise "
-                "particles=."
-            )
-        if self.effective_share < UNEVEN:
-            found.append(
-                f"the samples' weights are uneven (effective number {self.effective_share:.1%} of {self.particles}): "
-                "raise particles=."
-            )
-        return found
-
-
-def sample_quality(task: SearchTask, states: Sequence[State], summary: SearchSummary) -> SampleQuality | None:
-    """What the chains say of their samples; None for exact engines."""
     part = np.array([int(state["part"][0]) for state in states])
     shares = [
         engine.effective_share(moves.rate, state)
@@ -175,135 +152,155 @@ def sample_quality(task: SearchTask, states: Sequence[State], summary: SearchSum
         if isinstance(engine, WeightedEngine)
     ]
     if not shares:
-        return None
-    n_particles = states[0]["samples"].shape[1]
-    if np.unique(part).size < 2:
-        return SampleQuality(n_particles, min(shares))
-    first, second = (summary.chain_inclusion[part == k].mean(axis=0) for k in (0, 1))
-    gap = np.abs(first - second)
-    # The difference of two halves of the chains has twice the error of their mean, and its mean size is 0.8 of that.
-    expected = 1.6 * float(np.nan_to_num(summary.inclusion_error).mean())
-    return SampleQuality(n_particles, min(shares), float(gap.mean()), float(gap.max()), expected)
-
-
-def run_doubts(
-    names: Sequence[str], summary: SearchSummary, run: ChainRun, options: RunOptions, quality: SampleQuality | None
-) -> tuple[str, ...]:
-    """What the reader of the result has to know."""
-    found = []
-    if run.stopped_by:
-        found.append(
-            f"stopped by {run.stopped_by} after {summary.sweeps} of {options.steps} sweeps per chain: the result is "
-            "partial."
+        return {}, []
+    details: dict[str, object] = {"effective_share": min(shares)}
+    doubts = []
+    if np.unique(part).size == 2:
+        first, second = (summary.chain_inclusion[part == k].mean(axis=0) for k in (0, 1))
+        gap = np.abs(first - second)
+        details |= {"set_difference_mean": float(gap.mean()), "set_difference_max": float(gap.max())}
+        # The difference of two halves of the chains has twice the error of their mean, and its mean size is 0.8 of it.
+        expected = 1.6 * float(np.nan_to_num(summary.inclusion_error).mean())
+        if gap.mean() > max(DOUBTFUL_ERROR, 2 * expected):
+            doubts.append(
+                f"the two sets of samples differ by {gap.mean():.3f} in inclusion probability on average: raise "
+                "particles=."
+            )
+    if min(shares) < UNEVEN:
+        doubts.append(
+            f"the samples' weights are uneven (effective number {min(shares):.1%} of "
+            f"{states[0]['samples'].shape[1]}): raise particles=."
         )
+    return details, doubts
+
+
+def run_remarks(names: Sequence[str], summary: SearchSummary, run: ChainRun) -> tuple[list[str], list[str]]:
+    """Warnings and notes about the length of the chains and what it is enough for."""
+    doubts = []
+    if run.stopped_by:
+        planned = run.n_steps - run.n_warmup
+        doubts.append(
+            f"stopped by {run.stopped_by} after {summary.sweeps} of {planned} sweeps per chain: the result is partial."
+        )
+    if run.checkpoint_problem:
+        doubts.append(f"the checkpoint lacks the last sweeps, which are in this result: {run.checkpoint_problem}")
     if summary.sweeps == 0:
-        return (*found, "no sweep after warm-up was made: the probabilities are not defined.")
+        return [*doubts, "no sweep after warm-up was made: the probabilities are not defined."], []
     errors = np.nan_to_num(summary.inclusion_error)
     worst = int(errors.argmax())
     if errors[worst] > DOUBTFUL_ERROR:
-        found.append(
+        doubts.append(
             f"the inclusion probability of {names[worst]} has a Monte-Carlo error of {errors[worst]:.2f}: raise draws= "
             f"or thin= (now {summary.sweeps} sweeps)."
         )
-    return (*found, *(quality.doubts if quality is not None else ()))
+    note = (
+        f"the largest Monte-Carlo error of an inclusion probability is {errors[worst]:.4f} ({names[worst]}), after "
+        f"{summary.sweeps:,} sweeps of each of {len(run.states)} chains."
+    )
+    return doubts, [note]
 
 
-@dataclass(frozen=True)
-class SearchRequest:
-    """What is asked of a search.
+def search(
+    problem: SearchProblem,
+    method: str,
+    options: SearchArguments,
+    data: Mapping[str, Statistics],
+    settings: Mapping[str, object],
+) -> tuple[StoredFields, ChainRun, SearchSummary]:
+    """Prepare, run and sum up: the fields that all results of searches share, and what the others are made of.
 
-    Attributes
-    ----------
-    engine, particles : which engine (None chooses), and how many samples it draws where it is "particles"
-    options : how long, how many chains, where
-    seed : of all random streams
-    settings : priors as they were given, for the result
-    said, doubts : what the reader has to know already: said aloud before, or yet to be said
+    ``data`` are the counted data whose warnings and notes the result has: those of each group by its name, which are
+    yet to be said aloud, or all data under the empty name.
     """
-
-    engine: str | None
-    particles: int
-    options: RunOptions
-    seed: np.random.SeedSequence
-    settings: Mapping[str, object]
-    said: tuple[str, ...] = ()
-    doubts: tuple[str, ...] = ()
-
-
-def search(problem: SearchProblem, request: SearchRequest) -> tuple[SearchResult, ChainRun, SearchSummary]:
-    """Prepare, run and sum up: the shared part of the result, and what the rest of it is made of."""
     started = time.perf_counter()
-    model, options, seed = problem.model, request.options, request.seed
-    name = choose_engine(model, request.engine)
+    model, name = problem.model, choose_engine(problem.model, options.engine)
+    plan = make_plan(options, problem.coordinates.rate.shape[1] * model.n_parameters)
+    seed = seed_sequence(recorded(options.checkpoint).get("seed") if options.rng is None else options.rng)
     limit = Budget(options.seconds)
     try:
         with limit.as_current():
-            made = prepare_search(problem, name, request.particles, options, seed)
+            made = prepare_search(problem, name, options, plan, seed)
     except OutOfTime as out:
         raise CostError(
             f"the time budget of {options.seconds:g} s ended in the preparation of the search ({out}), before anything "
             "could be drawn: allow more seconds=, or fewer particles=."
         ) from None
+    first = next(iter(data.values()))
     settings = {
-        **request.settings,
+        **settings,
+        **({"missing": MISSING_AT_RANDOM} if any(one.holes is not None for one in data.values()) else {}),
+        "schema": stored_schema(first.coding),
         "engine": name,
-        "particles": request.particles if name == "particles" else None,
+        "particles": options.particles if name == "particles" else None,
         "seed": stored_seed(seed),
         "chains": options.chains,
-        "warmup": options.warmup,
-        "thin": options.thin,
+        "warmup": plan.warmup,
+        "thin": plan.thin,
     }
     digest = " ".join(statistics.digest for statistics in problem.data)
     preparation = time.perf_counter() - started
-    in_time = options if options.seconds is None else replace(options, seconds=max(limit.left, SHORTEST_RUN))
     with InterruptFlag():  # once there are sweeps, Ctrl-C waits until they are summed up
-        run = _run(made.task, made.states, in_time, {"model": model.fingerprint, "data": digest}, settings, seed)
+        seconds = None if options.seconds is None else max(limit.left, SHORTEST_RUN)
+        identity = {
+            "model": model.fingerprint,
+            "data": digest,
+            "settings": digest_of(settings),
+            "version": __version__,
+        }
+        run = _run(made, replace(options, seconds=seconds), plan, identity, seed)
         summary = summarise(run.states)
-        quality = sample_quality(made.task, run.states, summary)
-    doubts = (*request.doubts, *run_doubts(model.blocks, summary, run, options, quality))
+        quality, doubts = sample_quality(made.task, run.states, summary)
+    more, notes = run_remarks(model.blocks, summary, run)
+    said = first.warnings if "" in data else ()
+    doubts = [*(f"group {key!r}: {text}" for key, one in data.items() if key for text in one.warnings), *more, *doubts]
     for text in doubts:
         warn_user(text)
-    result = SearchResult(
-        model=model,
-        log_likelihood=run.log_likelihood,
-        inclusion=summary.inclusion,
-        absence=summary.absence,
-        inclusion_error=summary.inclusion_error,
-        prior_inclusion=problem.graphs.probability,
-        target="approximate" if name == "particles" else "exact",
-        method="select" if len(problem.data) == 1 else "compare_groups",
-        n=sum(statistics.n_all for statistics in problem.data),
-        engine=name,
-        steps=summary.sweeps,
-        warmup=options.warmup,
-        thin=options.thin,
-        timings={"prepare": preparation, "compile": run.compile_seconds, "run": run.chain_seconds},
-        settings=settings,
-        data_digest=digest,
-        warnings=(*request.said, *doubts),
-        partial=bool(run.stopped_by),
-        details={**made.details, **({} if quality is None else quality.details)},
-        _rerun=Rerun(problem, made.blocks, made.task, run.states) if summary.sweeps else None,
-    )
-    return result, run, summary
+    of_data = [f"group {key!r}: {text}" if key else text for key, one in data.items() for text in one.notes]
+    fields: StoredFields = {
+        "model": model,
+        "log_likelihood": run.log_likelihood,
+        "inclusion": summary.inclusion,
+        "absence": summary.absence,
+        "inclusion_error": summary.inclusion_error,
+        "prior_inclusion": problem.graphs.probability,
+        "target": "approximate" if name == "particles" else "exact",
+        "method": method,
+        "n": sum(statistics.n_all for statistics in problem.data),
+        "engine": name,
+        "steps": summary.sweeps,
+        "warmup": plan.warmup,
+        "thin": plan.thin,
+        "timings": {"prepare": preparation, "compile": run.compile_seconds, "run": run.chain_seconds},
+        "settings": settings,
+        "data_digest": digest,
+        "warnings": (*said, *doubts),
+        "notes": (*of_data, *notes),
+        "partial": bool(run.stopped_by),
+        "details": {**made.details, **quality},
+        "_rerun": Rerun(problem, made.blocks, made.task, run.states) if summary.sweeps else None,
+    }
+    return fields, run, summary
 
 
 def _run(
-    task: SearchTask,
-    states: list[State],
-    options: RunOptions,
+    made: PreparedSearch,
+    options: SearchArguments,
+    plan: SweepPlan,
     identity: Mapping[str, str],
-    settings: Mapping[str, object],
     seed: np.random.SeedSequence,
 ) -> ChainRun:
     """All chains, with checkpoint, progress, budget and Ctrl-C as in `sample`; open ones until they are precise."""
-    if options.is_open:
-        return _run_until_precise(task, states, options)
-    text = json.dumps(settings, sort_keys=True, default=str)
-    complete = {**identity, "settings": hashlib.sha256(text.encode()).hexdigest(), "version": __version__}
-    store = None if options.checkpoint is None else Checkpoint(options.checkpoint, complete, seed_number(seed))
+
+    def is_precise(draws: np.ndarray, states: Sequence[State]) -> bool:
+        error = monte_carlo_error(states, draws.shape[1] * plan.thin)
+        return float(np.nanmax(error, initial=0.0)) <= INCLUSION_PRECISION
+
+    store = None if options.checkpoint is None else Checkpoint(options.checkpoint, identity, seed_number(seed))
     terms = RunSettings(
-        options.warmup + options.steps,
+        plan.warmup + plan.steps,
+        longest=plan.warmup + plan.longest,
+        is_enough=is_precise,
+        grown=more_sweeps,
         workers=options.workers,
         checkpoint=store,
         seconds=options.seconds,
@@ -311,33 +308,7 @@ def _run(
         label="graphs",
     )
     try:
-        return run_chains(task, states, terms)
+        return run_chains(made.task, made.states, terms)
     finally:
         if store is not None:
             store.close()
-
-
-def _run_until_precise(task: SearchTask, states: list[State], options: RunOptions) -> ChainRun:
-    """Half as many sweeps more, again and again, until every inclusion probability has the stated precision."""
-    limit, goal, runs = Budget(options.seconds), min(LEAST_SEARCH_SWEEPS, options.steps), list[ChainRun]()
-    while True:
-        terms = RunSettings(
-            options.warmup + goal,
-            workers=options.workers,
-            seconds=None if options.seconds is None else max(limit.left, SHORTEST_RUN),
-            progress=options.progress,
-            label="graphs",
-        )
-        runs.append(run_chains(task, states, terms))
-        states = runs[-1].states
-        error = summarise(states).inclusion_error
-        if runs[-1].stopped_by or goal >= options.steps or np.nanmax(error, initial=0.0) <= INCLUSION_PRECISION:
-            break
-        goal = min(3 * goal // 2, options.steps)
-    return replace(
-        runs[-1],
-        draws=np.concatenate([run.draws for run in runs], axis=1),
-        log_likelihood=np.concatenate([run.log_likelihood for run in runs], axis=1),
-        compile_seconds=sum(run.compile_seconds for run in runs),
-        chain_seconds=sum(run.chain_seconds for run in runs),
-    )

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from mrfbayes.kernels.structure.moves import BlockView, MoveView
 
 N_BATCHES = 64  # at most, of each chain
+LONG_BATCHES, LONG_BATCHES_PER_CHAIN = 32, 8  # at least, that Monte-Carlo errors come from
+CHAINS_DIFFER_LEVEL = 1e-3  # of the test whether chains differ, for all edges together
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +164,7 @@ def summarise(states: Sequence[State]) -> SearchSummary:
     return SearchSummary(
         by_chain.mean(axis=0),
         np.mean([state["absent"] for state in states], axis=0) / total,
-        monte_carlo_error(states, by_chain),
+        monte_carlo_error(states),
         by_chain,
         moments[0],
         np.sqrt(np.maximum(moments[1] - moments[0] ** 2, 0.0)),
@@ -171,20 +173,30 @@ def summarise(states: Sequence[State]) -> SearchSummary:
     )
 
 
-def monte_carlo_error(states: Sequence[State], by_chain: np.ndarray) -> np.ndarray:
-    """Standard errors (m,) of the mean over chains of P(present | rest).
+def monte_carlo_error(states: Sequence[State], sweeps: int | None = None) -> np.ndarray:
+    """Standard errors (m,) of the mean over chains of P(present | rest), from the first ``sweeps`` of each chain.
 
-    The larger of two: from the batches of all chains about their common mean, and from the chains' own means. The first
-    is too small where a chain moves more slowly than its batches are long, the second is noisy with few chains.
+    They come from long batches of all chains about their common mean. Where the means of chains differ by more than
+    chance, the chains move more slowly than their batches are long, and the error is that of these means. (With few
+    chains it is noisy: the largest over many edges would be twice as large as it is.)
     """
+    from scipy.special import fdtri
+
     from mrfbayes.kernels.structure import moves
 
-    length = int(states[0]["counters"][moves.BATCH_LENGTH])
-    full = [state["batches"][: int(state["counters"][moves.BATCH_ROW])] / length for state in states]
-    batches = np.concatenate(full)
-    if len(batches) < 2:
-        return np.full(by_chain.shape[1], np.nan)
-    error = batches.std(axis=0, ddof=1) / np.sqrt(len(batches))
-    if len(states) > 1:
-        error = np.maximum(error, by_chain.std(axis=0, ddof=1) / np.sqrt(len(states)))
+    length, rows = (int(states[0]["counters"][place]) for place in (moves.BATCH_LENGTH, moves.BATCH_ROW))
+    rows = rows if sweeps is None else min(rows, sweeps // length)
+    batches = np.stack([state["batches"][:rows] for state in states]) / length  # (chains, rows, m)
+    chains, _, m = batches.shape
+    if chains * rows < 2:
+        return np.full(m, np.nan)
+    joined = max(1, rows // max(LONG_BATCHES_PER_CHAIN, LONG_BATCHES // chains))
+    n_long = rows // joined
+    long = batches[:, : n_long * joined].reshape(chains, n_long, joined, m).mean(axis=2)
+    error = long.std(axis=(0, 1), ddof=1) * np.sqrt(joined / (chains * rows))
+    if chains > 1 and n_long > 1:
+        between = batches.mean(axis=1).var(axis=0, ddof=1)
+        within = long.var(axis=1, ddof=1).mean(axis=0) * joined / rows
+        limit = float(fdtri(chains - 1, chains * (n_long - 1), 1 - CHAINS_DIFFER_LEVEL / m))
+        error = np.where(between > limit * within, np.sqrt(between / chains), error)
     return np.asarray(error)

@@ -7,20 +7,16 @@ import os
 import numpy as np
 
 from mrfbayes.base.blas import one_blas_thread
-from mrfbayes.base.checks import whole
 from mrfbayes.base.random_streams import Seed
 from mrfbayes.base.types import DataLike, DistributionLike, EdgePriorLike, PriorLike
 from mrfbayes.data.border import counted
-from mrfbayes.data.coding import stored_schema
-from mrfbayes.data.holes import MISSING_AT_RANDOM
 from mrfbayes.model.field import Model
 from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem
 from mrfbayes.structure.augmented import starting_counts
-from mrfbayes.structure.engines import choose_engine
 from mrfbayes.structure.factors import edge_factors
 from mrfbayes.structure.graph_priors import graph_prior
 from mrfbayes.structure.moves import Coordinates, named_nodes, search_prior, slab_distribution
-from mrfbayes.structure.running import SearchRequest, run_options, search, search_seed
+from mrfbayes.structure.running import SearchArguments, search
 from mrfbayes.structure.selection import Selection
 
 
@@ -69,8 +65,8 @@ def select(
     particles : int, optional
         Samples in each of the two sets of engine "particles"; more samples make it more accurate.
     draws : int, optional
-        Kept draws per chain, after warm-up. By default every second sweep is kept, 1,000 to 8,000 draws, until all
-        inclusion probabilities have Monte-Carlo errors below 0.01; with a checkpoint 4,000 sweeps are made.
+        Kept draws per chain, after warm-up. By default every second sweep is kept, 512 to 4,096 draws, until all
+        inclusion probabilities have Monte-Carlo errors below 0.01.
     warmup : int, optional
         Sweeps before the first kept draw.
     chains : int, default 4
@@ -111,26 +107,21 @@ def select(
     """
     factors = edge_factors(model)
     priors, graphs = search_prior(model, slab, prior), graph_prior(model, edges)
-    rest = {"chains": chains, "workers": workers, "progress": progress, "checkpoint": checkpoint, "seconds": seconds}
-    options = run_options(model.n_parameters, draws, warmup, thin, **rest)
-    whole("particles", particles, 100)
-    seed, engine = search_seed(rng, checkpoint), choose_engine(model, engine)
+    options = SearchArguments(
+        engine, particles, draws, warmup, chains, thin, rng, progress, seconds, workers, checkpoint
+    )
     statistics = counted(model, data)
     settings = {
         "slab": str(slab_distribution(slab)),
         "edges": str(graphs),
         "edge_probabilities": graphs.probability.tolist(),
         "prior": named_nodes(model, priors),
-        "schema": stored_schema(statistics.coding),
     }
-    if statistics.holes is not None:
-        settings["missing"] = MISSING_AT_RANDOM
     coordinates = Coordinates(np.ones((1, 1)), (priors,), (True,))
     problem = SearchProblem(factors, (statistics,), coordinates, graphs)
-    request = SearchRequest(engine, particles, options, seed, settings, said=statistics.warnings)
-    shared, run, summary = search(problem, request)
+    fields, run, summary = search(problem, "select", options, {"": statistics}, settings)
     return Selection(
-        **vars(shared),
+        **fields,
         log_odds=run.draws,
         mean=summary.mean[0],
         sd=summary.sd[0],

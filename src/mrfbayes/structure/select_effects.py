@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.errors import CostError, InputError
-from mrfbayes.base.random_streams import Seed, seed_sequence
+from mrfbayes.base.random_streams import Seed
 from mrfbayes.base.types import DataLike, DistributionLike, EdgePriorLike, PriorLike, Scale
 from mrfbayes.data.border import counted
-from mrfbayes.data.coding import stored_schema
 from mrfbayes.data.covariates import CovariateStatistics
 from mrfbayes.model.covariates import CovariateModel
 from mrfbayes.model.field import Model
@@ -26,9 +25,9 @@ from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem
 from mrfbayes.structure.compare_groups import baseline_and_slab
 from mrfbayes.structure.factors import edge_factors
 from mrfbayes.structure.graph_priors import graph_prior
-from mrfbayes.structure.moves import Coordinates, named_edges, named_nodes
-from mrfbayes.structure.result import SearchResult
-from mrfbayes.structure.running import SearchRequest, run_options, search
+from mrfbayes.structure.groups import CoordinateResult, coordinate_fields
+from mrfbayes.structure.moves import Coordinates, named_edges, named_thresholds
+from mrfbayes.structure.running import SearchArguments, search
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,40 +36,34 @@ MAX_FIELDS = 256  # distinct values of the covariates: each has tables of its ow
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class EffectSelection(SearchResult):
+class EffectSelection(CoordinateResult):
     """Posterior of the effects of covariates and of which edges have any, from `mrfbayes.select_effects`.
 
     ``inclusion``, ``absence``, ``inclusion_error`` and ``prior_inclusion`` (m,) are those of an edge being moderated.
 
     Attributes
     ----------
-    coordinates : ndarray
-        Shape (chains, draws, 1 + K, p). Kept draws in log-odds: the field at the centre, then the effects.
-    coordinate_mean : (1 + K, p) ndarray
-        Means of the coordinates, from all sweeps.
-    coordinate_sd : (1 + K, p) ndarray
-        Their standard deviations.
     covariates : tuple of str
-        Names of the covariates.
+        Names of the covariates; ``coordinates`` are the field at their centre, then the effects of each.
+
+    See Also
+    --------
+    select_effects : Returns it.
+    GroupComparison : The same for groups.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mrfbayes as mb
+    >>> rows = np.random.default_rng(1).integers(0, 2, (200, 3))
+    >>> data = mb.Data({"a": rows[:, 0], "b": rows[:, 1], "age": rows[:, 2]}, covariates=["age"])
+    >>> model = mb.Model.from_data(data, covariates="couplings")
+    >>> found = mb.select_effects(model, data, draws=200, warmup=100, chains=2, rng=1, progress=False)
+    >>> found.covariates
+    ('age',)
     """
 
-    _arrays: ClassVar = {
-        **SearchResult._arrays,
-        "coordinates": ("posterior", "coordinates", ("chain", "draw", "coordinate", "parameter")),
-        "coordinate_mean": ("moments", "mean", ("coordinate", "parameter")),
-        "coordinate_sd": ("moments", "sd", ("coordinate", "parameter")),
-    }
-
-    coordinates: np.ndarray
-    coordinate_mean: np.ndarray
-    coordinate_sd: np.ndarray
     covariates: tuple[str, ...]
-
-    @property
-    def included(self) -> np.ndarray:
-        """(chains, draws, m) which edges are moderated in each draw."""
-        first = self.model.chart.offset[: self.model.n_edges]
-        return np.asarray((self.coordinates[:, :, 1:, first] != 0.0).any(axis=2))
 
     def summary(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
         """Return one row per parameter and covariate with the effect in log-odds, edges first.
@@ -93,16 +86,12 @@ class EffectSelection(SearchResult):
         if scale not in (None, "log-odds"):
             raise InputError(f"scale = {scale!r}: effects are in log-odds; leave scale out.")
 
-        blocks = [self.model.blocks[block] for block in self.model.chart.block_of]
         parts = []
         for k, name in enumerate(self.covariates, start=1):
             index = pd.Index([f"{parameter}:{name}" for parameter in self.model.parameters], name="effect")
-            table = self._evidence_table().reindex(blocks).set_index(index)
-            table["verdict"] = table["verdict"].fillna("unknown")
-            table["fragile"] = table["fragile"].eq(True)
             columns = moment_columns(self.coordinates[:, :, k], ci_prob)
             columns |= {"mean": self.coordinate_mean[k], "sd": self.coordinate_sd[k]}
-            parts.append(pd.concat([table, pd.DataFrame(columns, index=index)], axis=1))
+            parts.append(pd.concat([self._evidence_by_parameter(index), pd.DataFrame(columns, index=index)], axis=1))
         found = pd.concat(parts)
         found.attrs |= {"scale": "log-odds", "target": self.target}
         return found
@@ -111,7 +100,8 @@ class EffectSelection(SearchResult):
         chains, draws = self.coordinates.shape[:2]
         return (
             f"<EffectSelection of {', '.join(self.covariates)} ({self.target} target, engine {self.engine}): "
-            f"{self.inclusion.sum():.1f} of {self.model.n_edges} edges expected to be moderated, "
+            f"{self.inclusion.sum():.1f} of {self.model.n_edges} edges expected to be moderated "
+            f"({self.prior_inclusion.sum():.1f} by the prior alone), "
             f"{self._chain_text(chains, draws)}>"
         )
 
@@ -212,23 +202,15 @@ def select_effects(
     rate = np.concatenate([np.ones((len(statistics.z), 1)), statistics.z], axis=1)
     coordinates = Coordinates(rate, (baseline, *[effects] * n_covariates), (False, *[True] * n_covariates))
     graphs = graph_prior(field, moderated, "moderated")
-    rest = {"chains": chains, "workers": 1, "progress": progress, "checkpoint": None, "seconds": seconds}
-    options = run_options(rate.shape[1] * field.n_parameters, draws, warmup, thin, **rest)
-    settings = {
+    options = SearchArguments(engine, particles, draws, warmup, chains, thin, rng, progress, seconds)
+    settings: dict[str, object] = {
         "covariates": [list(covariate) for covariate in model.covariates],
-        "schema": stored_schema(statistics.coding),
         "slab": named_edges(field, effects),
-        "node_slab": ", ".join(dict.fromkeys(named_nodes(field, effects).values())),
+        "node_slab": named_thresholds(field, effects),
         "moderated": str(graphs),
+        "prior": f"edges {named_edges(field, baseline)}, nodes {named_thresholds(field, baseline)}",
     }
     problem = SearchProblem(edge_factors(field), statistics.of_groups(), coordinates, graphs)
-    request = SearchRequest(engine, particles, options, seed_sequence(rng), settings)
-    shared, run, summary = search(problem, request)
-    n_chains, n_draws, _ = run.draws.shape
-    return EffectSelection(
-        **vars(shared),
-        coordinates=run.draws.reshape(n_chains, n_draws, rate.shape[1], field.n_parameters),
-        coordinate_mean=summary.mean,
-        coordinate_sd=summary.sd,
-        covariates=tuple(covariate.name for covariate in model.covariates),
-    )
+    fields, run, summary = search(problem, "select_effects", options, {"": statistics}, settings)
+    names = tuple(covariate.name for covariate in model.covariates)
+    return EffectSelection(**fields, **coordinate_fields(run, summary), covariates=names)

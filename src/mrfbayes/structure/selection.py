@@ -49,6 +49,20 @@ class Selection(SearchResult):
         Posterior probabilities of the numbers of edges.
     counts : (p,) ndarray
         Sufficient statistics of the observations.
+
+    See Also
+    --------
+    select : Returns it.
+    plots.edge_evidence : The picture.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.complete(["a", "b", "c"], coupling="both-one")
+    >>> data = mb.simulate(model, [0.9, 0.5, 0.5], 300, rng=1)
+    >>> selection = mb.select(model, data, draws=500, warmup=100, chains=2, rng=1, progress=False)
+    >>> selection.edges()["inclusion"].shape
+    (3,)
     """
 
     _arrays: ClassVar = {
@@ -232,9 +246,8 @@ class Selection(SearchResult):
         if "missing" in self.settings:
             return scores
         nodes = self.settings["prior"]
-        prior = Prior(
-            self.model, {"edges": str(self.settings["slab"]), **(nodes if isinstance(nodes, Mapping) else {})}
-        )
+        own = {name: str(text) for name, text in nodes.items()} if isinstance(nodes, Mapping) else {}
+        prior = Prior(self.model, {"edges": str(self.settings["slab"]), **own})
         rescoring = Rescoring(self.model, self.counts, self.n, prior)
         at_zero = log_prior_at_no_interaction(prior)[: self.model.n_edges]
         of_graph = self._graph_prior.log_probability(present)
@@ -326,5 +339,5 @@ class Selection(SearchResult):
         expected = float(np.arange(self.size_probability.size) @ self.size_probability)
         return (
             f"<Selection ({self.target} target, engine {self.engine}): {expected:.1f} of {self.model.n_edges} edges "
-            f"expected, {self._chain_text(chains, draws)}>"
+            f"expected ({self.prior_inclusion.sum():.1f} by the prior alone), {self._chain_text(chains, draws)}>"
         )
