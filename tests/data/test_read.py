@@ -122,6 +122,7 @@ def test_small_blocks_and_batches_change_nothing(tmp_path, monkeypatch):
     words = write(tmp_path, "a,b,c\n" + LINES.replace("0", "no").replace("1", "yes"), "words.csv")
     pl.DataFrame(frame()).write_parquet(table, row_group_size=32)
     monkeypatch.setattr(delimited, "BLOCK_BYTES", 17)
+    monkeypatch.setattr(delimited, "TEXT_BYTES", 0)
     monkeypatch.setattr(delimited, "TEXT_LINES", 3)
     monkeypatch.setattr(tables, "FRAME_CELLS", 40)
     for source in (path, table, X, pd.DataFrame(frame()), words):
@@ -455,3 +456,43 @@ def test_bad_options_of_tables(tmp_path):
         Data(tmp_path).count(NAMED)
     with pytest.raises(InputError, match="model: got str, expected a mrfbayes Model"):
         Data(X).count("grid")
+
+
+ALIKE = {
+    "digits": "a,b\n0,1\n1,0\n",
+    "labels": "a,b\nno,low\nyes,high\n",
+    "quotes": 'a,b\n"no","low"\n"yes","high"\n',
+    "delimiter in quotes": 'a,b\n"no, never",0\n"yes",1\n',
+    "doubled quotes": 'a,b\n"a ""b""",0\nc,1\n',
+    "open quote": 'a,b,c\n"x,y,"z"\nx,y,z\n',
+    "quote inside": 'a,b\nx"y,0\nz,1\n',
+    "windows": "a,b\r\n0,x\r\n1,y\r\n",
+    "lone return": "a,b\n0,x\ry\n1,z\n",
+    "short and long line": "a,b,c\n0,1\n1,0,1,1\n0,0,1\n",
+    "empty cells in a short line": "a,b,c\n1,,,0\n1,0,1\n",
+    "blank line": "a,b\n0,1\n\n1,0\n",
+    "empty cell": "a,b\n0,\n1,2\n,1\n",
+    "numbers as text": "a,b\n+1,1.0\n 2,2.0\n03,1e0\n",
+    "large numbers": "a,b\n40000,1\n40001,0\n",
+    "decimal commas": "a;b\n1,0;0\n2,0;1\n",
+    "zero byte": "a,b\nx\0,0\ny,1\n",
+    "not ASCII": "a,b\nnão,0\nsim,1\n",
+    "one column": "a\n0\n1\n\n1\n",
+    "one column of labels": "a\nno\nyes\n\nno\n",
+}
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_blocks_and_lines_are_read_alike(name, tmp_path, monkeypatch):
+    """Whether a file is large enough for the parser of whole blocks does not matter."""
+    path = tmp_path / "table.csv"
+    path.write_bytes(ALIKE[name].encode())
+    answers = []
+    for text_bytes in (0, 1 << 16):
+        monkeypatch.setattr(delimited, "TEXT_BYTES", text_bytes)
+        try:
+            data = Data(path)
+            answers.append((data.schema, data.rows().tolist(), data.notes, data.n_rows))
+        except InputError as error:
+            answers.append(str(error))
+    assert answers[0] == answers[1]

@@ -1,7 +1,7 @@
 """One input and what must happen to it.
 
 A `Trial` is refused (InputError or CostError whose text holds the words of ``says``) or accepted (``check`` of the
-answer holds, and the words of ``says`` are among its warnings). Any other exception or a trial that takes too long is a
+answer holds, and the words of ``says`` are among its warnings or notes). Any other exception, or taking too long, is a
 violation.
 """
 
@@ -49,7 +49,8 @@ def violation(trial: Trial) -> str:
                 return f"accepted: {answer!r:.200}"
             if trial.check is not None and not trial.check(answer):
                 return f"wrong answer: {answer!r:.300}"
-            text = "\n".join(str(one.message) for one in caught)
+            notes = getattr(answer, "notes", ())
+            text = "\n".join([*(str(one.message) for one in caught), *notes])
     absent = [word for word in words if word not in text]
     if absent:
         return f"does not say {absent[0]!r}, but: {text[:300]!r}"

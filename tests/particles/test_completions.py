@@ -28,8 +28,7 @@ def field(request):
     everything = brute.configurations(states)
     rows = brute.hide(everything[rng.integers(len(everything), size=30)], 0.4, rng)
     s = brute.statistics(everything, PAIRS, request.param, states)
-    with pytest.warns(mb.MRFWarning):
-        counted = mb.Data(np.where(rows == brute.HOLE, np.nan, rows)).count(model)
+    counted = mb.Data(np.where(rows == brute.HOLE, np.nan, rows)).count(model)
     w = rng.normal(0, 0.5, s.shape[1])
     mean, covariance = np.zeros(w.size), np.zeros((w.size, w.size))
     for row in rows:

@@ -29,6 +29,20 @@ class Alignment:
         Letters by state.
     names : tuple of str
         Of the sequences.
+
+    See Also
+    --------
+    read_alignment : Reads it from a file.
+    pair_tables : Couplings of all pairs of positions.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import mrfbayes as mb
+    >>> _ = Path("family.fasta").write_text(">one\\nAC-D\\n>two\\nACCD\\n")
+    >>> alignment = mb.read_alignment("family.fasta")
+    >>> alignment.states.shape, alignment.names
+    ((2, 4), ('one', 'two'))
     """
 
     states: np.ndarray

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from unicodedata import normalize
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.types import ColumnsLike
 from mrfbayes.data.batch import Source
 from mrfbayes.data.deciding import near
 from mrfbayes.data.frames import ArrayTable
@@ -15,7 +16,7 @@ from mrfbayes.model.field import Model
 
 
 def choose_columns(
-    names: Sequence[str], columns: Sequence[object] | str | None, drop: Sequence[object] | str | None, where: str
+    names: Sequence[str], columns: ColumnsLike | None, drop: ColumnsLike | None, where: str
 ) -> list[str]:
     """The columns among ``names`` that ``columns`` asks for (all by default), but for ``drop``, in their order.
 
@@ -31,7 +32,7 @@ def choose_columns(
     return left
 
 
-def _requests(given: Sequence[object] | str | None) -> list[str]:
+def _requests(given: ColumnsLike | None) -> list[str]:
     return [given] if isinstance(given, str) else [str(one) for one in given or ()]
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from mrfbayes.base.errors import InputError, Problems
+from mrfbayes.base.types import Stored
 from mrfbayes.data.batch import Batch, Coded, Values
 from mrfbayes.data.deciding import CodingFindings, doubt, kind_of, leave_out, near
 from mrfbayes.data.values import Column, Value, as_value, is_missing, listed, show
@@ -290,7 +291,7 @@ def coding_lines(variables: Iterable[Variable]) -> list[str]:
     return lines
 
 
-def stored_schema(schema: Schema | None) -> list[dict[str, object]] | None:
+def stored_schema(schema: Schema | None) -> list[dict[str, Stored]] | None:
     """A schema as settings keep it."""
     return None if schema is None else schema.to_dict()
 

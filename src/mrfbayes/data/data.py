@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.base.html import grid
+from mrfbayes.base.types import ColumnsLike, DataLike, LevelsLike, MarksLike
 from mrfbayes.data.choosing import choose_columns, match_columns
 from mrfbayes.data.coded_table import CodedTable
 from mrfbayes.data.coding import Encoder, UnknownValueError
@@ -21,12 +22,30 @@ from mrfbayes.data.sources import open_source
 from mrfbayes.data.statistics import Statistics, statistics_of
 from mrfbayes.data.values import Column, as_value, listed
 from mrfbayes.model.field import Model, require_model
-from mrfbayes.model.schema import Schema, plain_schema
+from mrfbayes.model.schema import Kind, Schema, plain_schema
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import ArrayLike
 
 Missing = Literal["model", "drop"]
+
+
+class ReadingOptions(TypedDict, total=False):
+    """The keyword arguments of `Data`."""
+
+    columns: ColumnsLike | None
+    drop: ColumnsLike | None
+    levels: LevelsLike | None
+    kinds: Kind | Mapping[str, Kind] | None
+    missing: Missing
+    na_values: MarksLike | None
+    schema: Schema | None
+    sheet: str | int | None
+    weights: ArrayLike | None
+    group: ArrayLike | None
+    covariates: ColumnsLike | Mapping[str, ArrayLike] | None
+    delimiter: str | None
 
 
 class Data(CodedTable):
@@ -69,6 +88,12 @@ class Data(CodedTable):
     delimiter : str, optional
         Of a text file; recognised by default.
 
+    See Also
+    --------
+    Schema : The coding.
+    Model.from_data : The model that fits the kinds of the variables.
+    Statistics : Counts, from `Data.count`.
+
     Examples
     --------
     >>> import mrfbayes as mb
@@ -81,19 +106,19 @@ class Data(CodedTable):
 
     def __init__(
         self,
-        source: object,
+        source: DataLike,
         *,
-        columns: Sequence[object] | str | None = None,
-        drop: Sequence[object] | str | None = None,
-        levels: object = None,
-        kinds: str | Mapping[str, str] | None = None,
+        columns: ColumnsLike | None = None,
+        drop: ColumnsLike | None = None,
+        levels: LevelsLike | None = None,
+        kinds: Kind | Mapping[str, Kind] | None = None,
         missing: Missing = "model",
-        na_values: object = None,
+        na_values: MarksLike | None = None,
         schema: Schema | None = None,
         sheet: str | int | None = None,
-        weights: object = None,
-        group: object = None,
-        covariates: Sequence[object] | str | Mapping[str, object] | None = None,
+        weights: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        covariates: ColumnsLike | Mapping[str, ArrayLike] | None = None,
         delimiter: str | None = None,
     ) -> None:
         if isinstance(source, (Data, Statistics)):
@@ -135,7 +160,7 @@ class Data(CodedTable):
         self._kept = None
 
     @classmethod
-    def from_long(cls, source: object, row: str, column: str, value: str, **options: Any) -> Data:
+    def from_long(cls, source: DataLike, row: str, column: str, value: str, **options: Unpack[ReadingOptions]) -> Data:
         """Data from a long table, with a row for each answer.
 
         Parameters

@@ -1,4 +1,4 @@
-"""CSV and TSV files as batches: numbers and short labels by compiled parsers, anything else line by line."""
+"""CSV and TSV files as batches: plain lines by polars, anything else line by line."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError, Problems
-from mrfbayes.base.memory import require_memory
 from mrfbayes.data.batch import Batch, Coded, Source, check_columns
+
+if TYPE_CHECKING:
+    import polars as pl
 
 BLOCK_BYTES = 1 << 22
 LINES_LOOKED_AT = 10  # after the first, for the delimiter
 TEXT_LINES = 8192  # lines turned into Python text at a time
-MOST_LABELS, LONGEST_LABEL = 16, 32  # per column, for the compiled parser; text beyond that goes line by line
+TEXT_BYTES = 1 << 16  # a file up to this size is read line by line: importing polars would take longer
 MAX_LINE = 1 << 28
 NUMBERED_COLUMNS = 12
 UNPACKED_FREE = 1 << 26  # a compressed file may always unpack to 64 MiB ...
@@ -84,6 +86,12 @@ class DelimitedFile(Source):
     def _mark(self) -> bytes:
         return self.delimiter.encode()
 
+    @property
+    def _quoted(self) -> re.Pattern[bytes]:
+        """A cell in quotes that holds neither quotes nor delimiters."""
+        mark = re.escape(self._mark)
+        return re.compile(rb'(?<![^%b\n])"[^"%b\n]*"(?![^%b\n])' % (mark, mark, mark))
+
     def _open(self) -> BinaryIO:
         try:
             with self.path.open("rb") as raw:
@@ -142,33 +150,74 @@ class DelimitedFile(Source):
                 )
 
     def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
-        """The chosen columns, in that order; lines that cannot be read are left out and told to ``problems``."""
-        from mrfbayes.kernels.data.delimited import parse_numbers
-
-        place = np.full(self.n_columns, -1, dtype=np.int64)
-        place[list(columns)] = np.arange(len(columns))
-        mark = ord(self.delimiter)
-        book = _LabelBook(len(columns), self._has_decimal_commas)
+        """The chosen columns, in that order; lines that cannot be read are left out and added to ``problems``."""
         line = self._first + self.has_header
         for block in self._blocks():
-            text = np.frombuffer(block, dtype=np.uint8)
-            at = 0
-            while at < len(block):
-                room = (len(block) - at) // (2 * self.n_columns) + 1
-                numbers = np.empty((room, len(columns)), dtype=np.int16)
-                n_parsed, step = parse_numbers(text[at:], mark, place, numbers)
-                if n_parsed:
-                    yield Batch(numbers[:n_parsed], line + np.arange(n_parsed))
-                else:
-                    labels, n_parsed, step = book.parse(text[at:], mark, place, room)
-                    if n_parsed:
-                        yield Batch(labels, line + np.arange(n_parsed))
-                    else:
-                        lines, step = _some_lines(block, at)
-                        yield from self._text_batch(lines, line, columns, problems)
-                        n_parsed = len(lines)
-                line += n_parsed
-                at += step
+            n_lines = block.count(b"\n")
+            parsed = self._parse(block, n_lines, columns) if len(block) > TEXT_BYTES else None
+            if parsed is not None:
+                yield Batch(parsed, line + np.arange(n_lines))
+            else:
+                lines = block.split(b"\n")
+                for start in range(0, n_lines, TEXT_LINES):
+                    part = lines[start : min(start + TEXT_LINES, n_lines)]
+                    yield from self._text_batch(part, line + start, columns, problems)
+            line += n_lines
+
+    def _parse(self, block: bytes, n_lines: int, columns: Sequence[int]) -> np.ndarray | list[Coded] | None:
+        """The chosen columns by polars, as small whole numbers or labels; None where a line is not plain."""
+        text = block.replace(b"\r\n", b"\n")
+        if (digits := self._digits(text, n_lines)) is not None:
+            return digits[:, list(columns)]
+        import polars as pl
+
+        if b'"' in text:
+            if 2 * len(self._quoted.findall(text)) != text.count(b'"'):
+                return None
+            text = text.replace(b'"', b"")
+        if b"\r" in text or not self._has_whole_lines(text, n_lines):
+            return None
+        names = [str(j) for j in columns]
+        for kind in (pl.Int16, pl.String):
+            schema = {str(j): kind if j in columns else pl.String for j in range(self.n_columns)}
+            options: dict[str, Any] = {"separator": self.delimiter, "quote_char": None, "schema": schema}
+            try:
+                frame = pl.read_csv(text, has_header=False, **options).select(names)
+            except (pl.exceptions.PolarsError, UnicodeDecodeError):
+                continue
+            if frame.height != n_lines:
+                return None
+            if kind == pl.Int16 and not sum(frame.null_count().row(0)):
+                return frame.to_numpy()
+            if kind == pl.String:
+                coded = [self._coded(frame[name]) for name in names]
+                return None if any("\0" in label for one in coded for label in one.labels) else coded
+        return None
+
+    def _digits(self, text: bytes, n_lines: int) -> np.ndarray | None:
+        """(n, columns) the cells of lines in which each is a single digit; None where one is not."""
+        if len(text) != 2 * self.n_columns * n_lines:
+            return None
+        cells = np.frombuffer(text, dtype=np.uint8).reshape(n_lines, -1)
+        values = (cells[:, ::2] - ord("0")).view(np.int8)
+        is_parted = (cells[:, 1:-1:2] == ord(self.delimiter)).all() and (cells[:, -1] == ord("\n")).all()
+        return values if is_parted and values.min() >= 0 and values.max() <= 9 else None
+
+    def _has_whole_lines(self, text: bytes, n_lines: int) -> bool:
+        """Whether every line has as many delimiters as the first one of the file."""
+        array, per_line = np.frombuffer(text, dtype=np.uint8), self.n_columns - 1
+        ends, marks = np.flatnonzero(array == ord("\n")), np.flatnonzero(array == ord(self.delimiter))
+        if marks.size != n_lines * per_line:
+            return False
+        by_line = marks.reshape(n_lines, per_line)
+        return not per_line or bool((by_line[:, -1] < ends).all() and (by_line[1:, 0] > ends[:-1]).all())
+
+    def _coded(self, column: pl.Series) -> Coded:
+        import polars as pl
+
+        labels = column.fill_null("").unique(maintain_order=True)
+        codes = column.fill_null("").cast(pl.Enum(labels)).to_physical().to_numpy()
+        return Coded(codes, tuple(map(_with_point, labels) if self._has_decimal_commas else labels))
 
     def _blocks(self) -> Iterator[bytes]:
         """Whole lines, some megabytes at a time, each block ending with a newline."""
@@ -287,43 +336,6 @@ _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 
 def _with_point(cell: str) -> str:
     return cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell) else cell
-
-
-class _LabelBook:
-    """The labels met so far in each column, as the compiled parser keeps them."""
-
-    def __init__(self, n_columns: int, has_decimal_commas: bool) -> None:
-        self._has_decimal_commas = has_decimal_commas
-        size = n_columns * MOST_LABELS * (LONGEST_LABEL + 8)
-        require_memory(size, f"the labels of {n_columns:,} columns", "code them as numbers 0, 1, ..., or use Parquet")
-        self._book = np.zeros((n_columns, MOST_LABELS, LONGEST_LABEL), dtype=np.uint8)
-        self._lengths = np.zeros((n_columns, MOST_LABELS), dtype=np.int64)
-        self._sizes = np.zeros(n_columns, dtype=np.int64)
-
-    def parse(self, text: np.ndarray, delimiter: int, place: np.ndarray, room: int) -> tuple[list[Coded], int, int]:
-        """Coded columns of the lines that hold short labels, their number, and the position after them."""
-        from mrfbayes.kernels.data.delimited import parse_labels
-
-        codes = np.empty((room, len(self._sizes)), dtype=np.uint8)
-        n_parsed, step = parse_labels(text, delimiter, place, self._book, self._lengths, self._sizes, codes)
-        labels = [
-            tuple(bytes(self._book[j, k, : self._lengths[j, k]]).decode("ascii") for k in range(size))
-            for j, size in enumerate(self._sizes.tolist())
-        ]
-        if self._has_decimal_commas:
-            labels = [tuple(map(_with_point, found)) for found in labels]
-        return [Coded(codes[:n_parsed, j], labels[j]) for j in range(len(labels))], n_parsed, step
-
-
-def _some_lines(block: bytes, at: int) -> tuple[list[bytes], int]:
-    """Up to `TEXT_LINES` lines from position ``at`` on, and their length in bytes."""
-    end = at
-    for _ in range(TEXT_LINES):
-        end = block.find(b"\n", end) + 1
-        if end in (0, len(block)):
-            end = len(block)
-            break
-    return block[at:end].split(b"\n")[:-1], end - at
 
 
 def _are_numbered_columns(cells: Sequence[str]) -> bool:

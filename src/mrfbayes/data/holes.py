@@ -147,11 +147,15 @@ def refuse_hidden(model: Model, holes: Holes, n_complete: float) -> None:
         )
 
 
-def hole_doubts(model: Model, holes: Holes, n_complete: float) -> list[str]:
-    """What has to be said of data with holes: how many, what that assumes, and which pairs were never seen together."""
-    n = holes.n + n_complete
-    share = holes.share * holes.n / n
-    texts = [f"{holes.said} ({share:.1%} of all cells), {MISSING_AT_RANDOM}"]
+def missing_note(holes: Holes, n_complete: float) -> str:
+    """How many cells are missing, and what using the others assumes."""
+    share = holes.share * holes.n / (holes.n + n_complete)
+    return f"{holes.said} ({share:.1%} of all cells), {MISSING_AT_RANDOM}"
+
+
+def missing_warnings(model: Model, holes: Holes, n_complete: float) -> list[str]:
+    """Rows that were left out, and pairs of neighbours that were never seen together."""
+    texts = []
     if holes.n_empty:
         texts.append(f"{holes.n_empty:,} rows without a single observed cell say nothing and were left out")
     if n_complete > 0 or not model.n_edges:

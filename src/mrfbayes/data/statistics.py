@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import InputError, warn_user
 from mrfbayes.data.coding import MISSING_CODE, is_plain
 from mrfbayes.data.deciding import CodingFindings
-from mrfbayes.data.holes import Holes, HoleTally, hole_doubts, refuse_hidden
+from mrfbayes.data.holes import Holes, HoleTally, missing_note, missing_warnings, refuse_hidden
 from mrfbayes.data.patterns import DenseCells, PatternChunk, PatternTable, pattern_table, patterns_of
 from mrfbayes.data.tally import Tally
 from mrfbayes.data.weights import numbers_of
@@ -22,6 +23,9 @@ from mrfbayes.model.factors import FactorGroup
 from mrfbayes.model.field import Model, factors_per_block
 from mrfbayes.model.lowering import EdgeFinder
 from mrfbayes.model.schema import Schema, Variable, plain_schema
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +60,18 @@ class Statistics:
         complete rows.
     notes : tuple of str
         Other findings about the data.
+
+    See Also
+    --------
+    Data.count : Returns it.
+    sample : Takes it in place of data.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> stats = mb.Data([[0, 0], [1, 1], [0, 1]]).count(mb.grid(1, 2))
+    >>> stats.n, stats.counts.tolist()
+    (3.0, [2.0])
     """
 
     model: Model
@@ -92,7 +108,7 @@ class Statistics:
         return self if other == 0 else NotImplemented  # sum() begins with 0
 
     @classmethod
-    def from_counts(cls, model: Model, counts: object, n: float, holes: Holes | None = None) -> Statistics:
+    def from_counts(cls, model: Model, counts: ArrayLike, n: float, holes: Holes | None = None) -> Statistics:
         """Make statistics from counts only, for any n; most methods need nothing else.
 
         Parameters
@@ -309,7 +325,9 @@ def _from_tally(
     """Statistics from the sums of complete rows; issues the warnings."""
     lowering = model.lowering
     doubts, more = _doubts(model, tally, holes)
-    doubts += [] if holes is None else hole_doubts(model, holes, tally.total)
+    if holes is not None:
+        doubts += missing_warnings(model, holes, tally.total)
+        more.append(missing_note(holes, tally.total))
     row, column, value = lowering.forward
     sums = np.concatenate([tally.node_part, tally.edge_part])
     counts = tally.total * lowering.constant + np.bincount(
