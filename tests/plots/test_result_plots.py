@@ -1,6 +1,7 @@
 """Pictures of results: drawn without a warning, with the numbers that they show, names whole and harmless."""
 
 import warnings
+from types import SimpleNamespace
 
 import matplotlib as mpl
 import numpy as np
@@ -208,3 +209,36 @@ def test_the_network_of_a_mixed_field_has_strengths_on_one_scale():
     assert drawn.loc["a--c", "size"] == pytest.approx(mean[1] * np.sqrt(24 / 3))
     assert drawn["sign_probability"].between(0.5, 1).all()
     assert mb.plots.data(mb.plots.network_panels(post)).index.tolist() == drawn.index.tolist()
+
+
+def test_the_axis_of_evidence_is_cut_at_a_million_both_ways(posterior):
+    powers = np.array([40.0, 6.5, 2.0, 0.5, 0.0, -0.5, -2.0, -5.0, -7.0, -40.0])
+    edges = posterior.edges().assign(log_bf10=powers * np.log(10), log_bf10_error=0.1)
+    ax = mb.plots.edge_evidence(posterior, edges=edges)
+    marks = {line.get_marker(): sorted(line.get_xdata()) for line in ax.lines if line.get_marker() in "<>"}
+    assert marks == {">": [6, 6], "<": [-6, -6]}
+    assert -7 < ax.get_xlim()[0] < -6 < 6 < ax.get_xlim()[1] < 7
+    np.testing.assert_allclose(mb.plots.data(ax)["log_bf10"].sort_values(), np.sort(powers) * np.log(10))  # not cut
+
+
+def test_rings_are_filled_clockwise_from_the_top_and_texts_are_a_legend(posterior):
+    texts = [f"Text of item {k}" for k in range(len(NAMES))]
+    nodes = pd.DataFrame({"ring": [0.25, 0.0, 0.5, 0.75, 1.0], "text": texts}, index=list(NAMES))
+    ax = mb.plots.network(posterior, nodes=nodes)
+    wedges = [found.get_paths()[0].vertices for found in ax.collections if found.get_zorder() == 2.5]
+    assert len(wedges) == 4  # no ring is filled where nothing is predicted
+    assert (wedges[0] >= -1e-9).all()  # a quarter: right of the top
+    assert (wedges[1][:, 0] >= -1e-9).all()  # a half: the right side
+    legend = [text.get_text() for found in ax.artists for text in found.get_texts()]
+    assert legend[0] == "1  tired: Text of item 0"
+    assert len(legend) == len(NAMES)
+
+
+def test_equal_draws_of_all_chains_have_equal_ranks():
+    """An edge that is absent in most draws has many zeros; in the order of chains they would look like no mixing."""
+    draws = np.zeros((4, 1_000, 1))
+    absent = SimpleNamespace(draws=draws, r_hat=np.ones(1), parameters=["a--b"])
+    counts = mb.plots.data(mb.plots.ranks(absent)).to_numpy()
+    assert counts.sum() == 4_000
+    assert counts.min() > 25  # 50 are expected
+    assert counts.max() < 80

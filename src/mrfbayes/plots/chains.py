@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfbayes.plots.style import COLOURS, FAINT, MUTED, axes_or_new, keep_table, label, place_of, quiet, title
+from mrfbayes.plots.style import COLOURS, FAINT, MUTED, axes_or_new, finish, label, place_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,6 +35,10 @@ def chains(posterior: Posterior, parameter: int | str | None = None, *, ax: Axes
     Axes
         The axes.
 
+    See Also
+    --------
+    ranks : Rank histograms of the chains.
+
     Examples
     --------
     >>> import mrfbayes as mb
@@ -50,13 +54,12 @@ def chains(posterior: Posterior, parameter: int | str | None = None, *, ax: Axes
     steps = posterior.thin * np.arange(1, posterior.draws.shape[1] + 1)
     for number, chain in enumerate(posterior.draws[:, :, j]):
         ax.plot(steps, chain, lw=0.5, color=COLOURS[number % len(COLOURS)], label=f"chain {number}", rasterized=True)
-    ax.set(xlabel="step after warm-up", ylabel=r"$\theta$", xlim=(0, steps[-1] if steps.size else 1))
-    name = label(posterior.parameters[j])
-    title(ax, f"{name}: effective sample size {posterior.ess[j]:,.0f}, R-hat {posterior.r_hat[j]:.3f}")
-    quiet(ax, "bottom", "left")
-    frame = pd.DataFrame(posterior.draws[:, :, j].T, index=pd.Index(steps, name="step"))
-    keep_table(ax, frame.rename(columns="chain {}".format))
-    return ax
+    ax.set_xlim(0, steps[-1] if steps.size else 1)
+    frame = pd.DataFrame(posterior.draws[:, :, j].T, index=pd.Index(steps, name="step")).rename(
+        columns="chain {}".format
+    )
+    text = f"effective sample size {posterior.ess[j]:,.0f}, R-hat {posterior.r_hat[j]:.3f}"
+    return finish(ax, frame, f"{label(posterior.parameters[j])}: {text}", x="step after warm-up", y=r"$\theta$")
 
 
 def ranks(posterior: Posterior, parameter: int | str | None = None, *, ax: Axes | None = None) -> Axes:
@@ -78,6 +81,10 @@ def ranks(posterior: Posterior, parameter: int | str | None = None, *, ax: Axes 
     Axes
         The axes.
 
+    See Also
+    --------
+    chains : Draws in their order.
+
     Examples
     --------
     >>> import mrfbayes as mb
@@ -90,7 +97,9 @@ def ranks(posterior: Posterior, parameter: int | str | None = None, *, ax: Axes 
 
     j = int(np.nanargmax(posterior.r_hat)) if parameter is None else place_of(posterior.model, parameter)
     draws = posterior.draws[:, :, j]
-    rank = np.argsort(np.argsort(draws.ravel(), kind="stable"), kind="stable").reshape(draws.shape)
+    # Equal draws, such as the zeros of an absent edge, are ranked at random: in the order of chains they would differ.
+    tie = np.random.default_rng(0).random(draws.size)
+    rank = np.argsort(np.lexsort((tie, draws.ravel()))).reshape(draws.shape)
     edges = np.linspace(0, draws.size, RANK_BINS + 1)
     counts = np.stack([np.histogram(chain, edges)[0] for chain in rank])
     expected = draws.shape[1] / RANK_BINS
@@ -104,14 +113,11 @@ def ranks(posterior: Posterior, parameter: int | str | None = None, *, ax: Axes 
         ax.bar(centre, 0.4 * row / expected, 0.85 / RANK_BINS, bottom=base, color=COLOURS[k % len(COLOURS)], alpha=0.75)
         ax.axhline(base + 0.4, color=MUTED, lw=0.7)
     ax.set_yticks(np.arange(len(counts))[::-1] + 0.4, [f"chain {k}" for k in range(len(counts))])
-    ax.set(
-        xlim=(0, 1), ylim=(-0.05, len(counts) + 0.05), xlabel="rank among the draws of all chains (grey: 99% of bars)"
-    )
-    title(ax, f"{label(posterior.parameters[j])}: ranks, R-hat {posterior.r_hat[j]:.3f}")
-    quiet(ax, "bottom").tick_params(axis="y", length=0)
-    frame = pd.DataFrame(counts.T, index=pd.Index(centre, name="rank"))
-    keep_table(ax, frame.rename(columns="chain {}".format))
-    return ax
+    ax.set(xlim=(0, 1), ylim=(-0.05, len(counts) + 0.05))
+    ax.tick_params(axis="y", length=0)
+    frame = pd.DataFrame(counts.T, index=pd.Index(centre, name="rank")).rename(columns="chain {}".format)
+    text = f"{label(posterior.parameters[j])}: ranks, R-hat {posterior.r_hat[j]:.3f}"
+    return finish(ax, frame, text, x="rank among the draws of all chains (grey: 99% of bars)", spines=["bottom"])
 
 
 def estimate_trace(estimate: Estimate, *, ax: Axes | None = None) -> Axes:
@@ -130,6 +136,10 @@ def estimate_trace(estimate: Estimate, *, ax: Axes | None = None) -> Axes:
     -------
     Axes
         The axes.
+
+    See Also
+    --------
+    mrfbayes.estimate : Makes the estimate.
 
     Examples
     --------

@@ -33,6 +33,10 @@ def contact_map(tables: PairTables, *, ax: Axes | None = None, top: int | None =
     Axes
         The axes.
 
+    See Also
+    --------
+    mrfbayes.pair_tables : Makes the tables.
+
     Examples
     --------
     >>> import numpy as np

@@ -62,6 +62,11 @@ def field(
     Axes
         The axes.
 
+    See Also
+    --------
+    segmentation : Labels of a noisy image.
+    forest : Means and intervals.
+
     Examples
     --------
     >>> import mrfbayes as mb

@@ -9,22 +9,12 @@ import numpy as np
 
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.types import LayoutLike
 from mrfbayes.model.edge_strength import edge_strengths
 from mrfbayes.plots.layouts import positions
 from mrfbayes.plots.network import draw_edges, draw_nodes, edge_rows, pull, sure_level
-from mrfbayes.plots.style import (
-    FAINT,
-    INK,
-    MUTED,
-    VERDICT,
-    axes_or_new,
-    escape,
-    keep_table,
-    label,
-    panels_or_new,
-    quiet,
-    title,
-)
+from mrfbayes.plots.rows import MARKERS, ROWS
+from mrfbayes.plots.style import INK, MUTED, VERDICT, escape, finish, keep_table, panels_or_new, row_axes, title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,9 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from mrfbayes.structure.groups import GroupComparison
-
-ROWS = 40  # readable on a page
-MARKERS = {"present": "o", "undecided": "s", "absent": "D", "unknown": "s"}
 
 
 def group_differences(
@@ -68,6 +55,20 @@ def group_differences(
     -------
     Axes
         The axes.
+
+    See Also
+    --------
+    group_networks : One network per group.
+    mrfbayes.compare_groups : The comparison.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> groups = {name: mb.simulate(model, theta, 200, rng=1) for name, theta in (("x", 0.6), ("y", 0.8))}
+    >>> comparison = mb.compare_groups(model, groups, draws=200, warmup=100, chains=2, rng=1, progress=False)
+    >>> mb.plots.data(mb.plots.group_differences(comparison)).shape[0]
+    2
     """
     rows = whole("rows", rows)
     first, second = _pair(comparison, pair)
@@ -80,38 +81,27 @@ def group_differences(
     mean, low, high = (table[f"{name}{mark}"] for name in ("mean", "q5", "q95"))
     sure = mean.abs() / table[f"sd{mark}"].clip(lower=1e-300) if nodes else table["log_bf10"].fillna(np.inf)
     chosen = sure.sort_values(ascending=False, kind="stable").index[:rows][::-1]
-    ax = axes_or_new(ax, figsize=(6.6, 0.9 + 0.2 * max(len(chosen), 3)))
-    height = np.arange(len(chosen))
+    ax, height = row_axes(ax, chosen, 6.6, 34)
     verdict = table.loc[chosen, "verdict"].to_numpy()
     for name, marker in MARKERS.items():
-        which = verdict == name
-        if not which.any():
-            continue
-        at, colour = mean[chosen].to_numpy()[which], VERDICT[name]
-        ax.hlines(height[which], low[chosen][which], high[chosen][which], color=colour, lw=1.8, zorder=2)
-        said = {"present": "differ", "absent": "do not differ", "undecided": "undecided"}.get(name, "")
-        text = f"{said} ({(table['verdict'] == name).sum()})" if said else None
-        ax.plot(
-            at, height[which], marker, ms=4.5, color=colour, mfc="white" if name == "absent" else colour, label=text
-        )
+        is_so = verdict == name
+        if is_so.any():
+            colour, words = VERDICT[name], {"present": "differ", "absent": "do not differ"}.get(name, name)
+            text = None if name == "unknown" else f"{words} ({(table['verdict'] == name).sum()})"
+            ax.hlines(height[is_so], low[chosen][is_so], high[chosen][is_so], color=colour, lw=1.8, zorder=2)
+            face = "white" if name == "absent" else colour
+            ax.plot(mean[chosen][is_so], height[is_so], marker, ms=4.5, color=colour, mfc=face, label=text)
     ax.axvline(0, color=INK, lw=0.8, zorder=1)
-    ax.set_yticks(height, [label(str(name), 34) for name in chosen])
-    ax.set_ylim(-0.7, len(chosen) - 0.3)
     if not nodes:
         for k, name in enumerate(chosen):
             text = f"{table.loc[name, 'inclusion']:.2f}"
             ax.text(1.01, k, text, transform=ax.get_yaxis_transform(), fontsize=7, va="center", color=MUTED)
         ax.text(1.01, 1.0, "P(differs)", transform=ax.transAxes, fontsize=7, va="bottom", color=MUTED)
         ax.legend(fontsize=8, frameon=False, loc="lower right")
-    ax.grid(axis="x", color=FAINT, lw=0.6, zorder=0)
-    ax.set_axisbelow(True)
-    ax.set_xlabel(f"Log-odds in {escape(second)} less those in {escape(first)}: mean and 90% interval")
-    what = "Node factors" if nodes else "Edges"
     part = f", the surest {len(chosen)} of {len(table)}" if len(chosen) < len(table) else ""
-    title(ax, f"{what}{part}: differences between groups")
-    quiet(ax, "bottom").tick_params(axis="y", length=0)
-    keep_table(ax, table)
-    return ax
+    text = f"{'Node factors' if nodes else 'Edges'}{part}: differences between groups"
+    name = f"Log-odds in {escape(second)} less those in {escape(first)}: mean and 90% interval"
+    return finish(ax, table, text, x=name, spines=["bottom"], grid="x")
 
 
 def _pair(comparison: GroupComparison, pair: tuple[str, str] | None) -> tuple[str, str]:
@@ -125,7 +115,9 @@ def _pair(comparison: GroupComparison, pair: tuple[str, str] | None) -> tuple[st
     return pair[0], pair[1]
 
 
-def group_networks(comparison: GroupComparison, *, layout: object = "auto", ax: Sequence[Axes] | None = None) -> Figure:
+def group_networks(
+    comparison: GroupComparison, *, layout: LayoutLike = "auto", ax: Sequence[Axes] | None = None
+) -> Figure:
     """Draw one network per group and one of their differences, with common node positions and widths.
 
     Groups show the edges whose sign is at least 90% sure, the last panel those that differ with a probability above
@@ -144,6 +136,20 @@ def group_networks(comparison: GroupComparison, *, layout: object = "auto", ax: 
     -------
     Figure
         The figure.
+
+    See Also
+    --------
+    group_differences : Differences with intervals.
+    mrfbayes.compare_groups : The comparison.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> groups = {name: mb.simulate(model, theta, 200, rng=1) for name, theta in (("x", 0.6), ("y", 0.8))}
+    >>> comparison = mb.compare_groups(model, groups, draws=200, warmup=100, chains=2, rng=1, progress=False)
+    >>> len(mb.plots.group_networks(comparison).axes)
+    3
     """
     model, m = comparison.model, comparison.model.n_edges
     n_panels = len(comparison.groups) + 1 if ax is None else len(ax)

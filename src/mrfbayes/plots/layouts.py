@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.types import LayoutLike
 from mrfbayes.model.field import Model
 from mrfbayes.model.lattice import pixels_of
 
@@ -16,7 +17,7 @@ LAYOUT_SEED = 1
 APART = 0.9  # least distance of two nodes, relative to that of a square lattice of as many
 
 
-def positions(model: Model, layout: object = "auto", strength: np.ndarray | None = None) -> np.ndarray:
+def positions(model: Model, layout: LayoutLike = "auto", strength: np.ndarray | None = None) -> np.ndarray:
     """(d, 2) places of the nodes.
 
     Parameters
@@ -25,7 +26,7 @@ def positions(model: Model, layout: object = "auto", strength: np.ndarray | None
         mapping from node names to places, or the places (d, 2) themselves
     strength : (m,) how strongly each edge pulls its ends together, for springs
     """
-    d = model.n_nodes
+    d, layout = model.n_nodes, "auto" if layout is None else layout
     if not isinstance(layout, str):
         return _given(model, layout)
     if d > MOST_NODES:

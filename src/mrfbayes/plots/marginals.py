@@ -64,6 +64,11 @@ def marginals(
     CostError
         If ``exact`` is true and log Z is not feasible.
 
+    See Also
+    --------
+    pairs : Two parameters at a time.
+    prior_posterior : With the prior.
+
     References
     ----------
     Jie Liu and Hao Zheng, MLE-induced Likelihood for Markov Random Fields.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.errors import InputError
-from mrfbayes.base.types import Scale
+from mrfbayes.base.types import LayoutLike, Scale
 from mrfbayes.model.edge_strength import edge_strengths, has_tables
 from mrfbayes.model.lowering import EdgeFinder
 from mrfbayes.model.scales import n_edge_blocks
@@ -54,7 +54,7 @@ LEGEND_ROWS, LEGEND_WIDTH = 34, 3.9  # items in a column of the legend, and its 
 def network(
     posterior: Posterior | Selection,
     *,
-    layout: object = "auto",
+    layout: LayoutLike = "auto",
     show: str = "auto",
     scale: Scale | None = None,
     edges: pd.DataFrame | None = None,
@@ -88,6 +88,19 @@ def network(
     -------
     Axes
         The axes.
+
+    See Also
+    --------
+    network_panels : One panel per verdict.
+    edge_evidence : Bayes factors of all edges.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> posterior = mb.sample(model, mb.simulate(model, 0.8, 200, rng=1), "mle", rng=1, progress=False)
+    >>> mb.plots.data(mb.plots.network(posterior)).shape[0]
+    2
     """
     model = posterior.model
     scale = scale or natural_scale(model)
@@ -112,7 +125,7 @@ def network(
 def network_panels(
     posterior: Posterior | Selection,
     *,
-    layout: object = "auto",
+    layout: LayoutLike = "auto",
     scale: Scale | None = None,
     edges: pd.DataFrame | None = None,
     ax: Sequence[Axes] | None = None,
@@ -139,6 +152,18 @@ def network_panels(
     -------
     Figure
         The figure.
+
+    See Also
+    --------
+    network : One network.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> posterior = mb.sample(model, mb.simulate(model, 0.8, 200, rng=1), "mle", rng=1, progress=False)
+    >>> len(mb.plots.network_panels(posterior).axes)
+    3
     """
     model = posterior.model
     scale = scale or natural_scale(model)
@@ -276,7 +301,7 @@ def draw_edges(
     ax: Axes,
     model: Model,
     places: np.ndarray,
-    table: pd.DataFrame,
+    table: pd.DataFrame | Mapping[str, np.ndarray],
     chosen: np.ndarray,
     widest: float,
     plain: bool = False,
@@ -286,9 +311,9 @@ def draw_edges(
     from matplotlib.colors import to_rgba
 
     order = np.flatnonzero(chosen)
-    order = order[np.argsort(table["size"].to_numpy()[order])][-MOST_EDGES:]
-    size, sign = table["size"].to_numpy()[order], table["sign"].to_numpy()[order]
-    sure = np.clip((table["sign_probability"].to_numpy()[order] - 0.5) * 2, 0, 1)
+    order = order[np.argsort(np.asarray(table["size"])[order])][-MOST_EDGES:]
+    size, sign, probability = (np.asarray(table[name])[order] for name in ("size", "sign", "sign_probability"))
+    sure = np.clip((probability - 0.5) * 2, 0, 1)
     width = line_width(ax, size / max(widest, 1e-12)) * min(1.0, np.sqrt(MOST_NAMES / model.n_nodes))
     crowded = plain and order.size > MANY_EDGES
     faint = 0.55 * min(1.0, np.sqrt(MANY_EDGES / max(order.size, 1)))

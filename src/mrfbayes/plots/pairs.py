@@ -14,6 +14,7 @@ from mrfbayes.model.wording import natural_scale
 from mrfbayes.plots.style import INK, MUTED, POSITIVE, keep_table, label, panels_or_new, place_of, quiet
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from mrfbayes.results.posterior import Posterior
@@ -27,7 +28,7 @@ def pairs(
     parameters: Sequence[int | str] | None = None,
     *,
     scale: Scale | None = None,
-    ax: object = None,
+    ax: Sequence[Sequence[Axes]] | np.ndarray | None = None,
 ) -> Figure:
     """Draw two-dimensional histograms of pairs of parameters, with their correlations and marginals.
 
@@ -46,6 +47,10 @@ def pairs(
     -------
     Figure
         The figure.
+
+    See Also
+    --------
+    marginals : One parameter at a time.
 
     Examples
     --------

@@ -38,6 +38,10 @@ def prior_posterior(posterior: Posterior, parameter: int | str, *, ax: Axes | No
     Axes
         The axes.
 
+    See Also
+    --------
+    marginals : Posteriors only.
+
     Examples
     --------
     >>> import mrfbayes as mb
@@ -91,7 +95,7 @@ def prior_density(posterior: Posterior, j: int, log_odds: np.ndarray) -> np.ndar
 
     model = posterior.model
     problem = posterior._problem
-    prior = problem.prior if problem is not None else Prior(model, posterior.settings.get("prior", "uniform"))
+    prior = problem.prior if problem is not None else Prior(model, str(posterior.settings.get("prior", "uniform")))
     at_zero = float(log_prior_at_no_interaction(prior)[model.chart.block_of[j]])
     base = np.zeros(model.n_parameters)
     level = prior.log_density_w(base)

@@ -68,6 +68,10 @@ def save(
     tuple of Path
         Paths of the plot and of the CSV file.
 
+    See Also
+    --------
+    data : The numbers of a picture.
+
     Examples
     --------
     >>> import mrfbayes as mb

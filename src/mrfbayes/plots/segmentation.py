@@ -30,6 +30,21 @@ def segmentation(result: Segmentation, *, ax: Sequence[Axes] | None = None) -> n
     -------
     (3,) ndarray of Axes
         The axes.
+
+    See Also
+    --------
+    mrfbayes.segment : The posterior of a noisy image.
+    field : Couplings on a grid.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mrfbayes as mb
+    >>> labels = np.repeat([[0, 0, 1, 1]], 4, axis=0).repeat(4, axis=0)
+    >>> image = labels + np.random.default_rng(1).normal(0, 0.3, labels.shape)
+    >>> result = mb.segment(image, states=2, draws=200, rng=1, progress=False)
+    >>> len(mb.plots.segmentation(result))
+    3
     """
     import pandas as pd
     from matplotlib.cm import ScalarMappable

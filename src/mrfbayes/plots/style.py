@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakKeyDictionary
 
 from mrfbayes.base.errors import InputError
@@ -80,6 +81,43 @@ def shorten(text: str, letters: int) -> str:
 def label(name: object, letters: int = 1_000) -> str:
     """The name of an edge, node or parameter as pictures show it."""
     return escape(shorten(str(name).replace("--", " \u2013 "), letters))
+
+
+def row_axes(ax: Axes | None, names: Iterable[object], width: float, letters: int = 38) -> tuple[Axes, np.ndarray]:
+    """Axes with a named row at each height 0, 1, ..., and the heights; new axes grow with the number of rows."""
+    import numpy as np
+
+    texts = [label(name, letters) for name in names]
+    ax = axes_or_new(ax, figsize=(width, 0.8 + 0.2 * max(len(texts), 3)))
+    height = np.arange(len(texts))
+    ax.set_yticks(height, texts)
+    ax.set_ylim(-0.7, len(texts) - 0.3)
+    ax.tick_params(axis="y", length=0)
+    return ax, height
+
+
+def finish(
+    ax: Axes,
+    table: pd.DataFrame,
+    text: str = "",
+    *,
+    x: str = "",
+    y: str = "",
+    spines: Sequence[str] = ("bottom", "left"),
+    grid: Literal["", "x", "y", "both"] = "",
+) -> Axes:
+    """Give a picture its title, labels, grid and spines, and remember the numbers behind it."""
+    if text:
+        title(ax, text)
+    if x:
+        ax.set_xlabel(x)
+    if y:
+        ax.set_ylabel(y)
+    if grid:
+        ax.grid(axis=grid, color=FAINT, lw=0.6, zorder=0)
+        ax.set_axisbelow(True)
+    keep_table(ax, table)
+    return quiet(ax, *spines)
 
 
 def quiet(ax: Axes, *keep: str) -> Axes:

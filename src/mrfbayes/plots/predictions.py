@@ -1,0 +1,314 @@
+"""Predictions against data, methods against the exact posterior, and quantities over temperature."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mrfbayes.base.errors import InputError
+from mrfbayes.plots.style import (
+    COLOURS,
+    INK,
+    MUTED,
+    POSITIVE,
+    axes_or_new,
+    escape,
+    finish,
+    keep_table,
+    label,
+    panels_or_new,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from mrfbayes.queries.correlations import Correlations, PopulationCounts
+    from mrfbayes.queries.thermodynamics import Thermodynamics
+    from mrfbayes.results.predictive import PredictiveCheck
+    from mrfbayes.sampling.compare import Comparison
+
+NAMES = {"log_z": "log Z", "energy": "energy", "entropy": "entropy (nats)", "heat_capacity": "heat capacity"}
+MANY_POINTS = 2_000  # past which points are an image inside the picture: vectors would take megabytes
+NAMED_STATISTICS, SURPRISING = 5, 0.01
+
+
+def predictive(check: PredictiveCheck, *, ax: Axes | None = None) -> Axes:
+    """Draw the observed value of each statistic against its mean in the replicates, with two sds.
+
+    Statistics that do not fit have their names beside them.
+
+    Parameters
+    ----------
+    check : PredictiveCheck
+        Result of `mrfbayes.predictive_check`.
+    ax : Axes, optional
+        Axes to draw on; by default a new figure.
+
+    Returns
+    -------
+    Axes
+        The axes.
+
+    See Also
+    --------
+    mrfbayes.predictive_check : Makes the check.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> posterior = mb.sample(model, mb.simulate(model, 0.8, 200, rng=1), "mle", rng=1, progress=False)
+    >>> check = mb.predictive_check(posterior, replicates=50, rng=1, progress=False)
+    >>> mb.plots.data(mb.plots.predictive(check)).shape[0]
+    7
+    """
+    table = check.table
+    ax = axes_or_new(ax, figsize=(4.8, 4.6))
+    low, high = _identity(ax, table["observed"], table["replicated"])
+    margin = 0.06 * max(high - low, 1e-9)
+    for fitted, colour, marker, words in (
+        (True, POSITIVE, "o", "counts that were fitted"),
+        (False, COLOURS[4], "s", "statistics that were not fitted"),
+    ):
+        part = table[table["fitted"] == fitted]
+        if len(part):
+            style: dict[str, Any] = {
+                "fmt": marker,
+                "ms": 3.2,
+                "color": colour,
+                "elinewidth": 0.7,
+                "alpha": 0.75,
+                "zorder": 2,
+            }
+            style |= {"rasterized": len(table) > MANY_POINTS, "label": f"{words} ({len(part)})"}
+            ax.errorbar(part["observed"], part["replicated"], yerr=2 * part["replicated_sd"], **style)
+    is_unusual = table["p_value"] < SURPRISING
+    for name, row in table[is_unusual].nsmallest(NAMED_STATISTICS, "p_value").iterrows():
+        where = (row["observed"], row["replicated"])
+        ax.annotate(label(name), where, (6, -8), textcoords="offset points", fontsize=7, color=INK)
+    ax.set_xlim(low - margin, high + margin)
+    ax.legend(fontsize=8, frameon=False, loc="upper left")
+    by_chance = SURPRISING * len(table)
+    text = f"{is_unusual.sum()} of {len(table)} statistics below p = {SURPRISING:g} ({by_chance:.1f} by chance)"
+    return finish(ax, table, text, x="observed, per observation", y="replicated: mean and two sds", grid="both")
+
+
+def comparison(result: Comparison, *, ax: Sequence[Axes] | None = None) -> Figure:
+    """Draw errors of means and ratios of sds against the exact posterior, by parameter.
+
+    Parameters
+    ----------
+    result : Comparison
+        Result of `mrfbayes.compare`.
+    ax : sequence of Axes, optional
+        Two axes, for (mean - exact mean) / exact sd and for sd / exact sd; by default a new figure.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    See Also
+    --------
+    mrfbayes.compare : Several methods on the same data.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.grid(2, 2)
+    >>> data = mb.simulate(model, 0.7, 200, rng=1)
+    >>> result = mb.compare(model, data, methods=["exact", "mle"], rng=1, progress=False)
+    >>> len(mb.plots.comparison(result).axes)
+    2
+    """
+    import pandas as pd
+
+    if result.reference is None:
+        raise InputError("plots.comparison: there is no exact posterior to compare with; none was feasible here.")
+    base = result.posteriors[result.reference]
+    others = [(name, post) for name, post in result.posteriors.items() if name != result.reference]
+    if not others:
+        raise InputError("plots.comparison: there is only the exact posterior; compare at least one other method.")
+    left, right = panels_or_new(ax, 1, 2, figsize=(8.5, 1.0 + 0.42 * len(others)), sharey=True)[0]
+    rng = np.random.default_rng(0)  # jitter only
+    errors, ratios = {}, {}
+    for k, (name, post) in enumerate(others):
+        height = k + 0.22 * rng.uniform(-1, 1, base.mean.size)
+        colour = COLOURS[k % len(COLOURS)]
+        errors[name], ratios[name] = (post.mean - base.mean) / base.sd, post.sd / base.sd
+        for panel, values in ((left, errors[name]), (right, ratios[name])):
+            panel.plot(values, height, ".", ms=4, alpha=0.5, color=colour, mew=0)
+            panel.plot([values.mean()] * 2, [k - 0.3, k + 0.3], color=INK, lw=1.4, zorder=3)
+        if result.table.loc[name, "verdict"] == "stuck":
+            left.annotate("stuck", (0.01, k), xycoords=("axes fraction", "data"), fontsize=8, va="center")
+    left.axvline(0, color=MUTED, lw=0.8, zorder=0)
+    right.axvline(1, color=MUTED, lw=0.8, zorder=0)
+    left.set_yticks(range(len(others)), [escape(name) for name, _ in others])
+    left.invert_yaxis()
+    name = "error of the posterior mean, in exact sds"
+    parts = {"mean_error": pd.DataFrame(errors, base.parameters), "sd_ratio": pd.DataFrame(ratios, base.parameters)}
+    table = pd.concat({name: part.stack() for name, part in parts.items()}, axis=1)
+    table = table.rename_axis(["parameter", "method"]).reset_index("method")
+    for panel, text in ((left, name), (right, "sd / exact sd (bars: averages)")):
+        finish(panel, table, x=text, spines=["bottom"], grid="x").tick_params(axis="y", length=0)
+    made: Figure = left.figure
+    keep_table(made, table)
+    return made
+
+
+def temperature_scan(scan: Thermodynamics, quantity: str = "heat_capacity", *, ax: Axes | None = None) -> Axes:
+    """Draw a thermodynamic quantity over temperature, with the posterior interval as a band; T = 1 is marked.
+
+    Parameters
+    ----------
+    scan : Thermodynamics
+        Result of `mrfbayes.thermodynamics` with several temperatures.
+    quantity : {"heat_capacity", "entropy", "energy", "log_z"}, default "heat_capacity"
+        The quantity.
+    ax : Axes, optional
+        Axes to draw on; by default a new figure.
+
+    Returns
+    -------
+    Axes
+        The axes.
+
+    See Also
+    --------
+    mrfbayes.thermodynamics : The quantities.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> scan = mb.thermodynamics(mb.graph([("a", "b")]), mb.Ising(1.0), temperatures=[0.5, 1.0, 2.0])
+    >>> mb.plots.data(mb.plots.temperature_scan(scan)).shape[0]
+    3
+    """
+    if quantity not in NAMES:
+        raise InputError(f"quantity = {quantity!r}: choose one of {', '.join(map(repr, NAMES))}.")
+    part = scan.table.loc[quantity]
+    ax = axes_or_new(ax, figsize=(5.2, 3.4))
+    _band(ax, part)
+    ax.plot(part.index, part["value"], color=POSITIVE, lw=1.6)
+    ax.axvline(1.0, color=MUTED, lw=0.8, ls=":")
+    text = f"{NAMES[quantity]} over temperature"
+    return finish(ax, part, text, x="temperature (1: as fitted)", y=NAMES[quantity], grid="both")
+
+
+def correlations(found: Correlations, order: int = 3, *, ax: Axes | None = None) -> Axes:
+    """Draw observed against predicted correlations of one order, with two standard errors and the posterior interval.
+
+    Parameters
+    ----------
+    found : Correlations
+        Result of `mrfbayes.correlations`.
+    order : {2, 3}, default 3
+        Pairs or triplets.
+    ax : Axes, optional
+        Axes to draw on; by default a new figure.
+
+    Returns
+    -------
+    Axes
+        The axes.
+
+    See Also
+    --------
+    population_counts : Numbers of active variables.
+    mrfbayes.correlations : The table.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> found = mb.correlations(model, 0.8, mb.simulate(model, 0.8, 200, rng=1))
+    >>> mb.plots.data(mb.plots.correlations(found, 2)).shape[0]
+    3
+    """
+    if order not in found.table.index.get_level_values("order"):
+        raise InputError(f"order = {order!r}: the table has no correlations of that order.")
+    part = found.table.loc[order]
+    ax = axes_or_new(ax, figsize=(4.6, 4.4))
+    observed, predicted = part["observed"], part["predicted"]
+    _identity(ax, observed, predicted)
+    ends = _ends(part)
+    bars = [(predicted - ends[0]).clip(lower=0), (ends[1] - predicted).clip(lower=0)] if ends else None
+    style: dict[str, Any] = {
+        "fmt": "o",
+        "ms": 2.6,
+        "color": POSITIVE,
+        "ecolor": COLOURS[5],
+        "elinewidth": 0.5,
+        "alpha": 0.7,
+    }
+    error = 2 * part["observed_error"]
+    ax.errorbar(observed, predicted, xerr=error, yerr=bars, rasterized=len(part) > MANY_POINTS, **style)
+    is_far = (observed - predicted).abs() > error
+    text = f"order {order}: {is_far.sum()} of {len(part)} beyond two standard errors"
+    return finish(ax, part, text, x="observed", y="predicted", grid="both")
+
+
+def population_counts(found: PopulationCounts, *, ax: Axes | None = None) -> Axes:
+    """Draw the predicted and observed distribution of the number of active units on a log scale.
+
+    Parameters
+    ----------
+    found : PopulationCounts
+        Result of `mrfbayes.population_counts`.
+    ax : Axes, optional
+        Axes to draw on; by default a new figure.
+
+    Returns
+    -------
+    Axes
+        The axes.
+
+    See Also
+    --------
+    correlations : Pairs and triplets.
+    mrfbayes.population_counts : The table.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> counts = mb.population_counts(mb.graph([("a", "b"), ("b", "c")]), 0.8)
+    >>> mb.plots.data(mb.plots.population_counts(counts)).shape[0]
+    4
+    """
+    table = found.table
+    ax = axes_or_new(ax, figsize=(5.2, 3.4))
+    _band(ax, table)
+    ax.plot(table.index, table["predicted"], color=POSITIVE, lw=1.6, label="predicted")
+    if "observed" in table:
+        seen = table[table["observed"] > 0]
+        error = 2 * seen["observed_error"]
+        bars = [error.clip(upper=0.9 * seen["observed"]), error]
+        style: dict[str, Any] = {"fmt": "o", "ms": 3.2, "color": INK, "elinewidth": 0.7, "label": "observed"}
+        ax.errorbar(seen.index, seen["observed"], yerr=bars, **style)
+        ax.set_ylim(bottom=0.3 * seen["observed"].min())
+        ax.set_xlim(right=seen.index.max() + 1.5)
+    ax.set_yscale("log")
+    ax.legend(fontsize=8, frameon=False)
+    return finish(ax, table, "number of active units", x="active units", y="probability", grid="both")
+
+
+def _ends(table: pd.DataFrame) -> list[pd.Series]:
+    """The columns of the interval's ends; none where there is no interval."""
+    columns = [table[name] for name in table.columns if str(name).startswith("q")]
+    return columns if len(columns) == 2 else []
+
+
+def _band(ax: Axes, table: pd.DataFrame) -> None:
+    if ends := _ends(table):
+        ax.fill_between(table.index, *ends, color=COLOURS[5], alpha=0.5, lw=0)
+
+
+def _identity(ax: Axes, x: pd.Series, y: pd.Series) -> tuple[float, float]:
+    """A line on which both are equal, and its ends."""
+    low, high = float(min(x.min(), y.min())), float(max(x.max(), y.max()))
+    ax.plot([low, high], [low, high], color=MUTED, lw=0.8, zorder=1)
+    return low, high
