@@ -63,17 +63,17 @@ evidence: .venv/.test
 browser: .venv/.core
 	cd tests/report/browser && npm install --no-audit --no-fund --silent
 	$(BIN)/python tests/report/browser/pages.py build/browser
-	node tests/report/browser/check.mjs build/browser
+	node tests/report/browser/check.mjs build/browser benchmarks/results/browser.md
 
 # The site: runs its pages (those that changed), ends on any warning, needs no network.
 docs: .venv/.test
 	$(BIN)/python -m sphinx -q -W --keep-going -d build/doctrees -b html docs build/site
 	@echo "open build/site/index.html"
 
-# Every page of the site in headless Chromium, at two widths: no error, no request, no dead link, no picture missing.
+# Every page of the site in headless Chromium, at two widths, light and dark: no error, no request, no dead link, contrast.
 site-browser: docs
 	cd tests/report/browser && npm install --no-audit --no-fund --silent
-	node tests/report/browser/site.mjs build/site build/site-pictures
+	node tests/report/browser/site.mjs build/site build/site-pictures benchmarks/results/site_browser.md
 
 # The R lines of the page for R users (apt-get install r-base-core r-cran-reticulate r-cran-qgraph).
 r-page: .venv/.test

@@ -102,7 +102,7 @@ def test_the_methods_paragraph_states_everything(fitted):
         assert fact in text, fact
 
 
-def test_the_page_states_rows_sensitivity_and_groups(page):
+def test_the_page_states_rows_sensitivity_and_groups(fitted, page):
     text, data = page
     facts = dict(re.findall(r'<th scope="row">(rows [a-z ]+)</th><td>([\d,]+)</td>', text))
     assert facts["rows read"] == facts["rows used"] == "260"
@@ -117,7 +117,11 @@ def test_the_page_states_rows_sensitivity_and_groups(page):
     assert live["nodes"][0]["text"] == "Trouble sleeping"
     assert set(live["layouts"]) == {"springs", "circle"}
     assert "the prior alone expects 5.0" in text
-    assert "no edge differs" in text
+    evidence = fitted[0].findings.no_difference["log_bf_uniform"]
+    assert "the Bayes factor of no difference, against a uniform prior" in text
+    assert ("the data favour a difference somewhere" in text) == (evidence < 0)
+    assert "edge_probabilities" not in text  # settings are those that a reader can use
+    assert not any("missing at random" in text for text in fitted[0].findings.doubts)  # said once, of all rows
 
 
 def test_files_hold_the_tables_of_the_page(fitted):

@@ -12,7 +12,7 @@ import pytest
 import mrfbayes as mb
 from mrfbayes.report.findings import Findings
 from mrfbayes.report.sentences import brief
-from mrfbayes.report.tables import script_safe
+from mrfbayes.report.tables import edge_table, script_safe, variable_table
 from mrfbayes.report.wording import bayes_factor, decimals, grid_of, listed, number, without_folder
 
 mpl.use("Agg")
@@ -118,7 +118,7 @@ def test_sentences_say_what_the_tables_say(posterior):
     assert "300 observations of 5 yes/no variables" in sentences[0]
     assert "15 parameters in all" in sentences[0]
     top = posterior.edges(scale="log-odds")["mean"].abs().idxmax()
-    assert top.replace("--", " \u2013 ") in sentences[2]
+    assert sentences[2].startswith(f"The strongest supported edge is {listed([top])}: ")
     assert "exact posterior" in sentences[-1]
     assert all(sentence.endswith(".") for sentence in sentences)
 
@@ -198,3 +198,29 @@ def test_numbers_are_written_as_people_write_them():
     ]
     assert listed(["a--b"]) == "a \u2013 b"
     assert listed(list("abcdefg"), 3) == "a, b, c and 4 more"
+
+
+def test_probabilities_of_signs_and_shares_of_ones_are_not_inverted(posterior):
+    findings = Findings(posterior, check=False)
+    table = edge_table(findings)
+    place = [heading.title for heading in table.columns].index("P(sign)")
+    positive = (posterior.log_odds[..., :10] > 0).mean(axis=(0, 1))
+    expected = dict(zip(findings.edges.index, np.maximum(positive, 1 - positive), strict=True))
+    for row in table.rows:
+        assert row[place][1] == pytest.approx(expected[row[0][0].replace(" \u2013 ", "--")], abs=1e-4)
+    ones = posterior._observed.shares.reshape(-1, 2)[:, 1]
+    shares = [row[1] for row in variable_table(findings).rows]
+    assert [text for text, _ in shares] == [f"{share:.0%}" for share in ones]
+    np.testing.assert_allclose([parts[1] for _, parts in shares], ones, atol=1e-4)
+
+
+def test_estimates_have_the_digits_of_their_own_intervals(posterior):
+    from mrfbayes.report.tables import node_tables
+
+    table = node_tables(Findings(posterior, check=False))[1]
+    titles = [heading.title for heading in table.columns]
+    for title, measure in (("Strength", "strength"), ("Closeness", "closeness")):
+        nodes = posterior.centrality(scale="log-odds")
+        width = (nodes[f"{measure}_q95"] - nodes[f"{measure}_q5"]).median() / 3.29
+        text = table.rows[0][titles.index(title)][0]
+        assert len(text.split(" ")[0].partition(".")[2]) == decimals(float(width))

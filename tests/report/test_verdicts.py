@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from mrfbayes.plots import style
-from mrfbayes.plots.edge_evidence import _power
+from mrfbayes.plots.rows import _power
 from mrfbayes.report.checks import checks
 from mrfbayes.report.findings import Findings
 from mrfbayes.report.wording import (

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
 
-from mrfbayes.base.errors import InputError
 from mrfbayes.model.edge_strength import has_tables
 from mrfbayes.plots.layouts import is_lattice
+from mrfbayes.plots.network import MOST_NAMES
 from mrfbayes.plots.style import FAINT, INK, MUTED, NEGATIVE, PAPER, POSITIVE, figure_of
 from mrfbayes.report.findings import DRAWN_NODES
+from mrfbayes.report.wording import fill
 from mrfbayes.results.centrality import node_measures, order_table
 
 if TYPE_CHECKING:
@@ -24,21 +25,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from mrfbayes.report.findings import Findings
-    from mrfbayes.structure.groups import GroupComparison
 
 # The page's own colours: matplotlib writes these as they are, and never by chance.
-_INKS = {
-    INK: "--ink",
-    MUTED: "--muted",
-    FAINT: "--line",
-    PAPER: "--card",
-    POSITIVE: "--positive",
-    NEGATIVE: "--negative",
-}
-_INKS_LOWER = {colour.lower(): name for colour, name in _INKS.items()}
+_INKS = dict(
+    zip(
+        map(str.lower, (INK, MUTED, FAINT, PAPER, POSITIVE, NEGATIVE)),
+        ("--ink", "--muted", "--line", "--card", "--positive", "--negative"),
+        strict=True,
+    )
+)
 FOREST_ROWS, NODE_ROWS, ORDER_ROWS = 30, 30, 20
-MOST_GROUPS_DRAWN = 5
-NARROW_ZOOM, NETWORK_ZOOM = 1.4, 1.4
+MOST_GROUPS_DRAWN, MOST_PAIRS_DRAWN = 5, 3
+NARROW_ZOOM, PANEL_ZOOM = 1.4, 1.2
 
 
 class Picture(NamedTuple):
@@ -50,10 +48,11 @@ class Picture(NamedTuple):
     svg: Markup
     caption: str
     panels: tuple[Markup, ...] = ()  # pictures beside each other, below each other on a phone
+    legend: tuple[str, ...] = ()  # names of nodes that have numbers in the picture
 
 
-def inline(draw: Callable[[], Axes | Figure], name: str, says: str, zoom: float = 1.0) -> Markup:
-    """The SVG of what ``draw`` returns (axes or a figure), without a fixed size, its ids made unique by ``name``.
+def inline(picture: Axes | Figure, name: str, says: str, zoom: float = 1.0) -> Markup:
+    """The SVG of axes or a figure, without a fixed size, its ids made unique by ``name``; the figure is closed.
 
     On a wide page it is shown ``zoom`` times as large as in print: narrow pictures can still be read on a phone.
     """
@@ -62,7 +61,6 @@ def inline(draw: Callable[[], Axes | Figure], name: str, says: str, zoom: float 
     with rc_context(
         {"svg.fonttype": "none", "svg.hashsalt": name, "figure.facecolor": "none", "axes.facecolor": "none"}
     ):
-        picture = draw()
         figure = figure_of(picture)
         file = io.StringIO()
         try:
@@ -79,7 +77,7 @@ def inline(draw: Callable[[], Axes | Figure], name: str, says: str, zoom: float 
     wide = float(width.group(1)) * 4 / 3 if width else 600
     text = re.sub(r"(<svg[^>]*?) width=\"[^\"]*\"", r"\1", text, count=1)
     text = re.sub(r"(<svg[^>]*?) height=\"[^\"]*\"", r"\1", text, count=1)
-    text = re.sub(r"#[0-9a-fA-F]{6}\b", lambda m: _ink(m.group(0)), text)
+    text = re.sub(r"#[0-9a-fA-F]{6}\b", _ink, text)
     # Light text on a dark page must not be outlined in black.
     head = f'<svg role="img" aria-labelledby="{name}-says" style="max-width:{zoom * wide:.0f}px"'
     body = text.replace("<svg", head, 1)
@@ -87,89 +85,72 @@ def inline(draw: Callable[[], Axes | Figure], name: str, says: str, zoom: float 
     return Markup(body[:at]) + Markup('<title id="{}-says">{}</title>').format(name, says) + Markup(body[at:])
 
 
-def _ink(colour: str) -> str:
-    name = _INKS_LOWER.get(colour.lower())
-    return f"var({name})" if name else colour
+def _ink(colour: re.Match[str]) -> str:
+    name = _INKS.get(colour.group(0).lower())
+    return f"var({name})" if name else colour.group(0)
 
 
 class PicturePlan(NamedTuple):
-    """What is drawn, before it is; ``draw`` gives axes, a figure, or a list of axes that stand beside each other."""
+    """What is drawn, before it is; `sentences.j2` has its words under "figure_" and its name.
+
+    ``draw`` gives axes, a figure, or a list of axes that stand beside each other.
+    """
 
     name: str
-    title: str
-    says: str
     draw: Callable[[], Axes | Figure | list[Axes]]
-    caption: str
-    zoom: float = 1.0
+    zoom: float = NARROW_ZOOM
+    facts: Mapping[str, object] = {}
+    has_title: bool = False  # else the caption says the same, and a title would make it wider than a phone
+    legend: tuple[str, ...] = ()
 
 
-def drawn(findings: Findings, *plans: PicturePlan | None) -> list[Picture]:
+def drawn(findings: Findings, plans: Sequence[PicturePlan]) -> list[Picture]:
     """The pictures of the plans; one that cannot be drawn is named with its reason at the end of the page."""
     found = []
     for plan in plans:
-        if plan is None:
+        macro = "figure_" + plan.name.rstrip("-0123456789").replace("-", "_")
+        title, says, caption = fill(macro, findings, plan.facts)
+        made = findings.attempt(title, plan.draw)
+        if made is None:
             continue
-        try:
-            made = plan.draw()
-        except InputError as reason:
-            findings.missing[plan.title] = str(reason)
-            continue
+        svg, panels = Markup(""), []
         if isinstance(made, list):
-            svg = Markup("")
-            panels = [inline(partial(_same, ax), f"{plan.name}-{k}", plan.says, plan.zoom) for k, ax in enumerate(made)]
+            panels = [inline(ax, f"{plan.name}-{k}", says, plan.zoom) for k, ax in enumerate(made)]
         else:
-            svg, panels = inline(partial(_same, made), plan.name, plan.says, plan.zoom), []
-        found.append(Picture(plan.name, plan.title, plan.says, svg, plan.caption, tuple(panels)))
+            if not plan.has_title and hasattr(made, "set_title"):
+                made.set_title("", loc="left")
+            svg = inline(made, plan.name, says, plan.zoom)
+        found.append(Picture(plan.name, title, says, svg, caption, tuple(panels), plan.legend))
     return found
 
 
-def _same(picture: Axes | Figure) -> Axes | Figure:
-    return picture
-
-
-def network_pictures(findings: Findings) -> list[Picture]:
+def network_plans(f: Findings) -> list[PicturePlan]:
     """The network or field, and its panels."""
     from mrfbayes import plots
 
-    f, model = findings, findings.model
-    shown = f.selection or f.posterior
+    model, shown = f.model, f.selection or f.posterior
     if is_lattice(model) and (model.n_nodes <= DRAWN_NODES or f.is_tied):
-        says = f"The {model.n_nodes} nodes of the grid with their couplings as coloured lines."
-        caption = "Colour and width are the posterior mean of each coupling; dashed where its interval includes zero."
-        if f.is_tied:
-            says, caption = "The observations as an image.", "All neighbours share what the title says."
-        return drawn(
-            f, PicturePlan("field", "The field", says, lambda: plots.field(model, f.posterior, scale=f.scale), caption)
-        )
+        return [PicturePlan("field", lambda: plots.field(model, f.posterior, scale=f.scale), 1.0, has_title=True)]
     if f.places is None:
         return []
-    caption = "Width is the posterior mean, colour and dash its sign, opacity "
-    caption += "the probability of the edge." if f.selection else "how sure the sign is."
-    if has_tables(model):
-        caption += " Tables of nominal variables have no sign; widths are strengths on one scale."
     style = f.node_style.drop(columns="text", errors="ignore")
-    caption += " Colours of nodes are communities." if "community" in style else ""
-    caption += " Rings: what the others predict of a node beyond its commonest state." if "ring" in style else ""
-    whole = PicturePlan(
-        "network",
-        "The network",
-        f"Network of {model.n_nodes} nodes; the table of edges below holds its numbers.",
-        lambda: plots.network(shown, edges=f.edges, scale=f.scale, layout=f.places, nodes=style),
-        caption,
-        NETWORK_ZOOM,
-    )
-    said = f.verdicts
-    panels = PicturePlan(
-        "panels",
-        "Supported, ruled out, undecided",
-        f"{said['present']} edges supported, {said['absent']} ruled out, {said['undecided']} undecided.",
-        lambda: _panels(
-            3, lambda ax: plots.network_panels(shown, scale=f.scale, edges=f.edges, layout=f.places, ax=ax)
-        ),
-        "The same nodes three times. An edge missing on the left is not thereby absent: look where it is.",
-        1.2,
-    )
-    return drawn(f, whole, panels if said["unknown"] < len(f.edges) else None)
+    numbered = model.nodes if model.n_nodes > MOST_NAMES else ()
+    plans = [
+        PicturePlan(
+            "network",
+            lambda: plots.network(shown, edges=f.edges, scale=f.scale, layout=f.places, nodes=style),
+            facts={"has_tables": has_tables(model)},
+            legend=tuple(": ".join(filter(None, (name, f.codebook.get(name)))) for name in numbered),
+        )
+    ]
+    if f.is_judged:
+        options = {"scale": f.scale, "edges": f.edges, "layout": f.places}
+        plans.append(
+            PicturePlan(
+                "panels", lambda: _panels(3, lambda ax: plots.network_panels(shown, ax=ax, **options)), PANEL_ZOOM
+            )
+        )
+    return plans
 
 
 def _panels(count: int, draw: Callable[[list[Axes]], object]) -> list[Axes]:
@@ -181,92 +162,56 @@ def _panels(count: int, draw: Callable[[list[Axes]], object]) -> list[Axes]:
     return axes
 
 
-def edge_pictures(findings: Findings) -> list[Picture]:
+def edge_plans(f: Findings) -> list[PicturePlan]:
     """Forest and evidence."""
     from mrfbayes import plots
 
-    f, total = findings, len(findings.edges)
+    total = len(f.edges)
     if total < 2:
         return []
-    rows = min(total, FOREST_ROWS)
-    forest = PicturePlan(
-        "forest",
-        "Couplings",
-        "Posterior means and 90% intervals of the surest edges; the table below holds all.",
-        lambda: _bare(plots.forest(f.posterior, scale=f.scale, rows=FOREST_ROWS, ax=_narrow(rows))),
-        f"{_part('couplings', total, 'The surest')}: mean and 90% interval, blue above no interaction, orange below, "
-        "grey where it is inside.",
-        NARROW_ZOOM,
-    )
-    evidence = PicturePlan(
-        "evidence",
-        "Evidence",
-        "Bayes factors of the edges with both boundaries; the table below holds all.",
-        lambda: _bare(
-            plots.edge_evidence(f.selection or f.posterior, rows=FOREST_ROWS, edges=f.edges, ax=_narrow(rows))
-        ),
-        f"Evidence, {_part('edges', total, 'from both ends,')}: right of 10 the data support the edge, left of 1/10 "
-        "they rule it out; cut at a million.",
-        NARROW_ZOOM,
-    )
-    return drawn(f, forest, evidence if f.verdicts["unknown"] < total else None)
+    shown, facts = min(total, FOREST_ROWS), {"rows": FOREST_ROWS, "total": total}
+    plans = [
+        PicturePlan(
+            "forest",
+            lambda: plots.forest(f.posterior, scale=f.scale, rows=FOREST_ROWS, ax=_narrow(shown)),
+            facts=facts,
+        )
+    ]
+    if f.is_judged:
+        judged = f.selection or f.posterior
+        plans.append(
+            PicturePlan(
+                "evidence",
+                lambda: plots.edge_evidence(judged, rows=FOREST_ROWS, edges=f.edges, ax=_narrow(shown)),
+                facts=facts,
+            )
+        )
+    return plans
 
 
-def node_pictures(findings: Findings) -> list[Picture]:
+def node_plans(f: Findings) -> list[PicturePlan]:
     """Centrality and predictability of the nodes with their intervals, and which differ."""
     from mrfbayes import plots
 
-    f, nodes = findings, findings.nodes
+    nodes = f.nodes
     if f.is_tied or len(nodes) < 3 or f.couplings is None:
         return []
-    captions = {
-        "strength": "Strength: the sum of the sizes of a node's couplings; mean and 90% interval.",
-        "log_score_gain": "Predictability: what knowing all others tells about it; 90% intervals.",
-    }
-    rows = min(len(nodes), NODE_ROWS)
+
+    def centrality(measure: str) -> Axes:
+        shown = min(len(nodes), NODE_ROWS)
+        return plots.centrality(f.posterior, measure, rows=NODE_ROWS, nodes=nodes, ax=_narrow(shown))
+
     plans = [
-        PicturePlan(
-            measure,
-            measure,
-            f"{caption} The table below holds the numbers.",
-            partial(_centrality, f, measure, rows),
-            caption,
-            NARROW_ZOOM,
-        )
-        for measure, caption in captions.items()
+        PicturePlan(measure, partial(centrality, measure))
+        for measure in ("strength", "log_score_gain")
         if measure in nodes
     ]
     if len(nodes) <= NODE_ROWS and "strength" in nodes:
-        plans.append(
-            PicturePlan(
-                "node-order",
-                "Differences between nodes",
-                "Probability that the node of the row is stronger than the node of the column.",
-                lambda: _bare(plots.order(node_order(f))),
-                "Strength: probability that the row is above the column; a dot where it is above 95%.",
-                NARROW_ZOOM,
-            )
-        )
+        plans.append(PicturePlan("node-order", lambda: plots.order(node_order(f))))
     if f.verdicts["present"] > 2:
-        plans.append(
-            PicturePlan(
-                "edge-order",
-                "Differences between edges",
-                "Probability that the edge of the row is stronger than the edge of the column.",
-                lambda: _bare(plots.order(edge_order(f))),
-                f"The {min(f.verdicts['present'], ORDER_ROWS)} strongest supported edges: probability that the row is "
-                "stronger than the column; a dot where it is above 95%.",
-                NARROW_ZOOM,
-            )
-        )
-    return drawn(f, *plans)
-
-
-def _centrality(findings: Findings, measure: str, rows: int) -> Axes:
-    from mrfbayes import plots
-
-    made = plots.centrality(findings.posterior, measure, rows=NODE_ROWS, nodes=findings.nodes, ax=_narrow(rows))
-    return _bare(made)
+        facts = {"rows": min(f.verdicts["present"], ORDER_ROWS)}
+        plans.append(PicturePlan("edge-order", lambda: plots.order(edge_order(f)), facts=facts))
+    return plans
 
 
 def node_order(findings: Findings) -> pd.DataFrame:
@@ -286,101 +231,71 @@ def edge_order(findings: Findings, most: int = ORDER_ROWS) -> pd.DataFrame:
     return order_table(np.abs(findings.couplings)[:, place], [str(findings.edges.index[k]) for k in place])
 
 
-def structure_pictures(findings: Findings, least: float) -> list[Picture]:
+def structure_plans(f: Findings, least: float) -> list[PicturePlan]:
     """Number of edges, and the most probable graphs where one is worth showing."""
     from mrfbayes import plots
 
-    selection = findings.selection
+    selection = f.selection
     assert selection is not None
     graphs = selection.graphs(6)
     graphs = graphs[graphs["probability"] >= least]
-    size = PicturePlan(
-        "structure-size",
-        "Number of edges",
-        "Posterior and prior probabilities of the number of edges.",
-        lambda: plots.complexity(selection),
-        "Bars: posterior. Dashed: prior.",
-    )
-    pictures = PicturePlan(
-        "structure-pictures",
-        "The most probable graphs",
-        f"The {len(graphs)} most probable graphs; the table lists their edges.",
-        lambda: plots.structures(selection, graphs=graphs, layout=findings.places),
-        "The most probable graphs with their probabilities.",
-    )
-    return drawn(findings, size, pictures if len(graphs) and findings.places is not None else None)
+    plans = [PicturePlan("structure-size", lambda: plots.complexity(selection), 1.0, has_title=True)]
+    if len(graphs) and f.places is not None:
+        facts = {"rows": len(graphs)}
+        plans.append(
+            PicturePlan(
+                "structure-pictures",
+                lambda: plots.structures(selection, graphs=graphs, layout=f.places),
+                1.0,
+                facts,
+            )
+        )
+    return plans
 
 
-def sensitivity_pictures(findings: Findings) -> list[Picture]:
+def sensitivity_plans(f: Findings) -> list[PicturePlan]:
     """Verdicts by prior."""
     from mrfbayes import plots
 
-    table = findings.sensitivity
-    if table is None:
-        return []
-    says = "Numbers of edges supported, undecided and ruled out under each prior; the table below holds them."
-    caption = "Verdicts by prior; the first bar is the prior of this report."
-    plan = PicturePlan(
-        "sensitivity", "Verdicts by prior", says, lambda: _bare(plots.sensitivity(table)), caption, NARROW_ZOOM
-    )
-    return drawn(findings, plan)
+    table = f.sensitivity
+    return [] if table is None else [PicturePlan("sensitivity", lambda: plots.sensitivity(table))]
 
 
-def group_pictures(findings: Findings) -> list[Picture]:
+def group_plans(f: Findings) -> list[PicturePlan]:
     """A network per group and of their differences, in one layout; then the differences with intervals."""
     from mrfbayes import plots
 
-    groups, table = findings.groups, findings.groups.summary() if findings.groups is not None else None
+    groups, plans = f.groups, []
     assert groups is not None
-    shown = groups.groups[:MOST_GROUPS_DRAWN]
-    networks = PicturePlan(
-        "group-networks",
-        "Networks of the groups",
-        f"A network for each of {len(shown)} groups and one of the differences, with the nodes in the same places.",
-        lambda: _panels(len(shown) + 1, lambda ax: plots.group_networks(groups, layout=findings.places, ax=ax)),
-        "Groups: edges whose sign is sure. Differences: edges that differ with a probability above 1/2, opacity is "
-        "that probability.",
-        1.2,
-    )
-    plans: list[PicturePlan | None] = [networks if findings.places is not None else None]
-    for k, pair in enumerate([(groups.groups[a], groups.groups[b]) for a, b in groups.pairs][:3]):
+    table = groups.summary()
+    if f.places is not None:
+        shown = min(len(groups.groups), MOST_GROUPS_DRAWN)
         plans.append(
             PicturePlan(
-                f"differences-{k}",
-                f"{pair[1]} less {pair[0]}",
-                f"Differences of the edges' log-odds between {pair[0]} and {pair[1]}; the table below holds all.",
-                partial(_differences, groups, pair, table),
-                f"{pair[1]} less {pair[0]}: means and 90% intervals, averaged over which edges differ; right: "
-                "P(difference).",
+                "group-networks",
+                lambda: _panels(shown + 1, lambda ax: plots.group_networks(groups, layout=f.places, ax=ax)),
+                PANEL_ZOOM,
+                {"rows": shown},
             )
         )
-    return drawn(findings, *plans)
+    for k, (a, b) in enumerate(groups.pairs[:MOST_PAIRS_DRAWN]):
+        pair = groups.groups[a], groups.groups[b]
+        options = {"pair": pair, "differences": table, "rows": FOREST_ROWS}
+        draw = partial(plots.group_differences, groups, **options)
+        plans.append(PicturePlan(f"differences-{k}", draw, 1.0, {"first": pair[0], "second": pair[1]}))
+    return plans
 
 
-def _differences(groups: GroupComparison, pair: tuple[str, str], table: pd.DataFrame | None) -> Axes:
-    from mrfbayes import plots
-
-    return _bare(plots.group_differences(groups, pair=pair, differences=table, rows=FOREST_ROWS))
-
-
-def trust_pictures(findings: Findings) -> list[Picture]:
+def trust_plans(f: Findings) -> list[PicturePlan]:
     """Predictive check and ranks."""
     from mrfbayes import plots
 
-    posterior, check, predictive = findings.posterior, findings.predictive, None
+    check, plans = f.predictive, []
     if check is not None and len(check.table):
-        says = "Observed statistics against those of simulated data; points on the line fit."
-        caption = "Bars are two standard deviations."
-        predictive = PicturePlan("predictive", "Predictive check", says, partial(plots.predictive, check), caption)
-    ranks = PicturePlan(
-        "ranks",
-        "Ranks",
-        "Ranks of the draws of the parameter with the largest R-hat, chain by chain; flat bars are good.",
-        lambda: plots.ranks(posterior),
-        "The parameter with the largest R-hat.",
-    )
-    has_ranks = "r_hat" in findings.diagnostics and len(posterior.draws) > 1
-    return drawn(findings, predictive, ranks if has_ranks else None)
+        plans.append(PicturePlan("predictive", lambda: plots.predictive(check), 1.0, has_title=True))
+    if "r_hat" in f.diagnostics and len(f.posterior.draws) > 1:
+        plans.append(PicturePlan("ranks", lambda: plots.ranks(f.posterior), 1.0, has_title=True))
+    return plans
 
 
 def _narrow(rows: int) -> Axes:
@@ -388,13 +303,3 @@ def _narrow(rows: int) -> Axes:
 
     made: Axes = pyplot.subplots(figsize=(4.0, 0.8 + 0.19 * max(rows, 3)), layout="constrained")[1]
     return made
-
-
-def _bare(ax: Axes) -> Axes:
-    """Without its title, which would make it wider than a phone: the caption says the same."""
-    ax.set_title("", loc="left")
-    return ax
-
-
-def _part(what: str, total: int, which: str) -> str:
-    return f"{which} {FOREST_ROWS} of {total:,} {what}" if total > FOREST_ROWS else f"{total} {what}"

@@ -8,13 +8,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
 from mrfbayes.base.budget import OutOfTime
 from mrfbayes.base.errors import CostError, InputError, MRFWarning
 from mrfbayes.base.types import Scale
+from mrfbayes.data.holes import MISSING_AT_RANDOM
 from mrfbayes.model.field import Model
 from mrfbayes.model.result import Result
 from mrfbayes.model.scales import n_edge_blocks, scaled
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from mrfbayes.structure.groups import GroupComparison
     from mrfbayes.structure.selection import Selection
 
+T = TypeVar("T")
 DRAWN_NODES = 5_000
 DIAGNOSED = 3_000  # parameters up to which every one has its effective sample size
 
@@ -89,6 +91,14 @@ class Findings:
             raise InputError(f"a {type(result).__name__} has no posterior of parameters: open it in Python.")
         return cls(result, chosen)
 
+    def attempt(self, part: str, compute: Callable[[], T]) -> T | None:
+        """What ``compute`` returns; None where it cannot be had, and the reason in ``missing``."""
+        try:
+            return compute()
+        except (InputError, CostError) as reason:
+            self.missing[part] = str(reason)
+            return None
+
     @property
     def model(self) -> Model:
         """The field with all edges that may be there."""
@@ -111,7 +121,10 @@ class Findings:
         parts = [self.posterior.warnings, self.said, self.omitted]
         parts += [] if self.saturated is None else [self.saturated.posterior.warnings, self.saturated.said]
         parts += [] if self.groups is None else [self.groups.warnings]
-        return [text for text in dict.fromkeys(chain(*parts)) if text not in self.data_problems]
+        known = self.data_problems
+        if any(MISSING_AT_RANDOM in text for text in known):  # said once of all rows, not again of each group
+            parts = [[text for text in part if MISSING_AT_RANDOM not in text] for part in parts]
+        return [text for text in dict.fromkeys(chain(*parts)) if text not in known]
 
     @cached_property
     def edges(self) -> pd.DataFrame:
@@ -121,15 +134,13 @@ class Findings:
             first = self.model.chart.offset[: self.model.n_edges]
             table["positive"] = (self.posterior.log_odds[..., first] > 0).mean(axis=(0, 1))
             return table.assign(log_bf10_error=self.selection.log_bf10_error, bound=False)
-        try:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always", MRFWarning)
-                table = self.posterior.edges(scale=self.scale)
-            self.said += [str(one.message) for one in caught if issubclass(one.category, MRFWarning)]
-            return table
-        except InputError as reason:
-            self.missing["Bayes factors"] = str(reason)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", MRFWarning)
+            judged = self.attempt("Bayes factors", lambda: self.posterior.edges(scale=self.scale))
+        self.said += [str(one.message) for one in caught if issubclass(one.category, MRFWarning)]
+        if judged is None:
             return edges_table(self.posterior, self.scale, evidence=no_evidence(self.posterior.model))
+        return judged
 
     @cached_property
     def couplings(self) -> np.ndarray | None:
@@ -142,23 +153,16 @@ class Findings:
     def sensitivity(self) -> pd.DataFrame | None:
         """Verdicts under other priors: by short runs of a search, else by weighing the draws of each edge."""
         names = list(self.edges.index)
-        try:
-            if self.selection is not None:
-                return self.selection.sensitivity()
-            if len(names) > 1 and self.verdicts["unknown"] < len(names):
-                return sensitivity_table(names, slab_rows(self.posterior, self.edges))
-        except InputError as reason:
-            self.missing["sensitivity"] = str(reason)
-        return None
+        if self.selection is not None:
+            return self.attempt("sensitivity", self.selection.sensitivity)
+        if len(names) < 2 or not self.is_judged:
+            return None
+        return self.attempt("sensitivity", lambda: sensitivity_table(names, slab_rows(self.posterior, self.edges)))
 
     @cached_property
     def no_difference(self) -> dict[str, float] | None:
         """The evidence that no edge differs between groups."""
-        try:
-            return None if self.groups is None else self.groups.no_difference()
-        except InputError as reason:
-            self.missing["evidence of no difference"] = str(reason)
-            return None
+        return None if self.groups is None else self.attempt("evidence of no difference", self.groups.no_difference)
 
     @cached_property
     def differences(self) -> pd.DataFrame | None:
@@ -178,11 +182,10 @@ class Findings:
             or not self.model.n_edges
         ):
             return None
-        try:
-            return positions(self.model, "auto", pull(edge_rows(self.posterior, self.scale, self.edges, False)))
-        except InputError as reason:
-            self.missing["network"] = str(reason)
-            return None
+        return self.attempt(
+            "network",
+            lambda: positions(self.model, "auto", pull(edge_rows(self.posterior, self.scale, self.edges, False))),
+        )
 
     @cached_property
     def node_style(self) -> pd.DataFrame:
@@ -204,6 +207,16 @@ class Findings:
         model = self.posterior.model
         return n_edge_blocks(model) < model.n_edges
 
+    @property
+    def is_judged(self) -> bool:
+        """Whether there is an edge with a Bayes factor."""
+        return 0 < len(self.edges) > self.verdicts["unknown"]
+
+    @property
+    def neutral(self) -> float:
+        """The value of a coupling that means no interaction."""
+        return 0.5 if self.scale == "theta" else 0.0
+
     @cached_property
     def verdicts(self) -> dict[str, int]:
         """How many edges have each verdict."""
@@ -216,20 +229,15 @@ class Findings:
         import pandas as pd
 
         posterior, model = self.posterior, self.posterior.model
-        parts = [self._thresholds()]
+        parts: list[pd.DataFrame | None] = [self._thresholds()]
         if self.is_pooled:
             self.missing["nodes"] = "they share their couplings, and so few observations tell nothing of a single one"
-            return parts[0]
-        try:
-            parts.append(posterior.predictability())
-        except InputError as reason:
-            self.missing["predictability"] = str(reason)
-        try:
-            if not self.is_tied:
-                parts.append(posterior.centrality(scale="ising" if self.scale == "ising" else "log-odds"))
-        except InputError as reason:
-            self.missing["centrality"] = str(reason)
-        return pd.concat(parts, axis=1).reindex(list(model.nodes))
+            return self._thresholds()
+        parts.append(self.attempt("predictability", posterior.predictability))
+        if not self.is_tied:
+            scale: Scale = "ising" if self.scale == "ising" else "log-odds"
+            parts.append(self.attempt("centrality", lambda: posterior.centrality(scale=scale)))
+        return pd.concat([part for part in parts if part is not None], axis=1).reindex(list(model.nodes))
 
     @property
     def is_pooled(self) -> bool:
@@ -243,13 +251,9 @@ class Findings:
         states = set(model.states.tolist())
         if not self.is_pooled or observed is None or not observed.shares.size or len(states) > 1:
             return None
-        try:
-            accuracy = float(self.posterior.predictability()["accuracy"].mean())
-        except InputError as reason:
-            self.missing["predictability"] = str(reason)
-            return None
+        table = self.attempt("predictability", self.posterior.predictability)
         alone = float(observed.shares.reshape(model.n_nodes, -1).mean(axis=0).max())
-        return {"accuracy": accuracy, "accuracy_alone": alone}
+        return None if table is None else {"accuracy": float(table["accuracy"].mean()), "accuracy_alone": alone}
 
     def _thresholds(self) -> pd.DataFrame:
         import pandas as pd
@@ -269,29 +273,24 @@ class Findings:
         """The predictive check, where the data are at hand and it takes seconds."""
         from mrfbayes.results.predictive import affordable_replicates, predictive_check
 
-        if not self.check:
-            self.missing["predictive check"] = "it was not asked for"
-            return None
-        observed, statistics = self.posterior._observed, self.statistics
-        has_holes = statistics is not None and statistics.holes is not None
-        if observed is None and not has_holes:
-            self.missing["predictive check"] = "nothing is known of the observations"
-            return None
-        n = observed.n if observed is not None else statistics.n_all if statistics is not None else 0.0
-        replicates = affordable_replicates(self.posterior.model, n)
-        if not replicates:
-            self.missing["predictive check"] = "it would take minutes; run mrfbayes.predictive_check"
-            return None
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", MRFWarning)
-                return predictive_check(self.posterior, replicates=replicates, rng=0)
-        except OutOfTime:
-            self.missing["predictive check"] = "the time budget ended before it; run mrfbayes.predictive_check"
-            return None
-        except (InputError, CostError) as reason:
-            self.missing["predictive check"] = str(reason)
-            return None
+        def compute() -> PredictiveCheck:
+            if not self.check:
+                raise InputError("it was not asked for")
+            observed, statistics = self.posterior._observed, self.statistics
+            if observed is None and (statistics is None or statistics.holes is None):
+                raise InputError("nothing is known of the observations")
+            n = observed.n if observed is not None else statistics.n_all if statistics is not None else 0.0
+            replicates = affordable_replicates(self.posterior.model, n)
+            if not replicates:
+                raise InputError("it would take minutes; run mrfbayes.predictive_check")
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", MRFWarning)
+                    return predictive_check(self.posterior, replicates=replicates, rng=0)
+            except OutOfTime:
+                raise InputError("the time budget ended before it; run mrfbayes.predictive_check") from None
+
+        return self.attempt("predictive check", compute)
 
     @cached_property
     def diagnostics(self) -> dict[str, float]:
@@ -299,12 +298,10 @@ class Findings:
         posterior = self.posterior
         found: dict[str, float] = {}
         chains, draws, p = posterior.draws.shape
-        if posterior.has_chains and draws >= 8 and p:
-            part = posterior if p <= DIAGNOSED else None
-            if part is not None:
-                if posterior.engine != "langevin":  # many short replicas: their scatter is in the trust statement
-                    found["r_hat"] = _worst(np.nanmax, part.r_hat)
-                found["ess"] = _worst(np.nanmin, part.ess)
+        if posterior.has_chains and draws >= 8 and 0 < p <= DIAGNOSED:
+            if posterior.engine != "langevin":  # many short replicas: their scatter is in the trust statement
+                found["r_hat"] = _worst(np.nanmax, posterior.r_hat)
+            found["ess"] = _worst(np.nanmin, posterior.ess)
         facts = posterior.facts
         if facts.pareto_k is not None:
             found["pareto_k"] = facts.pareto_k

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+import tomllib
 from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import resources
 from numbers import Real
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
 
-from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.model.wording import scale_name
 from mrfbayes.report.wording import bayes_factor, decimals, interval, number, plural
-from mrfbayes.results.centrality import NODE_MEASURES
+from mrfbayes.results.centrality import global_strength
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +27,7 @@ RARE_SHARE = 0.05  # share of all states but the commonest, below which a variab
 LISTED_VARIABLES = 2_000  # whose shares are listed
 PAGE_ROWS, WHOLE_ROWS = 25, 40  # rows that stand in the page before one asks for more; up to so many all of them do
 LISTED_PARAMETERS = 40  # with the largest share of missing information
-VERDICT_HINT = "present above a Bayes factor of 10, absent below 1/10; fragile: more draws could change it"
+INTERVAL_SDS = 3.29  # width of a 90% interval of a normal distribution in sds
 DIFFERENCE_WORDS = {"present": "differs", "absent": "alike"}
 Cell = tuple[str, object]  # what is shown, and what is sorted by
 
@@ -82,19 +84,40 @@ def script_safe(value: object) -> Markup:
     return Markup(text)
 
 
+@cache
+def _all_headings() -> dict[str, dict[str, Heading]]:
+    text = resources.files("mrfbayes.report").joinpath("tables.toml").read_text(encoding="utf-8")
+    return {table: {name: Heading(*row) for name, row in part.items()} for table, part in tomllib.loads(text).items()}
+
+
+def headings(table: str, frame: pd.DataFrame, **titles: str) -> dict[str, Heading]:
+    """The columns that `tables.toml` has for a table, as far as ``frame`` has their values; some with other titles."""
+    known = set(frame.columns) | ({"interval"} if "q5" in frame else set())
+    return {
+        name: heading._replace(title=titles.get(name, heading.title))
+        for name, heading in _all_headings()[table].items()
+        if name in known
+    }
+
+
 def make_table(
     name: str, caption: str, frame: pd.DataFrame, columns: Mapping[str, Heading], digits: int = 2, neutral: float = 0.0
 ) -> PageTable:
     """``frame`` as people read it: its index, then ``columns`` by the name of their values.
 
     An estimate and an interval need the columns ``name_q5`` and ``name_q95`` (of "interval": q5 and q95), a verdict
-    may have ``fragile`` and a factor ``bound`` beside it.
+    may have ``fragile`` and a factor ``bound`` beside it. An estimate has the digits that its own interval allows.
     """
     first = Heading(str(frame.index.name or "name").capitalize(), "text")
+    shown = {
+        column: decimals(float((frame[f"{column}_q95"] - frame[f"{column}_q5"]).median()) / INTERVAL_SDS)
+        for column, heading in columns.items()
+        if heading.kind == "estimate"
+    }
     rows = []
     for key, row in zip(frame.index, frame.to_dict("records"), strict=True):
         cells = [_text(key)]
-        cells += [_FORMATS[heading.kind](row, column, digits) for column, heading in columns.items()]
+        cells += [_FORMATS[heading.kind](row, column, shown.get(column, digits)) for column, heading in columns.items()]
         rows.append(cells)
     bar = None
     if "interval" in columns and len(frame):
@@ -150,6 +173,12 @@ def _percent(row: Row, column: str, digits: int) -> Cell:
     return f"{value:.0%}" if math.isfinite(value) else "\u2013", _digits(value)
 
 
+def _shares(row: Row, column: str, digits: int) -> Cell:
+    share = np.asarray(row[column])
+    text = f"{share[1]:.0%}" if share.size == 2 else " \u00b7 ".join(f"{100 * part:.0f}" for part in share) + "%"
+    return text, share.round(4).tolist()
+
+
 _FORMATS: dict[str, Callable[[Row, str, int], Cell]] = {
     "text": lambda row, column, digits: _text(row[column]),
     "number": _plain,
@@ -159,6 +188,7 @@ _FORMATS: dict[str, Callable[[Row, str, int], Cell]] = {
     "interval": _interval,
     "factor": _factor,
     "verdict": _verdict,
+    "shares": _shares,
 }
 
 
@@ -169,26 +199,14 @@ def _digits(value: float) -> float | None:
 
 def edge_table(findings: Findings, name: str = "edges") -> PageTable:
     """Edges, the best supported first."""
-    edges, is_search = findings.edges, findings.selection is not None
-    neutral = 0.5 if findings.scale == "theta" else 0.0
+    edges, neutral = findings.edges, findings.neutral
     key = edges["log_bf10"].where(edges["log_bf10"].notna(), (edges["mean"] - neutral).abs())
     ordered = edges.loc[key.sort_values(ascending=False, kind="stable").index]
-    sure = np.maximum(ordered["positive"], 1 - ordered["positive"])
-    mean = Heading(scale_name(findings.model, findings.scale).split(" (0.5")[0], hint="posterior mean")
-    span = Heading("90% interval", "interval", "the coupling lies here with a probability of 90%")
-    columns = {"verdict": Heading("Verdict", "verdict", VERDICT_HINT)}
-    if is_search:
-        columns |= {
-            "inclusion": Heading("P(edge)", "probability", "posterior probability that the edge is there"),
-            "inclusion_error": Heading("Error", "probability", "Monte-Carlo standard error of the probability"),
-        }
-    columns |= {"mean": mean, "interval": span}
-    if not is_search:
-        columns["sign"] = Heading("P(sign)", "probability", "posterior probability that the coupling has its sign")
-    hint = "posterior odds over prior odds of the edge, averaged over graphs" if is_search else "given all other edges"
-    columns["log_bf10"] = Heading("Bayes factor", "factor", hint)
+    if findings.selection is None:
+        ordered = ordered.assign(sign=np.maximum(ordered["positive"], 1 - ordered["positive"]))
+    columns = headings("edges", ordered, mean=scale_name(findings.model, findings.scale).split(" (0.5")[0])
     what = plural(len(edges), "coupling" if findings.is_tied else "edge")
-    return make_table(name, what, ordered.assign(sign=sure), columns, decimals(float(edges["sd"].median())), neutral)
+    return make_table(name, what, ordered, columns, decimals(float(edges["sd"].median())), neutral)
 
 
 def difference_table(findings: Findings) -> PageTable:
@@ -198,26 +216,22 @@ def difference_table(findings: Findings) -> PageTable:
     assert table is not None
     table = table.rename_axis("edge")
     table["verdict"] = table["verdict"].replace(DIFFERENCE_WORDS)
-    means = groups.means()
-    columns = {
-        "verdict": Heading("Verdict", "verdict", "differs above a Bayes factor of 10, alike below 1/10"),
-        "inclusion": Heading("P(differs)", "probability", "posterior probability that the edge differs between groups"),
-    }
-    for name in groups.groups:
-        table[f"in {name}"] = means.loc[table.index, name]
-        columns[f"in {name}"] = Heading(name, hint="mean of the coupling in this group, in log-odds")
-    if len(groups.groups) == 2:
-        columns["mean"] = Heading("Difference", hint=f"{groups.groups[1]} less {groups.groups[0]}")
-        columns["interval"] = Heading("90% interval", "interval", "of the difference")
-    else:
-        for first, second in groups.pairs:
-            mark = f"[{groups.groups[second]} - {groups.groups[first]}]"
-            title = f"{groups.groups[second]} less {groups.groups[first]}"
-            for end in ("q5", "q95"):
-                table[f"{title}_{end}"] = table[end + mark]
-            table[title] = table["mean" + mark]
-            columns[title] = Heading(title, "estimate", "difference with its 90% interval")
-    columns["log_bf10"] = Heading("Bayes factor", "factor", "that the edge differs, against that it does not")
+    known, means = headings("differences", table.assign(in_group=0.0, pair=0.0)), groups.means()
+    columns: dict[str, Heading] = {}
+    for column, heading in known.items():
+        if column == "in_group":
+            for name in groups.groups:
+                table[f"in {name}"] = means.loc[table.index, name]
+                columns[f"in {name}"] = heading._replace(title=name)
+        elif column != "pair":
+            columns[column] = heading
+        elif len(groups.pairs) > 1:
+            for pair in groups.pairs:
+                first, second = (groups.groups[k] for k in pair)
+                title = f"{second} less {first}"
+                for end, value in (("", "mean"), ("_q5", "q5"), ("_q95", "q95")):
+                    table[title + end] = table[f"{value}[{second} - {first}]"]
+                columns[title] = heading._replace(title=title)
     width = next(name for name in table.columns if name.startswith("sd"))
     digits = decimals(float(table[width].median()))
     return make_table("differences", plural(len(table), "edge"), table, columns, digits)
@@ -225,33 +239,26 @@ def difference_table(findings: Findings) -> PageTable:
 
 def variable_table(findings: Findings) -> PageTable | None:
     """Every variable with the shares of its states; None where they are not known or there was one observation."""
+    import pandas as pd
+
     model, cells = findings.model, _state_weights(findings)
     if cells is None or model.n_nodes > LISTED_VARIABLES:
         return None
-    labels = [variable.values for variable in findings.posterior.schema]
     holes = None if findings.statistics is None else findings.statistics.holes
     total = max(float(part.sum()) for part in cells) if holes is None else findings.posterior.n
     rows = []
-    for name, weight, levels in zip(model.nodes, cells, labels, strict=True):
+    for name, weight, variable in zip(model.nodes, cells, findings.posterior.schema, strict=True):
         share = weight / weight.sum()
-        said = f"{share[1]:.0%}" if share.size == 2 else " \u00b7 ".join(f"{100 * part:.0f}" for part in share) + "%"
-        alarm = "constant" if share.max() > 1 - 1e-12 else "rare" if np.sort(share)[-2] < RARE_SHARE else ""
-        mean, absent = float(_scores(levels, share.size) @ share), float(total - weight.sum())
-        row: list[Cell] = [_text(name), (said, share.round(4).tolist()), (number(mean), _digits(mean))]
-        rows.append([*row, (f"{absent:,.0f}", absent), _text(alarm), _text(findings.codebook.get(name, ""))])
-    columns = [
-        Heading("Variable", "text"),
-        Heading("Share of 1" if model.is_binary else "Shares of the states", "shares", "in the observations"),
-        Heading("Mean", "number", "of levels that are numbers; else states count from 0"),
-        Heading("Missing", "number", "cells"),
-        Heading("Remark", "text", f"rare: all states but one make up less than {RARE_SHARE:.0%}"),
-        Heading("Text", "text"),
-    ]
-    kept = [0, 1, *([] if model.is_binary else [2])]
-    kept += [k for k in (3, 4, 5) if any(row[k][0] not in ("", "0") for row in rows)]
-    return PageTable(
-        "variables", f"{len(rows):,} variables", [columns[k] for k in kept], [[row[k] for k in kept] for row in rows]
-    )
+        row = {"shares": share, "mean": float(_scores(variable.values, share.size) @ share)}
+        row |= {"missing": round(float(total - weight.sum())), "text": findings.codebook.get(name, "")}
+        row["remark"] = "constant" if share.max() > 1 - 1e-12 else "rare" if np.sort(share)[-2] < RARE_SHARE else ""
+        rows.append(row)
+    frame = pd.DataFrame(rows, index=pd.Index(model.nodes, name="variable"))
+    frame = frame.drop(columns=[name for name in ("missing", "remark", "text") if not frame[name].any()])
+    if model.is_binary:
+        frame = frame.drop(columns="mean")
+    columns = headings("variables", frame, **({"shares": "Share of 1"} if model.is_binary else {}))
+    return make_table("variables", f"{len(frame):,} variables", frame, columns)
 
 
 def _state_weights(findings: Findings) -> list[np.ndarray] | None:
@@ -280,48 +287,29 @@ def node_tables(findings: Findings) -> list[PageTable]:
     """Nodes, those that the others predict best first; then their centrality, the strongest first."""
     nodes, found = findings.nodes, []
     scale = "h" if findings.scale == "ising" else findings.scale
-    columns = {
-        "community": Heading("Community", hint="of the network, by modularity"),
-        "community_certainty": Heading("Certainty", "percent", "mean posterior co-membership with its community"),
-        "threshold_mean": Heading(
-            f"Threshold ({scale})", hint="the node's own factor: its log-odds if all else is zero"
-        ),
-        "accuracy": Heading("Predicted", "percent", "share of rows whose state the other nodes name"),
-        "accuracy_alone": Heading("Alone", "percent", "share that naming the commonest state reaches"),
-        "log_score_gain": Heading("Log-score gain", "estimate", "nats per row that the other nodes add"),
-    }
+    columns = headings("nodes", nodes, threshold_mean=f"Threshold ({scale})")
     if "community" in nodes and nodes["community"].max() < 2:
         columns = {name: heading for name, heading in columns.items() if not name.startswith("community")}
-    columns = {name: heading for name, heading in columns.items() if name in nodes}
     if columns:
         by = "log_score_gain" if "log_score_gain" in nodes else next(iter(columns))
         ordered = nodes.sort_values(by, ascending=False, kind="stable")
         found.append(make_table("nodes", f"{len(nodes):,} nodes", ordered, columns))
-    measures = {
-        name: Heading(name.replace("_", " ").capitalize(), "estimate", "posterior mean [90% interval]")
-        for name in NODE_MEASURES
-        if name in nodes
-    }
-    if measures:
-        measures["strength_first"] = Heading("P(strongest)", "probability", "that its strength is the largest")
+    if "strength" in nodes:
         ordered = nodes.sort_values("strength", ascending=False, kind="stable")
-        found.append(make_table("centrality", f"Centrality of {len(nodes):,} nodes", ordered, measures))
+        caption = f"Centrality of {len(nodes):,} nodes"
+        found.append(make_table("centrality", caption, ordered, headings("centrality", ordered)))
     return found
 
 
 def sensitivity_page_table(findings: Findings) -> PageTable | None:
     """Verdicts by prior."""
-    table = findings.sensitivity
-    if table is None:
+    if findings.sensitivity is None:
         return None
-    names = {"slab": "Prior of an edge", "graphs": "Prior over graphs", "present": "Supported", "absent": "Ruled out"}
-    columns = {}
-    for name in ("graphs", "present", "undecided", "absent", "fragile", "changed"):
-        if name != "graphs" or table["graphs"].any():
-            kind = "text" if name == "graphs" else "number"
-            columns[name] = Heading(names.get(name, name.capitalize()), kind)
-    frame = table.set_index("slab").rename_axis("prior of an edge")
-    return make_table("sensitivity", "Verdicts by prior; the first row is the one of this report", frame, columns)
+    frame = findings.sensitivity.set_index("slab").rename_axis("prior of an edge")
+    if not frame["graphs"].any():
+        frame = frame.drop(columns="graphs")
+    caption = "Verdicts by prior; the first row is the one of this report"
+    return make_table("sensitivity", caption, frame, headings("sensitivity", frame))
 
 
 def graph_table(findings: Findings, least: float) -> PageTable | None:
@@ -332,30 +320,21 @@ def graph_table(findings: Findings, least: float) -> PageTable | None:
     graphs = graphs[graphs["probability"] >= least]
     if not len(graphs):
         return None
-    columns = {
-        "probability": Heading("Probability", "probability"),
-        "number": Heading("Edges"),
-        "edges": Heading("Which", "text"),
-    }
-    return make_table("graphs", plural(len(graphs), "most probable graph"), graphs, columns)
+    return make_table("graphs", plural(len(graphs), "most probable graph"), graphs, headings("graphs", graphs))
 
 
 def strength_table(findings: Findings) -> PageTable | None:
     """Global strength of the network, and of each group and of their differences."""
     import pandas as pd
 
-    from mrfbayes.results.centrality import global_strength
-
     if findings.couplings is None:
         return None
-    rows = {"all rows": global_strength(findings.couplings)}
+    name = "all rows" if findings.selection is None else "all rows, average over graphs"
+    rows = {name: global_strength(findings.couplings)}
     if findings.groups is not None:
         rows |= findings.groups.global_strength().to_dict("index")
     frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis("network")
-    columns = {"global_strength": Heading("Global strength", "estimate", "sum of the sizes of all couplings")}
-    if "positive" in frame:
-        columns["positive"] = Heading("P(positive)", "probability", "of a difference")
-    return make_table("global-strength", "Global strength [90% interval]", frame, columns)
+    return make_table("global-strength", "Global strength [90% interval]", frame, headings("global-strength", frame))
 
 
 def sum_table(findings: Findings) -> PageTable | None:
@@ -367,13 +346,7 @@ def sum_table(findings: Findings) -> PageTable | None:
     if not len(frame):
         return None
     frame = frame.set_index(frame.index.str.removeprefix("sum ")).rename_axis("sum score")
-    columns = {
-        "observed": Heading("Observed", "probability", "share of the rows"),
-        "replicated": Heading("Expected", "probability", "mean share in data simulated from the posterior"),
-        "replicated_sd": Heading("SD", "probability", "of that share between simulated data sets"),
-        "p_value": Heading("p", "probability", "two-sided posterior predictive tail probability"),
-    }
-    return make_table("sum-scores", "Sum scores, observed and expected", frame, columns)
+    return make_table("sum-scores", "Sum scores, observed and expected", frame, headings("sum-scores", frame))
 
 
 def information_table(findings: Findings) -> PageTable | None:
@@ -381,14 +354,12 @@ def information_table(findings: Findings) -> PageTable | None:
     source = findings.posterior if findings.saturated is None else findings.saturated.posterior
     if source.facts.missing is None:
         return None
-    try:
-        series = source.missing_information()
-    except (InputError, CostError) as reason:
-        findings.missing["missing information"] = str(reason)
+    series = findings.attempt("missing information", source.missing_information)
+    if series is None:
         return None
     frame = series.sort_values(ascending=False).head(LISTED_PARAMETERS).to_frame("share")
-    heading = Heading("Information lost", "percent", "share of the information that missing cells took away")
-    return make_table("missing-information", f"Missing information, {len(frame)} parameters", frame, {"share": heading})
+    caption = f"Missing information, {len(frame)} parameters"
+    return make_table("missing-information", caption, frame, headings("missing-information", frame))
 
 
 def frame_table(name: str, caption: str, frame: pd.DataFrame) -> PageTable:

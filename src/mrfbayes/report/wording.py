@@ -1,12 +1,37 @@
-"""Numbers and lists as people write them."""
+"""Numbers and lists as people write them, and the templates that they are written into."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
 from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 RAISED = str.maketrans("0123456789", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
+    used = (plural, listed, or_none, support, fragility, grid_of, number, decimals, estimate, setting)
+    environment.filters |= {function.__name__: function for function in used}
+    environment.filters |= {"bf": bayes_factor, "percent": _percent, "count": "{:,.0f}".format}
+    text = resources.files("mrfbayes.report").joinpath("sentences.j2").read_text(encoding="utf-8")
+    return environment.from_string(text)
+
+
+def fill(macro: str, *arguments: object) -> list[str]:
+    """The lines of a macro of `sentences.j2` that are not empty."""
+    lines = str(getattr(_template().module, macro)(*arguments)).splitlines()
+    return [" ".join(line.split()) for line in lines if line.strip()]
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:
@@ -74,6 +99,26 @@ def decimals(sd: float) -> int:
 def interval(low: float, high: float, digits: int = 2) -> str:
     """ "1.20 to 2.31"."""
     return f"{number(low, digits)} to {number(high, digits)}"
+
+
+def estimate(row: Mapping[str, float], named: bool = False, more: str = "", value: str = "mean") -> str:
+    """ "a 1.20 (90% interval 0.90 to 1.50)" of a row with that value, its ends and its name."""
+    digits, mark = decimals(row.get("sd", math.nan)), "" if value == "mean" else f"{value}_"
+    ends = interval(row[f"{mark}q5"], row[f"{mark}q95"], digits)
+    return f"{row['name']} " * named + f"{number(row[value], digits)} (90% interval {ends}{more})"
+
+
+def _percent(value: float, digits: int = 0) -> str:
+    return f"{value:.{digits}%}"
+
+
+def setting(value: object) -> str:
+    """A setting of a run in a line; nothing where it is empty."""
+    if value in ({}, [], (), None, ""):
+        return ""
+    if isinstance(value, dict) and all(isinstance(one, (int, float, str, type(None))) for one in value.values()):
+        return ", ".join(f"{name} {one}" for name, one in value.items() if one is not None)
+    return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def bayes_factor(log_bf10: float, is_bound: bool = False) -> str:

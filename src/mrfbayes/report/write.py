@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from os import PathLike
 from pathlib import Path
@@ -16,16 +15,15 @@ from mrfbayes.base.atomic_files import check_targets, write_text
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.plain_text import visible
 from mrfbayes.base.types import Scale
-from mrfbayes.data.coding import coding_lines
 from mrfbayes.model.result import Result
 from mrfbayes.model.wording import meaning
 from mrfbayes.plots.layouts import is_lattice
 from mrfbayes.report import figures, tables
 from mrfbayes.report.checks import checks
-from mrfbayes.report.figures import Picture
+from mrfbayes.report.figures import Picture, PicturePlan
 from mrfbayes.report.findings import Findings
 from mrfbayes.report.interactive import live_network
-from mrfbayes.report.sentences import WORTH_SHOWING, brief, citations, methods_paragraph, sentences
+from mrfbayes.report.sentences import WORTH_SHOWING, brief, citations, facts, methods_paragraph, sentences
 from mrfbayes.report.tables import PageTable, frame_table
 from mrfbayes.report.wording import plural, without_folder
 from mrfbayes.results.posterior import Posterior
@@ -44,10 +42,11 @@ class Section(NamedTuple):
 
     name: str
     heading: str
-    paragraphs: list[str]
-    tables: list[PageTable]
-    pictures: list[Picture]
+    paragraphs: Sequence[str] = ()
+    tables: Sequence[PageTable] = ()
+    plans: Sequence[PicturePlan] = ()
     live: Markup | None = None
+    pictures: Sequence[Picture] = ()
 
 
 def report(
@@ -149,143 +148,75 @@ def render(findings: Findings, title: str, source: str, extra: list[Section] | N
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    said, edges = findings.verdicts, findings.edges
-    known = len(edges) > 1 and said["unknown"] < len(edges)
-    parts = [*sections(findings), *(extra or [])]
+    environment.filters["plural"] = plural
+    said = findings.verdicts
+    is_judged = findings.is_judged and len(findings.edges) > 1
+    trust, parts = figures.drawn(findings, figures.trust_plans(findings)), []
+    for section in [*sections(findings), *(extra or [])]:
+        part = section._replace(pictures=figures.drawn(findings, section.plans))
+        if any(table.rows for table in part.tables) or part.pictures or part.paragraphs:
+            parts.append(part)
     contents = [("brief", "In brief"), ("data", "Data"), ("trust", "Trust")]
     contents += [(part.name, part.heading) for part in parts] + [("methods", "Methods")]
     text = environment.get_template("page.html.j2").render(
         title=title,
-        subtitle=_subtitle(findings, source),
-        badges=_badges(findings),
+        source=source,
+        f=findings,
         version=__version__,
         css=Markup(read["page.css"]),
         js=Markup(read["page.js"]),
         contents=contents,
         brief=brief(findings),
-        tally=[(name, said[name]) for name in ("present", "undecided", "absent")] if known else [],
-        fragile=int(edges["fragile"].sum()) if known else 0,
+        tally=[(name, said[name]) for name in ("present", "undecided", "absent")] if is_judged else [],
+        fragile=int(findings.edges["fragile"].sum()) if is_judged else 0,
         meaning=meaning(findings.model, findings.scale),
         problems=[without_folder(text) for text in findings.data_problems],
-        data_facts=_data_facts(findings),
+        data_facts=facts(findings, "data_facts"),
         variables=tables.variable_table(findings),
         checks=checks(findings),
-        doubts=findings.doubts,
-        trust_pictures=figures.trust_pictures(findings),
+        trust_pictures=trust,
         sections=parts,
-        pick=known,
+        pick=is_judged,
         paragraph=methods_paragraph(findings),
         sources=citations(findings),
-        settings=_settings(findings),
+        settings=facts(findings, "settings"),
     )
     return str(text)
 
 
 def sections(f: Findings) -> list[Section]:
-    """The sections between trust and methods, as far as there is anything in them."""
-    known = len(f.edges) > 0 and f.verdicts["unknown"] < len(f.edges)
-    pictures = figures.network_pictures(f)
-    shown = [Section("picture", pictures[0].title, [], [], pictures, live_network(f))] if pictures else []
-    shown.append(Section("edges", "Edges", [], [tables.edge_table(f)], figures.edge_pictures(f)))
+    """The sections between trust and methods, as far as there is anything in them; their pictures are not yet drawn."""
+    networks = figures.network_plans(f)
+    found = [
+        Section("picture", "The field" if is_lattice(f.model) else "The network", plans=networks, live=live_network(f)),
+        Section("edges", "Edges", tables=[tables.edge_table(f)], plans=figures.edge_plans(f)),
+        Section("nodes", "Nodes", tables=tables.node_tables(f), plans=figures.node_plans(f)),
+    ]
     if f.sensitivity is not None:
-        table = tables.sensitivity_page_table(f)
+        table, plans = _kept(tables.sensitivity_page_table(f)), figures.sensitivity_plans(f)
         said = sentences(f, "sensitivity_section")
-        shown.append(
-            Section("sensitivity", "Sensitivity to the priors", said, _kept(table), figures.sensitivity_pictures(f))
-        )
-    shown.append(Section("nodes", "Nodes", [], tables.node_tables(f), figures.node_pictures(f)))
+        found.insert(2, Section("sensitivity", "Sensitivity to the priors", said, table, plans))
     if f.selection is not None:
-        drawn = figures.structure_pictures(f, WORTH_SHOWING)
-        graphs = _kept(tables.graph_table(f, WORTH_SHOWING))
-        shown.append(Section("structure", "The search over graphs", sentences(f, "structure_section"), graphs, drawn))
-    if f.saturated is not None and f.saturated.verdicts["unknown"] < len(f.edges):
-        table = tables.edge_table(f.saturated, "saturated")
-        shown.append(Section("saturated", "The model with all edges", sentences(f, "saturated_section"), [table], []))
+        graphs, plans = _kept(tables.graph_table(f, WORTH_SHOWING)), figures.structure_plans(f, WORTH_SHOWING)
+        found.append(Section("structure", "The search over graphs", sentences(f, "structure_section"), graphs, plans))
+    if f.saturated is not None and f.saturated.is_judged:
+        said, table = sentences(f, "saturated_section"), [tables.edge_table(f.saturated, "saturated")]
+        found.append(Section("saturated", "The model with all edges", said, table))
     if f.groups is not None:
-        said, drawn = sentences(f, "groups_section"), figures.group_pictures(f)
-        shown.append(Section("groups", "Differences between groups", said, [tables.difference_table(f)], drawn))
-    further = _kept(tables.strength_table(f) if known else None, tables.sum_table(f), tables.information_table(f))
-    shown.append(Section("further", "Further tables", [], further, []))
-    return [part for part in shown if any(table.rows for table in part.tables) or part.pictures or part.paragraphs]
+        said, table = sentences(f, "groups_section"), [tables.difference_table(f)]
+        found.append(Section("groups", "Differences between groups", said, table, figures.group_plans(f)))
+    further = [tables.strength_table(f) if f.is_judged else None, tables.sum_table(f), tables.information_table(f)]
+    return [*found, Section("further", "Further tables", tables=_kept(*further))]
 
 
 def all_tables(f: Findings) -> list[PageTable]:
     """Every table of the page, for files."""
-    found = [table for part in sections(f) for table in part.tables]
-    return [*_kept(tables.variable_table(f)), *found]
+    found = [tables.variable_table(f), *(table for part in sections(f) for table in part.tables)]
+    return [table for table in found if table is not None and table.rows]
 
 
 def _kept(*found: PageTable | None) -> list[PageTable]:
     return [table for table in found if table is not None]
-
-
-def _subtitle(findings: Findings, source: str) -> str:
-    posterior, model = findings.posterior, findings.posterior.model
-    parts = [source] if source else []
-    parts.append(f"{plural(round(posterior.n), 'observation')} of {plural(model.n_nodes, 'variable')}")
-    parts.append(f"{plural(model.n_edges, 'edge')}, {plural(model.n_parameters, 'parameter')}")
-    return " \u00b7 ".join(parts)
-
-
-def _badges(findings: Findings) -> list[str]:
-    posterior = findings.posterior
-    found = [
-        f"{posterior.target} target",
-        f"method: {posterior.label}",
-        f"prior: {posterior.settings.get('prior', '')}",
-    ]
-    if posterior.partial:
-        found.append("partial run")
-    return found
-
-
-def _data_facts(findings: Findings) -> list[tuple[str, str]]:
-    statistics, model = findings.statistics, findings.posterior.model
-    n = findings.posterior.n
-    is_counted = statistics is not None and statistics.n_rows > 0
-    holes = None if statistics is None else statistics.holes
-    used = 0 if statistics is None else statistics.n_rows + (0 if holes is None else holes.n_rows)
-    facts = [] if findings.rows_read is None else [("rows read", f"{findings.rows_read:,}")]
-    facts.append(("rows used", f"{used:,}" if is_counted or holes is not None else f"{n:,g}, by their counts"))
-    if holes is not None:
-        facts.append(("rows with missing cells", f"{holes.n_rows:,}"))
-        facts += [("rows without any cell", f"{holes.n_empty:,}")] if holes.n_empty else []
-    if statistics is not None and used and abs(n - used) > 1e-9:
-        facts.append(("total weight", f"{n:,g}"))
-    if model.grid_shape:
-        facts.append(("variables", f"grid of {model.grid_shape[0]} x {model.grid_shape[1]}"))
-    elif is_lattice(model):
-        facts.append(("variables", f"{model.n_nodes:,} pixels of a grid"))
-    else:
-        facts.append(("variables", ", ".join(model.nodes[:40]) + (", ..." if model.n_nodes > 40 else "")))
-    states = sorted(set(model.states.tolist()))
-    facts.append(("states", ", ".join(map(str, states))))
-    coded = [] if model.grid_shape else coding_lines(findings.posterior.schema)
-    if coded:
-        facts.append(("coding", "; ".join(coded[:12]) + ("; ..." if len(coded) > 12 else "")))
-    facts.append(("SHA-256 begins", findings.posterior.data_digest[:16]))
-    return facts
-
-
-def _settings(findings: Findings) -> list[tuple[str, str]]:
-    posterior = findings.posterior
-    said = {name: value for name, value in posterior.settings.items() if value not in ({}, [], (), None, "")}
-    rows = [(str(name), findings.seed if name == "seed" else _plain(value)) for name, value in said.items()]
-    if "levels" in said:  # the section on the data tells them
-        rows = [row for row in rows if row[0] != "levels"]
-    spent = {name: value for name, value in posterior.timings.items() if value >= 0.05}
-    rows += [("seconds", ", ".join(f"{name} {value:.1f}" for name, value in spent.items()))]
-    if posterior.facts.auto is not None:
-        rows.append(("method chosen because", posterior.facts.auto))
-    rows.append(("versions", ", ".join(f"{name} {value}" for name, value in posterior.versions.items())))
-    rows += [(f"not shown: {name}", reason) for name, reason in findings.missing.items()]
-    return [(name, value) for name, value in rows if value]
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, dict) and all(isinstance(one, (int, float, str, type(None))) for one in value.values()):
-        return ", ".join(f"{name} {one}" for name, one in value.items() if one is not None)
-    return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def _comparison(comparison: Comparison | None) -> list[Section]:
@@ -293,12 +224,10 @@ def _comparison(comparison: Comparison | None) -> list[Section]:
         return []
     from mrfbayes import plots
 
-    plates = []
+    plans = []
     if comparison.reference is not None and len(comparison.posteriors) > 1:
-        says = "Errors of the posterior means and ratios of the sds of each method, against the exact posterior."
-        svg = figures.inline(lambda: plots.comparison(comparison), "methods-compared", says)
-        plates.append(Picture("methods-compared", "Methods", says, svg, "A dot per parameter; bars are averages."))
+        plans.append(PicturePlan("comparison", lambda: plots.comparison(comparison), 1.0))
     table = frame_table("comparison", plural(len(comparison.table), "method"), comparison.table)
     model = next(iter(comparison.posteriors.values())).model
     text = f"Several methods on the same data ({model!r}), against the exact posterior where it can be had."
-    return [Section("comparison", "Comparison of methods", [text], [table], plates)]
+    return [Section("comparison", "Comparison of methods", [text], [table], plans)]

@@ -1,6 +1,7 @@
-// The pages of pages.py in headless Chromium: node check.mjs FOLDER. Prints a line per check; exits 1 at the first failure.
+// The pages of pages.py in headless Chromium: node check.mjs FOLDER [RECORD]. Prints a line per check; exits 1 at the first
+// failure. RECORD is a Markdown file that is written where all of them pass.
 import assert from "node:assert/strict";
-import { mkdir, readFile, stat } from "node:fs/promises";
+import { mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -10,6 +11,8 @@ const folder = resolve(process.argv[2]);
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 await mkdir(`${folder}/screenshots`, { recursive: true });
+const passed = [];
+const good = (...words) => { passed.push(words.join(" ")); console.log("good", ...words); };
 
 async function open(name, width, scheme) {
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme, reducedMotion: "reduce" });
@@ -45,7 +48,7 @@ for (const name of ["network", "grid", "image", "structure", "sixty", "large"]) 
       await page.screenshot({ path: `${folder}/screenshots/${name}-${width}-${scheme}.png`, fullPage: name !== "large" });
       assert.deepEqual(complaints, [], `${name} ${width} ${scheme}`);
       await context.close();
-      console.log("good", name, width, scheme);
+      good(name, width, scheme);
     }
   }
 }
@@ -74,7 +77,7 @@ for (const name of ["network", "grid", "image", "structure", "sixty", "large"]) 
   const verdicts = await box.locator("tbody .pill").allTextContents();
   assert.ok(verdicts.length > 0 && verdicts.every((text) => text.startsWith("present")));
   await context.close();
-  console.log("good sorting, searching, verdicts");
+  good("sorting, searching, verdicts");
 }
 { // the network of the page: evidence, which network, layout, select, drag, keyboard
   const { context, page, complaints } = await open("structure", 1024, "light");
@@ -120,7 +123,7 @@ for (const name of ["network", "grid", "image", "structure", "sixty", "large"]) 
   assert.deepEqual(complaints, []);
   await context.close();
   assert.ok((await stat(`${folder}/sixty.html`)).size < 3_000_000, "sixty items need 3 MB");
-  console.log("good network");
+  good("network");
 }
 { // on paper: all rows, and the network that was drawn
   const { context, page } = await open("sixty", 1024, "light");
@@ -132,7 +135,7 @@ for (const name of ["network", "grid", "image", "structure", "sixty", "large"]) 
   await page.evaluate(() => dispatchEvent(new Event("afterprint")));
   assert.equal(await page.locator('[data-table="edges"] tbody tr').count(), 25);
   await context.close();
-  console.log("good paper");
+  good("paper");
 }
 { // 20,000 rows: twenty-five are shown, more on request, a search is quick and finds the last one
   const { context, page } = await open("large", 1024, "light");
@@ -143,7 +146,7 @@ for (const name of ["network", "grid", "image", "structure", "sixty", "large"]) 
   await box.locator("input").fill("99,99 \u2013 99,100");
   assert.equal(await box.locator("tbody tr").count(), 1);
   await context.close();
-  console.log("good 20,000 rows");
+  good("20,000 rows");
 }
 { // by keyboard alone: the first stop leads to the findings, tables can be sorted
   const { context, page } = await open("network", 1024, "light");
@@ -153,7 +156,7 @@ for (const name of ["network", "grid", "image", "structure", "sixty", "large"]) 
   await page.keyboard.press("Enter");
   assert.equal(await page.locator('[data-table="edges"] thead th').first().getAttribute("aria-sort"), "ascending");
   await context.close();
-  console.log("good keyboard");
+  good("keyboard");
 }
 { // print: light, without tools
   const { context, page, complaints } = await open("network", 1024, "dark");
@@ -163,6 +166,19 @@ for (const name of ["network", "grid", "image", "structure", "sixty", "large"]) 
   await page.pdf({ path: `${folder}/screenshots/network.pdf`, format: "A4" });
   assert.deepEqual(complaints, []);
   await context.close();
-  console.log("good print");
+  good("print");
+}
+if (process.argv[3]) {
+  const sizes = [];
+  for (const file of (await readdir(folder)).filter((name) => name.endsWith(".html")).sort()) {
+    sizes.push(`| ${file} | ${((await stat(`${folder}/${file}`)).size / 1e6).toFixed(2)} |`);
+  }
+  await writeFile(process.argv[3], [
+    "# The report in a browser", "",
+    `\`make browser\` on ${new Date().toISOString().slice(0, 10)}: Chromium ${browser.version()}, axe-core ${JSON.parse(await readFile(createRequire(import.meta.url).resolve("axe-core/package.json"), "utf8")).version}.`,
+    `${passed.length} checks passed, none failed. Pages are opened at three widths (px) in both colour schemes: none is wider than`,
+    "the window, none has a message on the console, a request, or (but for the page of 20,000 rows) a violation found by axe.", "",
+    ...passed.map((line) => `- ${line}`), "", "| page | MB |", "|---|---:|", ...sizes, "",
+  ].join("\n"));
 }
 await browser.close();
