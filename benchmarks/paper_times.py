@@ -24,7 +24,7 @@ from mrfbayes.paper.tasks import Cell, run_cell
 
 ROOT = Path(__file__).parents[1]
 FIELDS = ("grid", "n", "setting", "method", "replication", "steps", "chain", "share", "busy", "machine")
-BUSY_SECONDS = 5.0  # for which other work is watched
+BUSY_SECONDS = 1.0  # for which other work is watched
 IDLE = 0.1  # of a core that other work may take on the core that must be idle
 OWN_SHARE = 0.97  # of its core that a run must have had
 

@@ -126,6 +126,17 @@ def answer(fields: list[LargerField]) -> str:
     return " ".join(sentences)
 
 
+def short_answer(fields: list[LargerField]) -> str:
+    """The sds of MLE-L on the largest field of each kind, in one sentence."""
+    kinds = (("weak", "grid", "weak couplings"), ("strong", "grid", "strong couplings"), ("dense", "complete", ""))
+    ratios = []
+    for panel, family, name in kinds:
+        largest = [field for field in fields if field.panel == panel and field.family == family][-1:]
+        ratios += [f"{f.measured['mle-0']['sd_ratio']:3} on {f.name}{f' with {name}' * bool(name)}" for f in largest]
+    ratios += [f"{f.measured['mle-0']['sd_ratio']:3} on {f.name}" for f in fields if f.family == "questionnaire"]
+    return f"Beyond the paper's sizes, the ratio of its sds to the exact ones is {', '.join(ratios)}."
+
+
 def describe(field: LargerField, method: str = "mle-0") -> str:
     """The three measures of a method on a field, in words."""
     found, label = field.measured[method], METHODS[method].label

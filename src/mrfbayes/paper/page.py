@@ -96,6 +96,7 @@ def page(
         tables=tables,
         fields=fields,
         beyond=larger.answer(fields),
+        beyond_in_short=larger.short_answer(fields) if fields else "",
         limit=f"{100 * larger.SATISFACTORY:g} %",
         precision=f"{100 * PRECISION:g} %",
         largest={name: error for name in FIGURES if (error := largest_error(results, name)) is not None},
