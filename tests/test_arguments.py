@@ -2,9 +2,16 @@
 
 import ast
 import inspect
+import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 import mrfbayes as mb
+import mrfbayes.sklearn
+from mrfbayes import bridges
 
 SOURCE = Path(mb.__file__).parent
 MOST = 7
@@ -89,8 +96,52 @@ def test_verbs_default_to_a_fresh_seed_and_one_prior():
         assert "prior" not in parameters or parameters["prior"].default in ("default", None), name
 
 
-def test_types_of_data_and_priors_say_something():
-    for name in VERBS:
-        given = inspect.unwrap(getattr(mb, name)).__annotations__
-        for argument in {"data", "source", "prior", "slab", "edges", "estimate", "start"} & set(given):
-            assert given[argument] not in ("object", "Any"), (name, argument)
+VAGUE = re.compile(r"\b(object|Any)\b")
+PACKAGES = (mb, mb.plots, mb.priors, mb.datasets, bridges, mrfbayes.sklearn)
+
+
+def public_callables(package):
+    """Functions, methods and properties that users call; results and targets are made by the package alone."""
+    for name in getattr(package, "__all__", [name for name in dir(package) if not name.startswith("_")]):
+        value = getattr(package, name)
+        if not isinstance(value, type):
+            yield f"{package.__name__}.{name}", value
+            continue
+        is_made_here = issubclass(value, (mb.Result, mb.Target))
+        for member, method in inspect.getmembers(value):
+            if not member.startswith("_") or (member == "__init__" and not is_made_here):
+                yield f"{package.__name__}.{name}.{member}", getattr(method, "fget", method)
+
+
+def vague_types(function):
+    """Names of arguments, and "return", whose type says nothing."""
+    if not callable(function) or not str(getattr(function, "__module__", "")).startswith("mrfbayes"):
+        return []
+    signature = inspect.signature(function)
+    types = {name: one.annotation for name, one in signature.parameters.items()} | {
+        "return": signature.return_annotation
+    }
+    return [name for name, given in types.items() if VAGUE.search(str(given))]
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
+def test_public_types_say_what_is_taken_and_returned(package):
+    found = {name: vague for name, function in public_callables(package) if (vague := vague_types(function))}
+    assert found == {}
+
+
+def test_the_check_sees_a_vague_type():
+    def vague(model: mb.Model, data: Mapping[str, object]) -> Any: ...
+
+    vague.__module__ = "mrfbayes"
+    assert vague_types(vague) == ["data", "return"]
+
+
+def test_scale_and_interval_mean_the_same_everywhere():
+    for package in (mb, mb.plots, bridges):
+        for name, function in public_callables(package):
+            known = inspect.signature(function).parameters if inspect.isfunction(function) else {}
+            for argument, default in (("scale", None), ("ci_prob", 0.9)):
+                if argument in known and "pair_tables" not in name and "__init__" not in name:  # scales of priors
+                    assert known[argument].kind is inspect.Parameter.KEYWORD_ONLY, name
+                    assert known[argument].default == default, name

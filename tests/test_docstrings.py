@@ -101,6 +101,49 @@ def undocumented_parameter(value):
     return value
 
 
+def is_top_level(target):
+    """Whether a name stands alone: a class, or a function of a module."""
+    return inspect.isclass(target) or (inspect.isfunction(target) and target.__qualname__ == target.__name__)
+
+
+TOP_LEVEL = [name for name in NAMES if is_top_level(Validator._load_obj(name))]
+
+
+@pytest.mark.parametrize("name", TOP_LEVEL)
+def test_classes_and_functions_have_examples_and_see_also(name):
+    document = NumpyDocString(inspect.getdoc(Validator._load_obj(name)))
+    assert document["Examples"], f"{name} has no example"
+    assert document["See Also"], f"{name} says nowhere what belongs to it"
+
+
+@pytest.mark.parametrize("name", TOP_LEVEL)
+def test_see_also_names_what_is_there(name):
+    """Names are those of the package, of the module of the entry, or of `mrfbayes.bridges` and `mrfbayes.plots`."""
+    document = NumpyDocString(inspect.getdoc(Validator._load_obj(name)))
+    places = [mb, *(importlib.import_module(f"mrfbayes.{module}") for module in MODULES)]
+    for names, _ in document["See Also"]:
+        for other, _ in names:
+            assert any(is_there(place, other.removeprefix("mrfbayes.")) for place in places), f"{name}: {other}"
+
+
+def is_there(place, dotted):
+    """Whether a place has a dotted name; modules on the way are imported."""
+    for part in dotted.split("."):
+        if not hasattr(place, part):
+            try:
+                importlib.import_module(f"{place.__name__}.{part}")
+            except (ImportError, AttributeError):
+                return False
+        place = getattr(place, part)
+    return True
+
+
+def test_a_name_that_is_nowhere_is_noticed():
+    assert is_there(mb, "Posterior.save")
+    assert is_there(mb, "bridges.jax.log_density")
+    assert not is_there(mb, "Posterior.no_such_method")
+
+
 def with_examples():
     for name in NAMES:
         target = Validator._load_obj(name)

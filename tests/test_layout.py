@@ -13,7 +13,7 @@ import mrfbayes
 PACKAGE = Path(mrfbayes.__file__).parent
 ROOT = Path(__file__).resolve().parents[1]
 FILES = sorted(PACKAGE.rglob("*.py"))
-LONGEST = 450  # lines of a file
+LONGEST = 400  # lines of a file, docstrings not counted
 
 
 def place(file):
@@ -142,8 +142,14 @@ def test_no_engine_is_compared_by_name_outside_its_file():
 
 
 def test_files_stay_short():
-    long = {place(file): n for file in FILES if (n := len(file.read_text(encoding="utf-8").splitlines())) > LONGEST}
-    assert long == {}
+    assert {place(file): n for file in FILES if (n := lines_without_docstrings(file)) > LONGEST} == {}
+
+
+def lines_without_docstrings(file):
+    text = file.read_text(encoding="utf-8")
+    holders = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    first = [n.body[0] for n in ast.walk(ast.parse(text)) if isinstance(n, holders) and ast.get_docstring(n)]
+    return len(text.splitlines()) - sum(node.end_lineno - node.lineno + 1 for node in first)
 
 
 def test_tests_mirror_the_package():

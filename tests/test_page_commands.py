@@ -23,6 +23,7 @@ RUN_BY = {
     "sh": "test_a_command_runs",
     "r": "r_page",
     "text": None,
+    "{literalinclude}": None,  # a part of a file that is run elsewhere
     "{toctree}": None,
     "{eval-rst}": None,
     "{include}": None,

@@ -63,7 +63,7 @@ def fewer_draws(monkeypatch):
     monkeypatch.setattr(independent, "INDEPENDENT_STEPS", 500)
     monkeypatch.setattr(settings, "LENGTHENED", 1)
     monkeypatch.setattr(langevin, "default_steps", lambda n_parameters: 150)
-    monkeypatch.setattr(running, "DEFAULT_SWEEPS", 1_000)
+    monkeypatch.setattr(running, "MOST_SEARCH_SWEEPS", 1_024)
 
 
 @pytest.mark.parametrize(

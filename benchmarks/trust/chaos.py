@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import multiprocessing
 import os
 import random
 import re
@@ -39,15 +40,16 @@ x[:50, 1] = x[:50, 0]
 model = mb.graph([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")], fields=True)
 def digest(*arrays):
     print("digest", hashlib.sha256(b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)).hexdigest(), flush=True)
-for name in mb.__all__:
-    getattr(mb, name)  # imports it
-print("ready", flush=True)
 """
 SAMPLE = (
     "post = mb.sample(model, x, {method!r}, draws={draws}, thin={thin}, chains=2, checkpoint='run', "
     "progress=False, rng=3{more})\ndigest(post.draws)"
 )
-# What runs in a folder of its own; each prints "ready" once everything is imported and a digest at its end.
+COMMAND = (
+    "from mrfbayes import cli\nsys.argv = 'mrfbayes {arguments}'.split()\n"
+    "try:\n    cli.main()\nexcept SystemExit as ended:\n    assert ended.code == 0, ended.code\n"
+)
+# What runs in a folder of its own; each prints a digest at its end.
 SCRIPTS = {
     "exchange-exact": SAMPLE.format(method="exchange-exact", draws=2_000, thin=30, more=""),
     "exact-mh": SAMPLE.format(method="exact", draws=2_000, thin=30, more=", engine='mh'"),
@@ -70,34 +72,67 @@ SCRIPTS = {
         "                      rng=3, progress=False, folder='fits')\n"
         "digest(*(fits[str(k)].draws for k in range(20)))"
     ),
+    "printed": SAMPLE.format(method="exact", draws=2_000, thin=30, more=", engine='mh', proposal='printed'"),
+    "direct": SAMPLE.format(method="mle", draws=20_000, thin=1, more=""),
     "fit": (
-        "import os\nnp.savetxt('x.csv', x, '%d', ',', header='a,b,c,d', comments='')\n"
-        "from mrfbayes import cli\nsys.argv = 'mrfbayes fit x.csv --out out --overwrite --rng 3'.split()\n"
-        "try:\n    cli.main()\nexcept SystemExit as ended:\n    assert ended.code == 0, ended.code\n"
-        "tables = [np.fromfile(f'out/{name}.csv', np.uint8) for name in ('summary', 'edges')]\n"
+        "np.savetxt('x.csv', x, '%d', ',', header='a,b,c,d', comments='')\n"
+        + COMMAND.format(arguments="fit x.csv --out out --overwrite --rng 3")
+        + "tables = [np.fromfile(f'out/{name}.csv', np.uint8) for name in ('summary', 'edges')]\n"
         "digest(mb.load('out/posterior.nc').draws, *tables)"
     ),
+    "reproduce": (
+        COMMAND.format(arguments="reproduce --only table1 --grid 4x4 --replications 1 --no-render --out out")
+        + "import json, pathlib\n"
+        "rows = [json.loads(line) for path in pathlib.Path('out/results').iterdir() for line in path.open()]\n"
+        "kept = sorted(json.dumps({k: v for k, v in row.items() if k not in ('seconds', 'made')}) for row in rows)\n"
+        "digest(np.frombuffer('\\n'.join(kept).encode(), np.uint8))"
+    ),
 }
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["imported"])
 
 
-def start(name: str, folder: Path) -> subprocess.Popen[str]:
-    """The script as a process in ``folder``."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OPENBLAS_NUM_THREADS": "1"}
-    return subprocess.Popen(
-        [sys.executable, "-c", START + SCRIPTS[name]],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def work(name: str, folder: str, said: str) -> None:
+    """What a process does: a script in its folder, its words in a file."""
+    os.chdir(folder)
+    words = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(words, 1)
+    os.dup2(words, 2)
+    exec(compile(START + SCRIPTS[name], name, "exec"), {"__name__": "script"})
 
 
-def finish(process: subprocess.Popen[str]) -> tuple[str, str]:
-    """The digest that a process printed, empty where it printed none, and the end of what it said."""
-    out, err = process.communicate(timeout=1_800)
-    digests = [line.split()[1] for line in out.splitlines() if line.startswith("digest")]
-    return (digests[-1] if digests else ""), err[-300:]
+class Running:
+    """A script in a process that is forked from a server in which everything is imported.
+
+    Parameters
+    ----------
+    name : str
+        The script.
+    folder : Path
+        Where it runs.
+    """
+
+    def __init__(self, name: str, folder: Path) -> None:
+        handle, self.said = tempfile.mkstemp()
+        os.close(handle)
+        self.process = FORKS.Process(target=work, args=(name, str(folder), self.said))
+        self.process.start()
+
+    def send(self, fault: signal.Signals) -> None:
+        """Send a signal, unless the process has ended."""
+        if self.process.is_alive():
+            assert self.process.pid is not None
+            os.kill(self.process.pid, fault)
+
+    def finish(self) -> tuple[str, str]:
+        """The digest that was printed, empty where there is none, and the end of what the script said."""
+        self.process.join(1_800)
+        self.process.kill()
+        self.process.join()
+        words = Path(self.said).read_text(encoding="utf-8", errors="replace")
+        os.unlink(self.said)
+        digests = [line.split()[1] for line in words.splitlines() if line.startswith("digest")]
+        return (digests[-1] if digests else ""), words[-300:]
 
 
 class Sound:
@@ -107,16 +142,13 @@ class Sound:
         self._known: dict[str, tuple[str, float]] = {}
 
     def of(self, name: str) -> tuple[str, float]:
-        """Digest and seconds from "ready" to the end; run twice, since the first one may compile."""
+        """Digest and seconds; run twice, since the first one may compile."""
         if name not in self._known:
             found = []
             for _ in range(2):
                 with tempfile.TemporaryDirectory() as folder:
-                    process = start(name, Path(folder))
-                    assert process.stdout is not None
-                    process.stdout.readline()
                     begin = time.monotonic()
-                    digest, said = finish(process)
+                    digest, said = Running(name, Path(folder)).finish()
                     if not digest:
                         raise RuntimeError(f"{name}: {said}")
                     found.append((digest, time.monotonic() - begin))
@@ -127,14 +159,12 @@ class Sound:
 
 
 def disturb(name: str, folder: Path, fault: signal.Signals, moment: float) -> tuple[str, float, str]:
-    """Start a script, send it a signal ``moment`` seconds after it is ready: its digest, seconds to its end, words."""
-    process = start(name, folder)
-    assert process.stdout is not None
-    process.stdout.readline()
+    """Start a script, send it a signal after ``moment`` seconds: its digest, seconds to its end, words."""
+    running = Running(name, folder)
     time.sleep(moment)
-    process.send_signal(fault)
+    running.send(fault)
     begin = time.monotonic()
-    digest, said = finish(process)
+    digest, said = running.finish()
     return digest, time.monotonic() - begin, said
 
 
@@ -147,7 +177,7 @@ def kill(sound: Sound, name: str, number: int) -> dict[str, object]:
         times = [round(source.uniform(0, seconds), 3) for _ in range(source.randint(1, 3))]
         for moment in times:
             disturb(name, folder, signal.SIGKILL, moment)
-        digest, said = finish(start(name, folder))
+        digest, said = Running(name, folder).finish()
     return {"outcome": "identical" if digest == wanted else "DIFFERENT", "at": times, "said": "" if digest else said}
 
 
@@ -159,7 +189,7 @@ def ctrl_c(sound: Sound, name: str, number: int) -> dict[str, object]:
         folder = Path(place)
         moment = round(source.uniform(0, seconds), 3)
         own, answer, _ = disturb(name, folder, signal.SIGINT, moment)
-        digest, said = finish(start(name, folder))
+        digest, said = Running(name, folder).finish()
     outcome = "identical" if digest == wanted else "DIFFERENT"
     slow = {"slow": round(answer, 2), "ran to its end": bool(own)} if answer > ANSWER_SECONDS else {}
     return {"outcome": outcome, "at": moment, **slow, "said": "" if digest else said}
@@ -293,7 +323,7 @@ def scheduler(number: int) -> dict[str, object]:
 def units_of(n_faults: int, sound: Sound) -> list[tuple[str, Callable[[], dict[str, object]]]]:
     """All units: kills and Ctrl-C over all scripts, workers, schedulers, and the faults inside a process."""
     units: list[tuple[str, Callable[[], dict[str, object]]]] = []
-    for k in range(-(-n_faults // len(SCRIPTS))):
+    for k in range(-(-n_faults // (2 * len(SCRIPTS)))):  # two kills in each, on average
         units += [(f"kill {name} {k}", lambda name=name, k=k: kill(sound, name, k)) for name in SCRIPTS]
     for k in range(-(-n_faults // (20 * len(SCRIPTS)))):  # most of them are within a process, in faults.py
         units += [(f"ctrl-c {name} {k}", lambda name=name, k=k: ctrl_c(sound, name, k)) for name in SCRIPTS]

@@ -36,8 +36,17 @@ def batches(name: str, total: int, run: object, size: int = BATCH) -> Iterator[U
         yield f"{name} | {first}-{first + n}", lambda first=first, n=n: run(first, n)  # type: ignore[misc, operator]
 
 
-def all_units(sets: int | None) -> Iterator[Unit]:
-    """Every unit in turn; ``sets`` limits the data sets of each."""
+def first_set(unit: Unit) -> int:
+    """The number of the first data set of a unit."""
+    return int(unit[0].rpartition(" | ")[2].partition("-")[0])
+
+
+def all_units(sets: int | None) -> list[Unit]:
+    """Every unit, the first batch of each proof first; ``sets`` limits the data sets of each."""
+    return sorted(_units_by_proof(sets), key=first_set)
+
+
+def _units_by_proof(sets: int | None) -> Iterator[Unit]:
     most = lambda n: n if sets is None else min(n, sets)  # noqa: E731
     for case in ranks.CASES:
         for way, known in ranks.WAYS.items():

@@ -96,6 +96,35 @@ class Case:
         return slices
 
 
+@dataclass(frozen=True)
+class CovariateCase(Case):
+    """A field whose thresholds depend on a covariate of two values, coded -1/2 and 1/2, one for each half of the rows.
+
+    The last ``d`` log-odds are the effects of the covariate on the thresholds, which are the statistics before them.
+    """
+
+    def _of_half(self, w: np.ndarray, z: float) -> np.ndarray:
+        """Log-odds (..., p) of a field without a covariate, at value z of the covariate."""
+        d, p = self.configurations.shape[1], self.statistics.shape[1]
+        return np.concatenate([w[..., : p - d], w[..., p - d : p] + z * w[..., p:]], axis=-1)
+
+    def draw_rows(self, w: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Rows (n, d + 1): states, and the covariate in the last column."""
+        halves = [super(CovariateCase, self).draw_rows(self._of_half(w, z), rng) for z in (-0.5, 0.5)]
+        z = np.repeat([0.0, 1.0], self.n)
+        return np.column_stack([np.concatenate(halves), z])
+
+    def data(self, x: np.ndarray) -> mb.Data:  # type: ignore[override]
+        """The rows with their covariate."""
+        names = [variable.name for variable in self.model.schema.variables]
+        return mb.Data(dict(zip([*names, "z"], x.T, strict=True)), covariates=["z"], schema=self.model.schema)
+
+    def log_likelihood(self, w: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """At log-odds (k, p + d)."""
+        halves = [(z, x[x[:, -1] == z + 0.5, :-1]) for z in (-0.5, 0.5)]
+        return np.asarray(sum(Case.log_likelihood(self, self._of_half(w, z), rows) for z, rows in halves))
+
+
 def _log_sum_exp(values: np.ndarray) -> np.ndarray:
     top = values.max(axis=-1, keepdims=True)
     return np.asarray(np.log(np.exp(values - top).sum(axis=-1)) + top[..., 0])
@@ -180,6 +209,19 @@ def mixed(form: str = "rows", n: int = 100) -> Case:
     return Case(model, every, statistics, draw_prior, {"edges": "normal(0, 1)", "nodes": "normal(0, 1)"}, n, form)
 
 
+def covariate_cycle(n: int = 40) -> Case:
+    """The 4-cycle coded 0 and 1, whose thresholds depend on a covariate; standard normal log-odds and effects."""
+    names = sorted({name for edge in CYCLE for name in edge})
+    x = np.tile([0.0, 1.0], 2)
+    example = mb.Data(dict.fromkeys(names, x) | {"z": np.repeat([0.0, 1.0], 2)}, covariates=["z"])
+    model = mb.Model.from_data(example, graph=CYCLE, covariates="thresholds")
+    every = _configurations(model.states)
+    statistics = _statistics(model.field, every, lambda i, j: "score", True)
+    p = statistics.shape[1] + len(names)
+    prior = {"edges": "normal(0, 1)", "nodes": "normal(0, 1)", "effects": "normal(0, 1)"}
+    return CovariateCase(model, every, statistics, lambda rng: rng.standard_normal(p), prior, n)
+
+
 def table_case(d: int, n: int, form: str = "rows") -> Case:
     """Every pair of ``d`` binary variables, with thresholds, coded 0 and 1; standard normal log-odds."""
     model = mb.complete([f"v{k}" for k in range(d)], fields=True, coupling="both-one")
@@ -200,6 +242,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "3x3 grid, tied": lambda: grid(tied=True, n=8),
     "6 mixed variables": mixed,
     "6 mixed variables, missing cells": lambda: mixed("missing"),
+    "4-cycle, covariate": covariate_cycle,
 }
 
 
@@ -215,7 +258,7 @@ class Way:
     thin: int = 1
     thin_of: dict[str, int] = field(default_factory=dict)  # by the beginning or a part of a case's name
     verdict: str = "uniform"
-    cases: tuple[str, ...] = tuple(CASES)
+    cases: tuple[str, ...] = tuple(name for name in CASES if "covariate" not in name)
     is_from_truth: bool = False  # whether the chain begins at the true parameters, a draw of its target
 
     def thin_in(self, case_name: str) -> int:
@@ -223,13 +266,13 @@ class Way:
         return next((thin for part, thin in self.thin_of.items() if part in case_name), self.thin)
 
 
-BINARY = tuple(name for name in CASES if "missing" not in name and "mixed" not in name)
+BINARY = tuple(name for name in CASES if not any(part in name for part in ("missing", "mixed", "covariate")))
 FEW = ("4-cycle", "4-cycle, 15 rows", "3x3 grid, tied")  # few parameters: methods that accept seldom reach independence
 CONTROLS = ("4-cycle, thresholds",)
 MANY, SOME = 10_000, 2_000  # data sets: where a fit takes up to 35 ms, and where it takes longer
 WAYS: dict[str, Way] = {
     "exact, random walk": Way({"method": "exact", "engine": "mh", "warmup": 1_000}, 120, {"6 mixed": 1_000}),
-    "exact, hmc": Way({"method": "exact", "engine": "hmc", "warmup": 200}, 4),
+    "exact, hmc": Way({"method": "exact", "engine": "hmc", "warmup": 200}, 4, cases=tuple(CASES)),
     "exact, independence": Way({"method": "exact", "engine": "independence"}, 6),
     "exact, printed walk": Way(
         {"method": "exact", "engine": "mh", "proposal": "printed"}, 1_000, cases=("4-cycle",), is_from_truth=True
@@ -243,7 +286,7 @@ WAYS: dict[str, Way] = {
     "moller": Way({"method": "moller", "warmup": 2_000}, 1_000, cases=FEW),
     "mavm": Way({"method": "mavm", "warmup": 1_000}, 200, {"thresholds": 400}, cases=(*FEW, "4-cycle, thresholds")),
     "calibrated": Way({"method": "calibrated"}, verdict="bias"),
-    "langevin": Way({"method": "langevin"}, 12, verdict="bias", cases=BINARY),
+    "langevin": Way({"method": "langevin"}, 12, verdict="bias", cases=(*BINARY, "4-cycle, covariate")),
     "pseudo": Way({"method": "pseudo"}, 4, verdict="rejected", cases=CONTROLS),
     "averaged ratios, 10 particles": Way(
         {"method": "exchange", "warmup": 1_000, "particles": 10}, 200, verdict="rejected", cases=CONTROLS
@@ -284,7 +327,7 @@ def ranks_of(truth: np.ndarray, draws: np.ndarray, heights: np.ndarray) -> np.nd
 def run_batch(case_name: str, way_name: str, first: int, n: int) -> dict[str, object]:
     """Ranks of ``n`` data sets: counts (p + 1, KEPT + 1), sums of z scores, autocorrelation, milliseconds of a fit."""
     case, way = CASES[case_name](), WAYS[way_name]
-    p = case.statistics.shape[1]
+    p = case.model.n_parameters
     counts = np.zeros((p + 1, KEPT + 1), dtype=np.int64)
     z_sum, z_squares, lag = np.zeros(p), np.zeros(p), np.zeros(p)
     spent = 0.0

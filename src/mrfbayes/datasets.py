@@ -25,6 +25,18 @@ class Dataset:
         Shape (n,). Digit or group of each observation.
     about : str
         Content, origin and licence of the data.
+
+    See Also
+    --------
+    load_adhd : One of them.
+    load_boredom : One of them.
+    load_digits : One of them.
+
+    Examples
+    --------
+    >>> from mrfbayes import datasets
+    >>> datasets.load_boredom().states
+    7
     """
 
     x: np.ndarray
@@ -46,6 +58,11 @@ def load_adhd() -> Dataset:
     Dataset
         The observations.
 
+    See Also
+    --------
+    load_boredom : Ordered answers in two languages.
+    load_digits : Images.
+
     Examples
     --------
     >>> from mrfbayes import datasets
@@ -63,6 +80,11 @@ def load_boredom() -> Dataset:
     -------
     Dataset
         The observations; answer k is state k-1.
+
+    See Also
+    --------
+    load_adhd : Symptoms, present or not.
+    load_digits : Images.
 
     Examples
     --------
@@ -83,6 +105,11 @@ def load_digits() -> Dataset:
     -------
     Dataset
         The images row by row, in the order of the nodes of ``grid(8, 8)``.
+
+    See Also
+    --------
+    load_adhd : Symptoms, present or not.
+    load_boredom : Ordered answers in two languages.
 
     Examples
     --------

@@ -55,6 +55,7 @@ from mrfbayes.model.parameter_kinds import parameter_kind
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from mrfbayes.base.types import PriorLike
     from mrfbayes.kernels.priors import PriorView
     from mrfbayes.model.field import Model
 
@@ -93,6 +94,20 @@ class Custom:
     ----------
     function : CompiledFunction
         A `numba.cfunc` with signature ``float64(CPointer(float64), int64)``: theta and p.
+
+    See Also
+    --------
+    Prior : The prior of all parameters of a model.
+
+    Examples
+    --------
+    >>> from numba import carray, cfunc, types
+    >>> import mrfbayes as mb
+    >>> @cfunc(types.float64(types.CPointer(types.float64), types.int64))
+    ... def log_density(theta, p):
+    ...     return 2.0 * carray(theta, (p,)).sum()
+    >>> round(mb.priors.Prior(mb.grid(1, 2), mb.priors.Custom(log_density)).log_density([0.7]), 3)
+    1.4
     """
 
     function: CompiledFunction
@@ -114,6 +129,11 @@ class Prior:
     given : PriorLike, default "uniform"
         Description of the prior.
 
+    See Also
+    --------
+    default_prior : What is used when nothing is given.
+    Custom : A density of your own.
+
     Examples
     --------
     >>> import numpy as np
@@ -122,7 +142,7 @@ class Prior:
     array([-0.5])
     """
 
-    def __init__(self, model: Model, given: object = "uniform") -> None:
+    def __init__(self, model: Model, given: PriorLike = "uniform") -> None:
         self.chart = model.chart
         self.custom = given if isinstance(given, Custom) else None
         if hasattr(given, "address") and hasattr(given, "ctypes"):

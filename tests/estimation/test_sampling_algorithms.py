@@ -169,5 +169,5 @@ def test_errors_say_what_to_do(algorithm, options, text):
 @pytest.mark.parametrize("algorithm", ["mcmc-mle", "pf-mcmc-mle"])
 def test_algorithms_that_weight_particles_refuse_many_parameters(algorithm):
     x = np.random.default_rng(1).integers(0, 2, (50, 1600))
-    with pytest.raises(CostError, match=f"algorithm = '{algorithm}' weights particles by all 3120 statistics"):
+    with pytest.raises(CostError, match=f"'{algorithm}'.* weights particles by all 3120 statistics"):
         estimate(grid(40, 40), x, algorithm=algorithm)

@@ -37,8 +37,7 @@ def data(name, share=0.4, n=40):
 
 
 def counted(model, rows):
-    with pytest.warns(mb.MRFWarning):
-        return mb.Data(np.where(rows == brute.HOLE, np.nan, rows)).count(model)
+    return mb.Data(np.where(rows == brute.HOLE, np.nan, rows)).count(model)
 
 
 @pytest.fixture(params=["enumerated", "eliminated"])

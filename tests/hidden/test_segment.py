@@ -44,13 +44,14 @@ def test_label_sweeps_at_a_fixed_coupling_agree_with_enumeration(moves):
     x, state = np.zeros(n, np.uint8), kernel_state(seed_sequence(2), moves)
     likelihood, counts = np.empty((n, q)), np.zeros((n, q))
     exponentiate(log_likelihood, likelihood)
-    parent, sums, weights = np.empty(n, np.int32), np.empty((n, q)), np.empty(q)
+    clusters = np.empty(n, np.int32), np.empty(len(edges), np.int32)
+    sums, weights = np.empty((n, q)), np.empty(q)
     batches = np.zeros((40, n, q))
     for sweep in range(sweeps):
         if moves == "gibbs":
             gibbs_sweep(field.neighbours, x, likelihood, w, weights, np.empty((0, q)), state)
         else:
-            cluster_sweep(field.pairs, x, log_likelihood, w, parent, sums, state)
+            cluster_sweep(field.pairs, x, log_likelihood, w, clusters, sums, state)
         batches[sweep * 40 // sweeps, np.arange(n), x] += 40 / sweeps
     counts = batches.mean(axis=0)
     error = batches.std(axis=0, ddof=1) / math.sqrt(40)
@@ -81,10 +82,10 @@ def test_wrong_log_z_is_detected(confused, monkeypatch):
     seen, edges = SEEN.ravel(), oracle.grid_edges(3, 3)
     truth = oracle.Truth(seen, edges, 2, lambda x: oracle.rate_evidence(seen, x), LIMIT[2])
 
-    def tree_curve(field, region, max_shift=0.0):
+    def tree_curve(field, region):
         w = np.linspace(region.low, region.high, 200)
         mean = len(edges) / (1 + np.exp(-w))
-        return LogZCurve(w, len(edges) * np.log1p(np.exp(w)), mean, np.zeros(w.size))
+        return LogZCurve(w, len(edges) * np.log1p(np.exp(w)), mean)
 
     monkeypatch.setattr(sampler, "log_z_curve", tree_curve)
     wrong = quiet_segment(SEEN, states=2, emission="misclassification", draws=6000, rng=3)

@@ -144,7 +144,7 @@ def _refuse_existing(name: str, target: Path, overwrite: bool, permission: str) 
 def _refuse_escape(name: str, target: Path) -> None:
     """Refuse a path that is written as if it stayed in its folder, and leads out of it by '..' or by a link."""
     if target.is_absolute() and ".." in target.parts:
-        raise InputError(f"{name} {target}: write the path without '..'.")
+        raise InputError(f"{name} {target}: write the path without '..', {Path(os.path.realpath(target))}.")
     if target.is_absolute() or not target.parent.is_dir():
         return
     folder, here = os.path.realpath(target.parent), os.path.realpath(os.curdir)

@@ -7,15 +7,56 @@ import warnings
 
 
 class InputError(ValueError):
-    """An argument, a file or a data value that cannot be used. The message says what to do."""
+    """An argument, a file or a data value that cannot be used. The message says what to do.
+
+    See Also
+    --------
+    CostError : Too much time or memory.
+    OutputError : A file that could not be written.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> try:
+    ...     mb.sample(mb.grid(1, 2), [[0, 0], [1, 1]], "exakt")
+    ... except mb.InputError as error:
+    ...     print("exact" in str(error))
+    True
+    """
 
 
 class CostError(RuntimeError):
-    """The work asked for would need too much time or memory. The message names an alternative."""
+    """The work asked for would need too much time or memory. The message names an alternative.
+
+    See Also
+    --------
+    cost : Cost of each method on a model.
+    InputError : An argument that cannot be used.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> try:
+    ...     mb.log_partition(mb.grid(40, 40, fields=True), 0.6)
+    ... except mb.CostError:
+    ...     print("too large")
+    too large
+    """
 
 
 class MRFWarning(UserWarning):
-    """Something that the reader of a result has to know. Also recorded in the result."""
+    """Something that the reader of a result has to know. Also recorded in the result.
+
+    See Also
+    --------
+    Result : Its ``warnings`` keep the texts.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import mrfbayes as mb
+    >>> warnings.simplefilter("ignore", mb.MRFWarning)
+    """
 
 
 def warn_user(text: str) -> None:
@@ -28,15 +69,54 @@ def warn_user(text: str) -> None:
 
 
 class SamplingError(RuntimeError):
-    """A chain that cannot go on: it says where it stopped. What was drawn before is in the checkpoint."""
+    """A chain that cannot go on: it says where it stopped. What was drawn before is in the checkpoint.
+
+    See Also
+    --------
+    CalibrationError : No mode to start from.
+    sample : Raises it.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> issubclass(mb.SamplingError, RuntimeError)
+    True
+    """
 
 
 class CalibrationError(SamplingError):
-    """A posterior whose mode has no Gaussian or no coins. The message says what failed and what to use instead."""
+    """A posterior whose mode has no Gaussian or no coins. The message says what failed and what to use instead.
+
+    See Also
+    --------
+    CostError : Too much time or memory.
+    sample : Raises it.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> issubclass(mb.CalibrationError, mb.SamplingError)
+    True
+    """
 
 
 class OutputError(OSError):
-    """A file that could not be written. What was to be written is still in memory; the message says what to do."""
+    """A file that could not be written. What was to be written is still in memory; the message says what to do.
+
+    See Also
+    --------
+    InputError : An argument that cannot be used.
+    Posterior.save : Raises it.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> try:
+    ...     mb.grid(1, 2).save("no_such_folder/field.graphml")
+    ... except mb.OutputError:
+    ...     print("not written")
+    not written
+    """
 
 
 class Problems:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
     from os import PathLike
 
     import numpy as np
@@ -17,7 +16,11 @@ if TYPE_CHECKING:
 
     from mrfbayes.data.data import Data
     from mrfbayes.data.statistics import Statistics
+    from mrfbayes.estimation.result import Estimate
     from mrfbayes.model.distributions import Distribution
+    from mrfbayes.model.edges import GraphLike
+    from mrfbayes.model.ising import Ising
+    from mrfbayes.model.schema import Label
     from mrfbayes.priors import CompiledFunction, Custom
 
 DataLike: TypeAlias = (
@@ -25,8 +28,23 @@ DataLike: TypeAlias = (
 )
 """`Data`, what `Data` reads (array, table, path, mapping from names to columns, list of files), or `Statistics`."""
 
-ThetaLike: TypeAlias = "ArrayLike | Mapping[str, float]"
-"""Parameters theta (p,), in the order of ``model.parameters`` or by name."""
+ColumnsLike: TypeAlias = "str | Sequence[Hashable]"
+"""Columns by name, range "q1:q9" or pattern "q*"."""
+
+LevelsLike: TypeAlias = "str | Sequence[Label] | Mapping[str, str | Sequence[Label]]"
+"""Labels in ascending order, as a list or as text "low<high", for all columns or by column."""
+
+MarksLike: TypeAlias = "Label | Iterable[Label] | Mapping[str, Label | Iterable[Label]]"
+"""Values that mark missing cells, for all columns or by column."""
+
+EdgesLike: TypeAlias = "str | PathLike[str] | GraphLike | DataFrame | np.ndarray | Iterable[Iterable[Hashable]]"
+"""A graph: pairs of nodes, a networkx graph, or the path of a file."""
+
+ThetaLike: TypeAlias = "ArrayLike | Mapping[str, float] | Ising"
+"""Parameters theta (p,), in the order of ``model.parameters`` or by name, or couplings J and fields h."""
+
+Stored: TypeAlias = "str | float | Sequence[Stored] | Mapping[str, Stored] | None"
+"""What JSON can hold."""
 
 DistributionLike: TypeAlias = "str | Distribution"
 """A distribution, or its text, as "normal(0, 1)"."""
@@ -35,6 +53,9 @@ PriorLike: TypeAlias = (
     "DistributionLike | Custom | CompiledFunction | Mapping[str, DistributionLike] | Sequence[Distribution]"
 )
 """What `mrfbayes.priors` describes: a name, a distribution, a mapping from kinds or blocks to them, or a list."""
+
+LayoutLike: TypeAlias = "ArrayLike | Mapping[str, Sequence[float]] | None"
+"""Places of the nodes of a network: a name as "spring" (None: "auto"), places (d, 2), or a mapping to them."""
 
 PlotOption: TypeAlias = "str | float | Sequence[str] | Axes | Sequence[Axes] | DataFrame | None"
 """An argument of a function of `mrfbayes.plots`."""
@@ -47,6 +68,9 @@ EdgePriorLike: TypeAlias = "str | ArrayLike"
 
 Option: TypeAlias = "float | str | ArrayLike | None"
 """An option of a method or an algorithm; its page says which values it takes."""
+
+SampleSetting: TypeAlias = "Option | PriorLike | ThetaLike | PathLike[str] | Estimate"
+"""An argument of `mrfbayes.sample`."""
 
 Method = Literal[
     "auto", "exact", "calibrated", "mle", "pseudo", "laplace", "importance", "auxiliary", "exchange",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.types import ThetaLike
 from mrfbayes.bridges.scales import to_ising
 from mrfbayes.model.build import graph
 from mrfbayes.model.field import Model
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from dimod import BinaryQuadraticModel
 
 
-def to_dimod(model: Model, theta: object, temperature: float = 1.0) -> BinaryQuadraticModel:
+def to_dimod(model: Model, theta: ThetaLike, temperature: float = 1.0) -> BinaryQuadraticModel:
     """Return a binary field as a `dimod.BinaryQuadraticModel` of spins.
 
     Parameters
@@ -32,6 +33,10 @@ def to_dimod(model: Model, theta: object, temperature: float = 1.0) -> BinaryQua
     -------
     dimod.BinaryQuadraticModel
         The energy.
+
+    See Also
+    --------
+    from_dimod : The other direction.
 
     Examples
     --------
@@ -71,6 +76,10 @@ def from_dimod(bqm: BinaryQuadraticModel, temperature: float = 1.0) -> tuple[Mod
         The field.
     theta : (p,) ndarray
         Its parameters.
+
+    See Also
+    --------
+    to_dimod : The other direction.
 
     Examples
     --------

@@ -35,11 +35,20 @@ def log_density(target: Target) -> Callable[[Array], Array]:
     InputError
         Where JAX is not installed, its 64-bit numbers are not enabled, or the target has no gradient.
 
+    See Also
+    --------
+    mrfbayes.target : Makes the target.
+    mrfbayes.bridges.pytensor.log_density : The same for PyTensor and PyMC.
+
     Examples
     --------
+    >>> import jax
     >>> import mrfbayes as mb
     >>> from mrfbayes.bridges.jax import log_density
-    >>> density = log_density(mb.target(mb.grid(1, 2), [[0, 0], [1, 1], [0, 1]]))  # doctest: +SKIP
+    >>> jax.config.update("jax_enable_x64", True)
+    >>> density = log_density(mb.target(mb.grid(1, 2), [[0, 0], [1, 1], [0, 1]]))
+    >>> float(jax.grad(density)(jax.numpy.zeros(1))[0])
+    0.5
     """
     try:
         import jax

@@ -10,7 +10,7 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import Scale
 from mrfbayes.model.exports import edge_table
 from mrfbayes.model.scales import scaled
-from mrfbayes.model.wording import meaning, natural_scale
+from mrfbayes.model.wording import meaning
 from mrfbayes.results.posterior import Posterior
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def to_networkx(posterior: Posterior, scale: Scale = "log-odds", *, evidence: bool = True) -> nx.Graph:
+def to_networkx(posterior: Posterior, *, scale: Scale | None = None, evidence: bool = True) -> nx.Graph:
     """Return the field as a networkx graph with the posterior of nodes and edges as attributes.
 
     Edges have ``weight`` (the posterior mean), ``sd``, ``q5``, ``q95`` and, with ``evidence``, ``positive``,
@@ -30,8 +30,8 @@ def to_networkx(posterior: Posterior, scale: Scale = "log-odds", *, evidence: bo
     ----------
     posterior : Posterior
         Result of `mrfbayes.sample`.
-    scale : {"theta", "log-odds", "ising"}, default "log-odds"
-        Scale of the attributes.
+    scale : {"theta", "log-odds", "ising"}, optional
+        Scale of the attributes; by default the usual one for the model.
     evidence : bool, default True
         Whether Bayes factors are included.
 
@@ -39,6 +39,10 @@ def to_networkx(posterior: Posterior, scale: Scale = "log-odds", *, evidence: bo
     -------
     networkx.Graph
         The graph.
+
+    See Also
+    --------
+    weight_table : A matrix, for qgraph.
 
     Examples
     --------
@@ -55,8 +59,10 @@ def to_networkx(posterior: Posterior, scale: Scale = "log-odds", *, evidence: bo
     rows = scaled(model, scale)
     spread = posterior._moments(rows)
     place = {name: k for k, name in enumerate(rows.names)}
-    about = {"scale": scale, "meaning": meaning(model, scale), "method": posterior.method, "n": float(posterior.n)}
-    graph = nx.Graph(**about, warnings="\n".join(posterior.warnings))  # GraphML and GEXF hold no lists
+    about = {"scale": rows.scale, "meaning": meaning(model, rows.scale), "method": posterior.method}
+    graph = nx.Graph(
+        **about, n=float(posterior.n), warnings="\n".join(posterior.warnings)
+    )  # GraphML and GEXF hold no lists
     for i, node in enumerate(model.nodes):
         known = {"states": int(model.states[i])}
         graph.add_node(node, **known, **(_row(spread, place[node]) if node in place else {}))
@@ -84,7 +90,7 @@ def _plain(value: object) -> object:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def weight_table(posterior: Posterior, scale: Scale | None = None, *, only: str = "") -> pd.DataFrame:
+def weight_table(posterior: Posterior, *, scale: Scale | None = None, only: str = "") -> pd.DataFrame:
     """Return a symmetric table of edge strengths, nodes by nodes, as ``qgraph`` in R takes it.
 
     Parameters
@@ -101,6 +107,10 @@ def weight_table(posterior: Posterior, scale: Scale | None = None, *, only: str 
     DataFrame
         One row and one column per node.
 
+    See Also
+    --------
+    to_networkx : A graph with attributes.
+
     Examples
     --------
     >>> import mrfbayes as mb
@@ -113,7 +123,7 @@ def weight_table(posterior: Posterior, scale: Scale | None = None, *, only: str 
     if only not in ("", "present"):
         raise InputError(f"only = {only!r}: choose 'present', or leave it out.")
     model = posterior.model
-    graph = to_networkx(posterior, scale or natural_scale(model), evidence=only == "present")
+    graph = to_networkx(posterior, scale=scale, evidence=only == "present")
     edges = [graph.edges[model.nodes[u], model.nodes[v]] for u, v in model.edges.tolist()]
     table = edge_table(
         model, np.array([found["weight"] if only in ("", found.get("verdict")) else 0.0 for found in edges])

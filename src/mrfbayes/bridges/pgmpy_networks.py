@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.types import ThetaLike
 from mrfbayes.model.build import graph
 from mrfbayes.model.factors import Factor
 from mrfbayes.model.field import Model
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from pgmpy.models import DiscreteMarkovNetwork
 
 
-def to_pgmpy(model: Model, theta: object) -> DiscreteMarkovNetwork:
+def to_pgmpy(model: Model, theta: ThetaLike) -> DiscreteMarkovNetwork:
     """Return a field as a `pgmpy.models.DiscreteMarkovNetwork` with a factor per node, then one per edge.
 
     Parameters
@@ -30,6 +31,10 @@ def to_pgmpy(model: Model, theta: object) -> DiscreteMarkovNetwork:
     -------
     pgmpy.models.DiscreteMarkovNetwork
         The network.
+
+    See Also
+    --------
+    from_pgmpy : The other direction.
 
     Examples
     --------
@@ -76,6 +81,18 @@ def from_pgmpy(network: DiscreteMarkovNetwork) -> tuple[Model, np.ndarray]:
         The field.
     theta : (p,) ndarray
         Its parameters.
+
+    See Also
+    --------
+    to_pgmpy : The other direction.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> from mrfbayes.bridges import from_pgmpy, to_pgmpy
+    >>> model, theta = from_pgmpy(to_pgmpy(mb.graph([("a", "b")]), 0.8))
+    >>> model.nodes
+    ('a', 'b')
     """
     cards = {str(name): int(r) for name, r in network.get_cardinality().items()}
     for name in network.nodes():

@@ -33,6 +33,20 @@ def log_density(target: Target) -> Operation:
     ------
     InputError
         Where PyTensor is not installed, or the target has no gradient.
+
+    See Also
+    --------
+    mrfbayes.target : Makes the target.
+    mrfbayes.bridges.jax.log_density : The same for JAX, NumPyro and BlackJAX.
+
+    Examples
+    --------
+    >>> import pytensor.tensor as pt
+    >>> import mrfbayes as mb
+    >>> from mrfbayes.bridges.pytensor import log_density
+    >>> density = log_density(mb.target(mb.grid(1, 2), [[0, 0], [1, 1], [0, 1]]))
+    >>> round(float(density(pt.zeros(1)).eval()), 6)
+    -5.545177
     """
     try:
         import pytensor.tensor as pt

@@ -12,17 +12,23 @@ and score couplings w = sigma, of agreement couplings w = 2 J; theta = 1/(1 + ex
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.types import ThetaLike
 from mrfbayes.model.field import Model
 from mrfbayes.model.ising import Ising
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 COUPLING_SCALES = ("theta", "log-odds", "omega", "sigma", "ising")
 _LOG_ODDS_OF_SIGMA = {"both-one": 1.0, "score": 1.0, "agreement": 0.5}  # w = factor * sigma
 
 
-def convert_coupling(values: object, source: str, target: str, coupling: str = "both-one") -> np.ndarray:
+def convert_coupling(values: ArrayLike, source: str, target: str, coupling: str = "both-one") -> np.ndarray:
     """Convert interactions from one scale to another.
 
     Parameters
@@ -40,6 +46,11 @@ def convert_coupling(values: object, source: str, target: str, coupling: str = "
     -------
     ndarray
         Numbers of the same shape.
+
+    See Also
+    --------
+    to_ising : A whole field.
+    ising_to_binary : J and h of spins to variables 0 and 1.
 
     Examples
     --------
@@ -69,7 +80,7 @@ def convert_coupling(values: object, source: str, target: str, coupling: str = "
     return np.asarray(sigma * per_sigma[target])
 
 
-def to_ising(model: Model, theta: object) -> Ising:
+def to_ising(model: Model, theta: ThetaLike) -> Ising:
     """Return J and h of a binary field at given parameters, for spins -1 and +1.
 
     Parameters
@@ -83,6 +94,11 @@ def to_ising(model: Model, theta: object) -> Ising:
     -------
     Ising
         J as a symmetric (d, d) matrix and h (d,).
+
+    See Also
+    --------
+    ising_to_binary : The same with variables 0 and 1.
+    convert_coupling : One coupling.
 
     Examples
     --------
@@ -101,7 +117,7 @@ def to_ising(model: Model, theta: object) -> Ising:
     return Ising(matrix, node / 2)
 
 
-def ising_to_binary(coupling: object, field: object) -> tuple[np.ndarray, np.ndarray]:
+def ising_to_binary(coupling: ArrayLike, field: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Convert J and h of spins -1 and +1 to interactions and thresholds of variables 0 and 1.
 
     log p = sum over pairs of sigma x_u x_v + sum of mu x + constant, with sigma = 4 J and mu = 2 h - 2 (row sums of J).
@@ -134,7 +150,7 @@ def ising_to_binary(coupling: object, field: object) -> tuple[np.ndarray, np.nda
     return 4 * matrix, np.asarray(2 * vector - 2 * matrix.sum(axis=1))
 
 
-def binary_to_ising(interaction: object, threshold: object) -> tuple[np.ndarray, np.ndarray]:
+def binary_to_ising(interaction: ArrayLike, threshold: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Convert interactions and thresholds of variables 0 and 1 to J and h of spins -1 and +1.
 
     Parameters
@@ -166,7 +182,7 @@ def binary_to_ising(interaction: object, threshold: object) -> tuple[np.ndarray,
     return matrix / 4, np.asarray(vector / 2 + matrix.sum(axis=1) / 4)
 
 
-def _square(values: object, name: str) -> np.ndarray:
+def _square(values: ArrayLike, name: str) -> np.ndarray:
     matrix = np.array(values, dtype=float)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.allclose(matrix, matrix.T):
         raise InputError(f"{name} has shape {matrix.shape}: give a symmetric matrix, a row and a column per variable.")

@@ -221,7 +221,7 @@ def estimate(
     show_lines([repr(found)])
     rows = [[str(name), f"{theta:.4f}", f"{log_odds:+.4f}"] for name, theta, log_odds in frame.itertuples()]
     console().print(table(["parameter", "theta", "log-odds"], rows))
-    show_warnings(warnings)
+    show_warnings(warnings, statistics.notes)
 
 
 @grouped
@@ -256,7 +256,7 @@ def compare(
             for name, *row in frame[shown].itertuples()
         ]
         console().print(table(["method", *(column.replace("_", " ") for column in shown)], rows, texts=2))
-    show_warnings(statistics.warnings, to_stderr=common.json)
+    show_warnings(statistics.warnings, statistics.notes, to_stderr=common.json)
 
 
 @grouped
@@ -273,4 +273,4 @@ def evidence(data: DataOptions, priors: PriorOptions, common: Common, rng: SeedC
         print_json({**facts, "pareto_k": found.pareto_k, "warnings": list(statistics.warnings)})
         return
     show_lines([f"log evidence {found.log_evidence:.3f} (standard error {found.standard_error:.3f})"])
-    show_warnings(statistics.warnings)
+    show_warnings(statistics.warnings, statistics.notes)

@@ -12,7 +12,7 @@ import typer
 from typer.models import OptionInfo
 
 from mrfbayes.base.errors import InputError
-from mrfbayes.base.types import Scale
+from mrfbayes.base.types import Coupling, Scale
 from mrfbayes.cli.files import Settings, run_seed
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class FieldOptions:
 
     grid: Annotated[str, _model("Grid, as ROWSxCOLUMNS.", metavar="RxC")] = ""
     graph: Annotated[Path | None, _model("Edge list (CSV) or GraphML file.")] = None
-    coupling: Annotated[str | None, _model("agreement, both-one, score or table.")] = None
+    coupling: Annotated[Coupling | None, _model("agreement, both-one, score or table.")] = None
     fields: Annotated[bool | None, _model("A factor per node.", "--fields/--no-fields")] = None
     tied: Annotated[str | None, _model("no, yes or direction (grids): share parameters.")] = None
     states: Annotated[Many, _model("States per node: 3, or of one column mood=5; repeatable.")] = None

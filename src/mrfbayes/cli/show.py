@@ -52,9 +52,10 @@ def show_lines(lines: Iterable[str], to_stderr: bool = False, style: str = "") -
         console(to_stderr).print("\n".join(safe(part) for part in line.splitlines()), style=style or None)
 
 
-def show_warnings(texts: Iterable[str], to_stderr: bool = False) -> None:
-    """Print warnings."""
+def show_warnings(texts: Iterable[str], notes: Iterable[str] = (), to_stderr: bool = False) -> None:
+    """Print warnings, then notes."""
     show_lines((f"warning: {text}" for text in texts), to_stderr, "yellow")
+    show_lines((f"note: {text}" for text in notes), to_stderr)
 
 
 def print_json(facts: Mapping[str, object]) -> None:
@@ -168,7 +169,7 @@ def show_posterior(posterior: Posterior, scale: Scale | None = None, rows: int =
         start = posterior.settings.get("start")
         show_lines([f"acceptance {posterior.acceptance.mean():.1%}" + (f" (start: {start})" if start else "")])
     show_lines(["seconds: " + ", ".join(f"{name} {value:.2f}" for name, value in posterior.timings.items())])
-    show_warnings(posterior.warnings)
+    show_warnings(posterior.warnings, posterior.notes)
 
 
 def show_edges(findings: Findings, rows: int = LINES, to_stderr: bool = False) -> None:
@@ -210,12 +211,13 @@ def show_findings(
             "parameters": posterior.model.n_parameters,
             "partial": posterior.partial,
             "warnings": told,
+            "notes": list(posterior.notes),
             "files": {name: str(path) for name, path in paths.items()},
         }
         typer.echo(json.dumps(facts, indent=1))
         return
     show_lines(["", *sentences])
-    show_warnings(told)
+    show_warnings(told, findings.posterior.notes)
     show_lines(["", f"report: {paths['report']}"], style="bold")
     others = [str(path) for name, path in paths.items() if name != "report"]
     show_lines([f"also written: {', '.join(others)}"] if others else [])

@@ -18,19 +18,8 @@ from functools import cached_property
 import numpy as np
 
 from mrfbayes.base.errors import InputError
-from mrfbayes.base.random_streams import Seed, generator, seed_sequence
-
-FORMS = ("printed", "gbd")
-
-
-Numbers = float | np.ndarray  # as many as were asked for
-
-
-def check_form(form: object, name: str = "form") -> str:
-    """``form`` itself, or an `InputError`."""
-    if not isinstance(form, str) or form not in FORMS:
-        raise InputError(f"{name} = {form!r}: choose 'printed' (power n, Eq. 3) or 'gbd' (power n + 2).")
-    return form
+from mrfbayes.base.random_streams import Seed
+from mrfbayes.coins.die import DieMarginal, Numbers, check_form
 
 
 def check_number(value: object, name: str, low: float = -math.inf, high: float = math.inf, what: str = "") -> float:
@@ -42,15 +31,16 @@ def check_number(value: object, name: str, low: float = -math.inf, high: float =
     return float(value)
 
 
-def coin_row(alpha: float, tosses: float, log_odds_eta: float, form: str) -> np.ndarray:
-    """The first five entries of a coin as `mrfbayes.kernels.coins.coin` takes it; the others are still zero."""
-    from mrfbayes.kernels.coins.coin import COIN_FIELDS
+def coin_rows(alpha: np.ndarray, other: np.ndarray, log_odds_eta: np.ndarray, form: str) -> np.ndarray:
+    """Coins (p, COIN_FIELDS) as `mrfbayes.kernels.coins.coin` takes them, from counts (p,) of both outcomes."""
+    from mrfbayes.kernels.coins.coin import COIN_FIELDS, complete_coins
 
-    if form == "printed":
-        first = (alpha, tosses - alpha, 1.0, 1.0, log_odds_eta)
-    else:
-        first = (alpha + 1.0, tosses - alpha + 1.0, 0.0, 0.0, log_odds_eta)
-    return np.array([*first, *np.zeros(COIN_FIELDS - 5)])
+    coins, extra = np.zeros((alpha.size, COIN_FIELDS)), 0.0 if form == "printed" else 1.0
+    coins[:, 0], coins[:, 1] = alpha + extra, other + extra
+    coins[:, 2:4] = 1.0 - extra
+    coins[:, 4] = log_odds_eta
+    complete_coins(coins)
+    return coins
 
 
 class CoinMarginal:
@@ -85,10 +75,8 @@ class CoinMarginal:
     @cached_property
     def row(self) -> np.ndarray:
         """The coin as the kernels take it."""
-        from mrfbayes.kernels.coins.coin import complete_coin
-
-        row = coin_row(self.alpha, self.n, self.log_odds_eta, self.form)
-        complete_coin(row)
+        counts = np.array([self.alpha]), np.array([self.n - self.alpha])
+        row = np.asarray(coin_rows(*counts, np.array([self.log_odds_eta]), self.form)[0])
         row.setflags(write=False)
         return row
 
@@ -194,19 +182,13 @@ class CoinMarginal:
         return math.sqrt(self._moments[1])
 
     @cached_property
+    def _die(self) -> DieMarginal:
+        return DieMarginal([self.alpha, self.n - self.alpha], [self.log_odds_eta, 0.0], self.form)
+
+    @property
     def mode(self) -> float:
         """The theta of largest density; for the printed form the maximum likelihood estimate ("mode mapping")."""
-        alpha, n, h = self.alpha, self.n, self.log_odds_eta
-        if self.form == "printed":
-            if alpha in (0.0, n):
-                return 0.0 if alpha == 0.0 else 1.0
-            return float(_sigmoid(np.array(math.log(alpha) - math.log(n - alpha) - h)))
-        # alpha (1-t) g - (n-alpha) t g - (n+2) (2 eta - 1) t (1-t) = 0 with g = 1 - eta + (2 eta - 1) t
-        eta, tilt = self.eta, math.tanh(0.5 * h)  # tilt = 2 eta - 1
-        quadratic = np.array([2.0 * tilt, alpha * tilt - n * (1.0 - eta) - (n + 2.0) * tilt, alpha * (1.0 - eta)])
-        roots = np.roots(quadratic)
-        candidates = [0.0, 1.0] + [float(r.real) for r in roots if abs(r.imag) < 1e-9 and 0.0 < r.real < 1.0]
-        return max(candidates, key=lambda t: float(self.logpdf(t)))
+        return float(self._die.mode[0])
 
     def rvs(self, size: int | tuple[int, ...] | None = None, rng: Seed | None = None) -> Numbers:
         """Independent draws.
@@ -216,20 +198,7 @@ class CoinMarginal:
         size : shape of the result; None for a single number
         rng : an int, a `numpy.random.SeedSequence` or a `numpy.random.Generator`; None for fresh randomness
         """
-        from mrfbayes.kernels.coins.scores import DRAWS, all_tables, thetas_of_normals
-
-        source = rng if isinstance(rng, np.random.Generator) else generator(seed_sequence(rng), "coin")
-        try:
-            z = np.asarray(source.standard_normal(size), dtype=float)
-        except (TypeError, ValueError):
-            raise InputError(f"size = {size!r}: give a whole number >= 0, a shape, or None.") from None
-        if z.size < 1_000:  # a table does not pay
-            return self.from_normal(z)
-        coins = self._row[None, :]
-        cells, rows, _ = all_tables(coins, DRAWS)
-        values = z.reshape(-1, 1).copy()
-        thetas_of_normals(coins, cells, rows, values)
-        return values.reshape(z.shape)
+        return _scalar(self._die.rvs(size, rng)[..., 0])
 
 
 def _logit(theta: np.ndarray) -> np.ndarray:

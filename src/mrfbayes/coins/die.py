@@ -17,14 +17,22 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import Seed, generator, seed_sequence
-from mrfbayes.coins.coin import Numbers, check_form
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.coins.die import Die
 
+FORMS = ("printed", "gbd")
+Numbers = float | np.ndarray  # as many as were asked for
 CHEBYSHEV_DIGITS = 33.0  # e^-33 = 5e-15
 MAX_CHEBYSHEV = 400
 FLAT = 1e-6  # widening of an interval of log C that would have no width
+
+
+def check_form(form: object, name: str = "form") -> str:
+    """``form`` itself, or an `InputError`."""
+    if not isinstance(form, str) or form not in FORMS:
+        raise InputError(f"{name} = {form!r}: choose 'printed' (power n, Eq. 3) or 'gbd' (power n + 2).")
+    return form
 
 
 def _vector(values: object, name: str) -> np.ndarray:

@@ -11,9 +11,9 @@ from functools import cached_property
 import numpy as np
 
 from mrfbayes.base.random_streams import child, generator, kernel_state
-from mrfbayes.coins.coin import CoinMarginal, check_form
+from mrfbayes.coins.coin import CoinMarginal, coin_rows
 from mrfbayes.coins.correlation import Correlation
-from mrfbayes.coins.die import DieMarginal
+from mrfbayes.coins.die import DieMarginal, check_form
 from mrfbayes.coins.external_effects import ExternalEffects, external_effects
 from mrfbayes.coins.importance_weights import TRUSTED_K, effective_size, pareto_k, resample
 from mrfbayes.data.statistics import Statistics
@@ -83,17 +83,9 @@ class Induced:
     @cached_property
     def coins(self) -> np.ndarray:
         """(parameters on coins, COIN_FIELDS) coins as `mrfbayes.kernels.coins.coin` takes them."""
-        from mrfbayes.kernels.coins.coin import COIN_FIELDS, complete_coins
-
         alpha = self.statistics.counts[self.on_coins]
         other = np.maximum(self.tosses[self.on_coins] - alpha, 0.0)
-        coins = np.zeros((alpha.size, COIN_FIELDS))
-        extra = 0.0 if self.form == "printed" else 1.0
-        coins[:, 0], coins[:, 1] = alpha + extra, other + extra
-        coins[:, 2:4] = 1.0 - extra
-        coins[:, 4] = self.effects.log_odds_eta[self.on_coins]
-        complete_coins(coins)
-        return coins
+        return coin_rows(alpha, other, self.effects.log_odds_eta[self.on_coins], self.form)
 
     @cached_property
     def dice(self) -> dict[int, DieMarginal]:

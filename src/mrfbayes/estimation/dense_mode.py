@@ -69,6 +69,7 @@ class DenseMode:
     means : (levels,) probabilities of the states 1, 2, ... of every node at the mode
     rows : (k, d) particles at the mode
     complete_sd : (p,) the spread that complete data would leave, where cells are missing
+    slope : (p,) gradient of the log-likelihood at the mode, by fresh particles
     """
 
     w: np.ndarray
@@ -85,6 +86,7 @@ class DenseMode:
     means: np.ndarray
     rows: np.ndarray
     complete_sd: np.ndarray | None = None
+    slope: np.ndarray | None = None
 
     @property
     def sd(self) -> np.ndarray:
@@ -347,6 +349,7 @@ def dense_mode(
         level_means(layout, statistics) if not isinstance(layout, DenseLayout) else _levels_of(layout, mean),
         ensemble.rows(),
         None if complete is None else np.asarray(np.sqrt(np.einsum("ij,ij->i", complete, complete))),
+        posterior.likelihood_gradient(mean.reshape(-1, mean.shape[-1]), counts).mean(axis=0),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from typing import cast
 
 from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.budget import budget
@@ -11,7 +12,7 @@ from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError, warn_user
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
-from mrfbayes.base.types import DataLike, Option, PriorLike
+from mrfbayes.base.types import DataLike, Option, PriorLike, Stored
 from mrfbayes.data.border import counted
 from mrfbayes.data.coding import stored_schema
 from mrfbayes.data.statistics import Statistics
@@ -146,7 +147,7 @@ def estimate(
         n=stats.n_all,
         method=key,
         target="exact" if key == "exact" else "approximate",
-        settings={"seed": stored_seed(seed), "options": options, "schema": stored_schema(stats.coding)},
+        settings={"seed": stored_seed(seed), "options": cast("Stored", options), "schema": stored_schema(stats.coding)},
         data_digest=stats.digest,
         iterations=outcome.iterations,
         timings={"prepare": 0.0, "compile": 0.0, "run": time.perf_counter() - started},

@@ -6,7 +6,7 @@ import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.model.field import Model
 
 if TYPE_CHECKING:
+    from mrfbayes.base.types import ThetaLike
     from mrfbayes.estimation.result import Outcome
 
 # Key -> module of this package and its function ``(task, **options) -> Outcome``; the module may have
@@ -25,8 +26,8 @@ ALGORITHMS: dict[str, tuple[str, str]] = {
     "pcd": ("contrastive", "pcd"),
     "chord": ("chord", "run"),
     "fpcd": ("contrastive", "fpcd"),
-    "mcmc-mle": ("mcmc_mle", "run"),
-    "pf-mcmc-mle": ("pf_mcmc_mle", "run"),
+    "mcmc-mle": ("reweighting", "mcmc_mle"),
+    "pf-mcmc-mle": ("reweighting", "pf_mcmc_mle"),
     "stochastic": ("contrastive", "stochastic"),
     "pseudo": ("pseudolikelihood", "run"),
 }
@@ -87,7 +88,7 @@ def _tolerance(model: Model, name: str, value: object) -> None:
 
 
 def _start(model: Model, name: str, value: object) -> None:
-    model.theta(value, name)
+    model.theta(cast("ThetaLike", value), name)
 
 
 def _fast_gain(model: Model, name: str, value: object) -> None:

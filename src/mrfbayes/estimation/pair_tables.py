@@ -72,6 +72,20 @@ class PairTables:
         Root mean square of the gradient in posterior sds, averaged over the second half of "pcd"; NaN for "pseudo".
     iterations : int
         Steps taken.
+
+    See Also
+    --------
+    pair_tables : Returns it.
+    plots.contact_map : The picture.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mrfbayes as mb
+    >>> rows = np.random.default_rng(1).integers(0, 3, (200, 4))
+    >>> found = mb.pair_tables(mb.Data(rows, kinds="nominal"), progress=False)
+    >>> found.table.shape
+    (12, 12)
     """
 
     names: tuple[str, ...]

@@ -81,6 +81,19 @@ class Estimate(StoredResult, PointEstimate):
         Course of the algorithm, for plots.
     reason : str
         Why this algorithm was chosen.
+
+    See Also
+    --------
+    estimate : Returns it.
+    plots.estimate_trace : The course of the algorithm.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.grid(2, 2)
+    >>> est = mb.estimate(model, mb.simulate(model, 0.7, 200, rng=1), progress=False)
+    >>> est.theta.shape, est.converged
+    ((4,), True)
     """
 
     _arrays: ClassVar = {

@@ -10,7 +10,7 @@ itself is no check: the update telescopes, so it is near zero by construction.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypedDict
@@ -200,17 +200,34 @@ def ascend(
                 break
             tolerance = noise / 2**0.5  # one more round, about: it doubles the steps
         assert found is not None
-    outcome = Outcome(w, found.passed, found.residual, runner.step, recorder)
-    outcome.monte_carlo_error = found.error
-    outcome.standard_error = noise * precondition.sd
-    outcome.details |= {
-        "particles": n_particles * HALVES,
-        "noise": noise,
-        "gain": runner.scale * rule.gain(runner.step),
-        **found.details,
-    }
-    outcome.warnings += found.warnings
+    outcome = Outcome(w, False, 0.0, runner.step, recorder)
+    gain = runner.scale * rule.gain(runner.step)
+    facts = {"particles": n_particles * HALVES, "noise": noise, "gain": gain}
+    return _with_check(outcome, found, noise * precondition.sd, facts)
+
+
+def _with_check(outcome: Outcome, checked: Check, standard_error: np.ndarray, facts: Mapping[str, object]) -> Outcome:
+    """``outcome`` with what the check of it on fresh particles says."""
+    outcome.converged, outcome.residual, outcome.monte_carlo_error = checked.passed, checked.residual, checked.error
+    outcome.standard_error = standard_error
+    outcome.details |= {**facts, **checked.details}
+    outcome.warnings += checked.warnings
     return outcome
+
+
+def checked_outcome(
+    task: Task,
+    precondition: Precondition,
+    tails: list[np.ndarray],
+    noise: float,
+    chains: list[Chains],
+    outcome: Outcome,
+    facts: Mapping[str, object],
+) -> Outcome:
+    """``outcome`` after a check on fresh particles, moved in the work space of ``chains``; ``tails`` of the halves."""
+    own = own_error(task, precondition, tails, noise)
+    checked = check(task, outcome.w, precondition.variance, own, Room(chains))
+    return _with_check(outcome, checked, noise * precondition.sd, facts)
 
 
 class Rounds:

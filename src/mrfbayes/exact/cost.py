@@ -22,18 +22,7 @@ from mrfbayes.exact.grid import GridRecursion
 from mrfbayes.exact.memory import TooLarge
 from mrfbayes.exact.planar_information import COLUMN_BATCH_BYTES
 from mrfbayes.exact.recursions import recursion
-from mrfbayes.kernels.exact.graph_plan import (
-    ACCESS,
-    BY_TABLE,
-    CELLS,
-    CHILD,
-    CHILD_STOP,
-    N_HIGH,
-    N_KNOWN,
-    N_LOW,
-    STATES,
-    EliminationPlan,
-)
+from mrfbayes.kernels.exact.graph_plan import BY_TABLE, EliminationPlan
 from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
 from mrfbayes.model.field import Model
 from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, PRODUCT_FORM, dense_layout
@@ -111,6 +100,12 @@ class Cost:
     See Also
     --------
     cost : Returns it.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> mb.cost(mb.grid(8, 8)).treewidth
+    8
     """
 
     recursion: str
@@ -160,6 +155,11 @@ def cost(model: Model) -> Cost:
     -------
     Cost
         What is feasible, and the expected time of each method.
+
+    See Also
+    --------
+    Cost : What it returns.
+    CostError : Raised where a method is too expensive.
 
     Examples
     --------
@@ -294,19 +294,19 @@ def grid_counts(found: GridRecursion, key: str, count: int) -> np.ndarray:
 
 def graph_counts(plan: EliminationPlan, key: str, count: int) -> np.ndarray:
     """What an elimination's seconds are a sum of."""
-    steps = plan.steps.astype(float)
-    senders = plan.steps[:, CHILD_STOP] - plan.steps[:, CHILD]
-    receiver = np.repeat(np.arange(len(steps)), senders)
-    read = steps[receiver, STATES] * steps[receiver, N_LOW] * steps[receiver, N_KNOWN]
-    by_table = plan.children[:, ACCESS] == BY_TABLE
-    joint = steps[:, STATES] * steps[:, CELLS]
+    steps = plan.steps
+    states, n_low, n_known = (steps[name].astype(float) for name in ("states", "n_low", "n_known"))
+    senders = steps["child_stop"] - steps["child"]
+    read = np.repeat(states * n_low * n_known, senders)
+    by_table = plan.children["access"] == BY_TABLE
+    joint = states * steps["cells"]
     size = 8 * joint if key in ("log_z", "moments") else 24 * joint
     each = [
         1.0,
         len(steps),
         len(plan.pairs),
-        (steps[:, N_KNOWN] * (1 + senders)).sum() + steps[:, N_HIGH].sum(),
-        (steps[:, STATES] * (steps[:, N_LOW] + steps[:, N_HIGH])).sum(),
+        (n_known * (1 + senders)).sum() + steps["n_high"].sum(),
+        (states * (n_low + steps["n_high"])).sum(),
         read[~by_table].sum(),
         read[by_table].sum(),
         joint.sum(),

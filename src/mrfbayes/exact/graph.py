@@ -131,11 +131,11 @@ class GraphRecursion:
 
     def best(self, node_part: np.ndarray, edge_part: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """The ``k`` configurations of largest weight (at most all there are), (k, d), and their log weights (k,)."""
-        from mrfbayes.kernels.exact.graph_logs import elimination_best, maximum_logs
+        from mrfbayes.kernels.exact.graph_logs import elimination_best, forward_logs
 
         check_memory(self, "maximum", 2 * k)
         joint = np.empty(self.plan.n_joint)
-        largest = maximum_logs(self.plan, *self._tables(node_part, edge_part), joint, self._scratch())
+        largest = forward_logs(self.plan, *self._tables(node_part, edge_part), joint, self._scratch(), True)
         x, regret = np.zeros((k, self.plan.states.size), dtype=np.uint8), np.empty(k)
         count = elimination_best(self.plan, joint, k, x, regret)
         return x[:count], largest - regret[:count]

@@ -14,6 +14,7 @@ import numpy as np
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.memory import require_memory
 from mrfbayes.base.random_streams import kernel_state
+from mrfbayes.base.types import ThetaLike
 from mrfbayes.exact.choice import chosen, covariance_by_columns
 from mrfbayes.exact.memory import refused
 from mrfbayes.exact.planar import PlanarRecursion, PrecisionLossError
@@ -89,7 +90,7 @@ def log_partition(model: Model, theta: ArrayLike | Ising, *, convention: Convent
         return log_partition_w(model, w) + offset
 
 
-def convention_of(theta: object, convention: Convention | None) -> Convention:
+def convention_of(theta: ThetaLike, convention: Convention | None) -> Convention:
     """The convention that applies: that of physics for `Ising` parameters, else that of the paper."""
     if convention is None:
         return "boltzmann" if isinstance(theta, Ising) else "weights"
@@ -114,7 +115,7 @@ def partition_offset(model: Model, log_odds: np.ndarray, convention: Convention)
     return -float(model.lowering.constant @ log_odds + 0.5 * (field.sum() + coupling.sum()))
 
 
-def expected_counts(model: Model, theta: object) -> np.ndarray:
+def expected_counts(model: Model, theta: ThetaLike) -> np.ndarray:
     """Return the exact expected counts of one observation.
 
     Parameters
@@ -147,7 +148,7 @@ def expected_counts(model: Model, theta: object) -> np.ndarray:
     return moments_w(model, model.chart.log_odds(model.theta(theta)))[1]
 
 
-def fisher_information(model: Model, theta: object) -> np.ndarray:
+def fisher_information(model: Model, theta: ThetaLike) -> np.ndarray:
     """Return the exact Fisher information of one observation in log-odds, the covariance of its counts.
 
     Parameters

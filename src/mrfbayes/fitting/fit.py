@@ -273,7 +273,7 @@ def _reruns(found: dict[str, SearchResult], call: Call) -> list[str]:
     return omitted
 
 
-def _search_priors(prior: object, slab: object, group_slab: object) -> dict[str, Call]:
+def _search_priors(prior: PriorLike, slab: object, group_slab: object) -> dict[str, Call]:
     """Slab and prior of both searches, from the prior of `sample`: one for the edges, or a mapping."""
     given = {name: one for name, one in by_part(prior).items() if one != "default"}
     nodes = {name: one for name, one in given.items() if name != "edges"}

@@ -40,6 +40,11 @@ def load(path: str | PathLike[str]) -> Result:
     InputError
         Where the path is not that of a result, or the file is damaged.
 
+    See Also
+    --------
+    Posterior.save : Writes a result.
+    fit : Writes a folder of results.
+
     Examples
     --------
     >>> import mrfbayes as mb, tempfile

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from mrfbayes.base.errors import InputError
-from mrfbayes.base.types import Scale
+from mrfbayes.base.types import Scale, Stored
 from mrfbayes.data.data import Data
 from mrfbayes.model.edge_strength import edge_strengths
 from mrfbayes.model.exports import edge_table
@@ -64,6 +64,20 @@ class Fit(Result):
         Origin of the data.
     codebook : mapping of str to str
         Texts of the items by name.
+
+    See Also
+    --------
+    fit : Returns it.
+    load : Reads a saved one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mrfbayes as mb
+    >>> rows = np.random.default_rng(1).integers(0, 2, (100, 3))
+    >>> result = mb.fit(rows, rng=1, progress=False)
+    >>> result.posterior.model.n_parameters
+    6
     """
 
     data: Data | None
@@ -103,7 +117,7 @@ class Fit(Result):
         return self.posterior.target
 
     @property
-    def settings(self) -> Mapping[str, object]:
+    def settings(self) -> Mapping[str, Stored]:
         """Settings of the posterior; each search has its own."""
         return self.posterior.settings
 

@@ -44,6 +44,21 @@ class Segmentation(StoredResult):
         Shape (chains, draws). Number of pairs of neighbours with equal labels.
     log_z_error : float
         Standard error of the coupling's posterior mean that log Z causes, in posterior sds; 0 where log Z is exact.
+
+    See Also
+    --------
+    segment : Returns it.
+    plots.segmentation : The picture.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mrfbayes as mb
+    >>> labels = np.repeat([[0, 0, 1, 1]], 4, axis=0).repeat(4, axis=0)
+    >>> image = labels + np.random.default_rng(1).normal(0, 0.3, labels.shape)
+    >>> result = mb.segment(image, states=2, draws=200, rng=1, progress=False)
+    >>> result.names
+    ('coupling', 'mean[0]', 'mean[1]', 'sd[0]', 'sd[1]')
     """
 
     _arrays: ClassVar = {
@@ -95,7 +110,7 @@ class Segmentation(StoredResult):
         seen, chains = hidden.observation, outcome.chains
         draws, w = chains.draws[..., :-1], chains.draws[..., 0]
         sums = chains.probabilities.sum(axis=0) / (chains.iterations * len(draws))
-        shift = outcome.curve.shift(float(w.mean()), float(w.std()))
+        shift = outcome.curve.errors(float(w.mean()), float(w.std()))[0]
         result = cls(
             model=hidden.tied.model,
             n=1.0,

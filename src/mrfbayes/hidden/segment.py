@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,11 +18,14 @@ from mrfbayes.hidden.sampler import HiddenField, run
 from mrfbayes.particles.log_z_curve import TiedField
 from mrfbayes.priors import Distribution, Prior
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 LIMIT_CRITICAL = 2.0  # times the critical coupling of the infinite grid up to which couplings are possible
 
 
 def segment(
-    image: object,
+    image: ArrayLike,
     *,
     states: int = 3,
     emission: str = "gaussian",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -12,13 +12,14 @@ from mrfbayes.model.distributions import Cauchy, Distribution, Exchangeable, Log
 from mrfbayes.model.parameter_kinds import ParameterKind, parameter_kind
 
 if TYPE_CHECKING:
+    from mrfbayes.base.types import DistributionLike, PriorLike
     from mrfbayes.model.field import Model
 
 DEFAULT_COUPLING, DEFAULT_THRESHOLD = Normal(0.0, 1.0), Normal(0.0, 10.0)
 DEFAULT_EFFECT = Normal(0.0, 1.0)  # of a covariate, as of the difference between two groups
 
 
-def by_part(given: object) -> dict[str, object]:
+def by_part(given: PriorLike | None) -> dict[str, DistributionLike]:
     """Return a prior as a mapping from "edges", "nodes" and blocks.
 
     Parameters
@@ -31,6 +32,10 @@ def by_part(given: object) -> dict[str, object]:
     dict
         Distributions by part.
 
+    See Also
+    --------
+    default_prior : The priors of both parts.
+
     Examples
     --------
     >>> from mrfbayes import priors
@@ -39,6 +44,7 @@ def by_part(given: object) -> dict[str, object]:
     """
     if isinstance(given, Mapping):
         return dict(given)
+    given = cast("DistributionLike | None", given)
     is_uniform = isinstance(given, Uniform) or str(given).strip().lower() == "uniform"
     return {} if given is None else {"edges": given, "nodes": given} if is_uniform else {"edges": given}
 
@@ -57,6 +63,17 @@ def scaled_to(given: Distribution, kind: ParameterKind) -> Distribution:
     -------
     Distribution
         The distribution scaled by the numbers of levels.
+
+    See Also
+    --------
+    default_prior : The prior of each kind of parameter.
+
+    Examples
+    --------
+    >>> from mrfbayes import priors
+    >>> from mrfbayes.model.parameter_kinds import ParameterKind
+    >>> priors.scaled_to(priors.Normal(0, 1), ParameterKind("score", 0.125, (1, 1)))  # two items of five levels
+    Normal(location=0.0, scale=0.125)
     """
     if isinstance(given, Exchangeable):
         given = given if kind.shape != (1, 1) else Normal(0.0, given.scale)
@@ -81,6 +98,11 @@ def default_prior(kind: ParameterKind, is_agreement: bool = False) -> Distributi
     -------
     Distribution
         The prior that "default" is for these blocks.
+
+    See Also
+    --------
+    scaled_to : The scale for a number of levels.
+    Prior : The prior of a model.
 
     Examples
     --------

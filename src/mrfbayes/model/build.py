@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.memory import require_memory
+from mrfbayes.base.types import Coupling, EdgesLike
 from mrfbayes.model.edges import EDGE_BYTES, check_names, check_pairs, check_states, list_nodes, read_edges
 from mrfbayes.model.factors import FactorGroup
 from mrfbayes.model.field import Model
 from mrfbayes.model.lattice import DIRECTIONS, check_mask, lattice_edges, pixel_names
 from mrfbayes.model.schema import Schema
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 NODE_BYTES = 200  # that a node of a field takes, as `EDGE_BYTES`
 COUPLINGS = ("agreement", "both-one", "score", "table")
@@ -26,11 +30,11 @@ def grid(
     *,
     states: States = 2,
     fields: bool = False,
-    tied: bool | str = False,
-    coupling: str = "agreement",
+    tied: bool | Literal["direction"] = False,
+    coupling: Coupling = "agreement",
     neighbours: int = 4,
     periodic: bool = False,
-    mask: object = None,
+    mask: ArrayLike | None = None,
 ) -> Model:
     """Build a rectangular grid with one coupling per pair of neighbours; by default the field of the paper.
 
@@ -104,13 +108,13 @@ def grid(
 
 
 def graph(
-    edges: object,
+    edges: EdgesLike,
     *,
-    nodes: Iterable[object] | None = None,
+    nodes: Iterable[Hashable] | None = None,
     states: States = 2,
     fields: bool = False,
     tied: bool = False,
-    coupling: str = "agreement",
+    coupling: Coupling = "agreement",
     merge_edges: bool = False,
 ) -> Model:
     """Build a field on any graph, with one coupling per edge.
@@ -168,12 +172,12 @@ def graph(
 
 
 def complete(
-    nodes: Iterable[object],
+    nodes: Iterable[Hashable],
     *,
     states: States = 2,
     fields: bool = False,
     tied: bool = False,
-    coupling: str = "agreement",
+    coupling: Coupling = "agreement",
 ) -> Model:
     """Build a field in which every pair of nodes is an edge.
 

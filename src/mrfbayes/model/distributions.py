@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,7 +35,19 @@ def _short(value: object) -> str:
 
 @dataclass(frozen=True)
 class Uniform:
-    """Uniform on theta: on (0, 1) for a coin, on the simplex for a die."""
+    """Uniform on theta: on (0, 1) for a coin, on the simplex for a die.
+
+    See Also
+    --------
+    Logistic : The same on the log-odds of two outcomes.
+    Beta : Other shapes.
+
+    Examples
+    --------
+    >>> from mrfbayes import priors
+    >>> priors.parse("uniform")
+    Uniform()
+    """
 
     def encode(self, sides: int) -> tuple[int, list[float]]:
         """Return kind and parameters of the distribution for a block.
@@ -68,6 +80,17 @@ class Beta:
         First shape parameter, above 0.
     b : float
         Second shape parameter, above 0.
+
+    See Also
+    --------
+    Dirichlet : Blocks with more outcomes.
+    Uniform : Beta(1, 1).
+
+    Examples
+    --------
+    >>> from mrfbayes import priors
+    >>> priors.Beta(2, 2)
+    Beta(a=2, b=2)
     """
 
     a: float
@@ -104,6 +127,17 @@ class Dirichlet:
     ----------
     concentration : float or tuple of float
         One concentration for all outcomes, or one per outcome.
+
+    See Also
+    --------
+    Beta : Blocks with two outcomes.
+    Uniform : Concentration 1.
+
+    Examples
+    --------
+    >>> from mrfbayes import priors
+    >>> priors.Dirichlet(2)
+    Dirichlet(concentration=2)
     """
 
     concentration: float | tuple[float, ...]
@@ -173,6 +207,17 @@ class Normal(_OnLogOdds):
         Mean.
     scale : float, default 1
         Standard deviation.
+
+    See Also
+    --------
+    Cauchy : Heavier tails.
+    parse : From a text.
+
+    Examples
+    --------
+    >>> from mrfbayes import priors
+    >>> priors.parse("normal(0, 0.5)")
+    Normal(location=0, scale=0.5)
     """
 
     kind = NORMAL
@@ -187,6 +232,17 @@ class Cauchy(_OnLogOdds):
         Median.
     scale : float, default 1
         Half-width at half maximum; the default of bgms for interactions is 2.5.
+
+    See Also
+    --------
+    Normal : Lighter tails.
+    parse : From a text.
+
+    Examples
+    --------
+    >>> from mrfbayes import priors
+    >>> priors.Cauchy(0, 2.5)
+    Cauchy(location=0, scale=2.5)
     """
 
     kind = CAUCHY
@@ -201,6 +257,17 @@ class Logistic(_OnLogOdds):
         Mean.
     scale : float, default 1
         Scale.
+
+    See Also
+    --------
+    Uniform : Logistic(0, 1), for two outcomes.
+    Normal : Lighter tails.
+
+    Examples
+    --------
+    >>> from mrfbayes import priors
+    >>> priors.Logistic()
+    Logistic(location=0.0, scale=1.0)
     """
 
     kind = LOGISTIC
@@ -219,6 +286,17 @@ class Exchangeable:
     ----------
     scale : float
         Standard deviation of every log-odds (ratio).
+
+    See Also
+    --------
+    Normal : One log-odds at a time.
+    default_prior : Where it is used.
+
+    Examples
+    --------
+    >>> from mrfbayes import priors
+    >>> priors.Exchangeable(1)
+    Exchangeable(scale=1)
     """
 
     scale: float = 1.0
@@ -278,7 +356,7 @@ _BY_NAME: dict[str, Callable[..., Distribution]] = {
 }
 
 
-def by_name(name: str, arguments: Iterable[object]) -> Distribution:
+def by_name(name: str, arguments: Iterable[float | Sequence[float]]) -> Distribution:
     """Return the distribution with a name and arguments.
 
     Parameters
@@ -292,6 +370,10 @@ def by_name(name: str, arguments: Iterable[object]) -> Distribution:
     -------
     Distribution
         The distribution.
+
+    See Also
+    --------
+    parse : From a text with its numbers.
 
     Examples
     --------
@@ -321,6 +403,10 @@ def parse(text: str, argument: str = "prior") -> Distribution:
     ------
     InputError
         If the text is not the name of a distribution with its parameters.
+
+    See Also
+    --------
+    by_name : From a name and numbers.
 
     Examples
     --------

@@ -34,6 +34,11 @@ class Factor:
         Whether the indicators of the outcomes of a pair are double-centred, so that its log-odds do not change the
         average weight of each state of either variable, over equally likely states of the other one.
 
+    See Also
+    --------
+    Model : Takes a list of them.
+    graph : A field on a graph.
+
     Examples
     --------
     >>> import mrfbayes as mb

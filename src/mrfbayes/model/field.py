@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -24,11 +24,12 @@ from mrfbayes.model.edges import read_variables
 from mrfbayes.model.factors import Factor, FactorGroup, number_blocks, unique_pairs
 from mrfbayes.model.ising import Ising
 from mrfbayes.model.lowering import Lowering, lower
-from mrfbayes.model.schema import VARIABLE_KINDS, Schema, schema_of
+from mrfbayes.model.schema import VARIABLE_KINDS, HasSchema, Schema, schema_of
 
 if TYPE_CHECKING:
+    from mrfbayes.base.types import EdgesLike, ThetaLike
     from mrfbayes.model.covariates import Effects
-    from mrfbayes.model.from_schema import Coupling, EdgesLike
+    from mrfbayes.model.from_schema import Coupling
 
 
 class Model:
@@ -97,7 +98,7 @@ class Model:
     @classmethod
     def from_data(
         cls,
-        data: object,
+        data: Schema | HasSchema,
         graph: EdgesLike | None = None,
         coupling: Coupling = "auto",
         *,
@@ -145,9 +146,11 @@ class Model:
         from mrfbayes.model.from_schema import model_of_schema
 
         model = model_of_schema(schema_of(data), graph, coupling, fields, tied)
-        return model if covariates is None else model.with_covariates(data, covariates, offset=offset)
+        if covariates is None:
+            return model
+        return model.with_covariates(cast("HasSchema", data), covariates, offset=offset)
 
-    def with_covariates(self, data: object, effects: Effects = "thresholds", *, offset: str | None = None) -> Model:
+    def with_covariates(self, data: HasSchema, effects: Effects = "thresholds", *, offset: str | None = None) -> Model:
         """This field with effects of the covariates of a data set.
 
         Parameters
@@ -361,7 +364,7 @@ class Model:
             digest.update(group.block.tobytes())
         return digest.hexdigest()
 
-    def theta(self, theta: object, name: str = "theta") -> np.ndarray:
+    def theta(self, theta: ThetaLike, name: str = "theta") -> np.ndarray:
         """Return parameters as a (p,) array after checking that they are inside the parameter space.
 
         Parameters
@@ -376,6 +379,10 @@ class Model:
         (p,) ndarray
             Theta.
         """
+        if isinstance(theta, Mapping):
+            if strange := [one for one in (*self.parameters, *theta) if (one in theta) != (one in self.parameters)]:
+                raise InputError(f"{name}: give every parameter by its name, and no other; check {strange[0]!r}.")
+            theta = [theta[one] for one in self.parameters]
         return self.chart.check(theta.as_theta(self) if isinstance(theta, Ising) else theta, self, name)
 
     def _repr_html_(self) -> str:
@@ -390,7 +397,7 @@ class Model:
         ]
         return facts(f"Model: {shape}", rows)
 
-    def save(self, path: str | PathLike[str], theta: object = None, overwrite: bool = False) -> None:
+    def save(self, path: str | PathLike[str], theta: ThetaLike | None = None, overwrite: bool = False) -> None:
         """Write the field to a file for other programs.
 
         Parameters

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from os import PathLike
 from typing import Literal
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.memory import require_memory
+from mrfbayes.base.types import EdgesLike
 from mrfbayes.model.build import COUPLINGS, Skeleton, assemble
 from mrfbayes.model.edges import EDGE_BYTES, GraphLike, check_names, check_pairs, read_edges
 from mrfbayes.model.factors import MAX_STATES
@@ -17,7 +16,6 @@ from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema, Variable
 
 Coupling = Literal["auto", "agreement", "both-one", "score", "table"]
-EdgesLike = str | PathLike[str] | GraphLike | np.ndarray | Iterable[Sequence[object]]
 
 
 def model_of_schema(schema: Schema, graph: EdgesLike | None, coupling: Coupling, fields: bool, tied: bool) -> Model:

@@ -22,6 +22,8 @@ import numpy as np
 from mrfbayes.base.errors import InputError
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from mrfbayes.model.field import Model
 
 ISING_TOLERANCE = 1e-9  # of J and h that a model gives back
@@ -41,6 +43,11 @@ class Ising:
     temperature : float, default 1
         T, above 0.
 
+    See Also
+    --------
+    mrfbayes.bridges.to_ising : J and h of a field.
+    log_partition : Takes it in place of theta.
+
     Examples
     --------
     >>> import mrfbayes as mb
@@ -48,8 +55,8 @@ class Ising:
     array([0.7311])
     """
 
-    coupling: object
-    field: object = 0.0
+    coupling: ArrayLike | Mapping[str, float] | Mapping[tuple[str, str], float]
+    field: ArrayLike | Mapping[str, float] = 0.0
     temperature: float = 1.0
 
     def as_theta(self, model: Model) -> np.ndarray:

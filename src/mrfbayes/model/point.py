@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError
 
 if TYPE_CHECKING:
+    from mrfbayes.base.types import ThetaLike
     from mrfbayes.model.field import Model
     from mrfbayes.priors import Prior
 
@@ -62,7 +63,7 @@ def as_estimate(model: Model, given: object) -> PointEstimate:
             f"estimate = {given!r}: give what mrfbayes.estimate returns, or theta, an array of {model.n_parameters} "
             "weights."
         )
-    theta = model.theta(getattr(given, "theta", given), "estimate")
+    theta = model.theta(cast("ThetaLike", getattr(given, "theta", given)), "estimate")
     prior = getattr(given, "prior", None)
     if prior is None and getattr(given, "penalised", False):
         raise InputError("estimate: it is penalised, but has no prior: methods need to know by which one.")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from mrfbayes.base.random_streams import Seed
-    from mrfbayes.base.types import Drawing, PlotOption, Scale
+    from mrfbayes.base.types import Drawing, PlotOption, Scale, Stored
     from mrfbayes.results.files import Group
 
 StoredFields: TypeAlias = dict[str, Any]  # fields of a result by name, of any type
@@ -60,6 +60,20 @@ class Result:
         Seconds of "prepare", "compile" and "run".
     versions : mapping
         Versions of the packages that made it.
+
+    See Also
+    --------
+    Posterior : From `sample`.
+    Selection : From `select`.
+    load : Reads a saved result.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> posterior = mb.sample(model, mb.simulate(model, 0.8, 200, rng=1), "mle", rng=1, progress=False)
+    >>> isinstance(posterior, mb.Result), posterior.n
+    (True, 200.0)
     """
 
     if TYPE_CHECKING:  # fields or properties of the kinds
@@ -73,7 +87,7 @@ class Result:
         @property
         def target(self) -> str: ...
         @property
-        def settings(self) -> Mapping[str, object]: ...
+        def settings(self) -> Mapping[str, Stored]: ...
         @property
         def warnings(self) -> tuple[str, ...]: ...
         @property
@@ -249,7 +263,7 @@ class StoredResult(Result):
     n: float
     method: str
     target: str
-    settings: Mapping[str, object]
+    settings: Mapping[str, Stored]
     timings: Mapping[str, float]
     versions: Mapping[str, str] = field(default_factory=package_versions)
     data_digest: str = ""
@@ -282,6 +296,6 @@ class StoredResult(Result):
         return {}
 
 
-def stored_seed(seed: np.random.SeedSequence) -> list[object]:
+def stored_seed(seed: np.random.SeedSequence) -> list[Stored]:
     """A seed as the settings of a result keep it."""
     return [str(seed.entropy), list(seed.spawn_key)]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from mrfbayes.base.errors import InputError
 
 if TYPE_CHECKING:
+    from mrfbayes.base.types import Stored
     from mrfbayes.model.field import Model
 
 Kind = Literal["binary", "ordinal", "nominal"]
@@ -75,6 +76,11 @@ class Schema:
     variables : tuple of Variable
         The coding of each variable.
 
+    See Also
+    --------
+    Data : Decides it.
+    Model.from_data : Keeps it.
+
     Examples
     --------
     >>> import mrfbayes as mb
@@ -118,7 +124,7 @@ class Schema:
         by_name = {variable.name: variable for variable in self.variables}
         return Schema(tuple(by_name[name] for name in names))
 
-    def to_dict(self) -> list[dict[str, object]]:
+    def to_dict(self) -> list[dict[str, Stored]]:
         """Return the schema in a form that JSON can store.
 
         Returns
@@ -138,7 +144,7 @@ class Schema:
         ]
 
     @classmethod
-    def from_dict(cls, stored: Sequence[Mapping[str, object]]) -> Schema:
+    def from_dict(cls, stored: Sequence[Mapping[str, Stored]]) -> Schema:
         """Return the schema that `to_dict` stored.
 
         Parameters
@@ -163,6 +169,14 @@ class Schema:
             assert isinstance(marks, list)
             variables.append(Variable(name, kind, _labels(values), shown, _labels(marks)))
         return cls(tuple(variables))
+
+
+class HasSchema(Protocol):
+    """What has a coding: `Data`, models and results."""
+
+    @property
+    def schema(self) -> Schema | None:
+        """Which value of the data is which state."""
 
 
 def plain_schema(model: Model) -> Schema:

@@ -28,19 +28,17 @@ from mrfbayes.kernels.particles.potts import potts_chains
 from mrfbayes.model.build import grid
 from mrfbayes.model.field import Model
 
-EXACT_CURVE_SECONDS = (
-    0.3  # of A and A' at one coupling, up to which the curve is exact; a sampled one takes a few seconds
-)
+EXACT_CURVE_SECONDS = 0.3  # of A and A' at one coupling, up to which the curve is exact; sampled it takes some seconds
 MAX_CURVE_ERROR = 2e-3  # of log Z halfway between two points of an exact curve; it is 1/16 of that after halving
-MAX_SHIFT_SD = 0.04  # error of the posterior mean in posterior sds for which a sampled curve is good enough
-REGION_SDS = 8.0  # posterior sds to both sides of the mean that a curve covers, before rounding to a power of two
+MAX_MEAN_ERROR, MAX_SD_ERROR = 0.04, 0.006  # of a posterior, in its sds, with which a sampled curve is good enough
+REFINED_SDS = 2.0  # posterior sds to both sides of the mean within which it has to be
+REGION_SDS = 7.0  # posterior sds to both sides of the mean that a curve covers, before rounding
 N_CHAINS = 8  # of each coupling on the ladder, half of them started from one colour
 LADDER_SDS = 1.5  # distance of neighbouring couplings on the ladder, in sds of S
 ROUND_SWEEPS = 64  # per chain and coupling between two looks at the error
-MAX_ROUNDS = 64
+MAX_ROUNDS = 40
 POINTS_PER_SD = 2.5  # of the table of a sampled curve, in sds of S: its polynomials are right to 1e-4
-PILOT_SIDE = 40  # rows and columns of the grid whose curve tells about where a larger one is needed
-PILOT_SHIFT_SD = 1e3  # the same for a pilot: one round is enough
+PILOT_SIDE = 32  # rows and columns of the grid whose curve tells about where a larger one is needed
 KEPT_CURVES = 32
 _CURVES: OrderedDict[tuple[object, ...], LogZCurve] = OrderedDict()
 
@@ -55,9 +53,12 @@ class Region(NamedTuple):
 
     @classmethod
     def around(cls, mean: float, sd: float, low: float, high: float) -> Region:
-        """The couplings within `REGION_SDS` of the mean, both rounded so that similar posteriors share a curve."""
-        unit = 2.0 ** round(math.log2(sd))
-        middle, reach = unit * round(mean / unit), unit * REGION_SDS
+        """The couplings within `REGION_SDS` of the mean, both rounded so that similar posteriors share a curve.
+
+        The rounded sd is within a fifth of the given one, the rounded mean within a quarter of that.
+        """
+        unit = math.sqrt(2.0 ** round(2 * math.log2(sd)))
+        middle, reach = unit / 2 * round(2 * mean / unit), unit * REGION_SDS
         return cls(max(middle - reach, low), min(middle + reach, high), middle, unit)
 
 
@@ -68,29 +69,36 @@ class LogZCurve:
     Attributes
     ----------
     w, log_z, mean : (k,) ascending couplings, A and A' = E[S] there; between them A is a cubic polynomial
-    error : (k,) standard error of ``mean``; 0 where it is exact
     leave_one_out : curves from all chains but one, for errors of what the curve leads to; empty where it is exact
     """
 
     w: np.ndarray
     log_z: np.ndarray
     mean: np.ndarray
-    error: np.ndarray
     leave_one_out: tuple[LogZCurve, ...] = ()
 
     @property
     def is_exact(self) -> bool:
         """Whether no samples were used."""
-        return not self.error.any()
+        return not self.leave_one_out
 
     def scaled(self, factor: float) -> LogZCurve:
         """The curve of a field that is ``factor`` times as large, about."""
-        return LogZCurve(self.w, factor * self.log_z, factor * self.mean, factor * self.error)
+        others = tuple(other.scaled(factor) for other in self.leave_one_out)
+        return LogZCurve(self.w, factor * self.log_z, factor * self.mean, others)
 
-    def shift(self, mean: float, sd: float) -> float:
-        """Standard error of a posterior mean, in posterior sds, that the errors of the curve cause."""
-        weight = np.exp(-(((self.w - mean) / sd) ** 2) / 2)
-        return sd * math.sqrt(float(weight @ self.error**2 / weight.sum())) if self.error.any() else 0.0
+    def errors(self, mean: float, sd: float, n: float = 1.0) -> tuple[float, float]:
+        """Standard errors of a normal posterior's mean and sd, in its sds, that the curve of n observations causes."""
+        if self.is_exact:
+            return 0.0, 0.0
+        y = np.linspace(-4.0, 4.0, 161)
+        w = np.clip(mean + sd * y, self.w[0], self.w[-1])
+        density = np.exp(-0.5 * y**2 + n * (self(w) - np.array([other(w) for other in self.leave_one_out])))
+        density /= density.sum(axis=1, keepdims=True)
+        means = density @ y
+        sds = np.sqrt(density @ y**2 - means**2)
+        jackknife = math.sqrt(len(means) - 1)
+        return float(jackknife * means.std()), float(jackknife * sds.std())
 
     def __call__(self, w: np.ndarray, derivative: int = 0) -> np.ndarray:
         """A or a derivative of it at w, by the cubic polynomials."""
@@ -168,21 +176,21 @@ class TiedField:
 def pilot_curve(field: TiedField, low: float, high: float) -> LogZCurve:
     """A rough curve that shows where between ``low`` and ``high`` a better one is needed."""
     small = field.pilot or field
-    region = Region(low, high, (low + high) / 2, high - low)
-    return log_z_curve(small, region, PILOT_SHIFT_SD).scaled(field.model.n_edges / max(small.model.n_edges, 1))
+    curve = log_z_curve(small, Region(low, high, (low + high) / 2, high - low), 0.0)
+    return curve.scaled(field.model.n_edges / max(small.model.n_edges, 1))
 
 
-def log_z_curve(field: TiedField, region: Region, max_shift: float = MAX_SHIFT_SD) -> LogZCurve:
-    """The curve in a region; a sampled one takes as long as its error moves the posterior mean by ``max_shift`` sds.
+def log_z_curve(field: TiedField, region: Region, n: float = 1.0) -> LogZCurve:
+    """The curve in a region; a sampled one as good as the posterior of ``n`` observations there needs it.
 
     The same call gives the same curve, whatever was asked before: it has random numbers of its own.
     """
-    key = (field.digest, region[:2]) if field.is_exact else (field.digest, region, max_shift)
+    key = (field.digest, region[:2]) if field.is_exact else (field.digest, region, n)
     if key not in _CURVES:
         if field.is_exact:
             _CURVES[key] = _exact_curve(field, region.low, region.high)
         else:
-            _CURVES[key] = _Ladder(field, region.low, region.high).curve(region, max_shift)
+            _CURVES[key] = _Ladder(field, region.low, region.high).curve(region, n)
         if len(_CURVES) > KEPT_CURVES:
             _CURVES.popitem(last=False)
     return _CURVES[key]
@@ -206,7 +214,7 @@ def _exact_curve(field: TiedField, low: float, high: float) -> LogZCurve:
             open_ += [(left, middle), (middle, right)]
     w = np.array(sorted(known))
     values = np.array([known[v] for v in w.tolist()])
-    return LogZCurve(w, values[:, 0], values[:, 1], np.zeros(w.size))
+    return LogZCurve(w, values[:, 0], values[:, 1])
 
 
 class _Ladder:
@@ -247,18 +255,21 @@ class _Ladder:
             w = self.high if w + 1.5 * step > self.high else w + step
             skipped = ROUND_SWEEPS // 4
 
-    def curve(self, region: Region, max_shift: float) -> LogZCurve:
-        """The curve, from as many rounds as the error needs."""
-        rounds = 1
+    def curve(self, region: Region, n: float) -> LogZCurve:
+        """The curve, from as many rounds near the posterior as its error needs."""
+        rounds, reach = 1, REFINED_SDS * region.sd
+        ends = [-math.inf, *self.rungs, math.inf]
+        near = [b > region.mean - reach and a < region.mean + reach for a, b in zip(ends, ends[2:], strict=False)]
         while True:
             curve = self._solve()
-            error = curve.shift(region.mean, region.sd) / max_shift
+            mean_error, sd_error = curve.errors(region.mean, region.sd, n)
+            error = max(mean_error / MAX_MEAN_ERROR, sd_error / MAX_SD_ERROR)
             if error <= 1.0 or rounds >= MAX_ROUNDS:
                 return curve
-            more = min(max(int(rounds * min(error**2 - 1.0, 3.0)), 1), MAX_ROUNDS - rounds)
-            for w, x, found in zip(self.rungs, self.ends, self.found, strict=True):
+            more = min(max(math.ceil(rounds * min(error**2 - 1.0, 3.0)), 1), MAX_ROUNDS - rounds)
+            for k in np.flatnonzero(near).tolist():
                 budget().check("log Z of the field")
-                found.append(self._run(w, x, 0, more * ROUND_SWEEPS))
+                self.found[k].append(self._run(self.rungs[k], self.ends[k], 0, more * ROUND_SWEEPS))
             rounds += more
 
     def _solve(self) -> LogZCurve:
@@ -269,13 +280,11 @@ class _Ladder:
         largest = max(float(s.std()) for s in samples)
         w = np.linspace(self.low, self.high, max(8, math.ceil(POINTS_PER_SD * largest * (self.high - self.low))))
         log_z, mean = whole.at(w)
-        nothing = np.zeros(w.size)
-        others = [
-            LogZCurve(w, *_Histogram(rungs, [np.delete(s, k, axis=0) for s in samples], whole.log_z).at(w), nothing)
+        others = tuple(
+            LogZCurve(w, *_Histogram(rungs, [np.delete(s, k, axis=0) for s in samples], whole.log_z).at(w))
             for k in range(N_CHAINS)
-        ]
-        error = math.sqrt(N_CHAINS - 1) * np.std([other.mean for other in others], axis=0)
-        return LogZCurve(w, log_z, mean, error, tuple(others))
+        )
+        return LogZCurve(w, log_z, mean, others)
 
 
 class _Histogram:

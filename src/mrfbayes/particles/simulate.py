@@ -15,6 +15,7 @@ from mrfbayes.base.errors import InputError, SamplingError
 from mrfbayes.base.memory import require_memory
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, seed_sequence
+from mrfbayes.base.types import ThetaLike
 from mrfbayes.model.field import Model
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Simulation:
 @overload
 def simulate(
     model: Model,
-    theta: object,
+    theta: ThetaLike,
     n: int,
     sampler: str = ...,
     rng: Seed | None = ...,
@@ -72,7 +73,7 @@ def simulate(
 @overload
 def simulate(
     model: Model,
-    theta: object,
+    theta: ThetaLike,
     n: int,
     sampler: str = ...,
     rng: Seed | None = ...,
@@ -84,7 +85,7 @@ def simulate(
 @overload
 def simulate(
     model: Model,
-    theta: object,
+    theta: ThetaLike,
     n: int,
     sampler: str = ...,
     rng: Seed | None = ...,
@@ -96,7 +97,7 @@ def simulate(
 @one_blas_thread()
 def simulate(
     model: Model,
-    theta: object,
+    theta: ThetaLike,
     n: int,
     sampler: str = "auto",
     rng: Seed | None = None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.data.covariates import CovariateStatistics
 from mrfbayes.methods.covariates import RIDGE, PseudoRows, WithPrior, find_mode, sandwich, statistics_of
 from mrfbayes.model.covariates import CovariateModel
 from mrfbayes.results import diagnostics
@@ -133,7 +134,7 @@ def _explained_table(posterior: Posterior) -> pd.DataFrame:
     import pandas as pd
 
     model, problem = _model(posterior), posterior._problem
-    if problem is None:
+    if problem is None or not isinstance(problem.statistics, CovariateStatistics):
         raise InputError("what covariates explain needs the data, which a loaded result does not have.")
     statistics = statistics_of(problem)
     p = model.field.n_parameters

@@ -17,7 +17,7 @@ from mrfbayes.base.atomic_files import write_bytes, write_text
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.locks import locked
 from mrfbayes.base.sealed_files import is_sealed
-from mrfbayes.base.types import Scale
+from mrfbayes.base.types import Scale, Stored
 from mrfbayes.model.result import TIMING_KEYS, Result
 from mrfbayes.model.scales import scaled
 from mrfbayes.results.files import packed, read, root_attribute
@@ -126,6 +126,20 @@ class Fits(Mapping[str, Posterior], Result):
         Messages of data sets that failed, by name.
     unfinished : tuple of str
         Names that a time budget or Ctrl-C left out.
+
+    See Also
+    --------
+    sample_many : Returns it.
+    Posterior : One of them.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.grid(2, 2)
+    >>> people = {f"p{k}": mb.simulate(model, 0.7, 100, rng=k) for k in range(2)}
+    >>> fits = mb.sample_many(model, people, method="mle", rng=1, progress=False)
+    >>> list(fits), dict(fits.failures)
+    (['p0', 'p1'], {})
     """
 
     def __init__(
@@ -190,7 +204,7 @@ class Fits(Mapping[str, Posterior], Result):
         return self._first.target
 
     @property
-    def settings(self) -> Mapping[str, object]:
+    def settings(self) -> Mapping[str, Stored]:
         """Settings of the first data set; the others have the same, and seeds of their own."""
         return self._first.settings
 

@@ -73,6 +73,20 @@ class Posterior(WithCovariates, WithNodeTables, StoredResult):
     w : ndarray or None
         Shape (chains, draws, p). Log-odds of the draws if chains moved in them, also where theta rounds to 0 or 1;
         ``log_odds`` always has them.
+
+    See Also
+    --------
+    sample : Returns it.
+    load : Reads a saved one.
+    plots.network : The network.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> posterior = mb.sample(model, mb.simulate(model, 0.8, 200, rng=1), "mle", rng=1, progress=False)
+    >>> posterior.draws.shape[2], posterior.summary().index.tolist()
+    (2, ['a--b', 'b--c'])
     """
 
     _arrays: ClassVar = {
@@ -289,11 +303,13 @@ class Posterior(WithCovariates, WithNodeTables, StoredResult):
 
     @cached_property
     def _observed(self) -> ObservedAverages | None:
-        """Averages over the data, for predictive checks; None where nothing is known of them, or cells are missing."""
+        """Averages over the data, for predictive checks; None with missing cells or covariates, or without data."""
         from mrfbayes.results.observed import observe
 
         statistics = None if self._problem is None else self._problem.statistics
-        return None if statistics is None or statistics.holes is not None else observe(self.model, statistics)
+        if statistics is None or statistics.holes is not None or self.model.base is not self.model:
+            return None
+        return observe(self.model, statistics)
 
     @cached_property
     def _edge_evidence(self) -> EdgeEvidence:

@@ -30,6 +30,7 @@ from mrfbayes.results.predictability import evenly
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mrfbayes.base.types import Coupling
     from mrfbayes.results.posterior import Posterior
 
 ENUMERATED = 1_024  # configurations of A up to which all of them are listed
@@ -88,7 +89,7 @@ class Rest:
         self.way = "enumeration"
         if float(np.prod(np.array(self.states, dtype=float))) > ENUMERATED:
             # Two-state nodes of A have agreement coins; others tables, which hold any interaction.
-            coupling = "agreement" if model.is_binary else "table"
+            coupling: Coupling = "agreement" if model.is_binary else "table"
             pairs = [(a, b) for _, a, b in self.inner]
             nodes = range(len(self.unknown))
             self.field = graph(pairs, nodes=nodes, states=self.states, fields=True, coupling=coupling)

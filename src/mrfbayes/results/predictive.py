@@ -53,6 +53,20 @@ class PredictiveCheck:
         replicate is compared with its own.
     replicates : (replicates, statistics) ndarray
         Statistics of the replicated data.
+
+    See Also
+    --------
+    predictive_check : Returns it.
+    plots.predictive : The picture.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> posterior = mb.sample(model, mb.simulate(model, 0.8, 200, rng=1), "mle", rng=1, progress=False)
+    >>> check = mb.predictive_check(posterior, replicates=50, rng=1, progress=False)
+    >>> check.replicates.shape[0]
+    50
     """
 
     table: pd.DataFrame
@@ -96,6 +110,11 @@ def predictive_check(
     -------
     PredictiveCheck
         A table with one row per statistic, and all replicates.
+
+    See Also
+    --------
+    PredictiveCheck : What it returns.
+    plots.predictive : The picture.
 
     Examples
     --------

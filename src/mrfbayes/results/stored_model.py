@@ -19,6 +19,7 @@ from mrfbayes.data.holes import Holes
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.methods.problem import Problem
 from mrfbayes.model.build import grid
+from mrfbayes.model.covariates import Covariate, CovariateModel
 from mrfbayes.model.factors import MAX_STATES, FactorGroup
 from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema
@@ -35,11 +36,11 @@ def model_to_dataset(model: Model) -> xr.Dataset:
     """The field: states, edges, and the tables, scopes and blocks of its groups of factors."""
     import xarray as xr
 
-    if model.base is not model:
-        raise InputError(
-            "a result of a field with covariates has no file format yet: save post.at(...), the posterior at "
-            "given values, or post.to_arviz(), its draws."
-        )
+    if isinstance(model, CovariateModel):
+        field = model_to_dataset(model.field)
+        stored = [[list(c) for c in model.covariates], model.effects, model.offset, model.n_designs]
+        field.attrs["covariates"] = json.dumps(stored)
+        return field
     variables: dict[str, object] = {"states": (("node",), model.states), "edges": (("edge", "end"), model.edges)}
     for k, group in enumerate(model.groups):
         axes = tuple(f"group{k}_axis{a}" for a in range(group.table.ndim))
@@ -84,7 +85,19 @@ def read_model(group: Group) -> Model:
         _require(min(shape) > 0 and shape[0] * shape[1] == states.size, "grid")
         _require(np.array_equal(edges, grid(*shape).edges), "grid")
     model = Model._from_arrays(names, states, edges, groups, blocks, shape, bool(group.number("named")))
-    return model._with_schema(_read_schema(group, names, states))
+    model = model._with_schema(_read_schema(group, names, states))
+    return _with_covariates(model, group.text("covariates")) if "covariates" in group.attributes else model
+
+
+def _with_covariates(field: Model, text: str) -> CovariateModel:
+    """The field with the covariates that `model_to_dataset` wrote."""
+    covariates, effects, offset, n_designs = json.loads(text)
+    for name, centre, scale in covariates:
+        numbers = (centre, scale)
+        _require(isinstance(name, str) and all(isinstance(number, (int, float)) for number in numbers), "covariates")
+        _require(bool(np.isfinite(numbers).all() and scale > 0), "covariates")
+    _require(offset is None or isinstance(offset, str), "covariates")
+    return CovariateModel.of(field, [Covariate(*one) for one in covariates], effects, offset, int(n_designs))
 
 
 def _read_schema(group: Group, names: list[str] | None, states: np.ndarray) -> Schema | None:
@@ -145,7 +158,12 @@ def read_problem(group: Group, model: Model, seed: tuple[str, Sequence[int]], di
     stored = json.loads(group.text("prior"))
     if stored is None or (group.number("n_rows") and needs_rows(model)):
         return None
-    statistics = Statistics.from_counts(model, group.arrays["counts"], group.number("n"), _read_holes(group, model))
+    if isinstance(model, CovariateModel):  # there are no counts of all rows, and no rows in a file
+        counts, rows = np.full(model.n_parameters, np.nan), np.zeros((0, model.n_nodes), dtype=np.uint8)
+        statistics = Statistics(model, group.number("n"), 0, counts, None, None, rows, np.zeros(0), None, (), digest)
+    else:
+        holes = _read_holes(group, model)
+        statistics = Statistics.from_counts(model, group.arrays["counts"], group.number("n"), holes)
     entropy, spawn_key = seed
     sequence = np.random.SeedSequence(ast.literal_eval(str(entropy)), spawn_key=tuple(int(k) for k in spawn_key))
     return Problem(model, replace(statistics, digest=digest), read_prior(model, stored), sequence, progress=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,7 @@ LEAST_ESS_PER_CHAIN = 100  # effective draws below which quantiles are not to be
 LEAST_JUDGED = 8  # draws a chain from which on convergence is judged
 
 
-def record(settings: Settings, setup: Setup) -> dict[str, object]:
+def record(settings: Settings, setup: Setup) -> dict[str, Any]:
     """Every setting that plays a part in the draws, as the result and the checkpoint keep it."""
     options = {**settings.row.options, **settings.options}
     return {

@@ -14,7 +14,7 @@ import numpy as np
 from mrfbayes.base.errors import CostError, InputError, MRFWarning, warn_user
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
-from mrfbayes.base.types import DataLike
+from mrfbayes.base.types import DataLike, SampleSetting
 from mrfbayes.data.border import counted
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.estimate import estimate as make_estimate
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 STUCK_BELOW = 100  # effective draws below which a chain's moments are not worth comparing
-PAPER_METHODS: tuple[dict[str, object], ...] = (
+PAPER_METHODS: tuple[dict[str, SampleSetting], ...] = (
     {"method": "exact"},
     {"method": "pseudo"},
     {"method": "laplace"},
@@ -57,6 +57,20 @@ class Comparison:
         One row per method: error of the mean in posterior sds (average and largest over the parameters), ratio of sds,
         Monte-Carlo error of the mean error, acceptance, smallest effective sample size, effective draws per second,
         seconds of preparation and of sampling, and whether a chain did not move.
+
+    See Also
+    --------
+    compare : Returns it.
+    plots.comparison : The picture.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.grid(2, 2)
+    >>> data = mb.simulate(model, 0.7, 200, rng=1)
+    >>> result = mb.compare(model, data, methods=["exact", "mle"], rng=1, progress=False)
+    >>> result.reference
+    'exact'
     """
 
     posteriors: Mapping[str, Posterior]
@@ -83,12 +97,12 @@ def compare(
     model: Model,
     data: DataLike,
     *,
-    methods: Sequence[str | Mapping[str, object]] = ("exact", "mle", "pseudo", "laplace"),
+    methods: Sequence[str | Mapping[str, SampleSetting]] = ("exact", "mle", "pseudo", "laplace"),
     reference: str | None = "exact",
     rng: Seed | None = None,
     workers: Workers = 1,
     progress: bool = True,
-    **settings: object,
+    **settings: SampleSetting,
 ) -> Comparison:
     """Run several methods with the same settings and compare their posteriors.
 

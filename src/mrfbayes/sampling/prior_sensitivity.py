@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError, MRFWarning
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed
-from mrfbayes.base.types import DataLike
+from mrfbayes.base.types import DataLike, SampleSetting
 from mrfbayes.data.border import counted
 from mrfbayes.model.field import Model
 from mrfbayes.sampling.sample import sample
@@ -30,7 +30,7 @@ def prior_sensitivity(
     nodes: str = "default",
     rng: Seed | None = None,
     progress: bool = True,
-    **settings: Any,
+    **settings: SampleSetting,
 ) -> pd.DataFrame:
     """Count present, absent and undecided edges under normal(0, s) priors of the couplings.
 
@@ -81,7 +81,8 @@ def prior_sensitivity(
         warnings.simplefilter("ignore", MRFWarning)  # of every single run; the table says what is fragile
         for done, width in enumerate(widths.tolist()):
             prior: Mapping[str, str] = {"edges": f"normal(0, {width!r})", "nodes": nodes}
-            table = sample(model, statistics, prior=prior, rng=rng, progress=False, **settings).edges()
+            call = {**cast("dict[str, Any]", settings), "prior": prior, "rng": rng, "progress": False}
+            table = sample(model, statistics, **call).edges()
             said = table["verdict"].value_counts()
             rows.append(
                 {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -30,8 +30,10 @@ except ImportError:
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import ArrayLike
     from sklearn.utils import Tags
 
+RandomState = int | np.random.RandomState | np.random.Generator | None
 DRAWS_OF_SAMPLE = 100  # of the posterior, that simulated rows are spread over
 
 
@@ -76,6 +78,10 @@ class MarkovField(DensityMixin, BaseEstimator):
     classes_ : ndarray
         The values of the masked column, if there is one.
 
+    See Also
+    --------
+    mrfbayes.sample : The posterior without scikit-learn's interface.
+
     Examples
     --------
     >>> import mrfbayes as mb
@@ -96,8 +102,8 @@ class MarkovField(DensityMixin, BaseEstimator):
         draws: int | None = None,
         chains: int = 4,
         prediction_draws: int = 100,
-        masked: Sequence[object] | None = None,
-        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+        masked: Sequence[Hashable] | None = None,
+        random_state: RandomState = None,
     ) -> None:
         self.model = model
         self.coupling = coupling
@@ -116,7 +122,7 @@ class MarkovField(DensityMixin, BaseEstimator):
         tags.input_tags.string = self.bins is None
         return tags
 
-    def fit(self, X: object, y: object = None) -> MarkovField:
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> MarkovField:
         """Sample the posterior given the rows of a table.
 
         Parameters
@@ -161,7 +167,7 @@ class MarkovField(DensityMixin, BaseEstimator):
         self.score_kind_ = score_kind(self.model_)
         return self
 
-    def score_samples(self, X: object) -> np.ndarray:
+    def score_samples(self, X: ArrayLike) -> np.ndarray:
         """Return the log-probability of every row under the posterior predictive distribution.
 
         Parameters
@@ -177,7 +183,7 @@ class MarkovField(DensityMixin, BaseEstimator):
         rows = self._states(self._checked(X))
         return row_scores(self.model_, self._draws(), rows)
 
-    def score(self, X: object, y: object = None) -> float:
+    def score(self, X: ArrayLike, y: ArrayLike | None = None) -> float:
         """Return the mean of `score_samples`.
 
         Parameters
@@ -194,7 +200,7 @@ class MarkovField(DensityMixin, BaseEstimator):
         """
         return float(self.score_samples(X).mean())
 
-    def sample(self, n_samples: int = 1, random_state: object = None) -> np.ndarray:
+    def sample(self, n_samples: int = 1, random_state: RandomState = None) -> np.ndarray:
         """Draw new rows from the posterior predictive distribution.
 
         Parameters
@@ -225,7 +231,7 @@ class MarkovField(DensityMixin, BaseEstimator):
         columns = [np.array(self.labels_[place])[rows[:, place]] for place in places]
         return np.stack(columns, axis=1)
 
-    def predict_proba(self, X: object) -> np.ndarray:
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Return the probability of each value of the masked columns given the other columns.
 
         Masked columns of ``X`` are not used and may be missing (NaN). Without ``masked`` every column is predicted from
@@ -258,7 +264,7 @@ class MarkovField(DensityMixin, BaseEstimator):
         wanted = [self.model_.nodes[places[j]] for j in self.masked_]
         return np.concatenate([np.asarray(found[node]) for node in wanted], axis=1)
 
-    def get_feature_names_out(self, input_features: Sequence[object] | None = None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: Sequence[Hashable] | None = None) -> np.ndarray:
         """Return the names of the columns of `predict_proba`.
 
         Parameters
@@ -331,7 +337,7 @@ class MarkovField(DensityMixin, BaseEstimator):
             raise InputError("masked names every column: leave some from which the others are predicted.")
         return found
 
-    def _checked(self, X: object, may_miss: bool = False) -> np.ndarray:
+    def _checked(self, X: ArrayLike, may_miss: bool = False) -> np.ndarray:
         check_is_fitted(self)
         x = validate_data(self, X, dtype=None, reset=False, ensure_all_finite=not may_miss)
         return np.asarray(x)

@@ -39,6 +39,19 @@ class Evidence:
         Effective share of the draws.
     data_digest : str
         Digest of the observations.
+
+    See Also
+    --------
+    evidence : Returns it.
+    select : Probabilities of graphs.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.grid(2, 2)
+    >>> found = mb.evidence(model, mb.simulate(model, 0.7, 200, rng=1), rng=1)
+    >>> bool(found.standard_error < 0.1)
+    True
     """
 
     log_evidence: float

@@ -55,6 +55,18 @@ class Likelihood:
         Facts found in the preparation.
     warnings : tuple of str
         Warnings of the preparation.
+
+    See Also
+    --------
+    likelihood : Returns it.
+    target : The posterior density of the log-odds.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.grid(2, 2)
+    >>> mb.likelihood(model, mb.simulate(model, 0.7, 200, rng=1), "mle").target
+    'approximate'
     """
 
     def __init__(self, row: Row, problem: Problem, prepared: Prepared) -> None:

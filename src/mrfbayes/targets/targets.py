@@ -48,6 +48,19 @@ class Target:
         SHA-256 of all numbers that the density depends on.
     has_gradient : bool
         Whether `value_and_gradient` is available.
+
+    See Also
+    --------
+    target : Returns it.
+    mrfbayes.bridges.jax.log_density : The same density for JAX.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> density = mb.target(mb.grid(1, 2), [[0, 0], [1, 1], [0, 1]])
+    >>> value, gradient = density.value_and_gradient([0.0])
+    >>> gradient.tolist()
+    [0.5]
     """
 
     def __init__(self, row: Row, problem: Problem, prepared: Prepared, options: dict[str, object]) -> None:
@@ -198,6 +211,12 @@ def target(
     ------
     InputError
         Where the method has no density.
+
+    See Also
+    --------
+    Target : What it returns.
+    mrfbayes.bridges.jax.log_density : The same density for JAX.
+    mrfbayes.bridges.pytensor.log_density : The same density for PyMC.
 
     Examples
     --------

@@ -6,7 +6,7 @@ import pytest
 from scipy.special import log_ndtr, ndtri
 
 from coin_oracles import distribution
-from mrfbayes.coins.coin import coin_row
+from mrfbayes.coins.coin import coin_rows
 from mrfbayes.kernels.base import normal
 from mrfbayes.kernels.coins import coin as kernels
 from mrfbayes.kernels.coins import scores
@@ -35,9 +35,7 @@ FORMS = ("printed", "gbd")
 
 
 def make(alpha, n, h, form):
-    row = coin_row(alpha, n, h, form)
-    kernels.complete_coin(row)
-    return row
+    return coin_rows(np.array([float(alpha)]), np.array([float(n - alpha)]), np.array([float(h)]), form)[0]
 
 
 @pytest.mark.parametrize("form", FORMS)

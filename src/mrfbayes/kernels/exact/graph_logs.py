@@ -12,79 +12,34 @@ import math
 import numpy as np
 
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.exact.graph_plan import (
-    AXIS_STRIDE,
-    CELLS,
-    CHILD,
-    CHILD_STEP,
-    CHILD_STOP,
-    EDGE,
-    EDGE_ID,
-    EDGE_STOP,
-    HIGH_INDEX,
-    IS_HIGH,
-    IS_SECOND,
-    JOINT,
-    LOW_INDEX,
-    MESSAGE,
-    N_HIGH,
-    N_LOW,
-    OTHER_STATES,
-    SCOPE,
-    SCOPE_STOP,
-    SCOPE_STRIDE,
-    SCOPE_VARIABLE,
-    STATES,
-    STRIDE,
-    VARIABLE,
-)
 
 
 @kernel
-def forward_logs(plan, node_table, edge_table, joint, scratch):
-    """Log Z; leaves p(x_v | scope) of every step in ``joint`` unless that is empty. Messages are logs."""
-    message = scratch[: plan.n_message]
-    terms = scratch[plan.n_message : plan.n_message + plan.n_row]
-    keep = joint.size > 0
-    total = 0.0
-    for step in range(plan.states.size):
-        states, cells = plan.steps[step, STATES], plan.steps[step, CELLS]
-        n_low = plan.steps[step, N_LOW]
-        out = plan.steps[step, MESSAGE]
-        for high in range(plan.steps[step, N_HIGH]):
-            for low in range(n_low):
-                top = _cell_terms(plan, step, node_table, edge_table, message, high, low, terms)
-                weight = 0.0
-                for x in range(states):
-                    weight += math.exp(terms[x] - top)
-                value = top + math.log(weight)
-                cell = high * n_low + low
-                message[out + cell] = value
-                if keep:
-                    for x in range(states):
-                        joint[plan.steps[step, JOINT] + x * cells + cell] = math.exp(terms[x] - value)
-        if plan.steps[step, CELLS] == 1:  # only a component's last variable has an empty scope
-            total += message[out]
-    return total
+def forward_logs(plan, node_table, edge_table, joint, scratch, is_maximum):
+    """Log Z, or the largest log weight. Messages are logs.
 
-
-@kernel
-def maximum_logs(plan, node_table, edge_table, joint, scratch):
-    """The largest log weight; leaves the regret of every state of every step, given its scope, in ``joint``."""
+    Leaves p(x_v | scope) of every step, or the regret of every state given the scope, in ``joint`` unless it is empty.
+    """
     message = scratch[: plan.n_message]
     terms = scratch[plan.n_message : plan.n_message + plan.n_row]
     total = 0.0
-    for step in range(plan.states.size):
-        cells, n_low, out = plan.steps[step, CELLS], plan.steps[step, N_LOW], plan.steps[step, MESSAGE]
-        for high in range(plan.steps[step, N_HIGH]):
-            for low in range(n_low):
-                top = _cell_terms(plan, step, node_table, edge_table, message, high, low, terms)
-                cell = high * n_low + low
-                message[out + cell] = top
-                for x in range(plan.steps[step, STATES]):
-                    joint[plan.steps[step, JOINT] + x * cells + cell] = terms[x] - top
-        if cells == 1:
-            total += message[out]
+    for step in plan.steps:
+        for high in range(step.n_high):
+            for low in range(step.n_low):
+                value = _cell_terms(plan, step, node_table, edge_table, message, high, low, terms)
+                if not is_maximum:
+                    weight = 0.0
+                    for x in range(step.states):
+                        weight += math.exp(terms[x] - value)
+                    value += math.log(weight)
+                cell = high * step.n_low + low
+                message[step.message + cell] = value
+                if joint.size:
+                    for x in range(step.states):
+                        term = terms[x] - value
+                        joint[step.joint + x * step.cells + cell] = term if is_maximum else math.exp(term)
+        if step.cells == 1:  # only a component's last variable has an empty scope
+            total += message[step.message]
     return total
 
 
@@ -100,52 +55,51 @@ def elimination_best(plan, joint, k, x, regret):
     state, other = np.empty(k * most, dtype=np.uint8), np.empty_like(x)
     count = 1
     regret[0] = 0.0
-    for step in range(n_nodes - 1, -1, -1):
-        n = 0
+    for at in range(n_nodes - 1, -1, -1):
+        step, n = plan.steps[at], 0
         for i in range(count):
-            cell = plan.steps[step, JOINT]
-            for s in range(plan.steps[step, SCOPE], plan.steps[step, SCOPE_STOP]):
-                cell += plan.scope[s, SCOPE_STRIDE] * x[i, plan.scope[s, SCOPE_VARIABLE]]
-            for a in range(plan.steps[step, STATES]):
-                value[n] = regret[i] - joint[cell + a * plan.steps[step, CELLS]]
+            cell = step.joint
+            for s in range(step.scope, step.scope_stop):
+                cell += plan.scope[s].stride * x[i, plan.scope[s].variable]
+            for a in range(step.states):
+                value[n] = regret[i] - joint[cell + a * step.cells]
                 parent[n], state[n] = i, a
                 n += 1
         order = np.argsort(value[:n], kind="mergesort")  # ties in order of state: the same result every time
         count = min(n, k)
         for i in range(count):
             other[i] = x[parent[order[i]]]
-            other[i, plan.steps[step, VARIABLE]] = state[order[i]]
+            other[i, step.variable] = state[order[i]]
             regret[i] = value[order[i]]
         x[:count] = other[:count]
     return count
 
 
 @kernel
-def _cell_terms(plan, step, node_table, edge_table, message, high, low, terms):
-    """Log weights of the states of a step's variable at one cell of its scope into ``terms``; returns the largest."""
-    own = plan.node_offset[plan.steps[step, VARIABLE]]
-    top = -math.inf
-    for x in range(plan.steps[step, STATES]):
-        term = node_table[own + x] + _edge_terms(plan, step, edge_table, high, low, x)
-        for k in range(plan.steps[step, CHILD], plan.steps[step, CHILD_STOP]):
-            cell = plan.steps[plan.children[k, CHILD_STEP], MESSAGE] + x * plan.children[k, STRIDE]
-            cell += plan.lookup[plan.children[k, HIGH_INDEX] + high]
-            term += message[cell + plan.lookup[plan.children[k, LOW_INDEX] + low]]
-        terms[x] = term
-        top = max(top, term)
-    return top
+def edge_cells(edge_offset, edge, x):
+    """Where in the edge tables x_v = x meets x_u = 0, and how far x_u = 1 is from there, for a record of edges."""
+    start = edge_offset[edge.edge]
+    if edge.is_second:
+        return start + x, (edge_offset[edge.edge + 1] - start) // edge.other_states
+    return start + x * edge.other_states, 1
 
 
 @kernel
-def _edge_terms(plan, step, edge_table, high, low, x):
-    total = 0.0
-    for k in range(plan.steps[step, EDGE], plan.steps[step, EDGE_STOP]):
-        edge, others = plan.edges[k, EDGE_ID], plan.edges[k, OTHER_STATES]
-        part = high if plan.edges[k, IS_HIGH] else low
-        other = (part // plan.edges[k, AXIS_STRIDE]) % others
-        start = plan.edge_offset[edge]
-        if plan.edges[k, IS_SECOND]:
-            total += edge_table[start + other * plan.steps[step, STATES] + x]
-        else:
-            total += edge_table[start + x * others + other]
-    return total
+def _cell_terms(plan, step, node_table, edge_table, message, high, low, terms):
+    """Log weights of the states of a step's variable at one cell of its scope into ``terms``; returns the largest."""
+    own = plan.node_offset[step.variable]
+    top = -math.inf
+    for x in range(step.states):
+        term = node_table[own + x]
+        for k in range(step.edge, step.edge_stop):
+            edge = plan.edges[k]
+            first, jump = edge_cells(plan.edge_offset, edge, x)
+            part = high if edge.is_high else low
+            term += edge_table[first + jump * ((part // edge.axis_stride) % edge.other_states)]
+        for k in range(step.child, step.child_stop):
+            child = plan.children[k]
+            cell = plan.steps[child.step].message + x * child.stride + plan.lookup[child.high_index + high]
+            term += message[cell + plan.lookup[child.low_index + low]]
+        terms[x] = term
+        top = max(top, term)
+    return top

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,16 +22,19 @@ MAX_LOW = 256  # cells of the innermost loop: a handful of such rows fits the fi
 MIN_RUN = 16  # cells in a row that are worth a loop of their own
 MAX_SENDERS = 8  # messages to one receiver past which each is scaled, so that their product stays a double
 
-# Columns of EliminationPlan.steps
-VARIABLE, STATES, CELLS, N_LOW, N_HIGH, N_KNOWN, CHILD, CHILD_STOP, EDGE, EDGE_STOP, SCOPE, SCOPE_STOP = range(12)
-MESSAGE, JOINT, TO_CROWD = range(12, 15)
-# Columns of EliminationPlan.children
-CHILD_STEP, STRIDE, LOW_INDEX, HIGH_INDEX, ACCESS = range(5)
-BY_TABLE, UNIT_STRIDE, VARIABLE_FASTEST = range(3)  # values of ACCESS
-# Columns of EliminationPlan.edges
-EDGE_ID, IS_SECOND, IS_HIGH, AXIS_STRIDE, OTHER_STATES, OTHER, OWNER = range(7)
-# Columns of EliminationPlan.scope
-SCOPE_VARIABLE, SCOPE_STRIDE = range(2)
+BY_TABLE, UNIT_STRIDE, VARIABLE_FASTEST = range(3)  # values of `access`
+
+
+def _record(names: str) -> np.dtype[np.void]:
+    return np.dtype([(name, np.int64) for name in names.split()], align=True)
+
+
+STEP_RECORD = _record(
+    "variable states cells n_low n_high n_known child child_stop edge edge_stop scope scope_stop message joint to_crowd"
+)
+CHILD_RECORD = _record("step stride low_index high_index access")
+EDGE_RECORD = _record("edge is_second is_high axis_stride other_states other owner")
+SCOPE_RECORD = _record("variable stride")
 
 
 class EliminationPlan(NamedTuple):
@@ -39,16 +42,17 @@ class EliminationPlan(NamedTuple):
 
     Attributes
     ----------
-    steps : (d, 15) int64, a row per step: the variable and its states; cells of its message = n_low * n_high, of which
+    steps : (d,) records `STEP_RECORD`: the variable and its states; cells of its message = n_low * n_high, of which
         high parts the first n_known are all that the messages received tell apart; ranges of rows in ``children``,
         ``edges`` and ``scope``; where its message and its joint table start in their buffers; whether its message is
         one of many for the receiver
-    children : int64, one row per message received, largest first: the sender's step, the stride of the step's variable
-        in it, where in ``lookup`` the tables from low and high part to the sender's cells start, and how its cells
-        follow the low part: by that table, one by one, or one by one after the step's own variable
-    edges : int64, one row per edge, at the step of the end eliminated first: the edge, whether that end is its second,
-        whether the other end is in the high part, its stride there, its number of states, and both ends' variables
-    scope : int64, one row per variable of a scope, fastest first: the variable and its stride
+    children : records `CHILD_RECORD`, one per message received, largest first: the sender's step, the stride of the
+        step's variable in it, where in ``lookup`` the tables from low and high part to the sender's cells start, and
+        how its cells follow the low part: by that table, one by one, or one by one after the step's own variable
+    edges : records `EDGE_RECORD`, one per edge, at the step of the end eliminated first: the edge, whether that is its
+        second, whether the other end is in the high part, its stride there, its number of states, and both ends'
+        variables
+    scope : records `SCOPE_RECORD`, one per variable of a scope, fastest first: the variable and its stride
     lookup : int32, all index tables one after the other
     pairs, states, node_offset, edge_offset : the graph and where each node's and edge's table starts
     n_message, n_joint : cells of the message buffer (reused as messages are consumed) and of all joint tables
@@ -78,22 +82,22 @@ def build_plan(pairs: np.ndarray, states: np.ndarray, order: np.ndarray, max_low
     states = np.array(states, dtype=np.int64, order="C")
     builder = _Builder(pairs.tolist(), states.tolist(), order.tolist(), max_low)
     sizes = states[pairs[:, 0]] * states[pairs[:, 1]]
-    steps = _table(builder.steps, 15)
+    steps = _table(builder.steps, STEP_RECORD)
     return EliminationPlan(
         steps=steps,
-        children=_table(builder.children, 5),
-        edges=_table(builder.edges, 7),
-        scope=_table(builder.scope, 2),
+        children=_table(builder.children, CHILD_RECORD),
+        edges=_table(builder.edges, EDGE_RECORD),
+        scope=_table(builder.scope, SCOPE_RECORD),
         lookup=builder.pool.array(),
         pairs=pairs,
         states=states,
         node_offset=np.concatenate([[0], np.cumsum(states)]).astype(np.int64),
         edge_offset=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         n_message=builder.buffer.size,
-        n_joint=int((steps[:, STATES] * steps[:, CELLS]).sum()),
-        n_row=int((steps[:, STATES] * steps[:, N_LOW]).max()),
-        n_column=int((steps[:, STATES] * steps[:, N_HIGH]).max()),
-        width=int((steps[:, SCOPE_STOP] - steps[:, SCOPE]).max()),
+        n_joint=int((steps.states * steps.cells).sum()),
+        n_row=int((steps.states * steps.n_low).max()),
+        n_column=int((steps.states * steps.n_high).max()),
+        width=int((steps.scope_stop - steps.scope).max()),
     )
 
 
@@ -206,8 +210,9 @@ def taylor_scratch(plan: EliminationPlan) -> int:
     return 3 * plan.n_message + 2 * plan.n_row + plan.n_column
 
 
-def _table(rows: list[int], columns: int) -> np.ndarray:
-    return np.array(rows, dtype=np.int64).reshape(-1, columns)
+def _table(rows: list[int], record: np.dtype[np.void]) -> Any:
+    """Records with fields as attributes, which kernels read with and without the JIT."""
+    return np.array(rows, dtype=np.int64).view(record).view(np.recarray)
 
 
 def _scopes(pairs: list[list[int]], order: list[int]) -> tuple[list[int], list[list[int]], list[int]]:

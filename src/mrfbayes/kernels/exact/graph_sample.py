@@ -6,16 +6,6 @@ import numpy as np
 
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.random import uniform
-from mrfbayes.kernels.exact.graph_plan import (
-    CELLS,
-    JOINT,
-    SCOPE,
-    SCOPE_STOP,
-    SCOPE_STRIDE,
-    SCOPE_VARIABLE,
-    STATES,
-    VARIABLE,
-)
 
 SAMPLE_BLOCK = 512  # samples in flight: a column of each variable stays in the cache
 
@@ -28,20 +18,20 @@ def elimination_sample(plan, joint, random_state, x):
     cell = np.empty(SAMPLE_BLOCK, dtype=np.int64)
     for start in range(0, n, SAMPLE_BLOCK):
         size = min(SAMPLE_BLOCK, n - start)
-        for step in range(n_nodes - 1, -1, -1):
-            states, cells = plan.steps[step, STATES], plan.steps[step, CELLS]
-            cell[:] = plan.steps[step, JOINT]
-            for k in range(plan.steps[step, SCOPE], plan.steps[step, SCOPE_STOP]):
-                given, stride = column[plan.scope[k, SCOPE_VARIABLE]], plan.scope[k, SCOPE_STRIDE]
+        for at in range(n_nodes - 1, -1, -1):
+            step = plan.steps[at]
+            cell[:] = step.joint
+            for k in range(step.scope, step.scope_stop):
+                given, stride = column[plan.scope[k].variable], plan.scope[k].stride
                 for i in range(size):
                     cell[i] += stride * given[i]
-            drawn = column[plan.steps[step, VARIABLE]]
+            drawn = column[step.variable]
             for i in range(size):
                 left = uniform(random_state)
                 value = 0
                 # The last state takes what rounding leaves over.
-                while value < states - 1 and left >= joint[cell[i] + value * cells]:
-                    left -= joint[cell[i] + value * cells]
+                while value < step.states - 1 and left >= joint[cell[i] + value * step.cells]:
+                    left -= joint[cell[i] + value * step.cells]
                     value += 1
                 drawn[i] = value
         for i in range(size):

@@ -3,7 +3,7 @@
 Slices would be counted references inside the loops, and a plan handed over by value costs more than a short row; so
 these take plain arrays and offsets, as unsigned numbers, which need no check for negative indices. ``n`` is the length
 of a row: the low part of a step's scope. How a row meets the cells of a message is said by ``access``: see
-`elimination_plan`. Rows of the states of the eliminated variable follow each other.
+`mrfbayes.kernels.exact.graph_plan`. Rows of the states of the eliminated variable follow each other.
 """
 
 from __future__ import annotations
@@ -74,64 +74,41 @@ def add_scaled(s, source, target, n, factor):
 
 
 @kernel(fastmath=RELAXED)
-def multiply_message(s, rows, n, states, message, stride, access, lookup, index):
-    """Multiply the row of each state x by the message that starts at ``message`` + x * ``stride``."""
-    a, m, t = np.uint64(rows), np.uint64(message), np.uint64(index)
-    if access == VARIABLE_FASTEST and states == 2:
-        b = a + np.uint64(n)
+def join_message(s, source, target, n, states, message, child, lookup, is_sum):
+    """Target row of each state x = source row times (or plus) the message, from ``message`` + x * child.stride on."""
+    a, b, m, t = np.uint64(source), np.uint64(target), np.uint64(message), np.uint64(child.low_index)
+    if child.access == VARIABLE_FASTEST and states == 2:
+        shift = np.uint64(n)
         for k in range(n):
             i = np.uint64(k)
-            s[a + i] *= s[m + _TWO * i]
-            s[b + i] *= s[m + _TWO * i + _ONE]
+            first, second = s[m + _TWO * i], s[m + _TWO * i + _ONE]
+            if is_sum:
+                s[b + i] = s[a + i] + first
+                s[b + shift + i] = s[a + shift + i] + second
+            else:
+                s[b + i] = s[a + i] * first
+                s[b + shift + i] = s[a + shift + i] * second
         return
     for _ in range(states):
-        if access == UNIT_STRIDE:
+        if child.access == UNIT_STRIDE:
             for k in range(n):
                 i = np.uint64(k)
-                s[a + i] *= s[m + i]
-        elif access == VARIABLE_FASTEST:
-            for k in range(n):
-                s[a + np.uint64(k)] *= s[m + np.uint64(k * states)]
+                s[b + i] = s[a + i] + s[m + i] if is_sum else s[a + i] * s[m + i]
         else:
             for k in range(n):
                 i = np.uint64(k)
-                s[a + i] *= s[m + np.uint64(lookup[t + i])]
+                cell = m + np.uint64(lookup[t + i])
+                s[b + i] = s[a + i] + s[cell] if is_sum else s[a + i] * s[cell]
         a += np.uint64(n)
-        m += np.uint64(stride)
+        b += np.uint64(n)
+        m += np.uint64(child.stride)
 
 
 @kernel(fastmath=RELAXED)
-def add_message(s, rows, n, states, message, stride, access, lookup, index):
-    """Add to the row of each state x the message that starts at ``message`` + x * ``stride``."""
-    a, m, t = np.uint64(rows), np.uint64(message), np.uint64(index)
-    if access == VARIABLE_FASTEST and states == 2:
-        b = a + np.uint64(n)
-        for k in range(n):
-            i = np.uint64(k)
-            s[a + i] += s[m + _TWO * i]
-            s[b + i] += s[m + _TWO * i + _ONE]
-        return
-    for _ in range(states):
-        if access == UNIT_STRIDE:
-            for k in range(n):
-                i = np.uint64(k)
-                s[a + i] += s[m + i]
-        elif access == VARIABLE_FASTEST:
-            for k in range(n):
-                s[a + np.uint64(k)] += s[m + np.uint64(k * states)]
-        else:
-            for k in range(n):
-                i = np.uint64(k)
-                s[a + i] += s[m + np.uint64(lookup[t + i])]
-        a += np.uint64(n)
-        m += np.uint64(stride)
-
-
-@kernel(fastmath=RELAXED)
-def add_to_message(s, rows, n, states, message, stride, access, lookup, index):
-    """Add the row of each state x to the table that starts at ``message`` + x * ``stride``."""
-    a, m, t = np.uint64(rows), np.uint64(message), np.uint64(index)
-    if access == VARIABLE_FASTEST and states == 2:
+def add_to_message(s, rows, n, states, message, child, lookup):
+    """Add the row of each state x to the table that starts at ``message`` + x * child.stride."""
+    a, m, t = np.uint64(rows), np.uint64(message), np.uint64(child.low_index)
+    if child.access == VARIABLE_FASTEST and states == 2:
         b = a + np.uint64(n)
         for k in range(n):
             i = np.uint64(k)
@@ -139,19 +116,16 @@ def add_to_message(s, rows, n, states, message, stride, access, lookup, index):
             s[m + _TWO * i + _ONE] += s[b + i]
         return
     for _ in range(states):
-        if access == UNIT_STRIDE:
+        if child.access == UNIT_STRIDE:
             for k in range(n):
                 i = np.uint64(k)
                 s[m + i] += s[a + i]
-        elif access == VARIABLE_FASTEST:
-            for k in range(n):
-                s[m + np.uint64(k * states)] += s[a + np.uint64(k)]
         else:
             for k in range(n):
                 i = np.uint64(k)
                 s[m + np.uint64(lookup[t + i])] += s[a + i]
         a += np.uint64(n)
-        m += np.uint64(stride)
+        m += np.uint64(child.stride)
 
 
 @kernel(fastmath=RELAXED)
@@ -208,27 +182,9 @@ def subtract(s, mean, n, slope, start):
 
 
 @kernel(fastmath=RELAXED)
-def spread_first(s, mass, first, joint, delta, start, row, n):
-    """As `spread_mass`, first coefficient: joint * (first + mass * delta)."""
-    a, d, b, c = np.uint64(mass), np.uint64(first), np.uint64(start), np.uint64(row)
-    whole = 0.0
+def multiply(out, factor, start, n):
+    """out[start...] *= factor[start...]."""
+    a = np.uint64(start)
     for k in range(n):
         i = np.uint64(k)
-        part = joint[b + i] * (s[d + i] + s[a + i] * delta[b + i])
-        s[c + i] += part
-        whole += part
-    return whole
-
-
-@kernel(fastmath=RELAXED)
-def spread_second(s, mass, first, second, joint, delta, bend, start, row, n):
-    """As `spread_mass`, second coefficient: joint * (second + first * delta + mass * bend)."""
-    a, d, e = np.uint64(mass), np.uint64(first), np.uint64(second)
-    b, c = np.uint64(start), np.uint64(row)
-    whole = 0.0
-    for k in range(n):
-        i = np.uint64(k)
-        part = joint[b + i] * (s[e + i] + s[d + i] * delta[b + i] + s[a + i] * bend[b + i])
-        s[c + i] += part
-        whole += part
-    return whole
+        out[a + i] *= factor[a + i]

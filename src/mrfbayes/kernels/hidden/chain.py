@@ -89,14 +89,14 @@ def hidden_chain(view, x, point, draws, thin, probabilities, state):
     n, q = x.size, view.n_states
     emission = point[1:]
     log_likelihood, likelihood, sums = np.empty((n, q)), np.empty((n, q)), np.empty((n, q))
-    parent = np.empty(n, np.int32)
+    clusters = np.empty(n, np.int32), np.empty(view.pairs.shape[0], np.int32)
     weights, work = np.empty(q), np.empty((max(3, q), q))
     fill_log_likelihood(view.kind, view.image, view.observed, emission, log_likelihood)
     exponentiate(log_likelihood, likelihood)
     for draw in range(draws.shape[0]):
         agreements = 0
         for _ in range(thin):
-            cluster_sweep(view.pairs, x, log_likelihood, point[0], parent, sums, state)
+            cluster_sweep(view.pairs, x, log_likelihood, point[0], clusters, sums, state)
             gibbs_sweep(view.neighbours, x, likelihood, point[0], weights, probabilities, state)
             agreements = count_agreements(view.pairs, x)
             point[0] = draw_coupling(view.table, point[0], agreements, state)

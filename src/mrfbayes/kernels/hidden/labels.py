@@ -7,31 +7,27 @@ import math
 from mrfbayes.kernels.base.fastmath import exp
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.random import uniform
-from mrfbayes.kernels.particles.potts import find_root, make_clusters
+from mrfbayes.kernels.particles.potts import make_clusters
 
 
 @kernel
-def cluster_sweep(pairs, x, log_likelihood, w, parent, sums, state):
+def cluster_sweep(pairs, x, log_likelihood, w, work, sums, state):
     """Draw the labels of whole clusters of agreeing pixels (Swendsen & Wang 1987, with external fields).
 
-    ``parent`` (n,) int32 and ``sums`` (n, q) are work space.
+    ``work``, that of `make_clusters`, and ``sums`` (n, q) are work space.
     """
     n, q = log_likelihood.shape
-    make_clusters(pairs, x, -math.expm1(-w), parent, state)
+    make_clusters(pairs, x, -math.expm1(-w), work, state)
+    root = work[0]
     for i in range(n):
-        root = find_root(parent, i)
-        if root == i:
+        if root[i] == i:
             for s in range(q):
                 sums[i, s] = log_likelihood[i, s]
         else:
             for s in range(q):
-                sums[root, s] += log_likelihood[i, s]
+                sums[root[i], s] += log_likelihood[i, s]
     for i in range(n):
-        root = find_root(parent, i)
-        if root == i:
-            x[i] = _draw(sums[i], uniform(state))
-        else:
-            x[i] = x[root]
+        x[i] = _draw(sums[i], uniform(state)) if root[i] == i else x[root[i]]
 
 
 @kernel

@@ -12,31 +12,46 @@ import math
 import numpy as np
 
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.base.random import below, uniform
+from mrfbayes.kernels.base.random import below, sfc64, uniform
+
+_ONE, _U11 = np.uint64(1), np.uint64(11)
 
 
 @kernel
-def find_root(parent, node):
-    """Root of the node's cluster; the path to it is halved on the way."""
-    while parent[node] != node:
-        parent[node] = parent[parent[node]]
-        node = parent[node]
-    return node
+def make_clusters(pairs, x, probability, work, state):
+    """Join the ends of agreeing edges with ``probability`` each; returns the number of agreeing edges.
 
-
-@kernel
-def make_clusters(pairs, x, probability, parent, state):
-    """Join the ends of agreeing edges with ``probability`` each; roots are the smallest nodes of their clusters."""
+    ``work`` is the work space (parent, bonds), int32 of the sizes of nodes and edges. It leaves in ``parent`` the
+    smallest node of every node's cluster.
+    """
+    parent, bonds = work
+    bound = np.uint64(probability * 2.0**53)
+    a, b, c, counter = state[0], state[1], state[2], state[3]
+    agreements, n_bonds = 0, 0
+    for e in range(pairs.shape[0]):  # without a branch, which could not be predicted
+        word, a, b, c = sfc64(a, b, c, counter)
+        counter += _ONE
+        agree = x[pairs[e, 0]] == x[pairs[e, 1]]
+        agreements += agree
+        bonds[n_bonds] = e
+        n_bonds += agree & ((word >> _U11) < bound)
+    state[0], state[1], state[2], state[3] = a, b, c, counter
     for node in range(x.size):
         parent[node] = node
-    for e in range(pairs.shape[0]):
-        u, v = pairs[e, 0], pairs[e, 1]
-        if (x[u] == x[v]) & (uniform(state) < probability):  # one branch: neither condition can be predicted
-            u, v = find_root(parent, u), find_root(parent, v)
-            if u < v:
-                parent[v] = u
-            else:
-                parent[u] = v
+    for k in range(n_bonds):  # Rem's union-find (Dijkstra 1976): the larger parent is replaced by the smaller one
+        u, v = pairs[bonds[k], 0], pairs[bonds[k], 1]
+        above_u, above_v = parent[u], parent[v]
+        while above_u != above_v:
+            if above_u < above_v:
+                u, v, above_u, above_v = v, u, above_v, above_u
+            parent[u] = above_v
+            if above_u == u:
+                break
+            u = above_u
+            above_u = parent[u]
+    for node in range(x.size):  # no parent is larger than its node, so that those of smaller nodes are roots already
+        parent[node] = parent[parent[node]]
+    return agreements
 
 
 @kernel
@@ -87,7 +102,7 @@ def gibbs_sweep(neighbours, x, likelihood, w, weights, probabilities, state):
 
 @kernel
 def potts_chains(graph, n_states, w, x, n_skipped, states, agreements):
-    """Sweeps of the chains ``x`` (k, n) uint8; ``agreements`` (k, m) gets S after each of m sweeps.
+    """Sweeps of the chains ``x`` (k, n) uint8; ``agreements`` (k, m) gets S before each of the last m sweeps.
 
     ``graph`` has the edges (e, 2) and the neighbours of each node, padded with -1.
 
@@ -98,16 +113,17 @@ def potts_chains(graph, n_states, w, x, n_skipped, states, agreements):
     n = x.shape[1]
     probability = -math.expm1(-w)
     parent = np.empty(n, np.int32)
+    work = parent, np.empty(pairs.shape[0], np.int32)
     likelihood = np.ones((n if w < 0.0 else 0, n_states))
     weights, nothing = np.empty(n_states), np.empty((0, n_states))
     for chain in range(x.shape[0]):
         for sweep in range(n_skipped + agreements.shape[1]):
             if w < 0.0:
+                before = count_agreements(pairs, x[chain])
                 gibbs_sweep(neighbours, x[chain], likelihood, w, weights, nothing, states[chain])
             else:
-                make_clusters(pairs, x[chain], probability, parent, states[chain])
+                before = make_clusters(pairs, x[chain], probability, work, states[chain])
                 for node in range(n):
-                    root = find_root(parent, node)
-                    x[chain, node] = below(states[chain], n_states) if root == node else x[chain, root]
+                    x[chain, node] = below(states[chain], n_states) if parent[node] == node else x[chain, parent[node]]
             if sweep >= n_skipped:
-                agreements[chain, sweep - n_skipped] = count_agreements(pairs, x[chain])
+                agreements[chain, sweep - n_skipped] = before
