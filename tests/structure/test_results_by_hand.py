@@ -11,6 +11,7 @@ from mrfbayes.structure.graph_priors import graph_prior
 from mrfbayes.structure.groups import GroupComparison
 from mrfbayes.structure.result import SearchResult
 from mrfbayes.structure.search import monte_carlo_error
+from mrfbayes.structure.weighted import WeightedEngine
 
 MODEL = mb.graph([("a", "b"), ("b", "c")], fields=True)
 COMMON = {
@@ -147,3 +148,26 @@ def test_chains_and_groups_have_streams_of_their_own():
     twins = mb.compare_groups(MODEL, {"a": x, "b": x}, engine="particles", particles=200, **options)
     assert len({twins.coordinates[k].tobytes() for k in range(3)}) == 3
     assert not np.array_equal(twins.log_odds[:, :, 0], twins.log_odds[:, :, 1])
+
+
+class StoredSamples:
+    """A source of samples whose statistics are the samples themselves."""
+
+    def round_up(self, count):
+        return count
+
+    def open(self, group, count):
+        return self
+
+    def statistics(self, rows):
+        return rows
+
+
+def test_the_effective_share_is_that_of_the_worst_group():
+    """Weights 1 and 3 of two samples have an effective share of 16 / 20; equal weights have one of 1."""
+    samples = np.array([[[0.0], [np.log(3)]], [[1.0], [1.0]]])
+    engine = WeightedEngine(StoredSamples(), blocks=None, anchor=np.zeros((2, 1)), mean=None, centre=None)
+    rate = np.ones((2, 1, 1))
+    for order in ([0, 1], [1, 0]):
+        share = engine.effective_share(rate, {"samples": samples[order], "w": np.ones(1)})
+        assert share == pytest.approx(0.8)
