@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numba
 import pytest
+from numba.core import config
 
 import mrfbayes
 from mrfbayes.kernels.base import compiled
@@ -143,6 +144,16 @@ def test_code_of_another_signature_is_not_taken(tmp_path, stored):
     whole, real = sorted(tmp_path.rglob("*.nbc"), key=lambda path: path != stored)
     real.write_bytes(whole.read_bytes())
     assert fresh(tmp_path)(4.5) == 7.5
+
+
+def test_code_that_checks_bounds_is_kept_apart(tmp_path, stored, monkeypatch):
+    """Or NUMBA_BOUNDSCHECK=1 would run code without checks, and slow code would stay for all later runs."""
+    monkeypatch.setattr(config, "BOUNDSCHECK", 1)
+    assert run_from(tmp_path) == (7, False)
+    assert run_from(tmp_path) == (7, True)
+    monkeypatch.setattr(config, "BOUNDSCHECK", None)
+    assert run_from(tmp_path) == (7, True)
+    assert len(list(tmp_path.rglob("*.nbc"))) == 2
 
 
 def full_disk(*_):

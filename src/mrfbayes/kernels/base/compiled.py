@@ -17,6 +17,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 
 from mrfbayes.base.sealed_files import is_sealed, seal
@@ -115,7 +116,8 @@ class SharedCache(FunctionCache):
         self._cache_path = str(directory)
         module = Path(function.__code__.co_filename).stem
         version = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
-        self._name = f"{module}.{function.__qualname__}-{function.__code__.co_firstlineno}.{version}"
+        checked = "-checked" * bool(getattr(config, "BOUNDSCHECK", False))  # other code, never for a run without checks
+        self._name = f"{module}.{function.__qualname__}-{function.__code__.co_firstlineno}.{version}{checked}"
         self._cache_file = StoredCode(self._cache_path, self._name, directory.name)
         self._held: dict[str, int] = {}
         self.enable()
