@@ -172,7 +172,7 @@ def dense(only, _):
         sd = np.sqrt(np.mean((a.sd / b.sd - 1) ** 2) / 2)
         kind = "binary" if states == 2 else f"ordered, {states} levels"
         print(
-            f"| {kind} | {d} | {p} | {n} | {share:.0%} | {len(statistics.holes.rows)} | {np.mean(seconds):.1f} | "
+            f"| {kind} | {d} | {p} | {n} | {share:.0%} | {len(statistics.incomplete.rows)} | {np.mean(seconds):.1f} | "
             f"{mean:.4f} | {sd:.4f} | {a.facts.trust_mean:.3f}, {a.facts.trust_sd:.3f} |",
             flush=True,
         )

@@ -283,7 +283,7 @@ ARRAYS = [
     Trial("nothing masked", count(np.ma.array(X)), check=SAME),
     Trial("record array, other order", count(np.rec.fromarrays(X.T[[2, 0, 1]], names="c,a,b")), check=SAME),
     Trial("masked, dropped", count(np.ma.array(X, mask=MASK), missing="drop"), check=lambda s: s.n == 79),
-    Trial("masked, modelled", count(np.ma.array(X, mask=MASK), missing="model"), check=lambda s: s.holes.n == 1),
+    Trial("masked, modelled", count(np.ma.array(X, mask=MASK), missing="model"), check=lambda s: s.incomplete.n == 1),
     Trial("generator", count(row for row in X), BAD, "x is a generator"),
     Trial("zip", count(zip(*X.T, strict=True)), BAD, "x is a zip"),
     Trial("iterator", count(iter(X.tolist())), BAD, "x is a list_iterator"),

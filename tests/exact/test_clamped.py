@@ -72,7 +72,7 @@ def test_value_gradient_and_information_are_those_of_all_completions(name, way):
 @pytest.mark.parametrize("name", ["grid with fields", "ordered"])
 def test_third_and_fourth_derivatives_are_those_of_all_completions(name):
     model, rows, everything, s = data(name)
-    found = Clamped(model, counted(model, rows).holes)
+    found = Clamped(model, counted(model, rows).incomplete)
     rng = np.random.default_rng(7)
     w = rng.normal(0, 0.7, model.n_parameters)
     factor = np.tril(rng.normal(0, 0.3, (w.size, w.size))) + np.eye(w.size)
@@ -93,7 +93,7 @@ def test_equal_clumps_count_once():
     """On a chain, what is missing at one end has nothing to do with what is missing at the other."""
     model = mb.graph([(0, 1), (1, 2), (2, 3), (3, 4)])
     rows = np.array([[0, 1, 0, 0, 1], [255, 1, 0, 0, 255], [255, 1, 1, 0, 255], [255, 1, 0, 255, 1]])
-    found = Clamped(model, counted(model, rows).holes).found
+    found = Clamped(model, counted(model, rows).incomplete).found
     assert len(found.rows) == 3  # 0 beside 1 = 1 (three times), 4 beside 3 = 0 (twice), 3 between 0 and 1
     assert sorted(found.weight.tolist()) == [1, 2, 3]
     assert len(found.row) == 6
@@ -103,4 +103,4 @@ def test_too_many_completions_are_refused(monkeypatch):
     model, rows, _, _ = data("grid")
     monkeypatch.setattr(clamped, "MOST_COMPLETIONS", 10)
     with pytest.raises(mb.CostError, match=r"completions to sum over: use method='langevin' .* or missing='drop'"):
-        Clamped(model, counted(model, rows).holes)
+        Clamped(model, counted(model, rows).incomplete)

@@ -80,4 +80,4 @@ def test_rows_to_start_from_are_whole_and_keep_what_is_seen(field):
     rows = typical_rows(counted, np.random.default_rng(1))
     assert (rows < 255).all()
     filled = completions.fill(counted, np.random.default_rng(1))
-    assert np.array_equal(filled[counted.holes.seen], counted.holes.rows[counted.holes.seen])
+    assert np.array_equal(filled[counted.incomplete.seen], counted.incomplete.rows[counted.incomplete.seen])

@@ -92,7 +92,7 @@ def test_the_methods_paragraph_states_everything(fitted):
         str(found.selection.settings["slab"]),
         str(found.selection.settings["edges"]),
         str(found.groups.settings["differences"]),
-        f"{found.findings.statistics.holes.n_rows} rows had missing cells",
+        f"{found.findings.statistics.incomplete.n_rows} rows had missing cells",
         f"mrfbayes {mb.__version__}",
         np.__version__,
         "Liu & Zheng",

@@ -84,7 +84,7 @@ def test_recursion_and_gibbs_agree_with_enumeration(model, monkeypatch):
 @pytest.mark.parametrize("model", [BINARY, ORDINAL], ids=["binary", "ordinal"])
 def test_predictability_counts_what_the_conditionals_get_right(model):
     rows = np.array([[0, 1, 1, 0], [1, 1, 0, 1], [0, 0, 1, 0], [1, 1, 1, 1]])[:, : model.n_nodes]
-    known = SimpleNamespace(rows=rows, row_weights=np.ones(len(rows)), holes=None)
+    known = SimpleNamespace(rows=rows, row_weights=np.ones(len(rows)), incomplete=None)
     post = make_posterior(model, draws=3, problem=SimpleNamespace(statistics=known))
     table = post.predictability()
     theta = post.draws.reshape(-1, model.n_parameters)

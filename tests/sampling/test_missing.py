@@ -121,9 +121,9 @@ def test_save_and_load_keep_the_rows_with_holes(rows, tmp_path):
     post.save(tmp_path / "a.nc")
     loaded = mb.load(tmp_path / "a.nc")
     kept, own = loaded._problem.statistics, post._problem.statistics
-    assert np.array_equal(kept.holes.rows, own.holes.rows)
-    assert np.array_equal(kept.holes.weight, own.holes.weight)
-    assert (kept.n_all, kept.holes.n_rows, kept.digest) == (own.n_all, own.holes.n_rows, own.digest)
+    assert np.array_equal(kept.incomplete.rows, own.incomplete.rows)
+    assert np.array_equal(kept.incomplete.weight, own.incomplete.weight)
+    assert (kept.n_all, kept.incomplete.n_rows, kept.digest) == (own.n_all, own.incomplete.n_rows, own.digest)
     assert loaded.details["missing"] == post.details["missing"]
     assert loaded.edges()["log_bf10"].to_numpy() == pytest.approx(post.edges()["log_bf10"].to_numpy(), abs=1e-12)
 

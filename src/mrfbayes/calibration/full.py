@@ -103,13 +103,16 @@ def _calibrate(
             f"'calibrated' keeps a full covariance of the {problem.model.n_parameters} parameters (limit "
             f"{DENSE_PARAMETERS}): use method='mle', or tie parameters."
         )
-    cells, has_windows = moments_cost(problem.model), sees_windows(problem.model) and problem.statistics.holes is None
+    cells, has_windows = (
+        moments_cost(problem.model),
+        sees_windows(problem.model) and problem.statistics.incomplete is None,
+    )
     is_expensive = cells >= MOMENT_CELLS
     if has_windows and ((moments == "exact" and is_expensive) or (moments == "auto" and cells >= WINDOW_CELLS)):
         moments = "windows"
     if moments == "auto":
         moments = "particles" if is_expensive else "exact"
-    if moments not in ("exact", "windows") and problem.statistics.holes is not None:
+    if moments not in ("exact", "windows") and problem.statistics.incomplete is not None:
         raise CostError(
             "'calibrated' with missing cells needs exact moments, which are out of reach on this field: use "
             "method='langevin' where it is dense, or missing='drop'."

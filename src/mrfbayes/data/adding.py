@@ -9,7 +9,7 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.data.coding import check_same_coding
-from mrfbayes.data.holes import Holes, HoleTally
+from mrfbayes.data.missing_cells import IncompleteRows, IncompleteTally
 from mrfbayes.data.patterns import DenseCells, PatternChunk
 from mrfbayes.data.tally import RETAINED_BYTES, Tally, kept_rows
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mrfbayes.data.statistics import Statistics
 
 
-def added_tally(first: Statistics, second: Statistics) -> tuple[Tally, Holes | None]:
+def added_tally(first: Statistics, second: Statistics) -> tuple[Tally, IncompleteRows | None]:
     """Sums of the complete rows of both, in their order, and their rows with missing cells."""
     model = first.model
     if second.model.fingerprint != model.fingerprint:
@@ -36,7 +36,7 @@ def added_tally(first: Statistics, second: Statistics) -> tuple[Tally, Holes | N
         tally.finish()
     else:
         _add_sums(tally, first, second)
-    return tally, _holes(first, second)
+    return tally, _add_incomplete(first, second)
 
 
 def _add_sums(tally: Tally, first: Statistics, second: Statistics) -> None:
@@ -65,15 +65,15 @@ def _add_sums(tally: Tally, first: Statistics, second: Statistics) -> None:
     tally.take_sample(np.concatenate(rows), np.concatenate(weights))
 
 
-def _holes(first: Statistics, second: Statistics) -> Holes | None:
-    tally = HoleTally(first.model.n_nodes)
+def _add_incomplete(first: Statistics, second: Statistics) -> IncompleteRows | None:
+    tally = IncompleteTally(first.model.n_nodes)
     n_rows = n_empty = 0
-    for part in (first.holes, second.holes):
+    for part in (first.incomplete, second.incomplete):
         if part is not None:
             tally.add(part.rows, part.weight)
             n_rows, n_empty = n_rows + part.n_rows, n_empty + part.n_empty
     found = tally.finish()
-    return None if found is None else Holes(found.rows, found.weight, n_rows, n_empty)
+    return None if found is None else IncompleteRows(found.rows, found.weight, n_rows, n_empty)
 
 
 def unpacked(chunk: PatternChunk) -> np.ndarray:

@@ -15,7 +15,7 @@ from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import InputError, warn_user
 from mrfbayes.data.coding import MISSING_CODE, is_plain
 from mrfbayes.data.deciding import CodingFindings
-from mrfbayes.data.holes import Holes, HoleTally, missing_note, missing_warnings, refuse_hidden
+from mrfbayes.data.missing_cells import IncompleteRows, IncompleteTally, missing_note, missing_warnings, refuse_hidden
 from mrfbayes.data.patterns import DenseCells, PatternChunk, PatternTable, pattern_table, patterns_of
 from mrfbayes.data.tally import Tally
 from mrfbayes.data.weights import numbers_of
@@ -55,7 +55,7 @@ class Statistics:
         Findings that need a decision about the data.
     digest : str
         SHA-256 of data and weights.
-    holes : Holes or None
+    incomplete : IncompleteRows or None
         Rows with missing cells, if they are kept (``missing="model"``); n, n_rows and all sums are those of the
         complete rows.
     notes : tuple of str
@@ -85,14 +85,14 @@ class Statistics:
     coding: Schema | None
     warnings: tuple[str, ...]
     digest: str
-    holes: Holes | None = None
+    incomplete: IncompleteRows | None = None
     notes: tuple[str, ...] = ()
     _chunks: tuple[PatternChunk, ...] | None = field(repr=False, default=None)
     _dense: DenseCells | None = field(repr=False, default=None)
 
     def __repr__(self) -> str:
-        holes = "" if self.holes is None else f", beside {self.holes.n:g} with missing cells"
-        about = f"{self.n:g} observations of {self.model.n_nodes} variables{holes}"
+        incomplete = "" if self.incomplete is None else f", beside {self.incomplete.n:g} with missing cells"
+        about = f"{self.n:g} observations of {self.model.n_nodes} variables{incomplete}"
         return f"<Statistics: {about}>"
 
     def __add__(self, other: object) -> Statistics:
@@ -101,14 +101,16 @@ class Statistics:
 
         if not isinstance(other, Statistics):
             return NotImplemented
-        tally, holes = added_tally(self, other)
-        return _from_tally(self.model, tally, holes, self.coding)
+        tally, incomplete = added_tally(self, other)
+        return _from_tally(self.model, tally, incomplete, self.coding)
 
     def __radd__(self, other: object) -> Statistics:
         return self if other == 0 else NotImplemented  # sum() begins with 0
 
     @classmethod
-    def from_counts(cls, model: Model, counts: ArrayLike, n: float, holes: Holes | None = None) -> Statistics:
+    def from_counts(
+        cls, model: Model, counts: ArrayLike, n: float, incomplete: IncompleteRows | None = None
+    ) -> Statistics:
         """Make statistics from counts only, for any n; most methods need nothing else.
 
         Parameters
@@ -119,8 +121,8 @@ class Statistics:
             Counts of the first K-1 outcomes, or total scores, in the order of ``model.parameters``.
         n : float
             Number of observations, or their total weight.
-        holes : Holes, optional
-            The ``holes`` of another `Statistics`; the counts are then those of the complete rows.
+        incomplete : IncompleteRows, optional
+            The ``incomplete`` of another `Statistics`; the counts are then those of the complete rows.
 
         Returns
         -------
@@ -140,7 +142,7 @@ class Statistics:
                 "order of model.parameters."
             )
         is_number = isinstance(n, (int, float, np.number)) and not isinstance(n, bool)
-        if not is_number or not np.isfinite(n) or not (n > 0 or (holes and n == 0)):
+        if not is_number or not np.isfinite(n) or not (n > 0 or (incomplete and n == 0)):
             raise InputError(f"n = {n!r}: give the number of observations, a finite number > 0.")
         bad = np.flatnonzero(~(((array >= 0) | ~model.chart.is_counted[model.chart.block_of]) & np.isfinite(array)))
         if bad.size:
@@ -159,13 +161,13 @@ class Statistics:
         array.setflags(write=False)
         digest = hashlib.sha256(b"mrfbayes counts 1" + array.astype("<f8").tobytes() + np.float64(n).tobytes())
         rows = np.zeros((0, model.n_nodes), dtype=np.uint8)
-        known = digest.hexdigest() if holes is None else holes.digest(digest.hexdigest())
-        return cls(model, float(n), 0, array, None, None, rows, np.zeros(0), None, (), known, holes)
+        known = digest.hexdigest() if incomplete is None else incomplete.digest(digest.hexdigest())
+        return cls(model, float(n), 0, array, None, None, rows, np.zeros(0), None, (), known, incomplete)
 
     @property
     def n_all(self) -> float:
-        """Total weight of all rows, those with holes included."""
-        return self.n if self.holes is None else self.n + self.holes.n
+        """Total weight of all rows, including those with missing cells."""
+        return self.n if self.incomplete is None else self.n + self.incomplete.n
 
     @property
     def n_kept(self) -> float:
@@ -278,7 +280,7 @@ def statistics_of(
     found: CodingFindings,
 ) -> Statistics:
     """The counts of batches of states (k, d), `MISSING_CODE` where a cell is missing, and their weights."""
-    tally, holes_tally = Tally(model), HoleTally(model.n_nodes)
+    tally, incomplete_tally = Tally(model), IncompleteTally(model.n_nodes)
     n_dropped = 0
     for rows, weight in batches:
         if tally.n_seen:  # what fits one batch is counted in any case
@@ -287,26 +289,26 @@ def statistics_of(
         if complete is not None:
             n_dropped += int((~complete).sum())
             if missing == "model":
-                holes_tally.add(rows[~complete], None if weight is None else weight[~complete])
+                incomplete_tally.add(rows[~complete], None if weight is None else weight[~complete])
             rows, weight = rows[complete], None if weight is None else weight[complete]
         tally.add(rows, weight)
     tally.finish()
-    holes = holes_tally.finish()
+    incomplete = incomplete_tally.finish()
     texts = list(found.warnings)
-    if not tally.n_rows and not holes_tally.n_rows:
+    if not tally.n_rows and not incomplete_tally.n_rows:
         advice = "nothing is left to count" if missing == "model" else "missing='model' uses what is there"
         what = "no row has an observed cell" if missing == "model" else "every row has a missing cell"
         raise InputError(f"{where}: {what}; {advice}.")
     if n_dropped and missing == "drop":
         texts.append(f"{where}: {n_dropped} of {n_dropped + tally.n_rows} rows have missing cells and were dropped")
-    if holes is None and holes_tally.n_empty:
-        texts.append(f"{where}: {holes_tally.n_empty:,} rows without a single observed cell were left out")
-    if not tally.total > 0 and holes is None:
+    if incomplete is None and incomplete_tally.n_empty:
+        texts.append(f"{where}: {incomplete_tally.n_empty:,} rows without a single observed cell were left out")
+    if not tally.total > 0 and incomplete is None:
         raise InputError("weights are all zero: at least one observation must count.")
-    if holes is not None:
-        refuse_hidden(model, holes, tally.total)
+    if incomplete is not None:
+        refuse_hidden(model, incomplete, tally.total)
     schema = None if variables is None or is_plain(variables) else Schema(tuple(variables))
-    return _from_tally(model, tally, holes, schema, found.notes, texts)
+    return _from_tally(model, tally, incomplete, schema, found.notes, texts)
 
 
 def count_states(model: Model, rows: np.ndarray, weights: np.ndarray | None = None) -> Statistics:
@@ -317,17 +319,17 @@ def count_states(model: Model, rows: np.ndarray, weights: np.ndarray | None = No
 def _from_tally(
     model: Model,
     tally: Tally,
-    holes: Holes | None,
+    incomplete: IncompleteRows | None,
     schema: Schema | None,
     notes: Sequence[str] = (),
     warnings: Sequence[str] = (),
 ) -> Statistics:
     """Statistics from the sums of complete rows; issues the warnings."""
     lowering = model.lowering
-    doubts, more = _doubts(model, tally, holes)
-    if holes is not None:
-        doubts += missing_warnings(model, holes, tally.total)
-        more.append(missing_note(holes, tally.total))
+    doubts, more = _doubts(model, tally, incomplete)
+    if incomplete is not None:
+        doubts += missing_warnings(model, incomplete, tally.total)
+        more.append(missing_note(incomplete, tally.total))
     row, column, value = lowering.forward
     sums = np.concatenate([tally.node_part, tally.edge_part])
     counts = tally.total * lowering.constant + np.bincount(
@@ -346,8 +348,8 @@ def _from_tally(
         *kept,
         schema,
         (*warnings, *_graph_doubts(model), *doubts),
-        tally.digest if holes is None else holes.digest(tally.digest),
-        holes,
+        tally.digest if incomplete is None else incomplete.digest(tally.digest),
+        incomplete,
         (*notes, *more),
         tuple(tally.chunks) if tally.chunks else None,
         tally.dense,
@@ -364,12 +366,12 @@ def _graph_doubts(model: Model) -> list[str]:
     return [_some(model, alone, "node has no edges", "nodes have no edges")] if alone.size else []
 
 
-def _doubts(model: Model, tally: Tally, holes: Holes | None) -> tuple[list[str], list[str]]:
+def _doubts(model: Model, tally: Tally, incomplete: IncompleteRows | None) -> tuple[list[str], list[str]]:
     """Warnings and notes about the counts themselves."""
     texts: list[str] = []
     notes: list[str] = []
     is_tied = bool((factors_per_block(model) > 1).all())  # then one observation has many tosses of every coin
-    n_rows = tally.n_rows + (0 if holes is None else holes.n_rows)
+    n_rows = tally.n_rows + (0 if incomplete is None else incomplete.n_rows)
     if n_rows == 1 and not is_tied:
         texts.append("only one observation (n = 1): parameters that are not tied can hardly be learned from it")
     offset = np.arange(0, 2 * model.n_nodes + 1, 2) if model.is_binary else model.lowering.node_offset
@@ -377,9 +379,9 @@ def _doubts(model: Model, tally: Tally, holes: Holes | None) -> tuple[list[str],
         cells = np.stack([tally.total - tally.node_part, tally.node_part], axis=1).ravel()
     else:
         cells = tally.node_part
-    if holes is not None:
-        cells = cells + holes.seen_cells(model)
-    if n_rows == 1 and is_tied and holes is None:
+    if incomplete is not None:
+        cells = cells + incomplete.seen_cells(model)
+    if n_rows == 1 and is_tied and incomplete is None:
         return texts + _doubts_of_one(model, cells, offset), notes
     used = np.add.reduceat((cells > 0).astype(np.int64), offset[:-1])
     constant = np.flatnonzero(used == 1)

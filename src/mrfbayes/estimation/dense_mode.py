@@ -271,10 +271,10 @@ def dense_mode(
     """
     layout, prior, statistics = posterior.layout, posterior.prior, posterior.statistics
     completions = make_completions(layout, statistics, REPLICAS, child(seed, "completions"))
-    if statistics.holes is not None:  # rows to start from, with their holes filled anyhow
+    if statistics.incomplete is not None:  # rows to start from, with their holes filled anyhow
         rows = typical_rows(statistics, generator(seed, "fill"))
         n = statistics.n_all
-        statistics = replace(statistics, rows=rows, row_weights=np.full(len(rows), n / len(rows)), n=n, holes=None)
+        statistics = replace(statistics, rows=rows, row_weights=np.full(len(rows), n / len(rows)), n=n, incomplete=None)
     means = level_means(layout, statistics)
     ensemble = make_ensemble(layout, means, REPLICAS, chains, kernel_state(seed, "mode"), threads)
     ensemble.start(_two_starts(statistics.rows, layout.states, ensemble.n_chains, generator(seed, "start")))
@@ -330,7 +330,7 @@ def dense_mode(
     counts = completions.at(w, min(COUNTED_SWEEPS * pooled, MOST_COMPLETED))
     fresh = _newton(posterior, factor, w, mean, counts)
     complete = None
-    if posterior.statistics.holes is not None:
+    if posterior.statistics.incomplete is not None:
         _, covariance = ensemble.products(particles // ensemble.n_chains, GAP_SWEEPS)
         complete = posterior.factor(covariance, w, particles, posterior.effective(factor, w))
     variance = np.concatenate([factor[k : k + 512] ** 2 @ newton.variance for k in range(0, p, 512)])

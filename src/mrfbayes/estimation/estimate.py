@@ -164,7 +164,7 @@ def _choose(model: Model, stats: Statistics, algorithm: str) -> tuple[str, str]:
     from mrfbayes.estimation.dense_mode import is_dense
     from mrfbayes.estimation.newton import AUTO_MLE_SECONDS, predicted_seconds
 
-    if stats.holes is not None:
+    if stats.incomplete is not None:
         return _choose_with_holes(model, algorithm)
     if algorithm == "auto":
         seconds = predicted_seconds(model)

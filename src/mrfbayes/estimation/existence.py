@@ -50,7 +50,7 @@ class Existence:
 
 def existence(model: Model, stats: Statistics) -> Existence:
     """What the data alone tell about the MLE of ``model``: whether it is finite, and if not, which factors are not."""
-    if stats.holes is not None:
+    if stats.incomplete is not None:
         return Existence("not decided", (), "cells are missing")
     never = _absent_outcomes(model, stats)
     if never.any():

@@ -20,7 +20,7 @@ import numpy as np
 from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import CostError
 from mrfbayes.data.coding import MISSING_CODE
-from mrfbayes.data.holes import Holes
+from mrfbayes.data.missing_cells import IncompleteRows
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.exact.clumps import CLUMP_STATES, clump_rows, configurations, flat_clumps
 from mrfbayes.exact.eliminated import EliminatedClump
@@ -76,11 +76,11 @@ _KNOWN: WeakKeyDictionary[Statistics, Observed] = WeakKeyDictionary()
 
 def observed(statistics: Statistics) -> Observed:
     """The likelihood of these data; worked out once. `CostError` where missing cells are too many to be summed over."""
-    if statistics.holes is None:
+    if statistics.incomplete is None:
         return Observed(statistics.counts, statistics.n, None)
     known = _KNOWN.get(statistics)
     if known is None:
-        clamped = Clamped(statistics.model, statistics.holes)
+        clamped = Clamped(statistics.model, statistics.incomplete)
         known = Observed(statistics.counts + clamped.seen_counts(), statistics.n_all, clamped)
         _KNOWN[statistics] = known
     return known
@@ -89,7 +89,7 @@ def observed(statistics: Statistics) -> Observed:
 class Clamped:
     """Sums over the missing cells of rows with holes, exactly."""
 
-    def __init__(self, model: Model, holes: Holes) -> None:
+    def __init__(self, model: Model, holes: IncompleteRows) -> None:
         self.model, self.holes = model, holes
         found = clump_rows(model, holes)
         self.found = found

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mrfbayes.data.coding import MISSING_CODE
-from mrfbayes.data.holes import Holes
+from mrfbayes.data.missing_cells import IncompleteRows
 from mrfbayes.kernels.exact.clamped import Clumps
 from mrfbayes.model.field import Model
 
@@ -34,7 +34,7 @@ class ClumpRows:
     clump: np.ndarray
 
 
-def clump_rows(model: Model, holes: Holes) -> ClumpRows:
+def clump_rows(model: Model, holes: IncompleteRows) -> ClumpRows:
     """Cut the rows with holes into clumps, and join equal ones."""
     step = max(1, CELLS_AT_ONCE // max(model.n_nodes * 8, 1))
     parts, owners = [], []

@@ -87,7 +87,7 @@ def prepare(
     found: Calibration[Joint]
     if _walks(problem.model, moments):
         found = calibrate_by_walking(problem, variance, particles)
-    elif is_local(problem.model, moments) and problem.statistics.holes is None:
+    elif is_local(problem.model, moments) and problem.statistics.incomplete is None:
         found = calibrate_many(problem, variance, moments, particles)
     else:
         found = calibrate(problem, variance, moments, particles)

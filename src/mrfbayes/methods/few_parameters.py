@@ -106,7 +106,7 @@ def prepare_few_parameters(problem: Problem) -> Prepared | None:
     p = model.n_parameters
     if not 2 <= p <= MAX_FEW or model.n_nodes < MIN_NODES or not (factors_per_block(model) > 1).all():
         return None
-    if statistics.holes is not None or not statistics.n_rows or problem.prior.custom is not None:
+    if statistics.incomplete is not None or not statistics.n_rows or problem.prior.custom is not None:
         return None
     if moments_cost(model) < MOMENT_CELLS:
         return None

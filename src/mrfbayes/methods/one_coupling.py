@@ -84,7 +84,7 @@ def tied_field(model: Model) -> TiedField | None:
 def prepare_one_coupling(problem: Problem) -> Prepared | None:
     """Independent draws by quadrature, where the field has one coupling and all its cells are observed; else None."""
     field = tied_field(problem.model)
-    if field is None or problem.prior.custom is not None or problem.statistics.holes is not None:
+    if field is None or problem.prior.custom is not None or problem.statistics.incomplete is not None:
         return None
     found = _locate(problem, field)
     if found is None:

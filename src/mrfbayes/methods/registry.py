@@ -47,7 +47,7 @@ class Row:
 
     def prepare(self, problem: Problem, **options: object) -> Prepared:
         """The method's own preparation; refused where it has no likelihood for the missing cells of the data."""
-        if problem.statistics.holes is not None and not self.takes_holes:
+        if problem.statistics.incomplete is not None and not self.takes_holes:
             able = ", ".join(repr(key) for key, row in REGISTRY.items() if row.takes_holes)
             raise InputError(
                 f"method = {self.key!r} has no likelihood for rows with missing cells: use one of {able}, or "

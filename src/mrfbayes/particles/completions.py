@@ -80,7 +80,7 @@ class SampledCompletions:
     """Clamped chains: each of ``replicas`` has two completions of every row with holes, swept at its own w."""
 
     def __init__(self, layout: Layout, statistics: Statistics, replicas: int, seed: np.random.SeedSequence) -> None:
-        holes = statistics.holes
+        holes = statistics.incomplete
         assert holes is not None
         self._layout, self._holes = layout, holes
         self._complete, self.n = statistics.counts, statistics.n_all
@@ -224,15 +224,15 @@ def make_completions(
 
 def is_summed(statistics: Statistics) -> bool:
     """Whether missing cells are few enough to be summed over at every step."""
-    if statistics.holes is None:
+    if statistics.incomplete is None:
         return True
-    found = clump_rows(statistics.model, statistics.holes)
+    found = clump_rows(statistics.model, statistics.incomplete)
     return bool(configurations(statistics.model, found.rows).sum() <= SUMMED)
 
 
 def fill(statistics: Statistics, rng: np.random.Generator) -> np.ndarray:
     """(k, d) the rows with holes, each hole filled by what was seen elsewhere in its column: a start, no more."""
-    holes, model = statistics.holes, statistics.model
+    holes, model = statistics.incomplete, statistics.model
     assert holes is not None
     cells = seen_cells(statistics)
     rows = holes.rows.copy()
@@ -245,7 +245,7 @@ def fill(statistics: Statistics, rng: np.random.Generator) -> np.ndarray:
 
 def seen_cells(statistics: Statistics) -> np.ndarray:
     """Weight of every state of every node wherever it was seen, flat as the node tables are."""
-    holes, model = statistics.holes, statistics.model
+    holes, model = statistics.incomplete, statistics.model
     assert holes is not None
     cells = holes.seen_cells(model)
     if statistics.node_part is not None:
@@ -256,7 +256,7 @@ def seen_cells(statistics: Statistics) -> np.ndarray:
 
 def typical_rows(statistics: Statistics, rng: np.random.Generator) -> np.ndarray:
     """(k, d) up to 4,096 rows like the data, each worth the same, holes filled: for starts."""
-    holes, rows, weights = statistics.holes, statistics.rows, statistics.row_weights
+    holes, rows, weights = statistics.incomplete, statistics.rows, statistics.row_weights
     if holes is None and (weights == weights[:1]).all():
         return rows
     if holes is not None:

@@ -15,7 +15,7 @@ import numpy as np
 from mrfbayes.base.budget import OutOfTime
 from mrfbayes.base.errors import CostError, InputError, MRFWarning
 from mrfbayes.base.types import Scale
-from mrfbayes.data.holes import MISSING_AT_RANDOM
+from mrfbayes.data.missing_cells import MISSING_AT_RANDOM
 from mrfbayes.model.field import Model
 from mrfbayes.model.result import Result
 from mrfbayes.model.scales import n_edge_blocks, scaled
@@ -277,7 +277,7 @@ class Findings:
             if not self.check:
                 raise InputError("it was not asked for")
             observed, statistics = self.posterior._observed, self.statistics
-            if observed is None and (statistics is None or statistics.holes is None):
+            if observed is None and (statistics is None or statistics.incomplete is None):
                 raise InputError("nothing is known of the observations")
             n = observed.n if observed is not None else statistics.n_all if statistics is not None else 0.0
             replicates = affordable_replicates(self.posterior.model, n)

@@ -50,7 +50,7 @@ def derive(f: Findings) -> dict[str, object]:
     posterior, model, seen = f.posterior, f.model, checks(f)
     versions = dict(posterior.versions)
     statistics, coded = f.statistics, [] if model.grid_shape else coding_lines(posterior.schema)
-    holes = None if statistics is None else statistics.holes
+    holes = None if statistics is None else statistics.incomplete
     return {
         "most_states": int(model.states.max()),
         "states": sorted(set(model.states.tolist())),

@@ -244,7 +244,7 @@ def variable_table(findings: Findings) -> PageTable | None:
     model, cells = findings.model, _state_weights(findings)
     if cells is None or model.n_nodes > LISTED_VARIABLES:
         return None
-    holes = None if findings.statistics is None else findings.statistics.holes
+    holes = None if findings.statistics is None else findings.statistics.incomplete
     total = max(float(part.sum()) for part in cells) if holes is None else findings.posterior.n
     rows = []
     for name, weight, variable in zip(model.nodes, cells, findings.posterior.schema, strict=True):
@@ -267,9 +267,9 @@ def _state_weights(findings: Findings) -> list[np.ndarray] | None:
     ends = np.cumsum(model.states)[:-1]
     if observed is not None and observed.shares.size and observed.n >= 2:
         return np.split(observed.shares * observed.n, ends)
-    if statistics is None or statistics.holes is None:
+    if statistics is None or statistics.incomplete is None:
         return None
-    cells, offset = statistics.holes.seen_cells(model), model.lowering.node_offset
+    cells, offset = statistics.incomplete.seen_cells(model), model.lowering.node_offset
     found = [cells[offset[node] : offset[node] + states].copy() for node, states in enumerate(model.states.tolist())]
     for node, weights in enumerate(found):
         if len(statistics.rows):

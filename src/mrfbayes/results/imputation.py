@@ -14,7 +14,7 @@ from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, s
 from mrfbayes.calibration.expansion import prior_information
 from mrfbayes.data.border import as_data, counted
 from mrfbayes.data.coding import MISSING_CODE
-from mrfbayes.data.holes import HoleTally
+from mrfbayes.data.missing_cells import IncompleteTally
 from mrfbayes.data.patterns import column_bytes
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.exact import quantities as exact
@@ -103,7 +103,7 @@ class _Filler:
     def __init__(self, model: Model, rows: np.ndarray) -> None:
         self._model, self._rows = model, rows
         self._empty = (rows == MISSING_CODE).all(axis=1)
-        tally = HoleTally(model.n_nodes)
+        tally = IncompleteTally(model.n_nodes)
         tally.add(rows, None)
         holes = tally.finish()
         self._clamped: Clamped | None = None
@@ -136,7 +136,7 @@ class _Filler:
 def _rows_of(posterior: Posterior, who: str) -> tuple[np.ndarray, np.ndarray]:
     """All rows that the posterior knows, and their weights."""
     statistics: object = getattr(posterior._problem, "statistics", None)
-    if not isinstance(statistics, Statistics) or statistics.holes is None:
+    if not isinstance(statistics, Statistics) or statistics.incomplete is None:
         raise InputError(
             f"{who}: this posterior knows of no missing cells; learn it from such rows, or pass the rows as data=."
         )
@@ -148,7 +148,7 @@ def _all_rows(statistics: Statistics, who: str) -> tuple[np.ndarray, np.ndarray]
 
     A row with holes that stands for several observations is there once for each, to be filled in once for each.
     """
-    holes, nodes = statistics.holes, np.arange(statistics.model.n_nodes)
+    holes, nodes = statistics.incomplete, np.arange(statistics.model.n_nodes)
     if statistics.n and statistics.chunks is None:
         raise InputError(
             f"{who}: this posterior keeps no rows (it was loaded, or they are too many): pass them as data=."
@@ -172,7 +172,7 @@ def missing_information(posterior: Posterior) -> pd.Series:
     if known is not None:
         return pd.Series(np.array(known), index, name="missing_information")
     problem = posterior._problem
-    if problem is None or problem.statistics.holes is None:
+    if problem is None or problem.statistics.incomplete is None:
         return pd.Series(np.zeros(len(index)), index, name="missing_information")
     w = posterior.log_odds.reshape(-1, len(index)).mean(axis=0)
     data = observed(problem.statistics)

@@ -307,7 +307,7 @@ class Posterior(WithCovariates, WithNodeTables, StoredResult):
         from mrfbayes.results.observed import observe
 
         statistics = None if self._problem is None else self._problem.statistics
-        if statistics is None or statistics.holes is not None or self.model.base is not self.model:
+        if statistics is None or statistics.incomplete is not None or self.model.base is not self.model:
             return None
         return observe(self.model, statistics)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.data.coding import MISSING_CODE
-from mrfbayes.data.holes import Holes
+from mrfbayes.data.missing_cells import IncompleteRows
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.methods.problem import Problem
 from mrfbayes.model.build import grid
@@ -145,10 +145,10 @@ def problem_to_dataset(problem: Problem) -> xr.Dataset:
     prior, statistics = problem.prior, problem.statistics
     attributes: dict[str, object] = {"n": float(statistics.n), "n_rows": int(statistics.n_rows)}
     variables: dict[str, object] = {"counts": (("parameter",), np.asarray(statistics.counts, dtype=float))}
-    if statistics.holes is not None:
-        variables["holes"] = (("hole_row", "node"), statistics.holes.rows)
-        variables["holes_weight"] = (("hole_row",), statistics.holes.weight)
-        attributes |= {"holes_rows": statistics.holes.n_rows, "holes_empty": statistics.holes.n_empty}
+    if statistics.incomplete is not None:
+        variables["holes"] = (("hole_row", "node"), statistics.incomplete.rows)
+        variables["holes_weight"] = (("hole_row",), statistics.incomplete.weight)
+        attributes |= {"holes_rows": statistics.incomplete.n_rows, "holes_empty": statistics.incomplete.n_empty}
     attributes["prior"] = json.dumps(stored_prior(prior))
     return xr.Dataset(variables, attrs=attributes)
 
@@ -169,7 +169,7 @@ def read_problem(group: Group, model: Model, seed: tuple[str, Sequence[int]], di
     return Problem(model, replace(statistics, digest=digest), read_prior(model, stored), sequence, progress=False)
 
 
-def _read_holes(group: Group, model: Model) -> Holes | None:
+def _read_holes(group: Group, model: Model) -> IncompleteRows | None:
     """The rows with missing cells, checked; None where there are none."""
     if "holes" not in group.arrays:
         return None
@@ -180,4 +180,4 @@ def _read_holes(group: Group, model: Model) -> Holes | None:
     _require(bool((hole | ((rows >= 0) & (rows < model.states))).all()), "rows with missing cells")
     _require(bool((hole.any(axis=1) & ~hole.all(axis=1)).all()), "rows with missing cells")
     n_rows, n_empty = (int(group.number(name)) for name in ("holes_rows", "holes_empty"))
-    return Holes(rows.astype(np.uint8), weight, n_rows, n_empty)
+    return IncompleteRows(rows.astype(np.uint8), weight, n_rows, n_empty)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from mrfbayes.base.budget import OutOfTime, budget
 from mrfbayes.base.errors import CostError
 from mrfbayes.data.border import counted
-from mrfbayes.data.holes import MISSING_AT_RANDOM
+from mrfbayes.data.missing_cells import MISSING_AT_RANDOM
 from mrfbayes.engines.settings import Settings
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model
@@ -29,9 +29,9 @@ def prepare(problem: Problem, settings: Settings) -> Prepared:
     with budget().share(1.0 - settings.engine.draw_share):
         prepared: Prepared = settings.row.prepare(problem, **settings.options)
         facts, doubts = RunFacts(auto=settings.reason or None), list(prepared.warnings)
-        holes = problem.statistics.holes
+        holes = problem.statistics.incomplete
         if holes is not None:
-            facts = replace(facts, missing=f"{holes.said}, {MISSING_AT_RANDOM}")
+            facts = replace(facts, missing=f"{holes.description}, {MISSING_AT_RANDOM}")
         if prepared.accuracy is not None:
             trust = assess(problem, prepared.accuracy)
             facts = replace(facts, trust=str(trust), trust_mean=trust.mean_error, trust_sd=trust.sd_error)

@@ -232,7 +232,7 @@ def _first_guess(problem: SearchProblem, statistics: Statistics, seed: np.random
     m = problem.factors.n_edge_parameters
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MRFWarning)  # it is only a start
-        if statistics.holes is not None:
+        if statistics.incomplete is not None:
             statistics = count_states(model, typical_rows(statistics, generator(seed, "guess")))
         algorithm = "pseudo" if statistics.n_rows else "pcd"
         found = estimate(model, statistics, algorithm=algorithm, rng=child(seed, "guess"), prior=prior, progress=False)

@@ -38,7 +38,7 @@ FILLED_AT_ONCE = 2_048
 
 def starting_counts(statistics: Statistics) -> np.ndarray:
     """(p,) sufficient statistics, every missing cell filled by what was seen elsewhere in its column."""
-    holes = statistics.holes
+    holes = statistics.incomplete
     if holes is None:
         return statistics.counts
     rows, total = fill(statistics, generator(np.random.SeedSequence(0), "completed")), statistics.counts.copy()
@@ -84,7 +84,7 @@ class SweptRows:
 
     def begin(self, rng: np.random.Generator) -> np.ndarray:
         """See `Completing`."""
-        holes = self.statistics.holes
+        holes = self.statistics.incomplete
         assert holes is not None
         return np.repeat(fill(self.statistics, rng), holes.weight.astype(np.int64), axis=0)
 
@@ -137,14 +137,14 @@ class Augmentation:
 
 def augmentation(groups: Sequence[Statistics], moves: MoveView) -> Augmentation | None:
     """What draws the missing cells of the groups; None where there are none."""
-    if all(statistics.holes is None for statistics in groups):
+    if all(statistics.incomplete is None for statistics in groups):
         return None
     known = np.stack([statistics.counts for statistics in groups]).astype(float)
     return Augmentation(tuple(_completing(statistics) for statistics in groups), known, centring(moves))
 
 
 def _completing(statistics: Statistics) -> Completing | None:
-    holes = statistics.holes
+    holes = statistics.incomplete
     if holes is None:
         return None
     if not np.array_equal(holes.weight, np.rint(holes.weight)):

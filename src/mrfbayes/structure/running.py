@@ -19,7 +19,7 @@ from mrfbayes.base.errors import CostError, InputError, warn_user
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.random_streams import Seed, seed_number, seed_sequence
 from mrfbayes.data.coding import stored_schema
-from mrfbayes.data.holes import MISSING_AT_RANDOM
+from mrfbayes.data.missing_cells import MISSING_AT_RANDOM
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.engines.settings import DEFAULT_DRAW_BYTES, KEPT_DRAWS, MAX_DRAW_BYTES
 from mrfbayes.model.result import StoredFields, stored_seed
@@ -228,7 +228,7 @@ def search(
     first = next(iter(data.values()))
     settings = {
         **settings,
-        **({"missing": MISSING_AT_RANDOM} if any(one.holes is not None for one in data.values()) else {}),
+        **({"missing": MISSING_AT_RANDOM} if any(one.incomplete is not None for one in data.values()) else {}),
         "schema": stored_schema(first.coding),
         "engine": name,
         "particles": options.particles if name == "particles" else None,

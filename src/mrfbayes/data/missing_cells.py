@@ -1,4 +1,4 @@
-"""Rows with holes: what is known of observations of which some cells are missing."""
+"""Rows with missing cells: what is known of observations of which some cells are missing."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ MISSING_AT_RANDOM = (
     "value itself; if it does, results are biased, and the data cannot tell"
 )
 NAMED_PAIRS = 5
-MERGED_ROWS = 1 << 16  # rows with holes that are collected before equal ones are joined
+MERGED_ROWS = 1 << 16  # rows with missing cells that are collected before equal ones are joined
 
 
 @dataclass(frozen=True, eq=False)
-class Holes:
+class IncompleteRows:
     """The distinct rows with missing cells; rows that are equal in what is missing and in what is seen count once.
 
     Attributes
@@ -53,12 +53,12 @@ class Holes:
         return float(self.weight @ (~self.seen).mean(axis=1) / max(self.n, 1e-300))
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """How many rows they are, in words."""
         return "1 row has missing cells" if self.n_rows == 1 else f"{self.n_rows:,} rows have missing cells"
 
     def digest(self, complete: str) -> str:
-        """SHA-256 of these rows after those without holes, whose digest is ``complete``."""
+        """SHA-256 of these rows after those without missing cells, whose digest is ``complete``."""
         known = hashlib.sha256(b"mrfbayes holes 1" + complete.encode())
         for array in (np.array(self.rows.shape, dtype="<i8"), self.rows, self.weight.astype("<f8")):
             known.update(np.ascontiguousarray(array).data)
@@ -72,8 +72,8 @@ class Holes:
         return np.bincount(where, weights=self.weight[row], minlength=int(node_offset[-1]))
 
 
-class HoleTally:
-    """Collects rows with holes from batches; see `add` and `finish`."""
+class IncompleteTally:
+    """Collects rows with missing cells from batches; see `add` and `finish`."""
 
     def __init__(self, n_nodes: int) -> None:
         self._n_nodes = n_nodes
@@ -93,7 +93,7 @@ class HoleTally:
         if self._waiting > MERGED_ROWS:
             self._merge()
 
-    def finish(self) -> Holes | None:
+    def finish(self) -> IncompleteRows | None:
         """The distinct rows, in order of their values; None where there are none of any weight."""
         if not self.n_rows:
             return None
@@ -105,7 +105,7 @@ class HoleTally:
         rows, weight = np.ascontiguousarray(rows[kept]), weight[kept]
         rows.setflags(write=False)
         weight.setflags(write=False)
-        return Holes(rows, weight, self.n_rows, self.n_empty)
+        return IncompleteRows(rows, weight, self.n_rows, self.n_empty)
 
     def _merge(self) -> None:
         rows, weights = (np.concatenate(arrays) for arrays in zip(*self._parts, strict=True))
@@ -118,14 +118,14 @@ class HoleTally:
         self._waiting = 0
 
 
-def refuse_hidden(model: Model, holes: Holes, n_complete: float) -> None:
+def refuse_hidden(model: Model, incomplete: IncompleteRows, n_complete: float) -> None:
     """Refuse variables without an observed cell, unless observed variables share all their parameters.
 
     States of a hidden variable with parameters of its own can be renamed without a change of the likelihood.
     """
     if n_complete > 0:
         return
-    is_hidden = np.logical_not(holes.seen.any(axis=0))
+    is_hidden = np.logical_not(incomplete.seen.any(axis=0))
     if not is_hidden.any():
         return
     touches_hidden = [is_hidden[group.scope].any(axis=1) for group in model.groups]
@@ -147,20 +147,20 @@ def refuse_hidden(model: Model, holes: Holes, n_complete: float) -> None:
         )
 
 
-def missing_note(holes: Holes, n_complete: float) -> str:
+def missing_note(incomplete: IncompleteRows, n_complete: float) -> str:
     """How many cells are missing, and what using the others assumes."""
-    share = holes.share * holes.n / (holes.n + n_complete)
-    return f"{holes.said} ({share:.1%} of all cells), {MISSING_AT_RANDOM}"
+    share = incomplete.share * incomplete.n / (incomplete.n + n_complete)
+    return f"{incomplete.description} ({share:.1%} of all cells), {MISSING_AT_RANDOM}"
 
 
-def missing_warnings(model: Model, holes: Holes, n_complete: float) -> list[str]:
+def missing_warnings(model: Model, incomplete: IncompleteRows, n_complete: float) -> list[str]:
     """Rows that were left out, and pairs of neighbours that were never seen together."""
     texts = []
-    if holes.n_empty:
-        texts.append(f"{holes.n_empty:,} rows without a single observed cell say nothing and were left out")
+    if incomplete.n_empty:
+        texts.append(f"{incomplete.n_empty:,} rows without a single observed cell say nothing and were left out")
     if n_complete > 0 or not model.n_edges:
         return texts
-    seen = holes.seen
+    seen = incomplete.seen
     apart = np.array([not (seen[:, u] & seen[:, v]).any() for u, v in model.edges.tolist()])
     if apart.any():
         pairs = [f"{model.nodes[u]!r} and {model.nodes[v]!r}" for u, v in model.edges[apart][:NAMED_PAIRS].tolist()]

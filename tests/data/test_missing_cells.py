@@ -28,18 +28,18 @@ def test_complete_rows_are_counted_and_the_others_kept_once_each():
         dropped = Data(X, missing="drop").count(CHAIN)
     assert found.counts.tolist() == dropped.counts.tolist()
     assert (found.n, found.n_rows, found.n_all) == (2, 2, 6)
-    kept = dict(zip(map(tuple, found.holes.rows.tolist()), found.holes.weight.tolist(), strict=True))
+    kept = dict(zip(map(tuple, found.incomplete.rows.tolist()), found.incomplete.weight.tolist(), strict=True))
     assert kept == {(255, 1, 0): 2, (0, 255, 1): 1, (255, 255, 1): 1}
-    assert (found.holes.n_rows, found.holes.n_empty) == (4, 1)
-    assert found.holes.share == pytest.approx(5 / 12)
+    assert (found.incomplete.n_rows, found.incomplete.n_empty) == (4, 1)
+    assert found.incomplete.share == pytest.approx(5 / 12)
 
 
 def test_weights_and_labels_go_along():
     words = [["no", "yes", "yes"], [None, "yes", "no"], ["NA", "yes", "no"], ["no", "", "yes"], ["yes", "no", "no"]]
     weight = np.array([1.0, 2.0, 0.5, 0.0, 1.0])
     found = modelled(np.array(words, dtype=object), "3 rows have missing cells", weights=weight)
-    assert found.holes.rows.tolist() == [[255, 1, 0]]
-    assert found.holes.weight.tolist() == [2.5]
+    assert found.incomplete.rows.tolist() == [[255, 1, 0]]
+    assert found.incomplete.weight.tolist() == [2.5]
     assert found.schema.variables[0].labels == ("no", "yes")
 
 
@@ -53,7 +53,7 @@ def test_the_digest_tells_data_with_holes_apart():
 
 def test_without_holes_nothing_changes():
     found = Data(X[[0, 4]]).count(CHAIN)
-    assert found.holes is None
+    assert found.incomplete is None
     assert found.digest == Data(X[[0, 4]]).count(CHAIN).digest
 
 
@@ -82,7 +82,7 @@ def test_hidden_variables_are_allowed_where_observed_ones_share_their_parameters
     row = np.array([[0, NAN, 1, 1, NAN, 0, 1, 1, 0]])
     tied = mb.grid(3, 3, tied=True)
     with pytest.warns(MRFWarning):
-        assert Data(row).count(tied).holes.rows.tolist() == [[0, 255, 1, 1, 255, 0, 1, 1, 0]]
+        assert Data(row).count(tied).incomplete.rows.tolist() == [[0, 255, 1, 1, 255, 0, 1, 1, 0]]
     with pytest.raises(InputError, match=r"2 variables have no observed cell .*permuted"):
         Data(row).count(mb.grid(3, 3))
     chessboard = np.array([[0, NAN, 1, NAN, 1, NAN, 0, NAN, 1]])  # every edge has a hidden end
