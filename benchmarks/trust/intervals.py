@@ -28,10 +28,10 @@ def questionnaire(items: int) -> Field:
 
 
 FIELDS: dict[str, tuple[Callable[[], Field], int]] = {  # and the number of data sets
-    **{f"{k}x{k} grid": (lambda k=k: grid(k), sets) for k, sets in ((4, 200), (8, 100), (12, 50), (16, 20), (20, 20))},
+    **{f"{k}x{k} grid": (lambda k=k: grid(k), sets) for k, sets in ((4, 200), (8, 100), (12, 50), (16, 20), (20, 10))},
     **{f"{k} items": (lambda k=k: questionnaire(k), sets) for k, sets in ((20, 100), (40, 50), (60, 30))},
 }
-PLANAR_SIZE, PLANAR_SETS, PLANAR_THIN = 12, 1_000, 12
+PLANAR_SIZE, PLANAR_SETS, PLANAR_THIN = 12, 500, 12
 PLANAR_PARAMETERS = 15  # of all couplings, evenly spaced
 
 

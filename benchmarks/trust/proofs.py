@@ -24,42 +24,38 @@ import ranks
 from units import RESULTS, ROOT, Record, Unit
 
 LEVEL = 1e-6
-BATCH = 1_000
+PARTS = 10  # batches of a proof
 PICTURES = ROOT / "docs" / "pictures"
 INCLUSION_SETS = 4_000
 
 
-def batches(name: str, total: int, run: object, size: int = BATCH) -> Iterator[Unit]:
-    """Units of ``size`` data sets."""
+def batches(name: str, total: int, run: object, parts: int = PARTS) -> Iterator[tuple[float, Unit]]:
+    """Units of a proof of ``total`` data sets, with the share of them that comes before each."""
+    size = -(-total // parts)
     for first in range(0, total, size):
         n = min(size, total - first)
-        yield f"{name} | {first}-{first + n}", lambda first=first, n=n: run(first, n)  # type: ignore[misc, operator]
-
-
-def first_set(unit: Unit) -> int:
-    """The number of the first data set of a unit."""
-    return int(unit[0].rpartition(" | ")[2].partition("-")[0])
+        yield first / total, (f"{name} | {first}-{first + n}", lambda first=first, n=n: run(first, n))  # type: ignore[misc, operator]
 
 
 def all_units(sets: int | None) -> list[Unit]:
-    """Every unit, the first batch of each proof first; ``sets`` limits the data sets of each."""
-    return sorted(_units_by_proof(sets), key=first_set)
+    """Every unit, all proofs side by side, each in proportion to its size; ``sets`` limits the data sets of each."""
+    return [unit for _, unit in sorted(_units_by_proof(sets), key=lambda part: part[0])]
 
 
-def _units_by_proof(sets: int | None) -> Iterator[Unit]:
+def _units_by_proof(sets: int | None) -> Iterator[tuple[float, Unit]]:
     most = lambda n: n if sets is None else min(n, sets)  # noqa: E731
     for case in ranks.CASES:
         for way, known in ranks.WAYS.items():
             if case in known.cases:
                 work = lambda first, n, case=case, way=way: ranks.run_batch(case, way, first, n)  # noqa: E731
                 yield from batches(f"ranks, {case}, {way}", most(ranks.n_sets(case, way)), work)
-    yield from batches("ranks, planar determinant", most(intervals.PLANAR_SETS), intervals.run_planar, 250)
+    yield from batches("ranks, planar determinant", most(intervals.PLANAR_SETS), intervals.run_planar)
     for name in inclusion.CASES:
         work = lambda first, n, name=name: inclusion.run_batch(name, first, n)  # noqa: E731
         yield from batches(f"inclusion, {name}", most(INCLUSION_SETS), work)
     for name, (_, total) in intervals.FIELDS.items():
         work = lambda first, n, name=name: intervals.run_one(name, first)  # noqa: E731
-        yield from batches(f"coverage, {name}", most(total), work, 1)
+        yield from batches(f"coverage, {name}", most(total), work, total)
 
 
 Rows = list[dict[str, object]]

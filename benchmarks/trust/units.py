@@ -73,6 +73,6 @@ class Record:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(size - 1, 0))
             is_torn = size > 0 and file.read(1) != b"\n"
-            file.write(b"\n" * is_torn + json.dumps(row).encode() + b"\n")
+            file.write(b"\n" * is_torn + json.dumps(row, separators=(",", ":")).encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
