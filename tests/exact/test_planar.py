@@ -9,8 +9,8 @@ import oracles_planar
 from mrfbayes.base.random_streams import kernel_state
 from mrfbayes.exact import choice, planar_passes
 from mrfbayes.exact.choice import chosen, covariance_by_columns, planar_size, takes_planar
+from mrfbayes.exact.contract import WORKS
 from mrfbayes.exact.grid import GridRecursion
-from mrfbayes.exact.memory import WORKS
 from mrfbayes.exact.planar import PlanarRecursion
 from mrfbayes.exact.planar_drawing import draw
 from mrfbayes.exact.quantities import covariance_w, cumulants_along, log_partition_w, moments_w
@@ -226,7 +226,7 @@ def test_quantities_of_a_grid_are_the_same_by_both(tied, monkeypatch):
     columns = list(cumulants_along(model, w, some))
     for name in ("QUICK_SECONDS", "COLUMNS_SECONDS"):
         monkeypatch.setattr(choice, name, 0.0)
-    monkeypatch.setattr(choice, "predicted_seconds", lambda *_: np.inf)
+    monkeypatch.setattr(choice, "_table_seconds", lambda *_: np.inf)
     assert log_partition_w(model, w) == pytest.approx(by_tables[0], rel=1e-12)
     np.testing.assert_allclose(moments_w(model, w)[1], by_tables[1], rtol=1e-12)
     for one, two in zip(columns, cumulants_along(model, w, some), strict=True):

@@ -72,7 +72,7 @@ def test_second_neighbours_are_those_of_the_slow_way():
 def test_chains_that_go_on_replicate_as_independent_draws_do(data, monkeypatch):
     posterior = posterior_of(GRID, data)
     independent = predictive_check(posterior, replicates=400, progress=False)
-    monkeypatch.setattr(predictive, "exact_seconds", lambda model, n: float("inf"))
+    monkeypatch.setattr(predictive, "predicted_seconds", lambda *_: float("inf"))
     going_on = predictive_check(posterior, replicates=400, progress=False)
     error = np.hypot(independent.table["replicated_sd"], going_on.table["replicated_sd"]) / np.sqrt(400)
     z = (independent.table["replicated"] - going_on.table["replicated"]) / error

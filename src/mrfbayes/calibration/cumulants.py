@@ -10,8 +10,7 @@ from mrfbayes.base.budget import budget
 from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.exact import quantities as exact
-from mrfbayes.exact.choice import planar_size, takes_planar
-from mrfbayes.exact.recursions import recursion
+from mrfbayes.exact.choice import planar_size, recursion, takes_planar
 from mrfbayes.model.field import Model
 from mrfbayes.particles.ensembles import make_chains
 from mrfbayes.particles.moments import row_statistics

@@ -26,8 +26,8 @@ from mrfbayes.calibration.windows_dense import window_mode
 from mrfbayes.estimation.estimate import estimate as make_estimate
 from mrfbayes.estimation.problem import Problem
 from mrfbayes.exact import quantities as exact
+from mrfbayes.exact.choice import recursion
 from mrfbayes.exact.clamped import observed
-from mrfbayes.exact.recursions import recursion
 from mrfbayes.model.field import Model
 
 if TYPE_CHECKING:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from mrfbayes.engines.metropolis import DENSE_LIMIT
 from mrfbayes.estimation.dense_mode import is_dense
-from mrfbayes.exact.choice import is_planar_alone, planar_size, weighs_by_planar
-from mrfbayes.exact.cost import describe_seconds, predicted_seconds
-from mrfbayes.exact.memory import TooLarge
-from mrfbayes.exact.quantities import is_feasible
-from mrfbayes.exact.recursions import recursion
+from mrfbayes.exact.choice import is_feasible, is_planar_alone, planar_size, recursion, weighs_by_planar
+from mrfbayes.exact.contract import TooLarge
+from mrfbayes.exact.cost import describe_seconds
 from mrfbayes.methods.covariates import ExactRows
 from mrfbayes.methods.langevin.covariates import walk_seconds
 from mrfbayes.model.covariates import CovariateModel
@@ -30,13 +28,13 @@ def choose_method(model: Model) -> tuple[str, str]:
         return other, f"{other}: the partition function is out of reach (its tables would not fit)"
     width = recursion(model).width
     if is_dense(model):
-        seconds = predicted_seconds(recursion(model), "moments", AUTO_GRADIENTS)
+        seconds = recursion(model).seconds("moments", AUTO_GRADIENTS)
     elif model.n_parameters <= DENSE_LIMIT and weighs_by_planar(model):
         size = planar_size(model)
         assert size is not None
-        seconds = size.seconds("log_z") * AUTO_PROPOSALS
+        seconds = size.seconds("log_z", AUTO_PROPOSALS)
     else:
-        seconds = predicted_seconds(recursion(model), "log_z", AUTO_PROPOSALS)
+        seconds = recursion(model).seconds("log_z", AUTO_PROPOSALS)
     if seconds > AUTO_EXACT_SECONDS:
         return other, f"{other}: exact would take about {describe_seconds(seconds)} (treewidth {width})"
     return "exact", f"exact: the partition function is cheap here (treewidth {width})"

@@ -16,9 +16,8 @@ from mrfbayes.estimation.optimise import TYPICAL_ITERATIONS, Ascent, Curvature, 
 from mrfbayes.estimation.pseudolikelihood import prior_diagonal
 from mrfbayes.estimation.result import Outcome, Recorder, Task
 from mrfbayes.exact import quantities as exact
-from mrfbayes.exact.choice import planar_size, takes_planar
+from mrfbayes.exact.choice import planar_size, recursion, takes_planar
 from mrfbayes.exact.clamped import observed
-from mrfbayes.exact.recursions import recursion
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
 

@@ -1,20 +1,25 @@
 """Which recursion does which work: tables of states, or the planar determinant where it is faster or alone feasible.
 
-Seconds are predicted from counts and constants measured once, never measured on the spot, so that the same model
-always takes the same way.
+Tables go node by node on a binary grid, by elimination on any graph. Everything is in terms of the lowered potentials:
+(field, coupling) of a binary model, (node tables, edge tables) otherwise. What would not fit into memory is refused
+before anything is allocated. Seconds are predicted, never measured on the spot: the same model always takes the same
+way.
 """
 
 from __future__ import annotations
 
+import math
 from weakref import WeakKeyDictionary
 
-from mrfbayes.base import memory
-from mrfbayes.exact.contract import Recursion
-from mrfbayes.exact.cost import predicted_seconds
-from mrfbayes.exact.memory import WORKS, TooLarge
+import numpy as np
+
+from mrfbayes.base.errors import CostError
+from mrfbayes.base.memory import memory_limit
+from mrfbayes.exact.contract import WORKS, Recursion, TooLarge
+from mrfbayes.exact.graph import GraphRecursion
+from mrfbayes.exact.grid import GridRecursion
 from mrfbayes.exact.planar import PlanarRecursion, PlanarSize
 from mrfbayes.exact.planar_drawing import draw, fielded_nodes
-from mrfbayes.exact.recursions import recursion
 from mrfbayes.model.field import Model
 
 QUICK_SECONDS = 1e-4  # of tables on a grid, below which no other way is looked for
@@ -23,7 +28,51 @@ SEARCH_SECONDS = 1e-2  # of tables on other graphs, where another way has to fin
 CLEARLY_FASTER = 3.0  # times, for log Z inside chains
 SET_UP_SECONDS = 1.0  # seconds that tables may take to be set up for draws: each draw is then nearly free
 
+_TABLES: WeakKeyDictionary[Model, Recursion] = WeakKeyDictionary()
 _PLANAR: WeakKeyDictionary[Model, PlanarRecursion | None] = WeakKeyDictionary()
+
+
+def recursion(model: Model) -> Recursion:
+    """The recursion by tables, made when first asked for; `CostError` where even log Z does not fit into memory."""
+    if model not in _TABLES:
+        if model.is_binary and model.grid_shape is not None:
+            _TABLES[model] = GridRecursion(model)
+        else:
+            if model.grid_shape is not None:  # its treewidth is known: no order need be looked for
+                _refuse_width(model.states, min(model.grid_shape), memory_limit(), is_bound=False)
+            refuse_many_edges(model.states, model.n_edges)
+            _TABLES[model] = GraphRecursion(model.edges, model.states)
+    return _TABLES[model]
+
+
+def is_feasible(model: Model, work: str = "log_z") -> bool:
+    """Whether tables for ``work`` (a key of `WORKS`) fit into memory."""
+    return _tables(model, work) is not None
+
+
+def _tables(model: Model, work: str) -> Recursion | None:
+    """The recursion by tables, or None where they do not fit into memory."""
+    try:
+        found = recursion(model)
+        return found if found.n_bytes(work) <= memory_limit() else None
+    except CostError:
+        return None
+
+
+def least_width(n_nodes: int, n_edges: int) -> int:
+    """A lower bound of the treewidth k: a graph of treewidth k on d nodes has at most k d - k (k + 1) / 2 edges."""
+    return math.ceil(n_nodes - 0.5 - math.sqrt(max((n_nodes - 0.5) ** 2 - 2 * n_edges, 0.0)) - 1e-6)
+
+
+def refuse_many_edges(states: np.ndarray, n_edges: int) -> None:
+    """So many edges may be too many for any order: then none need be looked for, which takes long on dense graphs."""
+    _refuse_width(states, least_width(states.size, n_edges), 2 * memory_limit(), is_bound=True)
+
+
+def _refuse_width(states: np.ndarray, width: int, limit: int, is_bound: bool) -> None:
+    smallest = 8 * int(states.min()) ** min(width, 10_000)
+    if smallest > limit:
+        raise TooLarge("log_z", width, smallest, complete=not is_bound)
 
 
 def planar(model: Model) -> PlanarRecursion | None:
@@ -44,30 +93,37 @@ def planar_size(model: Model) -> PlanarSize | None:
 
 def chosen(model: Model, work: str) -> Recursion:
     """The recursion that does ``work`` (a key of `WORKS`); `CostError` where none fits into memory."""
-    if takes_planar(model, work):
-        found = planar(model)
-        assert found is not None
-        return found
-    return recursion(model)
+    return (planar(model) if takes_planar(model, work) else None) or recursion(model)
+
+
+def predicted_seconds(model: Model, key: str, n: int = 1) -> float:
+    """`Recursion.seconds` of the recursion that does the work; infinite where none fits into memory."""
+    work = "series" if key in ("first", "second") else key
+    found = planar_size(model) if takes_planar(model, work) else _tables(model, work)
+    return float("inf") if found is None else found.seconds(key, n)
 
 
 def takes_planar(model: Model, work: str) -> bool:
     """Whether ``work`` is done by the planar recursion; False too where nothing can do it."""
     assert work in WORKS
-    tables = _tables(model, work)
     key = "second" if work == "series" else work
-    seconds = float("inf") if tables is None else predicted_seconds(tables, key, 1)
+    seconds = _table_seconds(model, work, key)
     if seconds < (QUICK_SECONDS if model.grid_shape is not None else SEARCH_SECONDS):
         return False
     if work == "sample" and seconds < SET_UP_SECONDS:
         return False
     size = planar_size(model)
-    return size is not None and size.seconds(key) < seconds and size.n_bytes(work) <= memory.memory_limit()
+    return size is not None and size.seconds(key) < seconds and size.n_bytes(work) <= memory_limit()
+
+
+def _table_seconds(model: Model, work: str, key: str, n: int = 1) -> float:
+    tables = _tables(model, work)
+    return float("inf") if tables is None else tables.seconds(key, n)
 
 
 def is_planar_alone(model: Model) -> bool:
     """Whether the planar recursion gives expected counts and tables give nothing."""
-    return _tables(model, "log_z") is None and takes_planar(model, "moments")
+    return not is_feasible(model) and takes_planar(model, "moments")
 
 
 def weighs_by_planar(model: Model) -> bool:
@@ -75,31 +131,19 @@ def weighs_by_planar(model: Model) -> bool:
 
     Inside a chain there are no tables to fall back on where digits are lost, so that a small gain is not worth it.
     """
-    if not takes_planar(model, "log_z"):
-        return False
-    tables, size = _tables(model, "log_z"), planar_size(model)
-    assert size is not None
-    return tables is None or CLEARLY_FASTER * size.seconds("log_z") < predicted_seconds(tables, "log_z", 1)
+    size = planar_size(model) if takes_planar(model, "log_z") else None
+    return size is not None and CLEARLY_FASTER * size.seconds("log_z") < _table_seconds(model, "log_z", "log_z")
 
 
 def covariance_by_columns(model: Model) -> PlanarRecursion | None:
     """The planar recursion where all columns of the covariance at once are faster than one parameter after another."""
-    p, tables = model.n_parameters, _tables(model, "series")
-    seconds = float("inf") if tables is None else predicted_seconds(tables, "first", p)
+    p = model.n_parameters
+    seconds = _table_seconds(model, "series", "first", p)
     if seconds < (COLUMNS_SECONDS if model.grid_shape is not None else SEARCH_SECONDS):
         return None
     size = planar_size(model)
-    if size is None or size.covariance_seconds > min(seconds, p * size.seconds("first")):
+    if size is None or size.covariance_seconds > min(seconds, size.seconds("first", p)):
         return None
-    if 24 * p * p > memory.memory_limit():
+    if 24 * p * p > memory_limit():
         raise TooLarge("series", size.width, 24 * p * p)
     return planar(model)
-
-
-def _tables(model: Model, work: str) -> Recursion | None:
-    """The recursion by tables, or None where they do not fit into memory."""
-    try:
-        found = recursion(model)
-    except TooLarge:
-        return None
-    return found if found.n_bytes(work) <= memory.memory_limit() else None

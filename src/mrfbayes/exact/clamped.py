@@ -22,9 +22,9 @@ from mrfbayes.base.errors import CostError
 from mrfbayes.data.coding import MISSING_CODE
 from mrfbayes.data.missing_cells import IncompleteRows
 from mrfbayes.data.statistics import Statistics
-from mrfbayes.exact.clumps import CLUMP_STATES, clump_rows, configurations, flat_clumps
-from mrfbayes.exact.eliminated import EliminatedClump
-from mrfbayes.exact.memory import TooLarge
+from mrfbayes.exact.clumps import CLUMP_STATES, EliminatedClump, clump_rows, configurations, flat_clumps
+from mrfbayes.exact.contract import TooLarge
+from mrfbayes.exact.graph import model_tables
 from mrfbayes.kernels.exact.clamped import (
     Clumps,
     clamped_draw,
@@ -34,7 +34,6 @@ from mrfbayes.kernels.exact.clamped import (
     clamped_series,
     clump_projections,
 )
-from mrfbayes.kernels.exact.graph_binary import binary_tables
 from mrfbayes.model.field import Model
 
 MOST_COMPLETIONS = 1 << 26  # of all clumps: about half a second for each evaluation
@@ -142,12 +141,7 @@ class Clamped:
 
     def table(self, log_odds: np.ndarray) -> np.ndarray:
         """All node tables, then all edge tables, at w (or along a direction of w)."""
-        nodes, edges = self.model.lowering.potentials(log_odds)
-        if not self.model.lowering.binary:
-            return np.concatenate([nodes, edges])
-        table = np.empty(self.n_cells)
-        binary_tables(nodes, edges, table)
-        return table
+        return np.concatenate(model_tables(self.model, log_odds))
 
     def _statistics(self, cells: np.ndarray) -> np.ndarray:
         """(p,) statistics from sums over cells, without the constant."""

@@ -13,12 +13,14 @@ import numpy as np
 
 from mrfbayes.data.coding import MISSING_CODE
 from mrfbayes.data.missing_cells import IncompleteRows
-from mrfbayes.kernels.exact.clamped import Clumps
+from mrfbayes.exact.graph import GraphRecursion, model_tables
+from mrfbayes.kernels.exact.clamped import Clumps, clump_projections
 from mrfbayes.model.field import Model
 
 ELSEWHERE = MISSING_CODE - 1  # a node that a clump does not touch
 CLUMP_STATES = 1 << 12  # configurations of a clump that are summed over one by one; larger ones are eliminated
 CELLS_AT_ONCE = 1 << 26
+MOST_ENUMERATED = 2**20  # configurations: some 30 ms for each theta
 
 
 @dataclass(frozen=True)
@@ -122,3 +124,94 @@ def configurations(model: Model, rows: np.ndarray) -> np.ndarray:
     log = np.where(rows == MISSING_CODE, np.log2(model.states), 0.0).sum(axis=1)
     with np.errstate(over="ignore"):
         return np.asarray(np.rint(np.exp2(log)))
+
+
+class EliminatedClump:
+    """A clump too large to be enumerated: its own field, summed by elimination.
+
+    ``row`` (d,) is one of `ClumpRows`. Tables are those of the whole field, flat.
+    """
+
+    def __init__(self, model: Model, row: np.ndarray, weight: float) -> None:
+        flat = flat_clumps(model, row[None, :], np.array([weight]))
+        self.weight, states = weight, flat.states
+        owner = np.repeat(np.arange(states.size), np.diff(flat.pair_start))
+        before, base, own, across = flat.pairs.T
+        self._recursion = GraphRecursion(np.stack([before, owner], axis=1), states)
+        self._recursion.is_binary = False  # seen neighbours tilt a node's table any way: always take tables
+        # Where the own tables come from: cells of a node's terms (terms, states), cells of a pair (earlier, later).
+        self._terms = [
+            flat.terms[flat.term_start[k] : flat.term_start[k + 1], :1]
+            + np.arange(states[k]) * flat.terms[flat.term_start[k] : flat.term_start[k + 1], 1:]
+            for k in range(states.size)
+        ]
+        self._pairs = np.concatenate(
+            [
+                np.zeros(0, dtype=np.int64),
+                *(
+                    base[k] + np.arange(states[before[k]])[:, None] * across[k] + np.arange(states[owner[k]]) * own[k]
+                    for k in range(owner.size)
+                ),
+            ],
+            axis=None,
+        )
+        self._node_offset = np.concatenate([[0], np.cumsum(states)])
+        self.cells = self._recursion.n_bytes("moments") / 8
+
+    def _own(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.concatenate([table[cells].sum(axis=0) for cells in self._terms]), table[self._pairs]
+
+    def _add(self, nodes: np.ndarray, pairs: np.ndarray, cells: np.ndarray) -> None:
+        """Weighted sums of the own cells to those of the whole field."""
+        for k, where in enumerate(self._terms):
+            cells[where] += self.weight * nodes[self._node_offset[k] : self._node_offset[k + 1]]
+        cells[self._pairs] += self.weight * pairs
+
+    def log_z(self, table: np.ndarray) -> float:
+        """Weighted log of the sum over all configurations."""
+        return self.weight * self._recursion.log_z(*self._own(table))
+
+    def moments(self, table: np.ndarray, cells: np.ndarray) -> float:
+        """`log_z`; the weighted E[T] is added to ``cells``."""
+        log_z, nodes, pairs = self._recursion.moments(*self._own(table))
+        self._add(nodes, pairs, cells)
+        return self.weight * log_z
+
+    def sample(self, table: np.ndarray, n: int, state: np.ndarray) -> np.ndarray:
+        """(n, nodes of the clump) independent draws."""
+        return self._recursion.sample(*self._own(table), n, state)
+
+    def series(self, table: np.ndarray, directions: np.ndarray, out: np.ndarray) -> None:
+        """Derivatives of the weighted E[T] along each direction are added to ``out`` (directions, order, cells)."""
+        own = (np.concatenate(self._own(direction)) for direction in directions)
+        n_nodes = int(self._node_offset[-1])
+        for k, found in enumerate(self._recursion.series(*self._own(table), own, out.shape[1])):
+            for order, part in enumerate(found):
+                self._add(part[:n_nodes], part[n_nodes:], out[k, order])
+
+
+class Enumerated:
+    """All configurations of a field, numbered with the first node's state changing fastest."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._clumps = flat_clumps(model, _all_free(model), np.ones(1))
+        self.size = int(np.prod(model.states))
+        self._scratch = np.empty(2 * self.size)
+
+    @staticmethod
+    def is_feasible(model: Model) -> bool:
+        """Whether the configurations are few enough."""
+        return float(configurations(model, _all_free(model))[0]) <= MOST_ENUMERATED
+
+    def probabilities(self, log_odds: np.ndarray) -> np.ndarray:
+        """(K,) probability of every configuration."""
+        table = np.concatenate(model_tables(self.model, log_odds))
+        probability = np.empty(self.size)
+        none = np.empty((0, table.size))
+        clump_projections(self._clumps, 0, table, none, self._scratch, probability, np.empty((0, self.size)))
+        return probability
+
+
+def _all_free(model: Model) -> np.ndarray:
+    return np.full((1, model.n_nodes), MISSING_CODE, dtype=np.uint8)

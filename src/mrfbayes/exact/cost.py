@@ -1,8 +1,7 @@
 """What exact inference on a model would cost, before any of it is done.
 
-Bytes are counted from the arrays that the recursions use. Seconds are a sum of counts (steps, edges, table cells by the
-way they are read) times constants measured once (`benchmarks/bench_exact.py fit`), times how much slower or faster
-than there a small NumPy computation runs on this machine.
+Bytes and seconds are those that the recursions state (`mrfbayes.exact.contract`); seconds are multiplied by how much
+slower or faster than on the reference machine a small NumPy computation runs on this one.
 """
 
 from __future__ import annotations
@@ -16,13 +15,10 @@ from functools import cache
 import numpy as np
 
 from mrfbayes.base.memory import describe_bytes, memory_limit
-from mrfbayes.exact.contract import Recursion
-from mrfbayes.exact.graph import GraphRecursion
-from mrfbayes.exact.grid import GridRecursion
-from mrfbayes.exact.memory import TooLarge
+from mrfbayes.exact.choice import covariance_by_columns, planar_size, recursion, takes_planar, weighs_by_planar
+from mrfbayes.exact.contract import Recursion, TooLarge
+from mrfbayes.exact.planar import PlanarSize
 from mrfbayes.exact.planar_information import COLUMN_BATCH_BYTES
-from mrfbayes.exact.recursions import recursion
-from mrfbayes.kernels.exact.graph_plan import BY_TABLE, EliminationPlan
 from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
 from mrfbayes.model.field import Model
 from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, PRODUCT_FORM, dense_layout
@@ -30,22 +26,6 @@ from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, PRODUCT_FORM, den
 QUOTED_DRAWS = 1_000  # that the cost of sampling is quoted for
 QUOTED_STEPS = 1_000  # that the cost of a method is quoted for
 QUOTED_ROWS = 1000  # observations that a row of the table of costs takes for granted
-SECOND_LEVEL, THIRD_LEVEL = 2**19, 2**24  # bytes past which tables leave the caches
-
-# Nanoseconds per unit of each count, fitted on one core of an AMD EPYC (Zen 3) by `benchmarks/bench_exact.py fit`.
-# Grid: calls, nodes, message cells, of those past the second-level cache, past the third.
-# Graph: calls, steps, edges, loops, edge products, cells in order, cells by table, all cells, past the second-level
-# cache, past the third; for samples also variables drawn and variables looked at.
-NANOSECONDS: dict[str, tuple[float, ...]] = {
-    "grid moments": (2.67e4, 122, 1.37, 0.365, 0.6),
-    "grid sample": (2.59e4, 0, 0.823, 0, 0.7, 6.52),
-    "binary log_z": (200, 8.64, 24.3, 5.74, 0.126, 0, 0.539, 0.134, 0.0357, 0.451),
-    "graph log_z": (0, 442, 0, 22.7, 0, 0.0327, 0.0529, 0.773, 0, 0),
-    "graph moments": (3.01e4, 394, 69, 20.7, 1.73, 0, 1.74, 1.61, 0.556, 0),
-    "graph first": (2.43e4, 866, 0, 20.1, 4.87, 3.88, 1.51, 1.19, 1.32, 3.24),
-    "graph second": (3.3e4, 1010, 0, 83.9, 7.42, 5.47, 2.3, 3.43, 2.24, 15.1),
-    "graph sample": (93.2, 0, 0, 0, 22, 0, 1.03, 0, 0.993, 0.0305, 8.46, 0),
-}
 # Parameters and processor seconds of calibration block by block (`benchmarks/results/scale.md`).
 BLOCKWISE = np.array([[1_984, 8_064, 32_512, 130_560, 523_264, 1_998_000], [6, 12, 41, 172, 391, 633]], dtype=float)
 # Parameters and processor seconds of `langevin` on complete graphs of 20, 40, 64, 100 (`benchmarks/results/dense.md`).
@@ -185,10 +165,7 @@ def cost(model: Model) -> Cost:
     else:
         width, is_complete, work = found.width, True, {}
         for name, (key, count) in calls.items():
-            n_bytes = predicted_bytes(found, key, count, p)
-            fits = n_bytes <= limit
-            seconds = predicted_seconds(found, key, count) * machine_factor() if fits else float("inf")
-            work[name] = Work(seconds, n_bytes, fits)
+            work[name] = _work(found, key, count, p)
     methods = _methods(model, width, work)  # which run on tables
     by_planar = _planar_work(model, calls)
     if "log_partition" in by_planar:
@@ -215,22 +192,25 @@ def _preparation(model: Model, work: Mapping[str, Work], methods: Mapping[str, f
     return {name: whole.get(name, estimate) for name in methods}
 
 
+def _work(found: Recursion | PlanarSize, key: str, count: int, n_parameters: int) -> Work:
+    """Seconds, and bytes of arrays that a call needs at its peak, the plan included."""
+    if key in ("first", "second"):
+        matrices = 2 if key == "first" else 3  # results, and what they are made from
+        n_bytes = found.n_bytes("series", count) + 8 * matrices * n_parameters**2
+    else:
+        n_bytes = found.n_bytes(key, count if key == "sample" else 0)
+    fits = n_bytes <= memory_limit()
+    return Work(found.seconds(key, count) * machine_factor() if fits else float("inf"), n_bytes, fits)
+
+
 def _planar_work(model: Model, calls: Mapping[str, tuple[str, int]]) -> dict[str, Work]:
     """What the planar recursion does in place of tables."""
-    from mrfbayes.exact.choice import covariance_by_columns, planar_size, takes_planar
-
     found: dict[str, Work] = {}
     p, limit = model.n_parameters, memory_limit()
     for name, (key, count) in calls.items():
-        is_series = key in ("first", "second")
-        if not takes_planar(model, "series" if is_series else key):
-            continue
-        size = planar_size(model)
-        assert size is not None
-        seconds, n_bytes = count * size.seconds(key), size.n_bytes("series" if is_series else key, count)
-        if is_series:
-            n_bytes += 8 * (2 if key == "first" else 3) * p * p
-        found[name] = Work(seconds * machine_factor(), n_bytes, n_bytes <= limit)
+        size = planar_size(model) if takes_planar(model, "series" if key in ("first", "second") else key) else None
+        if size is not None:
+            found[name] = _work(size, key, count, p)
     with suppress(TooLarge):
         by_columns = covariance_by_columns(model)
         if by_columns is not None:
@@ -247,8 +227,6 @@ def _planar_methods(model: Model) -> dict[str, float]:
     Measured: the exact posterior by weighed proposals takes a log Z a step, by trajectories two or three passes for
     expected counts; exact calibration takes some forty of these and about a millisecond a node for its windows.
     """
-    from mrfbayes.exact.choice import planar_size, weighs_by_planar
-
     size = planar_size(model)
     if size is None or not weighs_by_planar(model):
         return {}
@@ -257,65 +235,6 @@ def _planar_methods(model: Model) -> dict[str, float]:
     if model.lowering.is_plain and model.n_parameters > FULL_COVARIANCE:
         found["calibrated"] = (40 * size.seconds("moments") + WINDOW_SECONDS * model.n_nodes) * machine_factor()
     return found
-
-
-def predicted_bytes(found: Recursion, key: str, count: int, n_parameters: int) -> int:
-    """Bytes of arrays that a call needs at its peak, the plan included."""
-    if key in ("first", "second"):
-        matrices = 2 if key == "first" else 3  # results, and what they are made from
-        return found.n_bytes("series", count) + 8 * matrices * n_parameters**2
-    return found.n_bytes(key, count if key == "sample" else 0)
-
-
-def predicted_seconds(found: Recursion, key: str, count: int) -> float:
-    """Seconds on the reference machine of ``count`` evaluations, directions or draws."""
-    if isinstance(found, GridRecursion) and key in ("log_z", "first", "second"):
-        found = found.as_graph
-    if isinstance(found, GridRecursion):
-        counts = grid_counts(found, key, count)
-        kind = "grid"
-    else:
-        assert isinstance(found, GraphRecursion)
-        counts = graph_counts(found.plan, key, count)
-        kind = "binary" if key == "log_z" and found.is_binary else "graph"
-    return float(np.dot(NANOSECONDS[f"{kind} {key}"], counts)) * 1e-9
-
-
-def grid_counts(found: GridRecursion, key: str, count: int) -> np.ndarray:
-    """What a grid's seconds are a sum of."""
-    n_nodes = found.rows * found.columns
-    cells = float(n_nodes) * 2**found.width
-    size = 48 * 2**found.width
-    each = [1.0, n_nodes, cells, cells * (size > SECOND_LEVEL), cells * (size > THIRD_LEVEL)]
-    if key == "sample":
-        return np.array([*each, float(count) * n_nodes])
-    return np.array(each) * count
-
-
-def graph_counts(plan: EliminationPlan, key: str, count: int) -> np.ndarray:
-    """What an elimination's seconds are a sum of."""
-    steps = plan.steps
-    states, n_low, n_known = (steps[name].astype(float) for name in ("states", "n_low", "n_known"))
-    senders = steps["child_stop"] - steps["child"]
-    read = np.repeat(states * n_low * n_known, senders)
-    by_table = plan.children["access"] == BY_TABLE
-    joint = states * steps["cells"]
-    size = 8 * joint if key in ("log_z", "moments") else 24 * joint
-    each = [
-        1.0,
-        len(steps),
-        len(plan.pairs),
-        (n_known * (1 + senders)).sum() + steps["n_high"].sum(),
-        (states * (n_low + steps["n_high"])).sum(),
-        read[~by_table].sum(),
-        read[by_table].sum(),
-        joint.sum(),
-        joint[size > SECOND_LEVEL].sum(),
-        joint[size > THIRD_LEVEL].sum(),
-    ]
-    if key == "sample":
-        return np.array([*each, float(count) * len(steps), float(count) * len(plan.scope)])
-    return np.array(each) * count
 
 
 def _methods(model: Model, width: int, work: Mapping[str, Work]) -> dict[str, float]:

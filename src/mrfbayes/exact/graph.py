@@ -4,26 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.budget import budget
 from mrfbayes.base.memory import memory_limit
-from mrfbayes.exact.contract import BATCH_CELLS, CALL_CELLS, OBJECTS, check_memory
-from mrfbayes.exact.memory import TooLarge
+from mrfbayes.exact.contract import (
+    BATCH_CELLS,
+    CALL_CELLS,
+    OBJECTS,
+    SECOND_LEVEL,
+    THIRD_LEVEL,
+    TooLarge,
+    check_memory,
+)
+from mrfbayes.exact.ordering import Order, find_order
+from mrfbayes.kernels.exact.graph import elimination_forward, elimination_log_z, elimination_moments
+from mrfbayes.kernels.exact.graph_binary import elimination_log_z_binary
+from mrfbayes.kernels.exact.graph_logs import elimination_best, forward_logs
+from mrfbayes.kernels.exact.graph_plan import BY_TABLE, EliminationPlan, build_plan, log_z_scratch, taylor_scratch
+from mrfbayes.kernels.exact.graph_sample import elimination_sample
+from mrfbayes.kernels.exact.graph_series import elimination_taylor
+from mrfbayes.model.field import Model
 
-if TYPE_CHECKING:
-    from mrfbayes.exact.ordering import Order
+# Nanoseconds per unit of each count of `graph_counts`, fitted on one core of an AMD EPYC (Zen 3).
+GRAPH_NANOSECONDS: dict[str, tuple[float, ...]] = {
+    "binary log_z": (200, 8.64, 24.3, 5.74, 0.126, 0, 0.539, 0.134, 0.0357, 0.451),
+    "graph log_z": (0, 442, 0, 22.7, 0, 0.0327, 0.0529, 0.773, 0, 0),
+    "graph moments": (3.01e4, 394, 69, 20.7, 1.73, 0, 1.74, 1.61, 0.556, 0),
+    "graph first": (2.43e4, 866, 0, 20.1, 4.87, 3.88, 1.51, 1.19, 1.32, 3.24),
+    "graph second": (3.3e4, 1010, 0, 83.9, 7.42, 5.47, 2.3, 3.43, 2.24, 15.1),
+    "graph sample": (93.2, 0, 0, 0, 22, 0, 1.03, 0, 0.993, 0.0305, 8.46, 0),
+}
 
 
 class GraphRecursion:
     """Any graph, any numbers of states: an elimination order worked out once."""
 
     def __init__(self, edges: np.ndarray, states: np.ndarray, order: Order | None = None) -> None:
-        from mrfbayes.exact.ordering import find_order
-        from mrfbayes.kernels.exact.graph_plan import build_plan
-
         self.order = order or find_order(edges, states)
         self.width = self.order.width
         # The largest table, without the variable that is summed out, is in memory at least once.
@@ -36,8 +54,6 @@ class GraphRecursion:
 
     def n_bytes(self, work: str, n: int = 0) -> int:
         """Bytes of the plan, scratch and results."""
-        from mrfbayes.kernels.exact.graph_plan import log_z_scratch, taylor_scratch
-
         plan = self.plan
         cells = log_z_scratch(plan)
         if work != "log_z":
@@ -49,41 +65,29 @@ class GraphRecursion:
             n = 0
         return int(OBJECTS + 8 * cells + self.plan_bytes + n * plan.states.size)
 
-    def _scratch(self) -> np.ndarray:
-        from mrfbayes.kernels.exact.graph_plan import log_z_scratch
+    def seconds(self, key: str, n: int = 1) -> float:
+        """Seconds on the reference machine of ``n`` evaluations, directions or draws."""
+        kind = "binary" if key == "log_z" and self.is_binary else "graph"
+        return float(np.dot(GRAPH_NANOSECONDS[f"{kind} {key}"], graph_counts(self.plan, key, n))) * 1e-9
 
+    def _scratch(self) -> np.ndarray:
         return np.empty(log_z_scratch(self.plan))
 
     def _tables(self, node_part: np.ndarray, edge_part: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Log-potential tables of a field that may be given as fields and couplings."""
-        if not self.is_binary:
-            return node_part, edge_part
-        from mrfbayes.kernels.exact.graph_binary import binary_tables
+        return field_tables(node_part, edge_part) if self.is_binary else (node_part, edge_part)
 
-        table = np.empty(2 * node_part.size + 4 * edge_part.size)
-        binary_tables(node_part, edge_part, table)
-        return table[: 2 * node_part.size], table[2 * node_part.size :]
-
-    def _statistics(self, marginals: np.ndarray, n_nodes: int, n_edges: int) -> tuple[np.ndarray, np.ndarray]:
+    def _statistics(self, marginals: np.ndarray, n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
         if not self.is_binary:
             return marginals[:n_nodes].copy(), marginals[n_nodes:].copy()
-        from mrfbayes.kernels.exact.graph_binary import binary_means
-
-        nodes, edges = np.empty(n_nodes), np.empty(n_edges)
-        binary_means(marginals, nodes, edges)
-        return nodes, edges
+        return marginals[1 : 2 * n_nodes : 2].copy(), marginals[2 * n_nodes :: 4] + marginals[2 * n_nodes + 3 :: 4]
 
     def log_z(self, node_part: np.ndarray, edge_part: np.ndarray) -> float:
         """Log of the sum of all weights."""
-        from mrfbayes.kernels.exact.graph import elimination_log_z
-        from mrfbayes.kernels.exact.graph_binary import elimination_log_z_binary
-
         run = elimination_log_z_binary if self.is_binary else elimination_log_z
         return float(run(self.plan, node_part, edge_part, self._scratch()))
 
     def _conditionals(self, work: str, nodes: np.ndarray, edges: np.ndarray, n: int = 0) -> np.ndarray:
-        from mrfbayes.kernels.exact.graph import elimination_forward
-
         check_memory(self, work, n)
         joint = np.empty(self.plan.n_joint)
         elimination_forward(self.plan, nodes, edges, joint, self._scratch())
@@ -91,21 +95,16 @@ class GraphRecursion:
 
     def moments(self, node_part: np.ndarray, edge_part: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Log Z and the expected statistics of nodes and edges."""
-        from mrfbayes.kernels.exact.graph import elimination_moments
-
         check_memory(self, "moments")
         nodes, edges = self._tables(node_part, edge_part)
         joint, marginals = np.empty(self.plan.n_joint), np.empty(nodes.size + edges.size)
         log_z = elimination_moments(self.plan, nodes, edges, joint, marginals, self._scratch())
-        return float(log_z), *self._statistics(marginals, node_part.size, edge_part.size)
+        return float(log_z), *self._statistics(marginals, node_part.size)
 
     def series(
         self, node_part: np.ndarray, edge_part: np.ndarray, directions: Iterator[np.ndarray], order: int
     ) -> Iterator[np.ndarray]:
         """Derivatives of the expected statistics along each direction; one forward pass serves all of them."""
-        from mrfbayes.kernels.exact.graph_plan import taylor_scratch
-        from mrfbayes.kernels.exact.graph_series import elimination_taylor
-
         nodes, edges = self._tables(node_part, edge_part)
         joint = self._conditionals("series", nodes, edges)
         slope, scratch = np.empty((order, self.plan.n_joint)), np.empty(taylor_scratch(self.plan))
@@ -117,13 +116,11 @@ class GraphRecursion:
             results = np.empty((len(taken), order + 1, n_cells))
             elimination_taylor(self.plan, joint, along, slope, results, scratch)
             for result in results:
-                found = [np.concatenate(self._statistics(row, n_nodes, edge_part.size)) for row in result[1:]]
+                found = [np.concatenate(self._statistics(row, n_nodes)) for row in result[1:]]
                 yield np.stack(found)
 
     def sample(self, node_part: np.ndarray, edge_part: np.ndarray, n: int, state: np.ndarray) -> np.ndarray:
         """(n, d) independent draws."""
-        from mrfbayes.kernels.exact.graph_sample import elimination_sample
-
         joint = self._conditionals("sample", *self._tables(node_part, edge_part), n)
         x = np.empty((n, self.plan.states.size), dtype=np.uint8)
         elimination_sample(self.plan, joint, state, x)
@@ -131,11 +128,52 @@ class GraphRecursion:
 
     def best(self, node_part: np.ndarray, edge_part: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """The ``k`` configurations of largest weight (at most all there are), (k, d), and their log weights (k,)."""
-        from mrfbayes.kernels.exact.graph_logs import elimination_best, forward_logs
-
         check_memory(self, "maximum", 2 * k)
         joint = np.empty(self.plan.n_joint)
         largest = forward_logs(self.plan, *self._tables(node_part, edge_part), joint, self._scratch(), True)
         x, regret = np.zeros((k, self.plan.states.size), dtype=np.uint8), np.empty(k)
         count = elimination_best(self.plan, joint, k, x, regret)
         return x[:count], largest - regret[:count]
+
+
+def field_tables(field: np.ndarray, coupling: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A binary field as log-potential tables: (0, field_i) of each node, (c, 0, 0, c) of each edge."""
+    nodes, edges = np.zeros((field.size, 2)), np.zeros((coupling.size, 4))
+    nodes[:, 1], edges[:, 0], edges[:, 3] = field, coupling, coupling
+    return nodes.ravel(), edges.ravel()
+
+
+def model_tables(model: Model, log_odds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Log-potential tables of all nodes and of all edges at w (or along a direction of w)."""
+    parts = model.lowering.potentials(log_odds)
+    return field_tables(*parts) if model.lowering.binary else parts
+
+
+def graph_counts(plan: EliminationPlan, key: str, n: int) -> np.ndarray:
+    """What the seconds of ``n`` eliminations are a sum of.
+
+    Calls, steps, edges, loops, edge products, cells in order, cells by table, all cells, past the second-level cache,
+    past the third; for samples also variables drawn and variables looked at.
+    """
+    steps = plan.steps
+    states, n_low, n_known = (steps[name].astype(float) for name in ("states", "n_low", "n_known"))
+    senders = steps["child_stop"] - steps["child"]
+    read = np.repeat(states * n_low * n_known, senders)
+    by_table = plan.children["access"] == BY_TABLE
+    joint = states * steps["cells"]
+    size = 8 * joint if key in ("log_z", "moments") else 24 * joint
+    each = [
+        1.0,
+        len(steps),
+        len(plan.pairs),
+        (n_known * (1 + senders)).sum() + steps["n_high"].sum(),
+        (states * (n_low + steps["n_high"])).sum(),
+        read[~by_table].sum(),
+        read[by_table].sum(),
+        joint.sum(),
+        joint[size > SECOND_LEVEL].sum(),
+        joint[size > THIRD_LEVEL].sum(),
+    ]
+    if key == "sample":
+        return np.array([*each, float(n) * len(steps), float(n) * len(plan.scope)])
+    return np.array(each) * n

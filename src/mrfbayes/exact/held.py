@@ -11,10 +11,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from mrfbayes.exact.choice import chosen
-from mrfbayes.exact.graph import GraphRecursion
-from mrfbayes.exact.recursions import recursion, refuse_many_edges
-from mrfbayes.kernels.exact.graph_binary import binary_tables
+from mrfbayes.exact.choice import chosen, recursion, refuse_many_edges
+from mrfbayes.exact.graph import GraphRecursion, model_tables
 from mrfbayes.model.field import Model
 
 
@@ -84,11 +82,7 @@ class HeldField:
         """
         model, lowering = self.model, self.model.lowering
         state = np.array(pattern, dtype=np.int64)
-        node, edge = lowering.potentials(log_odds)
-        if lowering.binary:
-            table = np.empty(2 * node.size + 4 * edge.size)
-            binary_tables(node, edge, table)
-            node, edge = table[: 2 * node.size], table[2 * node.size :]
+        node, edge = model_tables(model, log_odds)
         target, source, across, held = self._border
         added = np.bincount(target, weights=edge[source + across * state[held]], minlength=self._node_cells.size)
         whole = np.full(model.n_nodes, -1)
@@ -101,12 +95,10 @@ class HeldField:
 
     @cached_property
     def _graph(self) -> GraphRecursion:
-        if self.is_whole and not self.model.is_binary:
-            found = recursion(self.model)
-            if isinstance(found, GraphRecursion):
-                return found
         if self.is_whole:
-            recursion(self.model)  # refuses a wide grid at once
+            found = recursion(self.model)  # refuses a wide grid at once
+            if isinstance(found, GraphRecursion) and not self.model.is_binary:
+                return found
         refuse_many_edges(self.states, len(self.edges))
         found = GraphRecursion(self.edges, self.states)
         found.is_binary = False  # tables of nodes next to held ones are of any form

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mrfbayes.base.errors import CostError
-from mrfbayes.exact.contract import Recursion
-from mrfbayes.exact.memory import WORKS
+from mrfbayes.exact.contract import WORKS, Recursion
 from mrfbayes.exact.planar_drawing import Drawing
 from mrfbayes.exact.planar_information import covariance_columns
 from mrfbayes.exact.planar_passes import Dissection
@@ -56,10 +55,10 @@ class PlanarSize(NamedTuple):
         n_edges = 2 * n - rows - columns
         return cls(n, n_edges, 4 * short, 25.0 * n * short, 23.0 * n * math.log2(short + 1))
 
-    def seconds(self, key: str) -> float:
-        """Seconds on the reference machine of one evaluation: "log_z", "moments", "first", "second" or "sample"."""
+    def seconds(self, key: str, n: int = 1) -> float:
+        """Seconds on the reference machine of ``n`` evaluations, directions or draws."""
         calls, vertex, product = PLANAR_NANOSECONDS[key]
-        return 1e-9 * (calls + vertex * self.n_vertices + product * self.n_products)
+        return 1e-9 * n * (calls + vertex * self.n_vertices + product * self.n_products)
 
     @property
     def covariance_seconds(self) -> float:
@@ -81,10 +80,7 @@ class PlanarRecursion:
         self.width = self.dissection.width
         kept = self.dissection.n_kept
         self.size = PlanarSize(drawing.n_vertices, drawing.sign.size, self.width, self.dissection.n_products, kept)
-
-    def n_bytes(self, work: str, n: int = 0) -> int:
-        """Bytes of the tree, the buffers and the results."""
-        return self.size.n_bytes(work, n)
+        self.n_bytes, self.seconds = self.size.n_bytes, self.size.seconds
 
     @property
     def most_log_z_error(self) -> float:

@@ -15,10 +15,9 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.base.memory import require_memory
 from mrfbayes.base.random_streams import kernel_state
 from mrfbayes.base.types import ThetaLike
-from mrfbayes.exact.choice import chosen, covariance_by_columns
-from mrfbayes.exact.memory import refused
+from mrfbayes.exact.choice import chosen, covariance_by_columns, is_feasible
+from mrfbayes.exact.contract import refused
 from mrfbayes.exact.planar import PlanarRecursion, PrecisionLossError
-from mrfbayes.exact.recursions import is_feasible
 from mrfbayes.model.field import Model
 from mrfbayes.model.ising import Ising
 

@@ -26,10 +26,9 @@ from mrfbayes.base.random_streams import child
 from mrfbayes.data.covariates import CovariateStatistics
 from mrfbayes.estimation.godambe import NodeFeatures
 from mrfbayes.estimation.mode import Curved, newton
+from mrfbayes.exact.choice import recursion
 from mrfbayes.exact.clamped import observed
-from mrfbayes.exact.cost import predicted_seconds
 from mrfbayes.exact.quantities import moments_w
-from mrfbayes.exact.recursions import recursion
 from mrfbayes.methods.problem import Prepared, Problem, Smooth
 from mrfbayes.model.covariates import CovariateModel
 from mrfbayes.model.field import Model
@@ -82,7 +81,7 @@ class ExactRows:
         size, groups, p = _configurations(model.base), model.n_designs, model.base.n_parameters
         if size <= MAX_SUMMED_CONFIGURATIONS and size * groups <= MAX_TABLE_NUMBERS:
             return size * groups * (4 * p * FLOP_SECONDS + 1e-8)
-        return groups * (predicted_seconds(recursion(model.base), "moments", 1) + 5e-5)
+        return groups * (recursion(model.base).seconds("moments") + 5e-5)
 
     def _moments(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A (G,) and E[s] (G, p0) at w (G, p0)."""

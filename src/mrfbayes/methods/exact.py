@@ -20,12 +20,11 @@ from mrfbayes.base.views import View, Workspace
 from mrfbayes.estimation.newton import ExactObjective
 from mrfbayes.estimation.optimise import lbfgs
 from mrfbayes.exact import quantities as exact
-from mrfbayes.exact.choice import planar, weighs_by_planar
+from mrfbayes.exact.choice import planar, recursion, weighs_by_planar
 from mrfbayes.exact.clamped import Observed, observed
 from mrfbayes.exact.graph import GraphRecursion
 from mrfbayes.exact.grid import GridRecursion
 from mrfbayes.exact.planar import PlanarRecursion
-from mrfbayes.exact.recursions import recursion
 from mrfbayes.kernels.base.contracts import implements, log_likelihood, log_likelihood_w
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.exact.graph import elimination_log_z

@@ -20,9 +20,7 @@ import numpy as np
 
 from mrfbayes.base.budget import budget
 from mrfbayes.base.random_streams import child, kernel_state
-from mrfbayes.exact.choice import chosen, planar_size, takes_planar
-from mrfbayes.exact.cost import predicted_seconds
-from mrfbayes.exact.memory import TooLarge
+from mrfbayes.exact.choice import predicted_seconds
 from mrfbayes.exact.quantities import moments_w
 from mrfbayes.kernels.particles.potts import potts_chains
 from mrfbayes.model.build import grid
@@ -164,13 +162,7 @@ class TiedField:
     @cached_property
     def is_exact(self) -> bool:
         """Whether A and A' take little time at one coupling."""
-        try:
-            if takes_planar(self.model, "moments"):
-                size = planar_size(self.model)
-                return size is not None and size.seconds("moments") < EXACT_CURVE_SECONDS
-            return predicted_seconds(chosen(self.model, "moments"), "moments", 1) < EXACT_CURVE_SECONDS
-        except TooLarge:
-            return False
+        return predicted_seconds(self.model, "moments") < EXACT_CURVE_SECONDS
 
 
 def pilot_curve(field: TiedField, low: float, high: float) -> LogZCurve:

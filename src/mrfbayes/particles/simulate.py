@@ -204,12 +204,10 @@ def _labelled(model: Model, x: np.ndarray) -> pd.DataFrame:
 
 def choose_sampler(model: Model, log_odds: np.ndarray, n: int) -> tuple[str, str]:
     """The sampler that ``auto`` uses, and why."""
-    from mrfbayes.exact.choice import planar_size, takes_planar
-    from mrfbayes.exact.recursions import is_feasible
+    from mrfbayes.exact.choice import is_feasible, predicted_seconds, takes_planar
 
     if takes_planar(model, "sample"):
-        size = planar_size(model)
-        if size is not None and n * size.seconds("sample") < PLANAR_SECONDS:
+        if predicted_seconds(model, "sample", n) < PLANAR_SECONDS:
             return "exact", "the field is planar and has no node factors: exact draws at any size"
     elif is_feasible(model):
         return "exact", "backward sampling is feasible on this graph"
@@ -237,18 +235,6 @@ def choose_sampler(model: Model, log_odds: np.ndarray, n: int) -> tuple[str, str
         "gibbs",
         f"exact sampling is not feasible, and couplings are too strong to be sure of coalescence ({spread:.2f})",
     )
-
-
-def exact_seconds(model: Model, n: int) -> float:
-    """Seconds that ``n`` exact draws at one theta are expected to take; infinite where they cannot be had."""
-    from mrfbayes.exact.choice import planar_size, takes_planar
-    from mrfbayes.exact.cost import predicted_seconds
-    from mrfbayes.exact.recursions import is_feasible, recursion
-
-    if takes_planar(model, "sample"):
-        size = planar_size(model)
-        return float("inf") if size is None else n * size.seconds("sample")
-    return predicted_seconds(recursion(model), "sample", n) if is_feasible(model) else float("inf")
 
 
 def agreement_couplings(model: Model, edge_part: np.ndarray) -> np.ndarray:

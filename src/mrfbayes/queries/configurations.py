@@ -9,8 +9,8 @@ import numpy as np
 
 from mrfbayes.base.budget import budget
 from mrfbayes.base.checks import whole
+from mrfbayes.exact.contract import refused
 from mrfbayes.exact.held import held_field
-from mrfbayes.exact.memory import refused
 from mrfbayes.model.field import Model
 from mrfbayes.queries.points import QUERY_DRAWS, Answer, Held, Points, points
 from mrfbayes.results.row_scores import row_log_weights

@@ -14,7 +14,7 @@ from mrfbayes.base.budget import budget
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import Seed, generator, kernel_state, seed_sequence
-from mrfbayes.exact.enumerated import Enumerated
+from mrfbayes.exact.clumps import Enumerated
 from mrfbayes.model.field import Model
 from mrfbayes.particles.ensembles import make_chains
 from mrfbayes.queries.points import Answer, Points, points

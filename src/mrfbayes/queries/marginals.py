@@ -12,8 +12,8 @@ import numpy as np
 
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.memory import require_memory
+from mrfbayes.exact.contract import refused
 from mrfbayes.exact.held import HeldField, held_field
-from mrfbayes.exact.memory import refused
 from mrfbayes.model.field import Model
 from mrfbayes.queries.loopy import LOOPY_NOTE, loopy_marginals
 from mrfbayes.queries.points import QUERY_DRAWS, Answer, Held, Points, points

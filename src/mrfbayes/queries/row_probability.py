@@ -12,8 +12,8 @@ import numpy as np
 from mrfbayes.base.errors import InputError
 from mrfbayes.data.border import as_data
 from mrfbayes.data.coding import MISSING_CODE
+from mrfbayes.exact.contract import refused
 from mrfbayes.exact.held import HeldField, held_field
-from mrfbayes.exact.memory import refused
 from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema
 from mrfbayes.queries.points import QUERY_DRAWS, Answer, Held, Points, points

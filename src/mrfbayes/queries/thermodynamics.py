@@ -18,7 +18,7 @@ from mrfbayes.base.budget import budget
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
-from mrfbayes.exact.memory import refused
+from mrfbayes.exact.contract import refused
 from mrfbayes.exact.quantities import cumulants_along, moments_w, partition_offset
 from mrfbayes.model.field import Model
 from mrfbayes.queries.annealed import anneal

@@ -27,10 +27,8 @@ from mrfbayes.calibration.full import DENSE_PARAMETERS, MOMENT_CELLS, moments_co
 from mrfbayes.calibration.matching import coin_log_density
 from mrfbayes.coins.importance_weights import truncated_weights
 from mrfbayes.data.weights import in_proportion
-from mrfbayes.exact.choice import planar_size, weighs_by_planar
-from mrfbayes.exact.cost import predicted_seconds
+from mrfbayes.exact.choice import planar_size, recursion, weighs_by_planar
 from mrfbayes.exact.quantities import is_feasible
-from mrfbayes.exact.recursions import recursion
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import method_row
 from mrfbayes.model.edge_strength import edge_strengths, has_tables
@@ -189,7 +187,7 @@ def factor_draws(model: Model) -> int:
         is_small = p <= CORRECTED_LIMIT and is_feasible(model)
         if not is_small:
             return 0
-        each, limit, fewest = predicted_seconds(recursion(model), "log_z", 1), EDGE_SECONDS, FEWEST_DRAWS
+        each, limit, fewest = recursion(model).seconds("log_z"), EDGE_SECONDS, FEWEST_DRAWS
         before = CALIBRATION_SECONDS * min(moments_cost(model), MOMENT_CELLS)
     most = (limit - before - base_draws(model) * each) / max(n_edges * each, 1e-12)
     return 0 if not is_small or most < fewest else int(min(most, FACTOR_DRAWS))

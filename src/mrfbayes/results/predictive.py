@@ -19,9 +19,10 @@ from mrfbayes.base.types import DataLike
 from mrfbayes.data.border import counted
 from mrfbayes.data.statistics import count_states
 from mrfbayes.estimation.dense_mode import is_dense
+from mrfbayes.exact.choice import predicted_seconds
 from mrfbayes.model.field import Model
 from mrfbayes.particles.ensembles import make_chains
-from mrfbayes.particles.simulate import choose_sampler, exact_seconds, simulate
+from mrfbayes.particles.simulate import choose_sampler, simulate
 from mrfbayes.particles.tables import cell_layout, make_ensemble
 from mrfbayes.results.imputation import completion_of
 from mrfbayes.results.observed import ObservedAverages, observe, statistic_names, unfitted, unfitted_pairs
@@ -190,7 +191,7 @@ def _observed(posterior: Posterior, data: object) -> ObservedAverages:
 
 def _replicates(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
     """A data set (n, d) for each row of ``theta``: independent and exact where that is quick, else by chains."""
-    is_quick = exact_seconds(model, n) * len(theta) < EXACT_SECONDS
+    is_quick = predicted_seconds(model, "sample", n) * len(theta) < EXACT_SECONDS
     if is_quick or choose_sampler(model, model.chart.log_odds(theta[0]), n)[0] == "swendsen-wang":
         return _simulated(model, theta, n, seed)
     return (_simulated_densely if is_dense(model) else _simulated_in_turn)(model, theta, n, seed)

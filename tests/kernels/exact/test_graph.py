@@ -10,9 +10,10 @@ import pytest
 import oracles
 from kernels.exact.graph_cases import TOLERANCE, Problem, check, states_of
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
+from mrfbayes.exact.graph import GraphRecursion
 from mrfbayes.exact.ordering import find_order
-from mrfbayes.kernels.exact.graph import elimination_log_z, elimination_moments, needs_logs
-from mrfbayes.kernels.exact.graph_binary import binary_means, binary_tables, elimination_log_z_binary
+from mrfbayes.kernels.exact.graph import elimination_log_z, needs_logs
+from mrfbayes.kernels.exact.graph_binary import binary_tables, elimination_log_z_binary
 from mrfbayes.kernels.exact.graph_plan import build_plan, log_z_scratch
 from mrfbayes.kernels.exact.graph_sample import elimination_sample
 
@@ -100,13 +101,8 @@ def test_binary_kernel_on_every_connected_graph():
 
 def test_binary_means():
     n, pairs = 6, oracles.grid_pairs(2, 3)
-    plan, field, coupling, scratch = _binary(pairs, n, 3)
-    table = np.empty(2 * n + 4 * len(pairs))
-    binary_tables(field, coupling, table)
-    mean, joint = np.empty_like(table), np.empty(plan.n_joint)
-    elimination_moments(plan, table[: 2 * n], table[2 * n :], joint, mean, scratch)
-    node_mean, agreement = np.empty(n), np.empty(len(pairs))
-    binary_means(mean, node_mean, agreement)
+    _, field, coupling, _ = _binary(pairs, n, 3)
+    _, node_mean, agreement = GraphRecursion(np.array(pairs), np.full(n, 2)).moments(field, coupling)
     expected = oracles.binary_cumulants(field, coupling, pairs)[0]
     np.testing.assert_allclose(np.concatenate([node_mean, agreement]), expected, rtol=TOLERANCE)
 

@@ -43,16 +43,6 @@ def binary_tables(field, coupling, table):
 
 
 @kernel
-def binary_means(mean, node_mean, agreement):
-    """E[x_i] and P(x_u = x_v) from marginals in the layout of the tables; derivatives of them likewise."""
-    for i in range(node_mean.size):
-        node_mean[i] = mean[2 * i + 1]
-    start = 2 * node_mean.size
-    for e in range(agreement.size):
-        agreement[e] = mean[start + 4 * e] + mean[start + 4 * e + 3]
-
-
-@kernel
 def _needs_logs(plan, field, coupling, scratch):
     """Whether potentials are so strong that the scaled pass could underflow (`graph.needs_logs` for binary fields)."""
     reach, own = scratch[: field.size], scratch[field.size : 2 * field.size]

@@ -10,9 +10,9 @@ from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.memory import require_memory
 from mrfbayes.base.views import View
+from mrfbayes.exact.choice import recursion
 from mrfbayes.exact.graph import GraphRecursion
 from mrfbayes.exact.grid import GridRecursion
-from mrfbayes.exact.recursions import recursion
 from mrfbayes.kernels.exact.graph_plan import log_z_scratch
 from mrfbayes.kernels.exact.grid import transfer_scratch
 from mrfbayes.kernels.methods.ratio import ColumnWeigher, RatioData, WordWeigher
