@@ -2,18 +2,16 @@
 
     python benchmarks/bench_samplers.py --out benchmarks/results/samplers.md
     python benchmarks/bench_samplers.py --thrml PYTHON ...   # PYTHON of another environment, where thrml is installed
-    python benchmarks/bench_samplers.py --threads --out benchmarks/results/threads.md   # two threads against one
 
 An update is complete: neighbours, probability, random number, new state. Every edge has its own coupling, theta
 uniform on (.5, .8). Seconds are those of the processor on one core (so that other work on the machine does not count),
-the best of several calls after the first; what two threads gain is told apart (``--threads``). Each sampler of ours
-first passes chi-square against enumeration; the figures stand below the table.
+the best of several calls after the first. Each sampler of ours first
+passes chi-square against enumeration; the figures stand below the table.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import os
 import platform
@@ -75,7 +73,7 @@ def chi_square_of(sampler):
     return chi_square_p(state_counts(x), binary_probabilities(field, coupling, model.edges))
 
 
-def bit_job(rows, columns, particles_, fields=False, counting=False, threads=1, updates=2**27):
+def bit_job(rows, columns, particles_, fields=False, counting=False, updates=2**27):
     """A function that makes about ``updates`` updates, and how many they are."""
     from mrfbayes.model.adjacency import adjacency
     from mrfbayes.particles import sweeps as particles
@@ -88,9 +86,9 @@ def bit_job(rows, columns, particles_, fields=False, counting=False, threads=1, 
 
     def run():
         if counting:
-            particles.sweep_counts(view, words, particles_, sweeps, stream, counts, threads)
+            particles.sweep_counts(view, words, particles_, sweeps, stream, counts, 1)
         else:
-            particles.sweep(view, words, sweeps, stream, threads)
+            particles.sweep(view, words, sweeps, stream, 1)
 
     return run, sweeps * 64 * words.size
 
@@ -100,40 +98,6 @@ def bit_row(rows, columns, particles_, fields=False, counting=False):
     seconds = best_seconds(run, 3 if rows * columns * particles_ > 6 * 10**8 else REPEATS)
     notes = [name for name, on in (("fields", fields), ("expected counts", counting)) if on]
     return "mrfbayes, bit-sliced Gibbs", f"{rows}x{columns}", particles_, ", ".join(notes), updates / seconds
-
-
-def thread_rows(repeats=600):
-    """Rates by the clock on one thread and on two, over the same blocks of particles.
-
-    One and two take turns, in pieces of some milliseconds with a pause before each, and the best piece of either
-    counts: on a busy machine that is where both cores were free.
-    """
-    rows = []
-    for (height, width, particles_), counting in itertools.product(
-        ((8, 8, 4096), (32, 32, 4096), (100, 100, 4096)), (False, True)
-    ):
-        jobs = {k: bit_job(height, width, particles_, False, counting, k, 2**26) for k in (1, 2)}
-        best = dict.fromkeys(jobs, float("inf"))
-        for run, _ in jobs.values():
-            run()
-        for _ in range(repeats):
-            for k, (run, _) in jobs.items():
-                time.sleep(0.01)
-                begin = time.perf_counter()
-                run()
-                best[k] = min(best[k], time.perf_counter() - begin)
-        rate = {k: jobs[k][1] / best[k] for k in jobs}
-        note = "expected counts" if counting else ""
-        rows.append((f"{height}x{width}", particles_, note, rate[1], rate[2], rate[2] / rate[1]))
-        sys.stderr.write(f"{rows[-1]}\n")
-    return rows
-
-
-def thread_table(rows):
-    text = "| field | particles | | one thread | two threads | gain |\n|---|---:|---|---:|---:|---:|\n"
-    for field, particles_, note, one, two, gain in rows:
-        text += f"| {field} | {particles_:,} | {note} | {one:.2e} | {two:.2e} | {gain:.2f} |\n"
-    return text
 
 
 def spin_row(n_nodes, particles_):
@@ -260,7 +224,6 @@ def main():
     parser.add_argument("--out", type=Path, help="Markdown file to write")
     parser.add_argument("--thrml", metavar="PYTHON", help="Python of an environment that has thrml")
     parser.add_argument("--small", action="store_true", help="leave out the 1000x1000 grid")
-    parser.add_argument("--threads", action="store_true", help="only two threads against one, by the clock")
     options = parser.parse_args()
     cpus = sorted(os.sched_getaffinity(0))
     load = os.getloadavg()[0]
@@ -271,10 +234,6 @@ def main():
         f"{processor()}, {len(cpus)} cores, load average {load:.1f} at the start; Python "
         f"{platform.python_version()}, {versions}"
     )
-    if options.threads:
-        about = " ".join(thread_rows.__doc__.split())
-        write(f"# Two threads\n\n{command}\n\n{machine}.\n\n{about}\n\n{thread_table(thread_rows())}", options.out)
-        return
     os.sched_setaffinity(0, cpus[:1])
 
     checked = {name: chi_square_of(name) for name in ("gibbs", "cftp", "swendsen-wang")}

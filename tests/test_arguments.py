@@ -15,9 +15,8 @@ from mrfbayes import bridges
 
 SOURCE = Path(mb.__file__).parent
 MOST = 7
-# Kernels that work on other slices of their scratch at each call take them bare: packed into a view at every call, four
-# arrays cost 70 % more than bare ones and eight 50 % (benchmarks/bench_arguments.py, results/arguments.md). A view
-# that is made once costs nothing, so what stays the same from call to call is in one.
+# Kernels that work on other slices of their scratch at each call take them bare, because a view that is made at every
+# call counts references to its arrays. A view that is made once costs nothing: what stays the same is in one.
 APART = "kernels"
 # scikit-learn wants every setting of an estimator as an argument of its own, so that searches can set it.
 ESTIMATOR = ("sklearn/markov_field.py", "__init__")
