@@ -35,6 +35,7 @@ extensions = [
     "sphinx_copybutton",
     "alt_texts",
     "mathml",
+    "other_packages",
     "repository_links",
 ]
 exclude_patterns = ["_*", "**/jupyter_execute", "**.ipynb_checkpoints"]

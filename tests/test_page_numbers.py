@@ -221,6 +221,11 @@ QUOTES = [
         ),
     ),
     (
+        "docs/coming_from/coniii.md",
+        'algorithm="exact"` differ by at most {:.0e}, those',
+        measured("coniii.md", r"`exact` \| ([\de.-]+) \|"),
+    ),
+    (
         "docs/coming_from/bayesimages.md",
         "{:.3f} (sd {:.3f}) by its exchange algorithm and {:.3f} (sd {:.3f}) by",
         measured(

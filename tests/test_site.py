@@ -40,6 +40,7 @@ def test_the_reference_has_every_method_with_its_arguments(site):
     assert "impute(m: int = 10, data: DataLike | None = None" in plain
     text = (site / "reference" / "generated" / "mrfbayes.sample.html").read_text(encoding="utf-8")
     assert 'href="mrfbayes.Model.html#mrfbayes.Model"' in text  # types are links
+    assert 'href="https://numpy.org/doc/stable/reference/random/generator.html#numpy.random.Generator"' in text
 
 
 def test_pictures_of_cells_are_described_by_what_drew_them(monkeypatch):
