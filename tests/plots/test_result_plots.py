@@ -10,7 +10,7 @@ import pytest
 from matplotlib import pyplot
 
 import mrfbayes as mb
-from mrfbayes.plots.layouts import positions
+from mrfbayes.plots.layouts import SIDES, label_sides, positions
 from mrfbayes.plots.network import sure_level
 
 mpl.use("Agg")
@@ -232,6 +232,22 @@ def test_rings_are_filled_clockwise_from_the_top_and_texts_are_a_legend(posterio
     legend = [text.get_text() for found in ax.artists for text in found.get_texts()]
     assert legend[0] == "1  tired: Text of item 0"
     assert len(legend) == len(NAMES)
+
+
+def test_names_stand_where_they_cover_neither_nodes_nor_names():
+    rng = np.random.default_rng(2)
+    places, wide, tall, gap = rng.uniform(-1, 1, (17, 2)), np.full(17, 0.3), 0.06, 0.05
+    half = np.array([0.15, 0.03])
+
+    def covered(side):
+        centres = places + SIDES[side] * (half + gap)
+        pairs = np.abs(centres[:, None] - centres) < 2 * half
+        nodes = np.abs(centres[:, None] - places) < half
+        return (pairs.all(axis=2).sum() - 17) // 2 + nodes.all(axis=2).sum()
+
+    side = label_sides(places, wide, tall, gap)
+    outwards = np.where(places[:, 0] > 0, 0, 1)
+    assert covered(side) == 0 < covered(outwards)
 
 
 def test_equal_draws_of_all_chains_have_equal_ranks():

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import mrfbayes as mb
+from mrfbayes.fitting import fit
 from mrfbayes.report.sentences import brief, methods_paragraph
 from mrfbayes.report.write import all_tables
 
@@ -92,6 +93,7 @@ def test_the_methods_paragraph_states_everything(fitted):
         str(found.selection.settings["slab"]),
         str(found.selection.settings["edges"]),
         str(found.groups.settings["differences"]),
+        str(found.groups.settings["prior"]),
         f"{found.findings.statistics.incomplete.n_rows} rows had missing cells",
         f"mrfbayes {mb.__version__}",
         np.__version__,
@@ -129,6 +131,7 @@ def test_files_hold_the_tables_of_the_page(fitted):
     tables = all_tables(found.findings)
     names = {table.name for table in tables}
     assert {"edges", "nodes", "centrality", "sum-scores", "missing-information", "global-strength"} <= names
+    assert {"node-differences", "edge-differences"} <= names
     main = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
     with zipfile.ZipFile(paths["tables.xlsx"]) as book:
         sheets = [e.get("name") for e in ElementTree.fromstring(book.read("xl/workbook.xml")).iter(f"{main}sheet")]
@@ -143,6 +146,18 @@ def test_files_hold_the_tables_of_the_page(fitted):
     assert "P(edge)" in text
 
 
+def test_order_tables_hold_the_probabilities_of_the_draws(fitted):
+    found, _ = fitted
+    table = next(table for table in all_tables(found.findings) if table.name == "node-differences")
+    strength = np.abs(found.selection.log_odds.reshape(-1, found.model.n_parameters)[:, :10])
+    ends = found.model.edges
+    nodes = {name: strength[:, (ends == k).any(axis=1)].sum(axis=1) for k, name in enumerate(found.model.nodes)}
+    first, last = table.rows[0][0][0], table.columns[-1].title
+    assert first == max(nodes, key=lambda name: nodes[name].mean())
+    above = (nodes[first] > nodes[last]).mean() + (nodes[first] == nodes[last]).mean() / 2
+    assert table.rows[0][-1][1] == pytest.approx(above, abs=1e-4)
+
+
 def test_every_kind_of_result_has_a_report(fitted, tmp_path):
     _, paths = fitted
     for name in ("posterior", "graphs", "groups"):
@@ -153,9 +168,29 @@ def test_every_kind_of_result_has_a_report(fitted, tmp_path):
         assert ("Differences between groups" in text) == (name == "groups")
 
 
-def test_a_short_budget_names_what_it_left_out(fitted):
+def test_a_time_budget_is_shared_and_what_it_cuts_is_named(fitted, monkeypatch):
     found, _ = fitted
-    quick = mb.fit(found.data, select=True, rng=1, seconds=1.0, progress=False)
+    given = {}
+
+    def spied(name, real):
+        def run(*arguments, **options):
+            given[name] = options["seconds"]
+            if name == "compare_groups":
+                raise mb.CostError("too short")
+            return real(*arguments, **options)
+
+        return run
+
+    for name in ("sample", "search_graphs", "compare_groups"):
+        monkeypatch.setattr(fit, name, spied(name, getattr(fit, name)))
+    monkeypatch.setitem(fit.RERUN_COST, "graphs", 10**9)
+    quick = mb.fit(found.data, select=True, rng=1, seconds=900.0, progress=False)
+    assert 0.39 * 900 < given["sample"] <= 0.4 * 900
+    assert given["search_graphs"] <= 900 / 3
+    assert given["search_graphs"] < given["compare_groups"] <= 900 / 2  # what the first leaves goes to the next
     told = " ".join(quick.warnings)
-    assert "time budget" in told
-    assert quick.posterior.draws.size
+    assert "The panel of priors was left out" in told
+    assert "The comparison of groups was left out" in told
+    assert quick.partial
+    assert quick.groups is None
+    assert any("panel of priors" in text for text in quick.findings.doubts)

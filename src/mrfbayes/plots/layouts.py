@@ -14,6 +14,7 @@ from mrfbayes.model.lattice import pixels_of
 LAYOUTS = ("circle", "spring", "grid")
 MOST_NODES = 20_000
 LAYOUT_SEED = 1
+SIDES = np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])  # of a node, for its name: right, left, above, below
 APART = 0.9  # least distance of two nodes, relative to that of a square lattice of as many
 
 
@@ -94,6 +95,26 @@ def _apart(places: np.ndarray) -> np.ndarray:
         places = places + 0.5 * (gap / np.maximum(distance, 1e-9)[..., None] * close[..., None]).sum(axis=1)
         places = places / np.maximum(np.abs(places).max(axis=0), 1.0)
     return places
+
+
+def label_sides(places: np.ndarray, wide: np.ndarray, tall: float, gap: float) -> np.ndarray:
+    """(d,) places in `SIDES` at which names cover least of nodes and of other names, else away from the middle.
+
+    ``wide`` (d,) and ``tall`` are the size of the names, ``gap`` their distance from the middle of a node.
+    """
+    d, half = len(places), np.stack([wide, np.full(len(places), tall)], axis=1) / 2
+    centres = places[:, None] + SIDES * (half[:, None] + gap)
+    outwards = (places - places.mean(axis=0)) / max(float(np.abs(places - places.mean(axis=0)).max()), 1e-12)
+    taste = -0.02 * outwards @ SIDES.T
+    side = taste.argmin(axis=1)
+    for _ in range(4):
+        for i in range(d):
+            others = np.arange(d) != i
+            names, nodes = centres[others, side[others]], places[others]
+            cover = np.clip(half[i] + half[others] - np.abs(centres[i][:, None] - names), 0, None).prod(axis=2)
+            cover += 2 * np.clip(half[i] + gap - np.abs(centres[i][:, None] - nodes), 0, None).prod(axis=2)
+            side[i] = (cover.sum(axis=1) / (wide[i] * tall) + taste[i]).argmin()
+    return side
 
 
 def _given(model: Model, layout: object) -> np.ndarray:

@@ -13,7 +13,7 @@ from mrfbayes.model.edge_strength import edge_strengths, has_tables
 from mrfbayes.model.lowering import EdgeFinder
 from mrfbayes.model.scales import n_edge_blocks
 from mrfbayes.model.wording import natural_scale, scale_name
-from mrfbayes.plots.layouts import positions
+from mrfbayes.plots.layouts import SIDES, label_sides, positions
 from mrfbayes.plots.style import (
     COMMUNITY_COLOURS,
     DASHED,
@@ -177,7 +177,7 @@ def network_panels(
         draw_nodes(panel, model, places)
         explained = {"supported": "Bayes factor above 10", "ruled out": "below 1/10", "undecided": "in between"}[name]
         if not chosen.any():
-            panel.text(0.5, 0.5, "none", transform=panel.transAxes, ha="center", va="center", fontsize=9, color=MUTED)
+            panel.text(0.5, 0.0, "none", transform=panel.transAxes, ha="center", va="center", fontsize=9, color=MUTED)
         title(panel, f"{name.capitalize()}: {chosen.sum()} of {len(table)} ({explained})")
         keep_table(panel, table[chosen])
     made: Figure = panels[0].figure
@@ -368,32 +368,25 @@ def draw_nodes(ax: Axes, model: Model, places: np.ndarray, style: Mapping[str, n
 
 
 def _draw_names(ax: Axes, model: Model, places: np.ndarray, width: float) -> None:
-    """Names beside the nodes, away from the middle, so that no name is cut."""
-    from matplotlib.patheffects import withStroke
-
-    centre = (places.max(axis=0) + places.min(axis=0)) / 2
-    reach = float(np.abs(places - centre).max()) or 1.0
-    away = (places - centre) / np.maximum(np.hypot(*(places - centre).T), 1e-9)[:, None]
-    away[~away.any(axis=1)] = (0.0, 1.0)
+    """Names beside the nodes, where they cover least; the limits leave room for all of them."""
     size = 7.0 if width < 5 else 8.5
     names = [shorten(name, 18 if width > 5 else 13) for name in model.nodes]
-    # Inches that names need beside the outermost nodes; a name above or below needs half of its own.
-    inches = np.array([(len(name) * LETTER * size + 12) / 72 for name in names])
-    inches = np.where(np.abs(away[:, 0]) <= 0.3, inches / 2 - 0.3, inches * np.abs(away[:, 0]))
-    left, right = (float(inches[side].max(initial=0.3)) for side in (away[:, 0] < 0.3, away[:, 0] > -0.3))
-    per_inch = 2 * reach / max(width - left - right, 0.4 * width)
-    for name, place, (dx, dy) in zip(names, places, away, strict=True):
-        where = place + np.array([dx, dy]) * per_inch * 0.12
-        if abs(dx) <= 0.3:
-            across, along = "center", "bottom" if dy > 0 else "top"
-        else:
-            across, along = "right" if dx < 0 else "left", "center"
-        text = ax.text(float(where[0]), float(where[1]), escape(name), fontsize=size, color=INK, zorder=4)
-        text.set(ha=across, va=along)
-        text.set_path_effects([withStroke(linewidth=2.4, foreground=PAPER)])
-    ax.set_xlim(centre[0] - reach - left * per_inch, centre[0] + reach + right * per_inch)
-    tall = float(np.abs(places[:, 1] - centre[1]).max())
-    ax.set_ylim(centre[1] - tall - 0.34 * per_inch, centre[1] + tall + 0.34 * per_inch)
+    wide, tall = np.array([len(name) * LETTER * size / 72 for name in names]), 1.3 * size / 72  # inches
+    extent = np.ptp(places, axis=0)
+    room = np.maximum(width - 2 * wide.max() - 0.4, 0.4 * width), 0.85 * width
+    per_inch = float(np.max(extent / room)) or 1.0
+    side = label_sides(places, per_inch * wide, per_inch * tall, 0.11 * per_inch)
+    half = per_inch * np.stack([wide, np.full(len(wide), tall)], axis=1) / 2
+    centres = places + SIDES[side] * (half + 0.11 * per_inch)
+    for name, place, (dx, dy) in zip(names, places.tolist(), SIDES[side].tolist(), strict=True):
+        style = {"ha": ("center", "left", "right")[dx], "va": ("center", "bottom", "top")[dy], "fontsize": size}
+        box = {"facecolor": PAPER, "alpha": 0.7, "pad": 0.4, "lw": 0}
+        where = (8.0 * dx, 8.0 * dy)
+        ax.annotate(escape(name), place, where, textcoords="offset points", color=INK, bbox=box, zorder=4, **style)
+    low = np.minimum(centres - half, places).min(axis=0) - 0.1 * per_inch
+    high = np.maximum(centres + half, places).max(axis=0) + 0.1 * per_inch
+    ax.set_xlim(low[0], high[0])
+    ax.set_ylim(low[1], high[1])
 
 
 def _draw_rings(ax: Axes, places: np.ndarray, share: np.ndarray, size: float) -> None:

@@ -305,7 +305,7 @@ def edge_evidence(
     ax.set_xlim(low - 0.05 * (high - low), high + 0.05 * (high - low))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.xaxis.set_major_formatter(FuncFormatter(_power))
-    ax.legend(fontsize=8, frameon=False, loc="lower right")
+    ax.legend(fontsize=8, frameon=False, loc="best")
     part = f": {len(shown)} of {len(table)} edges, from both ends" if len(shown) < len(table) else ""
     name = "Bayes factor for the edge against its absence\n(bars: two errors; > and <: that or beyond)"
     return finish(ax, table, f"Evidence for each edge{part}", x=name, spines=["bottom"], grid="y")

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 from markupsafe import Markup
 
 from mrfbayes.model.edge_strength import has_tables
@@ -16,11 +15,10 @@ from mrfbayes.plots.layouts import is_lattice
 from mrfbayes.plots.network import MOST_NAMES
 from mrfbayes.plots.style import FAINT, INK, MUTED, NEGATIVE, PAPER, POSITIVE, figure_of
 from mrfbayes.report.findings import DRAWN_NODES
+from mrfbayes.report.tables import ORDER_ROWS, edge_order, node_order
 from mrfbayes.report.wording import fill
-from mrfbayes.results.centrality import node_measures, order_table
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -34,7 +32,7 @@ _INKS = dict(
         strict=True,
     )
 )
-FOREST_ROWS, NODE_ROWS, ORDER_ROWS = 30, 30, 20
+FOREST_ROWS, NODE_ROWS = 30, 30
 MOST_GROUPS_DRAWN, MOST_PAIRS_DRAWN = 5, 3
 NARROW_ZOOM, PANEL_ZOOM = 1.4, 1.2
 
@@ -212,23 +210,6 @@ def node_plans(f: Findings) -> list[PicturePlan]:
         facts = {"rows": min(f.verdicts["present"], ORDER_ROWS)}
         plans.append(PicturePlan("edge-order", lambda: plots.order(edge_order(f)), facts=facts))
     return plans
-
-
-def node_order(findings: Findings) -> pd.DataFrame:
-    """P(row above column) of the nodes' strengths, the strongest first."""
-    assert findings.couplings is not None
-    names = list(findings.nodes["strength"].sort_values(ascending=False, kind="stable").index)
-    place = [findings.model.nodes.index(name) for name in names]
-    return order_table(node_measures(findings.model, findings.couplings)["strength"][:, place], names)
-
-
-def edge_order(findings: Findings, most: int = ORDER_ROWS) -> pd.DataFrame:
-    """P(row above column) of the sizes of the strongest supported edges."""
-    assert findings.couplings is not None
-    size = np.abs(findings.couplings).mean(axis=0)
-    there = np.flatnonzero((findings.edges["verdict"] == "present").to_numpy())
-    place = there[np.argsort(-size[there], kind="stable")][:most]
-    return order_table(np.abs(findings.couplings)[:, place], [str(findings.edges.index[k]) for k in place])
 
 
 def structure_plans(f: Findings, least: float) -> list[PicturePlan]:

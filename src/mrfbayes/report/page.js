@@ -149,10 +149,42 @@ for (const box of document.querySelectorAll(".live")) {
   Object.keys(data.layouts).forEach((name) => option(part("layout"), name, name));
   const lines = make("g", {}, svg), discs = make("g", {}, svg);
   const power = (value) => (Math.abs(value) < 0.05 ? "1" : value > 0 ? (10 ** value).toLocaleString("en", { maximumSignificantDigits: 2 }) : `1/${(10 ** -value).toLocaleString("en", { maximumSignificantDigits: 2 })}`);
-  const arrange = () => { state.places = data.layouts[state.layout].map(([x, y]) => [110 + 540 * x, 40 + 520 * y]); };
+  // Names stand on the side of their node where they cover least of the others, as in plots/layouts.py; a phone has larger letters.
+  const directions = [[1, 0], [-1, 0], [0, 1], [0, -1]], letter = matchMedia("(max-width: 600px)").matches ? 24 : 15;
+  const sides = (places, wide) => {
+    const tall = 1.2 * letter, gap = radius + 9, centre = [0, 1].map((axis) => places.reduce((sum, at) => sum + at[axis], 0) / places.length);
+    const box = (k, [dx, dy]) => [places[k][0] + dx * (wide[k] / 2 + gap), places[k][1] + dy * (tall / 2 + gap)];
+    const taste = places.map(([x, y]) => directions.map(([dx, dy]) => -(dx * (x - centre[0]) + dy * (y - centre[1])) / 30000));
+    const covered = (a, b, x, y) => Math.max(0, x - Math.abs(a[0] - b[0])) * Math.max(0, y - Math.abs(a[1] - b[1]));
+    const found = taste.map((costs) => costs.indexOf(Math.min(...costs)));
+    for (let round = 0; round < 4; round++) places.forEach((_, i) => {
+      const costs = directions.map((direction, s) => {
+        const mine = box(i, direction);
+        let cost = mine[1] < tall || mine[1] > 600 - tall ? 1 : 0;
+        places.forEach((at, j) => {
+          if (j === i) return;
+          cost += (covered(mine, box(j, directions[found[j]]), (wide[i] + wide[j]) / 2, tall) + 2 * covered(mine, at, wide[i] / 2 + gap, tall / 2 + gap)) / (wide[i] * tall);
+        });
+        return cost + taste[i][s];
+      });
+      found[i] = costs.indexOf(Math.min(...costs));
+    });
+    return found;
+  };
+  const arrange = () => {
+    const wide = data.nodes.map((node) => 0.58 * letter * shown(node.name).length), least = radius + 8;
+    let left = Math.min(250, Math.max(...wide) + radius + 12), right = left;
+    for (let round = 0; round < 2; round++) {
+      state.places = data.layouts[state.layout].map(([x, y]) => [left + (760 - left - right) * x, 34 + 532 * y]);
+      state.sides = sides(state.places, wide);
+      const reach = state.places.map(([x], k) => { const dx = directions[state.sides[k]][0]; return dx ? [Math.min(x, x + dx * (wide[k] + radius + 12)), Math.max(x, x + dx * (wide[k] + radius + 12))] : [x - wide[k] / 2, x + wide[k] / 2]; });
+      [left, right] = [Math.max(least, left - Math.min(...reach.map((ends) => ends[0]))), Math.max(least, right - 760 + Math.max(...reach.map((ends) => ends[1])))];
+    }
+  };
   const visible = () => data.networks[state.network].edges.filter((edge) => edge[3] >= state.least);
   const joined = (edge) => edge[0] === state.chosen || edge[1] === state.chosen;
-  const shown = (name) => (name.length > 22 ? name.slice(0, 14) + "\u2026" + name.slice(-6) : name);
+  const most = letter > 20 ? 13 : 22;
+  const shown = (name) => (name.length > most ? name.slice(0, most - 8) + "\u2026" + name.slice(most > 20 ? -6 : -4) : name);
   const nodes = data.nodes.map((node, k) => {
     const group = make("g", { class: "node", role: "button", tabindex: k ? -1 : 0, "aria-pressed": "false" }, discs);
     make("circle", { class: "track", r: radius + 4 }, group);
@@ -168,10 +200,10 @@ for (const box of document.querySelectorAll(".live")) {
       const [x, y] = state.places[k], r = radius + 4, angle = 2 * Math.PI * Math.min(data.nodes[k].ring, 0.9999);
       for (const circle of group.querySelectorAll("circle")) { circle.setAttribute("cx", x); circle.setAttribute("cy", y); }
       group.querySelector(".ring")?.setAttribute("d", `M ${x} ${y - r} A ${r} ${r} 0 ${angle > Math.PI ? 1 : 0} 1 ${x + r * Math.sin(angle)} ${y - r * Math.cos(angle)}`);
-      const text = group.querySelector("text"), left = x < 380;
-      text.setAttribute("x", x + (left ? -1 : 1) * (r + 5));
-      text.setAttribute("y", y + 5);
-      text.setAttribute("text-anchor", left ? "end" : "start");
+      const text = group.querySelector("text"), [dx, dy] = directions[state.sides[k]];
+      text.setAttribute("x", x + dx * (r + 5));
+      text.setAttribute("y", y + dy * (r + 5 + 0.4 * letter) + 0.34 * letter);
+      text.setAttribute("text-anchor", ["end", "middle", "start"][dx + 1]);
     });
     for (const line of lines.children) {
       const [a, b] = line.dataset.ends.split(" ").map((k) => state.places[k]);

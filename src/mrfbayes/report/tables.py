@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from mrfbayes.model.wording import scale_name
 from mrfbayes.report.wording import bayes_factor, decimals, interval, number, plural
-from mrfbayes.results.centrality import global_strength
+from mrfbayes.results.centrality import global_strength, node_measures, order_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 RARE_SHARE = 0.05  # share of all states but the commonest, below which a variable is called rare
 LISTED_VARIABLES = 2_000  # whose shares are listed
 PAGE_ROWS, WHOLE_ROWS = 25, 40  # rows that stand in the page before one asks for more; up to so many all of them do
+ORDER_ROWS = 20  # edges whose order is tested
 LISTED_PARAMETERS = 40  # with the largest share of missing information
 INTERVAL_SDS = 3.29  # width of a 90% interval of a normal distribution in sds
 DIFFERENCE_WORDS = {"present": "differs", "absent": "alike"}
@@ -332,9 +333,38 @@ def strength_table(findings: Findings) -> PageTable | None:
     name = "all rows" if findings.selection is None else "all rows, average over graphs"
     rows = {name: global_strength(findings.couplings)}
     if findings.groups is not None:
-        rows |= findings.groups.global_strength().to_dict("index")
+        rows |= {f"{name}, all edges": row for name, row in findings.groups.global_strength().to_dict("index").items()}
     frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis("network")
     return make_table("global-strength", "Global strength [90% interval]", frame, headings("global-strength", frame))
+
+
+def order_tables(findings: Findings) -> list[PageTable]:
+    """P(row above column) of the strengths of nodes and of the sizes of supported edges: tests of differences."""
+    if findings.couplings is None:
+        return []
+    orders = {"node-differences": node_order(findings), "edge-differences": edge_order(findings)}
+    return [
+        make_table(name, "P(row above column)", frame, {key: Heading(_text(key)[0], "probability") for key in frame})
+        for name, frame in orders.items()
+        if len(frame) > 1
+    ]
+
+
+def node_order(findings: Findings) -> pd.DataFrame:
+    """P(row above column) of the nodes' strengths, the strongest first."""
+    assert findings.couplings is not None
+    strength = node_measures(findings.model, findings.couplings)["strength"]
+    place = np.argsort(-strength.mean(axis=0), kind="stable")
+    return order_table(strength[:, place], [findings.model.nodes[k] for k in place])
+
+
+def edge_order(findings: Findings, most: int = ORDER_ROWS) -> pd.DataFrame:
+    """P(row above column) of the sizes of the strongest supported edges."""
+    assert findings.couplings is not None
+    size = np.abs(findings.couplings)
+    there = np.flatnonzero((findings.edges["verdict"] == "present").to_numpy())
+    place = there[np.argsort(-size.mean(axis=0)[there], kind="stable")][:most]
+    return order_table(size[:, place], [str(findings.edges.index[k]) for k in place])
 
 
 def sum_table(findings: Findings) -> PageTable | None:

@@ -211,7 +211,11 @@ def sections(f: Findings) -> list[Section]:
 
 def all_tables(f: Findings) -> list[PageTable]:
     """Every table of the page, for files."""
-    found = [tables.variable_table(f), *(table for part in sections(f) for table in part.tables)]
+    found = [
+        tables.variable_table(f),
+        *(table for part in sections(f) for table in part.tables),
+        *tables.order_tables(f),
+    ]
     return [table for table in found if table is not None and table.rows]
 
 

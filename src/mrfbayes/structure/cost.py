@@ -14,7 +14,7 @@ from mrfbayes.structure.reruns import GRAPHS, PRIOR_LOG_ODDS, RERUN_LENGTH, SLAB
 from mrfbayes.structure.running import LEAST_SEARCH_SWEEPS
 
 # Measured in processor time on searches of 6 to 40 variables with 2 to 5 levels.
-SAMPLE_SECONDS = 0.65e-9  # per sample, block and pass
+SAMPLE_SECONDS, STATE_SECONDS = 0.65e-9, 0.3e-9  # per sample, or configuration of the field, block and pass
 POINT_SECONDS = 6.5e-9  # per cell and point of an edge's conditional
 CELL_SECONDS = 0.5e-9  # per cell of a block's table and pass
 MOVE_SECONDS = 0.8e-6  # per parameter
@@ -36,13 +36,15 @@ def search_seconds(model: Model, n_groups: int = 1, chains: int = 4) -> float:
     else:
         blocks = pair_blocks(model, SAMPLE_GROUP_CELLS if engine == "particles" else GROUP_CELLS)[0]
         sweep += CELL_SECONDS * 2 * factors.n_edge_parameters * max(blocks.n_cells)
-        size = ANCHOR_PARTICLES if engine == "particles" else n_configurations(model)
-        sweep += SAMPLE_SECONDS * WEIGHT_PASSES * len(blocks.nodes) * size
+        passes = WEIGHT_PASSES * len(blocks.nodes)
         if engine == "particles":
-            before = PREPARED_SWEEPS * GIBBS_SECONDS * size * model.n_nodes**2
+            sweep += SAMPLE_SECONDS * passes * ANCHOR_PARTICLES
+            before = PREPARED_SWEEPS * GIBBS_SECONDS * ANCHOR_PARTICLES * model.n_nodes**2
+        else:
+            sweep += STATE_SECONDS * passes * n_configurations(model)
     sweeps = chains * (TYPICAL_SWEEPS + 100)
     sweeps += 2 * RERUN_LENGTH * (len(SLABS) + len(GRAPHS) - 2 if n_groups == 1 else len(PRIOR_LOG_ODDS))
-    return n_groups * (sweeps * sweep * (1.0 if n_groups == 1 else 1.5) + before)
+    return n_groups * (sweeps * sweep + before)
 
 
 def describe_searches(model: Model) -> dict[str, float]:
