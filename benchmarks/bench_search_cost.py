@@ -20,12 +20,12 @@ from mrfbayes.structure.cost import search_seconds
 def sources() -> dict[str, mb.Data]:
     """Real data, and 17 five-level items with missing cells in two groups without a difference."""
     items = pd.DataFrame(answers()).add_prefix("item ")
-    items["site"] = np.where(np.random.default_rng(3).random(len(items)) < 0.45, "clinic", "community")
-    return {
-        "17 five-level items": mb.Data(items, group="site"),
-        "Boredom, 8 items of 7 levels": mb.Data(mb.datasets.boredom(), group="language"),
-        "ADHD, 18 yes/no items": mb.Data(mb.datasets.adhd(), group="group"),
-    }
+    items["group"] = np.where(np.random.default_rng(3).random(len(items)) < 0.45, "clinic", "community")
+    tables = {"17 five-level items": items}
+    for name, found in (("boredom", mb.datasets.load_boredom()), ("ADHD", mb.datasets.load_adhd())):
+        text = f"{name}, {len(found.nodes)} items of {found.states} levels"
+        tables[text] = pd.DataFrame(found.x, columns=list(found.nodes)).assign(group=found.group)
+    return {name: mb.Data(table, group="group") for name, table in tables.items()}
 
 
 def main() -> None:
@@ -35,8 +35,8 @@ def main() -> None:
     warnings.simplefilter("ignore", mb.MRFWarning)
     lines = [
         "# Predicted and measured seconds of searches\n",
-        f"`python benchmarks/bench_search_cost.py`, mrfbayes {mb.__version__}, Python {platform.python_version()}; processor",
-        "seconds of one process, the panel of priors and the evidence of no difference included.\n",
+        f"`python benchmarks/bench_search_cost.py`, mrfbayes {mb.__version__}, Python {platform.python_version()};",
+        "processor seconds of one process, the panel of priors and the evidence of no difference included.\n",
         "| data | option | predicted s | measured s | measured / predicted | sweeps per chain |",
         "|---|---|---|---|---|---|",
     ]
