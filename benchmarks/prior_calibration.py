@@ -25,7 +25,6 @@ import mrfbayes as mb
 from mrfbayes.model.schema import Schema, Variable
 from mrfbayes.particles.moments import row_statistics
 from mrfbayes.priors import Prior
-from mrfbayes.structure.rescoring import all_statistics
 
 UNITS = Path(__file__).parent / "results" / "prior_calibration.jsonl"
 TABLES = UNITS.with_suffix(".md")
@@ -118,7 +117,7 @@ def run_cell(r, n, data_sets):
     """What all priors say of data sets of r levels and n rows, as one record."""
     made = [simulate(r, n, seed) for seed in range(data_sets)]
     model = make_model(r)
-    states = all_statistics(model).astype(float)
+    states = all_statistics(model)
     everything = np.arange(states.shape[1])
     counts = np.stack([row_statistics(model, x).sum(axis=0) for x, _ in made]).astype(float)
     unit = {"levels": r, "n": n, "truth": [truth.tolist() for _, truth in made], "sample": {}, "select": {}}
@@ -150,9 +149,14 @@ def run_slab(r, n, data_sets):
     made = [simulate(r, n, seed, is_from_slab=True) for seed in range(data_sets)]
     model = make_model(r)
     counts = np.stack([row_statistics(model, x).sum(axis=0) for x, _ in made]).astype(float)
-    p = edge_probabilities(all_statistics(model).astype(float), counts, n, Prior(model, "default"))
+    p = edge_probabilities(all_statistics(model), counts, n, Prior(model, "default"))
     there = np.array([truth for _, truth in made]) != 0
     return {"levels": r, "n": n, "data_sets": data_sets, "slab": binned(p, there).round(4).tolist()}
+
+
+def all_statistics(model):
+    """Statistics (N, p) of every configuration."""
+    return row_statistics(model, np.array(list(np.ndindex(*model.states)), dtype=np.uint8))
 
 
 def load_units():

@@ -11,7 +11,6 @@ import pytest
 import mrfbayes as mb
 from mrfbayes.data.statistics import count_states
 from mrfbayes.model.schema import Schema, Variable
-from mrfbayes.model.subfields import with_edges
 
 SMOKES = Variable("smokes", "binary", ("no", "yes"))
 MOOD = Variable("mood", "ordinal", (0.0, 1.0, 2.0, 3.0))
@@ -178,11 +177,8 @@ def test_labels_that_give_one_name_twice_are_replaced_by_states():
     assert len(set(model.parameters)) == model.n_parameters
 
 
-def test_schema_survives_dropping_edges_and_saving(tmp_path):
+def test_schema_survives_saving(tmp_path):
     model = mb.Model.from_data(MIXED)
-    kept = with_edges(model, np.arange(10) < 3)
-    assert kept.schema == MIXED
-    assert kept.n_edges == 3
     x = mb.simulate(model, model.no_interaction, 50, rng=1)
     with pytest.warns(mb.MRFWarning, match="run longer"):
         posterior = mb.sample(model, count_states(model, x), "exact", draws=200, chains=2, progress=False, rng=1)

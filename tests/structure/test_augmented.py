@@ -102,7 +102,6 @@ def test_inclusion_probabilities_are_those_of_all_graphs(rows, truth, engine, is
     assert found.engine == engine
     assert not is_off(found, truth)
     assert found.n == 150
-    assert found.graphs()["probability"].equals(found.graphs()["share"])
 
 
 def test_without_the_rows_with_holes_they_are_others(rows, truth):

@@ -191,14 +191,6 @@ def test_renaming_labels_changes_nothing(rows, selected):
     np.testing.assert_array_equal(again.log_odds, selected.log_odds)
 
 
-def test_evidence_of_graphs_to_one_loop_has_the_same_order(selected, enumerated):
-    table = selected.graphs(8)
-    assert table["scored"].all()
-    names = selected.model.blocks[:3]
-    inclusion = [table.loc[[name in edges for edges in table["edges"]], "probability"].sum() for name in names]
-    np.testing.assert_allclose(inclusion, enumerated[0], atol=0.03)
-
-
 def test_absent_tables_are_zero_in_all_cells(selected):
     offset = selected.model.chart.offset
     for edge in range(3):

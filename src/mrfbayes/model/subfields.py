@@ -49,14 +49,3 @@ def whole_blocks(model: Model, piece: Model, nodes: np.ndarray) -> np.ndarray:
         for scope, block in zip(nodes[group.scope].tolist(), group.block.tolist(), strict=True):
             found[block] = place[group.key, tuple(scope)]
     return found
-
-
-def with_edges(model: Model, present: np.ndarray) -> Model:
-    """All nodes and their own factors, and of the edges those that are ``present`` (m,); every factor untied."""
-    kept = {tuple(pair) for pair in model.edges[present].tolist()}
-    factors = []
-    for group in model.groups:
-        for scope in group.scope.tolist():
-            if len(scope) == 1 or tuple(scope) in kept or tuple(scope[::-1]) in kept:
-                factors.append(group.factor(tuple(model.nodes[i] for i in scope)))
-    return Model(dict(zip(model.nodes, model.states.tolist(), strict=True)), factors)._with_schema(model.schema)

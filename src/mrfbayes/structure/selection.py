@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -14,12 +13,9 @@ from mrfbayes.base.types import Scale
 from mrfbayes.model.edge_strength import edge_strengths, has_tables
 from mrfbayes.model.scales import scaled
 from mrfbayes.model.wording import natural_scale
-from mrfbayes.priors import Prior
 from mrfbayes.results.diagnostics import moment_columns
 from mrfbayes.structure.graph_priors import PER_EDGE, GraphPrior, graph_prior
-from mrfbayes.structure.rescoring import Rescoring
 from mrfbayes.structure.result import SearchResult
-from mrfbayes.targets.evidence import log_prior_at_no_interaction
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -192,11 +188,8 @@ class Selection(SearchResult):
         Returns
         -------
         DataFrame
-            ``probability``; ``share`` of the draws; ``number`` of edges; ``edges``, their names; ``scored``, whether
-            the evidence of the graph was computed, to one loop. Scored graphs divide their total share by their
-            evidence. The probability of the others is their share: if cells are missing, or if neither a recursion on
-            the graph is quick nor the field has few configurations (up to 262,144). ``attrs["scored_by"]`` states
-            which.
+            ``probability``, the share of the draws with this graph, and ``probability_error``, its Monte-Carlo standard
+            error; ``number`` of edges; ``edges``, their names.
 
         Examples
         --------
@@ -209,53 +202,24 @@ class Selection(SearchResult):
         import pandas as pd
 
         m = self.model.n_edges
-        drawn = self.included.reshape(-1, m)
-        found, count = np.unique(np.packbits(drawn, axis=1), axis=0, return_counts=True)
+        packed = np.packbits(self.included, axis=2)
+        found, kind, count = np.unique(
+            packed.reshape(-1, packed.shape[2]), axis=0, return_inverse=True, return_counts=True
+        )
         order = np.argsort(-count, kind="stable")[:top]
         present = np.unpackbits(found[order], axis=1, count=m).astype(bool)
-        share = count[order] / max(len(drawn), 1)
-        scores = self._log_scores(present)
-        scored, probability = np.isfinite(scores), share.copy()
-        if scored.any():
-            weight = np.exp(scores[scored] - scores[scored].max())
-            probability[scored] = share[scored].sum() * weight / weight.sum()
+        drawn = (kind.reshape(packed.shape[:2])[..., None] == order).astype(float)
+        columns = moment_columns(drawn, 0.9)
         names = np.array(self.model.blocks[:m], dtype=object)
-        table = pd.DataFrame(
+        return pd.DataFrame(
             {
-                "probability": probability,
-                "share": share,
+                "probability": columns["mean"],
+                "probability_error": columns["mcse_mean"],
                 "number": present.sum(axis=1),
                 "edges": [tuple(names[row]) for row in present],
-                "scored": scored,
-            }
-        ).sort_values("probability", ascending=False, kind="stable")
-        table.attrs["scored_by"] = self._scored_by(scored)
-        return table.set_index(pd.RangeIndex(1, len(order) + 1, name="rank"))
-
-    def _scored_by(self, scored: np.ndarray) -> str:
-        if scored.all():
-            return "evidence of every graph to one loop"
-        if "missing" in self.settings:
-            return "shares of the draws: with missing cells the evidence of a graph has no such expansion here"
-        which = "some graphs are" if scored.any() else "the graphs are"
-        return f"shares of the draws where {which} too dense for log Z; their evidence would need it"
-
-    def _log_scores(self, present: np.ndarray) -> np.ndarray:
-        """Log of prior times evidence of the graphs (k, m), up to a constant; NaN where that is out of reach."""
-        scores = np.full(len(present), np.nan)
-        if "missing" in self.settings:
-            return scores
-        nodes = self.settings["prior"]
-        own = {name: str(text) for name, text in nodes.items()} if isinstance(nodes, Mapping) else {}
-        prior = Prior(self.model, {"edges": str(self.settings["slab"]), **own})
-        rescoring = Rescoring(self.model, self.counts, self.n, prior)
-        at_zero = log_prior_at_no_interaction(prior)[: self.model.n_edges]
-        of_graph = self._graph_prior.log_probability(present)
-        for k, row in enumerate(present):
-            found = rescoring.log_evidence(row, self.mean)
-            if found is not None:
-                scores[k] = of_graph[k] + found + row @ at_zero
-        return scores
+            },
+            index=pd.RangeIndex(1, len(order) + 1, name="rank"),
+        )
 
     def sensitivity(self, progress: bool = True) -> pd.DataFrame:
         """Verdicts under four slabs and three priors over graphs, from short runs that go on from this one.
