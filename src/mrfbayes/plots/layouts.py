@@ -114,7 +114,7 @@ def label_sides(places: np.ndarray, wide: np.ndarray, tall: float, gap: float) -
             cover = np.clip(half[i] + half[others] - np.abs(centres[i][:, None] - names), 0, None).prod(axis=2)
             cover += 2 * np.clip(half[i] + gap - np.abs(centres[i][:, None] - nodes), 0, None).prod(axis=2)
             side[i] = (cover.sum(axis=1) / (wide[i] * tall) + taste[i]).argmin()
-    return side
+    return np.asarray(side)
 
 
 def _given(model: Model, layout: object) -> np.ndarray:

@@ -378,11 +378,10 @@ def _draw_names(ax: Axes, model: Model, places: np.ndarray, width: float) -> Non
     side = label_sides(places, per_inch * wide, per_inch * tall, 0.11 * per_inch)
     half = per_inch * np.stack([wide, np.full(len(wide), tall)], axis=1) / 2
     centres = places + SIDES[side] * (half + 0.11 * per_inch)
-    for name, place, (dx, dy) in zip(names, places.tolist(), SIDES[side].tolist(), strict=True):
-        style = {"ha": ("center", "left", "right")[dx], "va": ("center", "bottom", "top")[dy], "fontsize": size}
-        box = {"facecolor": PAPER, "alpha": 0.7, "pad": 0.4, "lw": 0}
-        where = (8.0 * dx, 8.0 * dy)
-        ax.annotate(escape(name), place, where, textcoords="offset points", color=INK, bbox=box, zorder=4, **style)
+    for name, (x, y), (dx, dy) in zip(names, places.tolist(), SIDES[side].tolist(), strict=True):
+        text = ax.annotate(escape(name), (x, y), (8.0 * dx, 8.0 * dy), textcoords="offset points", zorder=4)
+        text.set(ha=("center", "left", "right")[dx], va=("center", "bottom", "top")[dy], fontsize=size, color=INK)
+        text.set_bbox({"facecolor": PAPER, "alpha": 0.7, "pad": 0.4, "lw": 0})
     low = np.minimum(centres - half, places).min(axis=0) - 0.1 * per_inch
     high = np.maximum(centres + half, places).max(axis=0) + 0.1 * per_inch
     ax.set_xlim(low[0], high[0])
