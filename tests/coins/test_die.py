@@ -8,7 +8,6 @@ from mrfbayes import InputError
 from mrfbayes.coins.coin import CoinMarginal
 from mrfbayes.coins.die import DieMarginal
 
-FORMS = ("printed", "gbd")
 ALPHA, LOG_ETA = [3.0, 0.0, 7.0], [0.4, -1.0, 0.2]
 FOUR = ([3.0, 0.0, 7.0, 5.5], [0.4, -1.0, 0.2, 0.0])
 
@@ -22,17 +21,15 @@ def simplex_rule(points=50):
     return theta, np.outer(w, w) * (1 - first)
 
 
-def formula(theta, alpha, log_eta, form):
+def formula(theta, alpha, log_eta):
     alpha, eta = np.array(alpha), np.exp(log_eta)
-    power = alpha.sum() + (0 if form == "printed" else alpha.size)
-    return np.prod(theta**alpha, axis=-1) / (theta @ eta) ** power
+    return np.prod(theta**alpha, axis=-1) / (theta @ eta) ** (alpha.sum() + alpha.size)
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_density_and_moments_by_quadrature(form):
-    die = DieMarginal(ALPHA, LOG_ETA, form)
+def test_density_and_moments_by_quadrature():
+    die = DieMarginal(ALPHA, LOG_ETA)
     theta, weights = simplex_rule()
-    raw = formula(theta, ALPHA, LOG_ETA, form)
+    raw = formula(theta, ALPHA, LOG_ETA)
     density = raw / (weights * raw).sum()
     np.testing.assert_allclose(die.pdf(theta), density, rtol=1e-11)
     np.testing.assert_allclose(die.pdf(theta[..., :2]), density, rtol=1e-9)
@@ -44,10 +41,9 @@ def test_density_and_moments_by_quadrature(form):
     np.testing.assert_allclose(die.mean.sum(), 1, rtol=1e-13)
 
 
-@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("alpha", "n", "h"), [(3, 10, 0.7), (0, 5, -2.0), (1, 1, 4.0), (4e8, 1e9, 0.1)])
-def test_two_outcomes_are_a_coin(alpha, n, h, form):
-    die, coin = DieMarginal([alpha, n - alpha], [h, 0.0], form), CoinMarginal(alpha, n, h, form)
+def test_two_outcomes_are_a_coin(alpha, n, h):
+    die, coin = DieMarginal([alpha, n - alpha], [h, 0.0]), CoinMarginal(alpha, n, h, "gbd")
     theta = np.array([0.05, 0.3, coin.mean, 0.5, 0.97])
     np.testing.assert_allclose(die.logpdf(theta[:, None]), coin.logpdf(theta), rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(die.normal_scores(theta[:, None])[:, 0], coin.normal_score(theta), rtol=1e-9, atol=1e-9)
@@ -56,8 +52,8 @@ def test_two_outcomes_are_a_coin(alpha, n, h, form):
     np.testing.assert_allclose(die.mode[0], coin.mode, atol=1e-12)
 
 
-def test_the_other_form_is_dirichlet():
-    die = DieMarginal(ALPHA, LOG_ETA, "gbd")
+def test_lambda_is_dirichlet():
+    die = DieMarginal(ALPHA, LOG_ETA)
     theta, _ = simplex_rule(9)
     lam = theta * np.exp(LOG_ETA)
     field = lam.sum(axis=-1)
@@ -67,9 +63,8 @@ def test_the_other_form_is_dirichlet():
     np.testing.assert_allclose(die.pdf(theta).ravel(), expected, rtol=1e-11)
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_sticks_are_independent_normals(form):
-    die = DieMarginal(*FOUR, form)
+def test_sticks_are_independent_normals():
+    die = DieMarginal(*FOUR)
     draws = die.rvs(20_000, rng=2)
     scores = die.normal_scores(draws)
     for column in scores.T:
@@ -77,14 +72,13 @@ def test_sticks_are_independent_normals(form):
     assert np.abs(np.corrcoef(scores.T) - np.eye(3)).max() < 5.5 / np.sqrt(20_000)
     squares = np.corrcoef(scores.T**2)
     assert np.abs(squares - np.eye(3)).max() < 5.5 / np.sqrt(20_000)
-    # the other form's draws must not pass
-    other = DieMarginal(*FOUR, "gbd" if form == "printed" else "printed").rvs(20_000, rng=2)
+    # draws with another effect must not pass
+    other = DieMarginal(FOUR[0], [0.45, -1.0, 0.2, 0.0]).rvs(20_000, rng=2)
     assert min(stats.kstest(column, "norm").pvalue for column in die.normal_scores(other).T) < 1e-6
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_scores_and_their_inverse(form):
-    die = DieMarginal(*FOUR, form)
+def test_scores_and_their_inverse():
+    die = DieMarginal(*FOUR)
     z = np.concatenate([np.random.default_rng(0).normal(size=(300, 3)), np.full((1, 3), -7.5), np.full((1, 3), 7.5)])
     np.testing.assert_allclose(die.normal_scores(die.from_normal(z)), z, atol=1e-7)
     far = np.array([[1e-12, 0.5, 0.3, 0.2 - 1e-12], [0.4, 1e-12, 0.6 - 2e-12, 1e-12]])
@@ -92,9 +86,8 @@ def test_scores_and_their_inverse(form):
     assert np.isfinite(die.logpdf(far)).all()
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_draws_have_the_moments(form):
-    die = DieMarginal(*FOUR, form)
+def test_draws_have_the_moments():
+    die = DieMarginal(*FOUR)
     draws = die.rvs(100_000, rng=7)
     assert (np.abs(draws.mean(axis=0) - die.mean) < 5.5 * die.sd / np.sqrt(100_000)).all()
     np.testing.assert_allclose(draws.std(axis=0), die.sd, rtol=0.02)
@@ -103,14 +96,9 @@ def test_draws_have_the_moments(form):
     assert (np.abs(again.mean(axis=0) - die.mean) < 5.5 * die.sd / np.sqrt(3000)).all()
 
 
-@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("scale", [1e-1, 1.0, 1e3, 1e8])
-def test_mode(scale, form):
-    alpha, log_eta = np.array([3.0, 1.0, 7.0]) * scale, LOG_ETA
-    die = DieMarginal(alpha, log_eta, form)
-    if form == "printed":
-        theta_hat = alpha / np.exp(log_eta)
-        np.testing.assert_allclose(die.mode, theta_hat / theta_hat.sum(), rtol=1e-12)
+def test_mode(scale):
+    die = DieMarginal(np.array([3.0, 1.0, 7.0]) * scale, LOG_ETA)
     step = 0.1 * die.sd[:2].min() * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])
     assert (die.logpdf(die.mode[:2] + step) < die.logpdf(die.mode)).all()
 
@@ -135,7 +123,6 @@ def test_shapes_and_seeds():
         (lambda: DieMarginal([1, 2, 3], [0, 0]), "log_eta has 2 numbers, alpha has 3"),
         (lambda: DieMarginal([1, 2], [0, np.inf]), "log_eta[1] = inf"),
         (lambda: DieMarginal([1, 2], [0, 1e4]), "700 apart"),
-        (lambda: DieMarginal([1, 2], [0, 0], "dirichlet"), "form = 'dirichlet'"),
         (lambda: DieMarginal(*FOUR).pdf([0.5, 0.5]), "theta has shape (2,)"),
         (lambda: DieMarginal(*FOUR).pdf([0.5, 0.5, 0.5, 0.5]), "sum to one"),
         (lambda: DieMarginal(*FOUR).pdf("x"), "theta = 'x'"),

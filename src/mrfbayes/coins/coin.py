@@ -18,8 +18,17 @@ from functools import cached_property
 import numpy as np
 
 from mrfbayes.base.errors import InputError
-from mrfbayes.base.random_streams import Seed
-from mrfbayes.coins.die import DieMarginal, Numbers, check_form
+from mrfbayes.base.random_streams import Seed, generator, seed_sequence
+
+FORMS = ("printed", "gbd")
+Numbers = float | np.ndarray  # as many as were asked for
+
+
+def check_form(form: object, name: str = "form") -> str:
+    """``form`` itself, or an `InputError`."""
+    if not isinstance(form, str) or form not in FORMS:
+        raise InputError(f"{name} = {form!r}: choose 'printed' (power n, Eq. 3) or 'gbd' (power n + 2).")
+    return form
 
 
 def check_number(value: object, name: str, low: float = -math.inf, high: float = math.inf, what: str = "") -> float:
@@ -104,7 +113,7 @@ class CoinMarginal:
 
     def pdf(self, theta: object) -> Numbers:
         """Density in theta."""
-        return _scalar(np.exp(np.asarray(self.logpdf(theta))))
+        return as_scalar(np.exp(np.asarray(self.logpdf(theta))))
 
     def _tails(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         from mrfbayes.kernels.coins.coin import log_cdfs_sfs
@@ -126,11 +135,11 @@ class CoinMarginal:
 
     def cdf(self, theta: object) -> Numbers:
         """Probability below theta."""
-        return _scalar(np.exp(np.asarray(self.logcdf(theta))))
+        return as_scalar(np.exp(np.asarray(self.logcdf(theta))))
 
     def sf(self, theta: object) -> Numbers:
         """Probability above theta."""
-        return _scalar(np.exp(np.asarray(self.logsf(theta))))
+        return as_scalar(np.exp(np.asarray(self.logsf(theta))))
 
     def normal_score(self, theta: object) -> Numbers:
         """Phi^-1(F(theta)), finite wherever 0 < theta < 1."""
@@ -146,23 +155,23 @@ class CoinMarginal:
 
     def ppf(self, q: object) -> Numbers:
         """Quantile: the theta with probability ``q`` below it."""
-        at = _numbers(q, "q")
+        at = numbers_of(q, "q")
         bad = np.flatnonzero(~((at >= 0.0) & (at <= 1.0)))
         if bad.size:
             raise InputError(f"q = {at.ravel()[bad[0]]:g}: a probability lies between 0 and 1.")
         from scipy.special import ndtri
 
         theta = self.from_normal(np.where((at > 0.0) & (at < 1.0), ndtri(np.clip(at, 1e-300, None)), 0.0))
-        return _scalar(np.where(at == 0.0, 0.0, np.where(at == 1.0, 1.0, theta)))
+        return as_scalar(np.where(at == 0.0, 0.0, np.where(at == 1.0, 1.0, theta)))
 
     def from_normal(self, z: object) -> Numbers:
         """The theta whose normal score is ``z``: a standard normal z gives a draw."""
         from mrfbayes.kernels.coins.coin import quantiles
 
-        scores = _numbers(z, "z")
+        scores = numbers_of(z, "z")
         out = np.empty(scores.size)
         quantiles(self._row, np.ascontiguousarray(scores.ravel()), out)
-        return _scalar(_sigmoid(out).reshape(scores.shape))
+        return as_scalar(_sigmoid(out).reshape(scores.shape))
 
     @cached_property
     def _moments(self) -> tuple[float, float]:
@@ -181,14 +190,17 @@ class CoinMarginal:
         """Standard deviation of theta."""
         return math.sqrt(self._moments[1])
 
-    @cached_property
-    def _die(self) -> DieMarginal:
-        return DieMarginal([self.alpha, self.n - self.alpha], [self.log_odds_eta, 0.0], self.form)
-
     @property
     def mode(self) -> float:
         """The theta of largest density; for the printed form the maximum likelihood estimate ("mode mapping")."""
-        return float(self._die.mode[0])
+        alpha, n, eta = self.alpha, self.n, self.eta
+        if self.form == "printed":
+            weights = alpha * math.exp(-0.5 * self.log_odds_eta), (n - alpha) * math.exp(0.5 * self.log_odds_eta)
+            return weights[0] / sum(weights)
+        # The derivative of the log density, times its denominators, is a theta^2 + b theta + alpha (1 - eta).
+        a, b, c = 2.0 * (2.0 * eta - 1.0), (alpha - n - 2.0) * (2.0 * eta - 1.0) - n * (1.0 - eta), alpha * (1.0 - eta)
+        root = math.sqrt(max(b * b - 4.0 * a * c, 0.0))
+        return 2.0 * c / (root - b) if b < 0.0 else -(b + root) / (2.0 * a)
 
     def rvs(self, size: int | tuple[int, ...] | None = None, rng: Seed | None = None) -> Numbers:
         """Independent draws.
@@ -198,7 +210,14 @@ class CoinMarginal:
         size : shape of the result; None for a single number
         rng : an int, a `numpy.random.SeedSequence` or a `numpy.random.Generator`; None for fresh randomness
         """
-        return _scalar(self._die.rvs(size, rng)[..., 0])
+        from mrfbayes.kernels.coins.scores import DRAWS, all_tables, thetas_of_normals
+
+        source = rng if isinstance(rng, np.random.Generator) else generator(seed_sequence(rng), "coin")
+        shape = shape_of(size)
+        values = source.standard_normal((math.prod(shape), 1))
+        coins = self._row[None, :]
+        thetas_of_normals(coins, *all_tables(coins, DRAWS)[:2], values)
+        return as_scalar(values.reshape(shape))
 
 
 def _logit(theta: np.ndarray) -> np.ndarray:
@@ -210,22 +229,30 @@ def _sigmoid(log_odds: np.ndarray) -> np.ndarray:
     return np.asarray(np.where(log_odds >= 0.0, 1.0, e) / (1.0 + e))
 
 
-def _numbers(values: object, name: str) -> np.ndarray:
+def numbers_of(values: object, name: str) -> np.ndarray:
     try:
         return np.array(values, dtype=float)
     except (TypeError, ValueError):
         raise InputError(f"{name} = {values!r}: give a number or an array of numbers.") from None
 
 
-def _scalar(array: np.ndarray) -> Numbers:
+def shape_of(size: int | tuple[int, ...] | None) -> tuple[int, ...]:
+    """The shape of ``size`` draws."""
+    try:
+        return () if size is None else np.empty(size, dtype=np.int8).shape
+    except (TypeError, ValueError):
+        raise InputError(f"size = {size!r}: give a whole number >= 0, a shape, or None.") from None
+
+
+def as_scalar(array: np.ndarray) -> Numbers:
     return float(array) if array.ndim == 0 else array
 
 
 def _apply(theta: object, inside: Callable[[np.ndarray], np.ndarray], below: float, above: float) -> Numbers:
     """``inside`` on the elements in [0, 1], constants elsewhere, nan where theta is nan."""
-    values = _numbers(theta, "theta")
+    values = numbers_of(theta, "theta")
     out = np.where(values < 0.0, below, np.where(values > 1.0, above, np.nan))
     chosen = (values >= 0.0) & (values <= 1.0)
     if chosen.any():
         out[chosen] = inside(values[chosen])
-    return _scalar(out)
+    return as_scalar(out)

@@ -11,9 +11,9 @@ from functools import cached_property
 import numpy as np
 
 from mrfbayes.base.random_streams import child, generator, kernel_state
-from mrfbayes.coins.coin import CoinMarginal, coin_rows
+from mrfbayes.coins.coin import CoinMarginal, check_form, coin_rows
 from mrfbayes.coins.correlation import Correlation
-from mrfbayes.coins.die import DieMarginal, check_form
+from mrfbayes.coins.die import DieMarginal
 from mrfbayes.coins.external_effects import ExternalEffects, external_effects
 from mrfbayes.coins.importance_weights import TRUSTED_K, effective_size, pareto_k, resample
 from mrfbayes.data.statistics import Statistics
@@ -75,17 +75,13 @@ class Induced:
         return np.asarray(self.statistics.n * chart.tosses[chart.block_of], dtype=float)
 
     @cached_property
-    def on_coins(self) -> np.ndarray:
-        """Indices of the parameters whose block is a coin."""
-        chart = self.model.chart
-        return np.flatnonzero(chart.sides[chart.block_of] == 2)
-
-    @cached_property
     def coins(self) -> np.ndarray:
-        """(parameters on coins, COIN_FIELDS) coins as `mrfbayes.kernels.coins.coin` takes them."""
-        alpha = self.statistics.counts[self.on_coins]
-        other = np.maximum(self.tosses[self.on_coins] - alpha, 0.0)
-        return coin_rows(alpha, other, self.effects.log_odds_eta[self.on_coins], self.form)
+        """(p, COIN_FIELDS) coins as `mrfbayes.kernels.coins.coin` takes them; in the place of a die its sticks."""
+        alpha, offset = self.statistics.counts, self.model.chart.offset
+        rows = coin_rows(alpha, np.maximum(self.tosses - alpha, 0.0), self.effects.log_odds_eta, self.form)
+        for block, die in self.dice.items():
+            rows[offset[block] : offset[block + 1]] = die.sticks
+        return rows
 
     @cached_property
     def dice(self) -> dict[int, DieMarginal]:
@@ -97,7 +93,7 @@ class Induced:
         first, stop = self.model.chart.offset[block : block + 2]
         start = self.statistics.outcome_offset[block]
         counts = self.statistics.outcome_counts[start : start + stop - first + 1]
-        return DieMarginal(counts, np.append(self.effects.log_odds_eta[first:stop], 0.0), self.form)
+        return DieMarginal(counts, np.append(self.effects.log_odds_eta[first:stop], 0.0))
 
     def marginal(self, j: int) -> CoinMarginal | DieMarginal:
         """Marginal of parameter ``j``, or of the die that it belongs to."""
@@ -112,7 +108,7 @@ class Induced:
         """Log integral of the likelihood over the parameter space: what standardises it under the uniform prior."""
         from mrfbayes.kernels.coins.coin import log_total
 
-        return float(sum(log_total(coin) for coin in self.coins)) + sum(d.log_total for d in self.dice.values())
+        return float(sum(log_total(coin) for coin in self.coins))  # the sticks' integrals multiply to that of a die
 
     @cached_property
     def draw_tables(self) -> tuple[np.ndarray, np.ndarray, float]:
@@ -124,37 +120,23 @@ class Induced:
 
     def draw(self, size: int, seed: np.random.SeedSequence) -> np.ndarray:
         """(size, p) independent draws of theta from the likelihood, standardised under the uniform prior."""
-        from mrfbayes.kernels.coins.scores import draw_exchangeable
+        from mrfbayes.kernels.coins.scores import draw_exchangeable, fill_correlated, thetas_of_normals
 
-        state, source = kernel_state(seed, "copula"), generator(seed, "dice")
+        state, tables = kernel_state(seed, "copula"), (self.coins, *self.draw_tables[:2])
         out = np.empty((size, self.model.n_parameters))
         step = max(1, DRAWS_AT_A_TIME // max(self.model.n_parameters, 1))
         for start in range(0, size, step):
             part = out[start : start + step]
-            if self.dice or self.correlation.factor is not None:
-                self._draw_blocks(state, source, part)
+            if self.correlation.factor is None:
+                draw_exchangeable(*tables, self.correlation.rho, state, part)
             else:
-                draw_exchangeable(self.coins, *self.draw_tables[:2], self.correlation.rho, state, part)
+                fill_correlated(self.correlation.factor, state, part)
+                thetas_of_normals(*tables, part)
+            for block, die in self.dice.items():
+                shares = part[:, slice(*self.model.chart.offset[block : block + 2])]
+                mu = np.clip(shares, 1e-300, 1.0 - 2.0**-53)
+                shares[:] = die.from_sticks(np.log(mu) - np.log1p(-mu))[:, :-1]
         return out
-
-    def _draw_blocks(self, state: np.ndarray, source: np.random.Generator, out: np.ndarray) -> None:
-        """Any copula, coins and dice mixed: normal scores first, then each marginal's own inverse."""
-        from mrfbayes.kernels.coins.scores import fill_correlated, fill_exchangeable, thetas_of_normals
-
-        if self.correlation.factor is not None:
-            fill_correlated(self.correlation.factor, state, out)
-        else:
-            fill_exchangeable(self.correlation.rho, state, out)
-        if self.on_coins.size:
-            values = np.ascontiguousarray(out[:, self.on_coins])
-            thetas_of_normals(self.coins, *self.draw_tables[:2], values)
-            out[:, self.on_coins] = values
-        for block, die in self.dice.items():
-            first, stop = self.model.chart.offset[block : block + 2]
-            if self.correlation.is_independent:  # Gamma variables are much faster than inverting sticks
-                out[:, first:stop] = die.from_gammas(source, len(out))[:, :-1]
-            else:
-                out[:, first:stop] = die.from_normal(out[:, first:stop])[:, :-1]
 
 
 @dataclass(frozen=True, eq=False)

@@ -91,10 +91,10 @@ def fill_scores(places, cells, values):
 
 
 @kernel
-def integrate_scores(coins, places, theta, scores):
+def integrate_scores(coins, places, log_odds, scores):
     """The scores that `fill_scores` left out, by integration."""
-    for j in range(theta.size):
-        w = fastmath.logit(theta[j])
+    for j in range(log_odds.size):
+        w = log_odds[j]
         x = (w - places[PLACE_LOW, j]) * places[PLACE_PER_UNIT, j]
         # A hair's breadth around the ends as well: the logit here may round differently.
         if not (x >= 1e-6 and x < places[PLACE_COUNT, j] - 1e-6):

@@ -23,6 +23,7 @@ from mrfbayes.base.views import View, Workspace
 from mrfbayes.coins.induced import Induced, WeightedDraws
 from mrfbayes.exact.quantities import fisher_information
 from mrfbayes.kernels.base.contracts import implements, log_likelihood
+from mrfbayes.kernels.base.fastmath import logit
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.coins.scores import COIN_CELLS, FIRST_CELL, LOW, PER_UNIT, SCORES, all_tables
 from mrfbayes.kernels.methods.mle import (
@@ -37,7 +38,7 @@ from mrfbayes.kernels.methods.mle import (
     matrix_log_density,
 )
 from mrfbayes.methods.laplace.information import is_exact_cheap
-from mrfbayes.methods.mle.dice import DiceCopulaView, DiceView, make_dice, make_sticks
+from mrfbayes.methods.mle.dice import DiceCopulaView, DiceView, make_dice
 from mrfbayes.methods.problem import Prepared, Problem, writable
 from mrfbayes.model.field import Model, factors_per_block
 from mrfbayes.priors import Prior
@@ -85,7 +86,10 @@ def coins_and_scores(coins, tables, theta, scores):
     if coins.extra_power != 0.0:
         total += coins.extra_power * extra_terms(coins.numbers, theta)
     if fill_scores(tables.places, tables.cells, scores) > 0:
-        integrate_scores(tables.coins, tables.places, theta, scores)
+        log_odds = np.empty(theta.size)
+        for j in range(theta.size):
+            log_odds[j] = logit(theta[j])
+        integrate_scores(tables.coins, tables.places, log_odds, scores)
     return total
 
 
@@ -120,9 +124,7 @@ def make_view(induced: Induced) -> View:
         precision = writable(np.linalg.inv(correlation.matrix) - np.eye(p))
         log_det = 2.0 * float(np.log(np.diagonal(correlation.factor)).sum())
     if dice is not None:
-        on_coins, scratch = writable(induced.on_coins, np.int64), np.zeros((2, induced.on_coins.size))
-        sticks = make_sticks(induced, dice)
-        return DiceCopulaView(dice, sticks, on_coins, tables, rho, log_det, precision, scores, *map(writable, scratch))
+        return DiceCopulaView(dice, tables, rho, log_det, precision, np.zeros(p), scores)
     if precision.size:
         return MatrixCopulaView(make_coins(induced), tables, precision, log_det, scores)
     return ExchangeableView(make_coins(induced), tables, rho, log_det, scores)
