@@ -83,7 +83,7 @@ SCRIPTS = {
     "reproduce": (
         COMMAND.format(arguments="reproduce --only table1 --grid 4x4 --replications 1 --no-render --out out")
         + "import json, pathlib\n"
-        "rows = [json.loads(line) for path in pathlib.Path('out/results').iterdir() for line in path.open()]\n"
+        "rows = [json.loads(line) for path in pathlib.Path('out/results').glob('*.jsonl') for line in path.open()]\n"
         "kept = sorted(json.dumps({k: v for k, v in row.items() if k not in ('seconds', 'made')}) for row in rows)\n"
         "digest(np.frombuffer('\\n'.join(kept).encode(), np.uint8))"
     ),
