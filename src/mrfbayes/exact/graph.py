@@ -50,6 +50,7 @@ class GraphRecursion:
         self.plan = build_plan(edges, states, self.order.order)
         self.plan_bytes = sum(part.nbytes for part in self.plan if isinstance(part, np.ndarray))
         self.is_binary = bool((states == 2).all())
+        self._seconds: dict[tuple[str, int], float] = {}  # asked for at every gradient
         check_memory(self, "log_z")
 
     def n_bytes(self, work: str, n: int = 0) -> int:
@@ -67,8 +68,10 @@ class GraphRecursion:
 
     def seconds(self, key: str, n: int = 1) -> float:
         """Seconds on the reference machine of ``n`` evaluations, directions or draws."""
-        kind = "binary" if key == "log_z" and self.is_binary else "graph"
-        return float(np.dot(GRAPH_NANOSECONDS[f"{kind} {key}"], graph_counts(self.plan, key, n))) * 1e-9
+        if (key, n) not in self._seconds:
+            weights = GRAPH_NANOSECONDS[f"{'binary' if key == 'log_z' and self.is_binary else 'graph'} {key}"]
+            self._seconds[key, n] = float(np.dot(weights, graph_counts(self.plan, key, n))) * 1e-9
+        return self._seconds[key, n]
 
     def _scratch(self) -> np.ndarray:
         return np.empty(log_z_scratch(self.plan))
