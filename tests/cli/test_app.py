@@ -109,7 +109,7 @@ def test_missing_cells_are_modelled_or_dropped(folder):
             "has no likelihood for rows",
         ),
         (("sample", "grid.csv", "--complete", "--levels", "low,high"), 2, "with '<' between, as 'low<high'"),
-        (("sample", "grid.csv", "--complete", "--delimiter", ";;"), 2, "give a single character"),
+        (("sample", "grid.csv", "--complete", "--delimiter", ";;"), 2, "delimiter = ';;'"),
         (("sample", "words.csv", "--complete", "--levels", "w<z"), 2, "none of 'w', 'z' occurs"),
         (("summary", "grid.csv"), 2, "not a result file"),
     ],
@@ -148,10 +148,10 @@ def test_a_column_is_left_out(folder):
 
 
 def test_a_narrow_terminal_cuts_no_number(capsys, monkeypatch):
-    from mrfbayes.cli.show import console, table
+    from mrfbayes.cli.show import show_table
 
     monkeypatch.setenv("COLUMNS", "40")
-    console().print(table(["parameter", "ess_bulk", "r_hat"], [["a name much too long for it", "123456789", "1.001"]]))
+    show_table(["parameter", "ess_bulk", "r_hat"], [["a name much too long for it", "123456789", "1.001"]])
     shown = capsys.readouterr().out
     assert all(text in shown for text in ("ess_bulk", "r_hat", "123456789", "1.001"))
     assert "".join(line[:20].strip() for line in shown.splitlines()[1:]).startswith("a name much too")

@@ -316,7 +316,7 @@ def test_a_time_budget_covers_searches_and_report(grouped, folder, monkeypatch):
     ("options", "message"),
     [
         (["--group", "age"], "group = 'age': .*grouped.csv has no such column"),
-        (["--group", "nobody"], "nobody: the row belongs to no group"),
+        (["--group", "nobody"], "nobody: the row has no group"),
         (["--group", "number"], "group = 'number': more than 64 different values"),
         (["--select", "--tied", "yes"], "ties several factors"),
     ],
@@ -343,7 +343,7 @@ def test_what_is_assumed_of_missing_cells_is_said(tmp_path, command):
     done = run(*command, tmp_path / "apart.csv", "--complete")
     said = " ".join(done.output.split())
     assert "60 rows have missing cells (33.3% of all cells), assumed to be missing at random" in said
-    assert "1 pair of neighbours was never seen together: 'a' and 'b'" in said
+    assert "never observed together: 'a' and 'b'" in said
 
 
 def test_fit_searches_graphs_and_compares_groups_with_missing_cells(grouped, folder):

@@ -78,7 +78,7 @@ def test_images_that_are_refused(tmp_path):
     np.save(tmp_path / "object.npy", np.array([[{}]], dtype=object), allow_pickle=True)
     for name, message in {
         "levels.npy": "12 labels (0, 1, 2, 3, 4, 5, ...) for 2 states",
-        "wide.npy": "images of 9 x 9 pixels, the grid has 3 x 4: crop the images",
+        "wide.npy": "9 x 9 pixels, the grid has 3 x 4",
         "colour.png": "a picture in colours",
         "broken.png": "cannot be read as an image",
         "object.npy": "cannot be read as an image",

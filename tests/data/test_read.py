@@ -289,9 +289,9 @@ BAD_CSV = {
     "measurement": ("a,b,c\n" + "".join(f"{k},0,1\n" for k in range(400)), "data.csv:2:a: more than 300 distinct"),
     "short row": ("a,b,c\n0,1,0\n0,1\n", "data.csv:3: 2 columns, the header has 3; check delimiters"),
     "long row": ("a,b,c\n0,1,0,1\n", "data.csv:2: 4 columns, the header has 3"),
-    "duplicate column": ("a,b,a\n0,1,0\n", "data.csv:1:3: two columns are called 'a' (the other is column 1)"),
+    "duplicate column": ("a,b,a\n0,1,0\n", "data.csv:1:3: two columns are called 'a'"),
     "empty column name": ("a,,c\n0,1,0\n", "data.csv:1:2: column 2 has an empty name; name it"),
-    "wrong column": ("a,bb,c\n0,1,0\n", "no column for 1 of 3 nodes, the first is 'b' (did you mean 'bb'?)"),
+    "wrong column": ("a,bb,c\n0,1,0\n", "nodes, 'b' (did you mean 'bb'?)"),
     "UTF-16": ("a,b,c\n0,1,0\n".encode("utf-16"), "data.csv: byte 0 is 0xff, the mark of UTF-16; save the file"),
     "UTF-16, no mark": ("a,b,c\n0,1,0\n".encode("utf-16-le"), "data.csv:1: NUL byte at position 2"),
     "Latin-1": ("a,b,c\nné,0,1\n".encode("latin-1"), "data.csv:2: byte 2 of the line is 0xe9, which is not UTF-8"),
@@ -364,7 +364,7 @@ def test_bad_parquet(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        ([[0], [1]], "column of type List(Int64); expected whole numbers, booleans or text"),
+        ([[0], [1]], "column of type List(Int64)"),
         ([{"u": 0}, {"u": 1}], "column of type Struct"),
         ([date(2020, 1, 1)] * 2, "column of type Date"),
         ([Decimal("1.0")] * 2, "column of type Decimal"),
@@ -410,11 +410,11 @@ def test_bad_arrays(x, message):
 
 
 def test_wrong_grid_shape_says_how_to_reshape():
-    with pytest.raises(InputError, match=r"x has the shape \(3, 4\) of the grid: it is one observation\?"):
+    with pytest.raises(InputError, match=r"\(3, 4\) of the grid.* x\[None\]"):
         Data(np.zeros((3, 4))).count(grid(3, 4))
-    with pytest.raises(InputError, match=r"x holds images of 4 x 3 pixels, the grid has 3 x 4: crop the images"):
+    with pytest.raises(InputError, match=r"4 x 3 pixels, the grid has 3 x 4"):
         Data(np.zeros((5, 4, 3))).count(grid(3, 4))
-    with pytest.raises(InputError, match="x has 11 columns, the 3 x 4 grid has 12 nodes"):
+    with pytest.raises(InputError, match="11 columns, the 3 x 4 grid has 12 nodes"):
         Data(np.zeros((5, 11))).count(grid(3, 4))
 
 
@@ -444,7 +444,7 @@ def test_bad_options_of_tables(tmp_path):
         Data(table, weights="w").count(NAMED)
     with pytest.raises(InputError, match="weights = 'v': x has no such column; it has 'c', 'note', 'a', 'b', 'w'"):
         Data(table, weights="v").count(NAMED)
-    with pytest.raises(InputError, match="no column for 1 of 3 nodes, the first is 'a'"):
+    with pytest.raises(InputError, match="1 of 3 nodes, 'a'"):
         Data(table, weights="a").count(NAMED)
     with pytest.raises(InputError, match="delimiter = 'ab'"):
         Data(write(tmp_path, "a,b,c\n"), delimiter="ab").count(NAMED)

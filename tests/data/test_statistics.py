@@ -244,7 +244,7 @@ def test_counts_alone_serve_any_number_of_observations():
 @pytest.mark.parametrize(
     ("counts", "n", "message"),
     [
-        ([1, 2], 5, "counts has shape (2,), expected (7,): one count per parameter"),
+        ([1, 2], 5, "counts has shape (2,): expected (7,)"),
         ([1] * 6 + [np.nan], 5, "counts[6] = nan (1,1--1,2): a count is a finite number >= 0"),
         ([-1] + [1] * 6, 5, "counts[0] = -1 (0,0--0,1)"),
         ([6] + [1] * 6, 5, "counts of 0,0--0,1 sum to 6, more than the 5 possible in n = 5 observations"),

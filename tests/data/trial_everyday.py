@@ -134,7 +134,7 @@ SPREADSHEETS = [
     Trial("blanks after commas", text("a, b, c\n" + ROWS.replace(",", ", ")), check=SAME),
     Trial("no-break blank in a name", text("a,b\u00a0,c\n" + ROWS), check=SAME),
     Trial("zero-width blank in a name", text("a,\u200bb,c\n" + ROWS), BAD, "did you mean '\\u200bb'?"),
-    Trial("old Macintosh", text(("a,b,c\n" + ROWS).replace("\n", "\r")), BAD, "a carriage return alone"),
+    Trial("old Macintosh", text(("a,b,c\n" + ROWS).replace("\n", "\r")), BAD, "carriage return"),
     Trial("no last line end", text(("a,b,c\n" + ROWS).rstrip()), check=SAME),
     Trial("blank lines", text("a,b,c\n" + ROWS[:60] + "\n\n" + ROWS[60:] + "\n\n"), check=SAME),
     Trial("a comment on top", text("# exported in 2020\na,b,c\n" + ROWS), BAD, ":1: a comment? Remove it"),

@@ -218,7 +218,7 @@ FILES = [
         "bad weights column", text("a,b,c,w\n0,1,0,-2\n1,0,1,x\n", weights="w"), BAD, (":2: weight -2", ":3: weight x")
     ),
     Trial("no such weights", text("a,b,c\n0,1,0\n", weights="w"), BAD, "no such column"),
-    Trial("delimiter of two characters", text("a,b,c\n", delimiter=";;"), BAD, "give a single character"),
+    Trial("delimiter of two characters", text("a,b,c\n", delimiter=";;"), BAD, "character"),
     Trial(
         "all problems at once",
         text('a,b,c\n0,1,x\n0,1\n1,"0,1\n,0.5,1\n0,1,0,1\n0,1,2\n'),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mrfbayes.cli.show import console, quiet_warnings, show_edges, show_lines, table
+from mrfbayes.cli.show import console, quiet_warnings, show_edges, show_lines, show_table
 from mrfbayes.run.workers import begin_worker, process_pool
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def run_demo(to_stderr: bool) -> Path:
             out.print("1. Which symptoms go together? 355 children, 9 yes/no items, all pairs coupled", style="bold")
             show_questionnaire(first.result(), to_stderr)
             out.print(f"2. The ten methods of the paper on a 4x4 field, n = {COMPARISON_N}", style="bold")
-            out.print(table(COMPARISON_COLUMNS, comparison_rows(second.result().table)))
+            show_table(COMPARISON_COLUMNS, comparison_rows(second.result().table), to_stderr=to_stderr)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

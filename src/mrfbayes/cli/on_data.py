@@ -24,7 +24,6 @@ from mrfbayes.cli.options import (
     TableFile,
 )
 from mrfbayes.cli.show import (
-    console,
     print_json,
     quiet_warnings,
     show_data,
@@ -32,8 +31,8 @@ from mrfbayes.cli.show import (
     show_lines,
     show_model,
     show_posterior,
+    show_table,
     show_warnings,
-    table,
 )
 
 if TYPE_CHECKING:
@@ -220,7 +219,7 @@ def estimate(
         return
     show_lines([repr(found)])
     rows = [[str(name), f"{theta:.4f}", f"{log_odds:+.4f}"] for name, theta, log_odds in frame.itertuples()]
-    console().print(table(["parameter", "theta", "log-odds"], rows))
+    show_table(["parameter", "theta", "log-odds"], rows)
     show_warnings(warnings, statistics.notes)
 
 
@@ -255,7 +254,7 @@ def compare(
             [str(name), *(value if isinstance(value, str) else f"{value:.4g}" for value in row)]
             for name, *row in frame[shown].itertuples()
         ]
-        console().print(table(["method", *(column.replace("_", " ") for column in shown)], rows, texts=2))
+        show_table(["method", *(column.replace("_", " ") for column in shown)], rows, texts=2)
     show_warnings(statistics.warnings, statistics.notes, to_stderr=common.json)
 
 

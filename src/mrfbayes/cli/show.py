@@ -18,7 +18,6 @@ from mrfbayes.base.types import Scale
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
     from mrfbayes.data.data import Data
     from mrfbayes.model.field import Model
@@ -81,8 +80,8 @@ def _plain(value: object) -> object:
     return value if isinstance(value, (str, int, bool)) or value is None else str(value)
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1) -> Table:
-    """A plain table, its first columns ``texts`` on the left, then numbers; nothing in it is taken as markup.
+def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1, to_stderr: bool = False) -> None:
+    """Print a table whose first columns ``texts`` are on the left, then numbers; nothing in it is taken as markup.
 
     On a narrow terminal texts go on in the next line; numbers are never cut.
     """
@@ -98,27 +97,19 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1)
             made.add_column(Text(safe(name)), justify="right", no_wrap=True, min_width=width)
     for row in rows:
         made.add_row(*(Text(safe(cell)) for cell in row))
-    return made
+    console(to_stderr).print(made)
 
 
 def show_data(data: Data, to_stderr: bool = False) -> None:
     """The table of variables, warnings and notes."""
+    from mrfbayes.data.data import VARIABLE_COLUMNS
+
     show_lines([repr(data)[1:-1]], to_stderr)
-    frame = data.variables
-    rows = [
-        [str(name), row["kind"], _labels(row["labels"], row["n"]), str(row["n_missing"])]
-        for name, row in frame.head(LINES).iterrows()
-    ]
     if data.image_shape is None:
-        console(to_stderr).print(table(["variable", "kind", "labels (cells)", "missing"], rows, texts=3))
-        if len(frame) > LINES:
-            show_lines([f"... and {len(frame) - LINES:,} more variables."], to_stderr)
+        show_table(VARIABLE_COLUMNS, data._variable_rows(LINES), 3, to_stderr)
+        if len(data.schema) > LINES:
+            show_lines([f"... and {len(data.schema) - LINES:,} more variables."], to_stderr)
     show_lines((*(f"warning: {text}" for text in data.warnings), *data.notes), to_stderr)
-
-
-def _labels(labels: Sequence[str], counts: Sequence[int]) -> str:
-    shown = [f"{label} ({count})" for label, count in zip(labels, counts, strict=True)]
-    return ", ".join(shown[:12]) + (", ..." if len(shown) > 12 else "")
 
 
 def show_model(model: Model, to_stderr: bool = False) -> None:
@@ -160,7 +151,7 @@ def show_posterior(posterior: Posterior, scale: Scale | None = None, rows: int =
             for name, row in shown.iterrows()
         ]
         if cells:
-            console().print(table(["parameter", *map(str, frame.columns)], cells))
+            show_table(["parameter", *map(str, frame.columns)], cells)
         if len(shown) < len(part):
             show_lines(
                 [f"... and {len(part) - len(shown):,} more; `mrfbayes summary FILE --rows 0` prints all of them."]
@@ -181,7 +172,7 @@ def show_edges(findings: Findings, rows: int = LINES, to_stderr: bool = False) -
     show_lines([f"scale: {findings.scale}. {meaning(findings.model, findings.scale)}"], to_stderr)
     shown = made.rows if rows == 0 else made.rows[:rows]
     cells = [[cell[0].replace(" \u2013 ", "--") for cell in row] for row in shown]
-    console(to_stderr).print(table([column.title.split(" (")[0] for column in made.columns], cells, texts=2))
+    show_table([column.title.split(" (")[0] for column in made.columns], cells, 2, to_stderr)
     if len(shown) < len(made.rows):
         more = f"... and {len(made.rows) - len(shown):,} more; --rows 0 prints all of them, --csv FILE writes them."
         show_lines([more], to_stderr)

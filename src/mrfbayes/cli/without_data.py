@@ -12,7 +12,7 @@ import typer
 from mrfbayes.cli.files import write_rows, writing
 from mrfbayes.cli.grouped import grouped
 from mrfbayes.cli.options import Common, FieldOptions, Many, Overwrite, SeedChoice
-from mrfbayes.cli.show import console, print_json, show_facts, table
+from mrfbayes.cli.show import print_json, show_facts, show_table
 
 
 @grouped
@@ -67,7 +67,7 @@ def methods(common: Common) -> None:
         print_json({row.key: {**names[row.key], "about": row.summary} for row in rows})
     else:
         cells = [[row.key, row.label, row.target, row.summary] for row in rows]
-        console().print(table(["method", "in the paper", "target", "what it is"], cells, texts=4))
+        show_table(["method", "in the paper", "target", "what it is"], cells, texts=4)
 
 
 @grouped

@@ -54,22 +54,6 @@ class Batch(NamedTuple):
         kept = [one._replace(codes=one.codes[keep]) if isinstance(one, Coded) else one[keep] for one in columns]
         return self._replace(columns=kept, rows=self.rows[keep])
 
-    def compact(self) -> Batch:
-        """The same batch with small whole numbers in a byte each, column by column."""
-        columns = self.columns
-        if not isinstance(columns, np.ndarray) or columns.dtype.kind != "i" or not columns.size:
-            return self
-        if columns.min() < -128 or columns.max() > 127:
-            return self
-        return self._replace(columns=columns.astype(np.int8, order="F"))
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory of the columns, text being taken to have 64 bytes a cell."""
-        if isinstance(self.columns, np.ndarray):
-            return self.columns.nbytes
-        return sum(one.codes.nbytes if isinstance(one, Coded) else 64 * len(one) for one in self.columns)
-
 
 class Source:
     """A table that can be read more than once."""
@@ -79,7 +63,6 @@ class Source:
     n_columns: int
     notes: tuple[str, ...] = ()  # what has to be said about how it was read
     image_shape: tuple[int, int] | None = None  # of images, one per row
-    is_parsed = False  # whether reading it means parsing text
 
     def categories(self, j: int) -> tuple[tuple[object, ...] | None, bool]:
         """All values that the type of column ``j`` allows, if it says so, and whether it orders them."""
@@ -102,8 +85,6 @@ def check_columns(names: Sequence[str], where: str) -> None:
         if not name.strip():
             problems.add(f"{where}:{k}: column {k} has an empty name; name it (row names of R? write them without).")
         elif name in seen:
-            problems.add(
-                f"{where}:{k}: two columns are called {name!r} (the other is column {seen[name]}); rename one."
-            )
+            problems.add(f"{where}:{k}: two columns are called {name!r} (column {seen[name]}, too); rename one.")
         seen.setdefault(name, k)
     problems.refuse()

@@ -28,19 +28,15 @@ def counted(model: Model, x: object, schema: Schema | None = None) -> Statistics
     require_model(model)
     if isinstance(x, Statistics):
         if x.model is not model and x.model.fingerprint != model.fingerprint:
-            raise InputError(
-                f"data is a Statistics of another model, {x.model!r}: count the data again with this one, {model!r}."
-            )
+            raise InputError(f"data is a Statistics of another model, {x.model!r}: count the data with {model!r}.")
         return x
     data = as_data(x)
     if isinstance(model, CovariateModel):
         statistics: Statistics = count_covariates(model, data if schema is None else data.recoded(schema))
     elif data._covariates or data._given:
         names = [*(data._table.names[j] for j in data._covariates), *data._given]
-        raise InputError(
-            f"covariates = {listed(names)}: the model has none; make it by Model.from_data(..., covariates=...) or "
-            "model.with_covariates(data), or leave them out."
-        )
+        remedy = "use Model.from_data(..., covariates=...) or model.with_covariates(data), or leave them out"
+        raise InputError(f"covariates = {listed(names)}: the model has none; {remedy}.")
     else:
         statistics = (data if schema is None else data.recoded(schema)).count(model)
     if data.has_group and data._table.only is None:

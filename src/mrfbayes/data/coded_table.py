@@ -12,16 +12,13 @@ import numpy as np
 from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.data.batch import Batch, Source
 from mrfbayes.data.coding import Encoder, UnknownValueError, check_same_coding, fit_schema, refuse_unknown
-from mrfbayes.data.deciding import CodingFindings, CodingOptions, decide, doubt, kind_of, refuse_unused_orders
+from mrfbayes.data.deciding import CodingFindings, CodingOptions, column_problem, decide, kind_of, refuse_unused_orders
 from mrfbayes.data.reading import RoleTable
 from mrfbayes.data.values import Column, in_order, listed
 from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema, Variable
 
-MOST_GREYS = 12
-PARSED_BYTES = (
-    1 << 28
-)  # of a text file after the pass that decides its coding, so that counting does not parse it again
+MAX_GREYS = 12
 
 
 class CodedTable:
@@ -33,7 +30,6 @@ class CodedTable:
     _schema: Schema | None  # the coding where it was given
     _columns: dict[int, Column]  # what was read of each column
     _size: tuple[int, float] | None  # rows and total weight
-    _kept: tuple[list[int], list[tuple[Batch, np.ndarray | None]]] | None  # columns and parsed batches of a text file
 
     @property
     def where(self) -> str:
@@ -64,32 +60,21 @@ class CodedTable:
 
     def _decide(self, columns: Sequence[Column], found: CodingFindings) -> list[Variable | None]:
         if self._table.source.image_shape is not None:
-            greys = tuple(in_order(columns[0].first))
-            if len(greys) > MOST_GREYS:
-                raise InputError(
-                    f"{columns[0].where}: {len(greys)} greys; cut the images into states, as in image > 0.5."
-                )
-            if len(greys) == 1:
-                if greys[0] not in (0.0, 1.0):
-                    raise InputError(f"{columns[0].where}: every pixel is {greys[0]:g}; give states 0 and 1.")
-                greys = (0.0, 1.0)
+            where, greys = columns[0].where, tuple(in_order(columns[0].first))
+            if len(greys) > MAX_GREYS:
+                raise InputError(f"{where}: {len(greys)} greys; cut the images into states, as in image > 0.5.")
+            if len(greys) == 1 and greys[0] not in (0.0, 1.0):
+                raise InputError(f"{where}: every pixel is {greys[0]:g}; give states 0 and 1.")
+            greys = (0.0, 1.0) if len(greys) == 1 else greys
             return [Variable(column.name, kind_of(len(greys)), greys) for column in columns]
-        return [
-            decide(
-                column, self._options, (book := self._table.source.codebook(j)) is not None and book.is_nominal, found
-            )
-            for j, column in zip(self._places(columns), columns, strict=True)
-        ]
-
-    def _places(self, columns: Sequence[Column]) -> list[int]:
-        index = {name: j for j, name in enumerate(self._table.names)}
-        return [index[column.name] for column in columns]
+        books = {name: self._table.source.codebook(j) for j, name in enumerate(self._table.names)}
+        nominal = [(book := books[column.name]) is not None and book.is_nominal for column in columns]
+        return [decide(column, self._options, flag, found) for column, flag in zip(columns, nominal, strict=True)]
 
     def _with(self, **changes: object) -> Self:
         made = object.__new__(type(self))
         made.__dict__ |= {k: v for k, v in self.__dict__.items() if k not in ("_decided",)}
         made._columns, made._size = {}, None
-        made._kept = None if "_table" in changes else self._kept
         made.__dict__ |= changes
         return made
 
@@ -103,10 +88,8 @@ class CodedTable:
             variables = self._marked(self._variables_for(self._schema, chosen), chosen)
             for variable, r in zip(variables, model.states.tolist(), strict=True):
                 if variable.n_states != r:
-                    raise InputError(
-                        f"{variable.name!r} has {variable.n_states} labels ({listed(variable.values)}), the model has "
-                        f"{r} states for it: set states={variable.n_states} in the model."
-                    )
+                    labels = f"{variable.n_states} labels ({listed(variable.values)})"
+                    raise InputError(f"{variable.name!r} has {labels}: set states={variable.n_states} in the model.")
             return variables, CodingFindings()
         source = self._table.source
         is_typed = any(source.codebook(j) or source.categories(j)[0] is not None for j in chosen)
@@ -140,9 +123,9 @@ class CodedTable:
             check_same_coding(known, self._schema)
         for name, levels in self._options.levels_of.items():
             if name in known.names and known[name].values != levels:
+                codes = f"the model codes it by {listed(known[name].values)}"
                 raise InputError(
-                    f"levels of {name!r} = {listed(levels)}: the model codes it by {listed(known[name].values)}; leave "
-                    "levels out, or make the model from these data."
+                    f"levels of {name!r} = {listed(levels)}: {codes}; leave levels out, or change the model."
                 )
 
     def _marked(self, variables: Sequence[Variable], chosen: Sequence[int]) -> list[Variable]:
@@ -175,11 +158,12 @@ class CodedTable:
         found, aside = CodingFindings(), CodingFindings()
         has_levels = [self._options.levels_for(column) is not None for column in columns]
         is_image = self._table.source.image_shape is not None
-        decided = (
-            [self._decide([column], found if has_levels[k] else aside)[0] for k, column in enumerate(columns)]
-            if not is_image
-            else self._decide(columns, found)
-        )
+        if is_image:
+            decided = self._decide(columns, found)
+        else:
+            decided = [
+                self._decide([c], found if own else aside)[0] for c, own in zip(columns, has_levels, strict=True)
+            ]
         refuse_unused_orders(columns, self._options, found.problems)
         schema = fit_schema(model, columns, decided, [is_image or one for one in has_levels], found)
         found.problems.refuse()
@@ -194,10 +178,8 @@ class CodedTable:
         is_states = all(set(column.first) <= set(range(v.n_states)) and not column.strange for column, v in pairs)
         if is_states and not self.is_named:
             name, values = next((v.name, v.values) for column, v in pairs if not set(column.first) <= set(v.values))
-            problems.add(
-                f"{self.where} holds states from 0, as simulate gives them, but {name!r} is coded by {listed(values)}: "
-                "pass the values, for example from simulate(..., labels=True)."
-            )
+            coded = f"{self.where} holds states from 0, but {name!r} is coded by {listed(values)}"
+            problems.add(f"{coded}: pass the values, for example from simulate(..., labels=True).")
         else:
             refuse_unknown(columns, variables, problems)
         problems.refuse()
@@ -206,22 +188,12 @@ class CodedTable:
         self, chosen: Sequence[int], variables: Sequence[Variable] | None, model: Model
     ) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
         encode, problems = Encoder(variables, model.states), Problems()
-        for batch, weight in self._batches(chosen, problems):
+        for batch, weight in self._table.batches(chosen, problems):
             if problems:
                 raise UnknownValueError
             yield encode(batch), weight
         if problems:
             raise UnknownValueError
-
-    def _batches(self, chosen: Sequence[int], problems: Problems) -> Iterator[tuple[Batch, np.ndarray | None]]:
-        """Batches of the columns with the weights of their rows: parsed before, or read now."""
-        columns, kept = self._kept or ([], [])
-        if not set(chosen) <= set(columns):
-            yield from self._table.batches(chosen, problems)
-            return
-        place = [columns.index(j) for j in chosen]
-        for batch, weight in kept:
-            yield batch.select(place), weight
 
     def _scan(self, chosen: Sequence[int], marked: Mapping[int, frozenset[float | str]] | None = None) -> list[Column]:
         """What the columns hold, from one pass over those that were not read before."""
@@ -233,13 +205,8 @@ class CodedTable:
         made = [self._empty_column(j, source, marked) for j in new]
         is_image = source.image_shape is not None
         total, n_rows = 0.0, 0
-        kept: list[tuple[Batch, np.ndarray | None]] | None = [] if source.is_parsed else None
         for batch, weight in self._table.batches(new, problems):
             n_rows += len(batch.rows)
-            if kept is not None:
-                batch = batch.compact()
-                kept.append((batch, weight))
-                kept = None if sum(one.n_bytes for one, _ in kept) > PARSED_BYTES else kept
             total += len(batch.rows) if weight is None else float(weight.sum())
             if is_image:
                 assert isinstance(batch.columns, np.ndarray)
@@ -248,13 +215,12 @@ class CodedTable:
             for j, column in enumerate(made):
                 column.see(batch, j)
         if problems and not is_image:
-            for text in filter(None, map(doubt, made)):
+            for text in filter(None, map(column_problem, made)):
                 problems.add(text)
         problems.refuse()
         if is_image:
             made = [replace(made[0], name=column.name) for column in made]
         self._size = (n_rows, total)
-        self._kept = self._kept if kept is None else (new, kept)
         known.update(zip(new, made, strict=True))
         return [known[j] for j in chosen]
 

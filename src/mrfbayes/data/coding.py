@@ -11,15 +11,12 @@ import numpy as np
 from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.base.types import Stored
 from mrfbayes.data.batch import Batch, Coded, Values
-from mrfbayes.data.deciding import CodingFindings, doubt, kind_of, leave_out, near
+from mrfbayes.data.deciding import CodingFindings, column_problem, kind_of, leave_out, levels_advice, near
 from mrfbayes.data.values import Column, Value, as_value, is_missing, listed, show
 from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema, Variable
 
 MISSING_CODE = 255  # one past the largest state, so it never collides (a variable has at most 255 states)
-
-
-_NO_MARKS: frozenset[Value] = frozenset()
 
 
 class UnknownValueError(Exception):
@@ -33,18 +30,16 @@ class Encoder:
     """
 
     def __init__(self, variables: Sequence[Variable] | None, states: np.ndarray) -> None:
+        self._codings: list[tuple[dict[Value, int], frozenset[Value]]]
         if variables is None:
             sizes, which = np.unique(states, return_inverse=True)
-            self._codings = [(_plain_table(r), _NO_MARKS) for r in sizes.tolist()]
+            self._codings = [({float(state): state for state in range(r)}, frozenset()) for r in sizes.tolist()]
             self._which = which.ravel()
             return
-        known: dict[tuple[object, ...], int] = {}
-        keys = [(one.values, one.texts, one.na_values) for one in variables]
-        self._which = np.array([known.setdefault(key, len(known)) for key in keys], dtype=np.int64)
-        first = {int(k): j for j, k in reversed(list(enumerate(self._which)))}
-        self._codings = [
-            (_table(variables[first[k]]), frozenset(variables[first[k]].na_values)) for k in range(len(known))
-        ]
+        distinct = {(one.values, one.texts, one.na_values): one for one in variables}
+        number = {key: k for k, key in enumerate(distinct)}
+        self._which = np.array([number[one.values, one.texts, one.na_values] for one in variables], dtype=np.int64)
+        self._codings = [(_table(one), frozenset(one.na_values)) for one in distinct.values()]
 
     def __call__(self, batch: Batch) -> np.ndarray:
         """The states of a batch; raises `UnknownValueError` at a value that is none."""
@@ -60,10 +55,8 @@ class Encoder:
     def _encode(self, values: Values, table: Mapping[Value, int], marks: frozenset[Value]) -> np.ndarray:
         if isinstance(values, Coded):
             used = np.bincount(values.codes, minlength=len(values.labels)) > 0
-            codes = [
-                _state_of(label, table, marks) if is_used else 0
-                for label, is_used in zip(values.labels, used, strict=True)
-            ]
+            pairs = zip(values.labels, used, strict=True)
+            codes = [_state_of(label, table, marks) if is_used else 0 for label, is_used in pairs]
             return np.asarray(np.array(codes, dtype=np.uint8)[values.codes])
         if values.dtype.kind in "OUS":
             cells = values.tolist()
@@ -78,16 +71,12 @@ class Encoder:
         is_known = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
         for value, state in (*((value, MISSING_CODE) for value in marks), *table.items()):
             if isinstance(value, float):
-                here = values == value
-                coded[here] = state
-                is_known |= here
+                is_value = values == value
+                coded[is_value] = state
+                is_known |= is_value
         if not is_known.all():
             raise UnknownValueError
         return coded
-
-
-def _plain_table(states: int) -> dict[Value, int]:
-    return {float(state): state for state in range(states)}
 
 
 def _table(variable: Variable) -> dict[Value, int]:
@@ -123,10 +112,8 @@ def refuse_unknown(columns: Sequence[Column], schema: Sequence[Variable], proble
         table = _table(variable)
         for value in column.first:
             if value not in table:
-                problems.add(
-                    f"{column.place(value)}: unknown label {show(value)}{near(value, variable.values)}; the coding has "
-                    f"{listed(variable.values)}."
-                )
+                hint = f"{near(value, variable.values)}; the coding has {listed(variable.values)}"
+                problems.add(f"{column.place(value)}: unknown label {show(value)}{hint}.")
 
 
 def fit_schema(
@@ -145,7 +132,7 @@ def fit_schema(
     from_one = _counts_from_one(columns, states)
     for j, (column, r) in enumerate(zip(columns, states, strict=True)):
         own = decided[j]
-        if text := doubt(column):
+        if text := column_problem(column):
             found.problems.add(text)
         elif has_levels[j] or column.categories is not None or column.is_text:
             if own is not None and own.n_states == r:
@@ -165,10 +152,8 @@ def fit_schema(
 
 def _counts_from_one(columns: Sequence[Column], states: Sequence[int]) -> bool | None:
     """Whether the numbers of the table count from 1: some reach r and none is 0; None where columns disagree."""
-    numbers = [
-        (c, r) for c, r in zip(columns, states, strict=True) if c.first and not c.is_text and c.categories is None
-    ]
-    numbers = [(c, r) for c, r in numbers if all(isinstance(v, float) and 0 <= v <= r for v in c.first)]
+    pairs = [(c, r) for c, r in zip(columns, states, strict=True) if c.first and c.categories is None]
+    numbers = [(c, r) for c, r in pairs if all(isinstance(v, float) and 0 <= v <= r for v in c.first)]
     has_zero = any(0.0 in column.first for column, _ in numbers)
     reaches_top = any(float(r) in column.first for column, r in numbers)
     return None if has_zero and reaches_top else reaches_top
@@ -196,32 +181,23 @@ def _wrong_number(column: Column, own: Variable | None, r: int) -> str:
     place = column.place(next(reversed(column.first), column.name))
     shown = listed(column.first if own is None else own.values)
     if n > r:
-        return (
-            f"{place}: {n} labels ({shown}) for {r} states; set states={n} in the model (on the command line --states "
-            f"{column.name}={n}), or merge labels."
-        )
-    return (
-        f"{place}: {n} labels ({shown}) for {r} states of the model; list all {r} labels in ascending order by "
-        f"levels={{{column.name!r}: [...]}} (--levels '{column.name}=LOWEST<...<HIGHEST')"
-        + (f", or set states={n}." if n > 1 else ".")
-    )
+        remedy = f"set states={n} in the model (on the command line --states {column.name}={n}), or merge labels"
+    else:
+        remedy = f"list all {r} labels by {levels_advice(column.name)}" + (f", or set states={n}" if n > 1 else "")
+    return f"{place}: {n} labels ({shown}) for {r} states of the model; {remedy}."
 
 
 def _not_a_state(column: Column, r: int) -> str:
     values = sorted(value for value in column.first if not isinstance(value, str))
     n = len(values)
     outside = next((value for value in values if not 0 <= value < r), values[-1])
+    place = column.place(outside)
     if n > r:
-        many = f"{n} distinct values ({listed(values)}) for {r} states"
-        return (
-            f"{column.place(outside)}: {many}; set states={n} in the model (on the command line --states "
-            f"{column.name}={n}), merge values, or {leave_out(column.name)}."
-        )
-    return (
-        f"{column.place(outside)}: value {outside:g} is not among the states 0..{r - 1}, or it is not clear whether "
-        f"this column counts from 0 or from 1; list the levels by levels={{{column.name!r}: [...]}} (on the command "
-        f"line --levels), or set states= in the model."
-    )
+        states = f"set states={n} in the model (on the command line --states {column.name}={n})"
+        what = f"{n} distinct values ({listed(values)}) for {r} states"
+        return f"{place}: {what}; {states}, merge values, or {leave_out(column.name)}."
+    what = f"value {outside:g} is not among the states 0..{r - 1}, or it is not clear whether they count from 0 or 1"
+    return f"{place}: {what}; list the levels by {levels_advice(column.name)}, or set states= in the model."
 
 
 def _refuse_orders(model: Model, columns: Sequence[Column], variables: Sequence[Variable], problems: Problems) -> None:
@@ -235,25 +211,17 @@ def _refuse_orders(model: Model, columns: Sequence[Column], variables: Sequence[
         if group.is_score and (touched := group.scope[nominal[group.scope]]).size:
             j = int(touched[0])
             column = columns[j]
-            problems.add(
-                f"{column.place(next(iter(column.first), 0.0))}: the order of the labels {listed(variables[j].values)} "
-                f"is not known, and coupling 'score' needs one; give it, lowest first, by levels="
-                f"{{{column.name!r}: [...]}} (--levels '{column.name}=LOWEST<...<HIGHEST'), or use coupling='table'."
-            )
+            what = f"the order of the labels {listed(variables[j].values)} is not known, and coupling 'score' needs one"
+            remedy = f"give it by {levels_advice(column.name)}, or use coupling='table'"
+            problems.add(f"{column.place(next(iter(column.first), 0.0))}: {what}; {remedy}.")
         differ = labels[group.scope[:, 0]] != labels[group.scope[:, 1]]
-        if (
-            group.table.shape[0] == 2 and differ.any()
-        ):  # the two states of a binary variable may have names of their own
-            differ = (
-                np.array([bool(set(variables[u].values) & set(variables[v].values)) for u, v in group.scope]) & differ
-            )
+        if group.table.shape[0] == 2 and differ.any():  # the states of binary variables may have names of their own
+            differ &= [bool(set(variables[u].values) & set(variables[v].values)) for u, v in group.scope]
         if _is_agreement(group.table) and differ.any():
             u, v = group.scope[int(np.argmax(differ))].tolist()
-            problems.add(
-                f"{columns[u].where}: {columns[u].name!r} has the labels {listed(variables[u].values)}, "
-                f"{columns[v].name!r} has {listed(variables[v].values)}: agreement of different labels has no meaning; "
-                "use coupling='table', or 'score' for ordered labels."
-            )
+            has = " and ".join(f"{columns[i].name!r} has the labels {listed(variables[i].values)}" for i in (u, v))
+            remedy = "agreement of different labels has no meaning; use coupling='table', or 'score' for ordered labels"
+            problems.add(f"{columns[u].where}: {has}: {remedy}.")
 
 
 def _is_agreement(table: np.ndarray) -> bool:
@@ -301,7 +269,5 @@ def check_same_coding(own: Schema, other: Schema) -> None:
     for variable in other:
         known = next((one for one in own if one.name == variable.name), None)
         if known is not None and (known.values, known.kind) != (variable.values, variable.kind):
-            raise InputError(
-                f"{variable.name!r} is coded as {variable.kind} ({listed(variable.values)}) here and as {known.kind} "
-                f"({listed(known.values)}) there: make both with the same schema=."
-            )
+            codings = " and ".join(f"as {one.kind} ({listed(one.values)})" for one in (known, variable))
+            raise InputError(f"{variable.name!r} is coded {codings}: make both with the same schema=.")

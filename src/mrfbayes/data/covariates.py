@@ -61,15 +61,12 @@ def checked(given: Mapping[str, object], n: int, d: int) -> dict[str, np.ndarray
         if array.shape == (1, d) and n > 1:
             array = np.broadcast_to(array, (n, d))
         if array.shape not in ((n,), (n, d)):
-            raise InputError(
-                f"covariates[{name!r}] has shape {array.shape}: give a value for each of {n} rows, or for each of "
-                f"their {d} cells."
-            )
+            has = f"covariates[{name!r}] has shape {array.shape}"
+            raise InputError(f"{has}: give a value for each of {n} rows, or for each of their {d} cells.")
         bad = np.argwhere(~np.isfinite(array))
         if bad.size:
-            raise InputError(
-                f"covariates: {name!r} has no finite value in row {int(bad[0][0]) + 1}: fill it in, or drop the row."
-            )
+            place = f"row {int(bad[0][0]) + 1}"
+            raise InputError(f"covariates: {name!r} has no finite value in {place}: fill it in, or drop the row.")
         found[str(name)] = array
     return found
 
@@ -95,23 +92,12 @@ def count_covariates(model: CovariateModel, data: Data) -> CovariateStatistics:
     states, weight = states[complete], weight[complete]
     flat = matrix.reshape(len(matrix), -1)
     if offset is not None:
-        offset = np.broadcast_to(offset if offset.ndim == 2 else offset[:, None], (complete.size, base.n_nodes))[
-            complete
-        ]
+        offset = np.broadcast_to(offset if offset.ndim == 2 else offset[:, None], (complete.size, base.n_nodes))
+        offset = offset[complete]
         flat = np.concatenate([flat, offset], axis=1)
     _, first, group = np.unique(flat, axis=0, return_index=True, return_inverse=True)
     group = group.reshape(-1)
     design = model.design(matrix[first], None if offset is None else offset[first])
-    statistics = CovariateStatistics(
-        **{
-            **vars(replace(pooled, _chunks=None, _dense=None)),
-            "model": model,
-            "counts": np.full(model.n_parameters, np.nan),
-        },
-        design=design,
-        states=states,
-        weight=weight,
-        group=group,
-        z=matrix[first],
-    )
-    return replace(statistics, digest=digest_of([pooled.digest, flat]))
+    counts, digest = np.full(model.n_parameters, np.nan), digest_of([pooled.digest, flat])
+    shared = vars(replace(pooled, model=model, counts=counts, digest=digest, chunks=None, _dense=None))
+    return CovariateStatistics(**shared, design=design, states=states, weight=weight, group=group, z=matrix[first])

@@ -16,8 +16,7 @@ from mrfbayes.data.choosing import choose_columns, match_columns
 from mrfbayes.data.coded_table import CodedTable
 from mrfbayes.data.coding import Encoder, UnknownValueError
 from mrfbayes.data.deciding import read_options
-from mrfbayes.data.reading import RoleTable, plain_values, read_role
-from mrfbayes.data.repeated import refuse_repeated_people
+from mrfbayes.data.reading import RoleTable, plain_values, read_role, refuse_repeated_people
 from mrfbayes.data.sources import open_source
 from mrfbayes.data.statistics import Statistics, statistics_of
 from mrfbayes.data.values import Column, as_value, listed
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 Missing = Literal["model", "drop"]
+VARIABLE_COLUMNS = ("variable", "kind", "labels (cells)", "missing")  # of `Data._variable_rows`
 
 
 class ReadingOptions(TypedDict, total=False):
@@ -131,24 +131,17 @@ class Data(CodedTable):
             raise InputError("schema has the levels and kinds of all variables: leave levels and kinds out.")
         opened = open_source(source, delimiter, sheet)
         names = opened.names or tuple(map(str, range(opened.n_columns)))
-        self._missing = missing
-        self._table = RoleTable(
-            opened,
-            names,
-            read_role("weights", weights, names, opened, source),
-            read_role("group", group, names, opened, source),
-        )
-        chosen = (
-            choose_columns(names, columns, drop, opened.where) if columns is not None or drop is not None else names
-        )
+        index = {name: j for j, name in enumerate(names)}
+        roles = [read_role(*role, names, opened, source) for role in (("weights", weights), ("group", group))]
+        self._missing, self._table = missing, RoleTable(opened, names, roles[0], roles[1])
+        chosen = names if columns is None and drop is None else choose_columns(names, columns, drop, opened.where)
         self._given = dict(covariates) if isinstance(covariates, Mapping) else {}
         named = None if isinstance(covariates, Mapping) else covariates
-        beside = choose_columns(names, named, None, opened.where) if named is not None else []
-        roles = {role for role in (self._table.weights, self._table.group) if isinstance(role, int)}
-        roles |= {names.index(name) for name in beside}
-        index = {name: j for j, name in enumerate(names)}
-        self._chosen = [j for j in map(index.__getitem__, chosen) if j not in roles]
-        self._covariates = [index[name] for name in beside]
+        self._covariates = (
+            [index[name] for name in choose_columns(names, named, None, opened.where)] if named is not None else []
+        )
+        used = {*self._covariates, *(role for role in roles if isinstance(role, int))}
+        self._chosen = [index[name] for name in chosen if index[name] not in used]
         if schema is not None and opened.names is not None:
             self._chosen = [j for j in self._chosen if names[j] in schema.names]
         if not self._chosen:
@@ -157,7 +150,6 @@ class Data(CodedTable):
         self._schema = schema
         self._columns: dict[int, Column] = {}
         self._size: tuple[int, float] | None = None
-        self._kept = None
 
     @classmethod
     def from_long(cls, source: DataLike, row: str, column: str, value: str, **options: Unpack[ReadingOptions]) -> Data:
@@ -222,14 +214,12 @@ class Data(CodedTable):
     @property
     def group_labels(self) -> tuple[str, ...]:
         """Names of the groups, sorted; empty where there are none."""
-        if self._table.group is None:
-            return ()
-        found: set[str] = set()
-        for _, _, labels in self._table.pieces([], Problems()) if isinstance(self._table.group, int) else ():
-            found |= set(labels if labels is not None else ())
-        if isinstance(self._table.group, np.ndarray):
-            found = set(self._table.group.tolist())
-        return tuple(sorted(found))
+        group, names = self._table.group, set[str]()
+        if isinstance(group, np.ndarray):
+            return tuple(sorted(set(group.tolist())))
+        for _, _, labels in () if group is None else self._table.pieces([], Problems()):
+            names |= set(labels if labels is not None else ())
+        return tuple(sorted(names))
 
     @property
     def covariates(self) -> np.ndarray | None:
@@ -237,16 +227,12 @@ class Data(CodedTable):
         if not self._covariates:
             return None
         problems, parts = Problems(), []
+        names = [self._table.names[j] for j in self._covariates]
         for batch, _ in self._table.batches(self._covariates, problems):
-            cells = [
-                [as_value(v) for v in plain_values(batch.column(j)).tolist()] for j in range(len(self._covariates))
-            ]
-            for j, column in enumerate(cells):
-                texts = [value for value in column if isinstance(value, str)]
-                if texts:
-                    raise InputError(
-                        f"covariates: {self._table.names[self._covariates[j]]!r} holds {texts[0]!r}; give numbers."
-                    )
+            cells = [[as_value(v) for v in plain_values(batch.column(j)).tolist()] for j in range(len(names))]
+            for name, column in zip(names, cells, strict=True):
+                if texts := [value for value in column if isinstance(value, str)]:
+                    raise InputError(f"covariates: {name!r} holds {texts[0]!r}; give numbers.")
             parts.append(np.array(cells, dtype=float).T)
         problems.refuse()
         return np.concatenate(parts)
@@ -282,17 +268,16 @@ class Data(CodedTable):
         return f"<Data: {self.n_rows:,} rows of {len(kinds)} variables ({shown}){cells}; {self.where!r}>"
 
     def _repr_html_(self) -> str:
-        rows = [
-            (
-                str(name),
-                row["kind"],
-                ", ".join(f"{a} ({b})" for a, b in zip(row["labels"], row["n"], strict=True)),
-                str(row["n_missing"]),
-            )
-            for name, row in self.variables.iterrows()
-        ]
         remarks = "".join(f"<div>{text}</div>" for text in map(escape, (*self.warnings, *self.notes)))
-        return grid(["variable", "kind", "labels (cells)", "missing"], rows, repr(self)[1:-1]) + remarks
+        return grid(VARIABLE_COLUMNS, self._variable_rows(), repr(self)[1:-1]) + remarks
+
+    def _variable_rows(self, most: int | None = None) -> list[list[str]]:
+        """`variables` as text: name, kind, labels with their frequencies, missing cells."""
+        rows = []
+        for name, kind, labels, counts, n_missing in self.variables[:most].itertuples():
+            shown = [f"{label} ({count})" for label, count in zip(labels, counts, strict=True)]
+            rows.append([str(name), kind, ", ".join(shown[:12]) + (", ..." if len(shown) > 12 else ""), str(n_missing)])
+        return rows
 
     def count(self, model: Model) -> Statistics:
         """Count the outcomes of a model, the sufficient statistics of all methods.
@@ -404,7 +389,7 @@ class Data(CodedTable):
         variables = self._marked(self._variables_for(schema, chosen), chosen)
         encode, problems = Encoder(variables, np.array([v.n_states for v in variables])), Problems()
         try:
-            parts = [encode(batch) for batch, _ in self._batches(chosen, problems)]
+            parts = [encode(batch) for batch, _ in self._table.batches(chosen, problems)]
         except UnknownValueError:
             self._refuse(chosen, variables)
         problems.refuse()

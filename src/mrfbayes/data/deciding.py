@@ -88,9 +88,8 @@ def read_options(levels: object, kinds: object, na_values: object, names: Sequen
     for argument, given in (("levels", by_name), ("kinds", kind_of), ("na_values", marks_of)):
         for name in given:
             if name not in names:
-                raise InputError(
-                    f"{argument}: no column is called {name!r}{near(name, names)}; there are {listed(names)}."
-                )
+                hint = near(name, names)
+                raise InputError(f"{argument}: no column is called {name!r}{hint}; there are {listed(names)}.")
     return CodingOptions(tuple(orders), by_name, kind_of, marks, marks_of)
 
 
@@ -146,20 +145,17 @@ class CodingFindings:
 def decide(column: Column, options: CodingOptions, is_nominal: bool, found: CodingFindings) -> Variable | None:
     """The coding of one column; None where it has none, which ``found`` then explains."""
     kind = options.kinds.get(column.name) or ("nominal" if is_nominal else None)
-    text = doubt(column)
-    if text:
+    if text := column_problem(column):
         found.problems.add(text)
         return None
     levels = options.levels_for(column)
     variable: Variable | None
     if levels is not None:
-        variable = _given(column, levels, kind, found)
+        variable = _listed(column, levels, kind, found)
     elif column.categories is not None:
         variable = _typed(column, kind)
     elif not column.first:
-        found.problems.add(
-            f"{column.where}:{column.name}: no cell of this column is observed; {leave_out(column.name)}."
-        )
+        found.problems.add(f"{column.where}:{column.name}: no cell is observed; {leave_out(column.name)}.")
         return None
     elif column.is_text:
         variable = _labelled(column, kind, found)
@@ -183,24 +179,26 @@ def leave_out(name: str) -> str:
     return f"leave it out by drop=[{name!r}] (on the command line --drop {shlex.quote(name)})"
 
 
-def doubt(column: Column) -> str:
-    """What is wrong with a column by itself, whatever the model; empty where nothing is."""
+def levels_advice(name: str) -> str:
+    """The argument and the option that list the labels of a column."""
+    return f"levels={{{name!r}: [...]}}, lowest first (on the command line --levels '{name}=LOWEST<...<HIGHEST')"
+
+
+def column_problem(column: Column) -> str:
+    """What is wrong with a column by itself, whatever the model; empty if nothing is."""
     if column.strange:
         return column.strange
     if column.overflow:
         return too_many(column)
     texts = [value for value in column.first if isinstance(value, str)]
     if texts and len(texts) < len(column.first):
-        return (
-            f"{column.place(texts[0])}: text {texts[0]!r} among numbers; if it marks a missing value, declare it by "
-            f"na_values=[{texts[0]!r}] (on the command line --na {shlex.quote(texts[0])}); else correct the cell."
-        )
+        declare = f"na_values=[{texts[0]!r}] (on the command line --na {shlex.quote(texts[0])})"
+        what = f"text {texts[0]!r} among numbers; if it marks a missing value, declare it by {declare}"
+        return f"{column.place(texts[0])}: {what}; else correct the cell."
     for value in column.first:
         if isinstance(value, float) and value != value // 1:
-            return (
-                f"{column.place(value)}: {value:g} is not a whole number; {leave_out(column.name)}, take it as a "
-                "covariate by covariates=[...], or cut it into classes first."
-            )
+            remedy = f"{leave_out(column.name)}, take it as a covariate by covariates=[...], or cut it into classes"
+            return f"{column.place(value)}: {value:g} is not a whole number; {remedy}."
     return _near_duplicates(column) or _missing_code(column)
 
 
@@ -221,17 +219,11 @@ def _near_duplicates(column: Column) -> str:
     for label in in_order(column.first):
         key = str(label).strip().casefold()
         if isinstance(label, str) and key in seen:
-            later = label if _row(column, label) > _row(column, seen[key]) else seen[key]
-            return (
-                f"{column.place(later)}: labels {seen[key]!r} and {label!r} differ only in case or blanks; trim and "
-                "unify the labels."
-            )
+            later = max(label, seen[key], key=lambda one: int(column.first[one].rpartition(":")[2]))
+            what = f"labels {seen[key]!r} and {label!r} differ only in case or blanks"
+            return f"{column.place(later)}: {what}; trim and unify the labels."
         seen[key] = str(label)
     return ""
-
-
-def _row(column: Column, value: Value) -> int:
-    return int(column.first[value].rpartition(":")[2])
 
 
 def _missing_code(column: Column) -> str:
@@ -247,22 +239,18 @@ def _missing_code(column: Column) -> str:
     for value in sorted(set(numbers) - set(rest)):
         gap = max(low - value, value - high)
         if gap >= 2 and not (value == -1 and len(rest) < 3):
-            return (
-                f"{column.place(value)}: {value:g} lies beyond the other values ({low:g} to {high:g}) and looks like a "
-                f"code for a missing value; declare it by na_values=[{value:g}] (on the command line --na {value:g}), "
-                f"or list all levels of the column by levels={{{column.name!r}: [...]}}."
-            )
+            what = f"{value:g} lies beyond the other values ({low:g} to {high:g}) and looks like a missing code"
+            declare = f"declare it by na_values=[{value:g}] (on the command line --na {value:g})"
+            return f"{column.place(value)}: {what}; {declare}, or list all levels by levels={{{column.name!r}: [...]}}."
     return ""
 
 
-def _given(column: Column, levels: tuple[Value, ...], kind: Kind | None, found: CodingFindings) -> Variable:
+def _listed(column: Column, levels: tuple[Value, ...], kind: Kind | None, found: CodingFindings) -> Variable:
     """The levels that the user gave."""
     for value in column.first:
         if value not in levels:
-            found.problems.add(
-                f"{column.place(value)}: {show(value)} is not among the levels {listed(levels)}{near(value, levels)}; "
-                "add it to levels= (--levels) or correct the cell."
-            )
+            what = f"{show(value)} is not among the levels {listed(levels)}{near(value, levels)}"
+            found.problems.add(f"{column.place(value)}: {what}; add it to levels= (--levels) or correct the cell.")
     return Variable(column.name, kind or kind_of(len(levels)), levels)
 
 
@@ -273,12 +261,11 @@ def kind_of(n_states: int) -> Kind:
 
 def _typed(column: Column, kind: Kind | None) -> Variable:
     """Categories of the column's type, in their order; those that never occur are kept."""
-    values = [
-        value for value in map(as_value, column.categories or ()) if value is not None and value not in column.marks
-    ]
+    known = [as_value(entry) for entry in column.categories or ()]
+    values = [value for value in known if value is not None and value not in column.marks]
     values = list(dict.fromkeys([*values, *in_order(value for value in column.first if value not in values)]))
-    own: Kind = kind_of(len(values)) if column.is_ordered or len(values) == 2 else "nominal"
-    return Variable(column.name, kind or own, tuple(values))
+    default: Kind = kind_of(len(values)) if column.is_ordered or len(values) == 2 else "nominal"
+    return Variable(column.name, kind or default, tuple(values))
 
 
 def _labelled(column: Column, kind: Kind | None, found: CodingFindings) -> Variable | None:
@@ -297,15 +284,12 @@ def _labelled(column: Column, kind: Kind | None, found: CodingFindings) -> Varia
             labels = [by_word[word] for word in order if word in by_word]
             return Variable(column.name, kind or kind_of(len(labels)), tuple(labels))
     if kind == "ordinal":
-        found.problems.add(
-            f"{column.place(labels[0])}: the order of the labels {listed(labels)} is not known; give it, lowest first, "
-            f"by levels={{{column.name!r}: [...]}} (on the command line --levels '{column.name}=LOWEST<...<HIGHEST')."
-        )
+        what = f"the order of the labels {listed(labels)} is not known"
+        found.problems.add(f"{column.place(labels[0])}: {what}; give it by {levels_advice(column.name)}.")
         return None
     if len(labels) == 2:
-        found.notes.append(
-            f"{column.name!r}: {labels[0]!r} = 0, {labels[1]!r} = 1, in alphabetical order (levels= sets another)."
-        )
+        states = f"{labels[0]!r} = 0, {labels[1]!r} = 1"
+        found.notes.append(f"{column.name!r}: {states}, in alphabetical order (levels= sets another).")
     return Variable(column.name, kind or ("binary" if len(labels) == 2 else "nominal"), tuple(labels))
 
 
@@ -327,10 +311,9 @@ def _numbered(column: Column, kind: Kind | None, found: CodingFindings) -> Varia
         return Variable(column.name, "nominal", tuple(values))
     if len(values) == 2 and kind != "ordinal":
         if high - low >= ORDINAL_LEVELS:
-            found.problems.add(
-                f"{column.place(values[1])}: two values, {low:g} and {high:g}, far apart; list them by "
-                f"levels={{{column.name!r}: [{low:g}, {high:g}]}} if they are labels, or {leave_out(column.name)}."
-            )
+            remedy = f"list them by levels={{{column.name!r}: [{low:g}, {high:g}]}} if they are labels"
+            what = f"two values, {low:g} and {high:g}, far apart"
+            found.problems.add(f"{column.place(values[1])}: {what}; {remedy}, or {leave_out(column.name)}.")
             return None
         if high - low > 1:
             found.notes.append(f"{column.name!r}: two values, {low} and {high}, taken as binary.")
@@ -342,15 +325,12 @@ def _numbered(column: Column, kind: Kind | None, found: CodingFindings) -> Varia
     levels = tuple(float(low + k) for k in range(n_levels))
     unseen = [level for level in levels if level not in column.first]
     if unseen:
-        found.notes.append(
-            f"{column.name!r}: {n_levels} levels {low} to {high}, of which {listed(unseen)} never occur."
-        )
+        found.notes.append(f"{column.name!r}: {n_levels} levels {low} to {high}; {listed(unseen)} never occur.")
     return Variable(column.name, kind or kind_of(n_levels), levels)
 
 
 def _constant(column: Column) -> str:
-    value = next(iter(column.first))
+    value = show(next(iter(column.first)))
     return (
-        f"{column.name!r} is constant (every cell is {show(value)}) and was left out; levels= with all its labels "
-        "keeps it."
+        f"{column.name!r} is constant (every cell is {value}) and was left out; levels= with all its labels keeps it."
     )

@@ -20,15 +20,16 @@ if TYPE_CHECKING:
     import polars as pl
 
 BLOCK_BYTES = 1 << 22
-LINES_LOOKED_AT = 10  # after the first, for the delimiter
+SAMPLED_LINES = 10  # after the first, for the delimiter
 TEXT_LINES = 8192  # lines turned into Python text at a time
 TEXT_BYTES = 1 << 16  # a file up to this size is read line by line: importing polars would take longer
+PARSED_BYTES = 1 << 28  # kept after the pass that decides the coding, so that counting does not parse them again
 MAX_LINE = 1 << 28
 NUMBERED_COLUMNS = 12
 UNPACKED_FREE = 1 << 26  # a compressed file may always unpack to 64 MiB ...
 UNPACKED_RATIO = 100  # ... and to a hundred times its size: discrete data do not reach that, bombs exceed it
 UNPACKED_MOST = 1 << 31
-_PACKERS = {
+_FORMATS = {
     b"\x28\xb5\x2f\xfd": "zstd",
     b"BZh": "bzip2",
     b"\xfd7zXZ": "xz",
@@ -38,67 +39,63 @@ _PACKERS = {
     b"$FL": "an SPSS file",
     b"<stata_dta>": "a Stata file",
 }
+_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas", " ": "blanks"}
+_EXCEL_DELIMITER = re.compile(rb"sep=(.)\s*", re.IGNORECASE)  # the first line that Excel reads, and may write
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 
 
 class DelimitedFile(Source):
     """A delimited text file with or without a header line; rows are numbered by line, from 1."""
 
-    is_parsed = True
-
     def __init__(self, path: Path, where: str, delimiter: str | None) -> None:
-        self.where = where
-        self.path = path
+        self.where, self.path = where, path
+        self._parsed: tuple[list[int], list[Batch]] = ([], [])  # columns, and their batches where they were kept
         if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
-            raise InputError(
-                f"delimiter = {delimiter!r}: give a single character, as ',' or ';' or '\\t' (--delimiter)."
-            )
+            raise InputError(f"delimiter = {delimiter!r}: give one character, as ',' or ';' or '\\t' (--delimiter).")
         with self._open() as stream:
             self._start = self._check_head(stream.read(16))
             self._first = 1  # number of the line that begins there
             stream.seek(self._start)
             line = stream.readline(MAX_LINE)
-            told = _TOLD_DELIMITER.fullmatch(line)
-            if told is not None:
-                delimiter = delimiter or told[1].decode("latin-1")
+            if (excel := _EXCEL_DELIMITER.fullmatch(line)) is not None:
+                delimiter = delimiter or excel[1].decode("latin-1")
                 self._start, self._first = self._start + len(line), 2
                 line = stream.readline(MAX_LINE)
             self._skip = self._start + len(line)
-            following = [stream.readline(MAX_LINE) for _ in range(LINES_LOOKED_AT)]
-        first_line = self._check_first_line(line.removesuffix(b"\n"))
+            following = [stream.readline(MAX_LINE) for _ in range(SAMPLED_LINES)]
+        place, line = f"{where}:{self._first}", line.removesuffix(b"\n")
+        if not line.strip():
+            raise InputError(f"{place}: the first line is blank; expected column names.")
+        if b"\r" in line.strip():
+            raise InputError(f"{place}: lines end in a carriage return only; save the file with Unix or Windows lines.")
         is_tabs = {".tsv", ".tab"} & {suffix.lower() for suffix in path.suffixes}
-        self.delimiter = delimiter or ("\t" if is_tabs else recognise_delimiter([first_line, *following]))
+        self.delimiter = delimiter or ("\t" if is_tabs else recognise_delimiter([line, *following]))
         problems = Problems()
-        cells = self._split([first_line], self._first, problems)[0] or []
+        cells = [cell.strip() for cell in self._split(line, self._first, problems) or []]
         problems.refuse()
-        if first_line.startswith(b"#") and first_line.count(self._mark) != following[0].count(self._mark):
-            raise InputError(f"{where}:{self._first}: a comment? Remove it: the first line holds the column names.")
-        if delimiter is None:
-            self._check_delimiter(first_line, cells)
-        cells = [cell.strip() for cell in cells]
+        if line.startswith(b"#") and line.count(self._mark) != following[0].count(self._mark):
+            raise InputError(f"{place}: a comment? Remove it: the first line holds the column names.")
+        for other, name in _DELIMITERS.items() if delimiter is None and len(cells) == 1 else ():
+            if other != self.delimiter and other.encode() in line.strip():
+                raise InputError(
+                    f"{place}: one column, but the line holds {name}; is the delimiter {other!r}? "
+                    f"Pass delimiter={other!r} (on the command line --delimiter {other!r})."
+                )
         self.n_columns = len(cells)
         first = list(map(_with_point, cells)) if self._has_decimal_commas else cells
         self.has_header = not _all_numbers(first) or _are_numbered_columns(cells)
         self.names = tuple(cells) if self.has_header else None
-        if self.names is not None:
-            check_columns(self.names, f"{where}:{self._first}")
+        check_columns(self.names or (), place)
 
     @property
     def _mark(self) -> bytes:
         return self.delimiter.encode()
 
-    @property
-    def _quoted(self) -> re.Pattern[bytes]:
-        """A cell in quotes that holds neither quotes nor delimiters."""
-        mark = re.escape(self._mark)
-        return re.compile(rb'(?<![^%b\n])"[^"%b\n]*"(?![^%b\n])' % (mark, mark, mark))
-
     def _open(self) -> BinaryIO:
         try:
             with self.path.open("rb") as raw:
-                packed = raw.read(2) == b"\x1f\x8b"
-            if packed:
-                return io.BytesIO(self._unpack())
-            return self.path.open("rb")
+                is_packed = raw.read(2) == b"\x1f\x8b"
+            return io.BytesIO(self._unpack()) if is_packed else self.path.open("rb")
         except OSError as problem:
             raise InputError(f"{self.where}: {problem.strerror or problem}; check the path.") from None
 
@@ -112,10 +109,8 @@ class DelimitedFile(Source):
         except (OSError, EOFError, zlib.error) as problem:
             raise InputError(f"{self.where}: damaged gzip file ({problem}); compress it again.") from None
         if len(content) > limit:
-            raise InputError(
-                f"{self.where}: {size:,} bytes unpack to more than {limit:,}; refused as a compressed bomb: unpack it "
-                "yourself if you trust it."
-            )
+            bomb = f"{size:,} bytes unpack to more than {limit:,}; refused as a compressed bomb"
+            raise InputError(f"{self.where}: {bomb}: unpack it yourself if you trust it.")
         return content
 
     def _check_head(self, head: bytes) -> int:
@@ -124,33 +119,28 @@ class DelimitedFile(Source):
             raise InputError(f"{self.where}: the file is empty; expected a header line and one line per observation.")
         if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise InputError(f"{self.where}: byte 0 is {head[0]:#04x}, the mark of UTF-16; save the file as UTF-8.")
-        for mark, packer in _PACKERS.items():
+        for mark, kind in _FORMATS.items():
             if head.startswith(mark):
-                raise InputError(f"{self.where}: this is {packer}, not text; unpack it or export it as CSV.")
+                raise InputError(f"{self.where}: this is {kind}, not text; unpack it or export it as CSV.")
         return 3 if head.startswith(b"\xef\xbb\xbf") else 0
-
-    def _check_first_line(self, line: bytes) -> bytes:
-        if not line.strip():
-            raise InputError(f"{self.where}:{self._first}: the first line is blank; expected column names.")
-        if b"\r" in line.strip():
-            raise InputError(
-                f"{self.where}:{self._first}: lines end in a carriage return alone, as on old Macintoshes; save the "
-                "file with the line ends of Windows or Unix."
-            )
-        return line
-
-    def _check_delimiter(self, line: bytes, cells: list[str]) -> None:
-        if len(cells) > 1:
-            return
-        for other, name in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars"), (",", "commas"), (" ", "blanks")):
-            if other != self.delimiter and line.strip().count(other.encode()):
-                raise InputError(
-                    f"{self.where}:{self._first}: one column, but the line holds {name}; is the delimiter {other!r}? "
-                    f"Pass delimiter={other!r} (on the command line --delimiter {other!r})."
-                )
 
     def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
         """The chosen columns, in that order; lines that cannot be read are left out and added to ``problems``."""
+        known, batches = self._parsed
+        if set(columns) <= set(known):
+            yield from (batch.select([known.index(j) for j in columns]) for batch in batches)
+            return
+        kept: list[Batch] | None = []
+        n_bytes = 0
+        for batch in self._read(columns, problems):
+            is_compact = isinstance(batch.columns, np.ndarray) or isinstance(batch.column(0), Coded)
+            n_bytes += len(batch.rows) * len(columns) * (1 if is_compact else 64)  # a text takes 64 bytes
+            kept = None if kept is None or n_bytes > PARSED_BYTES else [*kept, batch]
+            yield batch
+        if kept is not None and not problems:
+            self._parsed = list(columns), kept
+
+    def _read(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
         line = self._first + self.has_header
         for block in self._blocks():
             n_lines = block.count(b"\n")
@@ -158,10 +148,9 @@ class DelimitedFile(Source):
             if parsed is not None:
                 yield Batch(parsed, line + np.arange(n_lines))
             else:
-                lines = block.split(b"\n")
+                lines = block.split(b"\n")[:n_lines]
                 for start in range(0, n_lines, TEXT_LINES):
-                    part = lines[start : min(start + TEXT_LINES, n_lines)]
-                    yield from self._text_batch(part, line + start, columns, problems)
+                    yield from self._text_batch(lines[start : start + TEXT_LINES], line + start, columns, problems)
             line += n_lines
 
     def _parse(self, block: bytes, n_lines: int, columns: Sequence[int]) -> np.ndarray | list[Coded] | None:
@@ -172,13 +161,15 @@ class DelimitedFile(Source):
         import polars as pl
 
         if b'"' in text:
-            if 2 * len(self._quoted.findall(text)) != text.count(b'"'):
+            mark = re.escape(self._mark)  # plain: cells in quotes that hold neither quotes nor delimiters
+            plain = re.findall(rb'(?<![^%b\n])"[^"%b\n]*"(?![^%b\n])' % (mark, mark, mark), text)
+            if 2 * len(plain) != text.count(b'"'):
                 return None
             text = text.replace(b'"', b"")
         if b"\r" in text or not self._has_whole_lines(text, n_lines):
             return None
         names = [str(j) for j in columns]
-        for kind in (pl.Int16, pl.String):
+        for kind in (pl.Int8, pl.String):
             schema = {str(j): kind if j in columns else pl.String for j in range(self.n_columns)}
             options: dict[str, Any] = {"separator": self.delimiter, "quote_char": None, "schema": schema}
             try:
@@ -187,7 +178,7 @@ class DelimitedFile(Source):
                 continue
             if frame.height != n_lines:
                 return None
-            if kind == pl.Int16 and not sum(frame.null_count().row(0)):
+            if kind == pl.Int8 and not sum(frame.null_count().row(0)):
                 return frame.to_numpy()
             if kind == pl.String:
                 coded = [self._coded(frame[name]) for name in names]
@@ -244,70 +235,44 @@ class DelimitedFile(Source):
         self, lines: list[bytes], first: int, columns: Sequence[int], problems: Problems
     ) -> Iterator[Batch]:
         records, rows = [], []
-        for k, cells in enumerate(self._split(lines, first, problems)):
+        for row, line in enumerate(lines, start=first):
+            cells = self._split(line, row, problems)
             if not cells or (len(cells) == 1 and not cells[0].strip() and self.n_columns > 1):
                 continue  # a blank line is no observation
             if len(cells) != self.n_columns:
-                expected = "the header" if self.has_header else "the first line"
-                problems.add(
-                    f"{self.where}:{first + k}: {len(cells)} columns, {expected} has {self.n_columns}; check "
-                    "delimiters and quotes in this line."
-                )
+                expected = f"{'the header' if self.has_header else 'the first line'} has {self.n_columns}"
+                problems.add(f"{self.where}:{row}: {len(cells)} columns, {expected}; check delimiters and quotes.")
                 continue
-            records.append(cells)
-            rows.append(first + k)
+            records.append(list(map(_with_point, cells)) if self._has_decimal_commas else cells)
+            rows.append(row)
         if records:
-            values = np.empty((len(records), self.n_columns), dtype=object)
-            values[:] = records
-            if self._has_decimal_commas:
-                values = np.array([[_with_point(cell) for cell in row] for row in records], dtype=object)
+            values = np.array(records, dtype=object)
             yield Batch([values[:, j] for j in columns], np.array(rows))
 
-    def _split(self, lines: list[bytes], first: int, problems: Problems) -> list[list[str] | None]:
-        """Cells of each line, None where it cannot be read.
-
-        A quote must close on its own line, so that a lost one cannot swallow the rest.
-        """
+    def _split(self, line: bytes, row: int, problems: Problems) -> list[str] | None:
+        """Cells of a line, None where it cannot be read. A quote must close on its line."""
         try:
-            texts: list[str | None] = list(b"\n".join(lines).decode("utf-8").split("\n"))
-        except UnicodeDecodeError:
-            texts = [self._decode(line, first + k, problems) for k, line in enumerate(lines)]
-        split: list[list[str] | None] = []
-        for k, text in enumerate(texts):
-            if text is None:
-                split.append(None)
-            elif "\0" in text:
-                problems.add(
-                    f"{self.where}:{first + k}: NUL byte at position {text.index(chr(0)) + 1}; the file is damaged, or "
-                    "UTF-16 without a mark: save it as UTF-8 text."
+            text = line.decode("utf-8").rstrip("\r")
+            if "\0" in text:
+                problem = (
+                    f"NUL byte at position {text.index(chr(0)) + 1}; the file is damaged, or UTF-16: save it as UTF-8."
                 )
-                split.append(None)
             elif '"' not in text:
-                split.append(text.rstrip("\r").split(self.delimiter))
+                return text.split(self.delimiter)
             else:
-                split.append(self._split_quoted(text.rstrip("\r"), first + k, problems))
-        return split
-
-    def _split_quoted(self, text: str, row: int, problems: Problems) -> list[str] | None:
-        try:
-            return next(csv.reader([text], delimiter=self.delimiter, strict=True), [])
+                return next(csv.reader([text], delimiter=self.delimiter, strict=True), [])
+        except UnicodeDecodeError as error:
+            byte = f"byte {error.start + 1} of the line is {line[error.start]:#04x}"
+            problem = f"{byte}, which is not UTF-8 (Latin-1?); save the file as UTF-8."
         except csv.Error:
-            column = text[: text.rindex('"')].count(self.delimiter) + 1
-            problems.add(
-                f"{self.where}:{row}:{column}: a quote is not closed in this line, or is followed by text; close it or "
-                "remove it."
+            row_column = text[: text.rindex('"')].count(self.delimiter) + 1
+            problem = (
+                f"{row_column}: a quote is not closed in this line, or is followed by text; close it or remove it."
             )
+            problems.add(f"{self.where}:{row}:{problem}")
             return None
-
-    def _decode(self, line: bytes, row: int, problems: Problems) -> str | None:
-        try:
-            return line.decode("utf-8")
-        except UnicodeDecodeError as problem:
-            problems.add(
-                f"{self.where}:{row}: byte {problem.start + 1} of the line is {line[problem.start]:#04x}, which is not "
-                "UTF-8 (Latin-1?); save the file as UTF-8."
-            )
-            return None
+        problems.add(f"{self.where}:{row}: {problem}")
+        return None
 
 
 def recognise_delimiter(lines: Sequence[bytes]) -> str:
@@ -328,10 +293,6 @@ def recognise_delimiter(lines: Sequence[bytes]) -> str:
     if "," in texts[0]:
         return ","
     return next((mark for mark in (";", "\t", "|") if mark in texts[0]), ",")
-
-
-_TOLD_DELIMITER = re.compile(rb"sep=(.)\s*", re.IGNORECASE)  # the first line that Excel reads, and may write
-_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 
 
 def _with_point(cell: str) -> str:

@@ -35,141 +35,115 @@ class ArrayTable(Source):
     """A two-dimensional NumPy array, its columns with names or without; rows and columns are numbered from 0."""
 
     def __init__(
-        self,
-        x: np.ndarray,
-        where: str,
-        names: Sequence[str] | None = None,
-        image_shape: tuple[int, int] | None = None,
+        self, x: np.ndarray, where: str, names: Sequence[str] | None = None, shape: tuple[int, int] | None = None
     ) -> None:
-        self.where = where
-        self.image_shape = image_shape
+        self.x, self.where, self.image_shape, self.n_columns = x, where, shape, x.shape[1]
         self.names: tuple[str, ...] | None = None if names is None else tuple(names)
-        self.x = x
-        self.n_columns = x.shape[1]
         check_columns(self.names or (), where)
 
     def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
         """The chosen columns, in that order."""
-        everything = list(columns) == list(range(self.n_columns))
-        size = max(1, FRAME_CELLS // max(1, len(columns)))
-        for start in range(0, len(self.x), size):
-            part = self.x[start : start + size]
-            part = part if everything else part[:, list(columns)]
-            rows = start + np.arange(len(part))
-            yield Batch([part[:, j] for j in range(part.shape[1])] if part.dtype.kind in "OUS" else part, rows)
+        is_all = list(columns) == list(range(self.n_columns))
+        for start, stop in _spans(len(self.x), columns):
+            part = self.x[start:stop] if is_all else self.x[start:stop, list(columns)]
+            yield Batch(list(part.T) if part.dtype.kind in "OUS" else part, np.arange(start, stop))
+
+
+def _spans(n_rows: int, columns: Sequence[int]) -> Iterator[tuple[int, int]]:
+    size = max(1, FRAME_CELLS // max(1, len(columns)))
+    return ((start, min(start + size, n_rows)) for start in range(0, n_rows, size))
 
 
 class ColumnsTable(Source):
-    """One-dimensional arrays of one length, by name; rows are numbered from ``first_row``."""
-
-    first_row = 0
+    """One-dimensional arrays of one length, by name; rows are numbered from 0."""
 
     def __init__(self, columns: Mapping[str, np.ndarray], where: str) -> None:
-        self.where, self._columns = where, list(columns.values())
+        self.where, self._columns, self.n_columns = where, list(columns.values()), len(columns)
         self.names: tuple[str, ...] | None = tuple(columns)
-        self.n_columns = len(columns)
         check_columns(self.names, where)
-        sizes = {name: column.shape for name, column in columns.items()}
-        if len(set(sizes.values())) > 1 or any(len(shape) != 1 for shape in sizes.values()):
-            shown = ", ".join(f"{name!r} {shape}" for name, shape in list(sizes.items())[:5])
+        shapes = {name: column.shape for name, column in columns.items()}
+        if len(set(shapes.values())) > 1 or any(len(shape) != 1 for shape in shapes.values()):
+            shown = ", ".join(f"{name!r} {shape}" for name, shape in list(shapes.items())[:5])
             raise InputError(f"{where}: its columns have the shapes {shown}; give one value per row in each.")
-
-    def values(self, columns: Sequence[int]) -> list[np.ndarray]:
-        """The chosen columns."""
-        return [self._columns[j] for j in columns]
 
     def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
         """The chosen columns, in that order."""
-        chosen = self.values(columns)
-        size = max(1, FRAME_CELLS // max(1, len(columns)))
-        for start in range(0, len(chosen[0]) if chosen else 0, size):
-            part = [column[start : start + size] for column in chosen]
-            yield Batch(part, self.first_row + start + np.arange(len(part[0])))
+        chosen = [self._columns[j] for j in columns]
+        for start, stop in _spans(len(chosen[0]) if chosen else 0, columns):
+            yield Batch([column[start:stop] for column in chosen], np.arange(start, stop))
 
 
-class FrameTable(ColumnsTable):
-    """An eager data frame (pandas, polars, pyarrow), through narwhals."""
+class FrameTable(Source):
+    """A data frame (pandas, polars, pyarrow; a polars LazyFrame in batches); rows are numbered from ``first_row``.
+
+    ``orders`` are ordered categories of which the frame does not know the order.
+    """
 
     def __init__(
-        self, frame: Frame, where: str, first_row: int = 0, codebooks: Mapping[str, Codebook] | None = None
+        self,
+        frame: Frame | pl.LazyFrame,
+        where: str,
+        first_row: int = 0,
+        *,
+        orders: Mapping[str, Order] | None = None,
+        codebooks: Mapping[str, Codebook] | None = None,
     ) -> None:
-        self.where, self.frame, self.first_row, self._codebooks = where, frame, first_row, codebooks or {}
-        self.names = tuple(str(name) for name in frame.columns)
+        import narwhals as nw
+
+        self.where, self._first_row, self._orders, self._codebooks = where, first_row, orders or {}, codebooks or {}
+        self._lazy = None if isinstance(frame, nw.DataFrame) else frame
+        with _polars_errors(where):
+            eager = frame if isinstance(frame, nw.DataFrame) else nw.from_native(frame.head(0).collect())
+        self._frame: nw.DataFrame[Any] = eager  # without rows where the table is lazy
+        self.names: tuple[str, ...] | None = tuple(str(name) for name in self._frame.columns)
         self.n_columns = len(self.names)
         check_columns(self.names, where)
 
     def categories(self, j: int) -> tuple[tuple[object, ...] | None, bool]:
         """Categories of a categorical column, with those that do not occur, and whether they are ordered."""
-        return _categories(self.frame[:, j])
+        order = self._orders.get((self.names or ())[j])
+        return _categories(self._frame[:, j]) if order is None else (order, True)
 
     def codebook(self, j: int) -> Codebook | None:
         """Value labels and missing codes of a file that has them."""
         return self._codebooks.get((self.names or ())[j])
 
-    def values(self, columns: Sequence[int]) -> list[np.ndarray]:
-        """The chosen columns; refuses types that are no variables."""
-        _refuse_types({(self.names or ())[j]: self.frame[:, j].dtype for j in columns}, self.where)
-        return [column_values(self.frame[:, j]) for j in columns]
-
-
-class LazyTable(Source):
-    """A polars LazyFrame, as from a Parquet file, read in batches; rows are numbered from ``first_row``."""
-
-    def __init__(
-        self, frame: pl.LazyFrame, where: str, first_row: int = 0, orders: Mapping[str, Order] | None = None
-    ) -> None:
-        self.where = where
-        self.frame = frame
-        self._orders = orders or {}
-        self.first_row = first_row
-        with _polars_errors(where):
-            self.names: tuple[str, ...] | None = tuple(frame.collect_schema().names())
-        self.n_columns = len(self.names or ())
-        check_columns(self.names or (), where)
-
-    def categories(self, j: int) -> tuple[tuple[object, ...] | None, bool]:
-        """Categories of a column whose type orders them."""
-        import polars as pl
-
-        order = self._orders.get((self.names or ())[j])
-        if order is not None:
-            return order, True
-        dtype = self.frame.collect_schema().dtypes()[j]
-        return (tuple(dtype.categories), True) if isinstance(dtype, pl.Enum) else (None, False)
-
     def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
-        """The chosen columns, in that order."""
+        """The chosen columns, in that order; refuses types that are no variables."""
+        _refuse_types({(self.names or ())[j]: self._frame[:, j].dtype for j in columns}, self.where)
+        start = self._first_row
+        for part in self._parts(columns):
+            rows = start + np.arange(len(part))
+            start += len(part)
+            series = [part[:, j] for j in range(part.shape[1])]
+            is_array = self._lazy is not None and all(_is_small(one.dtype) and not one.null_count() for one in series)
+            yield Batch(np.asarray(part.to_numpy()) if is_array else [column_values(one) for one in series], rows)
+
+    def _parts(self, columns: Sequence[int]) -> Iterator[Frame]:
         import narwhals as nw
 
+        if self._lazy is None:
+            chosen = self._frame[:, list(columns)]
+            yield from (chosen[start:stop] for start, stop in _spans(len(chosen), columns))
+            return
         names = [(self.names or ())[j] for j in columns]
-        start = self.first_row
-        chosen = self.frame.select(names)
         size = max(1, FRAME_CELLS // 4 // max(1, len(columns)))
         with _polars_errors(self.where):
-            parts = iter(chosen.collect_batches(chunk_size=size, maintain_order=True))
+            parts = iter(self._lazy.select(names).collect_batches(chunk_size=size, maintain_order=True))
         while True:
             with _polars_errors(self.where):
                 part = next(parts, None)
             if part is None:
                 return
-            frame = nw.from_native(part, eager_only=True)
-            if start == self.first_row:
-                _refuse_types(dict(frame.schema), self.where)
-            rows = start + np.arange(len(part))
-            start += len(part)
-            dtypes = frame.schema.values()
-            if all(_is_plain(dtype) and not _is_wide(dtype) for dtype in dtypes) and not _has_nulls(part):
-                yield Batch(part.to_numpy(), rows)
-            else:
-                yield Batch([column_values(frame[:, j]) for j in range(len(names))], rows)
+            yield nw.from_native(part, eager_only=True)
 
 
-def parquet(path: Path, where: str) -> LazyTable:
+def parquet(path: Path, where: str) -> FrameTable:
     """A Parquet file, checked to be whole before polars sees it."""
     return _parquet([path], where, _whole_size(path, where))
 
 
-def parquet_folder(path: Path, where: str) -> LazyTable:
+def parquet_folder(path: Path, where: str) -> FrameTable:
     """All Parquet files in a folder and the folders in it, in the order of their names, as one table.
 
     What begins with a dot or an underscore is left out: programs that write such folders put notes there.
@@ -180,13 +154,10 @@ def parquet_folder(path: Path, where: str) -> LazyTable:
     if not files:
         raise InputError(f"{where}: this folder holds no Parquet files; give a folder that does, or a CSV file.")
     size = sum(_whole_size(file, str(file)) for file in files)
-    schemas = [LazyTable(_scan([file]), str(file)).names for file in files]
+    schemas = [FrameTable(_scan([file]), str(file)).names for file in files]
     for file, names in zip(files, schemas, strict=True):
         if names != schemas[0]:
-            raise InputError(
-                f"{file}: its columns are not those of {files[0]}; the files of a folder are one table: leave out "
-                "others."
-            )
+            raise InputError(f"{file}: its columns are not those of {files[0]}; a folder is one table: move it away.")
     return _parquet(files, where, size)
 
 
@@ -215,19 +186,18 @@ def _scan(paths: Sequence[Path]) -> pl.LazyFrame:
     return pl.scan_parquet(list(paths), glob=False, hive_partitioning=False)
 
 
-def _parquet(paths: Sequence[Path], where: str, size: int) -> LazyTable:
+def _parquet(paths: Sequence[Path], where: str, size: int) -> FrameTable:
     import polars as pl
 
     with _polars_errors(where):
         frame = _scan(paths)
-        table = LazyTable(frame, where, 1, _orders_of_pandas(paths[0]) if len(paths) == 1 else None)
+        table = FrameTable(frame, where, 1, orders=_orders_of_pandas(paths[0]) if len(paths) == 1 else None)
         n_rows = int(frame.select(pl.len()).collect().item())
     cells = n_rows * table.n_columns
     if cells > BOMB_CELLS and cells > BOMB_CELLS_PER_BYTE * size:
         raise CostError(
-            f"{where}: {size:,} bytes hold {cells:,} values, {cells // size:,} times as many, {describe_bytes(cells)} "
-            "as states; refused as a compressed bomb: data that vary take more. Rows that repeat can be given once, "
-            "with a weights column."
+            f"{where}: {size:,} bytes hold {cells:,} values, {describe_bytes(cells)} as states; refused as a "
+            "compressed bomb. Give equal rows once, with a weights column."
         )
     return table
 
@@ -270,15 +240,11 @@ def _is_plain(dtype: DType) -> bool:
     return bool(dtype.is_integer() or dtype.is_float() or dtype == nw.Boolean)
 
 
-def _is_wide(dtype: DType) -> bool:
-    """Whether these are integers that NumPy does not know."""
+def _is_small(dtype: DType) -> bool:
+    """Whether these are integers that NumPy knows."""
     import narwhals as nw
 
-    return dtype in (nw.Int128, nw.UInt128)
-
-
-def _has_nulls(frame: pl.DataFrame) -> bool:
-    return any(frame[name].null_count() for name in frame.columns)
+    return dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128)
 
 
 def _is_text(dtype: DType) -> bool:
@@ -293,8 +259,7 @@ def _refuse_types(dtypes: Mapping[str, DType], where: str) -> None:
     for name, dtype in dtypes.items():
         if not (_is_plain(dtype) or _is_text(dtype) or str(dtype) == "Null"):
             problems.add(
-                f"{where}:{name}: column of type {dtype}; expected whole numbers, booleans or text: convert or leave "
-                "it out."
+                f"{where}:{name}: column of type {dtype}; give whole numbers, booleans or text, or leave it out."
             )
     problems.refuse()
 
@@ -303,22 +268,20 @@ def column_values(series: Series) -> np.ndarray:
     """A narwhals series as numbers (NaN where missing) or as Python objects (None where missing)."""
     import narwhals as nw
 
+    absent = np.asarray(series.is_null().to_numpy(), dtype=bool)
     if _is_plain(series.dtype):
-        if _is_wide(series.dtype):
+        if series.dtype.is_integer() and not _is_small(series.dtype):
             series = series.cast(nw.Float64)
-        absent = np.asarray(series.is_null().to_numpy(), dtype=bool)
         if not absent.any():
             values = np.asarray(series.to_numpy())
             return values if values.dtype.kind in "buif" else values.astype(float)
         filled = np.array(series.fill_null(False if series.dtype == nw.Boolean else 0).to_numpy(), dtype=float)
         filled[absent] = np.nan
         return filled
-    if not _is_text(series.dtype):  # of type Null
-        return np.full(len(series), None, dtype=object)
-    absent = np.asarray(series.is_null().to_numpy(), dtype=bool)
-    values = np.empty(len(series), dtype=object)
-    values[:] = series.to_list()
-    values[absent] = None
+    values = np.full(len(series), None, dtype=object)
+    if _is_text(series.dtype):  # else of type Null
+        values[:] = series.to_list()
+        values[absent] = None
     return values
 
 

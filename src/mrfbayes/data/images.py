@@ -36,16 +36,12 @@ def read_images(paths: Sequence[str]) -> ArrayTable:
         if images.ndim == 2:
             images = images[None]
         if images.ndim != 3:
-            raise InputError(
-                f"{path}: an array of shape {images.shape}; expected an image, or images (n, rows, columns)."
-            )
+            raise InputError(f"{path}: shape {images.shape}; expected an image, or images (n, rows, columns).")
         if not images.size:
-            raise InputError(f"{path}: an array of shape {images.shape} has no pixels; give at least one image.")
+            raise InputError(f"{path}: shape {images.shape} has no pixels; give at least one image.")
         if parts and images.shape[1:] != parts[0].shape[1:]:
-            raise InputError(
-                f"{path}: {images.shape[1]} x {images.shape[2]} pixels, {paths[0]} has {parts[0].shape[1]} x "
-                f"{parts[0].shape[2]}: crop the images alike."
-            )
+            sizes = [f"{rows} x {columns}" for rows, columns in (images.shape[1:], parts[0].shape[1:])]
+            raise InputError(f"{path}: {sizes[0]} pixels, {paths[0]} has {sizes[1]}: crop the images alike.")
         parts.append(images)
     size = sum(part.nbytes for part in parts)
     require_memory(3 * size, f"{len(paths):,} images", "use fewer of them, or smaller ones")

@@ -10,6 +10,7 @@ import numpy as np
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.memory import require_memory
 from mrfbayes.data.coding import MISSING_CODE
+from mrfbayes.data.values import listed
 from mrfbayes.model.field import Model
 
 MISSING_AT_RANDOM = (
@@ -93,6 +94,12 @@ class IncompleteTally:
         if self._waiting > MERGED_ROWS:
             self._merge()
 
+    def join(self, part: IncompleteRows) -> None:
+        """Take in the rows of another data set."""
+        self.add(part.rows, part.weight)
+        self.n_rows += part.n_rows - len(part.rows)
+        self.n_empty += part.n_empty
+
     def finish(self) -> IncompleteRows | None:
         """The distinct rows, in order of their values; None where there are none of any weight."""
         if not self.n_rows:
@@ -137,13 +144,11 @@ def refuse_hidden(model: Model, incomplete: IncompleteRows, n_complete: float) -
         scope = group.scope[hidden & ~is_known[group.block]]
         refused.update(scope[is_hidden[scope]].tolist())
     if refused:
-        names = ", ".join(repr(model.nodes[i]) for i in sorted(refused)[:5])
-        more = ", ..." if len(refused) > 5 else ""
+        names = listed([model.nodes[i] for i in sorted(refused)])
         what = "variable has" if len(refused) == 1 else "variables have"
         raise InputError(
-            f"{len(refused)} {what} no observed cell and parameters that no observed variables share: {names}{more}; "
-            "the states of such a hidden variable can be permuted without changing the likelihood: leave it out of the "
-            "model, or tie its parameters (tied=True)."
+            f"{len(refused)} {what} no observed cell and parameters that no observed variables share: {names}; states "
+            "of hidden variables can be permuted: leave them out of the model, or tie the parameters (tied=True)."
         )
 
 
@@ -157,7 +162,7 @@ def missing_warnings(model: Model, incomplete: IncompleteRows, n_complete: float
     """Rows that were left out, and pairs of neighbours that were never seen together."""
     texts = []
     if incomplete.n_empty:
-        texts.append(f"{incomplete.n_empty:,} rows without a single observed cell say nothing and were left out")
+        texts.append(f"{incomplete.n_empty:,} rows without a single observed cell were left out")
     if n_complete > 0 or not model.n_edges:
         return texts
     seen = incomplete.seen
@@ -165,9 +170,6 @@ def missing_warnings(model: Model, incomplete: IncompleteRows, n_complete: float
     if apart.any():
         pairs = [f"{model.nodes[u]!r} and {model.nodes[v]!r}" for u, v in model.edges[apart][:NAMED_PAIRS].tolist()]
         more = ", ..." if apart.sum() > NAMED_PAIRS else ""
-        what = "pair of neighbours was" if apart.sum() == 1 else "pairs of neighbours were"
-        texts.append(
-            f"{int(apart.sum())} {what} never seen together: {'; '.join(pairs)}{more}: their interactions rest on the "
-            "prior and on what other variables tell"
-        )
+        what = f"neighbours that were never observed together: {'; '.join(pairs)}{more}"
+        texts.append(f"{what}: their interactions rest on the prior and on other variables")
     return texts

@@ -66,7 +66,7 @@ def read_statistics(path: Path, where: str) -> Source:
         codes = [code for code in meta.missing_user_values.get(name, ()) if isinstance(code, str)]
         if codes:
             frame[name] = frame[name].map(lambda value, codes=codes: None if value in codes else value)
-    return FrameTable(nw.from_native(frame, eager_only=True), where, 1, books)
+    return FrameTable(nw.from_native(frame, eager_only=True), where, 1, codebooks=books)
 
 
 def _codebook(column: pd.Series, name: str, meta: metadata_container) -> Codebook:

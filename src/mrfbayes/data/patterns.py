@@ -151,8 +151,8 @@ def _offsets(used: np.ndarray, model: Model) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([[0], np.cumsum(used)]), np.concatenate([[0], np.cumsum(used * degree)])
 
 
-def column_bytes(chunk: PatternChunk, nodes: np.ndarray) -> np.ndarray:
-    """States of ``nodes`` in every observation of the chunk, (len(nodes), n) uint8."""
+def column_bytes(chunk: PatternChunk, nodes: np.ndarray | slice = slice(None)) -> np.ndarray:
+    """States of ``nodes``, by default all, in every observation of the chunk, (len(nodes), n) uint8."""
     chosen = chunk.columns[nodes]
     if chunk.columns.dtype != np.uint64:
         return np.asarray(chosen)

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import glob
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.base.memory import require_memory
-from mrfbayes.data.batch import Batch, Source, check_columns
-from mrfbayes.data.frames import PARQUET, ArrayTable, ColumnsTable, FrameTable, LazyTable, parquet, parquet_folder
+from mrfbayes.data.batch import Batch, Codebook, Source, check_columns
+from mrfbayes.data.frames import PARQUET, ArrayTable, ColumnsTable, FrameTable, parquet, parquet_folder
 from mrfbayes.data.images import image_table, is_image, read_images
 from mrfbayes.data.reading import plain_values
-from mrfbayes.data.several import SeveralTables, matching_files
 from mrfbayes.data.values import is_missing, listed
 from mrfbayes.data.weights import unmasked
 
 if TYPE_CHECKING:
-    import polars as pl
     import xarray as xr
     from dask.array import Array
     from dask.dataframe import DataFrame
@@ -35,7 +35,7 @@ def open_source(x: object, delimiter: str | None = None, sheet: str | int | None
     if isinstance(x, (str, PathLike)):
         x = [x]
     if isinstance(x, (list, tuple)) and x and all(isinstance(one, (str, PathLike)) for one in x):
-        return _open_files(matching_files([fspath(one) for one in x]), delimiter, sheet)
+        return _open_files([fspath(one) for one in x], delimiter, sheet)
     if delimiter is not None or sheet is not None:
         name, value = ("delimiter", delimiter) if sheet is None else ("sheet", sheet)
         raise InputError(f"{name} = {value!r} is for files; x is a {type(x).__name__}: leave it out.")
@@ -68,8 +68,15 @@ def open_source(x: object, delimiter: str | None = None, sheet: str | int | None
     return ArrayTable(_checked(array), "x")
 
 
-def _open_files(files: Sequence[str], delimiter: str | None, sheet: str | int | None) -> Source:
-    """One file, or several as one data set: all images, or all tables."""
+def _open_files(names: Sequence[str], delimiter: str | None, sheet: str | int | None) -> Source:
+    """One file, or several as one data set: all images, or all tables; patterns such as ``wave*.csv`` are expanded."""
+    files: list[str] = []
+    for name in names:
+        is_pattern = not os.path.exists(name) and any(mark in name for mark in "*?[")
+        matching = sorted(glob.glob(name)) if is_pattern else [name]
+        if not matching:
+            raise InputError(f"{name}: no file matches this pattern.")
+        files += matching
     pictures = [is_image(name) for name in files]
     if all(pictures):
         return read_images(files)
@@ -129,30 +136,22 @@ def _named_axes(x: xr.DataArray) -> tuple[np.ndarray, list[str] | None]:
 
 def _refuse_shape(x: object, array: np.ndarray) -> None:
     hint = "expected (n, d), one row per observation and one column per variable"
-    if isinstance(x, (list, tuple)) and x and len({np.shape(row) for row in _tried(x)}) > 1:
+    if isinstance(x, (list, tuple)) and x and len({np.array(row, dtype=object).shape for row in x}) > 1:
         raise InputError(f"x: its rows differ in length; {hint}.")
     if array.ndim == 0 or array.dtype == object:
         raise InputError(f"x is a {type(x).__name__}; expected an array, a data frame, or the path of a data file.")
     raise InputError(f"x has shape {array.shape}; {hint}; pass x.reshape(1, -1) if it is one observation.")
 
 
-def _tried(rows: Sequence[object]) -> Iterator[np.ndarray]:
-    for row in rows:
-        yield np.array(row, dtype=object)
-
-
 def _as_frame(x: object) -> Source | None:
     """A data frame of any library that narwhals knows, or None."""
-    module = type(x).__module__.split(".")[0]
-    if module == "polars" and type(x).__name__ == "LazyFrame":
-        return LazyTable(cast("pl.LazyFrame", x), "x")
+    if type(x).__module__.split(".")[0] == "polars" and type(x).__name__ == "LazyFrame":
+        return FrameTable(cast("Any", x), "x")
     import narwhals as nw
 
     # Called so by pyarrow, and by pandas and polars.
     columns = getattr(x, "column_names", None) or getattr(x, "columns", None)
-    check_columns(
-        [str(name) for name in (() if columns is None else columns)], "x"
-    )  # before narwhals, which would refuse in its own words
+    check_columns([] if columns is None else list(map(str, columns)), "x")  # before narwhals refuses in its words
     frame = nw.from_native(x, eager_only=True, pass_through=True)
     return FrameTable(frame, "x") if isinstance(frame, nw.DataFrame) else None
 
@@ -240,36 +239,79 @@ class DaskTable(Source):
 
 def widened(source: Source, row: str, column: str, value: str) -> dict[str, np.ndarray]:
     """Columns by name; observations and columns are in the order in which they first occur."""
+    import pandas as pd
+
     names = source.names or ()
     for argument, name in (("row", row), ("column", column), ("value", value)):
         if name not in names:
             raise InputError(f"{argument} = {name!r}: {source.where} has no such column; it has {listed(names)}.")
     if len({row, column, value}) < 3:
         raise InputError(f"row = {row!r}, column = {column!r}, value = {value!r}: name three different columns.")
-    people: dict[object, int] = {}
-    cells: dict[str, dict[int, object]] = {}
-    problems = Problems()
+    problems, parts, places = Problems(), [], []
     for batch in source.batches([names.index(name) for name in (row, column, value)], problems):
-        columns = (plain_values(batch.column(j)).tolist() for j in range(3))
-        for place, who, what, answer in zip(batch.rows.tolist(), *columns, strict=True):
-            if is_missing(who) or is_missing(what):
-                problems.add(f"{source.where}:{place}: no {row!r} or no {column!r}; fill it in or leave the row out.")
-                continue
-            name = f"{what:g}" if isinstance(what, float) else str(what)
-            number, known = people.setdefault(who, len(people)), cells.setdefault(name, {})
-            if number in known:
-                problems.add(
-                    f"{source.where}:{place}: {who!r} has two values of {what!r}; keep one (is another column, such as "
-                    "a time, part of what makes a row?)."
-                )
-            known[number] = answer
+        parts.append(np.array([plain_values(batch.column(j)) for j in range(3)], dtype=object))
+        places += [f"{batch.where or source.where}:{place}" for place in batch.rows.tolist()]
+    cells = np.concatenate([np.empty((3, 0), dtype=object), *parts], axis=1)
+    is_absent = np.array([is_missing(who) or is_missing(what) for who, what in cells[:2].T.tolist()], dtype=bool)
+    for k in np.flatnonzero(is_absent).tolist():
+        problems.add(f"{places[k]}: no {row!r} or no {column!r}; fill it in or leave the row out.")
+    texts = np.array([f"{what:g}" if isinstance(what, float) else str(what) for what in cells[1]], dtype=object)
+    (person, people), (item, items) = pd.factorize(cells[0]), pd.factorize(texts)
+    is_repeated = pd.DataFrame({"person": person, "item": item}).duplicated().to_numpy() & ~is_absent
+    for k in np.flatnonzero(is_repeated).tolist():
+        problems.add(
+            f"{places[k]}: {cells[0, k]!r} has two values of {cells[1, k]!r}; keep one (or is a time missing?)."
+        )
     problems.refuse()
-    if not people:
+    n, d = len(people), len(items)
+    if not n:
         raise InputError(f"{source.where}: no rows; give at least one observation.")
-    n, d = len(people), len(cells)
     require_memory(n * d * CELL_BYTES, f"a table of {n:,} rows and {d:,} columns", "choose fewer rows or columns")
-    wide = {}
-    for name, known in cells.items():
-        wide[name] = np.full(n, None, dtype=object)
-        wide[name][list(known)] = list(known.values())
-    return wide
+    wide = np.full((d, n), None, dtype=object)
+    wide[item, person] = cells[2]
+    return dict(zip(items, wide, strict=True))
+
+
+class SeveralTables(Source):
+    """Tables one after the other; columns are those of the first."""
+
+    def __init__(self, tables: Sequence[Source]) -> None:
+        self._tables = list(tables)
+        first = self._tables[0]
+        self.where = f"{first.where} and {len(self._tables) - 1} more"
+        self.names, self.n_columns = first.names, first.n_columns
+        for other in self._tables[1:]:
+            _check_alike(first, other)
+
+    def categories(self, j: int) -> tuple[tuple[object, ...] | None, bool]:
+        """What the types of all files say together: the levels of the first that has them all, if they are ordered."""
+        found = [table.categories(self._place(table, j)) for table in self._tables]
+        values, is_ordered = max(found, key=lambda one: len(one[0] or ()))
+        agree = all(other is None or set(other) <= set(values or ()) for other, _ in found)
+        return (values, is_ordered) if agree else (None, False)
+
+    def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
+        """The chosen columns of every table in turn."""
+        for table in self._tables:
+            for batch in table.batches([self._place(table, j) for j in columns], problems):
+                yield Batch(batch.columns, batch.rows, table.where)
+
+    def codebook(self, j: int) -> Codebook | None:
+        """That of the first file."""
+        return self._tables[0].codebook(j)
+
+    def _place(self, table: Source, j: int) -> int:
+        """Column ``j`` of the first table in another one."""
+        return j if self.names is None or table.names is None else table.names.index(self.names[j])
+
+
+def _check_alike(first: Source, other: Source) -> None:
+    same = "files of one data set have the same columns"
+    if (first.names is None) != (other.names is None):
+        without = other.where if other.names is None else first.where
+        raise InputError(f"{without}: no header, but another file of the data set has one; add a line of names.")
+    if first.names is None and first.n_columns != other.n_columns:
+        raise InputError(f"{other.where} has {other.n_columns} columns, {first.where} has {first.n_columns}: {same}.")
+    absent = [name for name in first.names or () if name not in (other.names or ())]
+    if absent:
+        raise InputError(f"{other.where}: no column {absent[0]!r}, which {first.where} has: {same}.")

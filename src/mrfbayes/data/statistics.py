@@ -13,11 +13,12 @@ import numpy as np
 
 from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import InputError, warn_user
-from mrfbayes.data.coding import MISSING_CODE, is_plain
+from mrfbayes.data.coding import MISSING_CODE, check_same_coding, is_plain
 from mrfbayes.data.deciding import CodingFindings
 from mrfbayes.data.missing_cells import IncompleteRows, IncompleteTally, missing_note, missing_warnings, refuse_hidden
-from mrfbayes.data.patterns import DenseCells, PatternChunk, PatternTable, pattern_table, patterns_of
+from mrfbayes.data.patterns import DenseCells, PatternChunk, PatternTable, column_bytes, pattern_table, patterns_of
 from mrfbayes.data.tally import Tally
+from mrfbayes.data.values import listed
 from mrfbayes.data.weights import numbers_of
 from mrfbayes.model.factors import FactorGroup
 from mrfbayes.model.field import Model, factors_per_block
@@ -60,6 +61,8 @@ class Statistics:
         complete rows.
     notes : tuple of str
         Other findings about the data.
+    chunks : tuple or None
+        All complete rows, packed, in order; None if they were not kept (counts only, or more than 1 GiB).
 
     See Also
     --------
@@ -87,7 +90,7 @@ class Statistics:
     digest: str
     incomplete: IncompleteRows | None = None
     notes: tuple[str, ...] = ()
-    _chunks: tuple[PatternChunk, ...] | None = field(repr=False, default=None)
+    chunks: tuple[PatternChunk, ...] | None = field(repr=False, default=None)
     _dense: DenseCells | None = field(repr=False, default=None)
 
     def __repr__(self) -> str:
@@ -97,12 +100,23 @@ class Statistics:
 
     def __add__(self, other: object) -> Statistics:
         """The statistics of both data sets together; rows of ``self`` come first."""
-        from mrfbayes.data.adding import added_tally
-
         if not isinstance(other, Statistics):
             return NotImplemented
-        tally, incomplete = added_tally(self, other)
-        return _from_tally(self.model, tally, incomplete, self.coding)
+        if other.model.fingerprint != self.model.fingerprint:
+            raise InputError("Statistics of different models cannot be added: count both with the same model.")
+        check_same_coding(self.schema, other.schema)
+        tally, incomplete = Tally(self.model), IncompleteTally(self.model.n_nodes)
+        is_weighted = any(chunk.weight.size for part in (self, other) for chunk in part.chunks or ())
+        for part in (self, other):
+            if part.chunks is None and (part.n_rows or part.node_part is None):
+                raise InputError(f"{part!r} does not hold its rows and cannot be added: read all data as one Data.")
+            for chunk in part.chunks or ():
+                weight = chunk.weight if chunk.weight.size else np.ones(chunk.n)
+                tally.add(column_bytes(chunk).T, weight if is_weighted else None)
+            if part.incomplete is not None:
+                incomplete.join(part.incomplete)
+        tally.finish()
+        return _from_tally(self.model, tally, incomplete.finish(), self.coding)
 
     def __radd__(self, other: object) -> Statistics:
         return self if other == 0 else NotImplemented  # sum() begins with 0
@@ -137,10 +151,8 @@ class Statistics:
         """
         array = numbers_of(counts, "counts")
         if array.shape != (model.n_parameters,):
-            raise InputError(
-                f"counts has shape {array.shape}, expected ({model.n_parameters},): one count per parameter, in the "
-                "order of model.parameters."
-            )
+            expected = f"expected ({model.n_parameters},), in the order of model.parameters"
+            raise InputError(f"counts has shape {array.shape}: {expected}.")
         is_number = isinstance(n, (int, float, np.number)) and not isinstance(n, bool)
         if not is_number or not np.isfinite(n) or not (n > 0 or (incomplete and n == 0)):
             raise InputError(f"n = {n!r}: give the number of observations, a finite number > 0.")
@@ -154,10 +166,8 @@ class Statistics:
         over = np.flatnonzero((total > most * (1 + 1e-12)) & chart.is_counted)
         if over.size:
             b = int(over[0])
-            raise InputError(
-                f"counts of {model.blocks[b]} sum to {total[b]:g}, more than the {most[b]:g} possible in n = {n:g} "
-                "observations: check n and the order of the counts."
-            )
+            what = f"counts of {model.blocks[b]} sum to {total[b]:g}, more than the {most[b]:g} possible in n = {n:g}"
+            raise InputError(f"{what} observations: check n and the order of the counts.")
         array.setflags(write=False)
         digest = hashlib.sha256(b"mrfbayes counts 1" + array.astype("<f8").tobytes() + np.float64(n).tobytes())
         rows = np.zeros((0, model.n_nodes), dtype=np.uint8)
@@ -172,8 +182,8 @@ class Statistics:
     @property
     def n_kept(self) -> float:
         """Effective number of observations of averages over ``rows``; n if all rows are kept."""
-        used = [np.count_nonzero(c.weight) if c.weight.size else c.n for c in self._chunks or ()]
-        if self._chunks is not None and sum(used) == len(self.rows):
+        used = [np.count_nonzero(c.weight) if c.weight.size else c.n for c in self.chunks or ()]
+        if self.chunks is not None and sum(used) == len(self.rows):
             return self.n
         return min(self.n, float(self.row_weights.sum() ** 2 / max((self.row_weights**2).sum(), 1e-300)))
 
@@ -190,8 +200,8 @@ class Statistics:
         """
         chart = self.model.chart
         tosses, sides = self.n * chart.tosses[chart.block_of], chart.sides[chart.block_of]
-        found = np.where(chart.is_counted[chart.block_of], (self.counts + 1.0) / (tosses + sides), 1.0 / sides)
-        return np.asarray(found)
+        shrunken = np.where(chart.is_counted[chart.block_of], (self.counts + 1.0) / (tosses + sides), 1.0 / sides)
+        return np.asarray(shrunken)
 
     @property
     def outcome_offset(self) -> np.ndarray:
@@ -235,25 +245,15 @@ class Statistics:
     @cached_property
     def patterns(self) -> PatternTable:
         """Distinct neighbourhood patterns of every node with their weights."""
-        if self._chunks is not None:
-            return pattern_table(self.model, patterns_of(self.model, self._chunks))
+        if self.chunks is not None:
+            return pattern_table(self.model, patterns_of(self.model, self.chunks))
         if self._dense is not None:
             return pattern_table(self.model, [self._dense.patterns()])
         reason = "kept no rows of so many data" if self.n_rows else "has counts only"
-        raise InputError(
-            f"this Statistics {reason}, so neighbourhood patterns are not known: pass the observations themselves "
-            "(or a sample of them) to use pseudolikelihood, or choose method='mle' or 'exact'."
+        remedy = (
+            "pass the observations (or a sample of them) to use pseudolikelihood, or choose method='mle' or 'exact'"
         )
-
-    @property
-    def chunks(self) -> tuple[PatternChunk, ...] | None:
-        """All observations, packed, in order; None where they were not kept (counts only, or past 1 GiB)."""
-        return self._chunks
-
-    @property
-    def dense(self) -> DenseCells | None:
-        """Look-up tables of neighbourhood patterns, where they were made instead of keeping the observations."""
-        return self._dense
+        raise InputError(f"this Statistics {reason}, so neighbourhood patterns are not known: {remedy}.")
 
     @property
     def planes(self) -> np.ndarray | None:
@@ -261,9 +261,9 @@ class Statistics:
 
         The layout of bit-sliced particles, with zeros past the last observation; None where it was not kept.
         """
-        if self._chunks is None or not self.model.is_binary:
+        if self.chunks is None or not self.model.is_binary:
             return None
-        return np.concatenate([chunk.columns for chunk in self._chunks], axis=1)
+        return np.concatenate([chunk.columns for chunk in self.chunks], axis=1)
 
     def warn(self) -> None:
         """Issue the recorded warnings."""
@@ -296,9 +296,9 @@ def statistics_of(
     incomplete = incomplete_tally.finish()
     texts = list(found.warnings)
     if not tally.n_rows and not incomplete_tally.n_rows:
-        advice = "nothing is left to count" if missing == "model" else "missing='model' uses what is there"
-        what = "no row has an observed cell" if missing == "model" else "every row has a missing cell"
-        raise InputError(f"{where}: {what}; {advice}.")
+        is_empty = "no row has an observed cell; nothing is left to count"
+        has_missing = "every row has a missing cell; missing='model' uses what is there"
+        raise InputError(f"{where}: {is_empty if missing == 'model' else has_missing}.")
     if n_dropped and missing == "drop":
         texts.append(f"{where}: {n_dropped} of {n_dropped + tally.n_rows} rows have missing cells and were dropped")
     if incomplete is None and incomplete_tally.n_empty:
@@ -326,50 +326,41 @@ def _from_tally(
 ) -> Statistics:
     """Statistics from the sums of complete rows; issues the warnings."""
     lowering = model.lowering
-    doubts, more = _doubts(model, tally, incomplete)
+    count_warnings, count_notes = _check_counts(model, tally, incomplete)
     if incomplete is not None:
-        doubts += missing_warnings(model, incomplete, tally.total)
-        more.append(missing_note(incomplete, tally.total))
+        count_warnings += missing_warnings(model, incomplete, tally.total)
+        count_notes.append(missing_note(incomplete, tally.total))
     row, column, value = lowering.forward
     sums = np.concatenate([tally.node_part, tally.edge_part])
-    counts = tally.total * lowering.constant + np.bincount(
-        column, weights=value * sums[row], minlength=model.n_parameters
-    )
+    factor_sums = np.bincount(column, weights=value * sums[row], minlength=model.n_parameters)
+    counts = tally.total * lowering.constant + factor_sums
     kept = tally.kept()
     for array in (counts, tally.node_part, tally.edge_part, *kept):
         array.setflags(write=False)
     result = Statistics(
-        model,
-        tally.total,
-        tally.n_rows,
-        counts,
-        tally.node_part,
-        tally.edge_part,
-        *kept,
-        schema,
-        (*warnings, *_graph_doubts(model), *doubts),
-        tally.digest if incomplete is None else incomplete.digest(tally.digest),
-        incomplete,
-        (*notes, *more),
-        tuple(tally.chunks) if tally.chunks else None,
-        tally.dense,
+        *(model, tally.total, tally.n_rows, counts, tally.node_part, tally.edge_part, *kept, schema),
+        warnings=(*warnings, *_check_graph(model), *count_warnings),
+        digest=tally.digest if incomplete is None else incomplete.digest(tally.digest),
+        incomplete=incomplete,
+        notes=(*notes, *count_notes),
+        chunks=tuple(tally.chunks) if tally.chunks else None,
+        _dense=tally.dense,
     )
     result.warn()
     return result
 
 
-def _graph_doubts(model: Model) -> list[str]:
-    """What the graph gives reason to warn about, now that it meets data."""
+def _check_graph(model: Model) -> list[str]:
+    """Warnings about the graph."""
     if not model.n_edges:
         return ["the field has no edges: its variables are independent"] if model.n_nodes > 1 else []
     alone = np.flatnonzero(np.diff(model.adjacency.offset) == 0)
     return [_some(model, alone, "node has no edges", "nodes have no edges")] if alone.size else []
 
 
-def _doubts(model: Model, tally: Tally, incomplete: IncompleteRows | None) -> tuple[list[str], list[str]]:
+def _check_counts(model: Model, tally: Tally, incomplete: IncompleteRows | None) -> tuple[list[str], list[str]]:
     """Warnings and notes about the counts themselves."""
-    texts: list[str] = []
-    notes: list[str] = []
+    texts, notes = list[str](), list[str]()
     is_tied = bool((factors_per_block(model) > 1).all())  # then one observation has many tosses of every coin
     n_rows = tally.n_rows + (0 if incomplete is None else incomplete.n_rows)
     if n_rows == 1 and not is_tied:
@@ -382,7 +373,7 @@ def _doubts(model: Model, tally: Tally, incomplete: IncompleteRows | None) -> tu
     if incomplete is not None:
         cells = cells + incomplete.seen_cells(model)
     if n_rows == 1 and is_tied and incomplete is None:
-        return texts + _doubts_of_one(model, cells, offset), notes
+        return texts + _check_one_row(model, cells, offset), notes
     used = np.add.reduceat((cells > 0).astype(np.int64), offset[:-1])
     constant = np.flatnonzero(used == 1)
     if is_tied:
@@ -394,9 +385,8 @@ def _doubts(model: Model, tally: Tally, incomplete: IncompleteRows | None) -> tu
         notes.append(f"{what}: what touches them is left to the prior, and has no finite MLE")
     if (model.states > 2).all() and model.n_nodes > 1 and not cells[offset[:-1]].any():
         r = int(model.states.max())
-        texts.append(
-            f"state 0 occurs in no column: if the values count from 1, say so by levels={list(range(1, r + 1))[:9]}"
-        )
+        levels = list(range(1, r + 1))[:9]
+        texts.append(f"state 0 occurs in no column: if the values count from 1, pass levels={levels}")
     unused = np.flatnonzero((used > 1) & (used < model.states))
     if unused.size:
         i = int(unused[0])
@@ -406,7 +396,7 @@ def _doubts(model: Model, tally: Tally, incomplete: IncompleteRows | None) -> tu
     return texts, notes
 
 
-def _doubts_of_one(model: Model, cells: np.ndarray, offset: np.ndarray) -> list[str]:
+def _check_one_row(model: Model, cells: np.ndarray, offset: np.ndarray) -> list[str]:
     """One observation of a tied field is as good as its many edges, unless all its nodes are in the same state."""
     states = np.array([int(np.argmax(cells[a:b])) for a, b in pairwise(offset.tolist())])
     if model.n_nodes > 1 and (states == states[0]).all():
@@ -415,5 +405,4 @@ def _doubts_of_one(model: Model, cells: np.ndarray, offset: np.ndarray) -> list[
 
 
 def _some(model: Model, which: np.ndarray, one: str, many: str) -> str:
-    names = ", ".join(repr(model.nodes[i]) for i in which[:5].tolist())
-    return f"{which.size} {one if which.size == 1 else many}: {names}{', ...' if which.size > 5 else ''}"
+    return f"{which.size} {one if which.size == 1 else many}: {listed([model.nodes[i] for i in which.tolist()])}"

@@ -43,14 +43,12 @@ class Tally:
         self.total = 0.0
         self.chunks: list[PatternChunk] | None = []
         self.dense: DenseCells | None = None
-        self._weighted = False
         self._digest = hashlib.sha256(b"mrfbayes data 1")
         self._retained = 0
         self._size = chunk_rows(model.n_nodes)
         self._pending: list[tuple[np.ndarray, np.ndarray | None]] = []
         self._n_pending = 0
         self._sample = _RowSample(model.n_nodes)
-        self._taken: tuple[np.ndarray, np.ndarray] | None = None
 
     def add(self, rows: np.ndarray, weight: np.ndarray | None = None) -> None:
         """Take in (k, d) uint8 states, checked, with their weights (k,) or None."""
@@ -74,26 +72,9 @@ class Tally:
         if self._n_pending:
             self._flush()
 
-    def take_sums(
-        self,
-        node_part: np.ndarray,
-        edge_part: np.ndarray,
-        size: tuple[int, float],
-        dense: DenseCells | None,
-        digest: hashlib._Hash,
-    ) -> None:
-        """Sums that were made elsewhere, of ``size`` rows and total weight, in place of rows."""
-        self.node_part, self.edge_part, self.dense, self._digest = node_part, edge_part, dense, digest
-        self.n_rows, self.total = size
-        self.chunks = None
-
-    def take_sample(self, rows: np.ndarray, row_weights: np.ndarray) -> None:
-        """Rows that were chosen elsewhere to be kept, and the weight that each stands for."""
-        self._taken = rows, row_weights
-
     def kept(self) -> tuple[np.ndarray, np.ndarray]:
         """Up to `KEPT_ROWS` observed rows, a random subset where there are more, and their weights, which add to n."""
-        rows, weight = self._sample.kept() if self._taken is None else self._taken
+        rows, weight = self._sample.kept()
         return rows, weight * (self.total / max(weight.sum(), 1e-300))
 
     @property
@@ -121,39 +102,24 @@ class Tally:
     def _pack(self, rows: np.ndarray, weight: np.ndarray) -> PatternChunk:
         from mrfbayes.kernels.data import counting
 
-        n, d = rows.shape
         by_column = rows.flags.f_contiguous and not rows.flags.c_contiguous
-        if self.model.is_binary:
-            if by_column:
-                return PatternChunk(row_words(rows.T), n, weight)
-            planes = np.zeros((d, (n + 63) // 64), dtype=np.uint64)
-            counting.pack_planes(row_words(rows), planes)
-            return PatternChunk(planes, n, weight)
+        if not self.model.is_binary:
+            return PatternChunk(np.array(rows.T, order="C"), len(rows), weight)
         if by_column:
-            return PatternChunk(np.array(rows.T, order="C"), n, weight)
-        columns = np.empty((d, n), dtype=np.uint8)
-        counting.transpose_bytes(np.ascontiguousarray(rows), columns)
-        return PatternChunk(columns, n, weight)
+            return PatternChunk(row_words(rows.T), len(rows), weight)
+        planes = np.zeros((rows.shape[1], (len(rows) + 63) // 64), dtype=np.uint64)
+        counting.pack_planes(row_words(rows), planes)
+        return PatternChunk(planes, len(rows), weight)
 
     def _count(self, chunk: PatternChunk) -> None:
         from mrfbayes.kernels.data import counting
 
-        lowering = self.model.lowering
+        lowering, nodes, edges = self.model.lowering, self.node_part, self.edge_part
         if chunk.columns.dtype != np.uint64:
-            counting.column_counts(
-                chunk.columns,
-                chunk.weight,
-                lowering.states,
-                lowering.pairs,
-                lowering.node_offset,
-                lowering.edge_offset,
-                self.node_part,
-                self.edge_part,
-            )
-        elif chunk.weight.size:
-            counting.plane_counts_weighted(chunk.columns, chunk.weight, lowering.pairs, self.node_part, self.edge_part)
+            places = (lowering.states, lowering.pairs, lowering.node_offset, lowering.edge_offset)
+            counting.column_counts(chunk.columns, chunk.weight, *places, nodes, edges)
         else:
-            counting.plane_counts(chunk.columns, chunk.n, lowering.pairs, self.node_part, self.edge_part)
+            counting.plane_counts(chunk.columns, chunk.n, chunk.weight, lowering.pairs, nodes, edges)
 
     def _retain(self, chunk: PatternChunk) -> None:
         """Keep the packed chunk while there is room; afterwards keep only the patterns that fit look-up tables."""

@@ -55,48 +55,28 @@ def pack_planes(bits, planes):
 
 
 @kernel
-def transpose_bytes(x, out):
-    """Write the rows ``x`` (n, d) as columns ``out`` (d, n)."""
-    n, d = x.shape
-    for start in range(0, n, 64):
-        stop = min(start + 64, n)
-        for i in range(d):
-            for k in range(start, stop):
-                out[i, k] = x[k, i]
+def plane_weight(words, weight):
+    """Weight of the observations whose bit is one in ``words``; an empty ``weight`` counts each once."""
+    if weight.size == 0:
+        ones = np.int64(0)
+        for w in range(words.size):
+            ones += np.int64(popcount(words[w]))
+        return float(ones)
+    total = 0.0
+    for k in range(weight.size):
+        if (words[k >> 6] >> np.uint64(k & 63)) & _ONE:
+            total += weight[k]
+    return total
 
 
 @kernel
-def plane_counts(planes, n, pairs, ones, agree):
-    """Add, over n observations, the ones of each node and the agreements of each pair."""
+def plane_counts(planes, n, weight, pairs, ones, agree):
+    """Add, over n observations with their weights, the ones of each node and the agreements of each pair."""
     for i in range(planes.shape[0]):
-        total = np.int64(0)
-        for w in range(planes.shape[1]):
-            total += np.int64(popcount(planes[i, w]))
-        ones[i] += total
+        ones[i] += plane_weight(planes[i], weight)
     for e in range(pairs.shape[0]):
-        u, v = planes[pairs[e, 0]], planes[pairs[e, 1]]
-        total = np.int64(0)
-        for w in range(u.size):
-            total += np.int64(popcount(u[w] ^ v[w]))
-        agree[e] += n - total
-
-
-@kernel
-def plane_counts_weighted(planes, weight, pairs, ones, agree):
-    """As `plane_counts`, observation k counting ``weight[k]`` times."""
-    for i in range(planes.shape[0]):
-        total = 0.0
-        for k in range(weight.size):
-            if (planes[i, k >> 6] >> np.uint64(k & 63)) & _ONE:
-                total += weight[k]
-        ones[i] += total
-    for e in range(pairs.shape[0]):
-        u, v = planes[pairs[e, 0]], planes[pairs[e, 1]]
-        total = 0.0
-        for k in range(weight.size):
-            if not ((u[k >> 6] ^ v[k >> 6]) >> np.uint64(k & 63)) & _ONE:
-                total += weight[k]
-        agree[e] += total
+        differ = planes[pairs[e, 0]] ^ planes[pairs[e, 1]]
+        agree[e] += plane_weight(~differ, weight) if weight.size > 0 else n - plane_weight(differ, weight)
 
 
 @kernel
