@@ -48,3 +48,16 @@ def fixed_seed():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("mrfbayes.base.random_streams.fresh_seed", lambda: 0)
         yield
+
+
+@pytest.fixture
+def fewer_draws(monkeypatch):
+    """Runs of pages that leave the number of draws open are short."""
+    from mrfbayes.engines import independent, settings
+    from mrfbayes.methods.langevin import langevin
+    from mrfbayes.structure import running
+
+    monkeypatch.setattr(independent, "INDEPENDENT_STEPS", 500)
+    monkeypatch.setattr(settings, "LENGTHENED", 1)
+    monkeypatch.setattr(langevin, "default_steps", lambda n_parameters: 150)
+    monkeypatch.setattr(running, "MOST_SEARCH_SWEEPS", 1_024)

@@ -112,6 +112,22 @@ def public_callables(package):
                 yield f"{package.__name__}.{name}.{member}", getattr(method, "fget", method)
 
 
+def vague_attributes(package):
+    """Public attributes of public classes whose type says nothing."""
+    classes = [value for name in package.__all__ if isinstance(value := getattr(package, name), type)]
+    parts = {part for value in classes for part in value.__mro__ if part.__module__.startswith("mrfbayes")}
+    return [
+        f"{part.__name__}.{name}"
+        for part in parts
+        for name, given in vars(part).get("__annotations__", {}).items()
+        if not name.startswith("_") and VAGUE.search(str(given))
+    ]
+
+
+def test_public_attributes_have_types_that_say_something():
+    assert vague_attributes(mb) == []
+
+
 def vague_types(function):
     """Names of arguments, and "return", whose type says nothing."""
     if not callable(function) or not str(getattr(function, "__module__", "")).startswith("mrfbayes"):

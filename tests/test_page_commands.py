@@ -12,7 +12,7 @@ import mrfbayes as mb
 from command_line import run_line
 from mrfbayes import bridges
 from mrfbayes.engines.auto import choose_method
-from test_pages import ROOT, all_pages, fewer_draws  # noqa: F401
+from site_pages import ROOT, all_pages
 
 PAGES = [*all_pages(), ROOT / "README.md"]
 FENCE = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)

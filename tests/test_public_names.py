@@ -29,6 +29,12 @@ def test_every_listed_name_is_there_and_only_those(package):
         assert getattr(package, name) is not None
 
 
+@pytest.mark.parametrize("package", [mb, plots], ids=["mrfbayes", "plots"])
+def test_dir_shows_public_names_only(package):
+    shown = {name for name in dir(package) if not name.startswith("__")}
+    assert shown == set(package.__all__) - {"__version__"}
+
+
 def test_the_promised_names_are_listed():
     assert set(PROMISED) <= set(mb.__all__)
 

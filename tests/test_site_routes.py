@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from test_pages import DOCS, all_pages
+from site_pages import DOCS, all_pages
 
 NAVIGATION = 7  # sections in the bar at the top of every page (header_links_before_dropdown)
 # What a reader of each field looks for; each page is at most two clicks from the first page.

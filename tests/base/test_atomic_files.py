@@ -33,7 +33,7 @@ def current_umask():
 def test_nothing_is_replaced_without_leave(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
-    with pytest.raises(mb.InputError, match=r"a\.txt exists: choose another name, or pass overwrite=True"):
+    with pytest.raises(mb.InputError, match=r"a\.txt exists: .*overwrite=True"):
         write_text(path, "new")
     assert path.read_text() == "old"
     write_text(path, "new", overwrite=True)
@@ -79,7 +79,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch, where):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, where, full)
-    with pytest.raises(mb.OutputError, match=r"a\.txt: cannot be written \(No space left on device\): free some space"):
+    with pytest.raises(mb.OutputError, match=r"a\.txt.*No space left on device"):
         write_text(path, "new", overwrite=True)
     assert path.read_text() == "old"
     assert names(tmp_path) == ["a.txt"]
@@ -107,7 +107,7 @@ def test_a_limit_on_the_size_of_files_leaves_what_was_there(tmp_path):
 def test_a_link_a_folder_and_a_device_are_refused(tmp_path):
     (tmp_path / "file").write_text("precious")
     (tmp_path / "link").symlink_to("file")
-    with pytest.raises(mb.InputError, match="is a link to file: name the file itself"):
+    with pytest.raises(mb.InputError, match="is a link to file"):
         write_text(tmp_path / "link", "new", overwrite=True)
     with pytest.raises(mb.InputError, match="is a folder"):
         write_text(tmp_path, "new", overwrite=True)
@@ -133,7 +133,7 @@ def test_unusable_targets_are_refused_by_argument(tmp_path, monkeypatch):
         check_targets({"out": tmp_path / "no" / "r.nc"})
     with pytest.raises(mb.InputError, match=r"out .*cannot be written \(Not a directory\)"):
         check_targets({"out": tmp_path / "file" / "r.nc"})
-    with pytest.raises(mb.InputError, match=r"out .*file exists: choose another name, or pass --overwrite"):
+    with pytest.raises(mb.InputError, match=r"out .*file exists: .*--overwrite"):
         check_targets({"out": tmp_path / "file"}, permission="--overwrite")
     with pytest.raises(mb.InputError, match=r"out .*cannot be written \(File name too long\)"):
         check_targets({"out": tmp_path / ("n" * 300)})
@@ -148,7 +148,7 @@ def test_unusable_targets_are_refused_by_argument(tmp_path, monkeypatch):
         raise OSError(errno.EROFS, "Read-only file system")
 
     monkeypatch.setattr("builtins.open", read_only)
-    with pytest.raises(mb.InputError, match=r"out .*cannot be written \(Read-only file system\): choose another place"):
+    with pytest.raises(mb.InputError, match=r"out .*Read-only file system"):
         check_targets({"out": tmp_path / "r.nc"})
 
 

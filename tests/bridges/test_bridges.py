@@ -120,7 +120,7 @@ def test_dimod_models_that_are_no_field_are_refused():
         bridges.from_dimod(dimod.BinaryQuadraticModel({1: 0.0, "1": 0.0}, {}, "SPIN"))
     with pytest.raises(mb.InputError, match="no variables"):
         bridges.from_dimod(dimod.BinaryQuadraticModel("SPIN"))
-    with pytest.raises(mb.InputError, match="two states, and this model has up to 3"):
+    with pytest.raises(mb.InputError, match=r"two states, .*up to 3"):
         bridges.to_dimod(FIELDS["score"], THETA["score"])
     with pytest.raises(mb.InputError, match="temperature = 0"):
         bridges.to_dimod(FIELDS["tied"], THETA["tied"], 0)

@@ -103,9 +103,9 @@ def test_local_moments_approach_the_full_inverse():
 def test_errors_say_what_to_do():
     with pytest.raises(InputError, match="distance = 0: give a whole number, at least 1"):
         local.local_blocks(grid(2, 2), 0)
-    with pytest.raises(CostError, match="not tied and are no scores: use method='mle' or 'pseudo'"):
+    with pytest.raises(CostError, match=r"no scores.*method='mle' or 'pseudo'"):
         local.local_blocks(grid(2, 2, tied=True))
-    with pytest.raises(CostError, match="blocks at distance 2 have more than 400 parameters"):
+    with pytest.raises(CostError, match=r"distance 2 .*400 parameters"):
         local.local_blocks(graph([(i, j) for i in range(40) for j in range(i)]))
     with pytest.raises(InputError, match="100 particles: planes hold a multiple of 64"):
         local.row_planes(np.zeros((100, 3)))

@@ -77,11 +77,11 @@ def test_large_fields_are_calibrated_block_by_block(statistics, monkeypatch):
     monkeypatch.setattr(calibrated, "DENSE_PARAMETERS", 5)
     dice = mb.graph([(0, 1), (1, 2)], states=3, fields=True, coupling="table")
     data = np.random.default_rng(0).integers(0, 3, (50, 3))
-    with pytest.raises(mb.CostError, match="block by block, and this one has dice: use method='mle'"):
+    with pytest.raises(mb.CostError, match=r"block by block, .*dice.*method='mle'"):
         mb.sample(dice, data, "calibrated", progress=False)
     variables = {f"v{i}": 2 for i in range(8)}
     tied = [mb.Factor((f"v{i}", f"v{i + 1}"), [[0, 1], [1, 0]], block=f"b{i % 6}") for i in range(7)]
-    with pytest.raises(mb.CostError, match="block by block, and this one has tied factors or scores"):
+    with pytest.raises(mb.CostError, match=r"block by block, .*tied factors or scores"):
         mb.sample(
             mb.Model(variables, tied), np.random.default_rng(1).integers(0, 2, (50, 8)), "calibrated", progress=False
         )

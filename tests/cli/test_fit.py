@@ -75,7 +75,7 @@ def test_settings_repeat_the_run(fitted, folder):
     np.testing.assert_array_equal(first.draws, second.draws)
     bad = folder / "bad.toml"
     bad.write_text("[fit]\nsteppes = 3\n")
-    with pytest.raises(mb.InputError, match="'steppes' is not a setting of `mrfbayes fit`"):
+    with pytest.raises(mb.InputError, match=r"'steppes' .*`mrfbayes fit`"):
         run("fit", folder / "answers.csv", "--settings", bad)
     bad.write_text("[fit")
     with pytest.raises(mb.InputError, match="not a TOML file"):
@@ -85,7 +85,7 @@ def test_settings_repeat_the_run(fitted, folder):
 
 
 def test_nothing_is_overwritten_without_leave(fitted, folder):
-    with pytest.raises(mb.InputError, match="exists: choose another name, or pass --overwrite"):
+    with pytest.raises(mb.InputError, match=r"exists: .*--overwrite"):
         run("fit", folder / "answers.csv", "--drop", "id", "--out", folder / "out")
     with pytest.raises(mb.InputError, match="is a file: name a folder"):
         run("fit", folder / "answers.csv", "--out", folder / "answers.csv")

@@ -58,12 +58,12 @@ def test_files_that_do_not_go_together_are_refused(files, content, message):
 
 
 def test_what_is_no_file_is_refused(files):
-    with pytest.raises(mb.InputError, match=r"wave9\*\.csv: no file matches this pattern"):
+    with pytest.raises(mb.InputError, match=r"wave9\*\.csv: no file"):
         mb.Data(str(files / "wave9*.csv")).count(MODEL)
     with pytest.raises(mb.InputError, match=r"nowhere\.csv: no such file"):
         mb.Data([files / "wave1.csv", files / "nowhere.csv"]).count(MODEL)
     np.save(files / "image.npy", X)
-    with pytest.raises(mb.InputError, match=r"image\.npy is an image and other files are tables"):
+    with pytest.raises(mb.InputError, match=r"image\.npy is an image .*tables"):
         mb.Data([files / "wave1.csv", files / "image.npy"]).count(MODEL)
 
 
@@ -117,5 +117,5 @@ def test_what_is_not_there_is_missing(tmp_path):
         assert mb.Data.from_long(long_table()[1:], *names, missing="drop").count(MODEL).n == 29
     with pytest.raises(mb.InputError, match="no such file"):
         mb.Data.from_long(tmp_path / "no.csv", "a", "b", "c")
-    with pytest.raises(mb.InputError, match="x is a int; expected an array, a data frame"):
+    with pytest.raises(mb.InputError, match=r"x is a int.*an array"):
         mb.Data.from_long(7, "a", "b", "c")

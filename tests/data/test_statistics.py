@@ -218,7 +218,7 @@ def test_statistics_are_passed_through_for_the_same_model_only():
     stats = Data(draw(grid(2, 3), 20)).count(grid(2, 3))
     assert counted(stats.model, stats) is stats
     assert counted(grid(2, 3), stats) is stats
-    with pytest.raises(InputError, match="data is a Statistics of another model, <Model: 2x3 grid"):
+    with pytest.raises(InputError, match="another model, <Model: 2x3 grid"):
         counted(grid(3, 2), stats)
     with pytest.raises(InputError, match="source is a Statistics"):
         Data(stats, weights=np.ones(20))
@@ -233,7 +233,7 @@ def test_counts_alone_serve_any_number_of_observations():
     np.testing.assert_array_equal(stats.outcome_counts[4:7], [3e7, 4e7, 1e9 - 7e7])
     np.testing.assert_allclose(stats.mean, counts / 1e9)
     assert counted(model, stats) is stats
-    with pytest.raises(InputError, match=r"has counts only, so neighbourhood patterns are not known: pass the observ"):
+    with pytest.raises(InputError, match=r"counts only.*neighbourhood patterns"):
         stats.patterns  # noqa: B018
     x = draw(model, 50)
     full = Data(x).count(model)
@@ -264,7 +264,7 @@ def test_bad_counts(counts, n, message):
 def test_isolated_nodes_and_missing_edges_are_said():
     with pytest.warns(MRFWarning, match="2 nodes have no edges: 'c', 'd'"):
         Data(draw(grid(2, 2), 9)).count(graph([("a", "b")], nodes=list("abcd")))
-    with pytest.warns(MRFWarning, match="the field has no edges: its variables are independent"):
+    with pytest.warns(MRFWarning, match="the field has no edges"):
         Data(draw(grid(2, 2), 9)).count(graph([], nodes=list("abcd"), fields=True))
     Data(draw(grid(1, 1), 9)).count(graph([], nodes=list("a"), fields=True))  # a single coin is what it is
 
@@ -321,11 +321,11 @@ def test_patterns_that_were_not_kept(monkeypatch):
     model = MODELS["star"]
     monkeypatch.setattr(tally_module, "RETAINED_BYTES", 1000)
     stats = Data(draw(model, 300)).count(model)
-    with pytest.raises(InputError, match="kept no rows of so many data, so neighbourhood patterns are not known"):
+    with pytest.raises(InputError, match=r"no rows .*neighbourhood patterns"):
         stats.patterns  # noqa: B018
     monkeypatch.setattr(tally_module, "RETAINED_BYTES", 1 << 20)
     monkeypatch.setattr(patterns_module, "MAX_PATTERN_BYTES", 1000)
-    with pytest.raises(CostError, match="the distinct neighbourhood patterns of 70 nodes need more than"):
+    with pytest.raises(CostError, match="distinct neighbourhood patterns of 70 nodes"):
         Data(draw(model, 300)).count(model).patterns  # noqa: B018
 
 

@@ -102,5 +102,5 @@ def test_equal_clumps_count_once():
 def test_too_many_completions_are_refused(monkeypatch):
     model, rows, _, _ = data("grid")
     monkeypatch.setattr(clamped, "MOST_COMPLETIONS", 10)
-    with pytest.raises(mb.CostError, match=r"completions to sum over: use method='langevin' .* or missing='drop'"):
+    with pytest.raises(mb.CostError, match=r"completions .*method='langevin' .*missing='drop'"):
         Clamped(model, counted(model, rows).incomplete)

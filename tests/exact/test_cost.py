@@ -156,7 +156,7 @@ def test_dense_graphs_are_refused_without_a_search():
     model = complete(range(2000))
     start = time.thread_time()
     assert not mb.cost(model).feasible
-    with pytest.raises(mb.CostError, match=r"width 1999 or more in every order tried, limit"):
+    with pytest.raises(mb.CostError, match=r"width 1999 .*limit"):
         recursion(model)
     assert time.thread_time() - start < 2.0
 
@@ -164,7 +164,7 @@ def test_dense_graphs_are_refused_without_a_search():
 def test_what_is_large_is_refused_before_it_is_made():
     with pytest.raises(mb.CostError, match=r"a covariance of \d[\d,]* parameters would take"):
         mb.fisher_information(mb.grid(2, 10**5), 0.6)
-    with pytest.raises(mb.CostError, match=r"1,000,000,000,000 observations of 4 nodes would take 7\.3 TiB of memory"):
+    with pytest.raises(mb.CostError, match=r"1,000,000,000,000 observations of 4 nodes .*7\.3 TiB"):
         mb.simulate(mb.grid(2, 2), 0.6, 10**12, sampler="gibbs")
 
 
@@ -176,7 +176,7 @@ def test_calibrating_a_dense_graph_of_many_parameters_is_refused():
     model = complete(range(80))
     x = np.random.default_rng(1).integers(0, 2, size=(30, 80))
     problem = Problem(model, mb.Data(x).count(model), Prior(model, "uniform"), np.random.SeedSequence(1))
-    with pytest.raises(mb.CostError, match=r"3,160 parameters on a graph whose nodes have 79 neighbours on average"):
+    with pytest.raises(mb.CostError, match=r"3,160 parameters .*79 neighbours"):
         prepare(problem, moments="particles")
 
 

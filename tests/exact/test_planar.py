@@ -162,11 +162,9 @@ def test_lost_digits_are_refused_or_left_to_the_other_recursion():
     theta = np.random.default_rng(3).choice([1e-4, 1 - 1e-4], size=model.n_edges)
     parts = np.zeros(model.n_nodes), np.log(theta) - np.log1p(-theta)
     alone, other = PlanarRecursion(draw(model)), GridRecursion(model)
-    with pytest.raises(
-        mb.CostError, match=r"expected counts of this planar field would be off by about .*; use method="
-    ):
+    with pytest.raises(mb.CostError, match=r"expected counts of this planar field .*method="):
         alone.moments(*parts)
-    with pytest.raises(mb.CostError, match=r"the exact partition function of this planar field would be off"):
+    with pytest.raises(mb.CostError, match=r"partition function of this planar field"):
         alone.log_z(*parts)
     with pytest.raises(mb.CostError, match="exact covariances of this planar field"):
         next(alone.covariance_columns(*parts))

@@ -93,7 +93,7 @@ def test_samples_are_independent_draws(case):
 
 def test_what_does_not_fit_is_refused():
     complete = mb.graph([(i, j) for i in range(60) for j in range(i)])
-    with pytest.raises(mb.CostError, match=r"width 59 or more in every order tried.*annealed_log_partition"):
+    with pytest.raises(mb.CostError, match=r"width 59 .*annealed_log_partition"):
         mb.log_partition(complete, 0.6)
     with pytest.raises(mb.CostError, match=r"needs 2\^1004 bytes here \(treewidth 1000"):
         mb.log_partition(mb.grid(1000, 1000, fields=True), 0.6)

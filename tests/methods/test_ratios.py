@@ -199,7 +199,7 @@ def test_refusals():
         with pytest.raises(InputError, match=text):
             method_row(method).prepare(problem, **options)
     weighted = Statistics.from_counts(model, [3.0, 4.0, 5.0, 6.0], 10.5)
-    with pytest.raises(InputError, match=r"weights here sum to n = 10.5: use whole weights"):
+    with pytest.raises(InputError, match=r"n = 10.5.*whole weights"):
         method_row("exchange-exact").prepare(Problem(model, weighted, problem.prior, problem.seed))
     huge = Statistics.from_counts(model, [3e9, 4e9, 5e9, 6e9], 10**10)
     with pytest.raises(CostError, match="use method='exact'"):

@@ -70,7 +70,7 @@ def test_bad_edge_lists(tmp_path, content, message):
 
 
 def test_files_that_cannot_be_opened(tmp_path, monkeypatch):
-    with pytest.raises(InputError, match=r"nowhere\.csv: No such file or directory; check the path"):
+    with pytest.raises(InputError, match=r"nowhere\.csv: No such file"):
         read_graph(tmp_path / "nowhere.csv")
     with pytest.raises(InputError, match="Is a directory"):
         read_graph(tmp_path)
@@ -238,10 +238,10 @@ def test_a_field_is_saved_by_the_ending_of_its_name(tmp_path):
     model.save(tmp_path / "m.uai", theta=0.7)
     again, theta = read_uai(tmp_path / "m.uai")
     np.testing.assert_allclose(distribution(again, theta), distribution(model, np.full(2, 0.7)), rtol=1e-12)
-    with pytest.raises(mb.InputError, match=r"m\.uai exists: choose another name, or pass overwrite=True"):
+    with pytest.raises(mb.InputError, match=r"m\.uai exists: .*overwrite=True"):
         model.save(tmp_path / "m.uai")
     model.save(tmp_path / "m.uai", overwrite=True)
-    with pytest.raises(mb.InputError, match=r"path = 'm\.txt': a field is saved as \.graphml or \.uai"):
+    with pytest.raises(mb.InputError, match=r"path = 'm\.txt': .*\.graphml or \.uai"):
         model.save("m.txt")
     with pytest.raises(mb.InputError, match=r"theta is not written to GraphML"):
         model.save(tmp_path / "other.graphml", theta=0.7)

@@ -76,7 +76,7 @@ def test_states_by_name():
 
 
 def test_no_two_parameters_are_called_alike():
-    with pytest.raises(mb.InputError, match="node 'a--b' is called like the edge between 'a' and 'b': rename the node"):
+    with pytest.raises(mb.InputError, match=r"node 'a--b' .*edge between 'a' and 'b'"):
         mb.graph(PAIR, nodes=["a", "b", "a--b"], fields=True)
     with pytest.raises(mb.InputError, match="node 'b--a' is called like the edge"):
         mb.graph(PAIR, nodes=["a", "b", "b--a"])
@@ -102,13 +102,11 @@ def test_complete_graphs_have_every_edge():
 
 
 def test_what_does_not_fit_is_refused_before_it_is_made(monkeypatch):
-    with pytest.raises(mb.CostError, match=r"a grid of 100,000 x 100,000 nodes would take 9\.1 TiB of memory \(limit"):
+    with pytest.raises(mb.CostError, match=r"100,000 x 100,000 nodes .*9\.1 TiB .*limit"):
         mb.grid(10**5, 10**5)
     with pytest.raises(mb.CostError, match=r"2\^\d+ bytes of memory.*use a smaller grid"):
         mb.grid(10**30, 3)
-    with pytest.raises(
-        mb.CostError, match=r"a complete graph of 1,000,000 nodes has 499,999,500,000 edges and would take"
-    ):
+    with pytest.raises(mb.CostError, match=r"1,000,000 nodes .*499,999,500,000 edges"):
         complete(range(10**6))
     monkeypatch.setattr(memory, "memory_limit", lambda: 10_000)
     with pytest.raises(mb.CostError, match="a graph of 100 edges would take"):
@@ -159,7 +157,7 @@ def test_absurd_priors(prior, message):
 
 def test_a_prior_for_edges_where_a_node_is_called_so():
     model = mb.graph([("edges", "b")], fields=True)
-    with pytest.raises(mb.InputError, match=r"prior\['edges'\]: a node is called 'edges', too"):
+    with pytest.raises(mb.InputError, match=r"prior\['edges'\]: .*node"):
         mb.priors.Prior(model, {"edges": "normal(0, 1)"})
     mb.priors.Prior(model, {"nodes": "normal(0, 1)"})
 
@@ -168,7 +166,5 @@ def test_a_field_without_parameters_has_nothing_to_learn():
     model = mb.graph([], nodes=["a"])
     x = np.array([[0], [1], [1]])
     for learn in (mb.sample, mb.evidence, lambda model, x: mb.sample(model, x, "calibrated")):
-        with pytest.raises(
-            mb.InputError, match=r"the field has no parameters .* nothing to learn: add edges, or fields=True"
-        ):
+        with pytest.raises(mb.InputError, match=r"no parameters .*add edges, or fields=True"):
             learn(model, x)

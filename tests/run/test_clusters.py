@@ -98,6 +98,6 @@ def test_an_address_where_nobody_answers_is_refused(monkeypatch):
 
     monkeypatch.setattr(clusters, "ANSWER_SECONDS", 1)
     started = time.monotonic()
-    with pytest.raises(mb.InputError, match=r"workers = 'tcp://127\.0\.0\.1:9': no Dask scheduler answers there"):
+    with pytest.raises(mb.InputError, match=r"workers = 'tcp://127\.0\.0\.1:9': .*scheduler"):
         mb.sample(MODEL, X, "mle", workers="tcp://127.0.0.1:9", **{**SETTINGS, "engine": None, "warmup": None})
     assert time.monotonic() - started < 60

@@ -67,6 +67,6 @@ def test_a_segment_of_another_kind_of_run_is_refused(tmp_path, change):
         store.append({}, arrays)
     with (
         Checkpoint(tmp_path / "run", IDENTITY) as store,
-        pytest.raises(InputError, match=r"run: its draws or states are not those of such a run"),
+        pytest.raises(InputError, match=r"run: .*draws or states"),
     ):
         driver._Collector(states(), 2, store)

@@ -235,7 +235,7 @@ def test_it_is_the_default_of_pseudolikelihood_and_says_what_it_did():
     assert posterior.timings["prepare"] > 0
     assert draw(field.model, x, engine=None, proposal="printed", draws=50).engine == "mh"
     assert draw(field.model, x, engine="mh", draws=50).engine == "mh"
-    with pytest.raises(mb.InputError, match="engine = 'hmc' is not available for method 'mle'"):
+    with pytest.raises(mb.InputError, match=r"engine = 'hmc' .*method 'mle'"):
         draw(field.model, x, "mle")
 
 

@@ -191,7 +191,7 @@ def test_damage_in_the_middle_is_said(tmp_path):
     content = bytearray(path.read_bytes())
     content[content.index(b'"value": 5')] ^= 1
     path.write_bytes(content)
-    with pytest.warns(MRFWarning, match=r"damaged at byte \d+: the \d+ bytes from there on are dropped"):
+    with pytest.warns(MRFWarning, match=r"damaged at byte \d+: .*\d+ bytes .*dropped"):
         assert [value for value, _ in read(path)] == [3]
 
 
@@ -226,7 +226,7 @@ def test_a_full_disk_takes_the_segment_back(tmp_path, monkeypatch):
         before = path.read_bytes()
         with monkeypatch.context() as patched:
             patched.setattr("mrfbayes.run.store.os.fsync", full)
-            with pytest.raises(OutputError, match=r"run: cannot be written \(No space left on device\): free some"):
+            with pytest.raises(OutputError, match=r"run: .*No space left on device"):
                 store.append({"value": 5}, {"a": np.arange(5.0), "b": np.zeros(1)})
         assert path.read_bytes() == before
         store.append({"value": 8}, {"a": np.arange(8.0), "b": np.zeros(1)})

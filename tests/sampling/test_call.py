@@ -1,5 +1,6 @@
 """Everything about a call: what is given is checked first, and nothing that is given is ignored in silence."""
 
+import functools
 import importlib
 import subprocess
 import sys
@@ -15,8 +16,12 @@ from mrfbayes.run.hmc import HmcTask
 from mrfbayes.sampling import prepare
 
 MODEL = mb.grid(2, 3)
-DATA = mb.simulate(MODEL, np.full(7, 0.6), 60, rng=3)
 SHORT = {"draws": 200, "warmup": 100, "chains": 2, "progress": False}
+
+
+@functools.cache
+def simulated():
+    return mb.simulate(MODEL, np.full(7, 0.6), 60, rng=3)
 
 
 @pytest.mark.parametrize(
@@ -33,27 +38,27 @@ SHORT = {"draws": 200, "warmup": 100, "chains": 2, "progress": False}
 def test_an_estimate_that_is_none_is_refused(given, message):
     for method in ("mle", "exact", "laplace", "auxiliary"):
         with pytest.raises(mb.InputError, match=message):
-            mb.sample(MODEL, DATA, method, estimate=given, **SHORT)
+            mb.sample(MODEL, simulated(), method, estimate=given, **SHORT)
 
 
 def test_an_estimate_of_another_model_is_refused():
-    other = mb.estimate(mb.grid(2, 2), DATA[:, :4], progress=False)
+    other = mb.estimate(mb.grid(2, 2), simulated()[:, :4], progress=False)
     with pytest.raises(mb.InputError, match="it has 4 parameters and the model 7"):
-        mb.sample(MODEL, DATA, "mle", estimate=other, **SHORT)
+        mb.sample(MODEL, simulated(), "mle", estimate=other, **SHORT)
 
 
 def test_theta_is_an_estimate():
-    estimate = mb.estimate(MODEL, DATA, progress=False)
-    one = mb.sample(MODEL, DATA, "mle", estimate=estimate, draws=50, progress=False)
+    estimate = mb.estimate(MODEL, simulated(), progress=False)
+    one = mb.sample(MODEL, simulated(), "mle", estimate=estimate, draws=50, progress=False)
     for given in (estimate.theta, estimate.theta.tolist()):
-        other = mb.sample(MODEL, DATA, "mle", estimate=given, draws=50, progress=False)
+        other = mb.sample(MODEL, simulated(), "mle", estimate=given, draws=50, progress=False)
         np.testing.assert_allclose(other.draws, one.draws, rtol=1e-12)
 
 
 def quick(method="mle", **changes):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mb.MRFWarning)
-        return mb.sample(MODEL, DATA, method, **{**SHORT, **changes})
+        return mb.sample(MODEL, simulated(), method, **{**SHORT, **changes})
 
 
 @pytest.mark.parametrize(
@@ -83,7 +88,7 @@ def quick(method="mle", **changes):
 def test_a_call_is_checked_before_the_data_are_read(monkeypatch, changes, message):
     monkeypatch.setattr(prepare, "counted", too_early)
     with pytest.raises(mb.InputError, match=message):
-        mb.sample(MODEL, DATA, **{**SHORT, "method": "mle", **changes})
+        mb.sample(MODEL, simulated(), **{**SHORT, "method": "mle", **changes})
 
 
 @pytest.mark.parametrize(
@@ -115,7 +120,7 @@ def test_a_call_is_checked_before_the_data_are_read(monkeypatch, changes, messag
 def test_options_are_checked_before_the_data_are_read(monkeypatch, method, options, message):
     monkeypatch.setattr(prepare, "counted", too_early)
     with pytest.raises(mb.InputError, match=message):
-        mb.sample(MODEL, DATA, method, **SHORT, **options)
+        mb.sample(MODEL, simulated(), method, **SHORT, **options)
 
 
 @pytest.mark.parametrize("method", ["exact", "exchange-exact", "moller", "mavm", "importance"])
@@ -123,7 +128,7 @@ def test_a_field_out_of_reach_is_refused_before_the_data_are_read(monkeypatch, m
     monkeypatch.setattr(prepare, "counted", too_early)
     options = {"source": "exact"} if method == "importance" else {}
     with pytest.raises(mb.CostError, match=r"width .*limit"):
-        mb.sample(complete(range(60)), DATA, method, **SHORT, **options)
+        mb.sample(complete(range(60)), simulated(), method, **SHORT, **options)
 
 
 def test_other_calls_are_checked_before_the_data_are_read(monkeypatch):
@@ -131,10 +136,10 @@ def test_other_calls_are_checked_before_the_data_are_read(monkeypatch):
         monkeypatch.setattr(importlib.import_module(f"mrfbayes.{place}"), "counted", too_early)
     for settings in ({"draws": 0}, {"methods": ["mle", {"method": "mle", "rho": 7}]}, {"engine": "warp"}):
         with pytest.raises(mb.InputError, match=r"draws = 0|rho = 7|engine = 'warp'"):
-            mb.compare(MODEL, DATA, **settings)
+            mb.compare(MODEL, simulated(), **settings)
     for settings in ({"algorithm": "guess"}, {"algorithm": "pcd", "colour": 1}, {"threads": 0}, {"rng": "x"}):
         with pytest.raises(mb.InputError, match=r"'guess'|no option 'colour'|threads = 0|rng = 'x'"):
-            mb.estimate(MODEL, DATA, **settings)
+            mb.estimate(MODEL, simulated(), **settings)
     for algorithm, settings in (
         ("auto", {"tolerance": -1.0}),
         ("exact", {"optimiser": "adam"}),
@@ -149,23 +154,23 @@ def test_other_calls_are_checked_before_the_data_are_read(monkeypatch):
         ("pcd", {"start": [2.0]}),
     ):
         with pytest.raises(mb.InputError, match=r"^(tolerance|optimiser|sweeps|particles|fast_gain|steps|start)\b"):
-            mb.estimate(MODEL, DATA, algorithm=algorithm, **settings)
+            mb.estimate(MODEL, simulated(), algorithm=algorithm, **settings)
     with pytest.raises(mb.InputError, match="algorithm = 'chord' is for"):
-        mb.estimate(mb.grid(200, 200), DATA, algorithm="chord")
+        mb.estimate(mb.grid(200, 200), simulated(), algorithm="chord")
     with pytest.raises(mb.CostError, match="weights particles by all"):
-        mb.estimate(mb.grid(70, 70), DATA, algorithm="mcmc-mle")
+        mb.estimate(mb.grid(70, 70), simulated(), algorithm="mcmc-mle")
     with pytest.raises(mb.CostError, match="width"):
-        mb.evidence(complete(range(60)), DATA)
+        mb.evidence(complete(range(60)), simulated())
     with pytest.raises(mb.InputError, match=r"prior"):
-        mb.evidence(MODEL, DATA, prior="gamma(1)")
+        mb.evidence(MODEL, simulated(), prior="gamma(1)")
     for settings in ({"draws": 0}, {"engine": "warp"}, {"workers": 0}, {"particles": 3}):
         with pytest.raises(mb.InputError, match=r"draws = 0|'warp'|workers = 0|particles = 3"):
-            mb.select(MODEL, DATA, **settings)
+            mb.select(MODEL, simulated(), **settings)
 
 
 def test_the_checkpoint_is_no_file_of_the_data(tmp_path):
     path = tmp_path / "x.csv"
-    np.savetxt(path, DATA, fmt="%d", delimiter=",", header="a,b,c,d,e,f", comments="")
+    np.savetxt(path, simulated(), fmt="%d", delimiter=",", header="a,b,c,d,e,f", comments="")
     before = path.read_bytes()
     for given in (path, [path]):
         with pytest.raises(mb.InputError, match=r"checkpoint and data(\[0\])? are the same file"):
@@ -180,15 +185,15 @@ def too_early(*arguments, **options):
 @pytest.mark.parametrize("particles", [0, -5, 2.5, 7, 9, 10])
 def test_too_few_particles_for_a_covariance_are_refused(particles):
     with pytest.raises(mb.InputError, match=r"particles = "):
-        mb.sample(MODEL, DATA, "calibrated", moments="particles", particles=particles, progress=False)
+        mb.sample(MODEL, simulated(), "calibrated", moments="particles", particles=particles, progress=False)
 
 
 def test_a_walk_needs_a_walker():
     with pytest.raises(mb.InputError, match=r"proposal='printed' is for a random walk.*'calibrated'.*another method"):
-        mb.sample(MODEL, DATA, "calibrated", proposal="printed", progress=False)
+        mb.sample(MODEL, simulated(), "calibrated", proposal="printed", progress=False)
     for method, engine in (("mle", "direct"), ("exact", "independence")):
         with pytest.raises(mb.InputError, match=r"start= is for a random walk.*use engine='mh'"):
-            mb.sample(MODEL, DATA, method, engine=engine, start="half", progress=False)
+            mb.sample(MODEL, simulated(), method, engine=engine, start="half", progress=False)
     for method in ("mle", "exact"):
         posterior = quick(method, proposal="printed", warmup=None)
         assert posterior.engine == "mh"
@@ -214,7 +219,7 @@ def test_what_plays_no_part_is_said_and_not_recorded(method, changes, message, t
     monkeypatch.chdir(tmp_path)
     settings = {"draws": 8, "chains": 2, "thin": 8, "progress": False, **changes}
     with pytest.warns(mb.MRFWarning) as caught:
-        posterior = mb.sample(MODEL, DATA, method, **settings)
+        posterior = mb.sample(MODEL, simulated(), method, **settings)
     assert any(message in str(warning.message) for warning in caught)
     assert any(message in text for text in posterior.warnings)
     name = message.partition("=")[0]
@@ -233,7 +238,7 @@ def test_what_plays_a_part_is_not_spoken_of():
 def test_direct_draws_speak_their_warnings():
     model = mb.grid(2, 3, tied=True)
     with pytest.warns(mb.MRFWarning, match="shared by several factors"):
-        posterior = mb.sample(model, DATA, "mle", draws=50, progress=False)
+        posterior = mb.sample(model, simulated(), "mle", draws=50, progress=False)
     assert any("shared by several factors" in text for text in posterior.warnings)
 
 

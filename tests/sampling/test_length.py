@@ -1,6 +1,7 @@
 """How long a call may take and how long its chains are: a budget covers all of it, and a default is a beginning."""
 
 import dataclasses
+import functools
 import itertools
 import os
 import warnings
@@ -19,15 +20,19 @@ from mrfbayes.run import driver
 from mrfbayes.sampling import assemble
 
 MODEL = mb.grid(2, 3)
-DATA = mb.simulate(MODEL, np.full(7, 0.6), 60, rng=3)
 SHORT = {"draws": 200, "warmup": 100, "chains": 2, "progress": False}
 DENSE = complete(range(6), fields=True, coupling="both-one")
+
+
+@functools.cache
+def simulated():
+    return mb.simulate(MODEL, np.full(7, 0.6), 60, rng=3)
 
 
 def quick(method="mle", **changes):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mb.MRFWarning)
-        return mb.sample(MODEL, DATA, method, **{**SHORT, **changes})
+        return mb.sample(MODEL, simulated(), method, **{**SHORT, **changes})
 
 
 # A time budget covers the whole call.
@@ -36,7 +41,7 @@ def quick(method="mle", **changes):
 def test_a_budget_that_ends_while_the_data_are_counted_says_so(monkeypatch):
     """A part of the data would be another data set: nothing is better than that."""
     monkeypatch.setattr(frames, "FRAME_CELLS", 60)
-    for x in (DATA, np.array(["no", "yes"])[DATA]):
+    for x in (simulated(), np.array(["no", "yes"])[simulated()]):
         with pytest.raises(mb.CostError) as refusal:
             mb.sample(MODEL, x, "mle", seconds=1e-9, progress=False)
         assert "the time budget of 1e-09 s ended in the preparation of method 'mle'" in str(refusal.value)
@@ -46,7 +51,7 @@ def test_a_budget_that_ends_while_the_data_are_counted_says_so(monkeypatch):
 
 def test_a_call_that_took_longer_than_its_budget_says_by_how_much(monkeypatch):
     """Compiling cannot be cut short, but it counts, and what comes after is shortened."""
-    counted = mb.Data(DATA).count(MODEL)
+    counted = mb.Data(simulated()).count(MODEL)
     late = itertools.chain([0.0], itertools.repeat(30.0))
     monkeypatch.setattr(budgets.time, "monotonic", lambda: next(late))
     compiled = itertools.chain([0.0], itertools.repeat(24.0))
@@ -85,7 +90,7 @@ def test_the_search_for_the_mode_of_a_dense_field_stops_in_time():
         found = mb.sample(DENSE, x, "langevin", draws=10, thin=2, progress=False)
     assert np.isfinite(found.mean).all()
     assert not time_left.cuts  # the call has a budget of its own, which is endless
-    with pytest.raises(mb.CostError, match="ended before the first draw was kept"):
+    with pytest.raises(mb.CostError, match="before the first draw"):
         mb.sample(DENSE, x, "langevin", seconds=1e-9, warmup=90, progress=False)
 
 
@@ -116,15 +121,13 @@ def test_a_checkpoint_of_replicas_that_cannot_be_written_costs_no_draws(tmp_path
 
 
 def test_a_budget_that_ends_in_the_preparation_says_so():
-    with pytest.raises(
-        mb.CostError, match=r"the time budget of 1e-09 s ended in the preparation of method 'calibrated'"
-    ):
-        mb.sample(MODEL, DATA, "calibrated", seconds=1e-9, progress=False)
+    with pytest.raises(mb.CostError, match=r"1e-09 s .*preparation of method 'calibrated'"):
+        mb.sample(MODEL, simulated(), "calibrated", seconds=1e-9, progress=False)
 
 
 def test_a_budget_that_ends_in_warm_up_says_so():
-    with pytest.raises(mb.CostError, match="ended before the first draw was kept"):
-        mb.sample(MODEL, DATA, "pseudo", engine="mh", warmup=5_000, seconds=1e-9, progress=False)
+    with pytest.raises(mb.CostError, match="before the first draw"):
+        mb.sample(MODEL, simulated(), "pseudo", engine="mh", warmup=5_000, seconds=1e-9, progress=False)
 
 
 def test_a_budget_shorter_than_a_step_is_refused_before_the_first(monkeypatch):
@@ -134,9 +137,9 @@ def test_a_budget_shorter_than_a_step_is_refused_before_the_first(monkeypatch):
     run = {"engine": "mh", "thin": 2, "chains": 3, "draws": 10, "warmup": 20, "progress": False}
     with pytest.raises(
         mb.CostError,
-        match=r"of 2 s would end before the first draw: a step takes about 0.9 s, and thin = 2 .* 3 chains",
+        match=r"of 2 s .*first draw.* 0.9 s, .*thin = 2 .* 3 chains",
     ):
-        mb.sample(MODEL, DATA, "exact", seconds=2.0, **run)
+        mb.sample(MODEL, simulated(), "exact", seconds=2.0, **run)
     assert quick("exact", seconds=60.0, **run).draws.size
 
 
@@ -146,7 +149,7 @@ def test_without_time_for_proposals_a_random_walk_is_the_result(monkeypatch):
 
     monkeypatch.setattr(independent, "make_proposal", late)
     with pytest.warns(mb.MRFWarning):
-        posterior = mb.sample(MODEL, DATA, "exact", seconds=600, **SHORT)
+        posterior = mb.sample(MODEL, simulated(), "exact", seconds=600, **SHORT)
     assert posterior.engine == "mh"
     assert posterior.partial
     assert posterior.draws.shape[1] == 200
@@ -157,10 +160,10 @@ def test_without_time_for_loops_spreads_are_of_leading_order(monkeypatch):
     def late(*arguments, **options):
         raise OutOfTime("loops")
 
-    plain = mb.sample(MODEL, DATA, "calibrated", variance="order", draws=100, progress=False)
+    plain = mb.sample(MODEL, simulated(), "calibrated", variance="order", draws=100, progress=False)
     monkeypatch.setattr("mrfbayes.calibration.full.one_loop", late)
     with pytest.warns(mb.MRFWarning, match="spreads are those of leading order"):
-        posterior = mb.sample(MODEL, DATA, "calibrated", draws=100, seconds=600, progress=False)
+        posterior = mb.sample(MODEL, simulated(), "calibrated", draws=100, seconds=600, progress=False)
     assert posterior.partial
     assert posterior.details["calibration"] == "order"
     np.testing.assert_array_equal(posterior.draws, plain.draws)
@@ -170,7 +173,7 @@ def test_without_time_for_loops_spreads_are_of_leading_order(monkeypatch):
 def test_an_estimate_that_runs_out_of_time_is_what_there_is(algorithm):
     with Budget(1e-9).as_current() as time_left, warnings.catch_warnings():
         warnings.simplefilter("ignore", mb.MRFWarning)
-        found = mb.estimate(MODEL, DATA, algorithm=algorithm, progress=False)
+        found = mb.estimate(MODEL, simulated(), algorithm=algorithm, progress=False)
     assert np.isfinite(found.theta).all()
     assert not found.converged
     assert any("before it had converged" in text for text in time_left.cuts)
@@ -183,7 +186,9 @@ def test_warm_up_is_cut_so_that_half_of_the_budget_is_left(monkeypatch):
     monkeypatch.setattr(driver, "ROUND_SECONDS", 1e9)
     monkeypatch.setattr(driver.time, "perf_counter", lambda: float(next(ticks)))
     with pytest.warns(mb.MRFWarning):
-        posterior = mb.sample(MODEL, DATA, "pseudo", engine="mh", draws=40_000, thin=1, seconds=20.0, progress=False)
+        posterior = mb.sample(
+            MODEL, simulated(), "pseudo", engine="mh", draws=40_000, thin=1, seconds=20.0, progress=False
+        )
     assert posterior.partial
     assert 0 < posterior.warmup < 20_000
     assert posterior.draws.shape[1] > 0
@@ -195,7 +200,7 @@ def test_warm_up_is_cut_so_that_half_of_the_budget_is_left(monkeypatch):
 
 def test_chains_are_lengthened_until_they_are_enough(monkeypatch):
     monkeypatch.setattr(independent, "INDEPENDENT_STEPS", 50)
-    posterior = mb.sample(MODEL, DATA, "exact", progress=False, chains=2)
+    posterior = mb.sample(MODEL, simulated(), "exact", progress=False, chains=2)
     assert posterior.engine == "independence"
     assert posterior.steps in (200, 400, 800)
     assert posterior.ess.min() >= 400
@@ -208,15 +213,15 @@ def test_chains_are_lengthened_until_they_are_enough(monkeypatch):
 def test_chains_that_are_never_enough_say_so(monkeypatch, tmp_path):
     monkeypatch.setattr(independent, "INDEPENDENT_STEPS", 10)
     monkeypatch.setattr(diagnostics, "LEAST_ESS", 10**9)
-    with pytest.warns(mb.MRFWarning, match="though they were lengthened to 160 steps each"):
-        posterior = mb.sample(MODEL, DATA, "exact", engine="independence", progress=False, chains=2)
+    with pytest.warns(mb.MRFWarning, match="lengthened to 160 steps"):
+        posterior = mb.sample(MODEL, simulated(), "exact", engine="independence", progress=False, chains=2)
     assert posterior.steps == 160
 
 
 def test_a_lengthened_run_resumes_the_same_way(monkeypatch, tmp_path):
     monkeypatch.setattr(independent, "INDEPENDENT_STEPS", 50)
     ready = {"method": "exact", "chains": 2, "progress": False}
-    whole = mb.sample(MODEL, DATA, **ready)
+    whole = mb.sample(MODEL, simulated(), **ready)
     path = tmp_path / "run.checkpoint"
     monkeypatch.setattr(driver, "FIRST_CHUNK", 70)
     monkeypatch.setattr(driver, "ROUND_SECONDS", 1e-9)
@@ -225,8 +230,8 @@ def test_a_lengthened_run_resumes_the_same_way(monkeypatch, tmp_path):
         with monkeypatch.context() as patch:
             patch.setattr(driver, "_goal", interrupted_after(3, driver._goal))
             with pytest.raises(AssertionError):
-                mb.sample(MODEL, DATA, checkpoint=path, **ready)
-    again = mb.sample(MODEL, DATA, checkpoint=path, **ready)
+                mb.sample(MODEL, simulated(), checkpoint=path, **ready)
+    again = mb.sample(MODEL, simulated(), checkpoint=path, **ready)
     assert again.details["resumed_steps"] > 50
     np.testing.assert_array_equal(again.draws, whole.draws)
 

@@ -186,7 +186,7 @@ def test_imputing_without_rows_uses_those_that_were_learned_from(rows, tmp_path)
     complete = mb.sample(MODEL, one, "calibrated", prior="uniform", progress=False)
     with pytest.raises(InputError, match="knows of no missing cells"):
         complete.impute(2)
-    with pytest.raises(InputError, match="no cell of these data is missing"):
+    with pytest.raises(InputError, match=r"no cell .*missing"):
         complete.impute(2, one)
     assert not complete.missing_information().any()
 
@@ -225,20 +225,18 @@ def test_missing_information_is_that_of_brute_force(rows, tmp_path):
 
 @pytest.mark.parametrize("method", ["mle", "pseudo", "laplace", "exchange"])
 def test_methods_without_such_a_likelihood_are_refused(rows, method):
-    with pytest.raises(InputError, match=f"method = '{method}' has no likelihood for rows with missing cells: use one"):
+    with pytest.raises(InputError, match=f"method = '{method}' .*missing cells"):
         mb.sample(MODEL, statistics(rows), method, prior="uniform", progress=False)
 
 
 def test_other_refusals(rows):
-    with pytest.raises(
-        InputError, match="algorithm = 'pcd' has no likelihood for rows with missing cells: use one of 'exact', 'chord'"
-    ):
+    with pytest.raises(InputError, match=r"algorithm = 'pcd' .*missing cells.*'exact', 'chord'"):
         mb.estimate(MODEL, statistics(rows), algorithm="pcd", progress=False)
     post = mb.sample(MODEL, statistics(rows), "calibrated", prior="uniform", progress=False)
-    with pytest.raises(InputError, match="data: not the data that this posterior was learned from"):
+    with pytest.raises(InputError, match=r"^data: not the data"):
         mb.predictive_check(post, table(rows[:300]), progress=False)
     weighted = mb.Data(table(rows), weights=np.full(len(rows), 0.5)).count(MODEL)
-    with pytest.raises(InputError, match="impute: the rows have weights that are no whole numbers"):
+    with pytest.raises(InputError, match=r"impute: .*weights .*whole numbers"):
         mb.sample(MODEL, weighted, "calibrated", prior="uniform", progress=False).impute(1)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import mrfbayes as mb
 from mrfbayes.model.schema import Schema, Variable
-from structure.test_mixed import CELLS, ILL, MIXED, MOOD, graph_evidence, labelled, statistics, with_holes
+from oracles_mixed import CELLS, ILL, MIXED, MOOD, graph_evidence, labelled, statistics, with_holes
 
 LOG_ODDS = np.array([0.3, 0.9, -0.6, 0.3, -0.2, 0.1, 0.25, -0.3, 0.2, -0.2, 0.1, 0.4])
 

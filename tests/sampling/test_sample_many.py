@@ -94,7 +94,7 @@ def test_a_folder_of_another_run_is_refused(tmp_path):
         mb.sample_many(MODEL, few, method="mle", folder=tmp_path, **{**SETTINGS, "draws": 300})
     with pytest.raises(mb.InputError, match=r"is of another run \(other seed\)"):
         mb.sample_many(MODEL, few, method="mle", folder=tmp_path, **{**SETTINGS, "rng": 6})
-    with pytest.raises(mb.InputError, match="its file in the folder is the result of other data"):
+    with pytest.raises(mb.InputError, match=r"folder .*other data"):
         mb.sample_many(MODEL, {"a": DATA["b"]}, method="mle", folder=tmp_path, **SETTINGS)
     (tmp_path / IDENTITY_FILE).unlink()
     with pytest.raises(mb.InputError, match="holds result files of something else"):
@@ -118,7 +118,7 @@ def test_a_folder_belongs_to_one_process(tmp_path):
 
 
 def test_one_bad_data_set_costs_only_itself():
-    with pytest.warns(mb.MRFWarning, match=r"1 of 2 data sets failed; the first, 'bad': InputError: x has 3 columns"):
+    with pytest.warns(mb.MRFWarning, match=r"1 of 2 data sets failed.*'bad': InputError: x has 3 columns"):
         found = mb.sample_many(MODEL, {"bad": np.zeros((5, 3)), "a": DATA["a"]}, method="mle", **SETTINGS)
     assert list(found) == ["a"]
     assert repr(found) == "<Fits: 1 posteriors, 1 failed>"
@@ -138,7 +138,7 @@ def test_a_budget_leaves_the_rest_undone(monkeypatch):
 
     monkeypatch.setattr(module, "Budget", type("Budget", (module.Budget,), {"is_out": False}))
     monkeypatch.setattr(module, "fit_one", once)
-    with pytest.warns(mb.MRFWarning, match="3 of 4 data sets are not done; with folder="):
+    with pytest.warns(mb.MRFWarning, match=r"3 of 4 data sets .*folder="):
         found = mb.sample_many(MODEL, DATA, method="mle", seconds=1, **SETTINGS)
     assert list(found) == ["a"]
     assert found.partial

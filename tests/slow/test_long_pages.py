@@ -2,7 +2,7 @@
 
 import pytest
 
-from test_pages import LONG, name_of, run
+from site_pages import LONG, name_of, run
 
 
 @pytest.mark.parametrize("page", LONG, ids=name_of)

@@ -149,9 +149,7 @@ def test_nothing_is_said_of_edges_before_the_first_sweep(tmp_path):
 
 def test_the_budget_covers_the_preparation():
     x = np.random.default_rng(0).integers(0, 2, (60, 22))
-    with pytest.raises(
-        mb.CostError, match=r"budget of 0.01 s ended in the preparation of the search \(finding an anchor"
-    ):
+    with pytest.raises(mb.CostError, match=r"0.01 s .*preparation .*anchor"):
         mb.select(complete(22, fields=True, coupling="both-one"), x, seconds=0.01, particles=1000, progress=False)
 
 

@@ -33,7 +33,7 @@ class LazyPackage(ModuleType):
         super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
-        return sorted({*self.__dict__, *self._places})
+        return sorted([*self._places, *(name for name in self.__dict__ if name.startswith("__"))])
 
 
 def make_lazy(package: str) -> None:

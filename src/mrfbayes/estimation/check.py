@@ -19,6 +19,7 @@ import numpy as np
 
 from mrfbayes.base.budget import budget
 from mrfbayes.base.random_streams import generator, kernel_state
+from mrfbayes.base.types import Stored
 from mrfbayes.estimation.result import Task
 from mrfbayes.particles.ensembles import Chains
 
@@ -55,7 +56,7 @@ class Check:
     error: float
     helped_by_steps: bool = False
     warnings: list[str] = field(default_factory=list)
-    details: dict[str, object] = field(default_factory=dict)
+    details: dict[str, Stored] = field(default_factory=dict)
 
 
 def threshold(n_parameters: int, groups: int) -> float:

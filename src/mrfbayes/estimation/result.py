@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mrfbayes.base.progress import Progress
-from mrfbayes.base.types import Scale
+from mrfbayes.base.types import Scale, Stored
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.existence import Existence
 from mrfbayes.model.field import Model
@@ -222,7 +222,7 @@ class Outcome:
     monte_carlo_error: float = 0.0
     standard_error: np.ndarray | None = None
     warnings: list[str] = field(default_factory=list)
-    details: dict[str, object] = field(default_factory=dict)
+    details: dict[str, Stored] = field(default_factory=dict)
 
 
 class Recorder:

@@ -20,6 +20,7 @@ import numpy as np
 from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import generator, kernel_state
+from mrfbayes.base.types import Stored
 from mrfbayes.estimation.check import CHECK_SHARE, MIN_UPDATES, Check, Room, check
 from mrfbayes.estimation.optimise import MAX_LOG_ODDS
 from mrfbayes.estimation.pseudolikelihood import prior_diagonal, pseudo_estimate
@@ -206,7 +207,7 @@ def ascend(
     return _with_check(outcome, found, noise * precondition.sd, facts)
 
 
-def _with_check(outcome: Outcome, checked: Check, standard_error: np.ndarray, facts: Mapping[str, object]) -> Outcome:
+def _with_check(outcome: Outcome, checked: Check, standard_error: np.ndarray, facts: Mapping[str, Stored]) -> Outcome:
     """``outcome`` with what the check of it on fresh particles says."""
     outcome.converged, outcome.residual, outcome.monte_carlo_error = checked.passed, checked.residual, checked.error
     outcome.standard_error = standard_error
@@ -222,7 +223,7 @@ def checked_outcome(
     noise: float,
     chains: list[Chains],
     outcome: Outcome,
-    facts: Mapping[str, object],
+    facts: Mapping[str, Stored],
 ) -> Outcome:
     """``outcome`` after a check on fresh particles, moved in the work space of ``chains``; ``tails`` of the halves."""
     own = own_error(task, precondition, tails, noise)

@@ -270,7 +270,7 @@ class StoredResult(Result):
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     partial: bool = False
-    details: Mapping[str, object] = field(default_factory=dict)
+    details: Mapping[str, Stored] = field(default_factory=dict)
 
     def _stored(self, name: str) -> np.ndarray | None:
         """The array of a field as files and ArviZ have it."""

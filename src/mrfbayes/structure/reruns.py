@@ -32,6 +32,7 @@ from mrfbayes.targets.evidence import block_constants
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mrfbayes.base.types import Stored
     from mrfbayes.results.posterior import Posterior
     from mrfbayes.structure.selection import Selection
 
@@ -70,7 +71,7 @@ def slabs_of(model: Model) -> tuple[str, ...]:
     return NORMAL_SLABS if (model.chart.sides[: model.n_edges] > 2).any() else SLABS
 
 
-def sensitivity_rows(selection: Selection, progress: bool = True) -> list[dict[str, object]]:
+def sensitivity_rows(selection: Selection, progress: bool = True) -> list[dict[str, Stored]]:
     """A row per prior: slab, prior over graphs, and per edge the log Bayes factor and its error."""
     rerun, model = selection._rerun, selection.model
     own = (str(selection.settings["slab"]), str(selection.settings["edges"]))
@@ -99,7 +100,7 @@ def sensitivity_rows(selection: Selection, progress: bool = True) -> list[dict[s
     return rows
 
 
-def slab_rows(posterior: Posterior, edges: pd.DataFrame) -> list[dict[str, object]]:
+def slab_rows(posterior: Posterior, edges: pd.DataFrame) -> list[dict[str, Stored]]:
     """The same rows for a posterior with all edges, each edge's own prior changed and nothing else.
 
     Its Bayes factor is then multiplied by the posterior mean of the ratio of the two densities at its log-odds.
@@ -138,11 +139,11 @@ def _edge_densities(prior: Prior, log_odds: np.ndarray, blocks: int) -> np.ndarr
     return np.asarray(densities)
 
 
-def _row(slab: str, graphs: str, log_bf10: np.ndarray, error: np.ndarray) -> dict[str, object]:
+def _row(slab: str, graphs: str, log_bf10: np.ndarray, error: np.ndarray) -> dict[str, Stored]:
     return {"slab": slab, "graphs": graphs, "log_bf10": log_bf10.tolist(), "error": error.tolist()}
 
 
-def sensitivity_table(names: Sequence[str], rows: Sequence[dict[str, object]]) -> pd.DataFrame:
+def sensitivity_table(names: Sequence[str], rows: Sequence[dict[str, Stored]]) -> pd.DataFrame:
     """Verdicts by prior; ``attrs["verdicts"]`` has those of each edge, ``attrs["robust"]`` whether they stay."""
     import pandas as pd
 
@@ -162,7 +163,7 @@ def sensitivity_table(names: Sequence[str], rows: Sequence[dict[str, object]]) -
     return table
 
 
-def evidence_of_none(rerun: Rerun, progress: bool = True) -> dict[str, object]:
+def evidence_of_none(rerun: Rerun, progress: bool = True) -> dict[str, Stored]:
     """Log Bayes factors of no edge (or difference) at all, with the Monte-Carlo error of both, from two chains.
 
     ``log_bf`` is against the prior of the search, ``log_bf_uniform`` against a uniform prior on the share of edges.

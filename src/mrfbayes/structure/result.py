@@ -15,6 +15,7 @@ from mrfbayes.results.bayes_factors import verdicts
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mrfbayes.base.types import Stored
     from mrfbayes.structure.reruns import Rerun
 
 _DRAWS = ("chain", "draw")
@@ -69,7 +70,7 @@ class SearchResult(StoredResult):
     steps: int
     warmup: int
     thin: int
-    computed: dict[str, list[dict[str, object]]] = field(default_factory=dict)  # once, by short runs
+    computed: dict[str, list[dict[str, Stored]]] = field(default_factory=dict)  # once, by short runs
     _rerun: Rerun | None = None  # goes on under other priors
 
     @property

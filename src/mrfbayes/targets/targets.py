@@ -63,7 +63,7 @@ class Target:
     [0.5]
     """
 
-    def __init__(self, row: Row, problem: Problem, prepared: Prepared, options: dict[str, object]) -> None:
+    def __init__(self, row: Row, problem: Problem, prepared: Prepared, options: dict[str, Option]) -> None:
         self.model, self.method = problem.model, row.key
         self.names, self.dim = problem.model.parameters, problem.model.n_parameters
         self._problem, self._prepared = problem, prepared
