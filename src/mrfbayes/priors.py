@@ -33,11 +33,8 @@ from mrfbayes.base.digests import digest_of
 from mrfbayes.base.errors import InputError
 from mrfbayes.model.block_priors import by_part, default_prior, distributions_by_block, scaled_to
 from mrfbayes.model.distributions import (
-    CAUCHY,
     DIRICHLET,
     EXCHANGEABLE,
-    LOGISTIC,
-    NORMAL,
     UNIFORM,
     Beta,
     Cauchy,
@@ -59,23 +56,8 @@ if TYPE_CHECKING:
     from mrfbayes.kernels.priors import PriorView
     from mrfbayes.model.field import Model
 
-__all__ = [
-    "Beta",
-    "Cauchy",
-    "Custom",
-    "Dirichlet",
-    "Distribution",
-    "Exchangeable",
-    "Logistic",
-    "Normal",
-    "Prior",
-    "Uniform",
-    "by_name",
-    "by_part",
-    "default_prior",
-    "parse",
-    "scaled_to",
-]
+__all__ = ["Beta", "Cauchy", "Custom", "Dirichlet", "Distribution", "Exchangeable", "Logistic", "Normal", "Uniform"]
+__all__ += ["Prior", "by_name", "by_part", "default_prior", "parse", "scaled_to"]
 
 
 class CompiledFunction(Protocol):
@@ -152,7 +134,7 @@ class Prior:
         shapes = _shapes(model)
         pairs = [(id(d), shape) for d, shape in zip(self.per_block, shapes, strict=True)]
         by_id = {id(d): d for d in self.per_block}
-        encoded = {pair: _encode(by_id[pair[0]], pair[1]) for pair in dict.fromkeys(pairs)}
+        encoded = {pair: by_id[pair[0]].encode(pair[1]) for pair in dict.fromkeys(pairs)}
         width = max([2, *self.chart.sides.tolist(), *(len(values) for _, values in encoded.values())])
         self.kind = np.array([encoded[pair][0] for pair in pairs], dtype=np.int64)
         padded = {pair: values + [0.0] * (width - len(values)) for pair, (_, values) in encoded.items()}
@@ -174,7 +156,7 @@ class Prior:
     @property
     def heavy_scale(self) -> np.ndarray:
         """(p,) scale of every log-odds whose prior has tails so heavy that it has no mean; infinite elsewhere."""
-        scale = np.where(self.kind == CAUCHY, self.values[:, 1], np.inf)
+        scale = np.where(self.kind == Cauchy.kind, self.values[:, 1], np.inf)
         return np.asarray(scale[self.chart.block_of])
 
     @property
@@ -363,12 +345,12 @@ class Prior:
         """Value and derivatives (most + 1, ..., p) of the kinds that live on log-odds, at w (..., p)."""
         out = np.zeros((most + 1, *w.shape))
         block = self.chart.block_of
-        for code, derivatives in ((NORMAL, _normal), (CAUCHY, _cauchy), (LOGISTIC, _logistic)):
-            own = self.kind[block] == code
+        for distribution in (Normal, Cauchy, Logistic):
+            own = self.kind[block] == distribution.kind
             if not own.any():
                 continue
             location, scale = self.values[block, 0], np.where(own, self.values[block, 1], 1.0)
-            found = derivatives(np.where(own, (w - location) / scale, 0.0))
+            found = distribution._derivatives(np.where(own, (w - location) / scale, 0.0))
             for order, values in enumerate(found[: most + 1]):
                 out[order] += np.where(own, values / scale**order, 0.0)
         return out
@@ -378,31 +360,6 @@ class Prior:
             raise InputError(
                 "a custom prior has no derivatives here: use method='exact' with engine='mh', or a named prior."
             )
-
-
-def _normal(z: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Log density and its four derivatives, standardised."""
-    nothing = np.zeros_like(z)
-    return -z * z / 2, -z, -np.ones_like(z), nothing, nothing
-
-
-def _cauchy(z: np.ndarray) -> tuple[np.ndarray, ...]:
-    q = 1 + z * z
-    fourth = 12 * (1 - 6 * z**2 + z**4) / q**4
-    return -np.log(q), -2 * z / q, -2 * (1 - z**2) / q**2, 4 * z * (3 - z**2) / q**3, fourth
-
-
-def _logistic(z: np.ndarray) -> tuple[np.ndarray, ...]:
-    tanh = np.tanh(z / 2)
-    v = (1 - tanh**2) / 2  # 2 p (1 - p) at p = logistic(z)
-    return -np.abs(z) - 2 * np.log1p(np.exp(-np.abs(z))), -tanh, -v, v * tanh, v * (v - tanh**2)
-
-
-def _encode(distribution: Distribution, shape: tuple[int, int]) -> tuple[int, list[float]]:
-    sides = shape[0] * shape[1] + 1
-    if isinstance(distribution, Exchangeable):
-        return distribution.encode(sides, shape)
-    return distribution.encode(sides)
 
 
 def _shapes(model: Model) -> list[tuple[int, int]]:

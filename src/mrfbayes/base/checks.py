@@ -1,6 +1,8 @@
-"""Checks of arguments that several rooms need."""
+"""Checks of arguments that several packages need."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -12,6 +14,19 @@ def whole(name: str, value: object, least: int = 1) -> int:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
         raise InputError(f"{name} = {value!r}: give a whole number, at least {least}.")
     return int(value)
+
+
+def flag(name: str, value: object) -> bool:
+    """``value`` as True or False; an `InputError` for anything else, numbers included."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{name} = {value!r}: choose True or False.")
+    return bool(value)
+
+
+def one_of(name: str, value: object, choices: Iterable[str]) -> None:
+    """Refuse a ``value`` that is none of ``choices``, with a list of them."""
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(f"{name} = {value!r}: choose one of {', '.join(map(repr, choices))}.")
 
 
 def interval_ends(ci_prob: object) -> tuple[float, float]:

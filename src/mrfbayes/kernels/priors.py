@@ -84,6 +84,23 @@ def exchangeable_precision(rows, columns, scale, i, j):
 
 
 @kernel
+def block_precision(prior, block, i, j):
+    """Entry (i, j) of the inverse covariance of an exchangeable block."""
+    rows, columns = int(prior.parameters[block, 0]), int(prior.parameters[block, 1])
+    return exchangeable_precision(rows, columns, prior.parameters[block, 2], i, j)
+
+
+@kernel
+def standard_terms(kind, z):
+    """Log density at z of a distribution with location 0 and scale 1, up to a constant, and its derivative."""
+    if kind == NORMAL:
+        return -0.5 * z * z, -z
+    if kind == CAUCHY:
+        return -math.log1p(z * z), -2.0 * z / (1.0 + z * z)
+    return -abs(z) - 2.0 * math.log1p(math.exp(-abs(z))), -math.tanh(0.5 * z)
+
+
+@kernel
 def log_prior(prior, theta):
     """Log density in theta, up to a constant, at a point inside the parameter space."""
     if prior.is_flat:
@@ -105,28 +122,17 @@ def log_prior(prior, theta):
                 total += (prior.parameters[block, j - first] - 1.0) * math.log(theta[j])
             total += (prior.parameters[block, stop - first] - 1.0) * log_last
             continue
-        location, scale = prior.parameters[block, 0], prior.parameters[block, 1]
         total -= log_last  # Jacobian: |dw/dtheta| is the product of 1/theta_k over all K outcomes
-        if kind == EXCHANGEABLE:
-            rows, columns = int(prior.parameters[block, 0]), int(prior.parameters[block, 1])
-            for j in range(first, stop):
-                w = math.log(theta[j]) - log_last
-                total -= w + log_last
-                for i in range(first, stop):
-                    other = math.log(theta[i]) - log_last
-                    precision = exchangeable_precision(rows, columns, prior.parameters[block, 2], i - first, j - first)
-                    total -= 0.5 * w * precision * other
-            continue
         for j in range(first, stop):
             log_weight = math.log(theta[j])
-            z = (log_weight - log_last - location) / scale
+            w = log_weight - log_last
             total -= log_weight
-            if kind == NORMAL:
-                total -= 0.5 * z * z
-            elif kind == CAUCHY:
-                total -= math.log1p(z * z)
-            else:
-                total -= abs(z) + 2.0 * math.log1p(math.exp(-abs(z)))
+            if kind != EXCHANGEABLE:
+                total += standard_terms(kind, (w - prior.parameters[block, 0]) / prior.parameters[block, 1])[0]
+                continue
+            for i in range(first, stop):
+                precision = block_precision(prior, block, i - first, j - first)
+                total -= 0.5 * w * precision * (math.log(theta[i]) - log_last)
     return total
 
 
@@ -139,38 +145,7 @@ def log_prior_w(prior, log_odds, theta, jacobian):
         if not is_inside(prior.offset, theta):
             return -math.inf  # the user's function cannot be asked about a weight that is 0 or 1 to the last digit
         return _call(prior.address, theta) + jacobian
-    total = 0.0
-    for block in range(prior.kind.size):
-        kind = prior.kind[block]
-        first, stop = prior.offset[block], prior.offset[block + 1]
-        if kind <= DIRICHLET:
-            top = 0.0
-            for j in range(first, stop):
-                top = max(top, log_odds[j])
-            norm, weight = math.exp(-top), prior.parameters[block, stop - first]
-            for j in range(first, stop):
-                norm += math.exp(log_odds[j] - top)
-                weight += prior.parameters[block, j - first]
-                total += prior.parameters[block, j - first] * log_odds[j]
-            total -= weight * (top + math.log(norm))
-            continue
-        if kind == EXCHANGEABLE:
-            rows, columns = int(prior.parameters[block, 0]), int(prior.parameters[block, 1])
-            for j in range(first, stop):
-                for i in range(first, stop):
-                    precision = exchangeable_precision(rows, columns, prior.parameters[block, 2], i - first, j - first)
-                    total -= 0.5 * log_odds[i] * precision * log_odds[j]
-            continue
-        location, scale = prior.parameters[block, 0], prior.parameters[block, 1]
-        for j in range(first, stop):
-            z = (log_odds[j] - location) / scale
-            if kind == NORMAL:
-                total -= 0.5 * z * z
-            elif kind == CAUCHY:
-                total -= math.log1p(z * z)
-            else:
-                total -= abs(z) + 2.0 * math.log1p(math.exp(-abs(z)))
-    return total
+    return _log_prior_w(prior, log_odds, theta, False)
 
 
 @kernel
@@ -179,6 +154,12 @@ def log_prior_gradient(prior, log_odds, gradient):
 
     For the kinds that are coded here: a function of the user's own has no derivatives.
     """
+    return _log_prior_w(prior, log_odds, gradient, True)
+
+
+@kernel
+def _log_prior_w(prior, log_odds, gradient, has_gradient):
+    """As `log_prior_gradient`; without ``has_gradient`` the array is left as it is."""
     total = 0.0
     for block in range(prior.kind.size):
         kind = prior.kind[block]
@@ -193,29 +174,21 @@ def log_prior_gradient(prior, log_odds, gradient):
                 weight += prior.parameters[block, j - first]
                 total += prior.parameters[block, j - first] * log_odds[j]
             total -= weight * (top + math.log(norm))
-            for j in range(first, stop):
-                gradient[j] += prior.parameters[block, j - first] - weight * math.exp(log_odds[j] - top) / norm
-            continue
-        location, scale = prior.parameters[block, 0], prior.parameters[block, 1]
-        if kind == EXCHANGEABLE:
-            rows, columns = int(prior.parameters[block, 0]), int(prior.parameters[block, 1])
-            for j in range(first, stop):
-                slope = 0.0
-                for i in range(first, stop):
-                    precision = exchangeable_precision(rows, columns, prior.parameters[block, 2], i - first, j - first)
-                    slope += precision * log_odds[i]
-                total -= 0.5 * slope * log_odds[j]
-                gradient[j] -= slope
+            if has_gradient:
+                for j in range(first, stop):
+                    gradient[j] += prior.parameters[block, j - first] - weight * math.exp(log_odds[j] - top) / norm
             continue
         for j in range(first, stop):
-            z = (log_odds[j] - location) / scale
-            if kind == NORMAL:
-                total -= 0.5 * z * z
-                gradient[j] -= z / scale
-            elif kind == CAUCHY:
-                total -= math.log1p(z * z)
-                gradient[j] -= 2.0 * z / (1.0 + z * z) / scale
+            slope = 0.0
+            if kind == EXCHANGEABLE:
+                for i in range(first, stop):
+                    slope -= block_precision(prior, block, i - first, j - first) * log_odds[i]
+                total += 0.5 * slope * log_odds[j]
             else:
-                total -= abs(z) + 2.0 * math.log1p(math.exp(-abs(z)))
-                gradient[j] -= math.tanh(0.5 * z) / scale
+                location, scale = prior.parameters[block, 0], prior.parameters[block, 1]
+                value, slope = standard_terms(kind, (log_odds[j] - location) / scale)
+                total += value
+                slope /= scale
+            if has_gradient:
+                gradient[j] += slope
     return total

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.checks import flag, one_of, whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.memory import require_memory
 from mrfbayes.base.types import Coupling, EdgesLike
 from mrfbayes.model.edges import EDGE_BYTES, check_names, check_pairs, check_states, list_nodes, read_edges
 from mrfbayes.model.factors import FactorGroup
-from mrfbayes.model.field import Model
+from mrfbayes.model.field import FieldArrays, Model
 from mrfbayes.model.lattice import DIRECTIONS, check_mask, lattice_edges, pixel_names
 from mrfbayes.model.schema import Schema
 
@@ -79,10 +80,7 @@ def grid(
     >>> mb.grid(2, 2).parameters
     ('0,0--0,1', '0,0--1,0', '0,1--1,1', '1,0--1,1')
     """
-    for name, value in (("rows", rows), ("columns", columns)):
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
-            raise InputError(f"{name} = {value!r}: a grid has a whole number of {name}, at least 1.")
-    rows, columns = int(rows), int(columns)
+    rows, columns = whole("rows", rows), whole("columns", columns)
     require_memory(
         (NODE_BYTES + 2 * EDGE_BYTES) * rows * columns,
         f"a grid of {rows:,} x {columns:,} nodes",
@@ -91,20 +89,10 @@ def grid(
     inside = check_mask(mask, rows, columns)
     if isinstance(neighbours, (bool, float)) or neighbours not in (4, 8):
         raise InputError(f"neighbours = {neighbours!r}: choose 4 or 8.")
-    if not isinstance(periodic, (bool, np.bool_)):
-        raise InputError(f"periodic = {periodic!r}: choose True or False.")
-    if neighbours == 8 or periodic or inside is not None:
-        pixels, edges, direction = lattice_edges(rows, columns, neighbours, bool(periodic), inside)
-        names = pixel_names(pixels, columns)
-        return assemble(Skeleton(names, len(names), edges, direction), states, fields, tied, coupling)
-    node = np.arange(rows * columns).reshape(rows, columns)
-    across = np.stack([node[:, :-1].ravel(), node[:, 1:].ravel()], axis=1)
-    down = np.stack([node[:-1].ravel(), node[1:].ravel()], axis=1)
-    edges = np.concatenate([across, down])
-    order = np.lexsort((edges[:, 1], edges[:, 0]))
-    vertical = np.concatenate([np.zeros(len(across), dtype=np.int64), np.ones(len(down), dtype=np.int64)])[order]
-    skeleton = Skeleton(None, rows * columns, edges[order], vertical, (int(rows), int(columns)))
-    return assemble(skeleton, states, fields, tied, coupling)
+    pixels, edges, direction = lattice_edges(rows, columns, neighbours, flag("periodic", periodic), inside)
+    is_plain = neighbours == 4 and not periodic and inside is None
+    names, shape = (None, (rows, columns)) if is_plain else (pixel_names(pixels, columns), None)
+    return assemble(Skeleton(names, pixels.size, edges, direction, shape), states, fields, tied, coupling)
 
 
 def graph(
@@ -162,13 +150,9 @@ def graph(
     >>> mb.graph([("a", "b"), ("b", "c")], fields=True).parameters
     ('a--b', 'b--c', 'a', 'b', 'c')
     """
-    if not isinstance(merge_edges, (bool, np.bool_)):
-        raise InputError(f"merge_edges = {merge_edges!r}: choose True or False.")
-    names, pairs, named = read_edges(edges, nodes, merge_edges)
+    names, pairs, named = read_edges(edges, nodes, flag("merge_edges", merge_edges))
     pairs = check_pairs(pairs, names, merge_edges)
-    if not isinstance(tied, (bool, np.bool_)):
-        raise InputError(f"tied = {tied!r}: a graph's edges are tied (True) or not (False).")
-    return assemble(Skeleton(names, len(names), pairs, named=named), states, fields, tied, coupling)
+    return assemble(Skeleton(names, len(names), pairs, named=named), states, fields, flag("tied", tied), coupling)
 
 
 def complete(
@@ -225,8 +209,7 @@ def complete(
 
 def coupling_table(coupling: str, states_u: int, states_v: int) -> tuple[np.ndarray, bool]:
     """The table of a named coupling and whether it is a score coin."""
-    if not isinstance(coupling, str) or coupling not in COUPLINGS:
-        raise InputError(f"coupling = {coupling!r}: choose one of {', '.join(map(repr, COUPLINGS))}.")
+    one_of("coupling", coupling, COUPLINGS)
     u, v = np.meshgrid(np.arange(states_u), np.arange(states_v), indexing="ij")
     if coupling == "agreement":
         return np.where(u == v, 0, 1), False
@@ -279,8 +262,7 @@ def assemble(
     names, n_nodes, edges, direction, grid_shape, named = skeleton
     if not isinstance(tied, (bool, np.bool_)) and not (isinstance(tied, str) and tied == "direction"):
         raise InputError(f"tied = {tied!r}: choose False, True or 'direction'.")
-    if not isinstance(fields, (bool, np.bool_)):
-        raise InputError(f"fields = {fields!r}: choose True or False.")
+    flag("fields", fields)
     counts = _states(states, n_nodes, names)
     m = len(edges)
     if per_edge is None:
@@ -316,7 +298,8 @@ def assemble(
         for r in np.unique(counts):
             chosen = np.flatnonzero(counts == r)
             groups.append(FactorGroup(node_table(int(r)), False, chosen[:, None], node_block[chosen].astype(np.int64)))
-    return Model._from_arrays(names, counts, edges, groups, block_names, grid_shape, named)._with_schema(schema)
+    arrays = FieldArrays(names, counts, edges, groups, block_names, grid_shape, named)
+    return Model._from_arrays(arrays)._with_schema(schema)
 
 
 def _states(states: States, n_nodes: int, names: Sequence[str] | None) -> np.ndarray:

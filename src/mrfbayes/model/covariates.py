@@ -21,7 +21,7 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.model.factors import FactorGroup
-from mrfbayes.model.field import Model
+from mrfbayes.model.field import FieldArrays, Model
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -132,7 +132,7 @@ class CovariateModel(Model):
                 if (rank[g.block] >= 0).all()
             ]
             names += [f"{field.blocks[block]}:{covariate.name}" for block in own.tolist()]
-        made._set(field.nodes, field.states, field.edges, groups, names, field.grid_shape, field.named)
+        made._set(_arrays(field, groups, names))
         made._with_schema(field.schema)
         return made
 
@@ -236,21 +236,23 @@ class CovariateModel(Model):
         return out
 
 
+def _arrays(field: Model, groups: Sequence[FactorGroup], names: Sequence[str]) -> FieldArrays:
+    """Those of ``field``, with other factors."""
+    return FieldArrays(field.nodes, field.states, field.edges, groups, names, field.grid_shape, field.named)
+
+
 def _untied_thresholds(field: Model) -> Model:
     """The field with thresholds of its own for every node."""
-    groups, names, blocks = [], [], 0
+    groups = []
     tied = [group for group in field.groups if group.arity == 2]
     edge_blocks = np.unique(np.concatenate([group.block for group in tied])) if tied else np.zeros(0, int)
     if all(np.unique(group.block).size == len(group.block) for group in field.groups if group.arity == 1):
         return field
     names = [field.blocks[block] for block in edge_blocks.tolist()]
-    blocks = len(names)
     for group in field.groups:
         if group.arity == 2:
             groups.append(group)
             continue
-        groups.append(FactorGroup(group.table, group.is_score, group.scope, blocks + np.arange(len(group.scope))))
+        groups.append(FactorGroup(group.table, group.is_score, group.scope, len(names) + np.arange(len(group.scope))))
         names += [field.nodes[i] for i in group.scope[:, 0].tolist()]
-        blocks = len(names)
-    made = Model._from_arrays(field.nodes, field.states, field.edges, groups, names, field.grid_shape, field.named)
-    return made._with_schema(field.schema)
+    return Model._from_arrays(_arrays(field, groups, names))._with_schema(field.schema)

@@ -6,6 +6,7 @@ import ast
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 
@@ -29,6 +30,11 @@ def _within(value: object, what: str, bounds: tuple[float, float]) -> float:
     return number
 
 
+def n_outcomes(shape: tuple[int, int]) -> int:
+    """Number of outcomes of a block whose log-odds have this shape."""
+    return shape[0] * shape[1] + 1
+
+
 def _short(value: object) -> str:
     return f"{value:g}" if isinstance(value, (int, float)) else repr(value)
 
@@ -49,13 +55,13 @@ class Uniform:
     Uniform()
     """
 
-    def encode(self, sides: int) -> tuple[int, list[float]]:
+    def encode(self, shape: tuple[int, int]) -> tuple[int, list[float]]:
         """Return kind and parameters of the distribution for a block.
 
         Parameters
         ----------
-        sides : int
-            Number of outcomes of the block.
+        shape : tuple of int
+            Rows and columns of the log-odds of the block.
 
         Returns
         -------
@@ -64,7 +70,7 @@ class Uniform:
         parameters : list of float
             Its parameters.
         """
-        return UNIFORM, [1.0] * sides
+        return UNIFORM, [1.0] * n_outcomes(shape)
 
     def __str__(self) -> str:
         return "uniform"
@@ -96,13 +102,13 @@ class Beta:
     a: float
     b: float
 
-    def encode(self, sides: int) -> tuple[int, list[float]]:
+    def encode(self, shape: tuple[int, int]) -> tuple[int, list[float]]:
         """Return kind and parameters of the distribution for a block.
 
         Parameters
         ----------
-        sides : int
-            Number of outcomes of the block.
+        shape : tuple of int
+            Rows and columns of the log-odds of the block.
 
         Returns
         -------
@@ -111,8 +117,8 @@ class Beta:
         parameters : list of float
             Its parameters.
         """
-        if sides != 2:
-            raise InputError(f"beta prior on a die with {sides} outcomes: use Dirichlet.")
+        if n_outcomes(shape) != 2:
+            raise InputError(f"beta prior on a block with {n_outcomes(shape)} outcomes: use Dirichlet.")
         return DIRICHLET, [_within(self.a, "beta: a", CONCENTRATIONS), _within(self.b, "beta: b", CONCENTRATIONS)]
 
     def __str__(self) -> str:
@@ -142,13 +148,13 @@ class Dirichlet:
 
     concentration: float | tuple[float, ...]
 
-    def encode(self, sides: int) -> tuple[int, list[float]]:
+    def encode(self, shape: tuple[int, int]) -> tuple[int, list[float]]:
         """Return kind and parameters of the distribution for a block.
 
         Parameters
         ----------
-        sides : int
-            Number of outcomes of the block.
+        shape : tuple of int
+            Rows and columns of the log-odds of the block.
 
         Returns
         -------
@@ -157,7 +163,7 @@ class Dirichlet:
         parameters : list of float
             Its parameters.
         """
-        values = self.concentration
+        values, sides = self.concentration, n_outcomes(shape)
         full = list(values) if isinstance(values, (tuple, list, np.ndarray)) else [values] * sides
         if len(full) != sides:
             raise InputError(f"dirichlet prior with {len(full)} concentrations on a block with {sides} outcomes.")
@@ -175,13 +181,18 @@ class _OnLogOdds:
     scale: float = 1.0
     kind = -1
 
-    def encode(self, sides: int) -> tuple[int, list[float]]:
+    @staticmethod
+    def _derivatives(z: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Log density at location 0 and scale 1, up to a constant, and its first four derivatives."""
+        raise NotImplementedError
+
+    def encode(self, shape: tuple[int, int]) -> tuple[int, list[float]]:
         """Return kind and parameters of the distribution for a block.
 
         Parameters
         ----------
-        sides : int
-            Number of outcomes of the block.
+        shape : tuple of int
+            Rows and columns of the log-odds of the block.
 
         Returns
         -------
@@ -222,6 +233,11 @@ class Normal(_OnLogOdds):
 
     kind = NORMAL
 
+    @staticmethod
+    def _derivatives(z: np.ndarray) -> tuple[np.ndarray, ...]:
+        nothing = np.zeros_like(z)
+        return -z * z / 2, -z, -np.ones_like(z), nothing, nothing
+
 
 class Cauchy(_OnLogOdds):
     """Cauchy distribution of the log-odds.
@@ -247,6 +263,12 @@ class Cauchy(_OnLogOdds):
 
     kind = CAUCHY
 
+    @staticmethod
+    def _derivatives(z: np.ndarray) -> tuple[np.ndarray, ...]:
+        q = 1 + z * z
+        fourth = 12 * (1 - 6 * z**2 + z**4) / q**4
+        return -np.log(q), -2 * z / q, -2 * (1 - z**2) / q**2, 4 * z * (3 - z**2) / q**3, fourth
+
 
 class Logistic(_OnLogOdds):
     """Logistic distribution of the log-odds; Logistic(0, 1) is uniform on theta of a block with two outcomes.
@@ -271,6 +293,12 @@ class Logistic(_OnLogOdds):
     """
 
     kind = LOGISTIC
+
+    @staticmethod
+    def _derivatives(z: np.ndarray) -> tuple[np.ndarray, ...]:
+        tanh = np.tanh(z / 2)
+        v = (1 - tanh**2) / 2  # 2 p (1 - p) at p = logistic(z)
+        return -np.abs(z) - 2 * np.log1p(np.exp(-np.abs(z))), -tanh, -v, v * tanh, v * (v - tanh**2)
 
 
 @dataclass(frozen=True)
@@ -301,15 +329,13 @@ class Exchangeable:
 
     scale: float = 1.0
 
-    def encode(self, sides: int, shape: tuple[int, int] | None = None) -> tuple[int, list[float]]:
+    def encode(self, shape: tuple[int, int]) -> tuple[int, list[float]]:
         """Return kind and parameters of the distribution for a block.
 
         Parameters
         ----------
-        sides : int
-            Number of outcomes of the block.
-        shape : tuple of int, optional
-            Shape of its table of log-odds.
+        shape : tuple of int
+            Rows and columns of the log-odds of the block.
 
         Returns
         -------
@@ -319,10 +345,9 @@ class Exchangeable:
             Its parameters.
         """
         scale = _within(self.scale, "exchangeable: scale", SCALES)
-        if sides == 2:
+        if shape == (1, 1):
             return NORMAL, [0.0, scale]
-        rows, columns = shape or (sides - 1, 1)
-        return EXCHANGEABLE, [float(rows), float(columns), scale]
+        return EXCHANGEABLE, [float(shape[0]), float(shape[1]), scale]
 
     def precision(self, shape: tuple[int, int]) -> np.ndarray:
         """Return the precision matrix of a table of log-odds.
@@ -345,15 +370,7 @@ class Exchangeable:
 
 
 Distribution = Uniform | Beta | Dirichlet | Normal | Cauchy | Logistic | Exchangeable
-_BY_NAME: dict[str, Callable[..., Distribution]] = {
-    "uniform": Uniform,
-    "beta": Beta,
-    "dirichlet": Dirichlet,
-    "normal": Normal,
-    "cauchy": Cauchy,
-    "logistic": Logistic,
-    "exchangeable": Exchangeable,
-}
+_BY_NAME: dict[str, Callable[..., Distribution]] = {kind.__name__.lower(): kind for kind in get_args(Distribution)}
 
 
 def by_name(name: str, arguments: Iterable[float | Sequence[float]]) -> Distribution:

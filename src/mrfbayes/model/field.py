@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -30,6 +30,18 @@ if TYPE_CHECKING:
     from mrfbayes.base.types import EdgesLike, ThetaLike
     from mrfbayes.model.covariates import Effects
     from mrfbayes.model.from_schema import Coupling
+
+
+class FieldArrays(NamedTuple):
+    """What a `Model` is made of; names that are None are made when asked for."""
+
+    names: Sequence[str] | None
+    states: np.ndarray
+    edges: np.ndarray
+    groups: Sequence[FactorGroup]
+    block_names: Sequence[str] | None
+    grid_shape: tuple[int, int] | None
+    named: bool
 
 
 class Model:
@@ -93,7 +105,7 @@ class Model:
         scopes = [scope for factor, scope, _ in members if len(factor.scope) == 2]
         edges = unique_pairs(np.concatenate(scopes) if scopes else np.zeros((0, 2), dtype=np.int64))
         groups, block_names = number_blocks(members, edges, names)
-        self._set(names, states, edges, groups, block_names, None, True)
+        self._set(FieldArrays(names, states, edges, groups, block_names, None, True))
 
     @classmethod
     def from_data(
@@ -192,31 +204,14 @@ class Model:
         return CovariateModel.of(self, chosen, effects, offset, len(np.unique(together, axis=0)))
 
     @classmethod
-    def _from_arrays(
-        cls,
-        names: Sequence[str] | None,
-        states: np.ndarray,
-        edges: np.ndarray,
-        groups: Sequence[FactorGroup],
-        block_names: Sequence[str] | None,
-        grid_shape: tuple[int, int] | None,
-        named: bool,
-    ) -> Model:
-        """For the builders: everything already checked and numbered; ``None`` names are made when asked for."""
+    def _from_arrays(cls, arrays: FieldArrays) -> Model:
+        """For the builders: everything already checked and numbered."""
         model = cls.__new__(cls)
-        model._set(names, states, edges, groups, block_names, grid_shape, named)
+        model._set(arrays)
         return model
 
-    def _set(
-        self,
-        names: Sequence[str] | None,
-        states: np.ndarray,
-        edges: np.ndarray,
-        groups: Sequence[FactorGroup],
-        block_names: Sequence[str] | None,
-        grid_shape: tuple[int, int] | None,
-        named: bool,
-    ) -> None:
+    def _set(self, arrays: FieldArrays) -> None:
+        names, states, edges, groups, block_names, grid_shape, named = arrays
         self._names = None if names is None else tuple(names)
         self._block_names = None if block_names is None else tuple(block_names)
         self.states = _frozen(states)

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from mrfbayes.base.checks import flag, one_of
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.memory import require_memory
 from mrfbayes.base.types import EdgesLike
@@ -30,15 +31,12 @@ def model_of_schema(schema: Schema, graph: EdgesLike | None, coupling: Coupling,
                 f"data: variable {variable.name!r} has {variable.n_states} label(s), and a variable of a field has "
                 f"from 2 to {MAX_STATES}; leave it out by drop=[{variable.name!r}], or declare its labels by levels=."
             )
-    if not isinstance(tied, (bool, np.bool_)):
-        raise InputError(f"tied = {tied!r}: the couplings are tied (True) or not (False).")
+    one_of("coupling", coupling, ("auto", *COUPLINGS))
     edges = _edges(names, graph)
     chosen = [_coupling(schema.variables[u], schema.variables[v], coupling) for u, v in edges.tolist()]
-    if not isinstance(coupling, str) or coupling not in ("auto", *COUPLINGS):
-        raise InputError(f"coupling = {coupling!r}: choose one of {', '.join(map(repr, ('auto', *COUPLINGS)))}.")
     skeleton = Skeleton(names, len(names), edges, named=True)
     states = [variable.n_states for variable in schema]
-    return assemble(skeleton, states, fields, tied, coupling, schema, chosen)
+    return assemble(skeleton, states, fields, flag("tied", tied), coupling, schema, chosen)
 
 
 def _edges(names: tuple[str, ...], graph: EdgesLike | None) -> np.ndarray:

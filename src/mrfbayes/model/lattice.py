@@ -1,4 +1,4 @@
-"""Grids beyond the plain one: eight neighbours, periodic borders, only the pixels inside a mask."""
+"""Edges of grids: four or eight neighbours, periodic borders, all pixels or those inside a mask."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def lattice_edges(
         directions.append(np.full(len(pair), direction))
     flat, kind = np.sort(np.concatenate(edges), axis=1), np.concatenate(directions)
     # On a torus of two rows or columns both ways round lead to the same neighbour: one edge.
-    _, first = np.unique(flat, axis=0, return_index=True)
+    _, first = np.unique(flat[:, 0] * (rows * columns) + flat[:, 1], return_index=True)
     return pixels, flat[first], kind[first]
 
 

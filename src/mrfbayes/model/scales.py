@@ -15,13 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mrfbayes.base.checks import one_of
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import Scale
 from mrfbayes.model.field import Model
 from mrfbayes.model.wording import natural_scale
 
 TABLE_SCALES = ("theta", "log-odds", "ising")
-NO_INTERACTION = {"theta": 0.5, "log-odds": 0.0, "ising": 0.0}  # of a coin
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,7 @@ class Scaled:
 def scaled(model: Model, scale: Scale | None = None) -> Scaled:
     """The rows of ``model`` in ``scale``; by default in its natural scale."""
     scale = scale or natural_scale(model)
-    if scale not in TABLE_SCALES:
-        raise InputError(f"scale = {scale!r}: choose one of {', '.join(map(repr, TABLE_SCALES))}.")
+    one_of("scale", scale, TABLE_SCALES)
     if scale == "ising":
         return _ising(model)
     chart = model.chart

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from mrfbayes.base.checks import one_of
 from mrfbayes.base.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,10 +43,7 @@ class Variable:
     na_values: tuple[Label, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.kind not in VARIABLE_KINDS:
-            raise InputError(
-                f"kind of {self.name!r} = {self.kind!r}: choose one of {', '.join(map(repr, VARIABLE_KINDS))}."
-            )
+        one_of(f"kind of {self.name!r}", self.kind, VARIABLE_KINDS)
         if len(set(self.values)) != len(self.values):
             raise InputError(f"levels of {self.name!r}: a label is listed twice.")
         if self.kind == "binary" and len(self.values) != 2:

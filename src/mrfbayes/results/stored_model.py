@@ -21,7 +21,7 @@ from mrfbayes.methods.problem import Problem
 from mrfbayes.model.build import grid
 from mrfbayes.model.covariates import Covariate, CovariateModel
 from mrfbayes.model.factors import MAX_STATES, FactorGroup
-from mrfbayes.model.field import Model
+from mrfbayes.model.field import FieldArrays, Model
 from mrfbayes.model.schema import Schema
 from mrfbayes.priors import read_prior, stored_prior
 from mrfbayes.results.bayes_factors import needs_rows
@@ -84,8 +84,8 @@ def read_model(group: Group) -> Model:
         shape = (int(shape[0]), int(shape[1]))
         _require(min(shape) > 0 and shape[0] * shape[1] == states.size, "grid")
         _require(np.array_equal(edges, grid(*shape).edges), "grid")
-    model = Model._from_arrays(names, states, edges, groups, blocks, shape, bool(group.number("named")))
-    model = model._with_schema(_read_schema(group, names, states))
+    arrays = FieldArrays(names, states, edges, groups, blocks, shape, bool(group.number("named")))
+    model = Model._from_arrays(arrays)._with_schema(_read_schema(group, names, states))
     return _with_covariates(model, group.text("covariates")) if "covariates" in group.attributes else model
 
 

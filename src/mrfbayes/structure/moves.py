@@ -52,7 +52,7 @@ def slab_distribution(given: object, argument: str = "slab") -> Distribution:
             f"{argument} = {given!r}: give the distribution of one log-odds, such as 'normal(0, 1)', 'cauchy(0, 2.5)', "
             "'logistic(0, 1)' or 'beta(2, 2)' (of theta)."
         )
-    given.encode(2)
+    given.encode((1, 1))
     return given
 
 
