@@ -57,7 +57,7 @@ def test_edges_of_a_table_and_of_whole_floats():
         ({"nodes": ["a", "b", ["c"]]}, "nodes[2]: ['c'] is a list"),
         ({"nodes": ["a", "c"]}, "edges: node 'b' is not among nodes="),
         ({"tied": "direction"}, "tied = 'direction': choose True or False"),
-        ({"tied": np.array([True, False])}, "a graph's edges are tied (True) or not (False)"),
+        ({"tied": np.array([True, False])}, "tied = array([ True, False]): choose True or False"),
         ({"fields": 2}, "fields = 2: choose True or False"),
         ({"coupling": np.array(["a", "b"])}, "choose one of 'agreement', 'both-one', 'score', 'table'"),
         ({"merge_edges": "yes"}, "merge_edges = 'yes': choose True or False"),
