@@ -1,11 +1,11 @@
-"""Posteriors of many data sets under one roof: in memory, or one sealed file each in a folder."""
+"""Posteriors of many data sets: in memory, or one sealed file each in a folder."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -270,10 +270,7 @@ class Fits(Mapping[str, Posterior], Result):
         DataFrame
             As in `Posterior.edges`.
         """
-        import pandas as pd
-
-        parts = {name: posterior.edges(scale=scale, ci_prob=ci_prob) for name, posterior in self.items()}
-        return pd.concat(parts, names=["dataset"]) if parts else pd.DataFrame()
+        return self._stacked(lambda posterior: posterior.edges(scale=scale, ci_prob=ci_prob))
 
     def __getitem__(self, name: str) -> Posterior:
         if name in self._names:
@@ -309,11 +306,17 @@ class Fits(Mapping[str, Posterior], Result):
         """
         import pandas as pd
 
-        parts = {}
-        for name, posterior in self.items():
+        def moments(posterior: Posterior) -> pd.DataFrame:
             rows = scaled(posterior.model, scale)
-            spread = posterior._moments(rows, ci_prob)
-            parts[name] = pd.DataFrame(spread, index=pd.Index(rows.names, name="parameter"))
+            return pd.DataFrame(posterior._moments(rows, ci_prob), index=pd.Index(rows.names, name="parameter"))
+
+        return self._stacked(moments)
+
+    def _stacked(self, table: Callable[[Posterior], pd.DataFrame]) -> pd.DataFrame:
+        """The tables of all data sets, one above the other."""
+        import pandas as pd
+
+        parts = {name: table(posterior) for name, posterior in self.items()}
         return pd.concat(parts, names=["dataset"]) if parts else pd.DataFrame()
 
     def _repr_html_(self) -> str:
@@ -331,19 +334,12 @@ class Fits(Mapping[str, Posterior], Result):
         """
         import pandas as pd
 
-        rows: list[dict[str, object]] = []
+        rows: list[tuple[object, ...]] = []
         for name, posterior in self.items():
-            rows.append(
-                {
-                    "dataset": name,
-                    "status": "done",
-                    "n": posterior.n,
-                    "method": posterior.method,
-                    "ess_min": float(np.min(posterior.ess)) if posterior.ess.size else np.nan,
-                    "seconds": sum(posterior.timings.values()),
-                    "warnings": "; ".join(posterior.warnings),
-                }
-            )
-        rows += [{"dataset": name, "status": "failed", "warnings": text} for name, text in self.failures.items()]
-        rows += [{"dataset": name, "status": "unfinished"} for name in self.unfinished]
-        return pd.DataFrame(rows).set_index("dataset")
+            seconds, ess = sum(posterior.timings.values()), posterior.ess.min(initial=np.inf)
+            text = "; ".join(posterior.warnings)
+            rows.append((name, "done", posterior.n, posterior.method, ess if np.isfinite(ess) else None, seconds, text))
+        rows += [(name, "failed", None, None, None, None, text) for name, text in self.failures.items()]
+        rows += [(name, "unfinished", None, None, None, None, None) for name in self.unfinished]
+        columns = ["dataset", "status", "n", "method", "ess_min", "seconds", "warnings"]
+        return pd.DataFrame(rows, columns=columns).set_index("dataset")

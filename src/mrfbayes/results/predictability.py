@@ -11,8 +11,8 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import child, generator
 from mrfbayes.data.tally import KEPT_ROWS
 from mrfbayes.data.weights import in_proportion
-from mrfbayes.results.conditionals import conditional_log_probabilities
 from mrfbayes.results.imputation import Completion, completion_of
+from mrfbayes.results.row_scores import conditional_log_probabilities
 
 if TYPE_CHECKING:
     import pandas as pd
