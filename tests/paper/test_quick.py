@@ -54,6 +54,22 @@ def test_a_cell_is_a_function_of_its_name(quick):
     assert abs(truth - RESOLUTION * np.array(stored.vectors["truth"])).max() <= RESOLUTION
 
 
+@pytest.mark.parametrize("n", [100, 300])
+def test_a_cell_uses_the_first_rows_of_its_replication(n):
+    """The closed form of MLE-L from rows that are chosen here; other rows give other numbers."""
+    model, x = mb.grid(4, 4), observe("4x4", 2)[1]
+    assert len(x) == 1000
+
+    def means(rows):
+        estimate = mb.estimate(model, rows, algorithm="exact", progress=False)
+        found = mb.likelihood(model, rows, "mle", estimate=estimate, rho=0.0)
+        return np.array([found.marginal(j).mean for j in range(model.n_parameters)])
+
+    stored = RESOLUTION * np.array(run_cell(Cell("4x4", n, "closed", "mle-0", 2)).vectors["mean"])
+    np.testing.assert_allclose(stored, means(x[:n]), atol=2 * RESOLUTION)
+    assert np.abs(stored - means(x[-n:])).max() > 1e-3
+
+
 def test_no_answer_is_a_result_only_where_a_setting_says_so(monkeypatch):
     def refuse(*arguments, **options):
         raise mb.InputError("there is none")
