@@ -65,9 +65,9 @@ browser: .venv/.core
 	$(BIN)/python tests/report/browser/pages.py build/browser
 	node tests/report/browser/check.mjs build/browser benchmarks/results/browser.md
 
-# The site: runs its pages (those that changed), ends on any warning, needs no network.
+# The site: runs its pages (those that changed), one on each core, ends on any warning, needs no network.
 docs: .venv/.test
-	$(BIN)/python -m sphinx -q -W --keep-going -d build/doctrees -b html docs build/site
+	$(BIN)/python -m sphinx -q -W --keep-going -j auto -d build/doctrees -b html docs build/site
 	@echo "open build/site/index.html"
 
 # Every page of the site in headless Chromium, at two widths, light and dark: no error, no request, no dead link, contrast.

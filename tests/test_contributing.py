@@ -1,13 +1,17 @@
-"""The skeletons of CONTRIBUTING.md: those that stand alone are run and used, the others are parsed."""
+"""The skeletons of CONTRIBUTING.md are compiled and used; that of an engine in tests/engines/test_engines.py."""
 
 import ast
 import re
+import sys
+import types
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import mrfbayes as mb
+from mrfbayes.kernels.base import jit
+from mrfbayes.methods import registry
 
 TEXT = (Path(__file__).resolve().parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^( *)```python\n(.*?)^ *```", TEXT, re.DOTALL | re.MULTILINE)
@@ -16,10 +20,25 @@ SOURCES = ["\n".join(line[len(indent) :] for line in body.splitlines()) for inde
 
 def skeleton(name):
     """The namespace of the block that defines ``name``."""
-    (source,) = (text for text in SOURCES if f"def {name}(" in text)
+    (source,) = (text for text in SOURCES if re.search(rf"^(?:def|class) {name}\(", text, re.MULTILINE))
     space = {"__name__": "skeleton"}
     exec(compile(source, "CONTRIBUTING.md", "exec"), space)
     return space[name]
+
+
+def test_method_skeleton_is_sampled(monkeypatch):
+    """Its kernel is compiled, and draws have the law of independent coins: Beta(a + 1, n - a + 1)."""
+    (source,) = (text for text in SOURCES if "class LoneCoinView" in text)
+    module = types.ModuleType("mrfbayes.methods.lone_coin")
+    monkeypatch.setattr(jit, "_cache_directory", lambda function: None)  # it is in no file
+    exec(compile(source, "CONTRIBUTING.md", "exec"), module.__dict__)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    row = registry.Row("lone-coin", "Lone coin", "approximate", "lone_coin", "every factor alone")
+    monkeypatch.setitem(registry.REGISTRY, row.key, row)
+    x = np.random.default_rng(1).integers(0, 2, (50, 2))
+    post = mb.sample(mb.graph([(0, 1)]), x, "lone-coin", draws=4_000, rng=1, progress=False)
+    a = (x[:, 0] == x[:, 1]).sum()
+    assert abs(post.mean[0] - (a + 1) / 52) < 5 * post.mcse[0]
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda text: text[:20])

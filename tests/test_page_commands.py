@@ -183,6 +183,14 @@ def test_files_of_the_repository_that_a_page_names_are_there(page):
             assert list(ROOT.glob(path)), f"{page.name} names {path}, which is not there"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_files_of_the_package_that_a_page_names_are_there(page):
+    """Pages on mathematics and development name the file of each formula, below `src/mrfbayes/`."""
+    package = ROOT / "src" / "mrfbayes"
+    for path in re.findall(r"`((?:\w+/)+\w+\.(?:py|j2|toml))`", text_of(page)):
+        assert (package / path).is_file() or (ROOT / path).is_file(), f"{page.name} names {path}, which is not there"
+
+
 @pytest.mark.parametrize(
     ("model", "chosen"),
     [

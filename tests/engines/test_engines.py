@@ -1,4 +1,4 @@
-"""An engine is one file and one row: a small one is added here and used like the others."""
+"""An engine is one file and one row: that of CONTRIBUTING.md is added here and used like the others."""
 
 import warnings
 from dataclasses import replace
@@ -7,39 +7,14 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.base.random_streams import child, generator
 from mrfbayes.engines import registry
-from mrfbayes.engines.base import Engine, EngineOutcome, Setup
-from mrfbayes.run.driver import ChainRun
+from test_contributing import skeleton
 
 MODEL = mb.grid(2, 2)
 DATA = np.random.default_rng(3).integers(0, 2, (400, 4))
 
 
-class Gaussian(Engine):
-    """Draws of the Gaussian at the mode, uncorrected."""
-
-    name, needs, label, proposal = "gaussian", "gradient", "the Gaussian at the mode", "gaussian"
-    is_lengthened = False
-
-    def default_steps(self, model):
-        return 1_000
-
-    def set_up(self, problem, prepared, plan, settings, shape):
-        return Setup(self, prepared, plan)
-
-    def run(self, problem, settings, setup, store):
-        smooth, plan = setup.prepared.smooth(), setup.plan
-        rng = generator(child(problem.seed, "gaussian"), "draws")
-        factor = np.linalg.inv(np.linalg.cholesky(smooth.information))
-        draws = smooth.mode + rng.standard_normal((plan.chains, plan.steps, smooth.mode.size)) @ factor
-        return ChainRun(draws, np.zeros(draws.shape[:2]), [], "", 0, plan.steps, 0.0, 0.0, 0)
-
-    def outcome(self, problem, settings, setup, run):
-        theta = problem.model.chart.theta(run.draws)
-        mean, sd = theta.mean(axis=(0, 1)), theta.std(axis=(0, 1))
-        fields = {"draws": theta, "w": run.draws, "log_likelihood": None, "mean": mean, "sd": sd, "details": {}}
-        return EngineOutcome({**fields, "steps": run.n_steps, "warmup": 0, "thin": 1, "acceptance": None}, [])
+Gaussian = skeleton("Gaussian")
 
 
 def test_a_new_engine_is_one_class_and_one_row(monkeypatch):
