@@ -191,7 +191,12 @@ def test_release_and_repository_files():
     docs = yaml.safe_load((ROOT / ".readthedocs.yaml").read_text(encoding="utf-8"))
     assert (ROOT / docs["sphinx"]["configuration"]).is_file()
     (install,) = docs["python"]["install"]
-    assert set(install["extra_requirements"]) <= set(PROJECT["optional-dependencies"])
+    extras = set(install["extra_requirements"])
+    assert extras <= set(PROJECT["optional-dependencies"])
+    shown = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs").rglob("*.md"))
+    packages = {"jax": "jax", "sklearn": "sklearn", "pgmpy": "interop", "distributed": "dask"}  # pages are run there
+    imported = set(re.findall(r"^(?:import|from) (\w+)", shown, re.MULTILINE))
+    assert {extra for package, extra in packages.items() if package in imported} <= extras
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"][0]["hooks"]
     assert {hook["id"] for hook in hooks} >= {"ruff-format", "ruff-check", "import-contracts"}
     updated = {
