@@ -14,6 +14,7 @@ from mrfbayes.exact.grid import GridRecursion
 from mrfbayes.exact.planar import PlanarRecursion
 from mrfbayes.exact.planar_drawing import draw
 from mrfbayes.exact.quantities import covariance_w, cumulants_along, log_partition_w, moments_w
+from mrfbayes.kernels.exact.planar_merge import add_large_product, add_product
 
 
 def fields_on(nodes, pairs, n):
@@ -134,20 +135,22 @@ def test_triangulations_against_a_sparse_factorisation(keep, signs):
     np.testing.assert_allclose(log_probability, agree @ coupling - log_z, atol=1e-9)
 
 
-def test_large_merges_go_to_blas_and_give_the_same(monkeypatch):
-    model = mb.grid(9, 8)
+def test_large_products_go_to_blas_and_give_the_same():
     rng = np.random.default_rng(2)
+    a, b = rng.normal(size=200), rng.normal(size=200)
+    parts = a, (3, 2, 17), b, (5, 11), (7, 9, 4, 9)  # 7x4, stored by columns, times 4x9
+    one, two = np.zeros(100), np.zeros(100)
+    add_product(one, (2, 13), *parts)
+    add_large_product(two, (2, 13), *parts)
+    np.testing.assert_allclose(one, two, atol=1e-14)
+    assert np.abs(one).max() > 1
+    model = mb.grid(40, 40)  # whose largest merges have such products
     t = rng.uniform(-0.9, 0.9, size=model.n_edges)
-    compiled = planar_passes.Dissection(draw(model))
-    monkeypatch.setattr(planar_passes, "LARGE_MERGE", 1)
-    by_blas = planar_passes.Dissection(draw(model))
-    for name in ("log_z", "gradient", "gradient_at_ends"):
-        one, two = getattr(compiled, name)(t), getattr(by_blas, name)(t)
-        assert one[0] == pytest.approx(two[0], rel=1e-13)
-        np.testing.assert_allclose(one[1], two[1], atol=1e-13)
-    one, two = (d.sample(t, 3, kernel_state(np.random.SeedSequence(4))) for d in (compiled, by_blas))
-    assert np.array_equal(one[0], two[0])
-    np.testing.assert_allclose(one[1], two[1], atol=1e-12)
+    found, places = planar_passes.Dissection(draw(model)), np.stack(np.divmod(np.arange(1600), 40)[::-1], axis=1)
+    constants = (np.logaddexp(0.0, 2 * np.arctanh(t)) - np.log(2.0)).sum() + 1600 * np.log(2.0)
+    log_z = oracles_planar.kac_ward_log_z(places.astype(float), np.asarray(model.edges), 2 * np.arctanh(t))
+    assert found.log_z(t)[0] + constants == pytest.approx(log_z, rel=1e-12)
+    np.testing.assert_allclose(found.gradient(t)[1], found.gradient_at_ends(t)[1], atol=1e-11)
 
 
 def test_what_is_not_planar_has_no_drawing():

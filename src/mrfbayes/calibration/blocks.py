@@ -8,18 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.memory import require_memory
+from mrfbayes.kernels.calibration.blocks import fill_blocks, local_spread, local_third, plane_means
 from mrfbayes.model.field import Model
+from mrfbayes.particles.ensembles import BitChains, Chains
 from mrfbayes.particles.moments import row_statistics
-
-if TYPE_CHECKING:
-    from mrfbayes.particles.ensembles import Chains
 
 LARGEST_BLOCK = 400
 WINDOWS = 4_096, 32_768  # least and most parameters whose third-order sums are made at once
@@ -55,8 +54,6 @@ def local_blocks(model: Model, distance: int = 2, chosen: np.ndarray | None = No
     Inside a grid of agreement coins a block has 7, 23, 47 edges at distance 1, 2, 3. With ``chosen``, blocks of these
     parameters alone.
     """
-    from mrfbayes.kernels.calibration.blocks import fill_blocks
-
     distance = whole("distance", distance)
     scope = _scopes(model)
     ends = np.concatenate([scope[:, 0], scope[scope[:, 0] != scope[:, 1], 1]])
@@ -120,8 +117,6 @@ def _indicator(table: np.ndarray, words: np.ndarray, scope: np.ndarray) -> np.nd
 
 def planes_of(model: Model, chains: Chains) -> np.ndarray:
     """Statistics of particles (`particles_at`) as planes (p, n_words); their number a multiple of 64."""
-    from mrfbayes.particles.ensembles import BitChains
-
     if isinstance(chains, BitChains) and chains.n_particles % 64 == 0:
         return statistic_planes(model, chains.words)
     _scopes(model)
@@ -181,17 +176,15 @@ class LocalInformation:
 
     def invert(self, blocks: Blocks, words: slice = slice(None)) -> tuple[np.ndarray, int]:
         """Rows of S within ``blocks``, from some of the particles; and how many blocks were not definite."""
-        from mrfbayes.kernels.calibration import blocks as local
-
         part = np.ascontiguousarray(self.planes[:, words])
         means = np.empty(len(part))
-        local.plane_means(part, means)
+        plane_means(part, means)
         spread = np.empty(blocks.member.size)
 
         def run(first: int, last: int) -> int:
             scale = (self.variance, self.n, self.prior)
             where = (blocks.offset, blocks.member, blocks.largest, first, last)
-            return int(local.local_spread(part, means, *scale, *where, spread))
+            return int(local_spread(part, means, *scale, *where, spread))
 
         return spread, sum(in_threads(run, blocks.offset.size - 1, self.threads))
 
@@ -238,15 +231,13 @@ def _some_blocks(blocks: Blocks, most: int) -> Blocks:
 
 def _local_third(planes: np.ndarray, blocks: Blocks, spread: np.ndarray, threads: int) -> tuple[ThirdSums, np.ndarray]:
     """Third-order sums, and the standard errors (p,) of E[P_j^2]."""
-    from mrfbayes.kernels.calibration import blocks as local
-
     p, n_words = planes.shape
     means = np.empty(p)
-    local.plane_means(planes, means)
+    plane_means(planes, means)
     sums = np.zeros((p, 8))
 
     def add(reach: tuple[int, ...]) -> None:
-        local.local_third(planes, means, blocks.offset, blocks.member, spread, reach, sums)
+        local_third(planes, means, blocks.offset, blocks.member, spread, reach, sums)
 
     windows = list(_windows(blocks))
     if threads <= 1 or len(windows) < 2:

@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.failures import calibrating
 from mrfbayes.base.random_streams import kernel_state
-
-if TYPE_CHECKING:
-    from mrfbayes.calibration.matching import Coins
-    from mrfbayes.kernels.calibration.copula import CopulaView
-    from mrfbayes.model.chart import Chart
+from mrfbayes.calibration.matching import Coins
+from mrfbayes.kernels.calibration.copula import N_CELLS, Z_MAX, CopulaView, draw_rows
+from mrfbayes.model.chart import Chart
 
 
 @dataclass(frozen=True)
@@ -37,8 +34,6 @@ class CopulaJoint(ABC):
 
     def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
         """(n, p) independent draws of theta."""
-        from mrfbayes.kernels.calibration.copula import draw_rows
-
         log_odds = np.empty((n, self.chart.n_parameters))
         draw_rows(self.view, kernel_state(seed, "calibrated"), log_odds)
         return self.chart.theta(log_odds)
@@ -73,8 +68,6 @@ def coin_quantiles(coins: Coins, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 def coin_cells(coins: Coins) -> np.ndarray:
     """(p, N_CELLS, 4) piecewise cubics through the quantiles of every coin."""
-    from mrfbayes.kernels.calibration.copula import N_CELLS, Z_MAX
-
     z = np.linspace(-Z_MAX, Z_MAX, N_CELLS + 1)
     w, slope = coin_quantiles(coins, z)
     slope = slope * (2 * Z_MAX / N_CELLS)
@@ -90,8 +83,6 @@ def factored_view(coins: Coins, upper: np.ndarray, offset: np.ndarray) -> Copula
 
     Taken from the last parameter to the first, that is a lower triangular factor: nothing has to be decomposed.
     """
-    from mrfbayes.kernels.calibration.copula import CopulaView
-
     p = len(upper)
     turned = np.ascontiguousarray(upper.T[::-1, ::-1], dtype=float)
     constant = -0.5 * p * math.log(2 * math.pi) - float(np.log(np.diag(turned)).sum())
@@ -102,19 +93,9 @@ def factored_view(coins: Coins, upper: np.ndarray, offset: np.ndarray) -> Copula
 
 def copula_view(coins: Coins, correlation: np.ndarray, offset: np.ndarray) -> CopulaView:
     """The tables that the kernels draw from."""
-    from mrfbayes.kernels.calibration.copula import CopulaView
-
-    p = len(correlation)
-    view = CopulaView(
-        coin_cells(coins),
-        np.zeros((p, p)),
-        np.arange(p),
-        np.zeros(0),
-        np.zeros(0),
-        np.array(offset, dtype=np.int64),
-        0.0,
-    )
-    return hold(view, correlation, np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
+    nothing = np.zeros(0)
+    view = CopulaView(coin_cells(coins), nothing, nothing, nothing, nothing, np.array(offset, dtype=np.int64), 0.0)
+    return hold(view, correlation, np.zeros(0, dtype=np.int64), nothing, nothing)
 
 
 def hold(

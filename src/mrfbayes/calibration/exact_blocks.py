@@ -22,6 +22,7 @@ from mrfbayes.base.progress import Progress
 from mrfbayes.calibration.blocks import Blocks, LocalMoments, ThirdSums, local_blocks
 from mrfbayes.exact.choice import planar, takes_planar
 from mrfbayes.exact.planar_windows import SHIFTS, PlanarWindow, Tiling
+from mrfbayes.kernels.calibration.exact_blocks import block_cubes
 from mrfbayes.model.field import Model
 
 NEAR, FAR = 2, 3  # steps that a block reaches; tiles are wider
@@ -132,8 +133,6 @@ def _window_moments(
     window: PlanarWindow, place: Place, blocks: Blocks, some: np.ndarray, places: np.ndarray
 ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
     """For the edges ``some``: rows of S within their blocks, E[P_j^3] and E[Q P_j]."""
-    from mrfbayes.kernels.calibration.exact_blocks import block_cubes
-
     edge, green = window.edge, window.green
     mean, covariance, weight = _first_two(window, place.t, place.sign)
     spread = np.linalg.inv(place.n * covariance + np.diag(place.prior_curvature[edge]))

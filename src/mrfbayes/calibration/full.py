@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,10 +27,8 @@ from mrfbayes.estimation.problem import Problem
 from mrfbayes.exact import quantities as exact
 from mrfbayes.exact.choice import recursion
 from mrfbayes.exact.clamped import observed
+from mrfbayes.kernels.calibration.copula import CopulaView
 from mrfbayes.model.field import Model
-
-if TYPE_CHECKING:
-    from mrfbayes.kernels.calibration.copula import CopulaView
 
 VARIANCES = ("relative", "loop", "order")
 LEAST_EXTRA = 4  # particles past p: half in each start; the inverse of their covariance has a mean from p + 3 on

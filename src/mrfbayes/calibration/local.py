@@ -35,9 +35,9 @@ from mrfbayes.estimation.estimate import estimate
 from mrfbayes.estimation.newton import predicted_seconds
 from mrfbayes.estimation.problem import Problem
 from mrfbayes.estimation.result import Estimate
+from mrfbayes.kernels.calibration.local import conditionals, count_earlier, draw_scores, local_third
 from mrfbayes.model.field import Model
 from mrfbayes.particles.moments import particles_at
-from mrfbayes.priors import Prior
 
 LEAST_BLOCK_PARTICLES, MOST_BLOCK_PARTICLES, BLOCK_SWEEPS = 1_024, 16_384, 60
 NEAR, FAR = 2, 3  # steps that a block reaches
@@ -108,8 +108,6 @@ class Regressions:
     @classmethod
     def of(cls, blocks: Blocks, spread: np.ndarray, threads: int) -> Regressions:
         """From rows of S within blocks; correlations of two that share no block are small, and taken as zero."""
-        from mrfbayes.kernels.calibration.local import conditionals, count_earlier
-
         p = blocks.offset.size - 1
         counts = np.empty(p, dtype=np.int64)
         count_earlier(blocks.offset, blocks.member, counts)
@@ -133,8 +131,6 @@ class LocalJoint:
 
     def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
         """(n, p) independent draws of theta."""
-        from mrfbayes.kernels.calibration.local import draw_scores
-
         state = kernel_state(seed, "local")
         scores = np.empty(self.regressions.residual.size)
         theta = np.empty((n, scores.size))
@@ -179,7 +175,9 @@ def calibrate_locally(
     w, n = np.asarray(found.log_odds, dtype=float), statistics.n
     moments_at = _exact_moments if is_exact else _particle_moments
     local, details = moments_at(problem, w, particles, threads)
-    cube, shift = prior_part(prior, w, local.spread, local.variance, local.blocks.offset, local.blocks.member)
+    cube, shift = np.empty_like(w), np.empty_like(w)  # what the prior adds to third cumulants and (twice) to shifts
+    blocks = local.blocks
+    local_third(blocks.offset, blocks.member, local.spread, local.variance.copy(), prior.third_w(w), cube, shift)
     third = -n * local.third.cube + cube
     coins = match(w, local.variance, third, 0.5 * (-n * local.third.mixed + shift))
     regressions = Regressions.of(local.blocks, local.spread, threads)
@@ -261,14 +259,3 @@ def _mode_error(found: Estimate, variance: np.ndarray) -> float:
     if found.standard_error is None:
         return 0.0
     return float(np.sqrt(np.mean(np.square(found.standard_error) / variance)))
-
-
-def prior_part(
-    prior: Prior, w: np.ndarray, spread: np.ndarray, variance: np.ndarray, offset: np.ndarray, member: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """What the prior adds to third cumulants and to (twice) the mean shifts, within blocks."""
-    from mrfbayes.kernels.calibration.local import local_third
-
-    cube, shift = np.empty_like(w), np.empty_like(w)
-    local_third(offset, member, spread, np.ascontiguousarray(variance), prior.third_w(w), cube, shift)
-    return cube, shift

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mrfbayes.kernels.calibration.matching import coin_cumulants, match_cumulants, match_orders
+
 MISSED_SKEWNESS = 0.1  # moves quantiles by a thirtieth of an sd
 
 
@@ -42,8 +44,6 @@ def skewness_doubts(spread: np.ndarray, third: np.ndarray) -> list[str]:
 
 def coin_moments(coins: Coins) -> np.ndarray:
     """The first four cumulants (4, p) of logit lambda."""
-    from mrfbayes.kernels.calibration.matching import coin_cumulants
-
     out = np.empty((4, coins.a.size))
     coin_cumulants(coins.a, coins.b, out[0], out[1], out[2], out[3])
     return out
@@ -59,8 +59,6 @@ def coin_log_density(coins: Coins, w: np.ndarray) -> np.ndarray:
 
 def match(mode: np.ndarray, spread: np.ndarray, third: np.ndarray, shift: np.ndarray) -> Coins:
     """Coins order to order: (mode, S_jj, kappa, delta), each to its leading order. A coin alone comes out exactly."""
-    from mrfbayes.kernels.calibration.matching import match_orders
-
     a, b = np.empty_like(spread), np.empty_like(spread)
     clipped = match_orders(np.ascontiguousarray(spread), np.ascontiguousarray(third), a, b)
     return Coins(a, b, np.log(a / b) - (mode + shift - 0.5 * (1 / b - 1 / a)), int(clipped))
@@ -75,8 +73,6 @@ def match_loop(
     (variance of the order-to-order coin) - (its own one-loop variance 1/a + 1/b + 1/(2a^2) + 1/(2b^2)). A coin alone,
     and a tree, then still come out exactly.
     """
-    from mrfbayes.kernels.calibration.matching import match_cumulants
-
     target_mean, target_third = mode + shift, third
     clipped = 0
     if relative:

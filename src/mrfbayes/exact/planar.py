@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,9 +19,7 @@ from mrfbayes.exact.contract import WORKS, Recursion
 from mrfbayes.exact.planar_drawing import Drawing
 from mrfbayes.exact.planar_information import covariance_columns
 from mrfbayes.exact.planar_passes import Dissection
-
-if TYPE_CHECKING:
-    from mrfbayes.kernels.exact.planar_log_z import PlanarPlan
+from mrfbayes.kernels.exact.planar_log_z import PlanarPlan
 
 MOST_LOG_Z_ERROR = 1e-8, 1e-12  # allowed, at all and per vertex
 MOST_MEAN_ERROR = 1e-8  # of expected counts
@@ -149,7 +147,7 @@ class PlanarRecursion:
         for direction in directions:
             along = self._couplings(direction[: node_part.size], direction[node_part.size :])
             t = _tanh_series(t0, along / 2, order)
-            slope, error = self.dissection.gradient_series(t)
+            _, slope, error = self.dissection.gradient(t)
             if not error <= MOST_MEAN_ERROR:
                 rest = itertools.chain([direction], directions)
                 yield from self._other("series", error).series(node_part, edge_part, rest, order)

@@ -203,6 +203,16 @@ def clump_projections(clumps, u, table, directions, scratch, probability, out):
 
 
 @kernel
+def _pick(probability, size, random_state):
+    """A draw from ``size`` probabilities; the last one takes what rounding leaves over."""
+    left, y = uniform(random_state), 0
+    while y < size - 1 and left >= probability[y]:
+        left -= probability[y]
+        y += 1
+    return y
+
+
+@kernel
 def clamped_sampled(clumps, table, random_state, scratch, cells):
     """To ``cells`` is added T of configurations drawn, for each clump as many as it stands for.
 
@@ -217,11 +227,7 @@ def clamped_sampled(clumps, table, random_state, scratch, cells):
         for y in range(size):
             hits[y] = 0.0
         for _ in range(int(clumps.weight[u])):
-            left = uniform(random_state)
-            y = 0
-            while y < size - 1 and left >= values[y]:
-                left -= values[y]
-                y += 1
+            y = _pick(values, size, random_state)
             hits[y] += 1.0
         _fold(clumps, u, size, hits, work, cells)
 
@@ -238,11 +244,7 @@ def clamped_draw(clumps, table, counts, random_state, scratch, out):
         size = spread(clumps, u, table, values, work)
         _normalise(values, size)
         for _ in range(counts[u]):
-            left = uniform(random_state)
-            y = 0
-            while y < size - 1 and left >= values[y]:
-                left -= values[y]
-                y += 1
+            y = _pick(values, size, random_state)
             for k in range(clumps.start[u], clumps.start[u + 1]):
                 out[place] = y % clumps.states[k]
                 y //= clumps.states[k]

@@ -16,12 +16,11 @@ import numpy as np
 from mrfbayes.kernels.base.borrowed import borrow
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.random import uniform
-from mrfbayes.kernels.exact.planar_inside import fetch, right_child, tau_of
-from mrfbayes.kernels.exact.planar_merge import ORDER_ZERO
+from mrfbayes.kernels.exact.planar_inside import right_child, tau_of
 from mrfbayes.kernels.exact.planar_outside import (
     close_vertex,
+    find_exterior,
     gather_exterior,
-    gather_sibling,
     merge_exterior,
     slope_at,
 )
@@ -115,24 +114,24 @@ def read_slopes(tree, buffers, outer, draw, region):
 
 
 @kernel
-def descend(tree, buffers, outer, draw, span, state):
-    """Visit the regions span[0]..span[1]; ``buffers`` as `mrfbayes.kernels.exact.planar_inside.inside` left them."""
+def descend(tree, buffers, outer, draw, state):
+    """Visit all regions, parents first; ``buffers`` as `mrfbayes.kernels.exact.planar_inside.inside` left them."""
     tree, buffers, outer, draw, state = borrow(tree), borrow(buffers), borrow(outer), borrow(draw), borrow(state)
     is_drawing = draw.ends.size == 0
-    for region in range(span[0], span[1] + 1):
+    for region in range(tree.n_within.size):
         parent = outer.parent[region]
         if parent >= 0:
             k = tree.cut_first[parent + 1] - tree.cut_first[parent]
             is_left = region == parent + 1
             sibling = right_child(tree, parent) if is_left else parent + 1
-            m = gather_exterior(tree, outer, region, sibling, outer.spare)
             if is_left or not is_drawing or tree.vertex[sibling] >= 0:
-                gather_sibling(buffers.store, fetch(tree, buffers, sibling, ORDER_ZERO), k, outer.spare, m * m)
+                find_exterior(tree, buffers, outer, region, draw.tau)
             else:
+                m = gather_exterior(tree, outer, region, sibling, outer.spare)
                 known_signs(tree, draw, sibling, buffers.shared)
                 size = tree.first[sibling + 1] - tree.first[sibling]
                 gather_known(draw, (buffers.slot[sibling], size), k, buffers.shared, outer.spare, m * m)
-            merge_exterior(tree, buffers, outer, region, sibling, draw.tau)
+                merge_exterior(tree, buffers, outer, region, sibling, draw.tau)
         if tree.vertex[region] >= 0:
             if is_drawing:
                 visit(tree, buffers, outer, draw, region, state)

@@ -143,15 +143,15 @@ def compare_ends(tree, buffers, region, ends):
 
 
 @kernel
-def gradient(tree, buffers, tau, span, slope, ends, orders):
-    """Derivatives of log Z by tau of the edges cut in the regions from span[0] up to span[1].
+def gradient(tree, buffers, tau, slope, ends, orders):
+    """Derivatives of log Z by tau of all edges.
 
     ``buffers.store`` holds what `inside` left in it, with slots that keep every region; the adjoints replace it.
     slope: (n m,), the terms of a series one behind the other, each in the order of ``tree.cut``; ends: (2m,),
     `compare_ends` of every half-edge.
     """
     tree, buffers, tau, slope, ends = borrow(tree), borrow(buffers), borrow(tau), borrow(slope), borrow(ends)
-    for region in range(span[0], span[1] + 1):
+    for region in range(tree.n_within.size):
         if tree.vertex[region] >= 0:
             continue
         a, b = region + 1, right_child(tree, region)

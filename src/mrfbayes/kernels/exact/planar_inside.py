@@ -123,11 +123,11 @@ def child_places(tree, region, places):
 
 
 @kernel
-def inside(tree, buffers, tau, span, orders):
-    """Merge the children of all regions from span[0] down to span[1]: log Z gained, and the weakest pivot."""
+def inside(tree, buffers, tau, orders):
+    """Merge the children of all regions, from the last up to the whole: log Z, and the weakest pivot."""
     tree, buffers, tau = borrow(tree), borrow(buffers), borrow(tau)
     log_z, weakest = 0.0, 1.0
-    for region in range(span[0], span[1] - 1, -1):
+    for region in range(tree.n_within.size - 1, -1, -1):
         if tree.vertex[region] >= 0:
             continue
         left = fetch(tree, buffers, region + 1, orders)

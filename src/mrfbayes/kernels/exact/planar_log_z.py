@@ -46,7 +46,7 @@ def planar_log_z(plan, field, coupling):
         value = coupling[e] if e < m else field[plan.fielded[e - m]]
         plan.tau[e] = plan.sign[e] * math.tanh(0.5 * value)
         total += max(value, 0.0) + math.log(0.5 * (1.0 + math.exp(-abs(value))))
-    series, weakest = inside(plan.tree, plan.buffers, plan.tau, (plan.tree.n_within.size - 1, 0), ORDER_ZERO)
+    series, weakest = inside(plan.tree, plan.buffers, plan.tau, ORDER_ZERO)
     n_vertices = (plan.tree.n_within.size + 1) // 2
     if not log_z_error(n_vertices, weakest) <= plan.most_error:
         return math.inf

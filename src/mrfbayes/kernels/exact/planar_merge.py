@@ -26,6 +26,24 @@ from mrfbayes.kernels.base.jit import kernel
 
 U = np.uint64  # indices without a sign: sums of signed ones might be negative, and such loops stay scalar
 ORDER_ZERO = (0,)  # the orders of a series of one term
+LARGE_PRODUCT = 2**17  # multiplications of a product from which on BLAS is faster
+
+
+@kernel
+def add_large_product(c, into, a, left, b, right, shape):
+    """`add_product` by BLAS, on copies; all columns of all rows."""
+    rows, columns, inner, _ = shape
+    first, second = np.empty((rows, inner)), np.empty((inner, columns))
+    for i in range(rows):
+        for k in range(inner):
+            first[i, k] = a[left[0] + i * left[1] + k * left[2]]
+    for k in range(inner):
+        for j in range(columns):
+            second[k, j] = b[right[0] + k * right[1] + j]
+    product = np.dot(first, second)
+    for i in range(rows):
+        for j in range(columns):
+            c[into[0] + i * into[1] + j] += product[i, j]
 
 
 @kernel(fastmath={"contract"})
@@ -36,6 +54,9 @@ def add_product(c, into, a, left, b, right, shape):
     where row i is only needed up to column i + reach.
     """
     rows, columns, inner, reach = shape
+    if rows * columns * inner > LARGE_PRODUCT:
+        add_large_product(c, into, a, left, b, right, shape)
+        return
     step, stride = U(left[2]), U(right[1])
     full = inner - inner % 4
     for i in range(0, rows - 1, 2):
@@ -172,47 +193,24 @@ def shared_inverse(store, left, right, tau, work, orders):
     """
     terms = len(orders)
     k = tau.size // terms
+    of, layer, scratch = store.size // terms, work.size // terms, 2 * k * k
     na, nb = left[1], right[1]
     a0, b0 = left[0] + (na - k) * (na + 1), right[0] + (nb - k) * (nb + 1)
-    width = U(k)
+    clear(work, 0, scratch, orders)
+    for n in range(terms):
+        for i in range(k):
+            for j in range(k):
+                work[n * layer + scratch + i * k + j] = store[n * of + b0 + i * nb + j]
     for i in range(k):
-        row = U(2 * k * i)
-        for j in range(width + width):
-            work[row + j] = 0.0
-        work[2 * k * i + i] = 1.0
-        work[2 * k * i + k + i] = 1.0
-        for s in range(k):
-            factor = tau[i] * store[b0 + i * nb + s] * tau[s]
-            there = U(a0 + s * na)
-            for j in range(width):
-                work[row + j] += factor * store[there + j]
-    if terms > 1:
-        higher_shared(store, (a0, na), (b0, nb), tau, work, orders)
+        work[2 * k * i + i] = work[2 * k * i + k + i] = 1.0
+    scale(work, (scratch, k, k, k), tau, orders, (True, 1.0))
+    scale(work, (scratch, k, k, k), tau, orders, (False, 1.0))
+    into, right_side = (0, 2 * k, layer), (a0, na, of)
+    add_series_product(work, into, work, (scratch, k, 1, layer), store, right_side, (k, k, k, k, orders))
     found = invert(work, k)
     if terms > 1:
         higher_inverse(work, k, orders)
     return found
-
-
-@kernel
-def higher_shared(store, a, b, tau, work, orders):
-    """The terms of S = I + D b D a behind the first; a, b: (begin, stride)."""
-    terms = len(orders)
-    k = tau.size // terms
-    of, layer, scratch = store.size // terms, work.size // terms, 2 * k * k
-    for n in range(terms):
-        for i in range(k):
-            for j in range(k):
-                work[n * layer + scratch + i * k + j] = store[n * of + b[0] + i * b[1] + j]
-    scale(work, (scratch, k, k, k), tau, orders, (True, 1.0))
-    scale(work, (scratch, k, k, k), tau, orders, (False, 1.0))
-    for n in range(1, terms):
-        here = n * layer
-        for i in range(2 * k * k):
-            work[here + i] = 0.0
-        for i in range(n + 1):
-            left = (i * layer + scratch, k, 1)
-            add_product(work, (here, 2 * k), work, left, store, (a[0] + (n - i) * of, a[1]), (k, k, k, k))
 
 
 @kernel

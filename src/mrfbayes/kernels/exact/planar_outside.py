@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.exact.planar_inside import right_child, tau_of
+from mrfbayes.kernels.exact.planar_inside import fetch, right_child, tau_of
 from mrfbayes.kernels.exact.planar_merge import ORDER_ZERO, contract, shared_inverse
 
 
@@ -86,6 +86,19 @@ def merge_exterior(tree, buffers, outer, region, sibling, tau):
             outer.store[begin + i * n + j] = value
             outer.store[begin + j * n + i] = -value
         outer.store[begin + i * n + i] = 0.0
+
+
+@kernel
+def find_exterior(tree, buffers, outer, region, tau):
+    """The exterior of a region, from its parent's; ``buffers`` as `planar_inside.inside` left them."""
+    parent = outer.parent[region]
+    if parent < 0:
+        return
+    k = tree.cut_first[parent + 1] - tree.cut_first[parent]
+    sibling = right_child(tree, parent) if region == parent + 1 else parent + 1
+    m = gather_exterior(tree, outer, region, sibling, outer.spare)
+    gather_sibling(buffers.store, fetch(tree, buffers, sibling, ORDER_ZERO), k, outer.spare, m * m)
+    merge_exterior(tree, buffers, outer, region, sibling, tau)
 
 
 @kernel

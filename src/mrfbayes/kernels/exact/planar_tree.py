@@ -30,47 +30,16 @@ class PlanarTree(NamedTuple):
 
 
 @kernel
-def _select(values, n, k):
-    """The k-th smallest (from 0) of the first n values, which are put into another order."""
-    low, high = 0, n - 1
-    while low < high:
-        pivot = values[(low + high) // 2]
-        i, j = low, high
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if k <= j:
-            high = j
-        elif k >= i:
-            low = i
-        else:
-            return values[k]
-    return values[k]
-
-
-@kernel
 def _extent(coordinate, order, low, high):
-    smallest = largest = coordinate[order[low]]
-    for i in range(low, high):
-        value = coordinate[order[i]]
-        smallest = min(smallest, value)
-        largest = max(largest, value)
-    return largest - smallest
+    values = coordinate[order[low:high]]
+    return values.max() - values.min()
 
 
 @kernel
-def _bisect(coordinate, order, low, high, values, spare):
+def _bisect(coordinate, order, low, high, spare):
     """Split order[low:high] by its median coordinate, along a straight line where that is nearly even; where it is."""
     n = high - low
-    for i in range(n):
-        values[i] = coordinate[order[low + i]]
-    median = _select(values, n, n // 2)
+    median = np.partition(coordinate[order[low:high]], n // 2)[n // 2]
     below, upto = 0, 0
     for i in range(low, high):
         below += coordinate[order[i]] < median
@@ -122,7 +91,7 @@ def dissect(offset, half, end, coarse, fine):
         for i in range(offset[v], offset[v + 1]):
             angle[half[i]] = i - offset[v]
     order, position = np.arange(n), np.arange(n)
-    values, spare = np.empty(n), np.empty(n, dtype=np.int64)
+    spare = np.empty(n, dtype=np.int64)
     open_ = np.empty((2 * n + 2, 3), dtype=np.int64)  # low, high, parent; a right child lies under its left sibling
     open_[0, 0], open_[0, 1], open_[0, 2] = 0, n, -1
     depth, region, used, n_cut = 1, 0, 0, 0
@@ -151,7 +120,7 @@ def dissect(offset, half, end, coarse, fine):
             if _extent(x, order, low, high) == 0.0 and _extent(y, order, low, high) == 0.0:
                 x, y = fine
             wide = _extent(x, order, low, high) >= _extent(y, order, low, high)
-            middle = _bisect(x if wide else y, order, low, high, values, spare)
+            middle = _bisect(x if wide else y, order, low, high, spare)
             for i in range(low, high):
                 position[order[i]] = i
             for i in range(low, middle):
