@@ -28,7 +28,6 @@ if TYPE_CHECKING:  # the public names: `make_lazy` and type checkers read them h
     from mrfbayes.estimation.estimate import estimate as estimate
     from mrfbayes.estimation.pair_tables import PairTables as PairTables, pair_tables as pair_tables
     from mrfbayes.estimation.result import Estimate as Estimate
-    from mrfbayes.exact.cost import Cost as Cost, cost as cost
     from mrfbayes.exact.quantities import (
         expected_counts as expected_counts,
         fisher_information as fisher_information,
@@ -39,6 +38,7 @@ if TYPE_CHECKING:  # the public names: `make_lazy` and type checkers read them h
     from mrfbayes.fitting.result import Fit as Fit
     from mrfbayes.hidden.result import Segmentation as Segmentation
     from mrfbayes.hidden.segment import segment as segment
+    from mrfbayes.methods.cost import Cost as Cost, cost as cost
     from mrfbayes.model.build import complete as complete, graph as graph, grid as grid
     from mrfbayes.model.factors import Factor as Factor
     from mrfbayes.model.field import Model as Model

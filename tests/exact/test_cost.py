@@ -189,12 +189,12 @@ def test_pseudolikelihoods_of_ordered_items_cost_what_rows_do():
 
 def test_costs_include_preparation_and_langevin_refuses_large_sparse_fields():
     many = mb.cost(mb.grid(24, 24, states=4, tied=True))
-    assert many.preparation["mle"] > 2
+    assert many.methods["mle"] > 2
     assert many.methods["calibrated"] > 0.3
     assert np.isinf(many.methods["langevin"])
     assert "compiles" in str(many)
     small = mb.cost(mb.grid(4, 4))
-    assert 0 < small.preparation["mle"] < 0.5
+    assert 0 < small.methods["mle"] < 0.5
     assert np.isfinite(small.methods["langevin"])
     with pytest.raises(mb.CostError, match="8,064 edges"):
         mb.sample(mb.grid(64, 64), np.zeros((3, 4096), int), "langevin", progress=False)

@@ -133,7 +133,7 @@ def test_a_budget_that_ends_in_warm_up_says_so():
 def test_a_budget_shorter_than_a_step_is_refused_before_the_first(monkeypatch):
     step = dataclasses.replace(mb.cost(MODEL).work["log_partition"], seconds=0.9)
     told = dataclasses.replace(mb.cost(MODEL), work={"log_partition": step})
-    monkeypatch.setattr(assemble, "cost", lambda model: told)
+    monkeypatch.setattr(assemble, "exact_cost", lambda model: told)
     run = {"engine": "mh", "thin": 2, "chains": 3, "draws": 10, "warmup": 20, "progress": False}
     with pytest.raises(
         mb.CostError,

@@ -17,7 +17,7 @@ from mrfbayes.data.coding import stored_schema
 from mrfbayes.engines.base import Engine, EngineOutcome, Setup
 from mrfbayes.engines.registry import set_up
 from mrfbayes.engines.settings import Settings
-from mrfbayes.exact.cost import cost, describe_seconds
+from mrfbayes.exact.cost import describe_seconds, exact_cost
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.result import stored_seed
 from mrfbayes.results import diagnostics
@@ -97,7 +97,7 @@ def _refuse_infeasible(problem: Problem, settings: Settings, setup: Setup) -> No
     if setup.prepared.view is None or "calibration" not in settings.row.offers:
         return
     plan = setup.plan
-    each = cost(problem.model).work["log_partition"].seconds
+    each = exact_cost(problem.model).work["log_partition"].seconds
     processes = settings.workers if isinstance(settings.workers, int) else plan.chains
     needed = each * plan.thin * -(-plan.chains // processes)
     if needed > UNSURE * budget().left:

@@ -27,7 +27,7 @@ from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.memory import require_memory
 from mrfbayes.base.random_streams import child
 from mrfbayes.estimation.dense_mode import CHAINS, DensePosterior, dense_mode
-from mrfbayes.exact.cost import is_large_sparse
+from mrfbayes.methods.cost import is_large_sparse
 from mrfbayes.methods.langevin.walk import Walk, WalkSettings
 from mrfbayes.methods.langevin.warp import make_warp
 from mrfbayes.methods.problem import Prepared, Problem

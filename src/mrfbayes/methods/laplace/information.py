@@ -8,7 +8,7 @@ import numpy as np
 
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import child
-from mrfbayes.exact.cost import cost
+from mrfbayes.exact.cost import exact_cost
 from mrfbayes.methods.laplace.bethe import bethe
 from mrfbayes.methods.problem import Problem, writable
 from mrfbayes.model.field import Model, factors_per_block
@@ -23,7 +23,7 @@ def is_exact_cheap(model: Model) -> bool:
     """Whether parameters are tied, few, and their exact information takes a second or so."""
     if model.n_parameters > MAX_TIED or not (factors_per_block(model) > 1).any():
         return False
-    work = cost(model).work["fisher_information"]
+    work = exact_cost(model).work["fisher_information"]
     return work.feasible and work.seconds < CHEAP_SECONDS
 
 

@@ -1,0 +1,224 @@
+"""What each method costs on a model, before anything is computed: the `cost` of the rows of the registry.
+
+Seconds are those of the reference machine, roughly: what was measured, by parameters, edges and patterns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mrfbayes.base.memory import describe_bytes, memory_limit
+from mrfbayes.exact.choice import is_feasible, planar_size, recursion, weighs_by_planar
+from mrfbayes.exact.cost import QUOTED_DRAWS, Work, describe_seconds, exact_cost, machine_factor
+from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
+from mrfbayes.model.field import Model
+from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, PRODUCT_FORM, dense_layout
+
+QUOTED_STEPS = 1_000  # that the cost of a method is quoted for
+QUOTED_ROWS = 1000  # observations that a pseudolikelihood is quoted for: it goes over the patterns that occur
+# Parameters and processor seconds of calibration block by block (`benchmarks/results/scale.md`).
+BLOCKWISE = np.array([[1_984, 8_064, 32_512, 130_560, 523_264, 1_998_000], [6, 12, 41, 172, 391, 633]], dtype=float)
+# Parameters and processor seconds of `langevin` on complete graphs of 20, 40, 64, 100 (`benchmarks/results/dense.md`).
+WALKING = np.array([[210, 820, 2_080, 5_050], [1.0, 3.9, 10.6, 57.1]])
+# Times as long with tables: 4.2 and 21 processor seconds for 200 and 249 parameters of 10 and 18 variables.
+TABLE_WALK = 10.0
+FULL_COVARIANCE = 2_000  # parameters up to which `calibrated` keeps a full covariance
+WINDOW_SECONDS = 1.2e-3  # per node of a planar field: moments through windows
+MOST_EXACT_SECONDS = 120.0  # of exact moments, past which it takes particles
+ESTIMATE_PASSES, PSEUDO_PASSES = 40, 100  # evaluations of an ascent
+MAX_ESTIMATE_SECONDS = 20.0  # of an exact estimate, past which it is stochastic
+COMPILE_SECONDS = 20  # of a method's first run, measured from 5 to 40 s
+MAX_SPARSE_NODES, MAX_SPARSE_NEIGHBOURS = 400, 8  # past the first, fields with so few neighbours are no dense ones
+
+
+class MethodCosts:
+    """Seconds on one model that the rows of the registry are made of; infinite where something cannot be done.
+
+    ``sweep`` and ``ratio`` are those of 1,000 particles.
+    """
+
+    p: int
+    sweep: float
+    ratio: float
+
+    def __init__(self, model: Model, work: Mapping[str, Work]) -> None:
+        self.model, self.work, self.factor = model, work, machine_factor()
+        self.p, self.sweep, self.ratio = model.n_parameters, 5e-10 * 1024 * model.n_nodes, 270e-9 * model.n_edges
+
+    def steps(self, seconds: float) -> float:
+        """Of an estimate and steps of so many ``seconds`` on the reference machine."""
+        return self.estimate + QUOTED_STEPS * seconds * self.factor
+
+    @cached_property
+    def estimate(self) -> float:
+        """Of an estimate: forty passes for expected counts, or persistent contrastive divergence.
+
+        That took 26 s on a 24x24 grid with four states, 0.4 s on a binary 32x32 grid, whose particles are bits.
+        """
+        seconds = ESTIMATE_PASSES * self.work["expected_counts"].seconds
+        if seconds <= MAX_ESTIMATE_SECONDS:
+            return seconds
+        each = 4e-4 if self.model.is_binary else 0.012 * float(self.model.states.max())
+        return min(seconds, each * self.model.n_nodes * self.factor)
+
+    @cached_property
+    def draws(self) -> float:
+        """Of 1,000 exact draws by tables."""
+        return recursion(self.model).seconds("sample", QUOTED_DRAWS) if is_feasible(self.model) else float("inf")
+
+    @cached_property
+    def calibrated(self) -> float:
+        """Of exact moments, particles, windows of planar fields, or blocks.
+
+        Exact moments on 6x6, 8x8, 10x10 grids and on complete graphs of 8 and 12 nodes took 0.32, 0.79, 2.2, 0.05 and
+        0.47 processor seconds, moments from particles 2.6 at 150 and 6.7 at 300 parameters, one coupling on 48x48 nodes
+        with four states 4.9 s, windows about a millisecond a node.
+        """
+        model, p, work = self.model, self.model.n_parameters, self.work
+        if p <= FULL_COVARIANCE:
+            exactly = 4e-3 * p * self.factor + 4 * (work["fisher_information"].seconds + work["third_order"].seconds)
+            return exactly if exactly < MOST_EXACT_SECONDS else (0.02 * p + 2e-3 * model.n_nodes) * self.factor
+        if model.lowering.is_plain and weighs_by_planar(model):
+            return 40 * work["expected_counts"].seconds + WINDOW_SECONDS * model.n_nodes * self.factor
+        is_local = model.chart.all_coins and not (model.chart.tosses > 1).any() and model.n_edges <= 12 * model.n_nodes
+        return float(np.exp(np.interp(np.log(p), *np.log(BLOCKWISE)))) * self.factor if is_local else float("inf")
+
+    @property
+    def exact(self) -> float:
+        """Of weighed proposals, a log Z each; on larger planar fields of trajectories, two or three gradients each."""
+        model, size = self.model, planar_size(self.model) if weighs_by_planar(self.model) else None
+        if size is not None:
+            step = size.seconds("log_z") if model.n_parameters <= FULL_COVARIANCE else 2.5 * size.seconds("moments")
+        else:
+            step = recursion(model).seconds("log_z") + 20e-9 * model.n_parameters if is_feasible(model) else np.inf
+        return self.steps(step) + (self.calibrated if np.isfinite(self.calibrated) else 0.0)
+
+    @property
+    def langevin(self) -> float:
+        """By the number of parameters, where it can sample the field."""
+        p = self.model.n_parameters
+        if is_large_sparse(self.model) or not 0 < p <= MOST_DENSE_PARAMETERS:
+            return float("inf")
+        layout = dense_layout(self.model)
+        is_table = layout is None or (layout.coupling == PRODUCT_FORM and int(layout.states.max()) > MOST_LEVELS)
+        known, seconds = np.log(WALKING)
+        steepest = (seconds[-1] - seconds[-2]) / (known[-1] - known[-2])
+        log_seconds = np.interp(np.log(p), known, seconds) + steepest * max(np.log(p) - known[-1], 0.0)
+        return float(np.exp(log_seconds)) * (TABLE_WALK if is_table else 1.0) * self.factor
+
+    @property
+    def pseudo(self) -> float:
+        """Of the patterns of neighbours that occur in `QUOTED_ROWS` rows."""
+        model = self.model
+        degree = np.minimum(np.bincount(model.edges.ravel(), minlength=model.n_nodes), 12)
+        patterns = (model.states * float(np.median(model.states)) ** np.maximum(degree - 1.0, 0.0)).sum() / 2
+        each = 27e-9 * min(float(patterns), float(QUOTED_ROWS * model.n_nodes)) * self.factor
+        return (PSEUDO_PASSES + QUOTED_STEPS) * each
+
+
+def is_large_sparse(model: Model) -> bool:
+    """Whether chains that take all pairs of nodes would waste most of their time."""
+    few = np.diff(model.adjacency.offset).max(initial=0) <= MAX_SPARSE_NEIGHBOURS
+    return bool(model.n_nodes > MAX_SPARSE_NODES and few)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Cost of exact inference and of each method on a model; it prints as a table.
+
+    Attributes
+    ----------
+    recursion : {"grid", "elimination", "planar determinant"}
+        The algorithm that computes log Z.
+    treewidth : int
+        Width of the best elimination order found, an upper bound of the treewidth; for grids the shorter side.
+    is_complete : bool
+        False if the search for an order stopped at an infeasible table; ``treewidth`` is then the width at this table.
+    work : mapping of str to Work
+        Seconds and bytes by name: "log_partition" (one evaluation inside a chain), "expected_counts",
+        "fisher_information", "third_order" and "sample" (one call).
+    methods : mapping of str to float
+        Approximate seconds of each method: its preparation (estimate, mode, calibration) and 1,000 steps; infinite if
+        it cannot run. For "calibrated" and "langevin" it is the time of the whole call with its defaults. Auxiliary
+        data sets ("exchange-exact", "moller", "mavm") are assumed to have 1,000 observations.
+    limit : int
+        Bytes that may be used.
+
+    See Also
+    --------
+    cost : Returns it.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> mb.cost(mb.grid(8, 8)).treewidth
+    8
+    """
+
+    recursion: str
+    treewidth: int
+    is_complete: bool
+    work: Mapping[str, Work]
+    methods: Mapping[str, float]
+    limit: int
+
+    @property
+    def feasible(self) -> bool:
+        """Whether log Z is feasible, so that the exact posterior can be sampled."""
+        return self.work["log_partition"].feasible
+
+    def __str__(self) -> str:
+        width = (
+            f"treewidth {self.treewidth}" if self.is_complete else f"width past {self.treewidth} in every order tried"
+        )
+        lines = [f"exact inference by {self.recursion}, {width}; at most {describe_bytes(self.limit)} may be used", ""]
+        lines.append(f"{'':22}{'seconds':>12}{'memory':>14}")
+        for name, work in self.work.items():
+            label = f"sample, {QUOTED_DRAWS:,} draws" if name == "sample" else name.replace("_", " ")
+            seconds = describe_seconds(work.seconds) if work.feasible else "refused"
+            lines.append(f"{label:22}{seconds:>12}{describe_bytes(work.n_bytes):>14}")
+        lines += ["", f"preparation and {QUOTED_STEPS:,} steps"]
+        for name, value in self.methods.items():
+            lines.append(f"{name:22}{describe_seconds(value) if np.isfinite(value) else 'refused':>12}")
+        lines += ["", f"The first run of a method on this machine also compiles it: {COMPILE_SECONDS} s or so, once."]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def cost(model: Model) -> Cost:
+    """Predict treewidth, bytes and seconds of exact inference, and the seconds of each method.
+
+    Nothing is computed on the field itself; for fields that are too wide the answer takes less than a second.
+
+    Parameters
+    ----------
+    model : Model
+        The field.
+
+    Returns
+    -------
+    Cost
+        What is feasible, and the expected time of each method.
+
+    See Also
+    --------
+    Cost : What it returns.
+    CostError : Raised where a method is too expensive.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> mb.cost(mb.grid(6, 6)).treewidth
+    6
+    """
+    from mrfbayes.methods.registry import REGISTRY
+
+    exact = exact_cost(model)
+    costs = MethodCosts(model, exact.work)
+    methods = {key: float(row.cost(costs)) for key, row in REGISTRY.items()}
+    return Cost(exact.recursion, exact.treewidth, exact.is_complete, exact.work, methods, memory_limit())
