@@ -1,6 +1,6 @@
 """Measure the run times of the paper's tables again, on an idle core, and mark them with the machine.
 
-    python benchmarks/paper_times.py [--replications 3] [--only 4x4] [--out paper/idle_timings.csv] [--wait]
+    python benchmarks/paper_times.py [--replications 2] [--only 4x4] [--out paper/idle_timings.csv] [--wait]
 
 Every row of Tables 1 and 2 is run anew at full length, one process at a time. A run counts only if a core was idle
 before it began and it had its core to itself; others are thrown away and, with --wait, tried again when a core is idle.
@@ -57,7 +57,7 @@ def cells(replications: int, only: str) -> list[Cell]:
 def main() -> None:
     """Measure what is missing."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--replications", type=int, default=3)
+    parser.add_argument("--replications", type=int, default=2)
     parser.add_argument("--only", default="", help="cells whose name contains this text")
     parser.add_argument("--out", type=Path, default=ROOT / "paper" / IDLE_TIMINGS)
     parser.add_argument("--wait", action="store_true", help="wait until a core is idle instead of ending")
