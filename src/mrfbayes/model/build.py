@@ -229,7 +229,7 @@ def node_table(states: int) -> np.ndarray:
 
 
 class Skeleton(NamedTuple):
-    """The graph of a field, before anything is said about its factors.
+    """The graph of a field, without its factors.
 
     Attributes
     ----------

@@ -118,7 +118,7 @@ _HEADERS_TO = {"target", "to", "node2", "node_2", "end", "dst", "var2", "right"}
 
 
 def _is_header(pairs: Sequence[tuple[str, str]]) -> bool:
-    """A first line of words above numbers, or of a usual pair of titles that are no nodes further down."""
+    """Whether the first line is a header: words above numbers, or common titles that are no nodes further down."""
     first, rest = pairs[0], pairs[1:]
     if whole_numbers([first]) is None and rest and whole_numbers(rest) is not None:
         return True

@@ -1,4 +1,4 @@
-"""A point of the parameter space that was estimated: what the rooms that use an estimate know of it."""
+"""An estimate of the parameters, as the packages that start from one need it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class PointEstimate:
 
     @property
     def penalised(self) -> bool:
-        """Whether a prior was included, by wish or because the maximum likelihood estimate is not finite."""
+        """Whether a prior was included, as asked for, or because the maximum likelihood estimate is not finite."""
         return self.prior is not None
 
 

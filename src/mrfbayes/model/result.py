@@ -118,8 +118,8 @@ class Result:
         stored = self.settings.get("seed")
         if not isinstance(stored, (list, tuple)):
             return None
-        entropy, key = ast.literal_eval(str(stored[0])), tuple(stored[1])
-        return entropy if isinstance(entropy, int) and not key else np.random.SeedSequence(entropy, spawn_key=key)
+        seed = read_seed(stored)
+        return seed.entropy if isinstance(seed.entropy, int) and not seed.spawn_key else seed
 
     def summary(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
         """A row per parameter.
@@ -294,6 +294,13 @@ class StoredResult(Result):
     def _restore(cls, values: StoredFields, groups: Mapping[str, Group]) -> dict[str, object]:
         """Change ``values`` of fields as they are in a file to what they are in a result; return what was computed."""
         return {}
+
+
+def read_seed(stored: Sequence[Stored]) -> np.random.SeedSequence:
+    """The seed that `stored_seed` wrote."""
+    entropy, key = stored
+    assert isinstance(key, Sequence)
+    return np.random.SeedSequence(ast.literal_eval(str(entropy)), spawn_key=tuple(int(str(word)) for word in key))
 
 
 def stored_seed(seed: np.random.SeedSequence) -> list[Stored]:

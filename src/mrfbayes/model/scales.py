@@ -94,7 +94,7 @@ def _ising(model: Model) -> Scaled:
     lowering = model.lowering
     row, column, value = lowering.forward
     d = model.n_nodes
-    # A row of M is told from another one by what stands in it: tied edges become one row again.
+    # Equal rows of M are one row of the table: those of tied edges.
     used, start = np.unique(row, return_index=True)
     stop = np.append(start[1:], row.size)
     patterns: dict[tuple[bool, bytes, bytes], list[int]] = {}

@@ -139,7 +139,7 @@ class Store:
         try:
             written = self._journal.write(line)
             if written != len(line):
-                self._journal.write(line[written:])  # what stopped it is said now
+                self._journal.write(line[written:])  # raises what stopped the first write
             os.fsync(self._journal.fileno())
         except OSError as error:
             self._journal.truncate(before)  # the cell stays in memory: merging tries again

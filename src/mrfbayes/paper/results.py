@@ -81,7 +81,7 @@ def quotient(first: Average, second: Average) -> Average:
 class Among(TypedDict, total=False):
     """Which outcomes an error is averaged over.
 
-    ``setting`` is "adapted" where nothing else is said. ``beside`` names other methods: only replications that they
+    ``setting`` is "adapted" by default. ``beside`` names other methods: only replications that they
     have, too, are taken, so that all can be compared. ``base="truth"`` puts the parameters that made the data in the
     place of the exact mean ("reference").
     """

@@ -50,7 +50,10 @@ FEWEST_DRAWS = 250  # per edge, below which the density of the draws is as good
 FEWEST_PLANAR_DRAWS = 50  # per edge of a planar field, whose weights are even
 CALIBRATION_SECONDS = 5e-9  # per table cell of `moments_cost`
 HOLD_SECONDS = 4e-11  # per cube of the number of parameters: the copula with one of them held
-BASE_DRAWS, BASE_DRAWS_OF_FEW = 10_000, 2_000  # the latter for a few parameters of a planar field, whose draws are dear
+BASE_DRAWS, BASE_DRAWS_OF_FEW = (
+    10_000,
+    2_000,
+)  # the second where a planar field has few parameters: its draws are slow
 FEW_PARAMETERS = 8
 LEAST_DRAWS = 100  # that a density is estimated from
 EDGE_SECONDS = 10.0  # on the reference machine, past which draws give the Bayes factors
@@ -115,10 +118,10 @@ def verdicts(log_bf10: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.nd
     bound, which no larger factor contradicts once it is above 10.
     """
     at = np.asarray(log_bf10, dtype=float)
-    said = np.select([np.isnan(at), at > LOG_TEN, at < -LOG_TEN], ["unknown", "present", "absent"], "undecided")
+    names = np.select([np.isnan(at), at > LOG_TEN, at < -LOG_TEN], ["unknown", "present", "absent"], "undecided")
     margin = np.minimum(np.abs(at - LOG_TEN), np.abs(at + LOG_TEN))
     is_open = np.isinf(error) & (at > LOG_TEN)
-    return said.astype(object), np.asarray((margin < 2 * np.asarray(error, dtype=float)) & ~is_open)
+    return names.astype(object), np.asarray((margin < 2 * np.asarray(error, dtype=float)) & ~is_open)
 
 
 def edge_blocks(model: Model) -> np.ndarray:
@@ -153,7 +156,7 @@ def edge_evidence(posterior: Posterior, problem: Problem | None) -> EdgeEvidence
             warn_user(OUT_OF_TIME)
     if found is None:
         found = EdgeEvidence(*from_draws(posterior.log_odds, problem, blocks), FROM_DRAWS)
-    _speak_of_unknown(found, problem, blocks)
+    _warn_of_unknown(found, problem, blocks)
     return found
 
 
@@ -204,7 +207,7 @@ def no_evidence(model: Model) -> EdgeEvidence:
     return EdgeEvidence(lacking, lacking, lacking, "not computed")
 
 
-def _speak_of_unknown(found: EdgeEvidence, problem: Problem, blocks: np.ndarray) -> None:
+def _warn_of_unknown(found: EdgeEvidence, problem: Problem, blocks: np.ndarray) -> None:
     unknown = np.flatnonzero(np.isnan(found.log_bf10))
     if not unknown.size:
         return

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.base.checks import interval_ends
 from mrfbayes.base.errors import InputError
 from mrfbayes.data.covariates import CovariateStatistics
 from mrfbayes.methods.covariates import RIDGE, PseudoRows, WithPrior, find_mode, sandwich, statistics_of
 from mrfbayes.model.covariates import CovariateModel
 from mrfbayes.results import diagnostics
-from mrfbayes.results.bayes_factors import from_draws, verdicts
+from mrfbayes.results.bayes_factors import edge_blocks, from_draws, verdicts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +43,23 @@ class WithCovariates:
         Posterior
             Of the field without covariates: tables, plots, predictions and queries work as for any other.
         """
-        return _field_at(self, values)
+        model = _model(self)
+        w = model.log_odds_at(self.log_odds, values)
+        draws = model.field.chart.theta(w)
+        text = ", ".join(f"{c.name} = {values.get(c.name, c.centre):g}" for c in model.covariates)
+        return replace(
+            self,
+            model=model.field,
+            draws=draws,
+            w=w,
+            mean=draws.mean(axis=(0, 1)),
+            sd=draws.std(axis=(0, 1), ddof=1),
+            sd_error=None,
+            _problem=None,
+            _draw=None,
+            _quantile=None,
+            notes=(*self.notes, f"at {text}"),
+        )
 
     def effects(self: Posterior, *, ci_prob: float = 0.9) -> pd.DataFrame:  # type: ignore[misc]
         """A row per effect of a covariate: mean, sd, interval, change per unit of the covariate, Bayes factor.
@@ -59,7 +75,37 @@ class WithCovariates:
             In log-odds, for a change from one value to the other of a covariate with two values, or by two standard
             deviations; ``per_unit`` is the mean for one unit of the covariate. ``log_bf10`` compares with no effect.
         """
-        return _effects_table(self, ci_prob)
+        import pandas as pd
+
+        model = _model(self)
+        p = model.field.n_parameters
+        draws = self.log_odds[..., p:]
+        low, high = interval_ends(ci_prob)
+        ends = np.quantile(draws, [low, high], axis=(0, 1))
+        scale = np.repeat([covariate.scale for covariate in model.covariates], model.owned.size)
+        mean = draws.mean(axis=(0, 1))
+        table = pd.DataFrame(
+            {
+                "covariate": np.repeat([covariate.name for covariate in model.covariates], model.owned.size),
+                "parameter": [model.field.parameters[j] for j in model.owned.tolist()] * len(model.covariates),
+                "mean": mean,
+                "sd": draws.std(axis=(0, 1), ddof=1),
+                f"q{100 * low:g}": ends[0],
+                f"q{100 * high:g}": ends[1],
+                "per_unit": mean / scale,
+                "positive": (draws > 0).mean(axis=(0, 1)),
+                "mcse_mean": diagnostics.mcse_mean(draws),
+            },
+            index=pd.Index(model.parameters[p:], name="effect"),
+        )
+        if self._problem is not None:
+            blocks = np.arange(model.field.chart.n_blocks, model.chart.n_blocks)
+            factors, errors, _ = from_draws(self.log_odds, self._problem, blocks)
+            place = model.chart.block_of[p:] - blocks[0] if blocks.size else blocks
+            table["log_bf10"], table["log_bf10_error"] = factors[place], errors[place]
+            table["verdict"], table["fragile"] = verdicts(factors[place], errors[place])
+        table.attrs |= {"scale": "log-odds", "coding": {c.name: (c.centre, c.scale) for c in model.covariates}}
+        return table
 
     def explained(self: Posterior) -> pd.DataFrame:  # type: ignore[misc]
         """A row per coupling: how much of it covariates explain.
@@ -71,95 +117,31 @@ class WithCovariates:
             standard errors), and ``explained``, the share by which it shrinks, where it is above two standard errors.
             Where couplings are moderated, ``moderated_sd`` is the sd over the rows that the covariates cause.
         """
-        return _explained_table(self)
+        import pandas as pd
 
-
-def _field_at(posterior: Posterior, values: Mapping[str, float]) -> Posterior:
-    model = _model(posterior)
-    w = model.log_odds_at(posterior.log_odds, values)
-    draws = model.field.chart.theta(w)
-    text = ", ".join(f"{c.name} = {values.get(c.name, c.centre):g}" for c in model.covariates)
-    return replace(
-        posterior,
-        model=model.field,
-        draws=draws,
-        w=w,
-        mean=draws.mean(axis=(0, 1)),
-        sd=draws.std(axis=(0, 1), ddof=1),
-        sd_error=None,
-        _problem=None,
-        _draw=None,
-        _quantile=None,
-        notes=(*posterior.notes, f"at {text}"),
-    )
-
-
-def _effects_table(posterior: Posterior, ci_prob: float) -> pd.DataFrame:
-    import pandas as pd
-
-    model = _model(posterior)
-    if not 0 < ci_prob < 1:
-        raise InputError(f"ci_prob = {ci_prob!r}: give a probability between 0 and 1, such as 0.9.")
-    p = model.field.n_parameters
-    draws = posterior.log_odds[..., p:]
-    low, high = (1 - ci_prob) / 2, (1 + ci_prob) / 2
-    ends = np.quantile(draws, [low, high], axis=(0, 1))
-    scale = np.repeat([covariate.scale for covariate in model.covariates], model.owned.size)
-    mean = draws.mean(axis=(0, 1))
-    table = pd.DataFrame(
-        {
-            "covariate": np.repeat([covariate.name for covariate in model.covariates], model.owned.size),
-            "parameter": [model.field.parameters[j] for j in model.owned.tolist()] * len(model.covariates),
-            "mean": mean,
-            "sd": draws.std(axis=(0, 1), ddof=1),
-            f"q{100 * low:g}": ends[0],
-            f"q{100 * high:g}": ends[1],
-            "per_unit": mean / scale,
-            "positive": (draws > 0).mean(axis=(0, 1)),
-            "mcse_mean": diagnostics.mcse_mean(draws),
-        },
-        index=pd.Index(model.parameters[p:], name="effect"),
-    )
-    if posterior._problem is not None:
-        blocks = np.arange(model.field.chart.n_blocks, model.chart.n_blocks)
-        factors, errors, _ = from_draws(posterior.log_odds, posterior._problem, blocks)
-        place = model.chart.block_of[p:] - blocks[0] if blocks.size else blocks
-        table["log_bf10"], table["log_bf10_error"] = factors[place], errors[place]
-        table["verdict"], table["fragile"] = verdicts(table["log_bf10"].to_numpy(), table["log_bf10_error"].to_numpy())
-    table.attrs |= {"scale": "log-odds", "coding": {c.name: (c.centre, c.scale) for c in model.covariates}}
-    return table
-
-
-def _explained_table(posterior: Posterior) -> pd.DataFrame:
-    import pandas as pd
-
-    model, problem = _model(posterior), posterior._problem
-    if problem is None or not isinstance(problem.statistics, CovariateStatistics):
-        raise InputError("what covariates explain needs the data, which a loaded result does not have.")
-    statistics = statistics_of(problem)
-    p = model.field.n_parameters
-    edges = np.flatnonzero(np.isin(model.field.chart.block_of, np.unique(_edge_blocks(model))))
-    rows = PseudoRows.of(statistics, statistics.states, statistics.group, statistics.weight)
-    without = replace(rows, matrix=rows.matrix[:, :p].tocsr())
-    columns = {}
-    for name, part in (("without", without), ("with", rows)):
-        mode = find_mode(WithPrior(part, None), np.zeros(part.matrix.shape[1]))
-        stretch, _ = sandwich(problem, part, mode)
-        hessian = part.curvature(mode) + RIDGE * np.eye(mode.size)
-        columns[name] = mode[edges]
-        columns[f"{name}_se"] = np.sqrt(np.diag(np.linalg.inv(stretch.T @ hessian @ stretch)))[edges]
-    is_there = np.abs(columns["without"]) > 2 * columns["without_se"]
-    columns["explained"] = np.where(is_there, 1 - columns["with"] / columns["without"], np.nan)
-    if model.effects == "couplings" and statistics.z.ndim == 2:
-        weight = np.bincount(statistics.group, weights=statistics.weight)
-        moved = posterior.log_odds.mean(axis=(0, 1))[p:].reshape(len(model.covariates), -1)
-        each = statistics.z @ moved[:, np.searchsorted(model.owned, edges)]
-        columns["moderated_sd"] = np.sqrt(weight @ (each - weight @ each / weight.sum()) ** 2 / weight.sum())
-    names = [model.field.parameters[j] for j in edges.tolist()]
-    table = pd.DataFrame(columns, index=pd.Index(names, name="edge"))
-    table.attrs |= {"scale": "log-odds", "source": "maxima of the pseudolikelihood, sandwich standard errors"}
-    return table
-
-
-def _edge_blocks(model: CovariateModel) -> np.ndarray:
-    return np.concatenate([group.block for group in model.field.groups if group.arity == 2])
+        model, problem = _model(self), self._problem
+        if problem is None or not isinstance(problem.statistics, CovariateStatistics):
+            raise InputError("what covariates explain needs the data, which a loaded result does not have.")
+        statistics = statistics_of(problem)
+        p = model.field.n_parameters
+        edges = np.flatnonzero(np.isin(model.field.chart.block_of, edge_blocks(model)))
+        rows = PseudoRows.of(statistics, statistics.states, statistics.group, statistics.weight)
+        without = replace(rows, matrix=rows.matrix[:, :p].tocsr())
+        columns = {}
+        for name, part in (("without", without), ("with", rows)):
+            mode = find_mode(WithPrior(part, None), np.zeros(part.matrix.shape[1]))
+            stretch, _ = sandwich(problem, part, mode)
+            hessian = part.curvature(mode) + RIDGE * np.eye(mode.size)
+            columns[name] = mode[edges]
+            columns[f"{name}_se"] = np.sqrt(np.diag(np.linalg.inv(stretch.T @ hessian @ stretch)))[edges]
+        is_there = np.abs(columns["without"]) > 2 * columns["without_se"]
+        columns["explained"] = np.where(is_there, 1 - columns["with"] / columns["without"], np.nan)
+        if model.effects == "couplings" and statistics.z.ndim == 2:
+            weight = np.bincount(statistics.group, weights=statistics.weight)
+            moved = self.log_odds.mean(axis=(0, 1))[p:].reshape(len(model.covariates), -1)
+            each = statistics.z @ moved[:, np.searchsorted(model.owned, edges)]
+            columns["moderated_sd"] = np.sqrt(weight @ (each - weight @ each / weight.sum()) ** 2 / weight.sum())
+        names = [model.field.parameters[j] for j in edges.tolist()]
+        table = pd.DataFrame(columns, index=pd.Index(names, name="edge"))
+        table.attrs |= {"scale": "log-odds", "source": "maxima of the pseudolikelihood, sandwich standard errors"}
+        return table

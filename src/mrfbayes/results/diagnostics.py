@@ -118,9 +118,9 @@ def mcse_sd(draws: np.ndarray) -> np.ndarray:
     """Monte-Carlo standard error of the standard deviation (p,)."""
     square = (draws - draws.mean(axis=(0, 1))) ** 2
     variance = square.mean(axis=(0, 1))
-    spread = (square**2).mean(axis=(0, 1)) - variance**2
+    square_variance = (square**2).mean(axis=(0, 1)) - variance**2
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.sqrt(spread / _size_of(square) / variance) / 2)
+        return np.asarray(np.sqrt(square_variance / _size_of(square) / variance) / 2)
 
 
 def mcse_quantile(draws: np.ndarray, probability: float) -> np.ndarray:

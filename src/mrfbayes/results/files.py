@@ -132,9 +132,9 @@ def tree_of(result: StoredResult) -> xr.DataTree:
 
     groups = {**groups_of(result), **result._more_groups(), "model": model_to_dataset(result.model)}
     tree = xr.DataTree.from_dict(groups)
-    said = {field.name: getattr(result, field.name) for field in _plain_fields(type(result))}
+    values = {field.name: getattr(result, field.name) for field in _plain_fields(type(result))}
     tree.attrs |= {"format": FORMAT, "kind": type(result).__name__, "data_digest": result.data_digest}
-    tree.attrs["fields"] = json.dumps(said, default=_plain)
+    tree.attrs["fields"] = json.dumps(values, default=_plain)
     return tree
 
 
@@ -216,11 +216,11 @@ def read(path: str | os.PathLike[str], kinds: Mapping[str, type[Kind]]) -> Kind:
 
 def _build(kind: type[Kind], groups: Mapping[str, Group]) -> Kind:
     model = read_model(groups["model"])
-    said = json.loads(groups["/"].text("fields"))
-    require(isinstance(said, dict), "fields")
+    stored = json.loads(groups["/"].text("fields"))
+    require(isinstance(stored, dict), "fields")
     values: StoredFields = {"model": model}
     for field in _plain_fields(kind):
-        values[field.name] = _checked(field.name, str(field.type), said[field.name])
+        values[field.name] = _checked(field.name, str(field.type), stored[field.name])
     sizes = {"parameter": model.n_parameters, "edge": model.n_edges, "node": model.n_nodes}
     types = {field.name: str(field.type) for field in fields(kind)}
     for name, (group, variable, axes) in kind._arrays.items():

@@ -83,14 +83,14 @@ def completion_of(posterior: Posterior, data: object, who: str, is_own: bool = F
     who : whose need of them an error names
     is_own : whether ``data`` has to be what the posterior was learned from
     """
-    known = getattr(posterior._problem, "statistics", None)
-    if getattr(known, "holes", None) is None and posterior.facts.missing is None:
+    known = None if posterior._problem is None else posterior._problem.statistics
+    if (known is None or known.incomplete is None) and posterior.facts.missing is None:
         return None
     model = posterior.model
     if data is None:
         return Completion(model, *_rows_of(posterior, who))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MRFWarning)  # said when the posterior was learned
+        warnings.simplefilter("ignore", MRFWarning)  # they were emitted when the posterior was learned
         statistics = counted(model, data, posterior.schema)
     if is_own and statistics.digest != posterior.data_digest:
         raise InputError("data: not the data that this posterior was learned from.")
@@ -105,17 +105,17 @@ class _Filler:
         self._empty = (rows == MISSING_CODE).all(axis=1)
         tally = IncompleteTally(model.n_nodes)
         tally.add(rows, None)
-        holes = tally.finish()
+        incomplete = tally.finish()
         self._clamped: Clamped | None = None
         self._copies = np.zeros(0, dtype=np.int64)
-        if holes is None:
+        if incomplete is None:
             return
         try:
-            self._clamped = Clamped(model, holes)
+            self._clamped = Clamped(model, incomplete)
         except CostError:
             return
         key = np.dtype((np.void, model.n_nodes))
-        known = np.ascontiguousarray(holes.rows).view(key).ravel()
+        known = np.ascontiguousarray(incomplete.rows).view(key).ravel()
         mine = np.ascontiguousarray(rows[~self._empty]).view(key).ravel()
         self._copies = np.searchsorted(known, mine)
 
@@ -135,8 +135,8 @@ class _Filler:
 
 def _rows_of(posterior: Posterior, who: str) -> tuple[np.ndarray, np.ndarray]:
     """All rows that the posterior knows, and their weights."""
-    statistics: object = getattr(posterior._problem, "statistics", None)
-    if not isinstance(statistics, Statistics) or statistics.incomplete is None:
+    statistics = None if posterior._problem is None else posterior._problem.statistics
+    if statistics is None or statistics.incomplete is None:
         raise InputError(
             f"{who}: this posterior knows of no missing cells; learn it from such rows, or pass the rows as data=."
         )
@@ -144,11 +144,11 @@ def _rows_of(posterior: Posterior, who: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _all_rows(statistics: Statistics, who: str) -> tuple[np.ndarray, np.ndarray]:
-    """The complete rows, then those with holes, and the weights of all.
+    """The complete rows, then the incomplete ones, and the weights of all.
 
-    A row with holes that stands for several observations is there once for each, to be filled in once for each.
+    An incomplete row that stands for several observations is repeated for each, so that each is completed by itself.
     """
-    holes, nodes = statistics.incomplete, np.arange(statistics.model.n_nodes)
+    incomplete, nodes = statistics.incomplete, np.arange(statistics.model.n_nodes)
     if statistics.n and statistics.chunks is None:
         raise InputError(
             f"{who}: this posterior keeps no rows (it was loaded, or they are too many): pass them as data=."
@@ -156,10 +156,10 @@ def _all_rows(statistics: Statistics, who: str) -> tuple[np.ndarray, np.ndarray]
     chunks = statistics.chunks or ()
     rows = [column_bytes(chunk, nodes).T for chunk in chunks]
     weights = [chunk.weight if chunk.weight.size else np.ones(chunk.n) for chunk in chunks]
-    if holes is not None:
-        copies = np.ceil(holes.weight).astype(np.int64)
-        rows.append(np.repeat(holes.rows, copies, axis=0))
-        weights.append(np.repeat(holes.weight / copies, copies))
+    if incomplete is not None:
+        copies = np.ceil(incomplete.weight).astype(np.int64)
+        rows.append(np.repeat(incomplete.rows, copies, axis=0))
+        weights.append(np.repeat(incomplete.weight / copies, copies))
     return np.concatenate(rows), np.concatenate(weights)
 
 

@@ -16,7 +16,7 @@ from mrfbayes.model.wording import coupling_of
 
 MOST_PAIRS = 5_000
 SCORE_CLASSES = 20  # classes of the sum of a row
-LEAST_ROWS = 20  # observations below which single pairs, and sums of rows, have no distribution to speak of
+LEAST_ROWS = 20  # observations below which single pairs, and sums of rows, are too few to compare distributions
 
 
 class ObservedAverages(NamedTuple):

@@ -16,7 +16,7 @@ from mrfbayes.base.types import Scale
 from mrfbayes.data.coding import coding_lines
 from mrfbayes.model.result import StoredFields, StoredResult
 from mrfbayes.model.scales import Scaled, scaled
-from mrfbayes.model.wording import meaning, natural_scale
+from mrfbayes.model.wording import meaning
 from mrfbayes.results import diagnostics
 from mrfbayes.results.covariates import WithCovariates
 from mrfbayes.results.node_tables import WithNodeTables
@@ -352,36 +352,33 @@ class Posterior(WithCovariates, WithNodeTables, StoredResult):
 
         return edges_table(self, scale, ci_prob)
 
-    def _repr_html_(self) -> str:
-        from mrfbayes.base.html import facts, grid
-
+    def _about(self) -> list[tuple[str, str]]:
         chains, draws, p = self.draws.shape
-        scale = natural_scale(self.model)
-        rows = scaled(self.model, scale)
-        spread = self._moments(rows)
-        sure = np.abs(spread["mean"] - rows.neutral) / np.maximum(spread["sd"], 1e-300)
-        shown = np.argsort(-sure[: rows.n_edge_rows or p], kind="stable")[:NOTEBOOK_ROWS]
-        cells = [
-            [rows.names[j], *(f"{spread[name][j]:.3f}" for name in ("mean", "sd", "q5", "q95"))] for j in shown.tolist()
-        ]
-        about = [
-            ("method", f"{self.label} ({self.target} target)" + (", partial" if self.partial else "")),
+        return [
+            ("method", f"{self.label} ({self.target} target)" + ", partial" * self.partial),
             ("draws", f"{p:,} parameters, {chains} chains of {draws:,}"),
             ("data", f"n = {self.n:g}"),
             *(("states", line) for line in self._coding_lines()),
         ]
-        head = ["parameter", f"mean ({scale})", "sd", "5%", "95%"]
+
+    def _repr_html_(self) -> str:
+        from mrfbayes.base.html import facts, grid
+
+        rows = scaled(self.model)
+        moments, p = self._moments(rows), self.model.n_parameters
+        certainty = np.abs(moments["mean"] - rows.neutral) / np.maximum(moments["sd"], 1e-300)
+        shown = np.argsort(-certainty[: rows.n_edge_rows or p], kind="stable")[:NOTEBOOK_ROWS]
+        cells = [[rows.names[j], *(f"{moments[name][j]:.3f}" for name in moments)] for j in shown.tolist()]
+        head = ["parameter", f"mean ({rows.scale})", "sd", "5%", "95%"]
         part = f"the surest {len(cells)} of {p:,}" if len(cells) < p else ""
-        return facts("Posterior", about, self.warnings) + grid(head, cells, part)
+        return facts("Posterior", self._about(), self.warnings) + grid(head, cells, part)
 
     def __repr__(self) -> str:
         chains, draws, p = self.draws.shape
-        state = ", partial" if self.partial else ""
-        flags = f", {len(self.warnings)} warnings" if self.warnings else ""
         coded = "".join(f"; {repr(line)[1:-1]}" for line in self._coding_lines())  # terminal codes are written out
         return (
             f"<Posterior: {self.label} ({self.target} target), {p} parameters, {chains} chains of {draws} draws"
-            f"{state}{flags}{coded}>"
+            f"{self._flags()}{coded}>"
         )
 
     def _coding_lines(self) -> list[str]:

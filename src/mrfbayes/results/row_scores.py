@@ -2,7 +2,7 @@
 
 The score of a row x is the log of its probability averaged over draws of the posterior. Where log Z can be had, that is
 the exact probability of the whole row; elsewhere it is the pseudolikelihood, the product of the probabilities of each
-cell given all others, and whoever asks is told so.
+cell given all others; `score_kind` tells which.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ Reading checks everything before a model is built from it: a file may come from 
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.types import Stored
 from mrfbayes.data.coding import MISSING_CODE
 from mrfbayes.data.missing_cells import IncompleteRows
 from mrfbayes.data.statistics import Statistics
@@ -22,6 +22,7 @@ from mrfbayes.model.build import grid
 from mrfbayes.model.covariates import Covariate, CovariateModel
 from mrfbayes.model.factors import MAX_STATES, FactorGroup
 from mrfbayes.model.field import FieldArrays, Model
+from mrfbayes.model.result import read_seed
 from mrfbayes.model.schema import Schema
 from mrfbayes.priors import read_prior, stored_prior
 from mrfbayes.results.bayes_factors import needs_rows
@@ -146,14 +147,14 @@ def problem_to_dataset(problem: Problem) -> xr.Dataset:
     attributes: dict[str, object] = {"n": float(statistics.n), "n_rows": int(statistics.n_rows)}
     variables: dict[str, object] = {"counts": (("parameter",), np.asarray(statistics.counts, dtype=float))}
     if statistics.incomplete is not None:
-        variables["holes"] = (("hole_row", "node"), statistics.incomplete.rows)
-        variables["holes_weight"] = (("hole_row",), statistics.incomplete.weight)
-        attributes |= {"holes_rows": statistics.incomplete.n_rows, "holes_empty": statistics.incomplete.n_empty}
+        variables["incomplete"] = (("incomplete_row", "node"), statistics.incomplete.rows)
+        variables["incomplete_weight"] = (("incomplete_row",), statistics.incomplete.weight)
+        attributes |= {"n_incomplete": statistics.incomplete.n_rows, "n_empty": statistics.incomplete.n_empty}
     attributes["prior"] = json.dumps(stored_prior(prior))
     return xr.Dataset(variables, attrs=attributes)
 
 
-def read_problem(group: Group, model: Model, seed: tuple[str, Sequence[int]], digest: str) -> Problem | None:
+def read_problem(group: Group, model: Model, seed: Sequence[Stored], digest: str) -> Problem | None:
     """The problem that `problem_to_dataset` wrote, or None where what it led to cannot be repeated from counts."""
     stored = json.loads(group.text("prior"))
     if stored is None or (group.number("n_rows") and needs_rows(model)):
@@ -162,22 +163,21 @@ def read_problem(group: Group, model: Model, seed: tuple[str, Sequence[int]], di
         counts, rows = np.full(model.n_parameters, np.nan), np.zeros((0, model.n_nodes), dtype=np.uint8)
         statistics = Statistics(model, group.number("n"), 0, counts, None, None, rows, np.zeros(0), None, (), digest)
     else:
-        holes = _read_holes(group, model)
-        statistics = Statistics.from_counts(model, group.arrays["counts"], group.number("n"), holes)
-    entropy, spawn_key = seed
-    sequence = np.random.SeedSequence(ast.literal_eval(str(entropy)), spawn_key=tuple(int(k) for k in spawn_key))
-    return Problem(model, replace(statistics, digest=digest), read_prior(model, stored), sequence, progress=False)
+        incomplete = _read_incomplete(group, model)
+        statistics = Statistics.from_counts(model, group.arrays["counts"], group.number("n"), incomplete)
+    prior = read_prior(model, stored)
+    return Problem(model, replace(statistics, digest=digest), prior, read_seed(seed), progress=False)
 
 
-def _read_holes(group: Group, model: Model) -> IncompleteRows | None:
+def _read_incomplete(group: Group, model: Model) -> IncompleteRows | None:
     """The rows with missing cells, checked; None where there are none."""
-    if "holes" not in group.arrays:
+    if "incomplete" not in group.arrays:
         return None
-    rows = _whole(group, "holes", 2)
-    weight = group.arrays["holes_weight"].astype(float)
+    rows = _whole(group, "incomplete", 2)
+    weight = group.arrays["incomplete_weight"].astype(float)
     hole = rows == MISSING_CODE
     _require(rows.shape == (weight.size, model.n_nodes) and bool((weight > 0).all()), "rows with missing cells")
     _require(bool((hole | ((rows >= 0) & (rows < model.states))).all()), "rows with missing cells")
     _require(bool((hole.any(axis=1) & ~hole.all(axis=1)).all()), "rows with missing cells")
-    n_rows, n_empty = (int(group.number(name)) for name in ("holes_rows", "holes_empty"))
+    n_rows, n_empty = (int(group.number(name)) for name in ("n_incomplete", "n_empty"))
     return IncompleteRows(rows.astype(np.uint8), weight, n_rows, n_empty)
