@@ -74,6 +74,22 @@ def test_xml_and_processes_are_used_where_they_are_known(files):
     assert starts <= STARTS
 
 
+def test_no_file_listens(files):
+    """Processes are connected by pipes, and Dask clusters are those of the user."""
+    listening = {
+        "LocalCluster",
+        "Server",
+        "ThreadingHTTPServer",
+        "HTTPServer",
+        "socketserver",
+        "socket",
+        "create_server",
+    }
+    for name, (imported, called, _) in files.items():
+        words = {word for dotted in imported | called for word in dotted.split(".")}
+        assert not words & listening, name
+
+
 def test_the_search_finds_what_it_looks_for(tmp_path):
     path = tmp_path / "bad.py"
     path.write_text("import pickle\nfrom yaml import load\npickle.loads(b'')\neval('1')\nrun('x', shell=True)\n")

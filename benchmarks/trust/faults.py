@@ -325,6 +325,52 @@ def two_processes(number: int) -> dict[str, object]:
     return {"outcome": "identical" if is_right else "DIFFERENT", "ends": ends, "said": said}
 
 
+OVERWRITE = """
+import sys
+from mrfbayes import cli
+sys.argv = "mrfbayes fit x.csv --out out --overwrite --draws 400 --rng {seed}".split()
+cli.main()
+"""
+
+
+def half_written(number: int) -> dict[str, object]:
+    """`fit --overwrite` killed at a random moment of its second half: all files of the folder are of one run."""
+    import mrfbayes as mb
+
+    source = random.Random(f"half-written {number}")
+    with tempfile.TemporaryDirectory() as place:
+        np.savetxt(Path(place) / "x.csv", rows(), "%d", ",", header="a,b,c,d", comments="")
+
+        def start(seed: int) -> subprocess.Popen[bytes]:
+            code = OVERWRITE.format(seed=seed)
+            return subprocess.Popen(
+                [sys.executable, "-c", code], cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+
+        begin = time.monotonic()
+        start(1).wait(timeout=600)
+        seconds, out = time.monotonic() - begin, Path(place) / "out"
+        before = contents(out)
+        second = start(2)
+        moment = round(source.uniform(0.5, 1.05) * seconds, 3)
+        time.sleep(moment)
+        second.kill()
+        second.wait()
+        after = contents(out)
+        if after == before:
+            found = "old"
+        else:
+            post = mb.load(out / "posterior.nc")
+            settings = after["settings.toml"].decode()
+            is_new = post.seed == 2 and "rng = 2" in settings and after.keys() == before.keys()
+            found = (
+                "new"
+                if is_new and not any(after[name] == before[name] for name in ("summary.csv", "report.html"))
+                else "mixed"
+            )
+    return {"outcome": "DIFFERENT" if found == "mixed" else "identical", "found": found, "at": moment}
+
+
 # Clocks and concurrency
 
 
@@ -380,6 +426,7 @@ KINDS: dict[str, tuple[Callable[[int], dict[str, object]], int]] = {  # and the 
     "full-disk": (full_disk, 30),
     "unwritable": (unwritable, 1),
     "two-processes": (two_processes, 20),
+    "half-written": (half_written, 20),
     "clock": (clock, 5),
     "threads": (threads, 5),
     "processes": (processes, 3),

@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import stat
 import subprocess
 import sys
 import textwrap
@@ -68,6 +69,17 @@ def test_an_exception_leaves_what_was_there(tmp_path, error):
         write()
     assert path.read_text() == "old"
     assert names(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows opens no folders")
+def test_the_content_is_on_the_disk_before_its_name_and_the_name_before_the_end(tmp_path, monkeypatch):
+    order = []
+    fsync, replace = os.fsync, os.replace
+    kind = {True: "folder", False: "file"}
+    monkeypatch.setattr(os, "fsync", lambda fd: order.append(kind[stat.S_ISDIR(os.fstat(fd).st_mode)]) or fsync(fd))
+    monkeypatch.setattr(os, "replace", lambda *names: order.append("name") or replace(*names))
+    write_text(tmp_path / "a.txt", "new", overwrite=True)
+    assert order == ["file", "name", "folder"]
 
 
 @pytest.mark.parametrize("where", ["fsync", "replace"])
