@@ -11,7 +11,6 @@ mid-run), `scheduler` (a scheduler killed, and the same call on the next one), a
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import multiprocessing
 import os
@@ -24,6 +23,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import faults
@@ -223,30 +223,30 @@ if __name__ == "__main__":
 """
 
 
+def dask_digest(seed: int) -> tuple[str, str]:
+    """The digest that the script prints, empty where there is none, and the end of what it said."""
+    with tempfile.TemporaryDirectory() as place:
+        (Path(place) / "run.py").write_text(DASK, encoding="utf-8")
+        out, err = started("run.py", place, str(seed)).communicate(timeout=1_800)
+    return digest_in(out), err[-200:]
+
+
+def digest_in(words: str) -> str:
+    """The last digest that a script printed."""
+    return next((line.split()[1] for line in reversed(words.splitlines()) if line.startswith("digest")), "")
+
+
+@cache
+def undisturbed_dask() -> str:
+    """The digest without kills."""
+    return dask_digest(0)[0]
+
+
 def dask(number: int) -> dict[str, object]:
     """Workers killed in mid-run: the same result as without kills."""
-    digests = []
-    for seed in (0, number + 1):
-        with tempfile.TemporaryDirectory() as place:
-            script = Path(place) / "run.py"
-            script.write_text(DASK, encoding="utf-8")
-            environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OPENBLAS_NUM_THREADS": "1"}
-            done = subprocess.run(
-                [sys.executable, script, str(seed)],
-                cwd=place,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=1_800,
-            )
-            words = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("digest")]
-            digests.append(
-                words[-1] if words else hashlib.sha256(done.stderr.encode()).hexdigest()[:8] + done.stderr[-200:]
-            )
-    return {
-        "outcome": "identical" if digests[0] == digests[1] and len(digests[1]) == 64 else "DIFFERENT",
-        "said": "" if len(digests[1]) == 64 else digests[1],
-    }
+    digest, said = dask_digest(number + 1)
+    is_same = digest == undisturbed_dask() != ""
+    return {"outcome": "identical" if is_same else "DIFFERENT", "said": "" if digest else said}
 
 
 SCHEDULER = """
@@ -282,57 +282,65 @@ def started(script: str, place: str, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
+def with_schedulers(kills: list[float]) -> tuple[str, bool, str]:
+    """The digest of a call on a scheduler, after others that were killed; whether a call hung; the end of its words."""
+    is_hung, out, err = False, "", ""
+    with tempfile.TemporaryDirectory() as place:
+        for script, content in (("call.py", SCHEDULER), ("serve.py", SERVE)):
+            (Path(place) / script).write_text(content, encoding="utf-8")
+        for moment in (*kills, None):
+            server = started("serve.py", place)
+            assert server.stdout is not None
+            call = started("call.py", place, server.stdout.readline().strip())
+            if moment is not None:
+                time.sleep(moment)
+                os.killpg(server.pid, signal.SIGKILL)
+            try:
+                out, err = call.communicate(timeout=1_800 if moment is None else 120)
+            except subprocess.TimeoutExpired:
+                call.kill()
+                call.communicate()
+                is_hung = True
+            if moment is None:
+                os.killpg(server.pid, signal.SIGKILL)
+            server.communicate()
+    return digest_in(out), is_hung, err[-200:]
+
+
+@cache
+def undisturbed_scheduler() -> str:
+    """The digest without kills."""
+    return with_schedulers([])[0]
+
+
 def scheduler(number: int) -> dict[str, object]:
     """A scheduler that is killed with its workers: the call ends with an error, and goes on with the next scheduler."""
-    source = random.Random(f"scheduler {number}")
-    digests, kills, is_hung = [], [], False
-    for is_killed in (False, True):
-        with tempfile.TemporaryDirectory() as place:
-            for script, content in (("call.py", SCHEDULER), ("serve.py", SERVE)):
-                (Path(place) / script).write_text(content, encoding="utf-8")
-            for attempt in range(2 if is_killed else 1):
-                server = started("serve.py", place)
-                assert server.stdout is not None
-                call = started("call.py", place, server.stdout.readline().strip())
-                if is_killed and attempt == 0:
-                    kills.append(round(source.uniform(2.0, 12.0), 2))
-                    time.sleep(kills[-1])
-                    os.killpg(server.pid, signal.SIGKILL)
-                    try:
-                        call.communicate(timeout=120)
-                    except subprocess.TimeoutExpired:
-                        call.kill()
-                        call.communicate()
-                        is_hung = True
-                    server.communicate()
-                    continue
-                out, err = call.communicate(timeout=1_800)
-                os.killpg(server.pid, signal.SIGKILL)
-                server.communicate()
-                words = [line.split()[1] for line in out.splitlines() if line.startswith("digest")]
-                digests.append(words[-1] if words else err[-200:])
-    is_same = digests[0] == digests[1] and len(digests[1]) == 64 and not is_hung
-    return {
-        "outcome": "identical" if is_same else "DIFFERENT",
-        "at": kills,
-        "hung": is_hung,
-        "said": "" if len(digests[1]) == 64 else digests[1],
-    }
+    kills = [round(random.Random(f"scheduler {number}").uniform(2.0, 12.0), 2)]
+    digest, is_hung, said = with_schedulers(kills)
+    is_same = digest == undisturbed_scheduler() != "" and not is_hung
+    outcome = "identical" if is_same else "DIFFERENT"
+    return {"outcome": outcome, "at": kills, "hung": is_hung, "said": "" if digest else said}
 
 
 def units_of(n_faults: int, sound: Sound) -> list[tuple[str, Callable[[], dict[str, object]]]]:
-    """All units: kills and Ctrl-C over all scripts, workers, schedulers, and the faults inside a process."""
-    units: list[tuple[str, Callable[[], dict[str, object]]]] = []
-    for k in range(-(-n_faults // (2 * len(SCRIPTS)))):  # two kills in each, on average
-        units += [(f"kill {name} {k}", lambda name=name, k=k: kill(sound, name, k)) for name in SCRIPTS]
-    for k in range(-(-n_faults // (20 * len(SCRIPTS)))):  # most of them are within a process, in faults.py
-        units += [(f"ctrl-c {name} {k}", lambda name=name, k=k: ctrl_c(sound, name, k)) for name in SCRIPTS]
-    units += [(f"dask {k}", lambda k=k: dask(k)) for k in range(-(-n_faults // 20))]  # two workers each
-    units += [(f"scheduler {k}", lambda k=k: scheduler(k)) for k in range(-(-n_faults // 100))]
+    """All units: kills and Ctrl-C over all scripts, workers, schedulers, and the faults inside a process.
+
+    All kinds go on side by side, each in proportion to its number.
+    """
+    units: list[tuple[float, str, Callable[[], dict[str, object]]]] = []
+
+    def add(kind: str, number: int, make: Callable[[int], dict[str, object]]) -> None:
+        units.extend((k / number, f"{kind} {k}", lambda k=k: make(k)) for k in range(number))
+
+    for name in SCRIPTS:
+        # Two kills in each, on average; most Ctrl-C are within a process, in faults.py.
+        add(f"kill {name}", -(-n_faults // (2 * len(SCRIPTS))), lambda k, name=name: kill(sound, name, k))
+        add(f"ctrl-c {name}", -(-n_faults // (20 * len(SCRIPTS))), lambda k, name=name: ctrl_c(sound, name, k))
+    add("dask", -(-n_faults // 20), dask)  # two workers each
+    add("scheduler", -(-n_faults // 100), scheduler)
     for kind, (_, count) in faults.KINDS.items():
-        number = max(1, round(count * min(n_faults / 1_000, 1.0)))
-        units += [(f"{kind} {k}", lambda kind=kind, k=k: faults.run_unit(kind, k)) for k in range(number)]
-    return units
+        add(kind, max(1, round(count * min(n_faults / 1_000, 1.0))), lambda k, kind=kind: faults.run_unit(kind, k))
+    return [(name, work) for _, name, work in sorted(units, key=lambda unit: unit[0])]
 
 
 def main() -> None:

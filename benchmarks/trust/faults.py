@@ -421,7 +421,7 @@ def processes(number: int) -> dict[str, object]:
 KINDS: dict[str, tuple[Callable[[int], dict[str, object]], int]] = {  # and the number of units at full size
     "interrupt": (interrupt, 27),
     "checkpoint-bytes": (checkpoint_bytes, 17),
-    "result-bytes": (result_bytes, 90),
+    "result-bytes": (result_bytes, 81),
     "compiled-bytes": (compiled_bytes, 40),
     "full-disk": (full_disk, 30),
     "unwritable": (unwritable, 1),

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import chaos
 import proofs
 from units import RESULTS, ROOT, Record
 
@@ -29,6 +30,15 @@ def dates(rows: Iterable[dict[str, object]]) -> str:
     return f"{last if first == last else f'{first} to {last}'} ({days[-1][1]})"
 
 
+PLANNED = proofs.planned()
+
+
+def sets_of(one: dict[str, object]) -> str:
+    """Data sets so far, and planned where they are fewer."""
+    done, all_ = int(str(one["sets"])), PLANNED.get(str(one["name"]), 0)
+    return f"{done:,}" if done >= all_ else f"{done:,} of {all_:,}"
+
+
 def rank_rows(results: list[dict[str, object]]) -> list[str]:
     """A line per combination of a rank test."""
     lines = [
@@ -43,7 +53,7 @@ def rank_rows(results: list[dict[str, object]]) -> list[str]:
         if "MLE-L" in str(one["name"]):
             case, way = str(one["name"]).removeprefix("ranks, ").split(", MLE-L")[0], "MLE-L under U(0, 1)"
         lines.append(
-            f"| {case or way} | {way if case else 'exact'} | {one['sets']:,} | {one['expected']} | {one['p']:.2g} | "
+            f"| {case or way} | {way if case else 'exact'} | {sets_of(one)} | {one['expected']} | {one['p']:.2g} | "
             f"{one['mean_rank']:.3f} | {one['likelihood_rank']:.3f} | {one['ms']:.1f} |"
         )
     return lines
@@ -58,9 +68,7 @@ def inclusion_rows(results: list[dict[str, object]]) -> list[str]:
     for one in results:
         numbers = " | ".join(f"{one[key]:.4f}" for key in ("score", "reliability", "resolution", "uncertainty"))
         name = str(one["name"]).removeprefix("inclusion, ")
-        lines.append(
-            f"| {name} | {one['sets']:,} | {one['edges']:,} | {one['expected']} | {one['p']:.2g} | {numbers} |"
-        )
+        lines.append(f"| {name} | {sets_of(one)} | {one['edges']:,} | {one['expected']} | {one['p']:.2g} | {numbers} |")
     return lines
 
 
@@ -73,9 +81,48 @@ def coverage_rows(results: list[dict[str, object]]) -> list[str]:
     for one in results:
         name = str(one["name"]).removeprefix("coverage, ")
         lines.append(
-            f"| {name} | {one['sets']} | {one['method']} | {one['coverage']:.3f} (se {one['error']:.3f}) | "
+            f"| {name} | {sets_of(one)} | {one['method']} | {one['coverage']:.3f} (se {one['error']:.3f}) | "
             f"{one['sd_z']:.3f} |"
         )
+    return lines
+
+
+FAULTS: dict[str, tuple[str, Callable[[dict[str, object]], int]]] = {  # what it is, and how many faults a unit has
+    "kill": ("SIGKILL at random moments, then the same call again", lambda row: len(row["at"])),  # type: ignore[arg-type]
+    "ctrl-c": ("Ctrl-C at a random moment of a process, then the same call again", lambda row: 1),
+    "interrupt": ("Ctrl-C at random moments within a process", lambda row: _total(row, "whole partial stopped failed")),
+    "dask": ("Dask workers killed", lambda row: 2),
+    "scheduler": ("Dask scheduler killed, then the same call on the next one", lambda row: 1),
+    "checkpoint-bytes": (
+        "checkpoint cut or flipped at every byte",
+        lambda row: _total(row, "same refused wrong failed"),
+    ),
+    "result-bytes": ("result file cut or flipped at every byte", lambda row: _total(row, "same refused wrong failed")),
+    "compiled-bytes": ("files of compiled code damaged", lambda row: _total(row, "files")),
+    "full-disk": ("`fit --overwrite` on a full disk", lambda row: 1),
+    "half-written": ("`fit --overwrite` killed while it writes", lambda row: 1),
+    "unwritable": ("places that cannot be written", lambda row: 4),
+    "two-processes": ("two processes with one `--out`", lambda row: 1),
+    "clock": ("clock that jumps by up to a day at every look", lambda row: 1),
+    "threads": ("eight calls in threads and four in an event loop", lambda row: 12),
+    "processes": ("forked, spawned and served processes", lambda row: 3),
+}
+
+
+def _total(row: dict[str, object], words: str) -> int:
+    return sum(int(str(row.get(word, 0))) for word in words.split())
+
+
+def fault_rows(rows: dict[str, dict[str, object]]) -> list[str]:
+    """A line per kind of fault: how many there were, and what came of them."""
+    units = Counter(name.split()[0] for name, _ in chaos.units_of(1_000, chaos.Sound()))
+    lines = ["| fault | faults | calls | as without the fault, or refused | different |", "|---|---:|---:|---:|---:|"]
+    for kind, (label, count) in FAULTS.items():
+        own = [row for name, row in rows.items() if name.split()[0] == kind]
+        right = sum(row["outcome"] == "identical" for row in own)
+        faults = sum(map(count, (row for row in own if row["outcome"] == "identical")))
+        reached = f"{len(own)}" if len(own) >= units[kind] else f"{len(own)} of {units[kind]}"
+        lines.append(f"| {label} | {faults:,} | {reached} | {right} | {len(own) - right} |")
     return lines
 
 
@@ -101,20 +148,18 @@ def values() -> dict[str, str]:
     controls = [one for one in kinds["ranks"] + kinds["inclusion"] if one["expected"] == "rejected"]
     calibrated = [one for one in kinds["inclusion"] if one["expected"] == "calibrated"]
     listed = tomllib.loads((Path(__file__).with_name("mutants.toml")).read_text(encoding="utf-8"))["mutant"]
+    names = {mutant["name"] for mutant in listed}
+    records["mutants"].rows = {name: row for name, row in records["mutants"].rows.items() if name in names}
     met = Counter(str(row["outcome"]) for row in records["mutants"].rows.values())
     fuzz = {
         word: sum(int(str(row.get(word, 0))) for row in records["fuzz"].rows.values())
         for word in ("read", "refused", "failed")
     }
-    chaos: dict[str, Counter[str]] = {}
-    for name, row in records["chaos"].rows.items():
-        chaos.setdefault(name.split()[0], Counter())[str(row["outcome"])] += 1
-    ctrl_c = sum(
-        int(str(row.get(word, 0)))
-        for name, row in records["chaos"].rows.items()
-        if name.startswith("interrupt")
-        for word in ("whole", "partial", "stopped")
-    )
+    faults = records["chaos"].rows
+    outcomes = Counter(str(row["outcome"]) for row in faults.values())
+    stops = [row for name, row in faults.items() if name.startswith("interrupt")]
+    ctrl_c = sum(_total(row, "whole partial stopped failed") for row in stops)
+    slowest = max((float(str(row.get("slowest", 0))) for row in stops), default=0.0)
     commits = {name: dates(record.rows.values()) for name, record in records.items()}
     passed = lambda some: f"{sum(bool(one['passed']) for one in some)} of {len(some)}"  # noqa: E731
     sets = sum(int(str(one["sets"])) for one in exact)
@@ -127,12 +172,10 @@ def values() -> dict[str, str]:
         else f"{len(listed)} listed",
         "survivors": failures_of(records["mutants"], lambda row: row["outcome"] == "survived"),
         "fuzz": f"{sum(fuzz.values()):,} files: " + ", ".join(f"{count:,} {word}" for word, count in fuzz.items()),
-        "chaos": ", ".join(
-            f"{kind} {'/'.join(f'{n} {word}' for word, n in words.items())}" for kind, words in chaos.items()
-        )
-        or "not yet run",
-        "ctrl_c": f"{ctrl_c:,}",
+        "chaos": f"{outcomes['identical']:,} of {outcomes.total():,} calls" if faults else "not yet run",
+        "ctrl_c": f"{ctrl_c:,} moments, slowest answer {slowest:.1f} s" if stops else "not yet run",
         "differences": failures_of(records["chaos"], lambda row: row["outcome"] == "DIFFERENT"),
+        "faults_table": "\n".join(fault_rows(faults)),
         **{f"date_{name}": day for name, day in commits.items()},
         "ranks_table": table_or_note(kinds["ranks"], rank_rows),
         "inclusion_table": table_or_note(kinds["inclusion"], inclusion_rows),

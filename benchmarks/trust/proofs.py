@@ -58,6 +58,12 @@ def _units_by_proof(sets: int | None) -> Iterator[tuple[float, Unit]]:
         yield from batches(f"coverage, {name}", most(total), work, total)
 
 
+def planned() -> dict[str, int]:
+    """Data sets of each proof at full size."""
+    last = [unit[0].rpartition(" | ") for unit in all_units(None)]
+    return {name: int(span.partition("-")[2]) for name, _, span in last}  # the last batch of a proof comes last
+
+
 Rows = list[dict[str, object]]
 
 
