@@ -101,7 +101,9 @@ def measure(name):
     warnings.simplefilter("ignore")
     case = {**CASES, **HUGE}[name]
     small = mb.grid(3, 3)
-    mb.estimate(small, mb.simulate(small, 0.6, 100, "exact"), algorithm=case["algorithm"], progress=False)  # compiles
+    mb.estimate(
+        small, mb.simulate(small, 0.6, 100, sampler="exact"), algorithm=case["algorithm"], progress=False
+    )  # compiles
     rows = [measure_one(case, number) for number in range(case["sets"])]
     worst = {key: max(row[key] for row in rows) for key in rows[0] if rows[0][key] is not None}
     print(json.dumps(worst | {"converged": sum(row["converged"] for row in rows), "sets": len(rows)}))

@@ -156,11 +156,11 @@ def estimate():
     print("| grid | n | seconds of the processor | converged | iterations | gradient, in sds |")
     print("|---|---|---|---|---|---|")
     warm = mb.grid(30, 30)
-    mb.estimate(warm, mb.simulate(warm, 0.6, 50, "gibbs", progress=False), algorithm="exact", progress=False)
+    mb.estimate(warm, mb.simulate(warm, 0.6, 50, sampler="gibbs", progress=False), algorithm="exact", progress=False)
     for k, n in ((32, 1000), (64, 1000), (100, 1000)):
         model = mb.grid(k, k)
         theta = np.random.default_rng(k).uniform(0.5, 0.8, size=model.n_edges)
-        data = mb.Data(mb.simulate(model, theta, n, "gibbs", rng=k, progress=False)).count(model)
+        data = mb.Data(mb.simulate(model, theta, n, sampler="gibbs", rng=k, progress=False)).count(model)
         start = time.process_time()
         found = mb.estimate(model, data, algorithm="exact", progress=False)
         seconds = time.process_time() - start

@@ -68,13 +68,14 @@ def chi_square_of(sampler):
     model = mb.grid(3, 3, fields=True)
     theta = np.random.default_rng(2).uniform(0.5, 0.8, size=model.n_parameters)
     sweeps = None if sampler == "cftp" else 100
-    x = mb.simulate(model, theta, 200_000, sampler, sweeps=sweeps, progress=False)
+    x = mb.simulate(model, theta, 200_000, sampler=sampler, sweeps=sweeps, progress=False)
     field, coupling = model.lowering.potentials(model.chart.log_odds(theta))
     return chi_square_p(state_counts(x), binary_probabilities(field, coupling, model.edges))
 
 
 def bit_job(rows, columns, particles_, fields=False, counting=False, updates=2**27):
     """A function that makes about ``updates`` updates, and how many they are."""
+    from mrfbayes.kernels.particles.bitgibbs import BitCounts
     from mrfbayes.model.adjacency import adjacency
     from mrfbayes.particles import sweeps as particles
 
@@ -82,13 +83,10 @@ def bit_job(rows, columns, particles_, fields=False, counting=False, updates=2**
     view = particles.bit_view(adjacency(pairs, field.size), field, coupling)
     words = particles.random_words(field.size, particles_, np.random.default_rng(3))
     sweeps = max(1, updates // (64 * words.size))
-    counts, stream = particles.bit_counts(view, plain=False), state("bits")
+    counts, stream = BitCounts(np.zeros(view.thresholds.size, dtype=np.int64), np.int64(particles_)), state("bits")
 
     def run():
-        if counting:
-            particles.sweep_counts(view, words, particles_, sweeps, stream, counts, 1)
-        else:
-            particles.sweep(view, words, sweeps, stream, 1)
+        particles.sweep(view, words, sweeps, stream, counts=counts if counting else None)
 
     return run, sweeps * 64 * words.size
 
@@ -111,7 +109,7 @@ def spin_row(n_nodes, particles_):
     view = particles.spin_view(adjacency(pairs, n_nodes), field, couplings(len(pairs)) / n_nodes)
     x = np.random.default_rng(4).integers(0, 2, size=(n_nodes, particles_), dtype=np.uint8)
     stream = state("spins")
-    seconds = best_seconds(lambda: particles.column_sweep(view, x, 5, stream))
+    seconds = best_seconds(lambda: particles.sweep(view, x, 5, stream))
     return "mrfbayes, SIMD Gibbs", f"complete, {n_nodes} nodes", particles_, "fields", 5 * x.size / seconds
 
 
@@ -126,7 +124,7 @@ def table_row(rows, columns, states, particles_):
     )
     x = np.random.default_rng(6).integers(0, states, size=(model.n_nodes, particles_), dtype=np.uint8)
     stream = state("tables")
-    seconds = best_seconds(lambda: particles.column_sweep(view, x, 20, stream))
+    seconds = best_seconds(lambda: particles.sweep(view, x, 20, stream))
     return "mrfbayes, SIMD Gibbs", f"{rows}x{columns}", particles_, f"{states} states", 20 * x.size / seconds
 
 
@@ -139,7 +137,7 @@ def cluster_row(rows, columns, particles_, fields):
     view = ClusterView(pairs, coupling, 2 * np.arange(field.size + 1), tables, fields)
     x = np.random.default_rng(7).integers(0, 2, size=(field.size, particles_), dtype=np.uint8)
     stream = state("clusters")
-    seconds = best_seconds(lambda: particles.cluster_sweep(view, x, 5, stream))
+    seconds = best_seconds(lambda: particles.sweep(view, x, 5, stream))
     return "mrfbayes, Swendsen-Wang", f"{rows}x{columns}", particles_, "fields" if fields else "", 5 * x.size / seconds
 
 

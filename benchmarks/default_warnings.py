@@ -41,7 +41,7 @@ def make_set(number: int) -> tuple[str, np.ndarray]:
         model = mb.graph(edges, nodes=range(d), fields=True, coupling="both-one")
         size = 0.8 if kind == "sparse field" else 3.0 / d
         w = np.concatenate([rng.normal(0.5 * size, size, len(edges)), rng.normal(-0.5, 0.7, d)])
-        x = mb.simulate(model, model.chart.theta(w), n, "gibbs", rng=int(rng.integers(2**31)), progress=False)
+        x = mb.simulate(model, model.chart.theta(w), n, sampler="gibbs", rng=int(rng.integers(2**31)), progress=False)
         return f"{kind}, {d} items, n = {n}", np.asarray(x)
     factors = 2 if kind == "two factors" else 1
     loading = rng.uniform(0.5, 1.5, (factors, d)) * (rng.random((factors, d)) < (1.0 if factors == 1 else 0.6))

@@ -60,7 +60,7 @@ def compare(side, low, high):
     """The table of one field."""
     model = mb.grid(side, side)
     theta = np.random.default_rng(side).uniform(low, high, model.n_parameters)
-    x = mb.simulate(model, theta, N, "auto", rng=1, progress=False)
+    x = mb.simulate(model, theta, N, sampler="auto", rng=1, progress=False)
     statistics, prior = mb.Data(x).count(model), Prior(model, "uniform")
     print(f"\n{side}x{side}, theta in ({low:g}, {high:g}), n = {N:,}\n")
     print("| | mode, sds | sd | sd, average ratio | processor seconds |")

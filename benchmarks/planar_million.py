@@ -58,7 +58,7 @@ def exact(side, keep):
     """Log Z, counts, the maximum and the mode."""
     warm = mb.grid(30, 30)
     mb.log_partition(warm, 0.6)
-    mb.estimate(warm, mb.simulate(warm, 0.6, 50, "gibbs", progress=False), algorithm="exact", progress=False)
+    mb.estimate(warm, mb.simulate(warm, 0.6, 50, sampler="gibbs", progress=False), algorithm="exact", progress=False)
     model, statistics = counts_of(side, keep)
     clock = Clock(side)
     clock("plan", planar, model)

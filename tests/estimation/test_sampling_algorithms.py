@@ -135,7 +135,7 @@ def test_the_check_passes_the_maximum_and_fails_half_an_sd_off():
 def test_a_field_that_does_not_mix_is_not_called_converged():
     model = grid(16, 16)
     theta = np.full(model.n_parameters, 0.9)
-    x = simulate(model, theta, 64, "exact", rng=1)
+    x = simulate(model, theta, 64, sampler="exact", rng=1)
     found = frozen_check(model, x, model.chart.log_odds(theta), most_updates=3e8)
     assert not found.passed
     assert "started at the data and at random still differ" in found.warnings[0]

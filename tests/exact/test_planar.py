@@ -273,7 +273,7 @@ def test_cost_of_wide_planar_fields_is_told_without_making_them():
 def test_maximum_likelihood_on_a_wide_grid():
     model = mb.grid(24, 24)
     theta = np.random.default_rng(2).uniform(0.5, 0.8, size=model.n_parameters)
-    x = mb.simulate(model, theta, 40, "exact", rng=1)
+    x = mb.simulate(model, theta, 40, sampler="exact", rng=1)
     found = mb.estimate(model, x, algorithm="exact", on_boundary="penalise")
     assert found.converged
     assert found.details["confirmed_step"] < 1e-6

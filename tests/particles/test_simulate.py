@@ -29,7 +29,7 @@ def test_observations_follow_the_field(sampler):
     model = mb.grid(3, 3, fields=True)
     theta = unequal(model, 0.5, 0.75)
     sweeps = {"gibbs": 60, "swendsen-wang": 60}.get(sampler)
-    x = mb.simulate(model, theta, 60_000, sampler, rng=1, sweeps=sweeps)
+    x = mb.simulate(model, theta, 60_000, sampler=sampler, rng=1, sweeps=sweeps)
     assert x.shape == (60_000, 9)
     assert x.dtype == np.uint8
     assert chi_square_p(state_counts(x), binary_law(model, theta)) > ALPHA
@@ -42,7 +42,7 @@ def test_potts_observations_follow_the_field(sampler):
     model = mb.grid(2, 3, states=3)
     theta = unequal(model, 0.2, 0.6)
     sweeps = None if sampler == "exact" else 60
-    x = mb.simulate(model, theta, 30_000, sampler, rng=2, sweeps=sweeps)
+    x = mb.simulate(model, theta, 30_000, sampler=sampler, rng=2, sweeps=sweeps)
 
     def law():
         weights = np.log(theta / (1 - theta))
@@ -57,14 +57,14 @@ def test_potts_observations_follow_the_field(sampler):
 def test_cftp_takes_negative_couplings_that_can_be_relabelled():
     model = mb.grid(2, 3, fields=True)
     theta = unequal(model, 0.2, 0.4)
-    x = mb.simulate(model, theta, 60_000, "cftp", rng=3)
+    x = mb.simulate(model, theta, 60_000, sampler="cftp", rng=3)
     assert chi_square_p(state_counts(x), binary_law(model, theta)) > ALPHA
 
 
 def test_large_degrees_take_the_floating_point_kernel():
     model = mb.graph([(i, j) for i in range(8) for j in range(i)], fields=True)
     theta = unequal(model, 0.4, 0.6)
-    x = mb.simulate(model, theta, 60_000, "gibbs", rng=4, sweeps=40)
+    x = mb.simulate(model, theta, 60_000, sampler="gibbs", rng=4, sweeps=40)
     assert chi_square_p(state_counts(x), binary_law(model, theta)) > ALPHA
 
 
@@ -72,7 +72,7 @@ def test_large_degrees_take_the_floating_point_kernel():
 def test_the_seed_decides(sampler):
     model = mb.grid(3, 3)
     sweeps = {"gibbs": 5, "swendsen-wang": 5}.get(sampler)
-    first, again, other = (mb.simulate(model, 0.6, 100, sampler, rng=seed, sweeps=sweeps) for seed in (5, 5, 6))
+    first, again, other = (mb.simulate(model, 0.6, 100, sampler=sampler, rng=seed, sweeps=sweeps) for seed in (5, 5, 6))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
 
@@ -88,7 +88,7 @@ def test_auto_says_which_and_why():
     sampler, reason = choose_sampler(wide, np.full(wide.n_parameters, np.log(1.5)), 20_000)
     assert sampler == "cftp"
     assert "(degree - 1)(2 theta - 1) <= 0.60 < 1" in reason
-    assert mb.simulate(wide, 0.6, 10, "cftp", full_output=True).sweeps >= 8
+    assert mb.simulate(wide, 0.6, 10, sampler="cftp", full_output=True).sweeps >= 8
 
 
 @pytest.mark.parametrize(
@@ -118,28 +118,28 @@ def test_auto_leaves_cftp_when_it_would_take_long():
 def test_cftp_refuses_frustration_and_names_an_edge():
     model = mb.graph([("a", "b"), ("b", "c"), ("c", "a")])
     with pytest.raises(mb.InputError, match=r"cycle through edge \w--\w .*odd number"):
-        mb.simulate(model, [0.6, 0.6, 0.3], 10, "cftp")
-    assert mb.simulate(model, [0.6, 0.3, 0.3], 10, "cftp").shape == (10, 3)
+        mb.simulate(model, [0.6, 0.6, 0.3], 10, sampler="cftp")
+    assert mb.simulate(model, [0.6, 0.3, 0.3], 10, sampler="cftp").shape == (10, 3)
 
 
 def test_cftp_stops_at_its_cap():
     with pytest.raises(mb.SamplingError, match=r"sweeps = 100 .* 70 of 70 draws.* 'gibbs'"):
-        mb.simulate(mb.grid(8, 8), 0.95, 70, "cftp", sweeps=100)
+        mb.simulate(mb.grid(8, 8), 0.95, 70, sampler="cftp", sweeps=100)
 
 
 def test_refusals():
     model = mb.grid(2, 2)
     with pytest.raises(mb.InputError, match=r"sampler = 'metropolis' .*auto, exact"):
-        mb.simulate(model, 0.6, 10, "metropolis")
+        mb.simulate(model, 0.6, 10, sampler="metropolis")
     with pytest.raises(mb.InputError, match=r"sweeps = 5 .*sampler='exact'"):
-        mb.simulate(model, 0.6, 10, "exact", sweeps=5)
+        mb.simulate(model, 0.6, 10, sampler="exact", sweeps=5)
     for n in (0, -1, 2.5, True):
         with pytest.raises(mb.InputError, match=r"n = .*: give a whole number, at least 1"):
             mb.simulate(model, 0.6, n)
     with pytest.raises(mb.InputError, match="sweeps = 0: give a whole number, at least 1"):
-        mb.simulate(model, 0.6, 10, "gibbs", sweeps=0)
+        mb.simulate(model, 0.6, 10, sampler="gibbs", sweeps=0)
     with pytest.raises(mb.InputError, match="'cftp' is for binary fields"):
-        mb.simulate(mb.grid(2, 2, states=3), 0.4, 10, "cftp")
+        mb.simulate(mb.grid(2, 2, states=3), 0.4, 10, sampler="cftp")
     with pytest.raises(mb.InputError, match=r"theta\[0\] = 1.5"):
         mb.simulate(model, [1.5, 0.5, 0.5, 0.5], 10)
 
@@ -147,4 +147,4 @@ def test_refusals():
 def test_swendsen_wang_refuses_what_is_not_agreement():
     model = mb.graph([("a", "b")], states=3, coupling="score", fields=True)
     with pytest.raises(mb.InputError, match=r"agreement couplings, .*edge a--b"):
-        mb.simulate(model, np.full(model.n_parameters, 0.3), 10, "swendsen-wang")
+        mb.simulate(model, np.full(model.n_parameters, 0.3), 10, sampler="swendsen-wang")

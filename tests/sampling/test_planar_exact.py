@@ -82,7 +82,7 @@ def test_large_planar_fields_get_fewer_draws_for_each_edge():
 def test_a_wide_field_is_drawn_from_by_proposals_and_weighed():
     model = mb.grid(22, 22)
     theta = np.random.default_rng(1).uniform(0.5, 0.8, size=model.n_parameters)
-    x = mb.simulate(model, theta, 1_000, "gibbs", rng=2, sweeps=100, progress=False)
+    x = mb.simulate(model, theta, 1_000, sampler="gibbs", rng=2, sweeps=100, progress=False)
     post = mb.sample(model, x, "exact", draws=500, warmup=0, chains=1, rng=3, progress=False)
     assert (post.target, post.engine) == ("exact", "independence")
     assert post.details["efficiency"] > 0.5

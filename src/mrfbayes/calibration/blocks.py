@@ -118,7 +118,7 @@ def _indicator(table: np.ndarray, words: np.ndarray, scope: np.ndarray) -> np.nd
 def planes_of(model: Model, chains: Chains) -> np.ndarray:
     """Statistics of particles (`particles_at`) as planes (p, n_words); their number a multiple of 64."""
     if isinstance(chains, BitChains) and chains.n_particles % 64 == 0:
-        return statistic_planes(model, chains.words)
+        return statistic_planes(model, chains.particles)
     _scopes(model)
     return row_planes(row_statistics(model, chains.rows()))
 

@@ -42,7 +42,8 @@ REMEMBERED_STEPS = 6
 PCD_CHAINS, PCD_STEPS, PCD_SWEEPS = 1_000, 400, 2
 PCD_RATE = 0.2  # in units of the prior's variance and the data's information together
 POWER = 0.75  # with which rates fall in the second half
-MAX_RESIDUAL = 0.25  # posterior sds, root mean square of the gradient with its noise, up to which "pcd" has converged
+CHECK_SWEEPS = 40  # of fresh chains at the end of "pcd": as many unseen, then as many counted
+MAX_RESIDUAL = 0.25  # posterior sds, root mean square of the gradient up to which "pcd" has converged
 TABLE_SLABS = tuple(0.1 * 1.4**k for k in range(9))  # scales of tables that matter that are tried
 
 
@@ -67,9 +68,10 @@ class PairTables:
     method : str
         "pseudo" or "pcd".
     converged : bool
-        Whether the gradient had become small.
+        Whether the gradient had become small; for "pcd" whether ``residual`` is below 0.25.
     residual : float
-        Root mean square of the gradient in posterior sds, averaged over the second half of "pcd"; NaN for "pseudo".
+        For "pcd" the root mean square of the gradient in posterior sds, without Monte-Carlo noise, as fresh chains from
+        the data and from random states show it; larger where these differ. NaN for "pseudo".
     iterations : int
         Steps taken.
 
@@ -408,40 +410,76 @@ class _TableProblem:
         converged = bool(found.status == 0 or history[-1] < TABLE_TOLERANCE * history[0])
         return unpack(found.x), converged, int(found.nit)
 
+    @cached_property
+    def _fields(self) -> np.ndarray:
+        """(D, D) whether a cell is a field: on the diagonal."""
+        return np.eye(len(self._inside), dtype=bool)
+
+    def _slope(self, table: np.ndarray, shown: np.ndarray, observed: np.ndarray, n: float) -> np.ndarray:
+        """Minus the gradient of the log posterior, from the pair frequencies ``shown`` by chains at ``table``."""
+        prior = np.where(self._inside, np.float32(self.scale**-2), np.where(self._fields, FIELD_SCALE**-2, 0.0))
+        return np.asarray(n * (shown - observed) + table * prior, dtype=np.float32)
+
     def contrast(
         self, table: np.ndarray, observed: np.ndarray, n: float, steps: int, seed: np.random.SeedSequence, bar: Progress
     ) -> tuple[np.ndarray, float]:
-        """The mode of the likelihood by persistent contrastive divergence, and what is left of the gradient there."""
-        chosen = generator(seed, "start").integers(len(self.places), size=PCD_CHAINS)
-        chains, state = self.places[chosen].copy(), kernel_state(child(seed, "pcd"), "chains")
-        ones, work = (
-            np.full(PCD_CHAINS, 1.0 / PCD_CHAINS, np.float32),
-            np.empty(int(np.diff(self.offset).max()), np.float32),
-        )
-        inside, frequency = self._inside, np.diag(observed)
+        """The mode of the likelihood by persistent contrastive divergence, and how far from it fresh chains show it."""
+        chains = _Chains(self, "data", PCD_CHAINS, child(seed, "pcd"))
+        frequency = np.diag(observed)
         information = n * np.outer(frequency, frequency) + self.scale**-2
         np.fill_diagonal(information, n * frequency * (1 - frequency) + FIELD_SCALE**-2)
-        total, shown = np.zeros_like(table), np.zeros_like(table)  # sums over the second half
+        free = self._inside | self._fields
+        total = np.zeros_like(table)  # over the second half
         for step in range(steps):
             budget().check("tables of all pairs")
-            table_gibbs(chains, self.offset, table, PCD_SWEEPS, work, state)
-            now = np.zeros_like(table)
-            add_pairs(chains, ones, now)
+            slope = self._slope(table, chains.pairs(table, PCD_SWEEPS), observed, n)
             rate = PCD_RATE * min(1.0, (steps / 2 / (step + 1)) ** POWER)
-            prior = np.where(inside, table / np.float32(self.scale**2), 0.0)
-            np.fill_diagonal(prior, np.diag(table) / FIELD_SCALE**2)
-            move = rate * (n * (now - observed) + prior) / information
-            table = table - np.where(inside | np.eye(len(table), dtype=bool), np.clip(move, -0.2, 0.2), 0.0).astype(
-                np.float32
-            )
+            table = table - np.where(free, np.clip(rate * slope / information, -0.2, 0.2), 0.0).astype(np.float32)
             if step >= steps // 2:
                 total += table
-                shown += now
             bar.update(MAX_QUASI_STEPS + step)
-        count = np.float32(steps - steps // 2)
-        table = total / count
-        left = n * (shown / count - observed) + table / np.float32(self.scale**2)
-        return table, float(np.sqrt(np.mean(left[inside] ** 2 / information[inside])))
+        table = total / np.float32(steps - steps // 2)
+        return table, self._distance(table, observed, n, information, seed)
+
+    def _distance(
+        self, table: np.ndarray, observed: np.ndarray, n: float, information: np.ndarray, seed: np.random.SeedSequence
+    ) -> float:
+        """Root mean square of the gradient at ``table`` in posterior sds, by fresh chains; larger if they do not mix.
+
+        The steps themselves cannot tell: the mean of their gradients is near zero wherever they stay. Two groups of
+        chains start at the data, two at random. Products of different groups have no noise in their mean.
+        """
+        starts = ("data", "data", "random", "random")
+        groups = [_Chains(self, at, PCD_CHAINS // 4, child(seed, "check", k)) for k, at in enumerate(starts)]
+        slopes = []
+        for chains in groups:
+            budget().check("tables of all pairs")
+            chains.pairs(table, CHECK_SWEEPS)
+            shown = np.mean([chains.pairs(table, 1) for _ in range(CHECK_SWEEPS)], axis=0)
+            slopes.append((self._slope(table, shown, observed, n) / np.sqrt(information))[self._inside])
+        products = np.array([[float(np.mean(a * b)) for b in slopes] for a in slopes])
+        same, other = (products[0, 1] + products[2, 3]) / 2, products[:2, 2:].mean()
+        residual, apart = (same + other) / 2, 2 * (same - other)
+        return float(np.sqrt(max(residual, apart, 0.0)))
+
+
+class _Chains:
+    """Gibbs chains that start at rows of the data, or at random states."""
+
+    def __init__(self, problem: _TableProblem, start: str, n: int, seed: np.random.SeedSequence) -> None:
+        offset, random = problem.offset, generator(seed, "start")
+        self.places = problem.places[random.integers(len(problem.places), size=n)]
+        if start == "random":
+            self.places = random.integers(offset[:-1], offset[1:], size=self.places.shape).astype(np.int32)
+        self.offset, self.state = offset, kernel_state(seed, "chains")
+        self.share, self.work = np.full(n, 1.0 / n, np.float32), np.empty(int(np.diff(offset).max()), np.float32)
+
+    def pairs(self, table: np.ndarray, sweeps: int) -> np.ndarray:
+        """(D, D) frequencies of pairs of states after ``sweeps`` more sweeps."""
+        table_gibbs(self.places, self.offset, table, sweeps, self.work, self.state)
+        found = np.zeros_like(table)
+        add_pairs(self.places, self.share, found)
+        return found
 
 
 def _centred(table: np.ndarray, offset: np.ndarray) -> np.ndarray:

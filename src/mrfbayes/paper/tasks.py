@@ -209,7 +209,7 @@ def _coalescence(cell: Cell) -> CellOutcome:
 
 
 def _sweeps(model: mb.Model, theta: np.ndarray, seed: np.random.SeedSequence) -> int:
-    made = mb.simulate(model, theta, settings.PARTICLES, "cftp", seed, progress=False, full_output=True)
+    made = mb.simulate(model, theta, settings.PARTICLES, sampler="cftp", rng=seed, progress=False, full_output=True)
     return made.sweeps
 
 

@@ -18,6 +18,7 @@ from mrfbayes.exact.clumps import clump_rows, configurations
 from mrfbayes.kernels.particles.completions import HoleList, complete_by_tables, complete_rows
 from mrfbayes.model.natural_form import PRODUCT_FORM, DenseLayout
 from mrfbayes.particles.moments import row_statistics
+from mrfbayes.particles.rows import row_view
 from mrfbayes.particles.tables import Layout, TableLayout
 
 HALVES = 2
@@ -153,9 +154,9 @@ def _sweep_cells(
     """Gibbs sweeps over the missing cells of each of ``parts`` (c, k, d) float64, one after the other."""
     weights = np.empty(int(layout.states.max()))
     if isinstance(layout, TableLayout):
-        view = layout.view(w)
+        view, potential = row_view(layout.model), np.concatenate(layout.model.lowering.potentials(w))
         for x in parts:
-            complete_by_tables(x, holes, view, sweeps, state, weights)
+            complete_by_tables(x, holes, view, potential, sweeps, state, weights)
         return
     coupling, level = natural_tables(layout, w)
     for x in parts:

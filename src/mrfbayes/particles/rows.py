@@ -7,6 +7,25 @@ import numpy as np
 from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.data.covariates import CovariateStatistics
 from mrfbayes.kernels.particles.rows import RowsView, row_sweeps
+from mrfbayes.model.field import Model
+
+
+def row_view(model: Model, group: np.ndarray | None = None) -> RowsView:
+    """The graph of a field made ready for `row_sweeps`; ``group`` (N,) of every chain, none by default."""
+    lowering = model.lowering
+    offset, neighbour, edge = (np.array(part, dtype=np.int64) for part in model.adjacency)
+    owner = np.repeat(np.arange(model.n_nodes), np.diff(offset))
+    return RowsView(
+        offset,
+        neighbour,
+        edge,
+        np.ascontiguousarray(model.edges[edge, 0] == owner),
+        np.array(lowering.node_offset, dtype=np.int64),
+        np.array(lowering.edge_offset + lowering.n_node_rows, dtype=np.int64),
+        np.zeros(0, dtype=np.int64) if group is None else group,
+        int(model.states.max()),
+        bool(lowering.binary),
+    )
 
 
 class RowChains:
@@ -35,21 +54,9 @@ class RowChains:
         row, column, value = lowering.forward
         self._forward = csr_array((value, (row, column)), shape=(lowering.n_rows, base.n_parameters))
         self._constant, self.n_groups = lowering.constant, statistics.design.n_fields
-        offset, neighbour, edge = (np.array(part) for part in base.adjacency)
-        owner = np.repeat(np.arange(base.n_nodes), np.diff(offset))
         self.group = np.ascontiguousarray(statistics.group[of], dtype=np.int64)
         self.per_group = np.bincount(self.group, minlength=self.n_groups).astype(float)
-        edge_offset = lowering.edge_offset + (base.n_nodes if lowering.binary else lowering.node_offset[-1])
-        self._view = RowsView(
-            offset.astype(np.int64),
-            neighbour.astype(np.int64),
-            edge.astype(np.int64),
-            np.ascontiguousarray(base.edges[edge, 0] == owner) if edge.size else np.zeros(0, dtype=bool),
-            np.array(lowering.node_offset, dtype=np.int64),
-            np.array(edge_offset, dtype=np.int64),
-            self.group,
-            bool(lowering.binary),
-        )
+        self._view = row_view(base, self.group)
         states = statistics.states[of]
         random = generator(seed, "rows").integers(base.states, size=states.shape)
         filled = np.where(states == 255, random, states).astype(np.uint8)

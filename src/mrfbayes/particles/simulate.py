@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -20,6 +19,9 @@ from mrfbayes.model.field import Model
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from mrfbayes.kernels.particles.cluster import ClusterView
+    from mrfbayes.particles.sweeps import GibbsView
 
 SAMPLERS = ("auto", "exact", "cftp", "gibbs", "swendsen-wang")
 GIBBS_SWEEPS = 1000  # the paper's, Sec. 3.3
@@ -58,50 +60,35 @@ class Simulation:
     is_exact: bool
 
 
+class _Options(TypedDict, total=False):
+    """Options of `simulate` that do not change what it returns."""
+
+    sampler: str
+    rng: Seed | None
+    sweeps: int | None
+    progress: bool
+
+
 @overload
 def simulate(
-    model: Model,
-    theta: ThetaLike,
-    n: int,
-    sampler: str = ...,
-    rng: Seed | None = ...,
-    *,
-    sweeps: int | None = ...,
-    progress: bool = ...,
-    full_output: Literal[False] = ...,
+    model: Model, theta: ThetaLike, n: int, *, full_output: Literal[False] = ..., **options: Unpack[_Options]
 ) -> np.ndarray: ...
 @overload
 def simulate(
-    model: Model,
-    theta: ThetaLike,
-    n: int,
-    sampler: str = ...,
-    rng: Seed | None = ...,
-    *,
-    sweeps: int | None = ...,
-    progress: bool = ...,
-    full_output: Literal[True],
+    model: Model, theta: ThetaLike, n: int, *, full_output: Literal[True], **options: Unpack[_Options]
 ) -> Simulation: ...
 @overload
 def simulate(
-    model: Model,
-    theta: ThetaLike,
-    n: int,
-    sampler: str = ...,
-    rng: Seed | None = ...,
-    *,
-    sweeps: int | None = ...,
-    progress: bool = ...,
-    labels: Literal[True],
+    model: Model, theta: ThetaLike, n: int, *, labels: Literal[True], **options: Unpack[_Options]
 ) -> pd.DataFrame: ...
 @one_blas_thread()
 def simulate(
     model: Model,
     theta: ThetaLike,
     n: int,
+    *,
     sampler: str = "auto",
     rng: Seed | None = None,
-    *,
     sweeps: int | None = None,
     progress: bool = True,
     full_output: bool = False,
@@ -182,12 +169,12 @@ def simulate(
     elif sampler == "cftp":
         x, reached = _couple(model, w, n, seed, sweeps or CFTP_SWEEPS, progress)
         done = Simulation(x, sampler, reason, reached, True)
-    elif sampler == "gibbs":
-        sweeps = sweeps or GIBBS_SWEEPS
-        done = Simulation(_gibbs(model, w, n, seed, sweeps, progress), sampler, reason, sweeps, False)
     else:
-        sweeps = sweeps or CLUSTER_SWEEPS
-        done = Simulation(_swendsen_wang(model, w, n, seed, sweeps, progress), sampler, reason, sweeps, False)
+        from mrfbayes.particles.sweeps import particle_view
+
+        sweeps = sweeps or (GIBBS_SWEEPS if sampler == "gibbs" else CLUSTER_SWEEPS)
+        view = particle_view(model, model.lowering.potentials(w)) if sampler == "gibbs" else _cluster_view(model, w)
+        done = Simulation(_chains(model, view, n, sweeps, seed, progress), sampler, reason, sweeps, False)
     return done if full_output else _labelled(model, done.x) if labels else done.x
 
 
@@ -274,48 +261,15 @@ def _gauge(model: Model, coupling: np.ndarray) -> tuple[np.ndarray, str | None]:
     return flip, f"edge {model.nodes[u]}--{model.nodes[v]}"
 
 
-def _gibbs(
-    model: Model, log_odds: np.ndarray, n: int, seed: np.random.SeedSequence, sweeps: int, progress: bool
-) -> np.ndarray:
-    from mrfbayes.kernels.particles.bitgibbs import MAX_DEGREE
-    from mrfbayes.particles import sweeps as particles
-
-    potentials = model.lowering.potentials(log_odds)
-    degree = np.diff(model.adjacency.offset)
-    threads = _threads(float(n) * model.n_nodes * sweeps / 16)
-    if model.is_binary and degree.max(initial=0) <= MAX_DEGREE:
-        view = particles.bit_view(model.adjacency, *potentials)
-        words = particles.random_words(model.n_nodes, n, generator(seed, "start"))
-        state = kernel_state(seed, "sweeps")
-        per_call = max(1, BIT_UPDATES_PER_CALL // (64 * words.size))
-        with Progress("Gibbs sweeps", sweeps, progress) as bar:
-            for done in range(0, sweeps, per_call):
-                particles.sweep(view, words, min(per_call, sweeps - done), state, threads)
-                bar.update(done + per_call)
-        return particles.unpack(words, n)
-    column_view: object
-    if model.is_binary:
-        column_view = particles.spin_view(model.adjacency, *potentials)
-    else:
-        column_view = particles.table_view(model.adjacency, model.lowering, *potentials)
-
-    def sweep(x: np.ndarray, n_sweeps: int, state: np.ndarray) -> None:
-        particles.column_sweep(column_view, x, n_sweeps, state, _threads(float(x.size) * n_sweeps))
-
-    return _in_groups(model, n, sweeps, seed, sweep, "Gibbs sweeps", progress)
-
-
-def _swendsen_wang(
-    model: Model, log_odds: np.ndarray, n: int, seed: np.random.SeedSequence, sweeps: int, progress: bool
-) -> np.ndarray:
+def _cluster_view(model: Model, log_odds: np.ndarray) -> ClusterView:
+    """A field of agreement couplings made ready for Swendsen-Wang moves."""
     from mrfbayes.kernels.particles.cluster import ClusterView
-    from mrfbayes.particles import sweeps as particles
 
     node_part, edge_part = model.lowering.potentials(log_odds)
     coupling = agreement_couplings(model, edge_part)
     if model.is_binary:
         node_part = np.stack([np.zeros_like(node_part), node_part], axis=1).ravel()
-    view = ClusterView(
+    return ClusterView(
         np.array(model.edges, dtype=np.int64),
         np.array(coupling),
         np.array(model.lowering.node_offset, dtype=np.int64),
@@ -323,33 +277,31 @@ def _swendsen_wang(
         bool(node_part.any()),
     )
 
-    def sweep(x: np.ndarray, n_sweeps: int, state: np.ndarray) -> None:
-        particles.cluster_sweep(view, x, n_sweeps, state, _threads(float(x.size) * n_sweeps))
 
-    return _in_groups(model, n, sweeps, seed, sweep, "Swendsen-Wang moves", progress)
-
-
-Sweep = Callable[[np.ndarray, int, np.ndarray], object]  # states (d, n), how many, state of the random stream
-
-
-def _in_groups(
-    model: Model, n: int, sweeps: int, seed: np.random.SeedSequence, sweep: Sweep, label: str, progress: bool
+def _chains(
+    model: Model, view: GibbsView | ClusterView, n: int, sweeps: int, seed: np.random.SeedSequence, progress: bool
 ) -> np.ndarray:
     """Chains from random starts, a group of particles after the other, in calls short enough to be interrupted."""
-    size = max(64, SIMULATED_UPDATES_PER_CALL // model.n_nodes // 64 * 64)
+    from mrfbayes.kernels.particles.bitgibbs import BitView
+    from mrfbayes.particles.sweeps import pack, sweep, unpack
+
+    is_packed = isinstance(view, BitView)
+    most = BIT_UPDATES_PER_CALL if is_packed else SIMULATED_UPDATES_PER_CALL
+    size = max(1024 if is_packed else 64, most // model.n_nodes // 64 * 64)
     out = np.empty((n, model.n_nodes), dtype=np.uint8)
-    with Progress(label, float(n) * sweeps, progress) as bar:
+    with Progress("sweeps", float(n) * sweeps, progress) as bar:
         for group, begin in enumerate(range(0, n, size)):
             some = min(size, n - begin)
             start = generator(seed, "start", group)
             x = start.integers(0, model.states[:, None], size=(model.n_nodes, some), dtype=np.uint8)
-            state = kernel_state(seed, "sweeps", group)
-            per_call = max(1, SIMULATED_UPDATES_PER_CALL // x.size)
+            state, per_call = kernel_state(seed, "sweeps", group), max(1, most // x.size)
+            threads = _threads(float(x.size) * min(per_call, sweeps) / (16 if is_packed else 1))
+            particles = pack(x.T) if is_packed else x
             for done in range(0, sweeps, per_call):
                 now = min(per_call, sweeps - done)
-                sweep(x, now, state)
+                sweep(view, particles, now, state, threads)
                 bar.update(float(begin) * sweeps + float(some) * (done + now))
-            out[begin : begin + some] = x.T
+            out[begin : begin + some] = unpack(particles, some) if is_packed else x.T
     return out
 
 
@@ -357,10 +309,10 @@ def _couple(
     model: Model, log_odds: np.ndarray, n: int, seed: np.random.SeedSequence, cap: int, progress: bool
 ) -> tuple[np.ndarray, int]:
     """Coupling from the past; the draws, and the longest window that was needed."""
-    from mrfbayes.kernels.particles.bitgibbs import split_state
+    from mrfbayes.kernels.particles.bitgibbs import block_streams
     from mrfbayes.kernels.particles.coupling import couple_blocks
     from mrfbayes.kernels.particles.gibbs import LANES
-    from mrfbayes.particles import sweeps as particles
+    from mrfbayes.particles.sweeps import spin_view, spread_blocks
 
     if not model.is_binary:
         raise InputError("sampler='cftp' is for binary fields: use sampler='exact', 'gibbs' or 'swendsen-wang'.")
@@ -371,10 +323,8 @@ def _couple(
             f"sampler='cftp' needs couplings without frustration, but a cycle through {frustrated} has an odd number "
             "of negative ones, so the coupling is not monotone: use sampler='exact', 'gibbs' or 'swendsen-wang'."
         )
-    view = particles.spin_view(model.adjacency, np.where(flip == 1, -field, field), np.abs(coupling))
-    states = np.empty((-(-n // LANES), 4), dtype=np.uint64)
-    split_state(kernel_state(seed, "keys"), states)
-    keys = np.ascontiguousarray(states[:, :3])
+    view = spin_view(model.adjacency, np.where(flip == 1, -field, field), np.abs(coupling))
+    keys = np.ascontiguousarray(block_streams(kernel_state(seed, "keys"), n, LANES)[:, :3])
     windows = np.zeros(len(keys), dtype=np.int64)
     x = np.empty((model.n_nodes, n), dtype=np.uint8)
     window = min(FIRST_COUPLING_WINDOW, cap)
@@ -386,9 +336,8 @@ def _couple(
                 couple_blocks(view, keys, windows, n, window, window, first, last, x)
 
             for begin in range(0, len(keys), 2 * per_call):
-                particles.spread_blocks(
-                    run, begin, min(begin + 2 * per_call, len(keys)), _threads(SIMULATED_UPDATES_PER_CALL * 4)
-                )
+                end = min(begin + 2 * per_call, len(keys))
+                spread_blocks(run, begin, end, _threads(SIMULATED_UPDATES_PER_CALL * 4))
                 bar.update(int((windows > 0).sum()), f"window {window}")
             if window == cap and not windows.all():
                 left = min(int((windows == 0).sum()) * LANES, n)

@@ -1,32 +1,35 @@
 """Sets of particles and their Gibbs sweeps, on one thread or more.
 
 Binary fields of small degree are bit-sliced: particle k is bit k % 64 of word k // 64, and a set is a (d, n_words)
-uint64 array (`bit_view`, `sweep`, `sweep_counts`). All other fields take particles as a (d, n) uint8 array
-(`spin_view` or `table_view`, `column_sweep`, `column_sweep_counts`). Results depend on the random state alone, never
-on the number of threads.
+uint64 array (`bit_view`). All other fields, and cluster moves, take particles as a (d, n) uint8 array (`spin_view`,
+`table_view`, `mrfbayes.kernels.particles.cluster.ClusterView`). Results depend on the random state alone, never on the
+number of threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.kernels.base.planes import ROW_WORDS
 from mrfbayes.kernels.particles import bitgibbs, cluster, gibbs, gibbs_tables
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.particles.bitgibbs import BitCounts, BitView
     from mrfbayes.kernels.particles.cluster import ClusterView
-    from mrfbayes.kernels.particles.gibbs import SpinCounts, SpinView
-    from mrfbayes.kernels.particles.gibbs_tables import TableCounts, TableView
+    from mrfbayes.kernels.particles.gibbs import ColumnCounts, SpinView
+    from mrfbayes.kernels.particles.gibbs_tables import TableView
     from mrfbayes.model.adjacency import Adjacency
+    from mrfbayes.model.field import Model
     from mrfbayes.model.lowering import Lowering
 
+    GibbsView = BitView | SpinView | TableView
+
 _CACHE_LINE_BYTES = 64
-Result = TypeVar("Result")
 
 
 def empty_words(n_nodes: int, n_particles: int) -> np.ndarray:
@@ -78,7 +81,7 @@ def bit_view(adjacency: Adjacency, field: np.ndarray, coupling: np.ndarray, symm
         node = int(degree.argmax())
         raise InputError(
             f"node {node} has {degree[node]} neighbours: the bit-sliced sampler takes at most {bitgibbs.MAX_DEGREE}; "
-            "use spin_view and column_sweep."
+            "use spin_view."
         )
     if symmetric is None:
         symmetric = not np.any(field)
@@ -101,62 +104,8 @@ def bit_view(adjacency: Adjacency, field: np.ndarray, coupling: np.ndarray, symm
     )
 
 
-def bit_counts(view: BitView, plain: bool = True) -> BitCounts:
-    """Counts for `sweep_counts`, all zero; without ``plain`` ones, only what `expected_counts` needs."""
-    return bitgibbs.BitCounts(
-        np.zeros(view.thresholds.size, dtype=np.int64),
-        np.zeros(view.coupling.size if plain else 0, dtype=np.int64),
-        np.zeros(view.field.size if plain else 0, dtype=np.int64),
-    )
-
-
-def sweep(view: BitView, words: np.ndarray, n_sweeps: int, random_state: np.ndarray, threads: int = 1) -> None:
-    """``n_sweeps`` Gibbs sweeps of ``words`` in place; `bitgibbs.bit_sweep` on ``threads`` threads."""
-    if threads == 1:
-        bitgibbs.bit_sweep(view, words, n_sweeps, random_state)
-        return
-    states = _block_states(view, words, random_state)
-    n_particles = 64 * words.shape[1]
-    none = bitgibbs.BitCounts(*(np.empty(0, dtype=np.int64) for _ in range(3)))
-
-    def run(first: int, last: int) -> None:
-        bitgibbs.sweep_blocks(view, words, n_particles, n_sweeps, states, first, last, none)
-
-    spread_blocks(run, 0, len(states), threads)
-
-
-def sweep_counts(
-    view: BitView,
-    words: np.ndarray,
-    n_particles: int,
-    n_sweeps: int,
-    random_state: np.ndarray,
-    counts: BitCounts,
-    threads: int = 1,
-) -> None:
-    """`sweep` that adds to ``counts`` over the first ``n_particles`` particles: `bitgibbs.bit_sweep_counts`."""
-    if threads == 1:
-        bitgibbs.bit_sweep_counts(view, words, n_particles, n_sweeps, random_state, counts)
-        return
-    states = _block_states(view, words, random_state)
-
-    def run(first: int, last: int) -> BitCounts:
-        own = counts if first == 0 else type(counts)(*(np.zeros_like(part) for part in counts))
-        bitgibbs.sweep_blocks(view, words, n_particles, n_sweeps, states, first, last, own)
-        return own
-
-    _add_up(counts, spread_blocks(run, 0, len(states), threads))
-
-
-def expected_counts(view: BitView, counts: BitCounts) -> tuple[np.ndarray, np.ndarray]:
-    """Rao-Blackwellised sums over particles and sweeps: agreements (m,) and ones (d,)."""
-    agreements, ones = np.zeros(view.coupling.size), np.zeros(view.field.size)
-    bitgibbs.expected_counts(view, counts, agreements, ones)
-    return agreements, ones
-
-
 def spin_view(adjacency: Adjacency, field: np.ndarray, coupling: np.ndarray) -> SpinView:
-    """A binary field of any degree made ready for `column_sweep`; arguments as for `bit_view`."""
+    """A binary field of any degree made ready for `sweep`; arguments as for `bit_view`."""
     offset, neighbour, edge = (np.array(part, dtype=np.int64) for part in adjacency)
     return gibbs.SpinView(
         offset,
@@ -168,7 +117,7 @@ def spin_view(adjacency: Adjacency, field: np.ndarray, coupling: np.ndarray) -> 
 
 
 def table_view(adjacency: Adjacency, lowering: Lowering, node_table: np.ndarray, edge_table: np.ndarray) -> TableView:
-    """A categorical field made ready for `column_sweep`, with the flat tables of ``lowering.potentials``."""
+    """A categorical field made ready for `sweep`, with the flat tables of ``lowering.potentials``."""
     node = np.repeat(np.arange(lowering.n_nodes), np.diff(adjacency.offset))
     offset, neighbour, edge = (np.array(part, dtype=np.int64) for part in adjacency)
     return gibbs_tables.TableView(
@@ -183,83 +132,60 @@ def table_view(adjacency: Adjacency, lowering: Lowering, node_table: np.ndarray,
     )
 
 
-def column_counts(view: SpinView | TableView) -> SpinCounts | TableCounts:
-    """Counts for `column_sweep_counts`, all zero."""
-    if isinstance(view, gibbs.SpinView):
-        return gibbs.SpinCounts(np.zeros(view.coupling.size, dtype=np.int64), np.zeros(view.field.size, dtype=np.int64))
-    return gibbs_tables.TableCounts(
-        np.zeros(view.node_table.size, dtype=np.int64), np.zeros(view.edge_table.size, dtype=np.int64)
-    )
+def particle_view(model: Model, potentials: tuple[np.ndarray, np.ndarray], symmetric: bool | None = None) -> GibbsView:
+    """A field made ready for `sweep`: bit-sliced where it is binary and nodes have few neighbours."""
+    if not model.is_binary:
+        return table_view(model.adjacency, model.lowering, *potentials)
+    if np.diff(model.adjacency.offset).max(initial=0) <= bitgibbs.MAX_DEGREE:
+        return bit_view(model.adjacency, *potentials, symmetric)
+    return spin_view(model.adjacency, *potentials)
 
 
-def column_sweep(
-    view: SpinView | TableView, x: np.ndarray, n_sweeps: int, random_state: np.ndarray, threads: int = 1
-) -> None:
-    """``n_sweeps`` Gibbs sweeps of the particles ``x`` (d, n) uint8, in place."""
-    none = column_counts(view)
-    none = type(none)(*(part[:0] for part in none))
-    column_sweep_counts(view, x, n_sweeps, random_state, none, threads)
+def column_counts(nodes: np.ndarray, edges: np.ndarray) -> ColumnCounts:
+    """Counts, all zero, of fields that are not bit-sliced, as many as their potentials are."""
+    return gibbs.ColumnCounts(np.zeros(nodes.size, dtype=np.int64), np.zeros(edges.size, dtype=np.int64))
 
 
-def column_sweep_counts(
-    view: SpinView | TableView,
+_NONE = np.zeros(0, dtype=np.int64)
+# Of every kind of view its kernel, the columns of a block, and counts that count nothing.
+KERNELS: dict[type, tuple[Callable[..., None], int, tuple[object, ...]]] = {
+    bitgibbs.BitView: (bitgibbs.sweep_blocks, ROW_WORDS, (bitgibbs.BitCounts(_NONE, np.int64(0)),)),
+    gibbs.SpinView: (gibbs.spin_blocks, gibbs.LANES, (gibbs.ColumnCounts(_NONE, _NONE),)),
+    gibbs_tables.TableView: (gibbs_tables.table_blocks, gibbs.LANES, (gibbs.ColumnCounts(_NONE, _NONE),)),
+    cluster.ClusterView: (cluster.cluster_blocks, cluster.BLOCK, ()),
+}
+
+
+def sweep(
+    view: GibbsView | ClusterView,
     x: np.ndarray,
     n_sweeps: int,
     random_state: np.ndarray,
-    counts: SpinCounts | TableCounts,
     threads: int = 1,
+    counts: BitCounts | ColumnCounts | None = None,
 ) -> None:
-    """`column_sweep` that adds to ``counts``."""
-    blocks = gibbs.spin_blocks if isinstance(view, gibbs.SpinView) else gibbs_tables.table_blocks
-    states = np.empty((-(-x.shape[1] // gibbs.LANES), 4), dtype=np.uint64)
-    bitgibbs.split_state(random_state, states)
+    """``n_sweeps`` Gibbs sweeps, or Swendsen-Wang moves, of the particles ``x`` (words or columns), in place.
 
-    def run(first: int, last: int) -> SpinCounts | TableCounts:
-        own = counts if first == 0 else type(counts)(*(np.zeros_like(part) for part in counts))
-        blocks(view, x, n_sweeps, states, first, last, own)
-        return own
-
-    _add_up(counts, spread_blocks(run, 0, len(states), threads))
-
-
-def column_expected_counts(counts: SpinCounts | TableCounts) -> tuple[np.ndarray, np.ndarray]:
-    """Rao-Blackwellised sums over particles and sweeps: of the nodes (ones, or cells), then of the edges."""
-    if isinstance(counts, gibbs.SpinCounts):
-        return counts.ones / gibbs.FIXED_POINT, counts.agreements / gibbs.FIXED_POINT
-    return counts.node_cells / gibbs.FIXED_POINT, counts.edge_cells / gibbs.FIXED_POINT
-
-
-def cluster_sweep(view: ClusterView, x: np.ndarray, n_sweeps: int, random_state: np.ndarray, threads: int = 1) -> None:
-    """``n_sweeps`` Swendsen-Wang moves of the particles ``x`` (d, n) uint8, in place."""
-    states = np.empty((-(-x.shape[1] // cluster.BLOCK), 4), dtype=np.uint64)
-    bitgibbs.split_state(random_state, states)
+    ``counts`` are added to, on one thread.
+    """
+    kernel, size, nothing = KERNELS[type(view)]
+    if isinstance(view, bitgibbs.BitView):
+        bitgibbs.set_thresholds(view)
+    states = bitgibbs.block_streams(random_state, x.shape[1], size)
+    more = nothing if counts is None else (counts,)
 
     def run(first: int, last: int) -> None:
-        cluster.cluster_blocks(view, x, n_sweeps, states, first, last)
+        kernel(view, x, n_sweeps, states, first, last, *more)
 
-    spread_blocks(run, 0, len(states), threads)
-
-
-def _block_states(view: BitView, words: np.ndarray, random_state: np.ndarray) -> np.ndarray:
-    bitgibbs.set_thresholds(view)
-    states = np.empty((bitgibbs.n_blocks(words.shape[1]), 4), dtype=np.uint64)
-    bitgibbs.split_state(random_state, states)
-    return states
+    spread_blocks(run, 0, len(states), threads if counts is None else 1)
 
 
-def spread_blocks(run: Callable[[int, int], Result], first: int, last: int, threads: int) -> list[Result]:
-    """``run(begin, end)`` over contiguous ranges of the blocks first .. last, one thread each, in their order."""
+def spread_blocks(run: Callable[[int, int], None], first: int, last: int, threads: int) -> None:
+    """``run(begin, end)`` over contiguous ranges of the blocks first .. last, one thread each."""
     threads = max(1, min(threads, last - first))
-    if threads == 1:
-        return [run(first, last)]
     edges = [first + (last - first) * t // threads for t in range(threads + 1)]
+    if threads == 1:
+        run(first, last)
+        return
     with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(run, edges[:-1], edges[1:]))
-
-
-def _add_up(counts: Iterable[np.ndarray], parts: Iterable[Iterable[np.ndarray]]) -> None:
-    """Add what the threads counted to ``counts``, which may be one of ``parts``."""
-    for part in parts:
-        if part is not counts:
-            for total, more in zip(counts, part, strict=True):
-                total += more
+        list(pool.map(run, edges[:-1], edges[1:]))

@@ -11,19 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfbayes.kernels.particles.bitgibbs import split_state
+from mrfbayes.kernels.particles.bitgibbs import block_streams
 from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
 from mrfbayes.model.field import Model
 from mrfbayes.model.natural_form import PRODUCT_FORM, DenseLayout, dense_layout
 from mrfbayes.particles.dense import DenseEnsemble, spread
 from mrfbayes.particles.ensembles import ColumnChains
 from mrfbayes.particles.moments import row_statistics
-from mrfbayes.particles.sweeps import table_view
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from mrfbayes.kernels.particles.gibbs_tables import TableView
 
 HALVES = 2
 LANES = 64  # chains of a half are rounded up to whole blocks
@@ -57,10 +54,6 @@ class TableLayout:
 
         return eye_array(self.model.n_parameters, format="csr")
 
-    def view(self, w: np.ndarray) -> TableView:
-        """The tables at w, as kernels take them."""
-        return table_view(self.model.adjacency, self.model.lowering, *self.model.lowering.potentials(w))
-
 
 Layout = DenseLayout | TableLayout
 
@@ -79,8 +72,7 @@ class TableEnsemble:
     def __init__(self, layout: TableLayout, replicas: int, chains: int, state: np.ndarray, threads: int = 1) -> None:
         self._model, self.replicas, self._threads = layout.model, replicas, threads
         self.width = max(1, -(-chains // (HALVES * LANES))) * LANES
-        self.streams = np.empty((replicas * HALVES, 4), dtype=np.uint64)
-        split_state(state, self.streams)
+        self.streams = block_streams(state, replicas * HALVES, 1)
         self._parts = [ColumnChains(layout.model, self.width, stream) for stream in self.streams]
         self._w = np.zeros((replicas, layout.n_natural))
 

@@ -22,7 +22,7 @@ from mrfbayes.base.errors import CostError, InputError, warn_user
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, seed_sequence
 from mrfbayes.exact.quantities import Convention, convention_of, partition_offset
-from mrfbayes.kernels.queries.annealed import RowTables, binary_row_values, table_row_values
+from mrfbayes.kernels.queries.annealed import RowTables, row_values
 from mrfbayes.model.field import Model, require_model
 from mrfbayes.particles.ensembles import make_chains
 from mrfbayes.results.posterior import Posterior
@@ -254,16 +254,16 @@ class _RowValues:
     def __init__(self, model: Model, log_odds: np.ndarray) -> None:
         lowering = model.lowering
         self.constant = float(lowering.constant @ log_odds)
+        node, edge = lowering.potentials(log_odds)
+        if lowering.binary:  # as tables of states
+            node, edge = np.multiply.outer(node, [0.0, 1.0]).ravel(), np.multiply.outer(edge, np.eye(2)).ravel()
         pairs, states, node_offset, edge_offset = (
             np.array(part, dtype=np.int64, order="C")
             for part in (lowering.pairs, lowering.states, lowering.node_offset, lowering.edge_offset)
         )
-        node, edge = (part.copy() for part in lowering.potentials(log_odds))
-        self.kernel = binary_row_values if lowering.binary else table_row_values
-        tables = RowTables(pairs, states, node_offset, edge_offset, node, edge)
-        self.arguments = (pairs, node, edge) if lowering.binary else (tables,)
+        self.tables = RowTables(pairs, states, node_offset, edge_offset, np.array(node), np.array(edge))
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         out = np.empty(len(rows))
-        self.kernel(*self.arguments, rows, out)
+        row_values(self.tables, rows, out)
         return out + self.constant

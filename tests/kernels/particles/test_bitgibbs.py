@@ -141,6 +141,10 @@ def test_particles_follow_the_field(case):
     assert chi_square_p(observed, binary_probabilities(field, wrong, pairs)) < ALPHA
 
 
+def counts_of(view, n):
+    return bitgibbs.BitCounts(np.zeros(view.thresholds.size, dtype=np.int64), np.int64(n))
+
+
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_counts_are_those_of_the_particles_and_of_the_field(case):
     view = make_view(case)
@@ -150,20 +154,19 @@ def test_counts_are_those_of_the_particles_and_of_the_field(case):
     stream = state("counts")
     bitgibbs.bit_sweep(view, words, 60, stream)
     twin_words, twin_stream = words.copy(), stream.copy()
-    counts = particles.bit_counts(view)
-    bitgibbs.bit_sweep_counts(view, words, n, 1, stream, counts)
+    counts = counts_of(view, n)
+    particles.sweep(view, words, 1, stream, counts=counts)
     bitgibbs.bit_sweep(view, twin_words, 1, twin_stream)
     np.testing.assert_array_equal(words, twin_words)
 
     x = particles.unpack(words, n)
     agreements, ones = (x[:, pairs[:, 0]] == x[:, pairs[:, 1]]).sum(axis=0), x.sum(axis=0)
-    np.testing.assert_array_equal(counts.agreements, agreements)
-    np.testing.assert_array_equal(counts.ones, ones)
     per_node = np.add.reduceat(counts.patterns, 4 * view.code_offset[:-1])
     np.testing.assert_array_equal(per_node, n)
 
     mean = exact_probabilities(case) @ binary_statistics(d, pairs)
-    expected_agreements, expected_ones = particles.expected_counts(view, counts)
+    expected_agreements, expected_ones = np.zeros(len(pairs)), np.zeros(d)
+    bitgibbs.expected_counts(view, counts, expected_agreements, expected_ones)
     averaged = np.concatenate([expected_ones, expected_agreements]) / n
     plain = np.concatenate([ones, agreements]) / n
     band = 5.5 * 0.5 / np.sqrt(n)  # an average of n independent numbers in [0, 1]
@@ -194,15 +197,14 @@ from frequencies import binary_fields
 for _, field, coupling, pairs in binary_fields()[:2]:
     view = particles.bit_view(adjacency(pairs, len(field)), field, coupling)
     words = particles.random_words(len(field), 64 * 18, np.random.default_rng(8))
-    counts = particles.bit_counts(view)
-    bitgibbs.bit_sweep_counts(view, words, 64 * 18 - 5, 2, kernel_state(seed_sequence(9), "jit"), counts)
-    print(words.tobytes().hex(), counts.patterns.tolist(), counts.agreements.tolist(), counts.ones.tolist())
+    counts = bitgibbs.BitCounts(np.zeros(view.thresholds.size, dtype=np.int64), np.int64(64 * 18 - 5))
+    particles.sweep(view, words, 2, kernel_state(seed_sequence(9), "jit"), counts=counts)
+    print(words.tobytes().hex(), counts.patterns.tolist())
 """
     slow = without_jit(code).splitlines()
     for line, (_, field, coupling, pairs) in zip(slow, CASES[:2], strict=True):
         view = particles.bit_view(adjacency(pairs, len(field)), field, coupling)
         words = particles.random_words(len(field), 64 * 18, np.random.default_rng(8))
-        counts = particles.bit_counts(view)
-        bitgibbs.bit_sweep_counts(view, words, 64 * 18 - 5, 2, kernel_state(seed_sequence(9), "jit"), counts)
-        numbers = f"{counts.patterns.tolist()} {counts.agreements.tolist()} {counts.ones.tolist()}"
-        assert line == f"{words.tobytes().hex()} {numbers}"
+        counts = counts_of(view, 64 * 18 - 5)
+        particles.sweep(view, words, 2, kernel_state(seed_sequence(9), "jit"), counts=counts)
+        assert line == f"{words.tobytes().hex()} {counts.patterns.tolist()}"

@@ -9,6 +9,7 @@ import pytest
 
 from frequencies import ALPHA, chi_square_p, state_counts, without_jit
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
+from mrfbayes.kernels.base.linear import choose
 from mrfbayes.kernels.particles import cluster
 from mrfbayes.particles import sweeps as particles
 from oracles import categorical_log_weights
@@ -70,9 +71,9 @@ def transition_matrix(view, x, r, wrong_sign=False):
 
 
 def shift_law(log_weights):
-    """Probabilities of the shifts that `choose_shift` draws: the weights that it leaves, normalised."""
+    """Probabilities of the shifts that `choose` draws: the weights that it leaves, normalised."""
     weights = log_weights.copy()
-    cluster.choose_shift(weights, 0, weights.size, 0.5)
+    choose(weights, weights.size, 0.5)
     return weights / weights.sum()
 
 
@@ -95,7 +96,7 @@ def test_wrong_bonds_are_seen_by_the_invariance_test():
 def test_choice_of_a_shift_inverts_the_cumulative_weights():
     log_weights = np.log([0.2, 0.5, 0.3])
     for u, expected in [(0.0, 0), (0.19, 0), (0.21, 1), (0.69, 1), (0.71, 2), (0.999, 2)]:
-        assert cluster.choose_shift(log_weights.copy(), 0, 3, u) == expected
+        assert choose(log_weights.copy(), 3, u)[0] == expected
 
 
 @pytest.mark.parametrize(("r", "fields"), [(2, 0.0), (2, 1.0), (3, 0.0), (3, 1.0), (5, 0.5)])
@@ -103,7 +104,7 @@ def test_particles_follow_the_field(r, fields):
     coupling, tables, pairs = agreement_field(r, fields)
     n = 60_000
     x = np.random.default_rng(1).integers(0, r, size=(len(tables), n), dtype=np.uint8)
-    cluster.cluster_sweep(view_of(coupling, tables, pairs), x, 40, kernel_state(seed_sequence(17), "law"))
+    particles.sweep(view_of(coupling, tables, pairs), x, 40, kernel_state(seed_sequence(17), "law"))
     observed = state_counts(x.T, [r] * len(tables))
     assert chi_square_p(observed, law(coupling, tables, pairs)[1]) > ALPHA
     coupling[0] += 0.2
@@ -115,7 +116,7 @@ def test_any_number_of_threads_gives_the_same_particles():
     found = []
     for threads in (1, 2, 5):
         x = np.zeros((4, 300), dtype=np.uint8)
-        particles.cluster_sweep(view, x, 3, kernel_state(seed_sequence(17), "threads"), threads)
+        particles.sweep(view, x, 3, kernel_state(seed_sequence(17), "threads"), threads)
         found.append(x)
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
@@ -123,7 +124,7 @@ def test_any_number_of_threads_gives_the_same_particles():
 
 def some_particles():
     x = np.zeros((4, 70), dtype=np.uint8)
-    cluster.cluster_sweep(view_of(*agreement_field(3, 1.0)), x, 3, kernel_state(seed_sequence(17), "jit"))
+    particles.sweep(view_of(*agreement_field(3, 1.0)), x, 3, kernel_state(seed_sequence(17), "jit"))
     return x.tobytes().hex()
 
 

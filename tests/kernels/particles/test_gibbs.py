@@ -136,12 +136,11 @@ def test_spin_counts_are_expected_counts(n):
     x = np.random.default_rng(3).integers(0, 2, size=(9, n), dtype=np.uint8)
     stream = state("spin counts")
     gibbs.spin_sweep(view, x, 60, stream)
-    twin, twin_stream, counts = x.copy(), stream.copy(), particles.column_counts(view)
-    states = gibbs.block_states(n, stream)
-    gibbs.spin_blocks(view, x, 1, states, 0, len(states), counts)
+    twin, twin_stream, counts = x.copy(), stream.copy(), particles.column_counts(*view[-2:])
+    particles.sweep(view, x, 1, stream, counts=counts)
     gibbs.spin_sweep(view, twin, 1, twin_stream)
     np.testing.assert_array_equal(x, twin)
-    ones, agreements = particles.column_expected_counts(counts)
+    ones, agreements = (part / gibbs.FIXED_POINT for part in counts)
     mean = binary_probabilities(field, coupling, pairs) @ binary_statistics(9, pairs)
     assert np.abs(np.concatenate([ones, agreements]) / n - mean).max() < 5.5 * 0.5 / np.sqrt(n)
 
@@ -153,12 +152,11 @@ def test_table_counts_are_expected_counts():
     x = np.zeros((len(states), n), dtype=np.uint8)
     stream = state("table counts")
     gibbs_tables.table_sweep(view, x, 60, stream)
-    twin, twin_stream, counts = x.copy(), stream.copy(), particles.column_counts(view)
-    states_of_blocks = gibbs.block_states(n, stream)
-    gibbs_tables.table_blocks(view, x, 1, states_of_blocks, 0, len(states_of_blocks), counts)
+    twin, twin_stream, counts = x.copy(), stream.copy(), particles.column_counts(*view[-2:])
+    particles.sweep(view, x, 1, stream, counts=counts)
     gibbs_tables.table_sweep(view, twin, 1, twin_stream)
     np.testing.assert_array_equal(x, twin)
-    node_cells, edge_cells = particles.column_expected_counts(counts)
+    node_cells, edge_cells = (part / gibbs.FIXED_POINT for part in counts)
     all_x, probabilities = categorical_law(pairs, nodes, edges)
     expected = [probabilities @ (all_x[:, [i]] == np.arange(r)) for i, r in enumerate(states)]
     for u, v in pairs:
@@ -181,16 +179,15 @@ def test_extreme_potentials_neither_overflow_nor_divide_by_zero():
 
 
 @pytest.mark.parametrize("kind", ["spin", "table"])
-def test_any_number_of_threads_gives_the_same_particles_and_counts(kind):
+def test_any_number_of_threads_gives_the_same_particles(kind):
     view = spin_view(*complete_field(9)) if kind == "spin" else table_view(*categorical_field())
     n_nodes = view.offset.size - 1
     found = []
     for threads in (1, 2, 3):
         x = np.random.default_rng(5).integers(0, 2, size=(n_nodes, 500), dtype=np.uint8)
-        counts, stream = particles.column_counts(view), state("threads")
-        particles.column_sweep(view, x, 2, stream, threads)
-        particles.column_sweep_counts(view, x, 2, stream, counts, threads)
-        found.append([x, stream, *counts])
+        stream = state("threads")
+        particles.sweep(view, x, 2, stream, threads)
+        found.append([x, stream])
     for other in found[1:]:
         for a, b in zip(found[0], other, strict=True):
             np.testing.assert_array_equal(a, b)

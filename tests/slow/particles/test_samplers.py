@@ -19,7 +19,7 @@ def test_a_million_binary_observations(sampler, fields, low):
     model = mb.grid(3, 3, fields=fields)
     theta = np.random.default_rng(1).uniform(low, low + 0.35, size=model.n_parameters)
     sweeps = {"gibbs": 150, "swendsen-wang": 30}.get(sampler)
-    x = mb.simulate(model, theta, N, sampler, rng=2, sweeps=sweeps, progress=False)
+    x = mb.simulate(model, theta, N, sampler=sampler, rng=2, sweeps=sweeps, progress=False)
 
     def law(weights):
         field, coupling = model.lowering.potentials(model.chart.log_odds(weights))
@@ -35,7 +35,7 @@ def test_a_million_potts_observations(sampler):
     model = mb.grid(2, 3, states=3)
     theta = np.random.default_rng(3).uniform(0.15, 0.6, size=model.n_parameters)
     sweeps = None if sampler == "exact" else 40
-    x = mb.simulate(model, theta, N, sampler, rng=4, sweeps=sweeps, progress=False)
+    x = mb.simulate(model, theta, N, sampler=sampler, rng=4, sweeps=sweeps, progress=False)
 
     def law(weights):
         coupling = np.log(weights / (1 - weights))

@@ -54,6 +54,21 @@ def exp_from_top(values, n):
         top = max(top, values[k])
     total = 0.0
     for k in range(n):
-        values[k] = exp(values[k] - top)
+        values[k] = exp(float(values[k] - top))
         total += values[k]
     return top, total
+
+
+@kernel
+def choose(log_weights, n, u):
+    """An index below ``n`` with probability proportional to exp(log_weights), by ``u``; and the sum of the weights.
+
+    The log weights are replaced by weights relative to the largest.
+    """
+    _, total = exp_from_top(log_weights, n)
+    u *= total
+    index, reached = 0, float(log_weights[0])
+    while index < n - 1 and u >= reached:
+        index += 1
+        reached += log_weights[index]
+    return index, total

@@ -29,16 +29,10 @@ def _choose_conditional_sum(patterns, neighbours, node_table, edge_table, node_p
     return _body("conditional_sum", patterns)
 
 
-@kernel
+@kernel(fastmath={"reassoc"})
 def total(values):
-    """Sum of an array, four terms at a time."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    stop = values.size - values.size % 4
-    for k in range(0, stop, 4):
-        a += values[k]
-        b += values[k + 1]
-        c += values[k + 2]
-        d += values[k + 3]
-    for k in range(stop, values.size):
-        a += values[k]
-    return (a + b) + (c + d)
+    """Sum of an array, in any order."""
+    found = 0.0
+    for value in values:
+        found += value
+    return found

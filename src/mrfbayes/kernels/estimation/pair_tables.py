@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from mrfbayes.kernels.base.fastmath import exp
 from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.linear import choose, exp_from_top
 from mrfbayes.kernels.base.random import uniform
 
 
@@ -37,16 +35,11 @@ def add_conditionals(places, weight, offset, table, gradient, logs):
             first, last, seen = offset[i], offset[i + 1], places[row, i]
             # Of the variable's own row only the field of the seen state was added: take it off, and add all fields.
             logs[seen] -= table[seen, seen]
-            top = np.float32(-np.inf)
             for a in range(first, last):
                 logs[a] += table[a, a]
-                top = max(top, logs[a])
-            value = logs[seen] - top
-            mass = 0.0
-            for a in range(first, last):
-                logs[a] = exp(float(logs[a] - top))
-                mass += logs[a]
-            total += weight[row] * (value - math.log(mass))
+            value = logs[seen]
+            top, mass = exp_from_top(logs[first:last], last - first)
+            total += weight[row] * (value - top - math.log(mass))
             share = -weight[row] / mass
             for a in range(first, last):
                 logs[a] *= share
@@ -71,18 +64,7 @@ def table_gibbs(places, offset, table, sweeps, weights, state):
                 for j in range(length):
                     if j != i:
                         own += table[x[j], first:last]
-                top = own[0]
-                for a in range(1, own.size):
-                    top = max(top, own[a])
-                mass = 0.0
-                for a in range(own.size):
-                    own[a] = exp(float(own[a] - top))
-                    mass += own[a]
-                u, a, reached = uniform(state) * mass, 0, float(own[0])
-                while a < own.size - 1 and u >= reached:
-                    a += 1
-                    reached += own[a]
-                x[i] = first + a
+                x[i] = first + choose(own, own.size, uniform(state))[0]
 
 
 @kernel

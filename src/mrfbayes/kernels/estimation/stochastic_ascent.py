@@ -8,16 +8,8 @@ import numpy as np
 
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import apply_map, apply_transpose
-from mrfbayes.kernels.particles.bitgibbs import (
-    BitCounts,
-    expected_counts,
-    n_blocks,
-    set_thresholds,
-    split_state,
-    sweep_blocks,
-)
+from mrfbayes.kernels.particles.bitgibbs import FROM_THE_FIRST, BitCounts, expected_counts, set_thresholds, sweep_all
 
-_FIRST = np.int64(0)  # a literal would be a type of its own, and compile the sweep once more
 FAST_DECAY = 0.95  # of the fast weights, Tieleman & Hinton (2009)
 
 
@@ -93,14 +85,7 @@ def move(ascent, state, statistics, gain, plan):
 
 
 @kernel
-def _sweep(view, words, n_particles, sweeps, random_state, counts):
-    states = np.empty((n_blocks(words.shape[1]), 4), np.uint64)
-    split_state(random_state, states)
-    sweep_blocks(view, words, n_particles, sweeps, states, _FIRST, states.shape[0], counts)
-
-
-@kernel
-def bit_ascent(ascent, state, plan, view, words, n_particles, restart, random_state, counts):
+def bit_ascent(ascent, state, plan, view, words, restart, random_state, counts):
     """Sweep the particles at w (plus fast weights), then `move`, as ``plan`` says.
 
     ``restart`` holds the words to go back to before each step, or is (0, 0) where particles persist. One kernel serves
@@ -110,8 +95,7 @@ def bit_ascent(ascent, state, plan, view, words, n_particles, restart, random_st
     flat = np.empty(n_nodes + view.coupling.size)
     ones, agreements = flat[:n_nodes], flat[n_nodes:]
     statistics = np.empty(state.w.size)
-    empty = np.empty(0, np.int64)
-    none = BitCounts(empty, empty, empty)
+    none = BitCounts(np.empty(0, np.int64), FROM_THE_FIRST)
     for step in range(max(1, plan.gains.size)):
         if restart.size > 0:
             words[:] = restart
@@ -120,13 +104,13 @@ def bit_ascent(ascent, state, plan, view, words, n_particles, restart, random_st
         view.coupling[:] = agreements
         set_thresholds(view)
         if plan.skip > 0:
-            _sweep(view, words, n_particles, plan.skip, random_state, none)
+            sweep_all(view, words, plan.skip, random_state, none)
         if plan.gains.size == 0:
             break
         counts.patterns[:] = 0
-        _sweep(view, words, n_particles, plan.sweeps, random_state, counts)
+        sweep_all(view, words, plan.sweeps, random_state, counts)
         expected_counts(view, counts, agreements, ones)
-        flat /= n_particles * plan.sweeps
+        flat /= counts.n_particles * plan.sweeps
         statistics[:] = ascent.constant
         apply_transpose(ascent, flat, statistics)
         move(ascent, state, statistics, plan.gains[step], plan)

@@ -70,14 +70,10 @@ class BitView(NamedTuple):
 
 
 class BitCounts(NamedTuple):
-    """Whole-number counts, so that sums do not depend on the order of blocks. Added to, never cleared, by kernels.
+    """Whole-number counts of the first ``n_particles`` particles. Added to, never cleared, by kernels."""
 
-    `patterns` is all that `expected_counts` needs; the other two may be left empty.
-    """
-
-    patterns: np.ndarray  # int64, like thresholds: how often each neighbour pattern was met by an update
-    agreements: np.ndarray  # (m,) int64: agreements at the end of each sweep
-    ones: np.ndarray  # (d,) int64: ones at the end of each sweep
+    patterns: np.ndarray  # int64, like thresholds: how often each neighbour pattern was met by an update; or empty
+    n_particles: np.int64
 
 
 @kernel(forceinline=True)
@@ -167,20 +163,16 @@ def set_thresholds(view):
 
 
 @kernel
-def n_blocks(n_words):
-    """Number of blocks that ``n_words`` words per node are split into."""
-    return (n_words + ROW_WORDS - 1) // ROW_WORDS
-
-
-@kernel
-def split_state(random_state, states):
-    """Independent streams, one per block, from the caller's: seeded with 192 bits and warmed up as in NumPy."""
+def block_streams(random_state, n, size):
+    """Streams (blocks, 4) for ``n`` things in blocks of ``size``, seeded with 192 bits and warmed up as in NumPy."""
+    states = np.empty(((n + size - 1) // size, 4), np.uint64)
     for block in range(states.shape[0]):
         for k in range(3):
             states[block, k] = next_word(random_state)
         states[block, 3] = _U1
         for _ in range(12):
             next_word(states[block])
+    return states
 
 
 @kernel
@@ -205,11 +197,11 @@ def _sweep_block(view, flat, n_words, start, real, n_sweeps, work, state, counts
         for node in range(view.field.size):
             update_node(view, flat, n_words, node, start, work, state, real)
             if counting:
-                count_node(view, flat, n_words, node, start, work, counts, real)
+                count_node(view, node, work, counts)
 
 
 @kernel
-def sweep_blocks(view, words, n_particles, n_sweeps, states, first, last, counts):
+def sweep_blocks(view, words, n_sweeps, states, first, last, counts):
     """Sweeps of blocks first .. last, each with its own stream in ``states``; what threads run side by side.
 
     Adds to ``counts`` unless its arrays are empty.
@@ -221,7 +213,7 @@ def sweep_blocks(view, words, n_particles, n_sweeps, states, first, last, counts
     for block in range(first, last):
         begin = ROW_WORDS * block
         real = min(ROW_WORDS, n_words - begin)
-        _lanes_of(begin, real, n_particles, lanes)
+        _lanes_of(begin, real, counts.n_particles, lanes)
         start_block(work, states[block], lanes[:real])
         _sweep_block(view, flat, np.uint64(n_words), np.uint64(begin), real, n_sweeps, work, states[block], counts)
 
@@ -233,20 +225,14 @@ def bit_sweep(view, words, n_sweeps, random_state):
     Thresholds are computed first, from ``view.field`` and ``view.coupling``.
     """
     set_thresholds(view)
-    states = np.empty((n_blocks(words.shape[1]), 4), np.uint64)
-    split_state(random_state, states)
-    none = np.empty(0, np.int64)
-    counts = BitCounts(none, none, none)
-    sweep_blocks(view, words, 64 * words.shape[1], n_sweeps, states, FROM_THE_FIRST, states.shape[0], counts)
+    sweep_all(view, words, n_sweeps, random_state, BitCounts(np.empty(0, np.int64), FROM_THE_FIRST))
 
 
 @kernel
-def bit_sweep_counts(view, words, n_particles, n_sweeps, random_state, counts):
-    """`bit_sweep`, with the same draws, that adds to ``counts`` over the first ``n_particles`` particles."""
-    set_thresholds(view)
-    states = np.empty((n_blocks(words.shape[1]), 4), np.uint64)
-    split_state(random_state, states)
-    sweep_blocks(view, words, n_particles, n_sweeps, states, FROM_THE_FIRST, states.shape[0], counts)
+def sweep_all(view, words, n_sweeps, random_state, counts):
+    """Sweeps of all blocks, at the thresholds that ``view`` has."""
+    states = block_streams(random_state, words.shape[1], ROW_WORDS)
+    sweep_blocks(view, words, n_sweeps, states, FROM_THE_FIRST, states.shape[0], counts)
 
 
 @kernel

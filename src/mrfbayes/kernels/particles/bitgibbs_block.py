@@ -139,8 +139,8 @@ def update_node(view, words, n_words, node, start, work, state, real):
 
 
 @kernel
-def count_node(view, words, n_words, node, start, work, counts, real):
-    """Patterns met by the update just made, and agreements with neighbours that this sweep has already visited."""
+def count_node(view, node, work, counts):
+    """Count the patterns met by the update just made."""
     at = view.code_offset[node]
     n_codes = view.code_offset[node + 1] - at
     for a in range(n_codes):
@@ -172,22 +172,6 @@ def count_node(view, words, n_words, node, start, work, counts, real):
         counts.patterns[4 * (at + a) + 1] += np.int64(count_1)
         counts.patterns[4 * (at + a) + 2] += np.int64(count_2)
         counts.patterns[4 * (at + a) + 3] += np.int64(count_3)
-    if counts.ones.size == 0:
-        return
-    here = np.uint64(node) * n_words + start
-    ones = _U0
-    for i in range(real):
-        w = np.uint64(i)
-        ones += popcount(words[here + w] & work[w + _LANES])
-    counts.ones[node] += np.int64(ones)
-    for position in range(view.offset[node], view.offset[node + 1]):
-        if view.neighbour[position] < node:
-            other = np.uint64(view.neighbour[position]) * n_words + start
-            agree = _U0
-            for i in range(real):
-                w = np.uint64(i)
-                agree += popcount(~(words[here + w] ^ words[other + w]) & work[w + _LANES])
-            counts.agreements[view.edge[position]] += np.int64(agree)
 
 
 @kernel

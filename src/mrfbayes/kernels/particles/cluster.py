@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mrfbayes.kernels.base.borrowed import borrow
-from mrfbayes.kernels.base.fastmath import exp
 from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.linear import choose
 from mrfbayes.kernels.base.random import below, uniform
-from mrfbayes.kernels.particles.bitgibbs import FROM_THE_FIRST, split_state
+from mrfbayes.kernels.particles.potts import join
 
 BLOCK = 64  # particles that share a random stream
 
@@ -41,38 +41,6 @@ def bond_probability(coupling):
 
 
 @kernel
-def _find(parent, node):
-    """Root of the node's cluster; the path to it is halved on the way."""
-    while parent[node] != node:
-        parent[node] = parent[parent[node]]
-        node = parent[node]
-    return node
-
-
-@kernel
-def choose_shift(log_weights, first, n_states, u):
-    """Index s with probability proportional to exp(log_weights[first + s]), by the uniform number ``u``.
-
-    Overwrites the log weights by weights.
-    """
-    top = log_weights[first]
-    for s in range(1, n_states):
-        top = max(top, log_weights[first + s])
-    total = 0.0
-    for s in range(n_states):
-        weight = exp(log_weights[first + s] - top)
-        log_weights[first + s] = weight
-        total += weight
-    u *= total
-    cumulative = 0.0
-    for s in range(n_states - 1):
-        cumulative += log_weights[first + s]
-        if u < cumulative:
-            return s
-    return n_states - 1
-
-
-@kernel
 def _move_particle(view, probability, value, parent, shift, log_weights, n_sweeps, state):
     """Moves of one particle, ``value`` (d,); the three after it are work space."""
     view, probability, value, state = borrow((view, probability, value, state))
@@ -85,34 +53,28 @@ def _move_particle(view, probability, value, parent, shift, log_weights, n_sweep
             u, v = view.pairs[e, 0], view.pairs[e, 1]
             satisfied = (value[u] == value[v]) == (view.coupling[e] > 0.0)
             if satisfied and uniform(state) < probability[e]:
-                root_u, root_v = _find(parent, u), _find(parent, v)
-                if root_u < root_v:  # towards the smaller index, so that roots come first below
-                    parent[root_v] = root_u
-                else:
-                    parent[root_u] = root_v
+                join(parent, u, v)
+        for node in range(n_nodes):
+            parent[node] = parent[parent[node]]
         if view.has_fields:
             log_weights[:] = 0.0
             for node in range(n_nodes):
                 start = view.node_offset[node]
                 n_states = view.node_offset[node + 1] - start
-                root_start = view.node_offset[_find(parent, node)]
-                shifted = value[node]
+                root_start = view.node_offset[parent[node]]
                 for s in range(n_states):
+                    shifted = (value[node] + s) % n_states
                     log_weights[root_start + s] += view.node_table[start + shifted]
-                    shifted += 1
-                    if shifted == n_states:
-                        shifted = 0
         for node in range(n_nodes):
             start = view.node_offset[node]
             n_states = view.node_offset[node + 1] - start
-            root = _find(parent, node)
+            root = parent[node]
             if root == node:
                 if view.has_fields:
-                    shift[node] = choose_shift(log_weights, start, n_states, uniform(state))
+                    shift[node] = choose(log_weights[start : start + n_states], n_states, uniform(state))[0]
                 else:
                     shift[node] = below(state, n_states)
-            shifted = value[node] + shift[root]
-            value[node] = shifted - n_states if shifted >= n_states else shifted
+            value[node] = (value[node] + shift[root]) % n_states
 
 
 @kernel
@@ -134,11 +96,3 @@ def cluster_blocks(view, x, n_sweeps, states, first, last):
             _move_particle(view, probability, value, parent, shift, log_weights, n_sweeps, states[block])
             for node in range(n_nodes):
                 x[node, particle] = np.uint8(value[node])
-
-
-@kernel
-def cluster_sweep(view, x, n_sweeps, random_state):
-    """``n_sweeps`` Swendsen-Wang moves of the particles ``x`` (d, n) uint8."""
-    states = np.empty(((x.shape[1] + BLOCK - 1) // BLOCK, 4), np.uint64)
-    split_state(random_state, states)
-    cluster_blocks(view, x, n_sweeps, states, FROM_THE_FIRST, states.shape[0])

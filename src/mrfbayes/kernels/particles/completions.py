@@ -8,8 +8,9 @@ import numpy as np
 
 from mrfbayes.kernels.base.borrowed import borrow
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.base.linear import dot, exp_from_top
+from mrfbayes.kernels.base.linear import choose, dot
 from mrfbayes.kernels.base.random import uniform
+from mrfbayes.kernels.particles.rows import log_weights
 
 
 class HoleList(NamedTuple):
@@ -47,36 +48,15 @@ def complete_rows(x, holes, coupling, level, is_product, n_sweeps, random_state,
                     for a in range(states):
                         weights[a] = level[i, a]
                     _agreeing(coupling[i], row, weights, states)
-                row[i] = _drawn(weights, states, random_state)
+                row[i] = choose(weights, states, uniform(random_state))[0]
 
 
 @kernel
-def _drawn(weights, states, random_state):
-    """A state with the given log weights, which are overwritten."""
-    _, total = exp_from_top(weights, states)
-    left = uniform(random_state) * total
-    a = 0
-    while a < states - 1 and left >= weights[a]:
-        left -= weights[a]
-        a += 1
-    return a
-
-
-@kernel
-def complete_by_tables(x, holes, view, n_sweeps, random_state, weights):
-    """`complete_rows` for the tables of a `mrfbayes.kernels.particles.gibbs_tables.TableView`."""
+def complete_by_tables(x, holes, view, potential, n_sweeps, random_state, weights):
+    """`complete_rows` for the potentials of a `mrfbayes.kernels.particles.rows.RowsView`."""
     for _ in range(n_sweeps):
         for r in range(x.shape[0]):
-            row = x[r]
             for h in range(holes.start[r], holes.start[r + 1]):
                 i = holes.node[h]
-                states = holes.states[i]
-                for a in range(states):
-                    weights[a] = view.node_table[view.node_offset[i] + a]
-                for position in range(view.offset[i], view.offset[i + 1]):
-                    other = view.neighbour[position]
-                    start, b = view.edge_offset[view.edge[position]], int(row[other])
-                    is_row, others = view.is_row[position], holes.states[other]
-                    for a in range(states):
-                        weights[a] += view.edge_table[start + (a * others + b if is_row else b * states + a)]
-                row[i] = _drawn(weights, states, random_state)
+                states = log_weights(view, potential, x[r], i, weights)
+                x[r, i] = choose(weights, states, uniform(random_state))[0]

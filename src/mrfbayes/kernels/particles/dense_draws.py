@@ -79,40 +79,19 @@ def draw_levels(fields, lane, lanes, node):
     for k in range(LANES):
         ratio[k] = exp32(min(max(h[k], -largest), largest))
     if node.expected.size > 0:
-        _levels_mean(lanes, node.level, node.centre[0], node.expected[lane : lane + LANES], node.sums)
+        _levels(lanes, node.level, node.centre[0], node.expected[lane : lane + LANES], node.sums)
     else:
-        _levels(lanes, node.level, node.centre[0])
+        _levels(lanes, node.level, node.centre[0], lanes[2], lanes[3])
     _move(lanes[0], node.z[lane : lane + LANES], node.delta[lane : lane + LANES])
 
 
-@kernel(fastmath={"contract"})
-def _levels(lanes, level, m):
-    """Row 0: uniform numbers in, centred states out. Row 1: exp(h).
+@kernel(fastmath={"contract", "reassoc"})
+def _levels(lanes, level, m, expected, sums):
+    """Row 0: uniform numbers in, centred states out. Row 1: exp(h). Conditional means of z, and sums of probabilities.
 
     Horner's rule gives the weights cumulated from the top, s_a = sum over b >= a of level_b exp((b - a) h), so that
     P(x >= a) = exp(a h) s_a / s_0 and x is the number of a >= 1 with u s_0 <= exp(a h) s_a. No level is a weight of 0.
     """
-    w0, w1, w2, w3, w4, w5, w6 = _padded(level)
-    x, ratio = lanes[0], lanes[1]
-    for k in range(LANES):
-        t = ratio[k]
-        s5 = w5 + t * w6
-        s4 = w4 + t * s5
-        s3 = w3 + t * s4
-        s2 = w2 + t * s3
-        s1 = w1 + t * s2
-        u = x[k] * (w0 + t * s1)
-        t2 = t * t
-        t3, t4 = t2 * t, t2 * t2
-        low = (_UNIT if u <= t * s1 else _ZERO) + (_UNIT if u <= t2 * s2 else _ZERO)
-        middle = (_UNIT if u <= t3 * s3 else _ZERO) + (_UNIT if u <= t4 * s4 else _ZERO)
-        high = (_UNIT if u <= t4 * t * s5 else _ZERO) + (_UNIT if u <= t4 * t2 * w6 else _ZERO)
-        x[k] = (low + middle) + (high - m)
-
-
-@kernel(fastmath={"contract", "reassoc"})
-def _levels_mean(lanes, level, m, expected, sums):
-    """`_levels`, with the conditional mean of z and the sums over lanes of the conditional probabilities."""
     w0, w1, w2, w3, w4, w5, w6 = _padded(level)
     x, ratio = lanes[0], lanes[1]
     total1, total2, total3, total4, total5, total6 = _ZERO, _ZERO, _ZERO, _ZERO, _ZERO, _ZERO

@@ -19,7 +19,7 @@ from mrfbayes.base.views import Workspace
 from mrfbayes.kernels.base.fastmath import sigmoid
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.random import next_word, sfc64
-from mrfbayes.kernels.particles.bitgibbs import FROM_THE_FIRST, split_state
+from mrfbayes.kernels.particles.bitgibbs import FROM_THE_FIRST, block_streams
 
 LANES = 64  # particles per block: sixteen AVX2 registers, and a block of 100 nodes stays in the second-level cache
 FIXED_POINT = 2.0**32  # expected counts are added as whole multiples of 2^-32, so their order does not matter
@@ -41,11 +41,11 @@ class SpinView(NamedTuple):
     coupling: Workspace  # (m,) log-odds of agreement
 
 
-class SpinCounts(NamedTuple):
+class ColumnCounts(NamedTuple):
     """Sums over particles and sweeps in units of 1 / FIXED_POINT. Added to, never cleared, by kernels."""
 
-    agreements: np.ndarray  # (m,) int64: E[agree | neighbours], from both ends
-    ones: np.ndarray  # (d,) int64: E[x | neighbours]
+    nodes: np.ndarray  # int64: E[x | neighbours] of each node, or of each of its states
+    edges: np.ndarray  # int64: E[agree | neighbours] of each edge, or of each cell of its table; from both ends
 
 
 @kernel
@@ -120,18 +120,18 @@ def _count(view, node, spins, mean_spin, real, counts):
     total = 0.0
     for k in range(real):
         total += mean_spin[k]
-    counts.ones[node] += to_fixed_point(0.5 * (real + total))
+    counts.nodes[node] += to_fixed_point(0.5 * (real + total))
     for position in range(view.offset[node], view.offset[node + 1]):
         total = sum_lanes(mean_spin, spins, LANES * view.neighbour[position])
         # E[agree] = (1 + E[s] s_j) / 2, and another half because the other end counts this edge as well.
-        counts.agreements[view.edge[position]] += to_fixed_point(0.25 * (real + total))
+        counts.edges[view.edge[position]] += to_fixed_point(0.25 * (real + total))
 
 
 @kernel
 def spin_blocks(view, x, n_sweeps, states, first, last, counts):
     """Sweeps of blocks first .. last of the particles ``x``; adds to ``counts`` unless its arrays are empty."""
     n_nodes, n = x.shape
-    counting = counts.ones.size > 0
+    counting = counts.nodes.size > 0
     spins = np.empty(n_nodes * LANES)
     stream = np.empty(STREAM_WORDS, np.uint64)
     uniform = np.empty(LANES)
@@ -163,16 +163,8 @@ def spin_blocks(view, x, n_sweeps, states, first, last, counts):
 
 
 @kernel
-def block_states(n, random_state):
-    """The random states of the blocks that ``n`` particles are swept in."""
-    states = np.empty(((n + LANES - 1) // LANES, 4), np.uint64)
-    split_state(random_state, states)
-    return states
-
-
-@kernel
 def spin_sweep(view, x, n_sweeps, random_state):
     """``n_sweeps`` systematic Gibbs sweeps of the particles ``x`` (d, n) uint8."""
-    states = block_states(x.shape[1], random_state)
+    states = block_streams(random_state, x.shape[1], LANES)
     none = np.empty(0, np.int64)
-    spin_blocks(view, x, n_sweeps, states, FROM_THE_FIRST, states.shape[0], SpinCounts(none, none))
+    spin_blocks(view, x, n_sweeps, states, FROM_THE_FIRST, states.shape[0], ColumnCounts(none, none))

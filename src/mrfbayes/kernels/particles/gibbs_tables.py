@@ -15,11 +15,11 @@ import numpy as np
 from mrfbayes.base.views import Workspace
 from mrfbayes.kernels.base.fastmath import exp
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.particles.bitgibbs import FROM_THE_FIRST
+from mrfbayes.kernels.particles.bitgibbs import FROM_THE_FIRST, block_streams
 from mrfbayes.kernels.particles.gibbs import (
     LANES,
     STREAM_WORDS,
-    block_states,
+    ColumnCounts,
     fill_uniform,
     start_stream,
     to_fixed_point,
@@ -39,13 +39,6 @@ class TableView(NamedTuple):
     edge_offset: np.ndarray  # (m + 1,) int64: where an edge's table starts
     node_table: Workspace  # flat log weights
     edge_table: Workspace  # flat log weights, row-major
-
-
-class TableCounts(NamedTuple):
-    """Sums over particles and sweeps in units of 1 / FIXED_POINT. Added to, never cleared, by kernels."""
-
-    node_cells: np.ndarray  # int64, like node_table: P(x_i = a | neighbours)
-    edge_cells: np.ndarray  # int64, like edge_table: P(x_i = a | neighbours) [x_j = b], from both ends
 
 
 @kernel
@@ -119,7 +112,7 @@ def _count(view, node, n_states, weights, total, x, real, counts, cells):
         for k in range(real):
             weights[row + k] /= total[k]
             mass += weights[row + k]
-        counts.node_cells[start + a] += to_fixed_point(mass)
+        counts.nodes[start + a] += to_fixed_point(mass)
     for position in range(view.offset[node], view.offset[node + 1]):
         other, edge = view.neighbour[position], view.edge[position]
         n_others = view.node_offset[other + 1] - view.node_offset[other]
@@ -132,14 +125,14 @@ def _count(view, node, n_states, weights, total, x, real, counts, cells):
                 cells[a * step_here + step_there * np.int64(x[lanes + k])] += weights[row + k]
         base = view.edge_offset[edge]
         for cell in range(n_states * n_others):
-            counts.edge_cells[base + cell] += to_fixed_point(0.5 * cells[cell])  # the other end adds the other half
+            counts.edges[base + cell] += to_fixed_point(0.5 * cells[cell])  # the other end adds the other half
 
 
 @kernel
 def table_blocks(view, x, n_sweeps, states, first, last, counts):
     """Sweeps of blocks first .. last of the particles ``x``; adds to ``counts`` unless its arrays are empty."""
     n_nodes, n = x.shape
-    counting = counts.node_cells.size > 0
+    counting = counts.nodes.size > 0
     most = np.int64(0)
     for node in range(n_nodes):
         most = max(most, view.node_offset[node + 1] - view.node_offset[node])
@@ -172,6 +165,6 @@ def table_blocks(view, x, n_sweeps, states, first, last, counts):
 @kernel
 def table_sweep(view, x, n_sweeps, random_state):
     """``n_sweeps`` systematic Gibbs sweeps of the particles ``x`` (d, n) uint8."""
-    states = block_states(x.shape[1], random_state)
+    states = block_streams(random_state, x.shape[1], LANES)
     none = np.empty(0, np.int64)
-    table_blocks(view, x, n_sweeps, states, FROM_THE_FIRST, states.shape[0], TableCounts(none, none))
+    table_blocks(view, x, n_sweeps, states, FROM_THE_FIRST, states.shape[0], ColumnCounts(none, none))

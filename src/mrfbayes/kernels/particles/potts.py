@@ -38,20 +38,25 @@ def make_clusters(pairs, x, probability, work, state):
     state[0], state[1], state[2], state[3] = a, b, c, counter
     for node in range(x.size):
         parent[node] = node
-    for k in range(n_bonds):  # Rem's union-find (Dijkstra 1976): the larger parent is replaced by the smaller one
-        u, v = pairs[bonds[k], 0], pairs[bonds[k], 1]
-        above_u, above_v = parent[u], parent[v]
-        while above_u != above_v:
-            if above_u < above_v:
-                u, v, above_u, above_v = v, u, above_v, above_u
-            parent[u] = above_v
-            if above_u == u:
-                break
-            u = above_u
-            above_u = parent[u]
+    for k in range(n_bonds):
+        join(parent, pairs[bonds[k], 0], pairs[bonds[k], 1])
     for node in range(x.size):  # no parent is larger than its node, so that those of smaller nodes are roots already
         parent[node] = parent[parent[node]]
     return agreements
+
+
+@kernel
+def join(parent, u, v):
+    """Join the clusters of two nodes by Rem's union-find (Dijkstra 1976): smaller parents replace larger ones."""
+    above_u, above_v = parent[u], parent[v]
+    while above_u != above_v:
+        if above_u < above_v:
+            u, v, above_u, above_v = v, u, above_v, above_u
+        parent[u] = above_v
+        if above_u == u:
+            break
+        u = above_u
+        above_u = parent[u]
 
 
 @kernel
@@ -88,9 +93,7 @@ def gibbs_sweep(neighbours, x, likelihood, w, weights, probabilities, state):
         total = 0.0
         for s in range(q):
             total += weights[s]
-        u = uniform(state) * total
-        label = 0
-        cumulative = weights[0]
+        u, label, cumulative = uniform(state) * total, 0, weights[0]
         while label < q - 1 and u >= cumulative:
             label += 1
             cumulative += weights[label]

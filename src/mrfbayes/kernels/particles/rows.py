@@ -8,6 +8,7 @@ import numpy as np
 
 from mrfbayes.kernels.base.fastmath import exp
 from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.linear import choose
 from mrfbayes.kernels.base.random import uniform
 
 
@@ -21,6 +22,7 @@ class RowsView(NamedTuple):
     node_offset: np.ndarray  # (d + 1,) int64: where a node's table starts; unused for binary fields
     edge_offset: np.ndarray  # (m + 1,) int64: where an edge's table starts, after those of the nodes
     group: np.ndarray  # (N,) int64
+    most: int  # states of a node
     is_binary: bool
 
 
@@ -34,31 +36,19 @@ def row_sweeps(view, potentials, x, sweeps, sums, states):
     sums : (K, H, G, R) sums of conditional probabilities, over chains and counted sweeps, like ``potentials``
     states : (K, H, 4) random states
     """
-    most = 2
-    if not view.is_binary:
-        for i in range(view.node_offset.size - 1):
-            most = max(most, view.node_offset[i + 1] - view.node_offset[i])
-    weights = np.empty(most)
+    weights = np.empty(view.most)
     for k in range(x.shape[0]):
         for half in range(x.shape[1]):
+            state = states[k, half]
             for sweep in range(sweeps[0]):
                 counting = sweep >= sweeps[0] - sweeps[1]
                 for chain in range(x.shape[2]):
                     g = view.group[chain]
+                    potential, row, total = potentials[k, g], x[k, half, chain], sums[k, half, g]
                     if view.is_binary:
-                        _sweep_binary(
-                            view, potentials[k, g], x[k, half, chain], counting, sums[k, half, g], states[k, half]
-                        )
+                        _sweep_binary(view, potential, row, counting, total, state)
                     else:
-                        _sweep_tables(
-                            view,
-                            potentials[k, g],
-                            x[k, half, chain],
-                            counting,
-                            sums[k, half, g],
-                            states[k, half],
-                            weights,
-                        )
+                        _sweep_tables(view, potential, row, counting, total, state, weights)
 
 
 @kernel
@@ -79,42 +69,38 @@ def _sweep_binary(view, potential, x, counting, sums, state):
 
 
 @kernel
+def _cell(view, position, states, a, b):
+    """Where the table of an edge holds the states ``a`` of the node, one of ``states``, and ``b`` of its neighbour."""
+    other, base = view.neighbour[position], view.edge_offset[view.edge[position]]
+    if view.is_row[position]:
+        return base + a * (view.node_offset[other + 1] - view.node_offset[other]) + b
+    return base + b * states + a
+
+
+@kernel
+def log_weights(view, potential, x, i, weights):
+    """Log weights of the states of node ``i`` given the others; returns the number of states."""
+    start = view.node_offset[i]
+    states = view.node_offset[i + 1] - start
+    for a in range(states):
+        weights[a] = potential[start + a]
+    for position in range(view.offset[i], view.offset[i + 1]):
+        b = int(x[view.neighbour[position]])
+        for a in range(states):
+            weights[a] += potential[_cell(view, position, states, a, b)]
+    return states
+
+
+@kernel
 def _sweep_tables(view, potential, x, counting, sums, state, weights):
     for i in range(x.size):
-        start = view.node_offset[i]
-        r = view.node_offset[i + 1] - start
-        for a in range(r):
-            weights[a] = potential[start + a]
-        for position in range(view.offset[i], view.offset[i + 1]):
-            other = view.neighbour[position]
-            n_others = view.node_offset[other + 1] - view.node_offset[other]
-            base = view.edge_offset[view.edge[position]]
-            if view.is_row[position]:
-                for a in range(r):
-                    weights[a] += potential[base + a * n_others + x[other]]
-            else:
-                for a in range(r):
-                    weights[a] += potential[base + x[other] * r + a]
-        top = weights[0]
-        for a in range(1, r):
-            top = max(top, weights[a])
-        total = 0.0
-        for a in range(r):
-            weights[a] = exp(weights[a] - top)
-            total += weights[a]
-        u, chosen, cumulative = uniform(state) * total, 0, weights[0]
-        while chosen < r - 1 and u >= cumulative:
-            chosen += 1
-            cumulative += weights[chosen]
-        x[i] = chosen
+        states = log_weights(view, potential, x, i, weights)
+        x[i], total = choose(weights, states, uniform(state))
         if counting:
-            for a in range(r):
+            for a in range(states):
                 weights[a] /= total
-                sums[start + a] += weights[a]
+                sums[view.node_offset[i] + a] += weights[a]
             for position in range(view.offset[i], view.offset[i + 1]):
-                other = view.neighbour[position]
-                n_others = view.node_offset[other + 1] - view.node_offset[other]
-                base = view.edge_offset[view.edge[position]]
-                for a in range(r):
-                    cell = a * n_others + x[other] if view.is_row[position] else x[other] * r + a
-                    sums[base + cell] += 0.5 * weights[a]
+                b = x[view.neighbour[position]]
+                for a in range(states):
+                    sums[_cell(view, position, states, a, b)] += 0.5 * weights[a]

@@ -21,21 +21,7 @@ class RowTables(NamedTuple):
 
 
 @kernel
-def binary_row_values(pairs, field, coupling, rows, out):
-    """``out``[i] = sum field * x + sum coupling * [x_u = x_v] of the rows (n, d) uint8."""
-    for i in range(rows.shape[0]):
-        total = 0.0
-        for node in range(field.size):
-            if rows[i, node]:
-                total += field[node]
-        for e in range(coupling.size):
-            if rows[i, pairs[e, 0]] == rows[i, pairs[e, 1]]:
-                total += coupling[e]
-        out[i] = total
-
-
-@kernel
-def table_row_values(tables, rows, out):
+def row_values(tables, rows, out):
     """``out``[i] = sum of the cells of all tables that the rows (n, d) uint8 meet."""
     for i in range(rows.shape[0]):
         total = 0.0
