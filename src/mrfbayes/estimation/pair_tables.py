@@ -410,15 +410,15 @@ class _TableProblem:
         converged = bool(found.status == 0 or history[-1] < TABLE_TOLERANCE * history[0])
         return unpack(found.x), converged, int(found.nit)
 
-    @cached_property
-    def _fields(self) -> np.ndarray:
-        """(D, D) whether a cell is a field: on the diagonal."""
-        return np.eye(len(self._inside), dtype=bool)
-
     def _slope(self, table: np.ndarray, shown: np.ndarray, observed: np.ndarray, n: float) -> np.ndarray:
-        """Minus the gradient of the log posterior, from the pair frequencies ``shown`` by chains at ``table``."""
-        prior = np.where(self._inside, np.float32(self.scale**-2), np.where(self._fields, FIELD_SCALE**-2, 0.0))
-        return np.asarray(n * (shown - observed) + table * prior, dtype=np.float32)
+        """Minus the gradient of the log posterior, from the pair frequencies ``shown`` by chains at ``table``.
+
+        Couplings are learned in the gauge of zero sums: what all tables of a variable say together about its states is
+        left to the fields, or many small steps in one direction would overshoot.
+        """
+        slope = _double_centred(n * (shown - observed) + table * np.float32(self.scale**-2), self.offset)
+        own = n * np.diag(shown - observed) + np.diag(table) / FIELD_SCALE**2
+        return np.where(self._inside, slope, np.diag(own)).astype(np.float32)
 
     def contrast(
         self, table: np.ndarray, observed: np.ndarray, n: float, steps: int, seed: np.random.SeedSequence, bar: Progress
@@ -428,17 +428,17 @@ class _TableProblem:
         frequency = np.diag(observed)
         information = n * np.outer(frequency, frequency) + self.scale**-2
         np.fill_diagonal(information, n * frequency * (1 - frequency) + FIELD_SCALE**-2)
-        free = self._inside | self._fields
+        table = _centred(table, self.offset)
         total = np.zeros_like(table)  # over the second half
         for step in range(steps):
             budget().check("tables of all pairs")
             slope = self._slope(table, chains.pairs(table, PCD_SWEEPS), observed, n)
             rate = PCD_RATE * min(1.0, (steps / 2 / (step + 1)) ** POWER)
-            table = table - np.where(free, np.clip(rate * slope / information, -0.2, 0.2), 0.0).astype(np.float32)
+            table = table - np.clip(rate * slope / information, -0.2, 0.2).astype(np.float32)
             if step >= steps // 2:
                 total += table
             bar.update(MAX_QUASI_STEPS + step)
-        table = total / np.float32(steps - steps // 2)
+        table = _centred(total / np.float32(steps - steps // 2), self.offset)
         return table, self._distance(table, observed, n, information, seed)
 
     def _distance(
@@ -482,19 +482,28 @@ class _Chains:
         return found
 
 
+def _state_means(cells: np.ndarray, offset: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Means of symmetric cells (D, D) over the states of one variable (D, L), and of both (L, L)."""
+    size = np.diff(offset)
+    mean = np.add.reduceat(cells, offset[:-1], axis=1) / size
+    return mean, np.add.reduceat(mean, offset[:-1], axis=0) / size[:, None]
+
+
+def _double_centred(cells: np.ndarray, offset: np.ndarray) -> np.ndarray:
+    """Symmetric cells (D, D) less what makes them sum to zero over the states of either variable."""
+    mean, both = _state_means(cells, offset)
+    size = np.diff(offset)
+    shift = np.repeat((mean - np.repeat(both / 2, size, axis=0)).astype(np.float32), size, axis=1)
+    return np.asarray(cells - shift - shift.T)
+
+
 def _centred(table: np.ndarray, offset: np.ndarray) -> np.ndarray:
     """The table in the gauge whose couplings sum to zero over the states of either variable."""
     size = np.diff(offset)
-    spread = np.repeat(np.eye(size.size, dtype=np.float32), size, axis=0)  # (D, L)
-    fields = np.diag(table).copy()
-    out = table.copy()
-    np.fill_diagonal(out, 0.0)
-    mean = (out @ spread) / size  # (D, L) over the states of the other variable
-    both = (spread.T @ mean) / size[:, None]  # (L, L)
-    fields = fields + (mean - spread @ both).sum(axis=1)
-    shift = mean @ spread.T
-    out -= shift + shift.T - spread @ both @ spread.T
     owner = np.repeat(np.arange(size.size), size)
-    out[owner[:, None] == owner[None, :]] = 0.0
-    np.fill_diagonal(out, fields - (spread.T @ fields / size)[owner])
-    return np.asarray(out)
+    out = np.where(owner[:, None] != owner, table, 0.0)
+    mean, both = _state_means(out, offset)
+    fields = np.diag(table) + (mean - both[owner]).sum(axis=1)
+    out = np.where(owner[:, None] != owner, _double_centred(out, offset), 0.0).astype(np.float32)
+    np.fill_diagonal(out, fields - (np.add.reduceat(fields, offset[:-1]) / size)[owner])
+    return out
