@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
@@ -40,9 +39,7 @@ class Size:
 
 
 USUAL = Size(16, 24, 16)
-LARGE_CHECK = Size(
-    8, 16, 48
-)  # on fields of more than 100,000 nodes, where a sweep is long and variances have each other
+LARGE_CHECK = Size(8, 16, 48)  # on fields of more than 100,000 nodes, whose sweeps are long and variances many
 GROUP = 1024
 CHECK_SHARE = 0.25  # of the progress bar
 
@@ -72,25 +69,13 @@ def _borrowed(n_parameters: int) -> float:
     return BORROWED if n_parameters > 4 * BORROWED else 0.0
 
 
-class Room(NamedTuple):
-    """Where a check moves its particles.
-
-    Attributes
-    ----------
-    bases : chains whose work space may be used, one or two; their particles stay as they are
-    pool : runs the groups of two bases side by side, or None
-    """
-
-    bases: Sequence[Chains]
-    pool: ThreadPoolExecutor | None = None
-
-
 def check(
     task: Task,
     w: np.ndarray,
     variance: np.ndarray,
     noise: float,
-    room: Room,
+    bases: Sequence[Chains],
+    pool: ThreadPoolExecutor | None = None,
     round_: int = 0,
     most_updates: float = MIN_UPDATES,
 ) -> Check:
@@ -101,11 +86,12 @@ def check(
     variance : (p,) information of one observation along each coordinate: the mean of s_j over n observations has
         standard error sqrt(variance / n), and a residual as large as that moves w_j by one (conditional) posterior sd
     noise : the estimate's own Monte-Carlo error in that unit
-    room : where particles may be moved
+    bases : chains whose work space may be used, one or two; their particles stay as they are
+    pool : runs the groups of two bases side by side
     round_ : number of earlier checks: fresh streams each time
     most_updates : spin updates that the check may take, in units of the bit-sliced ones
     """
-    model, n, bases = task.model, task.stats.n, room.bases
+    model, n = task.model, task.stats.n
     if model.n_parameters == 0:
         return Check(True, 0.0, 0.0)
     size = USUAL if model.n_nodes <= 100_000 else LARGE_CHECK
@@ -116,9 +102,7 @@ def check(
     per_sweep = model.n_nodes * GROUP * size.groups * bases[0].update_cost
     burn, sweeps, spent = size.burn, size.sweeps, 0.0
     while True:
-        table = _group_means(
-            task, w, Size(size.groups, burn, sweeps), bases, room.pool if len(bases) == 2 else None, round_
-        )
+        table = _group_means(task, w, Size(size.groups, burn, sweeps), bases, pool, round_)
         spent += (burn + sweeps) * per_sweep
         apart = table[:half].mean(axis=0) - table[half:].mean(axis=0)
         within = _group_sd(table, unit)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from mrfbayes.base.errors import InputError
 from mrfbayes.estimation.dense_mode import CHAINS, WANTED, DensePosterior, can_be_dense, dense_mode
 from mrfbayes.estimation.result import Outcome, Recorder, Task
@@ -36,7 +34,7 @@ def run(task: Task, *, particles: int | None = None, tolerance: float | None = N
     if tolerance is None:
         tolerance = FINE_TOLERANCE if task.model.n_parameters <= FINE_PARAMETERS else WANTED
     layout = cell_layout(task.model)
-    trace = Recorder(task.model.n_parameters, time.perf_counter)
+    trace = Recorder(task)
     posterior = DensePosterior(layout, task.stats, task.prior)
     chains = CHAINS if particles is None else particles
     found = dense_mode(posterior, task.seed, chains, task.threads, tolerance)

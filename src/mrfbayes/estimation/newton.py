@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -12,8 +11,7 @@ from mrfbayes.base.errors import CostError
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.faces import Faces
 from mrfbayes.estimation.mode import newton
-from mrfbayes.estimation.optimise import TYPICAL_ITERATIONS, Ascent, Curvature, lbfgs
-from mrfbayes.estimation.pseudolikelihood import prior_diagonal
+from mrfbayes.estimation.optimise import Ascent, Curvature, Penalised, lbfgs
 from mrfbayes.estimation.result import Outcome, Recorder, Task
 from mrfbayes.exact import quantities as exact
 from mrfbayes.exact.choice import planar_size, recursion, takes_planar
@@ -42,11 +40,12 @@ def predicted_seconds(model: Model) -> float:
     return EVALUATIONS * NEWTON_CELL_SECONDS * cells
 
 
-class ExactObjective:
+class ExactObjective(Penalised):
     """Log-likelihood w.s - n A(w), and the sums over missing cells; plus the log prior where there is one."""
 
     def __init__(self, model: Model, stats: Statistics, prior: Prior | None) -> None:
-        self.model, self.stats, self.prior = model, stats, prior
+        super().__init__(model, stats, prior)
+        self.min_curvature = 1e-6 * stats.n_all
         self.observed = observed(stats)
         self.faces = Faces.of(model) if model.chart.all_coins else None
         self._known: tuple[np.ndarray, tuple[float, np.ndarray]] | None = None
@@ -80,45 +79,27 @@ class ExactObjective:
             self._known = w.copy(), exact.moments_w(self.model, w)
         return self._known[1]
 
-    def value_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
-        """Value and gradient (p,)."""
-        value, gradient = self.observed.value_gradient(w, *self._moments(w))
-        if self.prior is not None:
-            value += self.prior.log_density_w(w)
-            gradient = gradient + self.prior.gradient_w(w)
-        return value, gradient
+    def _value_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        return self.observed.value_gradient(w, *self._moments(w))
 
     def mean(self, w: np.ndarray) -> np.ndarray:
         """E[s] (p,)."""
         return self._moments(w)[1]
 
-    def curvature(self, w: np.ndarray) -> np.ndarray:
-        """n Cov[s], less the Cov[s | seen] of rows with holes, minus the prior's Hessian, (p, p)."""
-        matrix = self.observed.information(w, exact.covariance_w(self.model, w))
-        if self.prior is None:
-            return np.asarray(matrix)
-        hessian = self.prior.hessian_w(w)
-        if hessian.ndim == 2:
-            return np.asarray(matrix - hessian)
-        matrix[np.diag_indices_from(matrix)] -= hessian
-        return np.asarray(matrix)
-
-    def diagonal(self, w: np.ndarray) -> np.ndarray:
-        """Diagonal of `curvature` for coins that are tossed once, of its order otherwise."""
-        diagonal = self._variances(w)
-        if self.prior is not None:
-            diagonal = diagonal + np.abs(prior_diagonal(self.prior, w))
-        return np.asarray(np.maximum(diagonal, 1e-6 * self.stats.n_all))
+    def _information(self, w: np.ndarray) -> np.ndarray:
+        """n Cov[s], less the Cov[s | seen] of rows with holes."""
+        return self.observed.information(w, exact.covariance_w(self.model, w))
 
     def rough_curvature(self, w: np.ndarray) -> Curvature:
         """By `diagonal`, and by the short faces of planar fields."""
         diagonal = self.diagonal(w)
         if self.faces is None:
             return Curvature(diagonal)
-        share = np.minimum(self._variances(w) / diagonal, 1.0)
+        share = np.minimum(self._diagonal(w) / diagonal, 1.0)
         return Curvature(diagonal, self.faces.inverse_correlations(self.mean(w), share))
 
-    def _variances(self, w: np.ndarray) -> np.ndarray:
+    def _diagonal(self, w: np.ndarray) -> np.ndarray:
+        """That of `_information` for coins that are tossed once, of its order otherwise."""
         chart = self.model.chart
         tosses = chart.tosses[chart.block_of]
         share = np.clip(self.mean(w) / tosses, 1e-9, 1 - 1e-9)
@@ -148,14 +129,9 @@ def run(task: Task, *, start: np.ndarray | None = None, optimiser: str = "lbfgs"
     model = task.model
     objective = ExactObjective(model, task.stats, task.prior)
     given = None if start is None else model.chart.log_odds(model.theta(start, "start"))
-    recorder = Recorder(model.n_parameters, time.perf_counter)
-
-    def report(iteration: int, size: float, at: np.ndarray) -> None:
-        recorder.add(iteration, size, at)
-        task.report(iteration / TYPICAL_ITERATIONS, f"step {size:.2g} sd")
-
-    ascent = objective.climb(OPTIMISERS[optimiser], given, report=report)
-    outcome = Outcome(ascent.w, ascent.converged, ascent.step, ascent.iterations, recorder)
+    recorder = Recorder(task)
+    ascent = objective.climb(OPTIMISERS[optimiser], given, report=recorder.ascent)
+    outcome = recorder.outcome(ascent)
     outcome.details["optimiser"] = optimiser
     stable = exact.stable_mean_w(model, ascent.w) if ascent.converged else None
     if stable is not None:
@@ -168,6 +144,4 @@ def run(task: Task, *, start: np.ndarray | None = None, optimiser: str = "lbfgs"
             outcome.warnings.append(
                 f"the stable gradient is still {confirmed:.1g} posterior sds where the ascent ended"
             )
-    if not ascent.converged:
-        outcome.warnings.append(f"the ascent stopped after {ascent.iterations} iterations without converging")
     return outcome

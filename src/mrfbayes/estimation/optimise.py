@@ -19,6 +19,10 @@ from mrfbayes.base.budget import budget
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from mrfbayes.data.statistics import Statistics
+    from mrfbayes.model.field import Model
+    from mrfbayes.priors import Prior
+
 TYPICAL_ITERATIONS = 50  # for progress bars
 MAX_LOG_ODDS = 40.0  # log-odds: weights of 4e-18 are zero for every purpose
 _ARMIJO = 1e-4
@@ -54,6 +58,61 @@ class Curvature:
     @cached_property
     def _inverse(self) -> np.ndarray:
         return np.asarray(1.0 / self.diagonal)
+
+
+class Penalised:
+    """A log-likelihood whose derivatives are known, plus the log prior where there is one.
+
+    Subclasses have the parts of the likelihood: `_value_gradient`, `_information` and `_diagonal`.
+    """
+
+    min_curvature = 1e-3
+
+    def __init__(self, model: Model, stats: Statistics, prior: Prior | None) -> None:
+        self.model, self.stats, self.prior = model, stats, prior
+
+    def _value_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        raise NotImplementedError
+
+    def _information(self, w: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def _diagonal(self, w: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def value_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """Value and gradient (p,)."""
+        value, gradient = self._value_gradient(w)
+        if self.prior is None:
+            return value, gradient
+        return value + self.prior.log_density_w(w), gradient + self.prior.gradient_w(w)
+
+    def curvature(self, w: np.ndarray) -> np.ndarray:
+        """Minus the Hessian, (p, p)."""
+        matrix = self._information(w)
+        return matrix if self.prior is None else less_hessian(matrix, self.prior.hessian_w(w))
+
+    def diagonal(self, w: np.ndarray) -> np.ndarray:
+        """Positive (p,), near the diagonal of `curvature`."""
+        diagonal = self._diagonal(w)
+        if self.prior is not None:
+            diagonal = diagonal + np.abs(prior_diagonal(self.prior, w))
+        return np.asarray(np.maximum(diagonal, self.min_curvature))
+
+    def rough_curvature(self, w: np.ndarray) -> Curvature:
+        """By `diagonal` alone."""
+        return Curvature(self.diagonal(w))
+
+
+def less_hessian(matrix: np.ndarray, hessian: np.ndarray) -> np.ndarray:
+    """``matrix`` (p, p) less second derivatives (p, p), or (p,) along each coordinate."""
+    return np.asarray(matrix - (np.diag(hessian) if hessian.ndim == 1 else hessian))
+
+
+def prior_diagonal(prior: Prior, w: np.ndarray) -> np.ndarray:
+    """Second derivatives (p,) of the log prior along each coordinate."""
+    hessian = prior.hessian_w(w)
+    return hessian if hessian.ndim == 1 else np.diag(hessian).copy()
 
 
 class Objective(Valued, Protocol):

@@ -74,45 +74,22 @@ def check_algorithm(model: Model, key: str, options: Mapping[str, object]) -> No
 def check_values(model: Model, options: Mapping[str, object]) -> None:
     """Refuse values that no algorithm takes; names that none has are passed over."""
     for name, value in options.items():
-        if name in OPTION_CHECKS:
-            OPTION_CHECKS[name](model, name, value)
+        if name in ("particles", "sweeps", "steps"):
+            whole(name, value)
+        elif name == "start":
+            model.theta(cast("ThetaLike", value), name)
+        elif name in NUMBERS and not (_is_number(value) and 0 < cast("float", value) <= NUMBERS[name][0]):
+            raise InputError(f"{name} = {value!r}: give {NUMBERS[name][1]}.")
+        elif name == "optimiser" and value not in ("lbfgs", "newton"):
+            raise InputError(f"optimiser = {value!r}: choose 'lbfgs' or 'newton'.")
 
 
-def _whole(model: Model, name: str, value: object) -> None:
-    whole(name, value)
-
-
-def _tolerance(model: Model, name: str, value: object) -> None:
-    if not (_is_number(value) and value > 0):  # type: ignore[operator]
-        raise InputError(f"tolerance = {value!r}: give a positive number of posterior sds, such as 0.015.")
-
-
-def _start(model: Model, name: str, value: object) -> None:
-    model.theta(cast("ThetaLike", value), name)
-
-
-def _fast_gain(model: Model, name: str, value: object) -> None:
-    if not (_is_number(value) and 0 < value <= 10):  # type: ignore[operator]
-        raise InputError(f"fast_gain = {value!r}: give a number above 0, at most 10.")
-
-
-def _optimiser(model: Model, name: str, value: object) -> None:
-    from mrfbayes.estimation.newton import OPTIMISERS
-
-    if value not in OPTIMISERS:
-        raise InputError(f"optimiser = {value!r}: choose 'lbfgs' or 'newton'.")
+# Positive numbers: the largest, and what they are.
+NUMBERS = {
+    "tolerance": (np.inf, "a positive number of posterior sds, such as 0.015"),
+    "fast_gain": (10.0, "a number above 0, at most 10"),
+}
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.bool_))
-
-
-OPTION_CHECKS: dict[str, Callable[[Model, str, object], None]] = {
-    "particles": _whole,
-    "sweeps": _whole,
-    "steps": _whole,
-    "tolerance": _tolerance,
-    "start": _start,
-    "fast_gain": _fast_gain,
-    "optimiser": _optimiser,
-}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,6 +13,7 @@ from mrfbayes.base.progress import Progress
 from mrfbayes.base.types import Scale, Stored
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.existence import Existence
+from mrfbayes.estimation.optimise import TYPICAL_ITERATIONS, Ascent
 from mrfbayes.model.field import Model
 from mrfbayes.model.point import PointEstimate
 from mrfbayes.model.result import StoredFields, StoredResult
@@ -228,26 +230,34 @@ class Outcome:
 class Recorder:
     """Collects a `Trace`, thinning itself when it grows past a thousand points."""
 
-    def __init__(self, n_parameters: int, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._start = clock()
-        self.tracked = np.unique(np.linspace(0, max(n_parameters - 1, 0), min(TRACKED, n_parameters)).astype(np.int64))
+    def __init__(self, task: Task) -> None:
+        self._task, self._start, self._every = task, time.perf_counter(), 1
+        p = task.model.n_parameters
+        self.tracked = np.unique(np.linspace(0, max(p - 1, 0), min(TRACKED, p)).astype(np.int64))
         self._rows: list[tuple[int, float, float, np.ndarray]] = []
-        self._every = 1
 
     def add(self, iteration: int, residual: float, w: np.ndarray) -> None:
         """Keep this point if it is its turn."""
         if iteration % self._every:
             return
-        self._rows.append((iteration, self._clock() - self._start, residual, w[self.tracked].copy()))
+        self._rows.append((iteration, time.perf_counter() - self._start, residual, w[self.tracked].copy()))
         if len(self._rows) >= 1000:
-            self._rows = self._rows[::2]
-            self._every *= 2
+            self._rows, self._every = self._rows[::2], 2 * self._every
+
+    def ascent(self, iteration: int, size: float, w: np.ndarray) -> None:
+        """Keep and report a step of an ascent, ``size`` posterior sds long."""
+        self.add(iteration, size, w)
+        self._task.report(iteration / TYPICAL_ITERATIONS, f"step {size:.2g} sd")
+
+    def outcome(self, ascent: Ascent) -> Outcome:
+        """What an ascent without sampling gives back."""
+        found = Outcome(ascent.w, ascent.converged, ascent.step, ascent.iterations, self)
+        if not ascent.converged:
+            found.warnings.append(f"the ascent stopped after {ascent.iterations} iterations without converging")
+        return found
 
     def finish(self) -> Trace:
         """The trace so far."""
-        if not self._rows:
-            empty = np.zeros(0)
-            return Trace(empty.astype(int), empty, empty, self.tracked, np.zeros((0, self.tracked.size)))
-        iteration, seconds, residual, w = zip(*self._rows, strict=True)
-        return Trace(np.array(iteration), np.array(seconds), np.array(residual), self.tracked, np.stack(w))
+        columns = list(zip(*self._rows, strict=True)) or [()] * 4
+        iteration, seconds, residual = (np.array(column) for column in columns[:3])
+        return Trace(iteration, seconds, residual, self.tracked, np.reshape(columns[3], (-1, self.tracked.size)))

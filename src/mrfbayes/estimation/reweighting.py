@@ -12,13 +12,11 @@ is solved by Newton's method, not further away than the weights stay even.
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from mrfbayes.base.errors import CostError
 from mrfbayes.base.random_streams import generator, kernel_state
-from mrfbayes.estimation.optimise import MAX_LOG_ODDS
+from mrfbayes.estimation.optimise import MAX_LOG_ODDS, less_hessian
 from mrfbayes.estimation.result import Outcome, Recorder, Task
 from mrfbayes.estimation.stochastic_ascent import HALVES, Precondition, checked_outcome, noise_of, start_point
 from mrfbayes.model.field import Model
@@ -70,8 +68,7 @@ def solve(task: Task, table: np.ndarray, w0: np.ndarray, max_iterations: int = 2
         information = (centred * weight[:, None]).T @ centred
         gradient = task.stats.mean + task.prior_gradient(w) - mean
         if task.prior is not None:
-            hessian = task.prior.hessian_w(w) / n
-            information = information - (np.diag(hessian) if hessian.ndim == 1 else hessian)
+            information = less_hessian(information, task.prior.hessian_w(w) / n)
         information[np.diag_indices(p)] += 1e-9 + 1e-6 * np.diag(information)
         move = np.linalg.solve(information, gradient)
         size = float(np.sqrt(max(n * float(gradient @ move), 0.0)))
@@ -105,7 +102,7 @@ def mcmc_mle(
     tolerance : rms noise of the estimate, in posterior sds: the last sample is made as large as that needs, if it fits
     start : (p,) theta to start from; default the pseudolikelihood estimate
     """
-    recorder = Recorder(task.model.n_parameters, time.perf_counter)
+    recorder = Recorder(task)
     w = start_point(task, start)
     halves = [_chains_at_data(task, k, particles) for k in range(HALVES)]
     times = 1
@@ -154,7 +151,7 @@ def pf_mcmc_mle(
     tolerance : rms noise of the estimate, in posterior sds, at which to stop
     start : (p,) theta to start from; default the pseudolikelihood estimate
     """
-    recorder = Recorder(task.model.n_parameters, time.perf_counter)
+    recorder = Recorder(task)
     w = start_point(task, start)
     halves = [_Half(task, k, particles, w) for k in range(HALVES)]
     for _ in range(FILTER_WARM_UP):

@@ -9,7 +9,6 @@ itself is no check: the update telescopes, so it is near zero by construction.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,9 +20,9 @@ from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.base.types import Stored
-from mrfbayes.estimation.check import CHECK_SHARE, MIN_UPDATES, Check, Room, check
-from mrfbayes.estimation.optimise import MAX_LOG_ODDS
-from mrfbayes.estimation.pseudolikelihood import prior_diagonal, pseudo_estimate
+from mrfbayes.estimation.check import CHECK_SHARE, MIN_UPDATES, Check, check
+from mrfbayes.estimation.optimise import MAX_LOG_ODDS, prior_diagonal
+from mrfbayes.estimation.pseudolikelihood import pseudo_estimate
 from mrfbayes.estimation.result import Outcome, Recorder, Task
 from mrfbayes.kernels.estimation.stochastic_ascent import AscentPlan, AscentState, AscentView
 from mrfbayes.model.field import Model
@@ -170,7 +169,7 @@ def ascend(
     n_particles = default_particles(model) if particles is None else particles
     if tolerance is None:
         tolerance = SMALL_TOLERANCE if model.n_parameters <= FULL else ASCENT_TOLERANCE
-    recorder = Recorder(model.n_parameters, time.perf_counter)
+    recorder = Recorder(task)
     w = start_point(task, start)
     halves = [_start_half(task, k, n_particles, w, rule.restart) for k in range(HALVES)]
     per_step = model.n_nodes * n_particles * HALVES * (rule.skip + rule.sweeps) * halves[0].chains.update_cost
@@ -196,7 +195,7 @@ def ascend(
                 break
             own = own_error(task, precondition, rounds.tails, noise)
             most_updates = max(MIN_UPDATES, per_step * runner.step)  # the check may take as long as what it checks
-            found = check(task, w, precondition.variance, own, Room(bases, spread), attempt, most_updates)
+            found = check(task, w, precondition.variance, own, bases, spread, attempt, most_updates)
             if found.passed or not found.helped_by_steps or runner.step >= limit:
                 break
             tolerance = noise / 2**0.5  # one more round, about: it doubles the steps
@@ -227,7 +226,7 @@ def checked_outcome(
 ) -> Outcome:
     """``outcome`` after a check on fresh particles, moved in the work space of ``chains``; ``tails`` of the halves."""
     own = own_error(task, precondition, tails, noise)
-    checked = check(task, outcome.w, precondition.variance, own, Room(chains))
+    checked = check(task, outcome.w, precondition.variance, own, chains)
     return _with_check(outcome, checked, noise * precondition.sd, facts)
 
 

@@ -26,6 +26,7 @@ from mrfbayes.base.random_streams import child
 from mrfbayes.data.covariates import CovariateStatistics
 from mrfbayes.estimation.godambe import NodeFeatures
 from mrfbayes.estimation.mode import Curved, newton
+from mrfbayes.estimation.optimise import less_hessian
 from mrfbayes.exact.choice import recursion
 from mrfbayes.exact.clamped import observed
 from mrfbayes.exact.quantities import moments_w
@@ -268,8 +269,7 @@ class WithPrior:
         matrix = self.log_likelihood.curvature(w)
         if self.problem is None:
             return np.asarray(matrix + RIDGE * np.eye(w.size))
-        hessian = self.problem.prior.hessian_w(w)
-        return np.asarray(matrix - (np.diag(hessian) if hessian.ndim == 1 else hessian))
+        return less_hessian(matrix, self.problem.prior.hessian_w(w))
 
 
 def statistics_of(problem: Problem) -> CovariateStatistics:

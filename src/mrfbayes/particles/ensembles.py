@@ -34,13 +34,14 @@ def make_chains(model: Model, n_particles: int, state: np.ndarray) -> Chains:
 class Chains(ABC):
     """Particles with a random stream of their own: columns of `particles`, of bytes or of bits."""
 
+    is_packed = False
     update_cost = 1.0  # of one update of one node, in units of the bit-sliced one
 
     def __init__(self, model: Model, n_particles: int, state: np.ndarray) -> None:
         self.model, self._state = model, state
         has_fields = bool((model.lowering.forward.row < model.n_nodes).any())
         potentials = model.lowering.potentials(np.zeros(model.n_parameters))
-        self._view = particle_view(model, potentials, symmetric=not has_fields)
+        self._view = particle_view(model, potentials, not has_fields, self.is_packed)
         self._resize(n_particles)
         self._kept = self.particles[:0]
 
@@ -93,6 +94,8 @@ class Chains(ABC):
 
 class BitChains(Chains):
     """Particles of a binary field, bit-sliced; see `mrfbayes.particles.sweeps`."""
+
+    is_packed = True
 
     def _resize(self, n_particles: int) -> None:
         self.n_particles, self.particles = n_particles, empty_words(self.model.n_nodes, n_particles)

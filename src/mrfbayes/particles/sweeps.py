@@ -132,11 +132,13 @@ def table_view(adjacency: Adjacency, lowering: Lowering, node_table: np.ndarray,
     )
 
 
-def particle_view(model: Model, potentials: tuple[np.ndarray, np.ndarray], symmetric: bool | None = None) -> GibbsView:
-    """A field made ready for `sweep`: bit-sliced where it is binary and nodes have few neighbours."""
+def particle_view(
+    model: Model, potentials: tuple[np.ndarray, np.ndarray], symmetric: bool | None = None, packed: bool = True
+) -> GibbsView:
+    """A field made ready for `sweep`: bit-sliced, if ``packed``, where it is binary and nodes have few neighbours."""
     if not model.is_binary:
         return table_view(model.adjacency, model.lowering, *potentials)
-    if np.diff(model.adjacency.offset).max(initial=0) <= bitgibbs.MAX_DEGREE:
+    if packed and np.diff(model.adjacency.offset).max(initial=0) <= bitgibbs.MAX_DEGREE:
         return bit_view(model.adjacency, *potentials, symmetric)
     return spin_view(model.adjacency, *potentials)
 
