@@ -11,7 +11,7 @@ from mrfbayes.data.data import Data
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.datasets import load_digits
 from mrfbayes.estimation.estimate import estimate
-from mrfbayes.estimation.options import ALGORITHMS, OPTION_CHECKS, algorithm, algorithm_options
+from mrfbayes.estimation.options import ALGORITHMS, algorithm, algorithm_options, check_values
 from mrfbayes.estimation.stochastic_ascent import ascend
 from mrfbayes.model.build import graph, grid
 from mrfbayes.priors import Prior
@@ -153,7 +153,8 @@ def test_every_algorithm_documents_its_options():
             if "stochastic_ascent.ascend" in text:  # which all these algorithms hand their limits to
                 text += ascend.__doc__
             assert f"    {name}" in text.replace(", ", "\n    "), (key, name)
-            assert name in OPTION_CHECKS  # so that its values are checked before the data
+            with pytest.raises(InputError, match=name):  # before the data
+                check_values(grid(2, 2), {name: object()})
 
 
 def test_digits_get_a_usable_estimate():

@@ -7,9 +7,6 @@
   decay by 5 % per step; their mean is zero where the residual's is, so the fixed point stays the estimate.
 - "stochastic" (Younes 1988; the maximum likelihood algorithm of Zhu & Liu 2002): persistent particles, gains that fall
   as 1/t, and the last point as the answer.
-
-All start at the maximum of the pseudolikelihood and share the options of
-`mrfbayes.estimation.stochastic_ascent.ascend`: particles, steps, tolerance and start.
 """
 
 from __future__ import annotations
@@ -23,20 +20,43 @@ NUMERATOR = 2.0  # above 1 / (2 x the smallest eigenvalue of the preconditioned 
 
 
 def cd(task: Task, *, sweeps: int = 10, **limits: Unpack[AscentOptions]) -> Outcome:
-    """Contrastive divergence with ``sweeps`` Gibbs sweeps from the data in each step."""
+    """Contrastive divergence from the pseudolikelihood start.
+
+    Parameters
+    ----------
+    sweeps : k, Gibbs sweeps from the data in each step
+    limits : particles, steps, tolerance and start, as in `mrfbayes.estimation.stochastic_ascent.ascend`
+    """
     return ascend(task, Rule(skip=sweeps - 1, restart=True), **limits)
 
 
 def pcd(task: Task, **limits: Unpack[AscentOptions]) -> Outcome:
-    """Persistent contrastive divergence."""
+    """Persistent contrastive divergence from the pseudolikelihood start.
+
+    Parameters
+    ----------
+    limits : particles, steps, tolerance and start, as in `mrfbayes.estimation.stochastic_ascent.ascend`
+    """
     return ascend(task, Rule(), **limits)
 
 
 def fpcd(task: Task, *, fast_gain: float = 1.0, **limits: Unpack[AscentOptions]) -> Outcome:
-    """Fast persistent contrastive divergence; ``fast_gain`` is the step of the fast weights relative to that of w."""
+    """Fast persistent contrastive divergence from the pseudolikelihood start.
+
+    Parameters
+    ----------
+    fast_gain : step of the fast weights relative to that of w
+    limits : particles, steps, tolerance and start, as in `mrfbayes.estimation.stochastic_ascent.ascend`
+    """
     return ascend(task, Rule(fast_gain=float(fast_gain)), **limits)
 
 
 def stochastic(task: Task, **limits: Unpack[AscentOptions]) -> Outcome:
-    """Robbins-Monro ascent."""
-    return ascend(task, Rule(gain=lambda step: min(GAIN, NUMERATOR / (step + 1)), averaged=False), **limits)
+    """Robbins-Monro ascent from the pseudolikelihood start.
+
+    Parameters
+    ----------
+    limits : particles, steps, tolerance and start, as in `mrfbayes.estimation.stochastic_ascent.ascend`
+    """
+    rule = Rule(gain=lambda step: min(GAIN, NUMERATOR / (step + 1)), averaged=False)
+    return ascend(task, rule, **limits)

@@ -15,10 +15,11 @@ from mrfbayes.base.memory import require_memory
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.data.weights import in_proportion
 from mrfbayes.kernels.estimation.stochastic_ascent import AscentPlan, AscentState, AscentView, bit_ascent, move
-from mrfbayes.kernels.particles.bitgibbs import MAX_DEGREE, BitCounts, BitView
+from mrfbayes.kernels.particles.bitgibbs import MAX_DEGREE, BitCounts, BitView, expected_counts
 from mrfbayes.kernels.particles.gibbs import FIXED_POINT, ColumnCounts
+from mrfbayes.kernels.particles.gibbs_tables import TableView
 from mrfbayes.model.field import Model
-from mrfbayes.particles.sweeps import column_counts, empty_words, pack, particle_view, sweep, unpack
+from mrfbayes.particles.sweeps import empty_words, pack, particle_view, sweep, unpack
 
 UPDATES_PER_CALL = 1e9  # of one node of one particle, bit-sliced: about half a second
 
@@ -42,6 +43,10 @@ class Chains(ABC):
         has_fields = bool((model.lowering.forward.row < model.n_nodes).any())
         potentials = model.lowering.potentials(np.zeros(model.n_parameters))
         self._view = particle_view(model, potentials, not has_fields, self.is_packed)
+        if isinstance(self._view, TableView):
+            self._node, self._edge = self._view.node_table, self._view.edge_table
+        else:
+            self._node, self._edge = self._view.field, self._view.coupling
         self._resize(n_particles)
         self._kept = self.particles[:0]
 
@@ -79,13 +84,30 @@ class Chains(ABC):
     def rows(self, limit: int | None = None) -> np.ndarray:
         """The first ``limit`` particles (all by default) as (n, d) uint8."""
 
-    @abstractmethod
-    def sweep(self, w: np.ndarray, sweeps: int) -> None:
-        """Gibbs sweeps at w without counting statistics."""
+    def _no_counts(self) -> BitCounts | ColumnCounts:
+        """Counts to be added to, all zero."""
+        return ColumnCounts(np.zeros(self._node.size, dtype=np.int64), np.zeros(self._edge.size, dtype=np.int64))
 
-    @abstractmethod
+    def _expected(self, counts: BitCounts | ColumnCounts) -> tuple[np.ndarray, np.ndarray]:
+        """Sums of conditional expectations over what was counted, of nodes and of edges."""
+        assert isinstance(counts, ColumnCounts)
+        return counts.nodes / FIXED_POINT, counts.edges / FIXED_POINT
+
+    def sweep(self, w: np.ndarray, sweeps: int, counts: BitCounts | ColumnCounts | None = None) -> None:
+        """Gibbs sweeps at w, in calls of less than a second, so that Ctrl-C is heard; ``counts`` are added to."""
+        self._node[:], self._edge[:] = self.model.lowering.potentials(w)
+        updates = self.model.n_nodes * self.n_particles * self.update_cost
+        most = max(1, int(UPDATES_PER_CALL / max(updates, 1)))
+        for done in range(0, sweeps, most):
+            sweep(self._view, self.particles, min(most, sweeps - done), self._state, counts=counts)
+
     def advance(self, w: np.ndarray, sweeps: int) -> np.ndarray:
         """Gibbs sweeps at w; mean of E[s | neighbours] (p,) over particles and sweeps."""
+        counts = self._no_counts()
+        self.sweep(w, sweeps, counts)
+        nodes, edges = self._expected(counts)
+        total = self.n_particles * sweeps
+        return self.model.lowering.statistics(nodes / total, edges / total)
 
     @abstractmethod
     def ascend(self, ascent: AscentView, state: AscentState, plan: AscentPlan, restart: bool) -> None:
@@ -99,8 +121,10 @@ class BitChains(Chains):
 
     def _resize(self, n_particles: int) -> None:
         self.n_particles, self.particles = n_particles, empty_words(self.model.n_nodes, n_particles)
+
+    def _no_counts(self) -> BitCounts:
         assert isinstance(self._view, BitView)
-        self._counts = BitCounts(np.zeros(self._view.thresholds.size, dtype=np.int64), np.int64(n_particles))
+        return BitCounts(np.zeros(self._view.thresholds.size, dtype=np.int64), np.int64(self.n_particles))
 
     def start_at_data(self, stats: Statistics, generator: np.random.Generator) -> None:
         """Set the particles to observed rows, in proportion to their weights as nearly as can be."""
@@ -125,31 +149,15 @@ class BitChains(Chains):
             part = self.particles[low : low + 4096]
             part[:] = generator.integers(0, 2**64, size=part.shape, dtype=np.uint64)
 
-    def sweep(self, w: np.ndarray, sweeps: int) -> None:
-        """Gibbs sweeps at w without counting statistics: twice as fast."""
-        for part in _calls(sweeps, self.particles.size * 64):
-            self._measure(w, AscentPlan(part, np.zeros(0), 1, 0.0, np.inf))
-
-    def advance(self, w: np.ndarray, sweeps: int) -> np.ndarray:
-        """Gibbs sweeps at w; mean of E[s | neighbours] (p,) over particles and sweeps."""
-        mean, done = np.zeros(w.size), 0
-        for part in _calls(sweeps, self.particles.size * 64):
-            done += part
-            mean += (self._measure(w, AscentPlan(0, np.zeros(1), part, 0.0, np.inf)) - mean) * (part / done)
-        return mean
-
-    def _measure(self, w: np.ndarray, plan: AscentPlan) -> np.ndarray:
-        zeros = np.zeros(w.size)
-        lowering = self.model.lowering
-        ascent = AscentView(*lowering.forward, lowering.constant, zeros, zeros, zeros, np.zeros((0, 0)), zeros)
-        state = AscentState(np.array(w), zeros.copy(), zeros.copy(), zeros.copy())
-        self.ascend(ascent, state, plan, False)
-        return state.statistics
+    def _expected(self, counts: BitCounts | ColumnCounts) -> tuple[np.ndarray, np.ndarray]:
+        nodes, edges = np.zeros(self._node.size), np.zeros(self._edge.size)
+        expected_counts(self._view, counts, edges, nodes)
+        return nodes, edges
 
     def ascend(self, ascent: AscentView, state: AscentState, plan: AscentPlan, restart: bool) -> None:
         """Several steps of stochastic ascent, all in one compiled call."""
         kept = self._kept if restart else self.particles[:0]
-        bit_ascent(ascent, state, plan, self._view, self.particles, kept, self._state, self._counts)
+        bit_ascent(ascent, state, plan, self._view, self.particles, kept, self._state, self._no_counts())
 
     def rows(self, limit: int | None = None) -> np.ndarray:
         """The first ``limit`` particles (all by default) as (n, d) uint8."""
@@ -162,12 +170,8 @@ class ColumnChains(Chains):
 
     def __init__(self, model: Model, n_particles: int, state: np.ndarray) -> None:
         super().__init__(model, n_particles, state)
-        assert not isinstance(self._view, BitView)
-        parts: tuple[np.ndarray, np.ndarray] = self._view[-2:]
-        self._node, self._edge = parts
         # Measured: 4 ns for a spin with few neighbours and 1 ns more for each; about three times that for tables.
         self.update_cost = 3 * (4 + 2 * model.n_edges / model.n_nodes) * (1.0 if model.is_binary else 3.0)
-        self._counts = column_counts(self._node, self._edge)
 
     def load(self, rows: np.ndarray, index: np.ndarray | None = None) -> None:
         """Set the particles to ``rows`` (n_particles, d), or to those that ``index`` (n_particles,) chooses."""
@@ -176,19 +180,6 @@ class ColumnChains(Chains):
     def start_at_random(self, generator: np.random.Generator) -> None:
         """Set the particles to independent uniform states."""
         self.particles[:] = generator.random(self.particles.shape) * self.model.states[:, None]
-
-    def sweep(self, w: np.ndarray, sweeps: int, counts: ColumnCounts | None = None) -> None:
-        """Gibbs sweeps at w; ``counts`` are added to."""
-        self._node[:], self._edge[:] = self.model.lowering.potentials(w)
-        sweep(self._view, self.particles, sweeps, self._state, counts=counts)
-
-    def advance(self, w: np.ndarray, sweeps: int) -> np.ndarray:
-        """Gibbs sweeps at w; mean of E[s | neighbours] (p,) over particles and sweeps."""
-        for part in self._counts:
-            part[:] = 0
-        self.sweep(w, sweeps, self._counts)
-        total = FIXED_POINT * self.n_particles * sweeps
-        return self.model.lowering.statistics(self._counts.nodes / total, self._counts.edges / total)
 
     def ascend(self, ascent: AscentView, state: AscentState, plan: AscentPlan, restart: bool) -> None:
         """Several steps of stochastic ascent."""
@@ -203,12 +194,6 @@ class ColumnChains(Chains):
     def rows(self, limit: int | None = None) -> np.ndarray:
         """The first ``limit`` particles (all by default) as (n, d) uint8."""
         return np.ascontiguousarray(self.particles[:, :limit].T)
-
-
-def _calls(sweeps: int, updates: int) -> list[int]:
-    """``sweeps`` in parts of less than a second each, so that Ctrl-C is heard."""
-    most = max(1, int(UPDATES_PER_CALL / max(updates, 1)))
-    return [most] * (sweeps // most) + [sweeps % most] * (sweeps % most > 0)
 
 
 def _in_turn(weights: np.ndarray, n_wanted: int, generator: np.random.Generator) -> np.ndarray:

@@ -143,11 +143,6 @@ def particle_view(
     return spin_view(model.adjacency, *potentials)
 
 
-def column_counts(nodes: np.ndarray, edges: np.ndarray) -> ColumnCounts:
-    """Counts, all zero, of fields that are not bit-sliced, as many as their potentials are."""
-    return gibbs.ColumnCounts(np.zeros(nodes.size, dtype=np.int64), np.zeros(edges.size, dtype=np.int64))
-
-
 _NONE = np.zeros(0, dtype=np.int64)
 # Of every kind of view its kernel, the columns of a block, and counts that count nothing.
 KERNELS: dict[type, tuple[Callable[..., None], int, tuple[object, ...]]] = {
