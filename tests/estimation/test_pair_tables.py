@@ -7,7 +7,8 @@ import pytest
 
 import mrfbayes as mb
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
-from mrfbayes.estimation.pair_tables import _TableProblem
+from mrfbayes.estimation import table_mode
+from mrfbayes.estimation.table_mode import TableProblem
 from mrfbayes.kernels.estimation.pair_tables import table_gibbs
 
 
@@ -38,7 +39,7 @@ def test_gradient_is_that_of_the_log_pseudolikelihood():
     rows, weight = rng.integers(0, q, (12, length)), rng.uniform(0.5, 2, 12).astype(np.float32)
     offset = np.arange(length + 1) * q
     table = some_table(length, q, [(0, 1), (1, 2)], rng)
-    problem = _TableProblem((rows + offset[:-1]).astype(np.int32), weight, offset, 0.5)
+    problem = TableProblem((rows + offset[:-1]).astype(np.int32), weight, offset, 0.5)
 
     def value(t):
         total = 0.0
@@ -91,6 +92,19 @@ def test_contacts_are_found(method):
     assert (found.sd(0, 5) < 0.3).all()
     ax = mb.plots.contact_map(found, top=4, min_distance=1)
     assert len(ax.lines[0].get_xdata()) == 4
+
+
+def test_pcd_has_converged_where_fresh_chains_see_no_gradient(monkeypatch):
+    x, _ = simulated()
+    found = mb.pair_tables(x, method="pcd", scale=0.3, steps=100, rng=1, progress=False)
+    assert found.converged
+    assert found.residual < 0.2
+    monkeypatch.setattr(table_mode, "PCD_RATE", 1e-3)  # steps that hardly move from the start
+    monkeypatch.setattr(table_mode.TableProblem, "climb", lambda self, table, most, bar: (table, True, 0))
+    stuck = mb.pair_tables(x, method="pcd", scale=0.3, steps=20, rng=1, progress=False)
+    assert not stuck.converged
+    assert stuck.residual > 0.5
+    assert "not converged" in repr(stuck)
 
 
 def test_hundreds_of_states_need_no_square_of_their_parameters():

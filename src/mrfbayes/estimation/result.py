@@ -260,4 +260,6 @@ class Recorder:
         """The trace so far."""
         columns = list(zip(*self._rows, strict=True)) or [()] * 4
         iteration, seconds, residual = (np.array(column) for column in columns[:3])
-        return Trace(iteration, seconds, residual, self.tracked, np.reshape(columns[3], (-1, self.tracked.size)))
+        return Trace(
+            iteration, seconds, residual, self.tracked, np.reshape(columns[3], (len(self._rows), self.tracked.size))
+        )
