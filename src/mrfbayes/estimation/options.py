@@ -78,14 +78,14 @@ def check_values(model: Model, options: Mapping[str, object]) -> None:
             whole(name, value)
         elif name == "start":
             model.theta(cast("ThetaLike", value), name)
-        elif name in NUMBERS and not (_is_number(value) and 0 < cast("float", value) <= NUMBERS[name][0]):
-            raise InputError(f"{name} = {value!r}: give {NUMBERS[name][1]}.")
+        elif name in OPTION_LIMITS and not (_is_number(value) and 0 < cast("float", value) <= OPTION_LIMITS[name][0]):
+            raise InputError(f"{name} = {value!r}: give {OPTION_LIMITS[name][1]}.")
         elif name == "optimiser" and value not in ("lbfgs", "newton"):
             raise InputError(f"optimiser = {value!r}: choose 'lbfgs' or 'newton'.")
 
 
 # Positive numbers: the largest, and what they are.
-NUMBERS = {
+OPTION_LIMITS = {
     "tolerance": (np.inf, "a positive number of posterior sds, such as 0.015"),
     "fast_gain": (10.0, "a number above 0, at most 10"),
 }
