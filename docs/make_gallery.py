@@ -142,12 +142,6 @@ def pictures() -> list[tuple[str, str, str, Callable[[], Any]]]:
             lambda: plots.centrality(symptoms()[1]),
         ),
         (
-            "prior_posterior",
-            'prior_posterior(post, "avoid--distract")',
-            "The ratio of both heights at zero is the Bayes factor.",
-            lambda: plots.prior_posterior(symptoms()[1], "avoid--distract"),
-        ),
-        (
             "sensitivity",
             "sensitivity(mb.prior_sensitivity(model, x))",
             "Verdicts as the prior on the couplings grows wider.",
@@ -159,7 +153,6 @@ def pictures() -> list[tuple[str, str, str, Callable[[], Any]]]:
             "Densities of the twelve surest edges; several methods and the truth can be laid over each other.",
             lambda: plots.marginals(symptoms()[1]),
         ),
-        ("pairs", "pairs(post)", "The parameters with the largest correlations.", lambda: plots.pairs(symptoms()[1])),
         (
             "chains",
             "chains(post)",

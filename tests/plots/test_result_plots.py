@@ -44,7 +44,6 @@ def test_every_plot_takes_axes_and_keeps_its_numbers(posterior, data, tmp_path):
         "forest": lambda ax: mb.plots.forest(posterior, ax=ax),
         "nodes": lambda ax: mb.plots.forest(posterior, nodes=True, scale="ising", ax=ax),
         "evidence": lambda ax: mb.plots.edge_evidence(posterior, ax=ax),
-        "prior": lambda ax: mb.plots.prior_posterior(posterior, PAIRS[0][0] + "--" + PAIRS[0][1], ax=ax),
         "chains": lambda ax: mb.plots.chains(posterior, ax=ax),
         "ranks": lambda ax: mb.plots.ranks(posterior, ax=ax),
         "predictive": lambda ax: mb.plots.predictive(check, ax=ax),
@@ -72,8 +71,6 @@ def test_figures_keep_their_numbers(posterior, tmp_path):
     assert shown == len(PAIRS)
     assert set(mb.plots.data(panels)["verdict"]) <= {"present", "absent", "undecided"}
     mb.plots.save(panels, tmp_path / "panels.pdf")
-    assert len(mb.plots.data(mb.plots.pairs(posterior, [0, 1, 2])).columns) == 3
-    assert mb.plots.pairs(posterior)
     assert len(mb.plots.data(mb.plots.marginals(posterior, parameters=[0, 3])).index.unique()) == 2
 
 
@@ -85,8 +82,7 @@ def test_panels_are_drawn_into_the_axes_that_are_given(posterior):
     mb.plots.network_panels(posterior, ax=apart)
     shown = sum(len(mb.plots.data(ax)) for ax in apart)
     assert shown == len(PAIRS)
-    figure, axes = pyplot.subplots(2, 2)
-    assert mb.plots.pairs(posterior, [0, 1], ax=axes) is figure
+    axes = pyplot.subplots(2, 2)[1]
     with pytest.raises(mb.InputError, match="3 panels, got 4 axes"):
         mb.plots.network_panels(posterior, ax=axes)
     with pytest.raises(mb.InputError, match="measure = 'fame': choose one of 'strength'"):
@@ -165,7 +161,6 @@ def test_what_is_wrong_is_named(posterior, tmp_path):
         (lambda: mb.plots.network(posterior, layout="grid"), "this model is not a grid"),
         (lambda: mb.plots.network(posterior, layout={"tired": (0, 0)}), "no place is given for node"),
         (lambda: mb.plots.network(posterior, show="best"), "show = 'best': choose"),
-        (lambda: mb.plots.pairs(posterior, [0]), "give from 2 to 6 different ones"),
         (lambda: mb.plots.forest(posterior, rows=0), "rows = 0"),
         (lambda: mb.plots.chains(posterior, "nobody"), "the model has no such parameter"),
         (lambda: mb.plots.sensitivity(pd.DataFrame({"a": [1]})), "mrfbayes.prior_sensitivity"),

@@ -26,7 +26,7 @@ from mrfbayes.cli.show import (
 if TYPE_CHECKING:
     from mrfbayes.report.findings import Findings
 
-PLOTS = ("network", "panels", "forest", "nodes", "evidence", "field", "marginals", "chains", "ranks", "pairs", "prior")
+PLOTS = ("network", "panels", "forest", "nodes", "evidence", "field", "marginals", "chains", "ranks")
 
 
 def load_findings(path: str | os.PathLike[str], scale: str | None = None) -> Findings:
@@ -112,7 +112,7 @@ def plot(
     common: Common,
     kind: Annotated[str, typer.Argument(help=f"One of {', '.join(PLOTS)}.")] = "network",
     out: Annotated[Path | None, typer.Option(help="SVG, PDF or PNG file; numbers go beside it.")] = None,
-    parameter: Annotated[str | None, typer.Option(help="For chains, ranks and prior: which one.")] = None,
+    parameter: Annotated[str | None, typer.Option(help="For chains and ranks: which one.")] = None,
     layout: Annotated[str, typer.Option(help="For network: auto, circle or spring.")] = "auto",
     width: Annotated[str | None, typer.Option(help="Column of a journal, single (85 mm) or double (178 mm).")] = None,
     scale: ScaleChoice = None,
@@ -130,9 +130,6 @@ def plot(
     with writing({"--out": target}, {"the result": result}, overwrite), quiet_warnings():
         findings = load_findings(result, scale)
         posterior, shown, groups = findings.posterior, findings.selection or findings.posterior, findings.groups
-        chosen: Any = parameter
-        if kind == "prior" and parameter is None:
-            chosen = str(findings.edges["log_bf10"].idxmax())
         drawings: dict[str, Callable[[], Any]] = {
             "network": lambda: mb.plots.network(shown, layout=layout, scale=scale, nodes="communities"),
             "panels": lambda: mb.plots.network_panels(shown, layout=layout, scale=scale),
@@ -141,10 +138,8 @@ def plot(
             "evidence": lambda: mb.plots.edge_evidence(shown),
             "field": lambda: mb.plots.field(posterior.model, posterior),
             "marginals": lambda: mb.plots.marginals(posterior),
-            "chains": lambda: mb.plots.chains(posterior, chosen),
-            "ranks": lambda: mb.plots.ranks(posterior, chosen),
-            "pairs": lambda: mb.plots.pairs(posterior),
-            "prior": lambda: mb.plots.prior_posterior(posterior, chosen),
+            "chains": lambda: mb.plots.chains(posterior, parameter),
+            "ranks": lambda: mb.plots.ranks(posterior, parameter),
         }
         if groups is not None:
             drawings |= {

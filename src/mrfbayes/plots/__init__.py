@@ -21,7 +21,6 @@ if TYPE_CHECKING:  # the public names: `make_lazy` and type checkers read them h
     )
     from mrfbayes.plots.marginals import marginals as marginals
     from mrfbayes.plots.network import network as network, network_panels as network_panels
-    from mrfbayes.plots.pairs import pairs as pairs
     from mrfbayes.plots.predictions import (
         comparison as comparison,
         correlations as correlations,
@@ -29,7 +28,6 @@ if TYPE_CHECKING:  # the public names: `make_lazy` and type checkers read them h
         predictive as predictive,
         temperature_scan as temperature_scan,
     )
-    from mrfbayes.plots.prior_posterior import prior_posterior as prior_posterior
     from mrfbayes.plots.rows import (
         centrality as centrality,
         edge_evidence as edge_evidence,

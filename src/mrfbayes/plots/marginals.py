@@ -66,8 +66,7 @@ def marginals(
 
     See Also
     --------
-    pairs : Two parameters at a time.
-    prior_posterior : With the prior.
+    forest : Means and intervals.
 
     References
     ----------

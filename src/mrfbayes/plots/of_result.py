@@ -23,11 +23,6 @@ def _field(posterior: Posterior, ax: Axes | None = None) -> Drawing:
     return plots.field(posterior.model, posterior, ax=ax)
 
 
-def _prior(posterior: Posterior, parameter: str | None = None, ax: Axes | None = None) -> Drawing:
-    """The edge with the largest Bayes factor by default."""
-    return plots.prior_posterior(posterior, parameter or str(posterior.edges()["log_bf10"].idxmax()), ax=ax)
-
-
 def _of_posterior(draw: Picture) -> Picture:
     return lambda fit, **options: draw(fit.posterior, **options)
 
@@ -43,8 +38,6 @@ POSTERIOR: dict[str, Picture] = {
     "marginals": plots.marginals,
     "chains": plots.chains,
     "ranks": plots.ranks,
-    "pairs": plots.pairs,
-    "prior": _prior,
 }
 # By the name of the class; the first picture is drawn where none is named.
 PICTURES: Mapping[str, Mapping[str, Picture]] = {
