@@ -62,11 +62,6 @@ def test_figure_has_a_panel_each(likelihood, posterior):
     assert len(chosen.axes) == 2
 
 
-def test_exact_is_sampled_on_request(likelihood):
-    axes = mb.plots.marginals(likelihood, parameters=0, exact=True, ax=pyplot.subplots()[1])
-    assert "exact" in axes.get_legend_handles_labels()[1]
-
-
 def test_a_die_is_drawn_from_its_draws():
     model = mb.graph([(0, 1)], states=3, fields=True)
     statistics = Statistics.from_counts(model, [20.0, 12, 9, 14, 8], 30)
@@ -83,12 +78,12 @@ def test_bad_arguments_are_named(likelihood, posterior):
         (lambda: mb.plots.marginals(3), "got int"),
         (lambda: mb.plots.marginals(likelihood, other), "different models"),
         (lambda: mb.plots.marginals(likelihood, parameters="nowhere"), "'nowhere'"),
-        (lambda: mb.plots.marginals(likelihood, parameters=[9]), "9 is neither"),
+        (lambda: mb.plots.marginals(likelihood, parameters=[9]), "parameter = 9"),
         (lambda: mb.plots.marginals(likelihood, parameters=[]), "parameters is empty"),
         (lambda: mb.plots.marginals(likelihood, parameters=[0, 1], ax=axes), "takes one parameter"),
         (lambda: mb.plots.marginals(likelihood, labels=["a", "b"]), "labels"),
         (lambda: mb.plots.marginals(likelihood, truth=[0.5]), "truth has shape (1,)"),
-        (lambda: mb.plots.marginals(likelihood, exact="yes"), "exact = 'yes'"),
+        (lambda: mb.plots.marginals(likelihood, exact="yes"), "got str"),
         (lambda: draw_density(np.full(10, 0.5)), "did not move"),
     ):
         with pytest.raises(mb.InputError) as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,14 +9,12 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.coins.coin import CoinMarginal
-from mrfbayes.coins.importance_weights import weighted_quantile, weighted_ranks
 from mrfbayes.model.scales import n_edge_blocks
-from mrfbayes.plots.style import COLOURS, keep_table, label
+from mrfbayes.plots.style import COLOURS, keep_table, label, panels_or_new, place_of
 from mrfbayes.results.posterior import Posterior
 from mrfbayes.targets.likelihood import InducedLikelihood
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -25,13 +22,13 @@ if TYPE_CHECKING:
 
 MARGINAL_PANELS = 12  # by default: more would be too small to read
 POINTS = 241
-EXACT_DRAWS, EXACT_THIN = 2_000, 10
+MOST_DRAWS = 20_000  # that a density is smoothed from
 
 
 def marginals(
     *results: InducedLikelihood | Posterior,
     parameters: Sequence[int | str] | int | str | None = None,
-    exact: bool | Posterior = False,
+    exact: Posterior | None = None,
     truth: Sequence[float] | np.ndarray | None = None,
     labels: Sequence[str] | None = None,
     ax: Axes | None = None,
@@ -45,8 +42,8 @@ def marginals(
         `mrfbayes.sample`, drawn as densities of their draws; all of the same model.
     parameters : int, str or sequence of them, optional
         Names or positions; by default the twelve edges furthest from "no interaction" in posterior sds.
-    exact : bool or Posterior, default False
-        A posterior to draw as the reference, or True to sample the exact posterior of the data of the first result.
+    exact : Posterior, optional
+        A posterior to draw as the reference.
     truth : (p,) array_like, optional
         Theta to mark.
     labels : sequence of str, optional
@@ -58,11 +55,6 @@ def marginals(
     -------
     Axes or Figure
         The axes if ``ax`` was given, else the figure.
-
-    Raises
-    ------
-    CostError
-        If ``exact`` is true and log Z is not feasible.
 
     See Also
     --------
@@ -80,95 +72,61 @@ def marginals(
     >>> len(mb.plots.marginals(posterior).axes)
     2
     """
-    if not results:
-        raise InputError("plots.marginals: give at least one likelihood or posterior.")
-    for result in results:
-        if not isinstance(result, (InducedLikelihood, Posterior)):
-            raise InputError(
-                f"plots.marginals: got {type(result).__name__}; give likelihoods from mrfbayes.likelihood('mle', ...) "
-                "or posteriors from mrfbayes.sample."
-            )
-    model: Model = results[0].model
-    if any(result.model.fingerprint != model.fingerprint for result in results):
-        raise InputError("plots.marginals: the results are of different models.")
-    places = _places(model, parameters, 1 if ax is not None else MARGINAL_PANELS, results)
-    if ax is not None and len(places) != 1:
-        raise InputError(f"plots.marginals: ax= takes one parameter, got {len(places)}; leave ax out for a figure.")
-    names = _labels(results, labels)
-    reference = _reference(results, exact)
-    marks = None if truth is None else model.theta(truth, "truth")
-    if ax is not None:
-        made_panel = _panel(ax, results, names, reference, marks, places[0])
-        keep_table(ax, _numbers(results, names, places))
-        return made_panel
-    from matplotlib import pyplot
-
-    columns = min(4, len(places))
-    rows = math.ceil(len(places) / columns)
-    figure, grid = pyplot.subplots(
-        rows, columns, figsize=(2.7 * columns + 0.4, 2.1 * rows + 0.5), layout="constrained", squeeze=False
-    )
-    for panel, j in zip(grid.flat, places, strict=False):
-        _panel(panel, results, names, reference, marks, j)
-        panel.get_legend().remove()
-    for panel in grid.flat[len(places) :]:
-        panel.set_visible(False)
-    handles, texts = grid.flat[0].get_legend_handles_labels()
-    figure.legend(handles, texts, loc="outside upper center", ncols=len(texts), frameon=False, fontsize=9)
-    keep_table(figure, _numbers(results, names, places))
-    made: Figure = figure
-    return made
-
-
-def _numbers(
-    results: Sequence[InducedLikelihood | Posterior], names: Sequence[str], places: Sequence[int]
-) -> pd.DataFrame:
-    """The curves, one below the other."""
     import pandas as pd
 
+    for result in (*results, *([] if exact is None else [exact])):
+        if not isinstance(result, (InducedLikelihood, Posterior)):
+            raise InputError(f"plots.marginals: got {type(result).__name__}; give likelihoods or posteriors.")
+    if not results or any(result.model.fingerprint != results[0].model.fingerprint for result in results):
+        wrong = "the results are of different models" if results else "give at least one likelihood or posterior"
+        raise InputError(f"plots.marginals: {wrong}.")
+    model = results[0].model
+    places = _places(model, parameters, results)
+    if ax is not None and len(places) != 1:
+        raise InputError(f"plots.marginals: ax= takes one parameter, got {len(places)}; leave ax out for a figure.")
+    names = [_own_label(result) for result in results] if labels is None else list(map(str, labels))
+    if len(names) != len(results):
+        raise InputError(f"labels: give one per result, {len(results)} in all.")
+    marks = None if truth is None else model.theta(truth, "truth")
+    columns = min(4, len(places))
+    rows = -(-len(places) // columns)
+    size = (2.7 * columns + 0.4, 2.1 * rows + 0.5)
+    panels = panels_or_new(None if ax is None else [ax], rows, columns, figsize=size).ravel()
     parts = []
-    for result, name in zip(results, names, strict=True):
-        for j in places:
-            theta, density = _curve(result, j)
-            parameter = result.model.parameters[j]
-            parts.append(pd.DataFrame({"parameter": parameter, "result": name, "theta": theta, "density": density}))
-    return pd.concat(parts).set_index("parameter")
+    for panel, j in zip(panels, places, strict=False):
+        curves = {name: _curve(result, j) for name, result in zip(names, results, strict=True)}
+        _panel(panel, curves, None if exact is None else _curve(exact, j), None if marks is None else marks[j])
+        panel.set_xlabel(rf"$\theta$ of {label(model.parameters[j], 30)}", fontsize=8)
+        for name, (theta, density) in curves.items():
+            frame = pd.DataFrame({"result": name, "theta": theta, "density": density})
+            parts.append(frame.assign(parameter=model.parameters[j]).set_index("parameter"))
+    for panel in panels[len(places) :]:
+        panel.set_visible(False)
+    figure: Figure = panels[0].figure
+    keep_table(figure if ax is None else ax, pd.concat(parts))
+    handles, texts = panels[0].get_legend_handles_labels()
+    if ax is not None:
+        ax.legend(fontsize=8, frameon=False)
+        return ax
+    figure.legend(handles, texts, loc="outside upper center", ncols=len(texts), frameon=False, fontsize=9)
+    return figure
 
 
 def _places(
-    model: Model,
-    parameters: int | str | Sequence[int | str] | None,
-    limit: int,
-    results: Sequence[InducedLikelihood | Posterior],
+    model: Model, parameters: int | str | Sequence[int | str] | None, results: Sequence[InducedLikelihood | Posterior]
 ) -> list[int]:
-    p = model.n_parameters
+    """The parameters that are drawn: by default those furthest from "no interaction" in posterior sds."""
     if parameters is None:
         first = next((result for result in results if isinstance(result, Posterior)), None)
-        if p <= limit or first is None:
-            return list(range(min(p, limit)))
-        edges = int(model.chart.offset[n_edge_blocks(model)]) or p  # of the edges: nodes are mere thresholds
+        if model.n_parameters <= MARGINAL_PANELS or first is None:
+            return list(range(min(model.n_parameters, MARGINAL_PANELS)))
+        edges = int(model.chart.offset[n_edge_blocks(model)]) or model.n_parameters  # nodes are mere thresholds
         sure = (np.abs(first.mean - model.no_interaction) / np.maximum(first.sd, 1e-300))[:edges]
-        return sorted(int(j) for j in np.argsort(-sure, kind="stable")[:limit])
-    given = [parameters] if isinstance(parameters, (int, str, np.integer)) else list(parameters)
-    found = []
-    for item in given:
-        if isinstance(item, str) and item in model.parameters:
-            found.append(model.parameters.index(item))
-        elif isinstance(item, (int, np.integer)) and not isinstance(item, bool) and -p <= item < p:
-            found.append(int(item) % p)
-        else:
-            raise InputError(f"parameters: {item!r} is neither a parameter's name nor a place from 0 to {p - 1}.")
-    if not found:
+        return sorted(int(j) for j in np.argsort(-sure, kind="stable")[:MARGINAL_PANELS])
+    given = [parameters] if isinstance(parameters, (int, str)) else list(parameters)
+    if not given:
         raise InputError("parameters is empty: name at least one parameter.")
-    return found
-
-
-def _labels(results: Sequence[InducedLikelihood | Posterior], labels: Sequence[str] | None) -> list[str]:
-    if labels is None:
-        return [_own_label(result) for result in results]
-    if isinstance(labels, str) or len(labels) != len(results):
-        raise InputError(f"labels: give one per result, {len(results)} in all.")
-    return [str(label) for label in labels]
+    return [place_of(model, item) for item in given]
 
 
 def _own_label(result: InducedLikelihood | Posterior) -> str:
@@ -178,52 +136,27 @@ def _own_label(result: InducedLikelihood | Posterior) -> str:
     return f"{result.label}{form}{detail}"
 
 
-def _reference(results: Sequence[InducedLikelihood | Posterior], exact: bool | Posterior) -> Posterior | None:
-    if isinstance(exact, Posterior):
-        return exact
-    if not isinstance(exact, (bool, np.bool_)):
-        raise InputError(f"exact = {exact!r}: give True, False or a posterior.")
-    if not exact:
-        return None
-    from mrfbayes.sampling.sample import sample
-
-    first = results[0]
-    data = first.statistics if isinstance(first, InducedLikelihood) else getattr(first._problem, "statistics", None)
-    if data is None:
-        raise InputError("exact=True needs the data: put a likelihood first, or pass the exact posterior itself.")
-    return sample(first.model, data, "exact", draws=EXACT_DRAWS, thin=EXACT_THIN, rng=0, progress=False)
+Curve = tuple[np.ndarray, np.ndarray]  # theta, and the density there
 
 
-def _panel(
-    ax: Axes,
-    results: Sequence[InducedLikelihood | Posterior],
-    names: Sequence[str],
-    reference: Posterior | None,
-    truth: np.ndarray | None,
-    j: int,
-) -> Axes:
+def _panel(ax: Axes, curves: dict[str, Curve], reference: Curve | None, truth: float | None) -> None:
     from matplotlib.ticker import MaxNLocator
 
     if reference is not None:
-        theta, density = _curve(reference, j)
-        ax.fill_between(theta, density, color="0.82", lw=0, label="exact")
-        ax.plot(theta, density, color="0.55", lw=0.8)
-    for k, (result, name) in enumerate(zip(results, names, strict=True)):
-        theta, density = _curve(result, j)
-        ax.plot(theta, density, color=COLOURS[k % len(COLOURS)], lw=1.4, ls=("-", "--", "-.", ":")[k % 4], label=name)
+        ax.fill_between(*reference, color="0.82", lw=0, label="exact")
+        ax.plot(*reference, color="0.55", lw=0.8)
+    for k, (name, curve) in enumerate(curves.items()):
+        ax.plot(*curve, color=COLOURS[k % len(COLOURS)], lw=1.4, ls=("-", "--", "-.", ":")[k % 4], label=name)
     if truth is not None:
-        ax.axvline(truth[j], color="0.2", lw=0.8, ls=":", label="truth")
+        ax.axvline(truth, color="0.2", lw=0.8, ls=":", label="truth")
     ax.set_ylim(bottom=0)
     ax.set_yticks([])
     ax.xaxis.set_major_locator(MaxNLocator(4))
     ax.spines[["left", "right", "top"]].set_visible(False)
-    ax.set_xlabel(rf"$\theta$ of {label(results[0].model.parameters[j], 30)}", fontsize=8)
     ax.tick_params(labelsize=8)
-    ax.legend(fontsize=8, frameon=False)
-    return ax
 
 
-def _curve(result: InducedLikelihood | Posterior, j: int) -> tuple[np.ndarray, np.ndarray]:
+def _curve(result: InducedLikelihood | Posterior, j: int) -> Curve:
     if isinstance(result, Posterior):
         if result._weighted is not None:  # a chain of independent proposals stays where a weight is large: a lump
             return draw_density(result._weighted.theta[:, j], result._weighted.weights)
@@ -237,20 +170,16 @@ def _curve(result: InducedLikelihood | Posterior, j: int) -> tuple[np.ndarray, n
     return draw_density(marginal.rvs(20_000, rng=0)[:, j - first])
 
 
-def draw_density(draws: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Density of draws in (0, 1), smoothed in log-odds so that nothing leaks over the ends; ``weights`` add to one."""
+def draw_density(draws: np.ndarray, weights: np.ndarray | None = None) -> Curve:
+    """Density of draws in (0, 1), smoothed in log-odds so that nothing leaks over the ends."""
     from scipy.stats import gaussian_kde
 
-    inside = np.clip(draws, 1e-12, 1 - 1e-12)
+    inside = np.clip(draws, 1e-12, 1 - 1e-12)[:: max(1, draws.size // MOST_DRAWS)]
     w = np.log(inside) - np.log1p(-inside)
     if np.ptp(w) < 1e-12:
         raise InputError("a density needs draws that differ: the chain did not move.")
-    some = slice(None, None, max(1, w.size // 20_000))
-    thinned = w[some]
-    shares = np.full(thinned.size, 1.0 / thinned.size) if weights is None else weights[some] / weights[some].sum()
-    ranks = weighted_ranks(thinned[:, None], shares)
-    low, high = (float(weighted_quantile(*ranks, q)[0]) for q in (0.0005, 0.9995))
-    margin = 0.25 * math.sqrt(float(shares @ (thinned - shares @ thinned) ** 2))
-    grid = np.linspace(low - margin, high + margin, POINTS)
+    shares = np.ones(w.size) if weights is None else weights[:: max(1, draws.size // MOST_DRAWS)]
+    mean, sd = np.average(w, weights=shares), np.sqrt(np.cov(w, aweights=shares))
+    grid = np.linspace(max(w.min(), mean - 5 * sd) - sd / 4, min(w.max(), mean + 5 * sd) + sd / 4, POINTS)
     theta = 1 / (1 + np.exp(-grid))
-    return theta, gaussian_kde(thinned, weights=shares)(grid) / (theta * (1 - theta))
+    return theta, gaussian_kde(w, weights=shares)(grid) / (theta * (1 - theta))

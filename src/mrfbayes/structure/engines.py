@@ -58,18 +58,18 @@ class StatesEngine:
 
     def run(self, sweeps: Sweeps, carried: State) -> None:
         """See `SearchEngine`."""
-        from mrfbayes.kernels.structure.states import StatesView, run_states
-
         groups, p = sweeps.moves.raw_count.shape
-        most = int((self.shape[:, 1] * self.shape[:, 3]).max())
-        view = StatesView(
-            self.shape,
-            np.empty((groups, self.n_cells)),
-            np.empty((groups, most)),
-            np.empty((groups, most)),
-            np.empty((groups, p)),
-        )
-        run_states(sweeps.moves, sweeps.blocks, view, sweeps.line, sweeps.state, sweeps.plan, sweeps.kept)
+        run_on_tables(sweeps, self.shape, np.empty((groups, 0, 0), np.uint16), np.zeros((groups, p)), self.n_cells)
+
+
+def run_on_tables(sweeps: Sweeps, shape: np.ndarray, code: np.ndarray, anchor: np.ndarray, n_weights: int) -> None:
+    """Sweeps on ``n_weights`` weights of each group, of all configurations or of samples; see `TableView`."""
+    from mrfbayes.kernels.structure.tables import TableView, run_tables
+
+    groups, most = len(anchor), int((shape[:, 1] * shape[:, 3]).max())
+    scratch = (np.empty((groups, size)) for size in (n_weights, most, most, anchor.shape[1]))
+    view = TableView(shape, code, anchor, *scratch)
+    run_tables(sweeps.moves, sweeps.blocks, view, sweeps.line, sweeps.state, sweeps.plan, sweeps.kept)
 
 
 def n_configurations(model: Model) -> float:

@@ -17,7 +17,7 @@ import numpy as np
 
 from mrfbayes.run.workers import State
 from mrfbayes.structure.edge_blocks import EdgeBlocks
-from mrfbayes.structure.engines import Sweeps
+from mrfbayes.structure.engines import Sweeps, run_on_tables
 from mrfbayes.structure.moves import centring
 from mrfbayes.structure.moving_samples import SampleSource
 
@@ -90,27 +90,15 @@ class WeightedEngine:
         return self.seen[key]
 
     def _sweep(self, sweeps: Sweeps, seen: _Seen, count: int) -> None:
-        from mrfbayes.kernels.structure.weighted import WeightedView, run_weighted
-
         moves = sweeps.moves
         if seen.noise is not None and self.centre is not None:  # the statistics that go with the present samples
             extra = moves.n[:, None] * seen.noise
             total = moves.total + moves.rate.T @ (extra @ self.centre)
             moves = moves._replace(raw_count=moves.raw_count + extra, total=np.ascontiguousarray(total))
-        size = np.array(self.blocks.n_cells, dtype=np.int64)
-        groups, _, n_particles = seen.code.shape
-        most = int(size.max())
-        view = WeightedView(
-            seen.code,
-            size,
-            self.anchor,
-            np.empty((groups, n_particles)),
-            np.empty((groups, most)),
-            np.empty((groups, most)),
-            np.empty((groups, moves.raw_count.shape[1])),
-        )
+        shape = np.ones((len(self.blocks.nodes), 5), dtype=np.int64)
+        shape[:, 1] = self.blocks.n_cells
         plan = np.array([count, *sweeps.plan[1:]], dtype=np.int64)
-        run_weighted(moves, sweeps.blocks, view, sweeps.line, sweeps.state, plan, sweeps.kept)
+        run_on_tables(sweeps._replace(moves=moves, plan=plan), shape, seen.code, self.anchor, seen.code.shape[2])
 
     def effective_share(self, rate: np.ndarray, state: State) -> float:
         """Effective number of the samples' weights at a chain's present place, relative to their number; the worst."""

@@ -15,6 +15,7 @@ import numpy as np
 from mrfbayes.kernels.base.borrowed import borrow
 from mrfbayes.kernels.base.fastmath import exp, log
 from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.structure.joint import move_parameter
 from mrfbayes.kernels.structure.moves import (
     AFTER,
     BEFORE,
@@ -27,8 +28,7 @@ from mrfbayes.kernels.structure.moves import (
     finish_sweep,
     multiply_pair,
 )
-from mrfbayes.kernels.structure.states import group_log_odds, ratio_to, scale, total_of
-from mrfbayes.kernels.structure.updates import move_parameter
+from mrfbayes.kernels.structure.tables import group_log_odds, ratio_to, scale, total_of
 
 
 class FrontierView(NamedTuple):

@@ -1,7 +1,7 @@
-"""One indicator for several parameters: a table of log-odds, or all contrasts of an edge between groups.
+"""One parameter after the other, and one indicator for several: a table of log-odds, or all contrasts of an edge.
 
-An edge is there with all of its parameters or with none. Presence and values are drawn together by a weighted choice
-between points: half of them at "absent", half from a t distribution at the mode, and where the chain is now. Chosen by
+`move_parameter` is what an engine calls for every edge and node of a block. An edge of several parameters is there with
+all of them or with none. Presence and values are drawn together by a weighted choice between points: half of them at "absent", half from a t distribution at the mode, and where the chain is now. Chosen by
 weight (target over proposal), this leaves the exact conditional invariant, however many points there are (iterated
 sampling importance resampling; Andrieu, Lee & Vihola 2018), and the share of the weight at "present" is the
 Rao-Blackwellised probability. The slab is normal: `mrfbayes.priors.Exchangeable` on tables.
@@ -20,16 +20,22 @@ from mrfbayes.kernels.base.random import normal, uniform
 from mrfbayes.kernels.priors import EXCHANGEABLE, exchangeable_precision
 from mrfbayes.kernels.structure.line import (
     ABSENT,
+    CENTRE,
     KIND,
     LOG_ODDS,
     MEAN,
+    MOVE,
     PROBABILITY,
     SIZE,
     SQUARE,
     VALUES,
     add_prior,
+    draw_along,
 )
 from mrfbayes.kernels.structure.moves import (
+    AFTER,
+    BEFORE,
+    BETWEEN,
     EDGE_STEP,
     FIRST,
     FIRST_NODE,
@@ -41,6 +47,7 @@ from mrfbayes.kernels.structure.moves import (
     SECOND,
     follow,
     log_odds_of_presence,
+    pair_marginal,
     record,
     set_line,
 )
@@ -318,3 +325,60 @@ def move_joint(view, state, line, tables, edge, keeps):
         state.w[c, parameter] = state.w[c, parameter] + moves[chosen, d] if chosen > 0 else 0.0
     state.counters[N_PRESENT] += (1 if chosen > 0 else 0) - (1 if was_there else 0)
     state.present[edge] = 1 if chosen > 0 else 0
+
+
+@kernel
+def _set_cells(view, line, tables, parameter):
+    """The cells of a parameter's nodes: their probabilities, and how a move changes their log weights."""
+    index = view.layout[parameter]
+    for k in range(index[FIRST] * index[SECOND]):
+        line.step[0, k] = view.number[index[EDGE_STEP] + k]
+    for group in range(tables.shape[0]):
+        table, cells = tables[group], line.weight[group]
+        pair_marginal(table, index[BEFORE], index[FIRST], index[BETWEEN], index[SECOND], index[AFTER], cells)
+
+
+@kernel
+def move_parameter(view, state, line, tables, parameter, keeps):
+    """Draw a parameter from its exact conditional, an edge with its presence, coordinate by coordinate.
+
+    ``tables`` (G, cells) hold the probabilities of the block's configurations, before and after. Presence that several
+    parameters or contrasts share is drawn with the first of them (`move_joint`); those of a table that is there are
+    then drawn one by one as well.
+    """
+    edge, n_coordinates = view.edge_of[parameter], view.rate.shape[1]
+    size = view.edge[edge, 1] if edge >= 0 else 0
+    is_joint = size > 1 or (edge >= 0 and n_coordinates > 2)
+    n_cells = view.layout[parameter, FIRST] * view.layout[parameter, SECOND]
+    _set_cells(view, line, tables, parameter)
+    if is_joint and parameter == view.edge[edge, 0]:
+        move_joint(view, state, line, tables, edge, keeps)
+        _set_cells(view, line, tables, parameter)
+    for c in range(n_coordinates):
+        has_spike, log_prior_odds = edge >= 0 and view.has_spike[c] != 0, 0.0
+        is_refresh = has_spike and is_joint
+        if is_refresh and (size == 1 or state.present[edge] == 0):
+            continue
+        set_line(view, state, line, parameter, c)
+        if has_spike and not is_joint:
+            log_prior_odds = view.log_prior_odds[edge]
+            if view.edge_counts[0] > 0.0:
+                log_prior_odds = log_odds_of_presence(view, state.counters[N_PRESENT] - state.present[edge])
+            log_prior_odds += view.slab[c, parameter, 4]
+        here, total = state.w[c, parameter], view.total[c, parameter]
+        start = state.centre[c, parameter] - here
+        draws_presence = has_spike and not is_joint
+        is_there = draw_along(line, n_cells, total, here, start, draws_presence, log_prior_odds, state.random)
+        x = line.result[MOVE]
+        if not is_refresh:
+            state.centre[c, parameter] = line.result[CENTRE]
+            if keeps:
+                record(state, line, parameter, c, edge if has_spike else -1)
+        if x != 0.0:
+            state.numbers[SEARCH_LOG_LIKELIHOOD] += x * total
+            follow(view, state, line, tables, parameter, c, x)
+        if edge >= 0:
+            state.w[c, parameter] = here + x if is_there else 0.0
+        if draws_presence:
+            state.counters[N_PRESENT] += np.int64(is_there) - np.int64(state.present[edge])
+            state.present[edge] = np.uint8(is_there)

@@ -1,10 +1,11 @@
-"""The engine on all configurations, for fields of up to about 20 binary nodes.
+"""The engines on one table of weights: all configurations of the field, or samples of it that stand for them.
 
-The probabilities of all configurations are one table. Nodes come in groups of neighbouring digits, and a block is a
-pair of groups: the table is summed to the block once, all edges and nodes of the block are updated on that small table,
-and the ratio of the new to the old one is multiplied back. So the long loops run a few times per sweep, not once per
-edge. At the start of each sweep the table is made anew from the log-odds: nothing drifts, and a chain is its log-odds
-only.
+The probabilities of all configurations, for fields of up to about 20 binary nodes, are one table. Where no sum over
+configurations is possible, each group of data has samples drawn at its anchor w0; at w a sample with statistics s
+weighs exp((w - w0).s). Nodes come in groups, and a block is a pair of groups: the weights are summed to the block's
+small table once, all edges and nodes of the block are updated there, and the ratio of the new to the old table is
+multiplied back. So the long loops run a few times per sweep, not once per edge. At the start of each sweep the weights
+are made anew from the log-odds: nothing drifts, and a chain is its log-odds only.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from mrfbayes.kernels.base.borrowed import borrow
 from mrfbayes.kernels.base.fastmath import exp, log
 from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.structure.joint import move_parameter
 from mrfbayes.kernels.structure.moves import (
     AFTER,
     BEFORE,
@@ -29,14 +31,19 @@ from mrfbayes.kernels.structure.moves import (
     multiply_pair,
     pair_marginal,
 )
-from mrfbayes.kernels.structure.updates import move_parameter
+
+SMALLEST_WEIGHT = 1e-280  # of a sample: where all would round to zero, no sum of them could be divided by
 
 
-class StatesView(NamedTuple):
-    """The table of all configurations and its blocks; scratch, made anew in every sweep."""
+class TableView(NamedTuple):
+    """All weights and the tables of the blocks; scratch, made anew in every sweep."""
 
-    shape: np.ndarray  # (B, 5) sizes of the table: before, first group, between, second group, after
-    cells: np.ndarray  # (G, N) probabilities
+    # How each block lies in the table of all configurations: before, first group, between, second group, after. Of
+    # samples: 1, cells of the block, 1, 1, 1.
+    shape: np.ndarray  # (B, 5)
+    code: np.ndarray  # (G, B, M) uint16, the cell of each block in which a sample lies; empty for all configurations
+    anchor: np.ndarray  # (G, p) log-odds at which the weights are equal
+    weight: np.ndarray  # (G, N)
     tables: np.ndarray  # (G, most cells of a block)
     ratio: np.ndarray  # (G, most cells of a block)
     log_odds: np.ndarray  # (G, p)
@@ -111,46 +118,73 @@ def ratio_to(old, new):
 
 
 @kernel
+def multiply_weights(engine, group, block, table):
+    """Multiply each weight by the factor of its cell."""
+    s, weight = engine.shape[block], engine.weight[group]
+    if engine.code.size == 0:
+        multiply_pair(weight, s[0], s[1], s[2], s[3], s[4], table)
+        return
+    code = engine.code[group, block]
+    for m in range(weight.size):
+        weight[m] = max(weight[m] * table[code[m]], SMALLEST_WEIGHT)
+
+
+@kernel
+def _sum_weights(engine, group, block, table):
+    """Sum the weights in each cell, relative to the sum of all."""
+    s, weight = engine.shape[block], engine.weight[group]
+    if engine.code.size == 0:
+        pair_marginal(weight, s[0], s[1], s[2], s[3], s[4], table)
+    else:
+        code = engine.code[group, block]
+        for k in range(table.size):
+            table[k] = 0.0
+        for m in range(weight.size):
+            table[code[m]] += weight[m]
+    scale(table, 1.0 / total_of(table))
+
+
+@kernel
 def _build(view, blocks, engine, line, state):
-    """All probabilities from the log-odds; the log-likelihood."""
+    """All weights from the log-odds; the log-likelihood, of samples relative to the anchor."""
     value = group_log_odds(view, state, engine.log_odds)
     for group in range(view.n.size):
-        cells = engine.cells[group]
-        for k in range(cells.size):
-            cells[k] = 1.0
+        weight, moved = engine.weight[group], engine.log_odds[group]
+        for j in range(moved.size):
+            value -= engine.anchor[group, j] * view.raw_count[group, j]
+            moved[j] -= engine.anchor[group, j]
+        start = 1.0 if engine.code.size == 0 else 1.0 / weight.size
+        for m in range(weight.size):
+            weight[m] = start
         log_z = 0.0
         for block in range(engine.shape.shape[0]):
-            s = engine.shape[block]
-            table = engine.tables[group, : s[1] * s[3]]
-            log_z += block_weights(view, blocks, line, block, engine.log_odds[group], table)
-            multiply_pair(cells, s[0], s[1], s[2], s[3], s[4], table)
-            total = total_of(cells)
+            table = engine.tables[group, : engine.shape[block, 1] * engine.shape[block, 3]]
+            log_z += block_weights(view, blocks, line, block, moved, table)
+            multiply_weights(engine, group, block, table)
+            total = total_of(weight)
             log_z += log(total)
-            scale(cells, 1.0 / total)
+            scale(weight, 1.0 / total)
         value -= view.n[group] * log_z
     state.numbers[SEARCH_LOG_LIKELIHOOD] = value
 
 
 @kernel
-def run_states(view, blocks, engine, line, state, plan, kept):
+def run_tables(view, blocks, engine, line, state, plan, kept):
     """``plan``: sweeps to do, sweeps of warm-up, and which sweeps are kept."""
     view, blocks, engine, line, state, kept = borrow((view, blocks, engine, line, state, kept))
     for _ in range(plan[0]):
         keeps = state.counters[SWEEP] >= plan[1]
         _build(view, blocks, engine, line, state)
         for block in range(engine.shape.shape[0]):
-            s = engine.shape[block]
-            size = s[1] * s[3]
+            size = engine.shape[block, 1] * engine.shape[block, 3]
             for group in range(view.n.size):
                 table = engine.tables[group, :size]
-                pair_marginal(engine.cells[group], s[0], s[1], s[2], s[3], s[4], table)
-                scale(table, 1.0 / total_of(table))
-            for group in range(view.n.size):
+                _sum_weights(engine, group, block, table)
                 for k in range(size):
-                    engine.ratio[group, k] = engine.tables[group, k]
+                    engine.ratio[group, k] = table[k]
             for i in range(blocks.offset[block], blocks.offset[block + 1]):
                 move_parameter(view, state, line, engine.tables, blocks.parameter[i], keeps)
             for group in range(view.n.size):
                 ratio_to(engine.ratio[group, :size], engine.tables[group, :size])
-                multiply_pair(engine.cells[group], s[0], s[1], s[2], s[3], s[4], engine.ratio[group, :size])
+                multiply_weights(engine, group, block, engine.ratio[group, :size])
         finish_sweep(state, keeps, plan[2], kept)
