@@ -1,10 +1,11 @@
 """One parameter after the other, and one indicator for several: a table of log-odds, or all contrasts of an edge.
 
 `move_parameter` is what an engine calls for every edge and node of a block. An edge of several parameters is there with
-all of them or with none. Presence and values are drawn together by a weighted choice between points: half of them at "absent", half from a t distribution at the mode, and where the chain is now. Chosen by
-weight (target over proposal), this leaves the exact conditional invariant, however many points there are (iterated
-sampling importance resampling; Andrieu, Lee & Vihola 2018), and the share of the weight at "present" is the
-Rao-Blackwellised probability. The slab is normal: `mrfbayes.priors.Exchangeable` on tables.
+all of them or with none. Presence and values are drawn together by a weighted choice between points: half of them at
+"absent", half from a t distribution at the mode, and where the chain is now. Chosen by weight (target over proposal),
+this leaves the exact conditional invariant, however many points there are (iterated sampling importance resampling;
+Andrieu, Lee & Vihola 2018), and the share of the weight at "present" is the Rao-Blackwellised probability. The slab is
+normal: `mrfbayes.priors.Exchangeable` on tables.
 """
 
 from __future__ import annotations
