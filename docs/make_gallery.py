@@ -154,12 +154,6 @@ def pictures() -> list[tuple[str, str, str, Callable[[], Any]]]:
             lambda: plots.marginals(symptoms()[1]),
         ),
         (
-            "chains",
-            "chains(post)",
-            "Trace of the parameter with the smallest effective sample size.",
-            lambda: plots.chains(symptoms()[1]),
-        ),
-        (
             "ranks",
             "ranks(post)",
             "Ranks by chain: flat where chains explore the same distribution.",

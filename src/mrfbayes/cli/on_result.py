@@ -26,7 +26,7 @@ from mrfbayes.cli.show import (
 if TYPE_CHECKING:
     from mrfbayes.report.findings import Findings
 
-PLOTS = ("network", "panels", "forest", "nodes", "evidence", "field", "marginals", "chains", "ranks")
+PLOTS = ("network", "panels", "forest", "nodes", "evidence", "field", "marginals", "ranks")
 
 
 def load_findings(path: str | os.PathLike[str], scale: str | None = None) -> Findings:
@@ -112,7 +112,7 @@ def plot(
     common: Common,
     kind: Annotated[str, typer.Argument(help=f"One of {', '.join(PLOTS)}.")] = "network",
     out: Annotated[Path | None, typer.Option(help="SVG, PDF or PNG file; numbers go beside it.")] = None,
-    parameter: Annotated[str | None, typer.Option(help="For chains and ranks: which one.")] = None,
+    parameter: Annotated[str | None, typer.Option(help="For ranks: which one.")] = None,
     layout: Annotated[str, typer.Option(help="For network: auto, circle or spring.")] = "auto",
     width: Annotated[str | None, typer.Option(help="Column of a journal, single (85 mm) or double (178 mm).")] = None,
     scale: ScaleChoice = None,
@@ -138,7 +138,6 @@ def plot(
             "evidence": lambda: mb.plots.edge_evidence(shown),
             "field": lambda: mb.plots.field(posterior.model, posterior),
             "marginals": lambda: mb.plots.marginals(posterior),
-            "chains": lambda: mb.plots.chains(posterior, parameter),
             "ranks": lambda: mb.plots.ranks(posterior, parameter),
         }
         if groups is not None:

@@ -12,30 +12,17 @@ from typing import TYPE_CHECKING
 from mrfbayes.base.lazy import make_lazy
 
 if TYPE_CHECKING:  # the public names: `make_lazy` and type checkers read them here
-    from mrfbayes.plots.chains import chains as chains, estimate_trace as estimate_trace, ranks as ranks
-    from mrfbayes.plots.contact_map import contact_map as contact_map
-    from mrfbayes.plots.field import field as field
-    from mrfbayes.plots.group_differences import (
-        group_differences as group_differences,
-        group_networks as group_networks,
-    )
+    from mrfbayes.plots.images import contact_map as contact_map, field as field, segmentation as segmentation
     from mrfbayes.plots.marginals import marginals as marginals
     from mrfbayes.plots.network import network as network, network_panels as network_panels
-    from mrfbayes.plots.predictions import (
-        comparison as comparison,
-        correlations as correlations,
-        population_counts as population_counts,
-        predictive as predictive,
-        temperature_scan as temperature_scan,
-    )
-    from mrfbayes.plots.rows import (
-        centrality as centrality,
-        edge_evidence as edge_evidence,
-        forest as forest,
-        order as order,
-    )
+    from mrfbayes.plots.predictions import comparison as comparison, correlations as correlations
+    from mrfbayes.plots.predictions import population_counts as population_counts, predictive as predictive
+    from mrfbayes.plots.predictions import estimate_trace as estimate_trace, temperature_scan as temperature_scan
+    from mrfbayes.plots.rows import centrality as centrality, edge_evidence as edge_evidence
+    from mrfbayes.plots.rows import forest as forest, order as order, ranks as ranks
     from mrfbayes.plots.saving import data as data, save as save
-    from mrfbayes.plots.searches import complexity as complexity, sensitivity as sensitivity, structures as structures
-    from mrfbayes.plots.segmentation import segmentation as segmentation
+    from mrfbayes.plots.searches import complexity as complexity, group_differences as group_differences
+    from mrfbayes.plots.searches import group_networks as group_networks, sensitivity as sensitivity
+    from mrfbayes.plots.searches import structures as structures
 
 make_lazy(__name__)

@@ -36,7 +36,6 @@ POSTERIOR: dict[str, Picture] = {
     "evidence": plots.edge_evidence,
     "field": _field,
     "marginals": plots.marginals,
-    "chains": plots.chains,
     "ranks": plots.ranks,
 }
 # By the name of the class; the first picture is drawn where none is named.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from mrfbayes.plots.style import (
     keep_table,
     label,
     panels_or_new,
+    points,
 )
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from mrfbayes.estimation.estimate import Estimate
     from mrfbayes.queries.correlations import Correlations, PopulationCounts
     from mrfbayes.queries.thermodynamics import Thermodynamics
     from mrfbayes.results.predictive import PredictiveCheck
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 NAMES = {"log_z": "log Z", "energy": "energy", "entropy": "entropy (nats)", "heat_capacity": "heat capacity"}
 MANY_POINTS = 2_000  # past which points are an image inside the picture: vectors would take megabytes
+LONG = 200  # iterations, from where on the axis is logarithmic
 NAMED_STATISTICS, SURPRISING = 5, 0.01
 
 
@@ -76,16 +79,13 @@ def predictive(check: PredictiveCheck, *, ax: Axes | None = None) -> Axes:
     ):
         part = table[table["fitted"] == fitted]
         if len(part):
-            style: dict[str, Any] = {
-                "fmt": marker,
+            style = {
+                "yerr": 2 * part["replicated_sd"],
                 "ms": 3.2,
-                "color": colour,
-                "elinewidth": 0.7,
                 "alpha": 0.75,
-                "zorder": 2,
+                "rasterized": len(table) > MANY_POINTS,
             }
-            style |= {"rasterized": len(table) > MANY_POINTS, "label": f"{words} ({len(part)})"}
-            ax.errorbar(part["observed"], part["replicated"], yerr=2 * part["replicated_sd"], **style)
+            points(ax, part["observed"], part["replicated"], marker, colour, f"{words} ({len(part)})", **style)
     is_unusual = table["p_value"] < SURPRISING
     for name, row in table[is_unusual].nsmallest(NAMED_STATISTICS, "p_value").iterrows():
         where = (row["observed"], row["replicated"])
@@ -237,16 +237,9 @@ def correlations(found: Correlations, order: int = 3, *, ax: Axes | None = None)
     _identity(ax, observed, predicted)
     ends = _ends(part)
     bars = [(predicted - ends[0]).clip(lower=0), (ends[1] - predicted).clip(lower=0)] if ends else None
-    style: dict[str, Any] = {
-        "fmt": "o",
-        "ms": 2.6,
-        "color": POSITIVE,
-        "ecolor": COLOURS[5],
-        "elinewidth": 0.5,
-        "alpha": 0.7,
-    }
-    error = 2 * part["observed_error"]
-    ax.errorbar(observed, predicted, xerr=error, yerr=bars, rasterized=len(part) > MANY_POINTS, **style)
+    error, is_image = 2 * part["observed_error"], len(part) > MANY_POINTS
+    style = {"ecolor": COLOURS[5], "alpha": 0.7, "rasterized": is_image}
+    points(ax, observed, predicted, "o", POSITIVE, "", xerr=error, yerr=bars, ms=2.6, **style)
     is_far = (observed - predicted).abs() > error
     text = f"order {order}: {is_far.sum()} of {len(part)} beyond two standard errors"
     return finish(ax, part, text, x="observed", y="predicted", grid="both")
@@ -287,8 +280,7 @@ def population_counts(found: PopulationCounts, *, ax: Axes | None = None) -> Axe
         seen = table[table["observed"] > 0]
         error = 2 * seen["observed_error"]
         bars = [error.clip(upper=0.9 * seen["observed"]), error]
-        style: dict[str, Any] = {"fmt": "o", "ms": 3.2, "color": INK, "elinewidth": 0.7, "label": "observed"}
-        ax.errorbar(seen.index, seen["observed"], yerr=bars, **style)
+        points(ax, seen.index, seen["observed"], "o", INK, "observed", yerr=bars, ms=3.2)
         ax.set_ylim(bottom=0.3 * seen["observed"].min())
         ax.set_xlim(right=seen.index.max() + 1.5)
     ax.set_yscale("log")
@@ -312,3 +304,50 @@ def _identity(ax: Axes, x: pd.Series, y: pd.Series) -> tuple[float, float]:
     low, high = float(min(x.min(), y.min())), float(max(x.max(), y.max()))
     ax.plot([low, high], [low, high], color=MUTED, lw=0.8, zorder=1)
     return low, high
+
+
+def estimate_trace(estimate: Estimate, *, ax: Axes | None = None) -> Axes:
+    """Draw the log-odds of a few parameters against the iteration of an estimate, with their final values.
+
+    Numbers on the right are indices of the parameters. Long runs have a logarithmic axis.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        Result of `mrfbayes.estimate`.
+    ax : Axes, optional
+        Axes to draw on; by default a new figure.
+
+    Returns
+    -------
+    Axes
+        The axes.
+
+    See Also
+    --------
+    mrfbayes.estimate : Makes the estimate.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.grid(2, 2)
+    >>> estimate = mb.estimate(model, mb.simulate(model, 0.7, 200, rng=1), algorithm="exact")
+    >>> len(mb.plots.estimate_trace(estimate).lines) > 0
+    True
+    """
+    ax = axes_or_new(ax, figsize=(7, 2.6))
+    trace = estimate.trace
+    for k, j in enumerate(trace.tracked):
+        colour = COLOURS[k % len(COLOURS)]
+        ax.plot(trace.iteration, trace.log_odds[:, k], lw=0.8, color=colour)
+        ax.axhline(estimate.log_odds[j], lw=0.6, ls=":", color=colour)
+        where = (1.01, estimate.log_odds[j])
+        ax.annotate(str(j), where, xycoords=ax.get_yaxis_transform(), color=colour, fontsize=7, va="center")
+    if trace.iteration.size and trace.iteration[-1] > LONG:
+        ax.set_xscale("log")
+    state = "converged" if estimate.converged else "not converged"
+    ax.set(xlabel="iteration", ylabel="log-odds")
+    ax.set_title(
+        f"{estimate.method}: {state}, {estimate.iterations} iterations, {estimate.timings['run']:.2f} s", fontsize=9
+    )
+    return ax

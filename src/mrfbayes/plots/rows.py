@@ -1,8 +1,8 @@
-"""Pictures with a named row for each edge or node: couplings, evidence, centrality, and probabilities of order."""
+"""Pictures with a named row each: couplings, evidence, centrality, probabilities of order, ranks of chains."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from mrfbayes.base.types import Scale
 from mrfbayes.model.scales import scaled
 from mrfbayes.model.wording import natural_scale, scale_name
 from mrfbayes.plots.style import (
+    COLOURS,
+    FAINT,
     INK,
     MUTED,
     NEGATIVE,
@@ -21,6 +23,8 @@ from mrfbayes.plots.style import (
     axes_or_new,
     finish,
     label,
+    place_of,
+    points,
     row_axes,
 )
 from mrfbayes.structure.selection import Selection
@@ -44,6 +48,7 @@ MEASURES = {
     "accuracy_gain": "accuracy gained by knowing the others",
 }
 SURE_ORDER = 0.95
+RANK_BINS = 20
 
 
 def forest(
@@ -288,14 +293,7 @@ def edge_evidence(
         is_so = (shown["verdict"] == verdict).to_numpy()
         if is_so.any():
             text = f"{verdict} ({(table['verdict'] == verdict).sum()})"
-            style: dict[str, Any] = {
-                "fmt": MARKERS[verdict],
-                "ms": 4.5,
-                "color": VERDICT[verdict],
-                "elinewidth": 1,
-                "label": text,
-            }
-            ax.errorbar(at[is_so], height[is_so], xerr=drawn_error[is_so], zorder=3, **style)
+            points(ax, at[is_so], height[is_so], MARKERS[verdict], VERDICT[verdict], text, xerr=drawn_error[is_so])
     for mark, is_beyond in ((">", is_bound | (exact > MOST_POWER)), ("<", exact < -MOST_POWER)):
         ax.plot(at[is_beyond], height[is_beyond], mark, ms=8, mfc="none", color=INK, zorder=4)
     for boundary in (-1, 1):
@@ -318,3 +316,61 @@ def _power(exponent: float, _: object = None) -> str:
     if abs(whole_power) > 3:
         return rf"$10^{{{whole_power}}}$"
     return f"{10**whole_power:,}" if whole_power > 0 else f"1/{10**-whole_power:,}"
+
+
+def ranks(posterior: Posterior, parameter: int | str | None = None, *, ax: Axes | None = None) -> Axes:
+    """Draw rank histograms of one parameter, one row of bars per chain.
+
+    The bars have equal heights if all chains explore the same distribution.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        Result of `mrfbayes.sample`.
+    parameter : int or str, optional
+        Position or name; by default the parameter with the largest R-hat.
+    ax : Axes, optional
+        Axes to draw on; by default a new figure.
+
+    Returns
+    -------
+    Axes
+        The axes.
+
+    See Also
+    --------
+    forest : Means and intervals.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> posterior = mb.sample(model, mb.simulate(model, 0.8, 200, rng=1), "mle", rng=1, progress=False)
+    >>> mb.plots.ranks(posterior).get_xlabel() != ""
+    True
+    """
+    import pandas as pd
+
+    j = int(np.nanargmax(posterior.r_hat)) if parameter is None else place_of(posterior.model, parameter)
+    draws = posterior.draws[:, :, j]
+    # Equal draws, such as the zeros of an absent edge, are ranked at random: in the order of chains they would differ.
+    tie = np.random.default_rng(0).random(draws.size)
+    rank = np.argsort(np.lexsort((tie, draws.ravel()))).reshape(draws.shape)
+    edges = np.linspace(0, draws.size, RANK_BINS + 1)
+    counts = np.stack([np.histogram(chain, edges)[0] for chain in rank])
+    expected = draws.shape[1] / RANK_BINS
+    ax = axes_or_new(ax, figsize=(7, 0.9 + 0.5 * len(counts)))
+    # Where chains agree a bar is binomial; the band holds 99% of such bars.
+    band = 2.576 * np.sqrt(expected * (1 - 1 / RANK_BINS)) / expected
+    centre = (edges[:-1] + edges[1:]) / 2 / draws.size
+    for k, row in enumerate(counts):
+        base = len(counts) - 1 - k
+        ax.axhspan(base + 0.4 * (1 - band), base + 0.4 * (1 + band), color=FAINT, lw=0, zorder=0)
+        ax.bar(centre, 0.4 * row / expected, 0.85 / RANK_BINS, bottom=base, color=COLOURS[k % len(COLOURS)], alpha=0.75)
+        ax.axhline(base + 0.4, color=MUTED, lw=0.7)
+    ax.set_yticks(np.arange(len(counts))[::-1] + 0.4, [f"chain {k}" for k in range(len(counts))])
+    ax.set(xlim=(0, 1), ylim=(-0.05, len(counts) + 0.05))
+    ax.tick_params(axis="y", length=0)
+    frame = pd.DataFrame(counts.T, index=pd.Index(centre, name="rank")).rename(columns="chain {}".format)
+    text = f"{label(posterior.parameters[j])}: ranks, R-hat {posterior.r_hat[j]:.3f}"
+    return finish(ax, frame, text, x="rank among the draws of all chains (grey: 99% of bars)", spines=["bottom"])

@@ -1,23 +1,39 @@
-"""Searches over graphs: the number of edges, the most probable graphs, and verdicts under other priors."""
+"""Searches over graphs and groups: number of edges, probable graphs, verdicts under other priors, differences."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import LayoutLike
+from mrfbayes.model.edge_strength import edge_strengths
 from mrfbayes.plots.layouts import positions
-from mrfbayes.plots.network import draw_edges, draw_nodes
-from mrfbayes.plots.style import INK, MUTED, POSITIVE, VERDICT, axes_or_new, finish, keep_table, panels_or_new, title
+from mrfbayes.plots.network import draw_edges, draw_nodes, edge_rows, pull, sure_level
+from mrfbayes.plots.rows import MARKERS, ROWS
+from mrfbayes.plots.style import (
+    INK,
+    MUTED,
+    POSITIVE,
+    VERDICT,
+    axes_or_new,
+    escape,
+    finish,
+    keep_table,
+    panels_or_new,
+    row_axes,
+    title,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from mrfbayes.structure.groups import GroupComparison
     from mrfbayes.structure.selection import Selection
 
 TAIL = 1e-4  # posterior probability that is not drawn on either side
@@ -180,14 +196,9 @@ def sensitivity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     place, base = np.arange(len(names)), np.zeros(len(names))
     for k, (verdict, hatch) in enumerate(HATCHES.items()):
         colour, faint = VERDICT[verdict], verdict == "undecided"
-        style: dict[str, Any] = {
-            "color": colour,
-            "alpha": 0.35 if faint else 0.85,
-            "hatch": hatch,
-            "edgecolor": "white",
-            "lw": 0.8,
-        }
-        ax.barh(place, share[:, k], 0.8, left=base, label=verdict, **style)
+        bars = ax.barh(place, share[:, k], 0.8, left=base, label=verdict, color=colour, alpha=0.35 if faint else 0.85)
+        for bar in bars:
+            bar.set(hatch=hatch, edgecolor="white", lw=0.8)
         for y, part, low, count in zip(place.tolist(), share[:, k], base, table[verdict], strict=True):
             if part > 0.05:
                 text = ax.text(low + part / 2, y, str(count), ha="center", va="center", fontsize=7.5)
@@ -200,3 +211,163 @@ def sensitivity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.legend(fontsize=8, frameon=False, ncols=3, loc="upper center", bbox_to_anchor=(0.5, 0.0))
     finish(ax, table, "Verdicts on the edges under each prior", spines=[]).tick_params(axis="y", length=0)
     return ax
+
+
+def group_differences(
+    comparison: GroupComparison,
+    *,
+    pair: tuple[str, str] | None = None,
+    nodes: bool = False,
+    rows: int = ROWS,
+    differences: pd.DataFrame | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw means and 90% intervals of the differences in log-odds, with the probability of a difference.
+
+    Parameters
+    ----------
+    comparison : GroupComparison
+        Result of `mrfbayes.compare_groups`.
+    pair : tuple of str, optional
+        The two groups, the second minus the first; required if there are more than two.
+    nodes : bool, default False
+        Whether the node factors, whose differences are always present, are drawn instead of the edges.
+    rows : int, optional
+        Largest number of rows that are drawn, those with the largest probability of a difference (nodes: the largest
+        difference in posterior sds).
+    differences : DataFrame, optional
+        Result of ``comparison.summary()``, if it is already computed.
+    ax : Axes, optional
+        Axes to draw on; by default a new figure.
+
+    Returns
+    -------
+    Axes
+        The axes.
+
+    See Also
+    --------
+    group_networks : One network per group.
+    mrfbayes.compare_groups : The comparison.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> groups = {name: mb.simulate(model, theta, 200, rng=1) for name, theta in (("x", 0.6), ("y", 0.8))}
+    >>> comparison = mb.compare_groups(model, groups, draws=200, warmup=100, chains=2, rng=1, progress=False)
+    >>> mb.plots.data(mb.plots.group_differences(comparison)).shape[0]
+    2
+    """
+    rows = whole("rows", rows)
+    first, second = _pair(comparison, pair)
+    table = comparison.summary() if differences is None else differences
+    m = comparison.model.n_edges
+    table = table.iloc[m:] if nodes else table.iloc[:m]
+    if not len(table):
+        raise InputError("plots.group_differences: the model has no node factors.")
+    mark = f"[{second} - {first}]" if len(comparison.pairs) > 1 else ""
+    mean, low, high = (table[f"{name}{mark}"] for name in ("mean", "q5", "q95"))
+    sure = mean.abs() / table[f"sd{mark}"].clip(lower=1e-300) if nodes else table["log_bf10"].fillna(np.inf)
+    chosen = sure.sort_values(ascending=False, kind="stable").index[:rows][::-1]
+    ax, height = row_axes(ax, chosen, 6.6, 34)
+    verdict = table.loc[chosen, "verdict"].to_numpy()
+    for name, marker in MARKERS.items():
+        is_so = verdict == name
+        if is_so.any():
+            colour, words = VERDICT[name], {"present": "differ", "absent": "do not differ"}.get(name, name)
+            text = None if name == "unknown" else f"{words} ({(table['verdict'] == name).sum()})"
+            ax.hlines(height[is_so], low[chosen][is_so], high[chosen][is_so], color=colour, lw=1.8, zorder=2)
+            face = "white" if name == "absent" else colour
+            ax.plot(mean[chosen][is_so], height[is_so], marker, ms=4.5, color=colour, mfc=face, label=text)
+    ax.axvline(0, color=INK, lw=0.8, zorder=1)
+    if not nodes:
+        for k, name in enumerate(chosen):
+            text = f"{table.loc[name, 'inclusion']:.2f}"
+            ax.text(1.01, k, text, transform=ax.get_yaxis_transform(), fontsize=7, va="center", color=MUTED)
+        ax.text(1.01, 1.0, "P(differs)", transform=ax.transAxes, fontsize=7, va="bottom", color=MUTED)
+        ax.legend(fontsize=8, frameon=False, loc="lower right")
+    part = f", the surest {len(chosen)} of {len(table)}" if len(chosen) < len(table) else ""
+    text = f"{'Node factors' if nodes else 'Edges'}{part}: differences between groups"
+    name = f"Log-odds in {escape(second)} less those in {escape(first)}: mean and 90% interval"
+    return finish(ax, table, text, x=name, spines=["bottom"], grid="x")
+
+
+def _pair(comparison: GroupComparison, pair: tuple[str, str] | None) -> tuple[str, str]:
+    names = comparison.groups
+    if pair is None and len(names) == 2:
+        return names[0], names[1]
+    known = [(names[a], names[b]) for a, b in comparison.pairs]
+    if pair is None or tuple(pair) not in known:
+        choices = ", ".join(map(repr, known[:6]))
+        raise InputError(f"pair = {pair!r}: with {len(names)} groups name two of them, in this order: {choices}.")
+    return pair[0], pair[1]
+
+
+def group_networks(
+    comparison: GroupComparison, *, layout: LayoutLike = "auto", ax: Sequence[Axes] | None = None
+) -> Figure:
+    """Draw one network per group and one of their differences, with common node positions and widths.
+
+    Groups show the edges whose sign is at least 90% sure, the last panel those that differ with a probability above
+    1/2.
+
+    Parameters
+    ----------
+    comparison : GroupComparison
+        Result of `mrfbayes.compare_groups`.
+    layout : str or mapping, default "auto"
+        Positions of the nodes, as in `mrfbayes.plots.network`.
+    ax : sequence of Axes, optional
+        One axes for each group and one more; by default a new figure.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    See Also
+    --------
+    group_differences : Differences with intervals.
+    mrfbayes.compare_groups : The comparison.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.graph([("a", "b"), ("b", "c")])
+    >>> groups = {name: mb.simulate(model, theta, 200, rng=1) for name, theta in (("x", 0.6), ("y", 0.8))}
+    >>> comparison = mb.compare_groups(model, groups, draws=200, warmup=100, chains=2, rng=1, progress=False)
+    >>> len(mb.plots.group_networks(comparison).axes)
+    3
+    """
+    model, m = comparison.model, comparison.model.n_edges
+    n_panels = len(comparison.groups) + 1 if ax is None else len(ax)
+    shown = comparison.groups[: n_panels - 1]
+    rows = [edge_rows(comparison.group_posterior(name), "log-odds", None, need_verdicts=False) for name in shown]
+    places = positions(model, layout, np.mean([pull(table) for table in rows], axis=0))
+    panels = panels_or_new(ax, 1, n_panels, figsize=(3.8 * n_panels, 4.2))[0]
+    widest = max(float(table["size"].max()) for table in rows) or 1.0
+    level = max(sure_level(table) for table in rows)
+    for panel, name, table, n in zip(panels, shown, rows, comparison.group_n, strict=False):
+        draw_edges(panel, model, places, table, (table["sign_probability"] >= level).to_numpy(), widest)
+        draw_nodes(panel, model, places)
+        title(panel, f"{escape(name)} (n = {n:g}), sign {100 * level:g}% sure")
+    strength = np.stack([edge_strengths(model, mean) for mean in comparison.means().to_numpy().T])
+    low, high = strength.argmin(axis=0), strength.argmax(axis=0)
+    change = strength.max(axis=0) - strength.min(axis=0)
+    table = rows[0].assign(
+        size=change,
+        sign=np.where(high > low, 1, -1) if len(comparison.groups) == 2 else 0,
+        sign_probability=0.5 + comparison.inclusion / 2,
+        inclusion=comparison.inclusion,
+        verdict=comparison._evidence_table()["verdict"].to_numpy()[:m],
+    )
+    draw_edges(panels[-1], model, places, table, comparison.inclusion > 0.5, widest)
+    draw_nodes(panels[-1], model, places)
+    two = len(comparison.groups) == 2
+    what = f"{comparison.groups[1]} less {comparison.groups[0]}" if two else "Largest difference"
+    title(panels[-1], f"{escape(what)}, P(differs) above 1/2: {(comparison.inclusion > 0.5).sum()}")
+    made: Figure = panels[0].figure
+    for owner in (made, *panels):
+        keep_table(owner, table)
+    return made

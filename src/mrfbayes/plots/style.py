@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
     from mrfbayes.model.field import Model
 
@@ -118,6 +119,11 @@ def finish(
         ax.set_axisbelow(True)
     keep_table(ax, table)
     return quiet(ax, *spines)
+
+
+def points(ax: Axes, x: ArrayLike, y: ArrayLike, marker: str, colour: str, text: str, **style: Any) -> None:
+    """Points with thin bars ``xerr`` and ``yerr``, and their text in the legend."""
+    ax.errorbar(x, y, fmt=marker, color=colour, label=text, **{"ms": 4.5, "elinewidth": 0.8, "zorder": 3, **style})
 
 
 def quiet(ax: Axes, *keep: str) -> Axes:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from mrfbayes.model.edge_strength import has_tables
 from mrfbayes.plots.layouts import is_lattice
 from mrfbayes.plots.network import MOST_NAMES
-from mrfbayes.plots.style import FAINT, INK, MUTED, NEGATIVE, PAPER, POSITIVE, figure_of
+from mrfbayes.plots.style import FAINT, INK, MUTED, NEGATIVE, PAPER, POSITIVE, axes_or_new, figure_of
 from mrfbayes.report.findings import DRAWN_NODES
 from mrfbayes.report.tables import ORDER_ROWS, edge_order, node_order
 from mrfbayes.report.wording import fill
@@ -91,15 +91,18 @@ def _ink(colour: re.Match[str]) -> str:
 class PicturePlan(NamedTuple):
     """What is drawn, before it is; `sentences.j2` has its words under "figure_" and its name.
 
-    ``draw`` gives axes, a figure, or a list of axes that stand beside each other.
+    ``draw`` gives axes or a figure. It is called with ``ax``, narrow axes for so many ``rows``, or a list of axes that
+    stand beside each other, where there are ``panels``.
     """
 
     name: str
-    draw: Callable[[], Axes | Figure | list[Axes]]
+    draw: Callable[..., Axes | Figure]
     zoom: float = NARROW_ZOOM
     facts: Mapping[str, object] = {}
     has_title: bool = False  # else the caption says the same, and a title would make it wider than a phone
     legend: tuple[str, ...] = ()
+    rows: int = 0
+    panels: int = 0
 
 
 def drawn(findings: Findings, plans: Sequence[PicturePlan]) -> list[Picture]:
@@ -108,16 +111,16 @@ def drawn(findings: Findings, plans: Sequence[PicturePlan]) -> list[Picture]:
     for plan in plans:
         macro = "figure_" + plan.name.rstrip("-0123456789").replace("-", "_")
         title, says, caption = fill(macro, findings, plan.facts)
-        made = findings.attempt(title, plan.draw)
+        sizes = [(4.0, 0.8 + 0.19 * max(plan.rows, 3))] if plan.rows else [(3.7, 3.9)] * plan.panels
+        axes = [axes_or_new(None, figsize=size) for size in sizes]
+        given = {"ax": axes[0] if plan.rows else axes} if axes else {}
+        made = findings.attempt(title, partial(plan.draw, **given))
         if made is None:
             continue
-        svg, panels = Markup(""), []
-        if isinstance(made, list):
-            panels = [inline(ax, f"{plan.name}-{k}", says, plan.zoom) for k, ax in enumerate(made)]
-        else:
-            if not plan.has_title and hasattr(made, "set_title"):
-                made.set_title("", loc="left")
-            svg = inline(made, plan.name, says, plan.zoom)
+        if not plan.has_title and hasattr(made, "set_title"):
+            made.set_title("", loc="left")
+        svg = Markup("") if plan.panels else inline(made, plan.name, says, plan.zoom)
+        panels = [inline(ax, f"{plan.name}-{k}", says, plan.zoom) for k, ax in enumerate(axes if plan.panels else [])]
         found.append(Picture(plan.name, title, says, svg, caption, tuple(panels), plan.legend))
     return found
 
@@ -128,36 +131,17 @@ def network_plans(f: Findings) -> list[PicturePlan]:
 
     model, shown = f.model, f.selection or f.posterior
     if is_lattice(model) and (model.n_nodes <= DRAWN_NODES or f.is_tied):
-        return [PicturePlan("field", lambda: plots.field(model, f.posterior, scale=f.scale), 1.0, has_title=True)]
+        return [PicturePlan("field", partial(plots.field, model, f.posterior, scale=f.scale), 1.0, has_title=True)]
     if f.places is None:
         return []
-    style = f.node_style.drop(columns="text", errors="ignore")
+    options = {"scale": f.scale, "edges": f.edges, "layout": f.places}
+    network = partial(plots.network, shown, nodes=f.node_style.drop(columns="text", errors="ignore"), **options)
     numbered = model.nodes if model.n_nodes > MOST_NAMES else ()
-    plans = [
-        PicturePlan(
-            "network",
-            lambda: plots.network(shown, edges=f.edges, scale=f.scale, layout=f.places, nodes=style),
-            facts={"has_tables": has_tables(model)},
-            legend=tuple(": ".join(filter(None, (name, f.codebook.get(name)))) for name in numbered),
-        )
-    ]
+    legend = tuple(": ".join(filter(None, (name, f.codebook.get(name)))) for name in numbered)
+    plans = [PicturePlan("network", network, facts={"has_tables": has_tables(model)}, legend=legend)]
     if f.is_judged:
-        options = {"scale": f.scale, "edges": f.edges, "layout": f.places}
-        plans.append(
-            PicturePlan(
-                "panels", lambda: _panels(3, lambda ax: plots.network_panels(shown, ax=ax, **options)), PANEL_ZOOM
-            )
-        )
+        plans.append(PicturePlan("panels", partial(plots.network_panels, shown, **options), PANEL_ZOOM, panels=3))
     return plans
-
-
-def _panels(count: int, draw: Callable[[list[Axes]], object]) -> list[Axes]:
-    """Pictures of their own, so that a phone can put them below each other."""
-    from matplotlib import pyplot
-
-    axes: list[Axes] = [pyplot.subplots(figsize=(3.7, 3.9), layout="constrained")[1] for _ in range(count)]
-    draw(axes)
-    return axes
 
 
 def edge_plans(f: Findings) -> list[PicturePlan]:
@@ -168,22 +152,11 @@ def edge_plans(f: Findings) -> list[PicturePlan]:
     if total < 2:
         return []
     shown, facts = min(total, FOREST_ROWS), {"rows": FOREST_ROWS, "total": total}
-    plans = [
-        PicturePlan(
-            "forest",
-            lambda: plots.forest(f.posterior, scale=f.scale, rows=FOREST_ROWS, ax=_narrow(shown)),
-            facts=facts,
-        )
-    ]
+    draw = partial(plots.forest, f.posterior, scale=f.scale, rows=FOREST_ROWS)
+    plans = [PicturePlan("forest", draw, facts=facts, rows=shown)]
     if f.is_judged:
-        judged = f.selection or f.posterior
-        plans.append(
-            PicturePlan(
-                "evidence",
-                lambda: plots.edge_evidence(judged, rows=FOREST_ROWS, edges=f.edges, ax=_narrow(shown)),
-                facts=facts,
-            )
-        )
+        draw = partial(plots.edge_evidence, f.selection or f.posterior, rows=FOREST_ROWS, edges=f.edges)
+        plans.append(PicturePlan("evidence", draw, facts=facts, rows=shown))
     return plans
 
 
@@ -194,13 +167,9 @@ def node_plans(f: Findings) -> list[PicturePlan]:
     nodes = f.nodes
     if f.is_tied or len(nodes) < 3 or f.couplings is None:
         return []
-
-    def centrality(measure: str) -> Axes:
-        shown = min(len(nodes), NODE_ROWS)
-        return plots.centrality(f.posterior, measure, rows=NODE_ROWS, nodes=nodes, ax=_narrow(shown))
-
+    draw = partial(plots.centrality, f.posterior, rows=NODE_ROWS, nodes=nodes)
     plans = [
-        PicturePlan(measure, partial(centrality, measure))
+        PicturePlan(measure, partial(draw, measure), rows=min(len(nodes), NODE_ROWS))
         for measure in ("strength", "log_score_gain")
         if measure in nodes
     ]
@@ -220,17 +189,10 @@ def structure_plans(f: Findings, least: float) -> list[PicturePlan]:
     assert selection is not None
     graphs = selection.graphs(6)
     graphs = graphs[graphs["probability"] >= least]
-    plans = [PicturePlan("structure-size", lambda: plots.complexity(selection), 1.0, has_title=True)]
+    plans = [PicturePlan("structure-size", partial(plots.complexity, selection), 1.0, has_title=True)]
     if len(graphs) and f.places is not None:
-        facts = {"rows": len(graphs)}
-        plans.append(
-            PicturePlan(
-                "structure-pictures",
-                lambda: plots.structures(selection, graphs=graphs, layout=f.places),
-                1.0,
-                facts,
-            )
-        )
+        draw = partial(plots.structures, selection, graphs=graphs, layout=f.places)
+        plans.append(PicturePlan("structure-pictures", draw, 1.0, {"rows": len(graphs)}))
     return plans
 
 
@@ -238,8 +200,7 @@ def sensitivity_plans(f: Findings) -> list[PicturePlan]:
     """Verdicts by prior."""
     from mrfbayes import plots
 
-    table = f.sensitivity
-    return [] if table is None else [PicturePlan("sensitivity", lambda: plots.sensitivity(table))]
+    return [] if f.sensitivity is None else [PicturePlan("sensitivity", partial(plots.sensitivity, f.sensitivity))]
 
 
 def group_plans(f: Findings) -> list[PicturePlan]:
@@ -248,22 +209,15 @@ def group_plans(f: Findings) -> list[PicturePlan]:
 
     groups, plans = f.groups, []
     assert groups is not None
-    table = groups.summary()
     if f.places is not None:
         shown = min(len(groups.groups), MOST_GROUPS_DRAWN)
-        plans.append(
-            PicturePlan(
-                "group-networks",
-                lambda: _panels(shown + 1, lambda ax: plots.group_networks(groups, layout=f.places, ax=ax)),
-                PANEL_ZOOM,
-                {"rows": shown},
-            )
-        )
+        draw = partial(plots.group_networks, groups, layout=f.places)
+        plans.append(PicturePlan("group-networks", draw, PANEL_ZOOM, {"rows": shown}, panels=shown + 1))
+    table = groups.summary()
     for k, (a, b) in enumerate(groups.pairs[:MOST_PAIRS_DRAWN]):
         pair = groups.groups[a], groups.groups[b]
-        options = {"pair": pair, "differences": table, "rows": FOREST_ROWS}
-        draw = partial(plots.group_differences, groups, **options)
-        plans.append(PicturePlan(f"differences-{k}", draw, 1.0, {"first": pair[0], "second": pair[1]}))
+        of_pair = partial(plots.group_differences, groups, pair=pair, differences=table, rows=FOREST_ROWS)
+        plans.append(PicturePlan(f"differences-{k}", of_pair, 1.0, {"first": pair[0], "second": pair[1]}))
     return plans
 
 
@@ -273,14 +227,7 @@ def trust_plans(f: Findings) -> list[PicturePlan]:
 
     check, plans = f.predictive, []
     if check is not None and len(check.table):
-        plans.append(PicturePlan("predictive", lambda: plots.predictive(check), 1.0, has_title=True))
+        plans.append(PicturePlan("predictive", partial(plots.predictive, check), 1.0, has_title=True))
     if "r_hat" in f.diagnostics and len(f.posterior.draws) > 1:
-        plans.append(PicturePlan("ranks", lambda: plots.ranks(f.posterior), 1.0, has_title=True))
+        plans.append(PicturePlan("ranks", partial(plots.ranks, f.posterior), 1.0, has_title=True))
     return plans
-
-
-def _narrow(rows: int) -> Axes:
-    from matplotlib import pyplot
-
-    made: Axes = pyplot.subplots(figsize=(4.0, 0.8 + 0.19 * max(rows, 3)), layout="constrained")[1]
-    return made

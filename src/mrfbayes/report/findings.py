@@ -25,8 +25,8 @@ from mrfbayes.plots.network import edge_rows, pull
 from mrfbayes.results.bayes_factors import edges_table, no_evidence
 from mrfbayes.results.centrality import coupling_draws
 from mrfbayes.results.observed import LEAST_ROWS
-from mrfbayes.structure.averaged import AVERAGED
 from mrfbayes.structure.reruns import sensitivity_table, slab_rows
+from mrfbayes.structure.result import AVERAGED
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -136,12 +136,10 @@ class GroupComparison(CoordinateResult):
         Posterior
             The posterior of this group.
         """
-        from mrfbayes.structure.averaged import as_posterior
-
         if group not in self.groups:
             raise InputError(f"group = {group!r}: the groups are {', '.join(map(repr, self.groups))}.")
         place = self.groups.index(group)
-        return as_posterior(self, self.log_odds[:, :, place], self.group_n[place], f"group {group}")
+        return self._as_posterior(self.log_odds[:, :, place], self.group_n[place], f"group {group}")
 
     def baseline(self) -> Posterior:
         """Return the draws of the baseline, the mean of all groups, as a posterior.
@@ -151,9 +149,7 @@ class GroupComparison(CoordinateResult):
         Posterior
             The posterior of the baseline.
         """
-        from mrfbayes.structure.averaged import as_posterior
-
-        return as_posterior(self, self.coordinates[:, :, 0], self.n, "middle of the groups")
+        return self._as_posterior(self.coordinates[:, :, 0], self.n, "middle of the groups")
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -275,11 +271,5 @@ class GroupComparison(CoordinateResult):
             rows[f"{self.groups[second]} - {self.groups[first]}"] = {**values, "positive": float((change > 0).mean())}
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("group")
 
-    def __repr__(self) -> str:
-        chains, draws = self.coordinates.shape[:2]
-        return (
-            f"<GroupComparison of {', '.join(self.groups)} ({self.target} target, engine {self.engine}): "
-            f"{self.inclusion.sum():.1f} of {self.model.n_edges} edges expected to differ "
-            f"({self.prior_inclusion.sum():.1f} by the prior alone), "
-            f"{self._chain_text(chains, draws)}>"
-        )
+    def _subject(self) -> tuple[str, str]:
+        return f" of {', '.join(self.groups)}", "expected to differ"

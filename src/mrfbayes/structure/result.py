@@ -11,14 +11,21 @@ import numpy as np
 from mrfbayes.model.result import StoredResult
 from mrfbayes.results import diagnostics
 from mrfbayes.results.bayes_factors import verdicts
+from mrfbayes.results.posterior import Posterior
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from mrfbayes.base.types import Stored
+    from mrfbayes.methods.problem import Problem
     from mrfbayes.structure.reruns import Rerun
 
 _DRAWS = ("chain", "draw")
+AVERAGED = "graphs"  # the method and the engine of the draws of a search as a posterior
+_SHARED = (
+    *("model", "log_likelihood", "target", "steps", "warmup", "thin", "timings", "versions", "data_digest"),
+    *("warnings", "partial"),
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -131,6 +138,33 @@ class SearchResult(StoredResult):
             index=pd.Index(self.model.blocks[: self.model.n_edges], name="edge"),
         )
 
-    def _chain_text(self, n_chains: int, n_draws: int) -> str:
-        """The end of the line that the result prints."""
-        return f"{n_chains} chains of {n_draws} draws{self._flags()}"
+    def _as_posterior(self, log_odds: np.ndarray, n: float, label: str, problem: Problem | None = None) -> Posterior:
+        """Draws (chains, draws, p) of the search as a posterior, so that all that is computed from draws is there."""
+        draws = self.model.chart.theta(log_odds)
+        return Posterior(
+            **{name: getattr(self, name) for name in _SHARED},
+            draws=draws,
+            mean=draws.mean(axis=(0, 1)),
+            sd=draws.std(axis=(0, 1)),
+            method=AVERAGED,
+            label=label,
+            engine=AVERAGED,
+            acceptance=None,
+            settings={**self.settings, "prior": f"{self.settings['slab']} if there"},
+            n=n,
+            details={"missing": self.settings["missing"]} if "missing" in self.settings else {},
+            w=log_odds,
+            _problem=problem,
+        )
+
+    def _subject(self) -> tuple[str, str]:
+        """What the search was of, and what its edges are expected to be."""
+        return "", "expected"
+
+    def __repr__(self) -> str:
+        (subject, expected), (chains, draws) = self._subject(), self.log_likelihood.shape
+        count = f"{self.inclusion.sum():.1f} of {self.model.n_edges} edges {expected}"
+        return (
+            f"<{type(self).__name__}{subject} ({self.target} target, engine {self.engine}): {count} "
+            f"({self.prior_inclusion.sum():.1f} by the prior alone), {chains} chains of {draws} draws{self._flags()}>"
+        )

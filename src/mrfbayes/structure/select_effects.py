@@ -96,14 +96,8 @@ class EffectSelection(CoordinateResult):
         found.attrs |= {"scale": "log-odds", "target": self.target}
         return found
 
-    def __repr__(self) -> str:
-        chains, draws = self.coordinates.shape[:2]
-        return (
-            f"<EffectSelection of {', '.join(self.covariates)} ({self.target} target, engine {self.engine}): "
-            f"{self.inclusion.sum():.1f} of {self.model.n_edges} edges expected to be moderated "
-            f"({self.prior_inclusion.sum():.1f} by the prior alone), "
-            f"{self._chain_text(chains, draws)}>"
-        )
+    def _subject(self) -> tuple[str, str]:
+        return f" of {', '.join(self.covariates)}", "expected to be moderated"
 
 
 @one_blas_thread()

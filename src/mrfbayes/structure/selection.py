@@ -173,9 +173,7 @@ class Selection(SearchResult):
         Posterior
             The average over graphs.
         """
-        from mrfbayes.structure.averaged import as_posterior
-
-        return as_posterior(self, self.log_odds, self.n, "average over graphs", problem)
+        return self._as_posterior(self.log_odds, self.n, "average over graphs", problem)
 
     def graphs(self, top: int = 10) -> pd.DataFrame:
         """Return the most frequent graphs among the kept draws, the most probable first.
@@ -297,11 +295,3 @@ class Selection(SearchResult):
                     weight=float(strength[edge]),
                 )
         return graph
-
-    def __repr__(self) -> str:
-        chains, draws, _ = self.log_odds.shape
-        expected = float(np.arange(self.size_probability.size) @ self.size_probability)
-        return (
-            f"<Selection ({self.target} target, engine {self.engine}): {expected:.1f} of {self.model.n_edges} edges "
-            f"expected ({self.prior_inclusion.sum():.1f} by the prior alone), {self._chain_text(chains, draws)}>"
-        )

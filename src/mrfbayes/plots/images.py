@@ -1,4 +1,4 @@
-"""The field as a picture: nodes where they are, edges coloured by their coupling."""
+"""Fields, maps and segmented images: couplings on a grid, scores of pairs of positions, labels of pixels."""
 
 from __future__ import annotations
 
@@ -15,11 +15,28 @@ from mrfbayes.model.scales import n_edge_blocks, scaled
 from mrfbayes.model.wording import natural_scale, quantity
 from mrfbayes.plots.layouts import is_lattice, pixel_places, positions
 from mrfbayes.plots.network import draw_nodes
-from mrfbayes.plots.style import BLUE_TO_ORANGE, DASHED, FAINT, INK, MUTED, PAPER, axes_or_new, keep_table, title
+from mrfbayes.plots.style import (
+    BLUE_TO_ORANGE,
+    COLOURS,
+    DASHED,
+    FAINT,
+    INK,
+    MUTED,
+    PAPER,
+    axes_or_new,
+    keep_table,
+    panels_or_new,
+    title,
+)
 from mrfbayes.results.posterior import Posterior
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
+
+    from mrfbayes.estimation.pair_tables import PairTables
+    from mrfbayes.hidden.result import Segmentation
 
 CROWDED = 150  # nodes past which they are not drawn: the edges are the picture
 KINDS = 4  # of tied couplings that a title can name: one for every direction
@@ -187,3 +204,122 @@ def _edge_log_odds(model: Model, theta: np.ndarray) -> np.ndarray:
             f"plots.field: values have shape {theta.shape}, the model has {model.n_parameters} parameters."
         )
     return edge_strengths(model, model.chart.log_odds(theta))
+
+
+def segmentation(result: Segmentation, *, ax: Sequence[Axes] | None = None) -> np.ndarray:
+    """Draw the image, its most probable labels and their uncertainty side by side.
+
+    Parameters
+    ----------
+    result : Segmentation
+        Result of `mrfbayes.segment`.
+    ax : sequence of Axes, optional
+        Three axes; by default a new figure.
+
+    Returns
+    -------
+    (3,) ndarray of Axes
+        The axes.
+
+    See Also
+    --------
+    mrfbayes.segment : The posterior of a noisy image.
+    field : Couplings on a grid.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mrfbayes as mb
+    >>> labels = np.repeat([[0, 0, 1, 1]], 4, axis=0).repeat(4, axis=0)
+    >>> image = labels + np.random.default_rng(1).normal(0, 0.3, labels.shape)
+    >>> result = mb.segment(image, states=2, draws=200, rng=1, progress=False)
+    >>> len(mb.plots.segmentation(result))
+    3
+    """
+    import pandas as pd
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import BoundaryNorm, ListedColormap
+
+    rows, columns = result.image.shape
+    q = result.probabilities.shape[2]
+    height = float(np.clip(3.4 * rows / columns, 1.6, 7.0)) + 1.6
+    panels = panels_or_new(ax, 1, 3, figsize=(10.5, height)).ravel()
+    labels = ListedColormap([COLOURS[k] for k in range(q)])
+    bounds = BoundaryNorm(np.arange(q + 1) - 0.5, q)
+    has_greys = result.settings["emission"] == "gaussian"
+    missing = "#f3e3b3" if has_greys else "#ffffff"
+    greys = result.image[np.isfinite(result.image)]
+    if has_greys:
+        ends = np.quantile(greys, [0.005, 0.995])
+        cmap = ListedColormap([str(v) for v in np.linspace(0, 1, 256)]).with_extremes(bad=missing)
+        shown = panels[0].imshow(result.image, cmap=cmap, vmin=ends[0], vmax=ends[1], interpolation="nearest")
+        panels[0].figure.colorbar(shown, ax=panels[0], shrink=0.8, label="grey", location="bottom")
+    else:
+        panels[0].imshow(result.image, cmap=labels.with_extremes(bad=missing), norm=bounds, interpolation="nearest")
+        _label_bar(panels[0], ScalarMappable(bounds, labels), q)
+    note = f" ({np.isnan(result.image).sum():,} pixels missing)" if np.isnan(result.image).any() else ""
+    panels[0].set_title(f"observed{note}")
+    panels[1].imshow(result.labels, cmap=labels, norm=bounds, interpolation="nearest")
+    _label_bar(panels[1], ScalarMappable(bounds, labels), q)
+    panels[1].set_title("most probable label")
+    unsure = 1 - result.probabilities.max(axis=2)
+    shown = panels[2].imshow(unsure, cmap="magma", vmin=0, vmax=1 - 1 / q, interpolation="nearest")
+    panels[2].figure.colorbar(shown, ax=panels[2], shrink=0.8, label="probability of another label", location="bottom")
+    panels[2].set_title("uncertainty")
+    for panel in panels:
+        panel.set_xticks([])
+        panel.set_yticks([])
+    where = np.indices((rows, columns)).reshape(2, -1)
+    table = {"row": where[0], "column": where[1], "image": result.image.ravel(), "label": result.labels.ravel()}
+    keep_table(panels[0].figure, pd.DataFrame(table | {"uncertainty": unsure.ravel()}))
+    return panels
+
+
+def _label_bar(panel: Axes, mappable: object, q: int) -> None:
+    bar = panel.figure.colorbar(mappable, ax=panel, shrink=0.8, label="label", location="bottom")  # type: ignore[arg-type]
+    bar.set_ticks(list(range(q)))
+    bar.ax.tick_params(length=0)
+
+
+def contact_map(tables: PairTables, *, ax: Axes | None = None, top: int | None = None, min_distance: int = 5) -> Axes:
+    """Draw the scores of all pairs in grey, with circles at the strongest pairs.
+
+    Parameters
+    ----------
+    tables : PairTables
+        Result of `mrfbayes.pair_tables`.
+    ax : Axes, optional
+        Axes to draw on; by default a new figure.
+    top : int, optional
+        Number of circles; by default one per variable.
+    min_distance : int, default 5
+        Least distance between the two positions of a circle.
+
+    Returns
+    -------
+    Axes
+        The axes.
+
+    See Also
+    --------
+    mrfbayes.pair_tables : Makes the tables.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mrfbayes as mb
+    >>> tables = mb.pair_tables(np.random.default_rng(1).integers(0, 3, (200, 6)), progress=False)
+    >>> len(mb.plots.contact_map(tables, min_distance=2).images)
+    1
+    """
+    axes = axes_or_new(ax, figsize=(5.0, 5.0))
+    scores = tables.scores
+    length = len(scores)
+    i, j = np.triu_indices(length, min_distance)
+    best = np.argsort(-scores[i, j])[: length if top is None else top]
+    axes.imshow(scores, cmap="Greys", vmin=0.0, vmax=max(float(np.quantile(scores, 0.998)), 1e-12), origin="lower")
+    axes.plot(j[best], i[best], "o", mfc="none", color="#D55E00", ms=4)
+    axes.set_xlabel("position")
+    axes.set_ylabel("position")
+    title(axes, f"{best.size} strongest pairs of {length} positions")
+    return axes
