@@ -113,7 +113,6 @@ ASKS_FOR_THE_ENGINE = {
     "report/findings.py",
     "report/methods_text.py",
     "report/sentences.py",
-    "report/checks.py",
 }
 
 

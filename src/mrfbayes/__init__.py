@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # the public names: `make_lazy` and type checkers read them h
         log_partition as log_partition,
     )
     from mrfbayes.fitting.fit import fit as fit
-    from mrfbayes.fitting.load import load as load
+    from mrfbayes.fitting.result import load as load
     from mrfbayes.fitting.result import Fit as Fit
     from mrfbayes.hidden.result import Segmentation as Segmentation
     from mrfbayes.hidden.segment import segment as segment

@@ -75,7 +75,7 @@ def test_differences_are_shown_by_pairs(found):
 
 def test_sizes_have_the_prior_of_each_kind():
     model = mb.graph([(0, 1), (1, 2), (0, 2)])
-    from mrfbayes.structure.graph_priors import graph_prior
+    from mrfbayes.structure.problem import graph_prior
 
     np.testing.assert_allclose(graph_prior(model, "beta-bernoulli(1, 1)").size_probability(), 0.25)
     each = graph_prior(model, [0.5, 1.0, 0.2]).size_probability()

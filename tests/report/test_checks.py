@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrfbayes.report.checks import CARE, GOOD, _predictive
+from mrfbayes.report.sentences import CARE, GOOD, _predictive
 
 
 def predictive(unlike_fitted, unlike_others, fitted=5_050, others=9):

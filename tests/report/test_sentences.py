@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.report.checks import checks
 from mrfbayes.report.findings import Findings
-from mrfbayes.report.sentences import brief, citations, methods_paragraph
+from mrfbayes.report.sentences import brief, checks, citations, methods_paragraph
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.base.errors.MRFWarning")
 FOUR = mb.graph([("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")], fields=True, coupling="both-one")

@@ -8,8 +8,8 @@ import pytest
 
 from mrfbayes.plots import style
 from mrfbayes.plots.rows import _power
-from mrfbayes.report.checks import checks
 from mrfbayes.report.findings import Findings
+from mrfbayes.report.sentences import checks
 from mrfbayes.report.wording import (
     bayes_factor,
     grid_of,

@@ -88,9 +88,8 @@ def test_samples_have_the_statistics_of_their_rows_and_the_means_of_the_field(na
 def test_statistics_are_centred_as_the_moves_centre_them():
     from mrfbayes.structure.anchors import SearchProblem
     from mrfbayes.structure.engines import states_engine
-    from mrfbayes.structure.factors import edge_factors
-    from mrfbayes.structure.graph_priors import graph_prior
     from mrfbayes.structure.moves import Coordinates, search_prior
+    from mrfbayes.structure.problem import edge_factors, graph_prior
 
     model = FIELDS["score"]
     rows = np.random.default_rng(4).integers(model.states, size=(60, 4))

@@ -7,11 +7,11 @@ import pytest
 
 import mrfbayes as mb
 from mrfbayes.kernels.structure import moves
-from mrfbayes.structure.graph_priors import graph_prior
+from mrfbayes.structure.anchors import WeightedEngine
 from mrfbayes.structure.groups import GroupComparison
+from mrfbayes.structure.problem import graph_prior
 from mrfbayes.structure.result import SearchResult
 from mrfbayes.structure.search import monte_carlo_error
-from mrfbayes.structure.weighted import WeightedEngine
 
 MODEL = mb.graph([("a", "b"), ("b", "c")], fields=True)
 COMMON = {

@@ -43,7 +43,7 @@ def build_field(options: FieldOptions) -> Model:
 
 def data_field(options: DataOptions, data: Data) -> Model:
     """The model of commands with data: `Model.from_data`, or what the options ask for in its place."""
-    from mrfbayes.fitting.image_model import image_model
+    from mrfbayes.fitting.fit import image_model
     from mrfbayes.model.build import complete, graph
     from mrfbayes.model.field import Model
 

@@ -18,16 +18,16 @@ from mrfbayes.base.types import DataLike, DistributionLike, Option, PriorLike, S
 from mrfbayes.data.border import as_data
 from mrfbayes.data.data import Data
 from mrfbayes.estimation.result import Estimate
-from mrfbayes.fitting.image_model import image_model
 from mrfbayes.fitting.result import Fit
+from mrfbayes.model.build import grid
 from mrfbayes.model.field import Model
 from mrfbayes.priors import by_part
 from mrfbayes.results.posterior import Posterior
 from mrfbayes.sampling.sample import check_call, sample
 from mrfbayes.structure.compare_groups import compare_groups, group_coordinates, split_groups
-from mrfbayes.structure.factors import edge_factors
 from mrfbayes.structure.groups import GroupComparison
 from mrfbayes.structure.moves import search_prior
+from mrfbayes.structure.problem import edge_factors
 from mrfbayes.structure.reruns import RERUN_LENGTH
 from mrfbayes.structure.result import SearchResult
 from mrfbayes.structure.select import select as search_graphs
@@ -35,6 +35,37 @@ from mrfbayes.structure.selection import Selection
 
 if TYPE_CHECKING:
     from mrfbayes.data.statistics import Statistics
+
+BALANCED = (0.4, 0.6)  # share of ones between which an image needs no thresholds
+
+
+def image_model(data: Data, shape: tuple[int, int], **options: Any) -> Model:
+    """A grid with agreement couplings: tied for a single image, with thresholds where one of two states is commoner.
+
+    Parameters
+    ----------
+    data : Data
+        Images, or a table with a column per pixel.
+    shape : tuple of int
+        Rows and columns of the grid.
+    **options
+        As for `mrfbayes.grid`; they win.
+    """
+    totals = data.value_totals()
+    total = sum(totals.values())
+    values = sorted(totals, key=lambda value: (isinstance(value, str), value))
+    ones = 1.0 - totals[values[0]] / total if len(values) == 2 else float(values[0] != 0) if len(values) == 1 else 0.5
+    highest = values[-1]
+    is_count = all(isinstance(value, float) and value >= 0 for value in values) and len(values) <= 12
+    n_states = int(highest) + 1 if is_count and isinstance(highest, float) and highest < 12 else len(values)
+    chosen = {
+        "states": max(n_states, 2),
+        "fields": not BALANCED[0] <= ones <= BALANCED[1],
+        "tied": data.n_rows == 1,
+        "coupling": "agreement",
+    }
+    return grid(*shape, **{**chosen, **{name: value for name, value in options.items() if value is not None}})
+
 
 Call = Mapping[str, Any]  # settings of `sample` by name
 MOST_GROUPS_COMPARED = 12

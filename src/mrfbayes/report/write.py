@@ -19,11 +19,9 @@ from mrfbayes.model.result import Result
 from mrfbayes.model.wording import meaning
 from mrfbayes.plots.layouts import is_lattice
 from mrfbayes.report import figures, tables
-from mrfbayes.report.checks import checks
-from mrfbayes.report.figures import Picture, PicturePlan
+from mrfbayes.report.figures import Picture, PicturePlan, live_network
 from mrfbayes.report.findings import Findings
-from mrfbayes.report.interactive import live_network
-from mrfbayes.report.sentences import WORTH_SHOWING, brief, citations, facts, methods_paragraph, sentences
+from mrfbayes.report.sentences import WORTH_SHOWING, brief, checks, citations, facts, methods_paragraph, sentences
 from mrfbayes.report.tables import PageTable, frame_table
 from mrfbayes.report.wording import plural, without_folder
 from mrfbayes.results.posterior import Posterior

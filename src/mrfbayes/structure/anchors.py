@@ -1,4 +1,11 @@
-"""Where the samples of the engine "particles" come from: an anchor, and two independent sets of samples there.
+r"""The engine on weighted samples: samples at an anchor that are moved on all the time.
+
+With samples at an anchor :math:`w_0`, log Z(w) - log Z(w_0) is estimated by the log of the mean of
+:math:`e^{(w - w_0)\cdot s}`. Its first derivative at the anchor is the samples' mean of s, which is off by their noise,
+and n times that noise is what would shift the posterior most. So the data's statistics are moved along,
+:math:`s' = s + n (\hat\mu - \mu(w_0))`, with :math:`\mu(w_0)` from many more sweeps of the samples. What is left is
+noise of second order, and it does not stay: every few sweeps over the graph the samples make some Gibbs sweeps at the
+anchor, so that a chain averages over it.
 
 The anchor is where the posterior is. A chain over graphs starts at the pseudolikelihood's mode under the slab and is
 followed by samples of its own, which are moved to wherever it is before each of its sweeps: their weights never have to
@@ -10,7 +17,7 @@ with the two sets, and the difference between them is part of the result.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -24,16 +31,121 @@ from mrfbayes.model.field import Model
 from mrfbayes.particles.completions import typical_rows
 from mrfbayes.run.workers import State
 from mrfbayes.structure.augmented import COMPLETED, Augmentation, augmentation, starting_counts
-from mrfbayes.structure.edge_blocks import EdgeBlocks
-from mrfbayes.structure.factors import EdgeFactors
-from mrfbayes.structure.graph_priors import GraphPrior
-from mrfbayes.structure.moves import Coordinates, make_moves
+from mrfbayes.structure.engines import Sweeps, run_on_tables
+from mrfbayes.structure.moves import Coordinates, centring, make_moves
 from mrfbayes.structure.moving_samples import SampleSource, sample_source
+from mrfbayes.structure.problem import EdgeBlocks, EdgeFactors, GraphPrior
 from mrfbayes.structure.search import SearchTask, initial_states, summarise
-from mrfbayes.structure.weighted import WeightedEngine, weighted_engine
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from mrfbayes.kernels.structure.moves import MoveView
+
+RENEWED_EVERY, RENEWED_BY = 10, 2  # sweeps over the graph, and Gibbs sweeps of the samples between them
+REMEMBERED = 8  # sets of samples
+WEIGHED = 2_048  # samples whose weights are looked at, at most
+
+
+class _Seen(NamedTuple):
+    """Of one set of samples: the cells (G, B, M) in which they lie, and by how much their mean of s is off (G, p)."""
+
+    code: np.ndarray
+    noise: np.ndarray | None
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedEngine:
+    """Samples at an anchor, carried by the chains as "samples" (G, M, d) and "streams" (G, ...).
+
+    Attributes
+    ----------
+    source : what moves the samples; they stay where they are if it is None
+    blocks : on whose tables edges and nodes are updated
+    anchor : (G, p) log-odds
+    mean : (G, p) mean of s at the anchor; None takes that of the samples themselves
+    seen : what was computed from the latest sets of samples, so that a chain in short pieces costs no more
+    centre : (p, p) how statistics are centred, as in `mrfbayes.structure.moves.centring`; None where it is not needed
+    """
+
+    source: SampleSource
+    blocks: EdgeBlocks
+    anchor: np.ndarray
+    mean: np.ndarray | None
+    centre: csr_array | None
+    seen: dict[bytes, _Seen] = field(default_factory=dict, repr=False)
+    name: str = "particles"
+
+    def run(self, sweeps: Sweeps, carried: State) -> None:
+        """See `mrfbayes.structure.engines.SearchEngine`."""
+        from mrfbayes.kernels.structure.moves import SWEEP
+
+        rows, streams = carried["samples"], carried["streams"]
+        left = int(sweeps.plan[0])
+        while left:
+            done = int(sweeps.state.counters[SWEEP])
+            if self.mean is not None and done and done % RENEWED_EVERY == 0:
+                for group in range(len(rows)):
+                    samples = self.source.open(group, rows.shape[1])
+                    samples.move(self.anchor[group], rows[group], streams[group], RENEWED_BY)
+            now = min(left, RENEWED_EVERY - done % RENEWED_EVERY)
+            self._sweep(sweeps, self._look(rows, streams), now)
+            left -= now
+
+    def _look(self, rows: np.ndarray, streams: np.ndarray) -> _Seen:
+        """What is computed from the samples; their streams say which samples they are."""
+        key = streams.tobytes()
+        if key not in self.seen:
+            while len(self.seen) >= REMEMBERED:
+                del self.seen[next(iter(self.seen))]
+            noise = None
+            if self.mean is not None:
+                means = [self.source.open(group, len(some)).mean(some) for group, some in enumerate(rows)]
+                noise = np.stack(means) - self.mean
+            self.seen[key] = _Seen(np.stack([cell_codes(self.blocks, group) for group in rows]), noise)
+        return self.seen[key]
+
+    def _sweep(self, sweeps: Sweeps, seen: _Seen, count: int) -> None:
+        moves = sweeps.moves
+        if seen.noise is not None and self.centre is not None:  # the statistics that go with the present samples
+            extra = moves.n[:, None] * seen.noise
+            total = moves.total + moves.rate.T @ (extra @ self.centre)
+            moves = moves._replace(raw_count=moves.raw_count + extra, total=np.ascontiguousarray(total))
+        shape = np.ones((len(self.blocks.nodes), 5), dtype=np.int64)
+        shape[:, 1] = self.blocks.n_cells
+        plan = np.array([count, *sweeps.plan[1:]], dtype=np.int64)
+        run_on_tables(sweeps._replace(moves=moves, plan=plan), shape, seen.code, self.anchor, seen.code.shape[2])
+
+    def effective_share(self, rate: np.ndarray, state: State) -> float:
+        """Effective number of the samples' weights at a chain's present place, relative to their number; the worst."""
+        found = []
+        for group, rows in enumerate(state["samples"]):
+            some = rows[: self.source.round_up(min(WEIGHED, len(rows)))]
+            moved = rate[group] @ state["w"] - self.anchor[group]
+            log_weight = self.source.open(group, len(some)).statistics(some) @ moved
+            weight = np.exp(log_weight - log_weight.max())
+            found.append(weight.sum() ** 2 / (len(weight) * (weight @ weight)))
+        return float(min(found))
+
+
+def weighted_engine(
+    source: SampleSource, blocks: EdgeBlocks, anchor: np.ndarray, mean: np.ndarray | None, moves: MoveView
+) -> WeightedEngine:
+    """The engine for samples at ``anchor`` and the moves that it will make."""
+    centre = None if mean is None else centring(moves)
+    return WeightedEngine(source, blocks, np.ascontiguousarray(anchor), mean, centre)
+
+
+def cell_codes(blocks: EdgeBlocks, rows: np.ndarray) -> np.ndarray:
+    """(B, M) which cell of each block's table every sample lies in."""
+    columns = np.ascontiguousarray(rows.T).astype(np.uint16)
+    found = np.zeros((len(blocks.nodes), len(rows)), dtype=np.uint16)
+    for code, nodes in zip(found, blocks.nodes, strict=True):
+        for node in nodes:
+            code *= np.uint16(blocks.model.states[node])
+            code += columns[node]
+    return found
+
 
 ANCHOR_PARTICLES = 8_192  # samples of each final set
 FOLLOWING = 4_096  # samples that follow the chain which finds the anchor
@@ -192,8 +304,8 @@ class Follower:
             bar.update(sweep, "finding the anchor")
             budget().check("finding an anchor for the samples")
             here = rate @ state["w"]
-            for group, field in enumerate(fields):
-                field.move(here[group], rows[group], streams[group], ANCHOR_BURN_IN if sweep == 0 else BETWEEN_SWEEPS)
+            for group, own in enumerate(fields):
+                own.move(here[group], rows[group], streams[group], ANCHOR_BURN_IN if sweep == 0 else BETWEEN_SWEEPS)
             engine = weighted_engine(self.source, self.blocks, here, None, self.moves)
             moves = self.moves if self.missing is None else self.missing.redraw(self.moves, state)
             task = SearchTask(((moves, engine),), view, FOLLOWED_WARMUP, FOLLOWED)
@@ -210,9 +322,9 @@ class Follower:
         for group, near in enumerate(samples.rows):
             rows = near[generator(seed, "start", group).integers(len(near), size=n_particles)]
             stream = self.source.stream(child(seed, "stream", group))
-            field = self.source.open(group, n_particles)
-            field.move(anchor[group], rows, stream, ANCHOR_BURN_IN)
-            means.append(field.average(anchor[group], rows, stream, ANCHOR_SWEEPS))
+            own = self.source.open(group, n_particles)
+            own.move(anchor[group], rows, stream, ANCHOR_BURN_IN)
+            means.append(own.average(anchor[group], rows, stream, ANCHOR_SWEEPS))
             made.append(rows)
             streams.append(stream)
         return SampleSet(np.stack(made), np.stack(streams)), np.stack(means)

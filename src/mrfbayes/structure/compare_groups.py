@@ -27,8 +27,6 @@ from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema
 from mrfbayes.priors import Cauchy, Distribution, Exchangeable, Logistic, Normal, Prior, by_part
 from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem
-from mrfbayes.structure.factors import edge_factors
-from mrfbayes.structure.graph_priors import graph_prior
 from mrfbayes.structure.groups import GroupComparison, coordinate_fields
 from mrfbayes.structure.moves import (
     Coordinates,
@@ -37,6 +35,7 @@ from mrfbayes.structure.moves import (
     search_prior,
     slab_distribution,
 )
+from mrfbayes.structure.problem import edge_factors, graph_prior
 from mrfbayes.structure.running import SearchArguments, search
 
 

@@ -7,9 +7,8 @@ import numpy as np
 from mrfbayes.base.errors import InputError
 from mrfbayes.model.field import Model
 from mrfbayes.structure.anchors import ANCHOR_PARTICLES
-from mrfbayes.structure.edge_blocks import GROUP_CELLS, SAMPLE_GROUP_CELLS, pair_blocks
 from mrfbayes.structure.engines import choose_engine, n_configurations, recursion_cells
-from mrfbayes.structure.factors import edge_factors
+from mrfbayes.structure.problem import GROUP_CELLS, SAMPLE_GROUP_CELLS, edge_factors, pair_blocks
 from mrfbayes.structure.reruns import GRAPHS, PRIOR_LOG_ODDS, RERUN_LENGTH, SLABS
 from mrfbayes.structure.running import LEAST_SEARCH_SWEEPS
 

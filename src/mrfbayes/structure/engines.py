@@ -10,7 +10,7 @@ import numpy as np
 from mrfbayes.base.errors import CostError
 from mrfbayes.model.field import Model
 from mrfbayes.run.workers import State
-from mrfbayes.structure.edge_blocks import EdgeBlocks, node_groups, pair_blocks
+from mrfbayes.structure.problem import EdgeBlocks, node_groups, pair_blocks
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.structure.line import LineView

@@ -13,9 +13,7 @@ from mrfbayes.model.distributions import EXCHANGEABLE
 from mrfbayes.model.field import Model
 from mrfbayes.model.scales import n_edge_blocks
 from mrfbayes.priors import Beta, Cauchy, Distribution, Exchangeable, Logistic, Normal, Prior, Uniform, by_part, parse
-from mrfbayes.structure.edge_blocks import EdgeBlocks
-from mrfbayes.structure.factors import EdgeFactors, is_saturated
-from mrfbayes.structure.graph_priors import GraphPrior
+from mrfbayes.structure.problem import EdgeBlocks, EdgeFactors, GraphPrior, is_saturated
 from mrfbayes.targets.evidence import block_constants
 
 if TYPE_CHECKING:

@@ -23,9 +23,8 @@ from mrfbayes.results.bayes_factors import verdicts
 from mrfbayes.results.predictability import evenly
 from mrfbayes.run.workers import State
 from mrfbayes.structure.anchors import SearchProblem, forget_sweeps
-from mrfbayes.structure.edge_blocks import EdgeBlocks
-from mrfbayes.structure.graph_priors import GraphPrior, graph_prior
 from mrfbayes.structure.moves import Coordinates, search_prior, slab_distribution
+from mrfbayes.structure.problem import EdgeBlocks, GraphPrior, graph_prior
 from mrfbayes.structure.search import SearchSummary, SearchTask, summarise
 from mrfbayes.targets.evidence import block_constants
 

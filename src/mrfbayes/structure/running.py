@@ -26,13 +26,12 @@ from mrfbayes.model.result import StoredFields, stored_seed
 from mrfbayes.run.driver import ChainRun, RunSettings, run_chains
 from mrfbayes.run.store import Checkpoint, recorded
 from mrfbayes.run.workers import State
-from mrfbayes.structure.anchors import SearchProblem, weighted_parts
+from mrfbayes.structure.anchors import SearchProblem, WeightedEngine, weighted_parts
 from mrfbayes.structure.augmented import augmented
-from mrfbayes.structure.edge_blocks import SAMPLE_GROUP_CELLS, EdgeBlocks, pair_blocks
 from mrfbayes.structure.engines import ENGINES, SearchEngine, choose_engine, exact_engine
+from mrfbayes.structure.problem import SAMPLE_GROUP_CELLS, EdgeBlocks, pair_blocks
 from mrfbayes.structure.reruns import Rerun
 from mrfbayes.structure.search import SearchSummary, SearchTask, monte_carlo_error, summarise
-from mrfbayes.structure.weighted import WeightedEngine
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.structure.moves import MoveView

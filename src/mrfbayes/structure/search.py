@@ -11,8 +11,8 @@ import numpy as np
 from mrfbayes.base.random_streams import child, generator, kernel_state
 from mrfbayes.run.workers import Chunk, State
 from mrfbayes.structure.engines import SearchEngine, Sweeps
-from mrfbayes.structure.factors import EdgeFactors
 from mrfbayes.structure.moves import Coordinates
+from mrfbayes.structure.problem import EdgeFactors
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.structure.moves import BlockView, MoveView

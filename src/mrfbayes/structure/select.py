@@ -13,9 +13,8 @@ from mrfbayes.data.border import counted
 from mrfbayes.model.field import Model
 from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem
 from mrfbayes.structure.augmented import starting_counts
-from mrfbayes.structure.factors import edge_factors
-from mrfbayes.structure.graph_priors import graph_prior
 from mrfbayes.structure.moves import Coordinates, named_nodes, search_prior, slab_distribution
+from mrfbayes.structure.problem import edge_factors, graph_prior
 from mrfbayes.structure.running import SearchArguments, search
 from mrfbayes.structure.selection import Selection
 

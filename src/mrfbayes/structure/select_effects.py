@@ -23,10 +23,9 @@ from mrfbayes.model.field import Model
 from mrfbayes.results.diagnostics import moment_columns
 from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem
 from mrfbayes.structure.compare_groups import baseline_and_slab
-from mrfbayes.structure.factors import edge_factors
-from mrfbayes.structure.graph_priors import graph_prior
 from mrfbayes.structure.groups import CoordinateResult, coordinate_fields
 from mrfbayes.structure.moves import Coordinates, named_edges, named_thresholds
+from mrfbayes.structure.problem import edge_factors, graph_prior
 from mrfbayes.structure.running import SearchArguments, search
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from mrfbayes.model.edge_strength import edge_strengths, has_tables
 from mrfbayes.model.scales import scaled
 from mrfbayes.model.wording import natural_scale
 from mrfbayes.results.diagnostics import moment_columns
-from mrfbayes.structure.graph_priors import PER_EDGE, GraphPrior, graph_prior
+from mrfbayes.structure.problem import PER_EDGE, GraphPrior, graph_prior
 from mrfbayes.structure.result import SearchResult
 
 if TYPE_CHECKING:
