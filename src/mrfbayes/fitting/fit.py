@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from math import isfinite
@@ -262,26 +263,22 @@ def _search(
     priors: Mapping[str, Call],
 ) -> tuple[dict[str, SearchResult], list[str]]:
     """Graphs and groups; of a time budget each gets its part, and a search for which that is too short is left out."""
-    limit = budget()
-    parts: list[tuple[str, Callable[..., SearchResult]]] = []
+    limit, place = budget(), call.get("checkpoint")
+    runs: dict[str, Callable[..., SearchResult]] = {}
     if select:
-        parts.append(("graphs", partial(search_graphs, model, statistics, **priors["graphs"])))
+        runs["graphs"] = partial(search_graphs, model, statistics)
     if groups:
-        parts.append(("groups", partial(compare_groups, model, dict(groups), **priors["groups"])))
+        runs["groups"] = partial(compare_groups, model, dict(groups))
+    shared = {key: call[key] for key in ("chains", "workers", "rng", "progress") if key in call}
     found: dict[str, SearchResult] = {}
     omitted = []
-    for k, (name, run) in enumerate(parts):
-        share = 1.0 / (len(parts) - k + 1)  # the last one leaves time for the Bayes factors and the report
+    for k, (name, run) in enumerate(runs.items()):
+        share = 1.0 / (len(runs) - k + 1)  # the last one leaves time for the Bayes factors and the report
         seconds = max(share * limit.left, SHORTEST_SEARCH) if isfinite(limit.left) else None
-        place = call.get("checkpoint")
-        rest = {"seconds": seconds, "checkpoint": None if place is None else Path(f"{place}.{name}")}
-        shared = {key: call[key] for key in ("chains", "workers", "rng", "progress") if key in call}
-        try:
-            made = run(**shared, **rest)
-        except CostError:
-            if seconds is None:
-                raise
-            made = None
+        checkpoint = None if place is None else Path(f"{place}.{name}")
+        made = None
+        with suppress(*[] if seconds is None else [CostError]):
+            made = run(**priors[name], **shared, seconds=seconds, checkpoint=checkpoint)
         if made is not None and made.steps:
             found[name] = made
         else:

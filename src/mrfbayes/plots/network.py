@@ -433,27 +433,20 @@ def _codebook_legend(ax: Axes, model: Model, style: Mapping[str, np.ndarray]) ->
 def _legend(ax: Axes, table: pd.DataFrame, name: str) -> None:
     from matplotlib.lines import Line2D
 
-    largest = float(table["size"].max())
-    handles = [Line2D([], [], color=POSITIVE, lw=2.4, label="positive")]
-    if (table["sign"] == 0).any():
-        handles.append(Line2D([], [], color=INK, lw=2.4, label="table, no sign"))
-    if (table["sign"] < 0).any():
-        handles.append(Line2D([], [], color=NEGATIVE, lw=2.4, ls=DASHED, label="negative"))
-    handles.append(Line2D([], [], color=MUTED, lw=line_width(ax, 1.0), label=f"{largest:.2g}", solid_capstyle="butt"))
-    handles.append(Line2D([], [], color=MUTED, lw=line_width(ax, 0.25), label=f"{largest / 4:.2g}"))
+    largest, signs = float(table["size"].max()), set(table["sign"])
     unsure = "improbable" if "inclusion" in table else "sign unsure"
-    handles.append(Line2D([], [], color=POSITIVE, lw=2.4, alpha=0.2, label=unsure))
+    rows = [("positive", POSITIVE, 2.4, "-", 1.0)]
+    rows += [("table, no sign", INK, 2.4, "-", 1.0)] if 0 in signs else []
+    rows += [("negative", NEGATIVE, 2.4, DASHED, 1.0)] if -1 in signs else []
+    rows += [(f"{part * largest:.2g}", MUTED, line_width(ax, part), "-", 1.0) for part in (1.0, 0.25)]
+    rows += [(unsure, POSITIVE, 2.4, "-", 0.2)]
+    lines = [
+        Line2D([], [], label=text, color=colour, lw=wide, ls=dash, alpha=a) for text, colour, wide, dash, a in rows
+    ]
+    columns = len(lines) if axes_width(ax) > 4 else 3
+    small = {"fontsize": 7.5, "title_fontsize": 7.5, "columnspacing": 1.2, "handlelength": 1.8}
     ax.legend(
-        handles=handles,
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.0),
-        ncols=len(handles) if axes_width(ax) > 4 else 3,
-        fontsize=7.5,
-        frameon=False,
-        title=name,
-        title_fontsize=7.5,
-        columnspacing=1.2,
-        handlelength=1.8,
+        handles=lines, title=name, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=columns, frameon=False, **small
     )
 
 

@@ -30,31 +30,25 @@ _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
 
 def write_workbook(tables: Sequence[PageTable], path: Path, overwrite: bool = False) -> None:
     """A sheet per table; numbers are numbers, intervals two columns."""
+
+    def listed(line: str) -> str:
+        return "".join(line.format(k=k, name=escape(table.name[:31])) for k, table in enumerate(tables, 1))
+
+    kind = "application/vnd.openxmlformats"
+    book = f"{kind}-officedocument.spreadsheetml"
+    sheet = f'<Override PartName="/xl/worksheets/sheet{{k}}.xml" ContentType="{book}.worksheet+xml"/>'
+    related = f'<Relationship Id="rId{{k}}" Type="{_RELATED}/worksheet" Target="worksheets/sheet{{k}}.xml"/>'
     parts = {
         "[Content_Types].xml": f'<Types xmlns="{_PACKAGE}/content-types"><Default Extension="rels" ContentType='
-        '"application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType='
-        '"application/xml"/><Override PartName="/xl/workbook.xml" ContentType='
-        '"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/>'
-        + "".join(
-            f'<Override PartName="/xl/worksheets/sheet{k}.xml" ContentType='
-            '"application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/>'
-            for k in range(1, len(tables) + 1)
-        )
-        + "</Types>",
+        f'"{kind}-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/>'
+        f'<Override PartName="/xl/workbook.xml" ContentType="{book}.sheet.main+xml"/>{listed(sheet)}</Types>',
         "_rels/.rels": f'<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="rId1" Type='
         f'"{_RELATED}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
         "xl/workbook.xml": f'<workbook xmlns="{_MAIN}" xmlns:r="{_RELATED}"><sheets>'
-        + "".join(
-            f'<sheet name="{escape(table.name[:31])}" sheetId="{k}" r:id="rId{k}"/>'
-            for k, table in enumerate(tables, 1)
-        )
+        + listed('<sheet name="{name}" sheetId="{k}" r:id="rId{k}"/>')
         + "</sheets></workbook>",
-        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{_PACKAGE}/relationships">'
-        + "".join(
-            f'<Relationship Id="rId{k}" Type="{_RELATED}/worksheet" Target="worksheets/sheet{k}.xml"/>'
-            for k in range(1, len(tables) + 1)
-        )
-        + "</Relationships>",
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{_PACKAGE}/relationships">{listed(related)}'
+        "</Relationships>",
     }
     for k, table in enumerate(tables, 1):
         rows = "".join(f"<row>{''.join(map(_cell, row))}</row>" for row in _wide(table))
