@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MARGINAL_PANELS = 12  # by default: more would be too small to read
 POINTS = 241
-MOST_DRAWS = 20_000  # that a density is smoothed from
+DENSITY_DRAWS = 20_000  # that a density is smoothed from
 
 
 def marginals(
@@ -174,11 +174,11 @@ def draw_density(draws: np.ndarray, weights: np.ndarray | None = None) -> Curve:
     """Density of draws in (0, 1), smoothed in log-odds so that nothing leaks over the ends."""
     from scipy.stats import gaussian_kde
 
-    inside = np.clip(draws, 1e-12, 1 - 1e-12)[:: max(1, draws.size // MOST_DRAWS)]
+    inside = np.clip(draws, 1e-12, 1 - 1e-12)[:: max(1, draws.size // DENSITY_DRAWS)]
     w = np.log(inside) - np.log1p(-inside)
     if np.ptp(w) < 1e-12:
         raise InputError("a density needs draws that differ: the chain did not move.")
-    shares = np.ones(w.size) if weights is None else weights[:: max(1, draws.size // MOST_DRAWS)]
+    shares = np.ones(w.size) if weights is None else weights[:: max(1, draws.size // DENSITY_DRAWS)]
     mean, sd = np.average(w, weights=shares), np.sqrt(np.cov(w, aweights=shares))
     grid = np.linspace(max(w.min(), mean - 5 * sd) - sd / 4, min(w.max(), mean + 5 * sd) + sd / 4, POINTS)
     theta = 1 / (1 + np.exp(-grid))

@@ -63,12 +63,12 @@ class StatesEngine:
 
 
 def run_on_tables(sweeps: Sweeps, shape: np.ndarray, code: np.ndarray, anchor: np.ndarray, n_weights: int) -> None:
-    """Sweeps on ``n_weights`` weights of each group, of all configurations or of samples; see `TableView`."""
-    from mrfbayes.kernels.structure.tables import TableView, run_tables
+    """Sweeps on ``n_weights`` weights of each group, of all configurations or of samples; see `WeightsView`."""
+    from mrfbayes.kernels.structure.table_weights import WeightsView, run_tables
 
     groups, most = len(anchor), int((shape[:, 1] * shape[:, 3]).max())
     scratch = (np.empty((groups, size)) for size in (n_weights, most, most, anchor.shape[1]))
-    view = TableView(shape, code, anchor, *scratch)
+    view = WeightsView(shape, code, anchor, *scratch)
     run_tables(sweeps.moves, sweeps.blocks, view, sweeps.line, sweeps.state, sweeps.plan, sweeps.kept)
 
 

@@ -28,7 +28,7 @@ from mrfbayes.kernels.structure.moves import (
     finish_sweep,
     multiply_pair,
 )
-from mrfbayes.kernels.structure.tables import group_log_odds, ratio_to, scale, total_of
+from mrfbayes.kernels.structure.table_weights import group_log_odds, ratio_to, scale, total_of
 
 
 class FrontierView(NamedTuple):

@@ -35,7 +35,7 @@ from mrfbayes.kernels.structure.moves import (
 SMALLEST_WEIGHT = 1e-280  # of a sample: where all would round to zero, no sum of them could be divided by
 
 
-class TableView(NamedTuple):
+class WeightsView(NamedTuple):
     """All weights and the tables of the blocks; scratch, made anew in every sweep."""
 
     # How each block lies in the table of all configurations: before, first group, between, second group, after. Of

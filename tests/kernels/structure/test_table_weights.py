@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from mrfbayes.kernels.structure.tables import TableView, multiply_weights
+from mrfbayes.kernels.structure.table_weights import WeightsView, multiply_weights
 
 
 def multiplied(weight, code, table):
     """The weights after one block."""
     none, made = np.zeros((1, 1)), np.array([weight])
     code = np.array([[code]], dtype=np.uint16)
-    view = TableView(np.array([[1, len(table), 1, 1, 1]]), code, none, made, none, none, none)
+    view = WeightsView(np.array([[1, len(table), 1, 1, 1]]), code, none, made, none, none, none)
     multiply_weights(view, 0, 0, np.array(table))
     return made[0]
 
