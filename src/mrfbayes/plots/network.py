@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -435,7 +435,7 @@ def _legend(ax: Axes, table: pd.DataFrame, name: str) -> None:
 
     largest, signs = float(table["size"].max()), set(table["sign"])
     unsure = "improbable" if "inclusion" in table else "sign unsure"
-    rows = [("positive", POSITIVE, 2.4, "-", 1.0)]
+    rows: list[tuple[str, str, Any, Any, float]] = [("positive", POSITIVE, 2.4, "-", 1.0)]
     rows += [("table, no sign", INK, 2.4, "-", 1.0)] if 0 in signs else []
     rows += [("negative", NEGATIVE, 2.4, DASHED, 1.0)] if -1 in signs else []
     rows += [(f"{part * largest:.2g}", MUTED, line_width(ax, part), "-", 1.0) for part in (1.0, 0.25)]
