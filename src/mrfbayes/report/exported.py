@@ -54,9 +54,9 @@ def write_workbook(tables: Sequence[PageTable], path: Path, overwrite: bool = Fa
         rows = "".join(f"<row>{''.join(map(_cell, row))}</row>" for row in _wide(table))
         parts[f"xl/worksheets/sheet{k}.xml"] = f'<worksheet xmlns="{_MAIN}"><sheetData>{rows}</sheetData></worksheet>'
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as book:
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in parts.items():
-            book.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), _XML + text)
+            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), _XML + text)
     with replacing(path, overwrite) as file:
         file.write(buffer.getvalue())
 
