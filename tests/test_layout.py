@@ -92,7 +92,7 @@ def assigned(target, value):
             yield name.id, ast.dump(each) if each else f"{number} of {ast.dump(value)}"
 
 
-def test_assignments_to_tuples_are_seen():
+def test_assignments_to_tuples_are_detected():
     node = ast.parse("A, B = 1, 2\nC, D = range(2)").body
     (a, one), (b, two) = assigned(node[0].targets[0], node[0].value)
     assert (a, b) == ("A", "B")

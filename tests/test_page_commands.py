@@ -203,6 +203,6 @@ def test_files_of_the_package_that_a_page_names_are_there(page):
     ],
     ids=str,
 )
-def test_auto_takes_what_the_page_on_methods_says(model, chosen):
+def test_auto_chooses_as_the_page_on_methods_states(model, chosen):
     """docs/which_method.md: the table of fields."""
     assert choose_method(model)[0] == chosen

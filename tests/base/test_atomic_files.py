@@ -31,7 +31,7 @@ def current_umask():
     return mask
 
 
-def test_nothing_is_replaced_without_leave(tmp_path):
+def test_files_are_replaced_only_with_overwrite(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
     with pytest.raises(mb.InputError, match=r"a\.txt exists: .*overwrite=True"):

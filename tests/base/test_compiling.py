@@ -41,7 +41,7 @@ def test_numba_is_listened_to():
     assert not compiling.is_compiling()
 
 
-def test_only_the_outermost_is_timed(watch):
+def test_nested_compilation_is_timed_once(watch):
     found, clock = watch
     for _ in range(3):
         found.on_start(None)
@@ -52,7 +52,7 @@ def test_only_the_outermost_is_timed(watch):
     assert compiling.seconds_compiling() == 5.0
 
 
-def test_it_is_said_once_where_output_is_piped(watch, monkeypatch):
+def test_message_appears_once_in_piped_output(watch, monkeypatch):
     found, clock = watch
     out = io.StringIO()
     monkeypatch.setattr(compiling.sys, "stderr", out)
@@ -65,7 +65,7 @@ def test_it_is_said_once_where_output_is_piped(watch, monkeypatch):
     assert out.getvalue() == "mrfbayes: compiling, first time only\n"
 
 
-def test_a_budget_says_how_late_it_was(watch):
+def test_budget_reports_how_late_it_ended(watch):
     found, clock = watch
     budget = Budget(5.0)
     found.on_start(None)
@@ -80,7 +80,7 @@ def test_a_budget_says_how_late_it_was(watch):
     assert Budget().overrun() == ""
 
 
-def test_progress_says_that_it_compiles_and_how_long_it_takes(monkeypatch, capsys):
+def test_progress_shows_compilation_and_its_seconds(monkeypatch, capsys):
     with Progress("chains", 100) as bar:
         bar._started -= 10.0
         monkeypatch.setattr(compiling._WATCH, "depth", 1)

@@ -28,7 +28,7 @@ def test_what_came_before_an_inner_flag_is_known_there():
             assert inner.raised
 
 
-def test_an_inner_flag_keeps_what_it_has_heard():
+def test_inner_flag_keeps_its_interrupts():
     with InterruptFlag() as outer:
         with InterruptFlag() as inner:
             press()

@@ -39,7 +39,7 @@ def test_what_is_over_in_two_seconds_shows_nothing(monkeypatch):
     assert stream.getvalue() == ""
 
 
-def test_piped_output_says_what_is_being_done(monkeypatch):
+def test_piped_output_shows_the_current_stage(monkeypatch):
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(progress, "SHOW_AFTER_SECONDS", 0.0)
@@ -66,11 +66,11 @@ def test_piped_output_says_what_is_being_done(monkeypatch):
         (10, 150, "about 0 s left"),
     ],
 )
-def test_the_time_left_is_told_when_it_can_be_known(seconds, done, words):
+def test_time_left_is_shown_once_it_is_known(seconds, done, words):
     assert progress.time_left(seconds, done, 100) == words
 
 
-def test_the_line_tells_the_time_left(monkeypatch):
+def test_progress_line_shows_the_time_left(monkeypatch):
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
     with Progress("estimate", 100) as bar:

@@ -198,7 +198,7 @@ def posterior():
     return mb.sample(model, x, "calibrated", draws=400, prior="normal(0, 1)", progress=False)
 
 
-def test_a_graph_says_what_the_posterior_says(posterior):
+def test_networkx_graph_has_the_numbers_of_the_posterior(posterior):
     graph = bridges.to_networkx(posterior)
     assert isinstance(graph, nx.Graph)
     table = posterior.edges(scale="log-odds")

@@ -125,7 +125,7 @@ def test_a_problem_is_one_line_and_a_status(folder, arguments, status, message):
 @pytest.mark.parametrize(
     ("arguments", "status"), [(("sample", "grid.csv", "--grid", "3x3"), 2), (("summary", "result.nc"), 0)]
 )
-def test_a_process_says_and_ends_as_the_command_does(sampled, folder, arguments, status):
+def test_process_has_output_and_exit_status_of_the_command(sampled, folder, arguments, status):
     done = run_process(*arguments, cwd=folder)
     assert done.returncode == status
     assert run(*arguments, cwd=folder) == (status, done.stdout, done.stderr)
@@ -173,7 +173,7 @@ def test_methods_lists_the_registry(folder, monkeypatch):
         assert {row.key, *row.summary.split()} <= words  # texts go on in the next line, nothing is cut
 
 
-def test_labels_are_ordered_as_told_and_the_mapping_is_shown(sampled, folder):
+def test_labels_have_the_given_order_and_the_mapping_is_shown(sampled, folder):
     settings = ("--grid", "2x2", "--method", "exact", "--draws", 4000, "--chains", 2)
     done = run("sample", "words.csv", *settings, "--levels", "m<f", "--out", "words.nc", cwd=folder)
     assert done.returncode == 0, done.stderr

@@ -44,7 +44,7 @@ def fitted(folder):
     return run("fit", folder / "answers.csv", "--drop", "id", "--drop", "never", "--out", folder / "out")
 
 
-def test_fit_says_what_it_understood_and_writes_everything(fitted, folder):
+def test_fit_prints_the_coding_and_writes_all_files(fitted, folder):
     said = " ".join(fitted.output.split())
     assert "200 rows of 3 variables (3 binary)" in said
     assert "3 edges, 6 parameters" in said
@@ -84,7 +84,7 @@ def test_settings_repeat_the_run(fitted, folder):
     assert tomllib.loads(text)["fit"] == {"a": 'x"\\\n', "b": True, "d": ["p", "q"], "e": 0.5}
 
 
-def test_nothing_is_overwritten_without_leave(fitted, folder):
+def test_files_are_overwritten_only_with_the_option(fitted, folder):
     with pytest.raises(mb.InputError, match=r"exists: .*--overwrite"):
         run("fit", folder / "answers.csv", "--drop", "id", "--out", folder / "out")
     with pytest.raises(mb.InputError, match="is a file: name a folder"):
@@ -187,7 +187,7 @@ def test_exports_are_the_same_field(fitted, folder):
         run("export", result, "--format", "xml", "--out", folder / "x")
 
 
-def test_info_tells_before_it_runs(folder):
+def test_info_prints_before_anything_runs(folder):
     said = " ".join(run("info", folder / "answers.csv", "--drop", "id").output.split())
     assert "never binary 0 (199), 1 (1) 0" in said
     assert "Recommended: --method exact" in said
@@ -336,7 +336,7 @@ def test_groups_and_searches_are_refused_before_the_sampling(grouped, folder, op
 @pytest.mark.parametrize(
     "command", [("estimate",), ("evidence",), ("compare", "--method", "calibrated", "--draws", "50")]
 )
-def test_what_is_assumed_of_missing_cells_is_said(tmp_path, command):
+def test_assumption_on_missing_cells_is_stated(tmp_path, command):
     x = np.random.default_rng(3).integers(2, size=(60, 3)).astype(float)
     x[::2, 0], x[1::2, 1] = np.nan, np.nan
     pd.DataFrame(x, columns=list("abc")).to_csv(tmp_path / "apart.csv", index=False)

@@ -97,7 +97,7 @@ def test_a_result_that_does_not_fit_is_saved_elsewhere(posterior, tmp_path, monk
     assert not (tmp_path / "r.nc").exists()
 
 
-def test_no_place_at_all_is_said(posterior, tmp_path, monkeypatch):
+def test_no_writable_place_is_reported(posterior, tmp_path, monkeypatch):
     def full(*arguments):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -120,7 +120,7 @@ def test_rows_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
     assert (tmp_path / "x.csv").read_text().splitlines() == ["'=a,b", "0,1", "1,1"]
 
 
-def test_ctrl_c_keeps_a_partial_result_and_says_130(folder):
+def test_ctrl_c_keeps_a_partial_result_and_exits_with_130(folder):
     command = ("sample", "grid.csv", "--grid", "2x2", "--method", "exchange-exact", "--draws", 10**7, "--warmup", 1_000)
     settings = ("--chains", 1, "--out", "r.nc", "--checkpoint", "run")
     process = subprocess.Popen(
@@ -147,7 +147,7 @@ def test_ctrl_c_keeps_a_partial_result_and_says_130(folder):
     assert "stopped by Ctrl-C" in summary.stdout
 
 
-def test_ctrl_c_with_nothing_to_keep_says_so(folder, monkeypatch, capsys):
+def test_ctrl_c_without_draws_reports_that_nothing_is_kept(folder, monkeypatch, capsys):
     from mrfbayes import cli
 
     def stopped(*arguments, **settings):

@@ -20,7 +20,7 @@ def test_pareto_k_recovers_the_shape(k):
     assert abs(np.mean(found) - k) < 0.1
 
 
-def test_pareto_k_is_the_one_people_know():
+def test_pareto_k_equals_that_of_arviz():
     from arviz_stats.base import array_stats
 
     rng = np.random.default_rng(2)

@@ -43,7 +43,7 @@ def test_weights_and_labels_go_along():
     assert found.schema.variables[0].labels == ("no", "yes")
 
 
-def test_the_digest_tells_data_with_holes_apart():
+def test_digest_differs_for_incomplete_data():
     first = modelled(X)
     other = X.copy()
     other[3, 0] = 1
@@ -63,7 +63,7 @@ def test_every_row_may_have_a_hole():
     assert not found.counts.any()
 
 
-def test_what_it_assumes_and_cannot_do_is_said():
+def test_assumptions_and_limits_are_stated():
     modelled(X, "may depend on the observed cells, not on the missing value itself", "the data cannot tell")
 
 

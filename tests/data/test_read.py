@@ -409,7 +409,7 @@ def test_bad_arrays(x, message):
     assert message in str(caught.value)
 
 
-def test_wrong_grid_shape_says_how_to_reshape():
+def test_wrong_grid_shape_error_shows_how_to_reshape():
     with pytest.raises(InputError, match=r"\(3, 4\) of the grid.* x\[None\]"):
         Data(np.zeros((3, 4))).count(grid(3, 4))
     with pytest.raises(InputError, match=r"4 x 3 pixels, the grid has 3 x 4"):

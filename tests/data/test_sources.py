@@ -67,7 +67,7 @@ def test_what_is_no_file_is_refused(files):
         mb.Data([files / "wave1.csv", files / "image.npy"]).count(MODEL)
 
 
-def test_ordered_types_of_all_files_are_heard(tmp_path):
+def test_ordered_types_of_all_files_are_used(tmp_path):
     levels = pl.Enum(["low", "middle", "high"])
     model = mb.graph([("a", "b")], states=3, fields=True, coupling="score")
     x = np.random.default_rng(1).integers(0, 3, size=(20, 2))

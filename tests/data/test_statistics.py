@@ -261,7 +261,7 @@ def test_bad_counts(counts, n, message):
     assert message in str(caught.value)
 
 
-def test_isolated_nodes_and_missing_edges_are_said():
+def test_isolated_nodes_and_missing_edges_are_reported():
     with pytest.warns(MRFWarning, match="2 nodes have no edges: 'c', 'd'"):
         Data(draw(grid(2, 2), 9)).count(graph([("a", "b")], nodes=list("abcd")))
     with pytest.warns(MRFWarning, match="the field has no edges"):

@@ -67,7 +67,7 @@ def test_log_odds_that_run_away_are_named():
     assert found.factors == (model.blocks[3], model.blocks[7])
 
 
-def test_on_wide_fields_an_empty_pair_cell_and_a_constant_column_are_seen():
+def test_wide_fields_detect_empty_pair_cells_and_constant_columns():
     model = grid(30, 30, fields=True)
     x = np.random.default_rng(4).integers(0, 2, (200, 900))
     both = x.copy()

@@ -44,7 +44,7 @@ def test_a_single_edge_is_counted_twice():
     assert godambe.spread_ratio(model, Data(x[:1]).count(model), prior, w, information) is None
 
 
-def test_the_result_says_so():
+def test_pseudolikelihood_notes_that_its_sds_are_too_small():
     model = mb.graph([(0, 1), (1, 2), (0, 2), (2, 3)], fields=True, coupling="both-one")
     x = np.random.default_rng(1).integers(0, 2, (200, 4)).astype(np.uint8)
     posterior = mb.sample(model, x, "pseudo", chains=2, progress=False)

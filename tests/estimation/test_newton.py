@@ -132,7 +132,7 @@ def test_exact_is_refused_where_it_does_not_fit():
         estimate(model, x, algorithm="exact")
 
 
-def test_auto_says_which_and_why(monkeypatch):
+def test_auto_states_its_choice_and_the_reason(monkeypatch):
     x = Enumerated.of(grid(2, 3)).draw(np.full(7, 0.4), 100, 1)
     found = estimate(grid(2, 3), x)
     assert found.method == "exact"

@@ -65,7 +65,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_refusals_come_at_once_and_say_what_to_do(name):
+def test_refusals_are_immediate_and_name_a_remedy(name):
     make, width = REFUSED[name]
     model = make()
     theta = model.no_interaction

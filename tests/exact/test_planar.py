@@ -256,7 +256,7 @@ def test_parallel_factors_and_ties_across_edges(monkeypatch):
     np.testing.assert_allclose(results[1], results[0], atol=1e-10)
 
 
-def test_cost_of_wide_planar_fields_is_told_without_making_them():
+def test_cost_of_wide_planar_fields_needs_no_model():
     cost = mb.cost(mb.grid(1000, 1000))
     assert cost.feasible
     assert cost.recursion == "planar determinant"

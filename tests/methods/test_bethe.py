@@ -66,7 +66,7 @@ def non_backtracking_radius(edges, theta):
 
 
 @pytest.mark.parametrize(("size", "low", "high"), [(4, 0.5, 0.8), (4, 0.7, 0.9)])
-def test_unstable_equal_messages_are_left_and_said_so(size, low, high):
+def test_unstable_equal_messages_are_left_with_a_warning(size, low, high):
     model = mb.grid(size, size)
     theta = np.random.default_rng(2).uniform(low, high, model.n_parameters)
     found = bethe(model, model.chart.log_odds(theta))

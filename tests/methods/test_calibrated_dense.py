@@ -20,7 +20,7 @@ def complete(d, **given):
     return mb.graph(list(itertools.combinations(range(d), 2)), fields=True, **given)
 
 
-def test_auto_is_langevin_on_dense_fields_and_says_why():
+def test_auto_chooses_langevin_on_dense_fields_and_states_the_reason():
     key, reason = choose_method(complete(40, coupling="both-one"))
     assert key == "langevin"
     assert reason.startswith("langevin: the partition function is out of reach")

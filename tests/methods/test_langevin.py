@@ -73,7 +73,7 @@ def two_phases(d, low):
     return mb.graph(list(itertools.combinations(range(d), 2)), fields=True, coupling="both-one"), x
 
 
-def test_a_field_whose_chains_do_not_mix_is_told():
+def test_chains_that_do_not_mix_cause_a_warning():
     model, x = two_phases(24, 0.02)
     settings = {"prior": "normal(0, 1)", "draws": 6, "thin": 2, "warmup": 40, "chains": 2, "progress": False}
     found = mb.sample(model, x, "langevin", **settings)
@@ -95,7 +95,7 @@ def test_steps_that_are_too_long_are_measured():
     assert wild.details["step_sd_error"] > 2 * usual.details["step_sd_error"]
 
 
-def test_what_a_walk_says_of_itself():
+def test_diagnostics_of_a_langevin_run():
     measured = WalkTrust(0.01, 0.01, 0.02, 0.02, 16)
     assert measured.bounds == pytest.approx((np.hypot(0.02, 0.02),) * 2)
     assert "steps and lag at most 2.0% and 2.0%" in str(measured)
@@ -178,7 +178,7 @@ def test_wrong_options_are_refused():
         mb.sample(model, x, "langevin", replicas=0, progress=False)
 
 
-def test_a_short_warm_up_is_told():
+def test_short_warmup_causes_a_warning():
     model, x = field()
     found = mb.sample(model, x, "langevin", draws=10, thin=2, warmup=4, chains=2, progress=False)
     assert any("a warm-up of 4 steps is too short" in text for text in found.warnings)

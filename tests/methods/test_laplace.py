@@ -93,7 +93,7 @@ def test_a_penalised_estimate_is_not_the_maximum(name):
         assert abs(slope) > 0.1
 
 
-def test_the_estimate_says_by_which_prior_it_was_penalised():
+def test_estimate_states_the_prior_of_its_penalty():
     """End to end: with the prior it was penalised by, Laplace-L's own mode under that prior is the estimate."""
     model = mb.grid(2, 2)
     x = mb.simulate(model, np.full(4, 0.7), 40, rng=1)

@@ -69,7 +69,7 @@ def test_copula_is_the_gaussian_one(rho, form):
     np.testing.assert_allclose(full.log_likelihood(theta), lik.log_likelihood(theta), rtol=1e-9, atol=1e-9)
 
 
-def test_copula_without_determinant_would_be_seen():
+def test_copula_without_determinant_is_detected():
     scores = np.zeros(7)
     assert exchangeable_log_density(0.3, np.linalg.slogdet(np.full((7, 7), 0.3) + 0.7 * np.eye(7))[1], scores) > 0.5
 

@@ -100,7 +100,7 @@ def test_score_coins_are_tossed_s_times():
     assert abs(marginal.mode - 0.3) < 1e-13
 
 
-def test_a_tied_block_sums_its_factors_and_says_so():
+def test_tied_block_sums_its_factors_and_warns():
     model = mb.grid(3, 3, tied=True)
     x = np.random.default_rng(1).integers(0, 2, (20, 9))
     statistics = mb.Data(x).count(model)

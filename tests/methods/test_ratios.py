@@ -118,7 +118,7 @@ def test_auxiliary_ratio_the_other_way_up_would_be_caught(grid):
     assert abs(deviation(printed, grid.exact)) > 10 * LIMIT
 
 
-def test_wrong_ends_would_be_caught(grid):
+def test_wrong_ends_are_detected(grid):
     assert abs(deviation(grid.estimates("exchange"), -grid.exact)) > 10 * LIMIT
 
 

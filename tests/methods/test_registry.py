@@ -114,7 +114,7 @@ def test_same_draws_without_the_compiler():
 
 
 @pytest.mark.parametrize("key", REGISTRY)
-def test_result_says_what_it_is(references, key):
+def test_result_has_method_target_and_options(references, key):
     posterior, row = references[key], REGISTRY[key]
     assert (posterior.method, posterior.label, posterior.target) == (key, row.label, row.target)
     assert row.target in ("exact", "approximate")

@@ -79,7 +79,7 @@ def test_log_odds_and_theta_keep_the_parameters():
     np.testing.assert_allclose(scaled(model, "theta").values(model.no_interaction), scaled(model, "theta").neutral)
 
 
-def test_what_cannot_be_is_named():
+def test_unknown_scale_raises_input_error():
     with pytest.raises(mb.InputError, match=r"scale = 'odds': .*'theta', 'log-odds', 'ising'"):
         scaled(mb.grid(2, 2), "odds")
     with pytest.raises(mb.InputError, match=r"two states, .*up to 3.*'log-odds'"):

@@ -201,7 +201,7 @@ def test_data_without_an_answer_are_counted_and_left_out_of_averages(tmp_path):
     assert row[5] == "3/10"
 
 
-def test_the_page_has_every_claim_and_says_what_is_missing(store, tmp_path):
+def test_page_has_every_claim_and_lists_missing_runs(store, tmp_path):
     written = write_all(store, tmp_path)
     page = (tmp_path / "README.md").read_text(encoding="utf-8")
     for number, (claim, finding) in enumerate(judge_all(Results(store)), 1):
@@ -344,7 +344,7 @@ def test_larger_fields_are_pooled_and_corrected_for_noise(tmp_path):
     assert (ratio.value, ratio.count, ratio.error) == (pytest.approx(0.97), 224, pytest.approx(0.05 / np.sqrt(224)))
 
 
-def test_where_mle_l_is_no_longer_satisfactory_is_said(tmp_path):
+def test_page_states_where_mle_l_is_no_longer_satisfactory(tmp_path):
     assert larger.answer(larger_fields(tmp_path)).count("holds everywhere") == 2
     answer = larger.answer(larger_fields(tmp_path, sd_ratio=[0.7, 0.1, 480]))
     assert "With weak couplings it holds everywhere" in answer

@@ -77,7 +77,7 @@ def test_the_seed_decides(sampler):
     assert not np.array_equal(first, other)
 
 
-def test_auto_says_which_and_why():
+def test_auto_states_its_choice_and_the_reason():
     result = mb.simulate(mb.grid(3, 3), 0.6, 10, full_output=True)
     assert (result.sampler, result.is_exact, result.sweeps) == ("exact", True, 0)
     assert "feasible" in result.reason

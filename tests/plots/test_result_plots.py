@@ -88,7 +88,7 @@ def test_panels_are_drawn_into_the_axes_that_are_given(posterior):
         mb.plots.centrality(posterior, "fame")
 
 
-def test_a_network_shows_what_the_posterior_says(posterior):
+def test_network_plot_shows_the_numbers_of_the_posterior(posterior):
     ax = mb.plots.network(posterior)
     lines = ax.collections[0]
     table = mb.plots.data(ax)
@@ -153,7 +153,7 @@ def test_a_crowded_network_shows_fewer_and_surer_edges():
     assert (table["sign_probability"] >= level).sum() <= 60
 
 
-def test_what_is_wrong_is_named(posterior, tmp_path):
+def test_wrong_arguments_raise_input_error(posterior, tmp_path):
     ax = mb.plots.forest(posterior)
     for call, words in (
         (lambda: mb.plots.network(posterior, layout="star"), "layout = 'star': choose one of"),

@@ -170,7 +170,7 @@ def test_extra_sections_appear_when_given(posterior, tmp_path):
     assert "one <b>" not in text
 
 
-def test_what_is_wrong_is_named(posterior, tmp_path):
+def test_wrong_arguments_raise_input_error(posterior, tmp_path):
     (tmp_path / "there.html").write_text("mine")
     with pytest.raises(mb.InputError, match="exists: choose another name"):
         mb.report(posterior, tmp_path / "there.html")

@@ -41,7 +41,7 @@ def test_no_edge_is_supported():
     assert "intervals of log odds ratios" in paragraph
 
 
-def test_the_default_prior_is_told_by_part():
+def test_default_prior_is_reported_by_part():
     assert "of the couplings was normal(0, 1), scaled" in (told := found(FOUR, noise(60, 4))[1])
     assert "of the thresholds normal(0, 10)." in told
 

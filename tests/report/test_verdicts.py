@@ -109,7 +109,7 @@ def test_the_approximation_is_judged_by_its_larger_error():
     assert {pair: state_of("Approximation", trust=pair) for pair in errors} == errors
 
 
-def test_targets_and_partial_runs_are_told():
+def test_report_states_target_and_partial_runs():
     assert state_of("Target", target="exact") == "good"
     assert state_of("Target", target="approximate", method="pseudo") == "care"
     assert state_of("Target", target="approximate", method="laplace") == "info"

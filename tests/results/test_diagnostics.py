@@ -51,7 +51,7 @@ def test_standard_error_of_the_sd_of_an_autoregression():
     assert diagnostics.mcse_sd(x)[0] == pytest.approx(expected, rel=0.1)
 
 
-def test_a_stuck_chain_is_seen(draws):
+def test_stuck_chain_is_detected(draws):
     stuck = draws.copy()
     stuck[0] += 30
     assert (diagnostics.r_hat(stuck) > 1.5).all()

@@ -77,7 +77,7 @@ def test_an_estimate_at_hand_changes_no_bayes_factor(posterior):
     pd.testing.assert_frame_equal(other.edges(), posterior.edges(), check_exact=True)
 
 
-def test_what_needs_the_observations_says_so(tmp_path, monkeypatch):
+def test_edges_of_a_loaded_result_need_observations(tmp_path, monkeypatch):
     monkeypatch.setattr("mrfbayes.results.bayes_factors.MOMENT_CELLS", 0)
     live = draw()
     live.save(tmp_path / "asked-after.nc")
@@ -88,7 +88,7 @@ def test_what_needs_the_observations_says_so(tmp_path, monkeypatch):
     pd.testing.assert_frame_equal(mb.load(tmp_path / "asked-before.nc").edges(), live.edges(), check_exact=True)
 
 
-def test_a_custom_prior_has_no_bayes_factors_and_says_so(tmp_path):
+def test_custom_prior_warns_that_there_are_no_bayes_factors(tmp_path):
     @numba.cfunc("float64(CPointer(float64), int64)")
     def flat(theta, p):
         return 0.0
@@ -288,7 +288,7 @@ def test_a_sealed_file_that_is_no_result_is_refused(tmp_path):
         mb.load(tmp_path / "r.nc")
 
 
-def test_what_is_no_path_of_a_file_is_said(tmp_path):
+def test_invalid_path_is_refused(tmp_path):
     for given in (None, b"result.nc", 5):
         with pytest.raises(mb.InputError, match="give the path of a result file"):
             mb.load(given)

@@ -53,7 +53,7 @@ def test_edges_keep_order_and_say_their_scale():
     np.testing.assert_array_equal(table["log_bf10"], post.edges()["log_bf10"])
 
 
-def test_what_is_wrong_is_named():
+def test_wrong_arguments_raise_input_error():
     post = make_posterior()
     with pytest.raises(mb.InputError, match="scale = 'probit': choose one of"):
         post.summary(scale="probit")
@@ -79,7 +79,7 @@ def test_notebooks_show_tables_and_obey_no_name():
     assert "mean error sd" in shown
 
 
-def test_dear_likelihoods_leave_the_bayes_factors_to_coins(monkeypatch):
+def test_expensive_likelihoods_are_not_correctable(monkeypatch):
     from mrfbayes.results.bayes_factors import is_correctable
 
     assert is_correctable(MODEL)

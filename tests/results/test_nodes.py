@@ -154,7 +154,7 @@ def test_centrality_of_tables_adds_their_norms():
         post.centrality(scale="ising")
 
 
-def test_what_is_wrong_is_named():
+def test_wrong_arguments_raise_input_error():
     post = make_posterior(BINARY, draws=3)
     for call, words in (
         (lambda: post.predict([[0]], ["e"]), "no node is called 'e'"),

@@ -101,7 +101,7 @@ def test_coins_have_beta_posteriors():
     assert 1 <= min(leaps) <= max(leaps) < 10
 
 
-def test_a_wrong_gradient_is_slower_and_not_wrong():
+def test_wrong_gradient_costs_speed_but_not_correctness():
     def turned(w):
         value, gradient = coin_gradient(w)
         return value, -0.3 * gradient
@@ -111,7 +111,7 @@ def test_a_wrong_gradient_is_slower_and_not_wrong():
     assert acceptance(states) < 0.8 < acceptance(run_coins(coin_gradient, warmup=0)[1])
 
 
-def test_a_wrong_value_is_found_out():
+def test_wrong_value_is_detected():
     def doubled(w):
         value, gradient = coin_gradient(w)
         return 1.2 * value, gradient
@@ -227,7 +227,7 @@ def test_the_same_draws_over_workers_and_after_a_stop(tmp_path, method):
     assert not np.array_equal(draw(field.model, x, method, rng=6).draws, whole.draws)
 
 
-def test_it_is_the_default_of_pseudolikelihood_and_says_what_it_did():
+def test_hmc_is_the_default_of_pseudolikelihood_and_reports_its_steps():
     field, x = pseudo_problem()
     posterior = draw(field.model, x, engine=None)
     assert posterior.engine == "hmc"

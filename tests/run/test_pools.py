@@ -54,7 +54,7 @@ def test_dead_processes_cost_no_results(tmp_path):
     assert 1 < len(list(tmp_path.glob("15-*"))) <= pools.LIVES + pools.TRIES_ALONE
 
 
-def test_no_other_job_is_begun_once_told_so(tmp_path):
+def test_no_job_starts_after_a_stop_request(tmp_path):
     begun = iter([True, True, False])
     jobs = [Job(str(n), (n, str(tmp_path))) for n in range(5)]
     assert list(run_jobs(square, jobs, 1, lambda: next(begun))) == [("0", 0), ("1", 1)]
@@ -66,7 +66,7 @@ def test_workers_that_mean_nothing_are_refused(workers):
         check_workers(workers)
 
 
-def test_workers_that_mean_something():
+def test_valid_workers_are_accepted():
     assert [check_workers(w) for w in (1, 4, "tcp://10.0.0.1:8786", "node7:8786")] == [
         *(1, 4, "tcp://10.0.0.1:8786", "node7:8786")
     ]

@@ -185,7 +185,7 @@ def test_any_flipped_bit_costs_steps_and_never_changes_them(tmp_path):
     assert 0 < refused < 300
 
 
-def test_damage_in_the_middle_is_said(tmp_path):
+def test_damage_in_the_middle_causes_a_warning(tmp_path):
     path = tmp_path / "run"
     write(path, 3, 5, 8)
     content = bytearray(path.read_bytes())

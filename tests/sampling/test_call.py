@@ -215,7 +215,7 @@ def test_a_walk_needs_a_walker():
         ("mavm", {"k": 3, "levels": 0}, "k= is not used: there are no levels"),
     ],
 )
-def test_what_plays_no_part_is_said_and_not_recorded(method, changes, message, tmp_path, monkeypatch):
+def test_unused_options_cause_a_warning_and_are_not_recorded(method, changes, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     settings = {"draws": 8, "chains": 2, "thin": 8, "progress": False, **changes}
     with pytest.warns(mb.MRFWarning) as caught:
@@ -228,14 +228,14 @@ def test_what_plays_no_part_is_said_and_not_recorded(method, changes, message, t
     assert not list(tmp_path.iterdir())
 
 
-def test_what_plays_a_part_is_not_spoken_of():
+def test_used_options_cause_no_warning():
     for method, changes in (("exchange", {"sweeps": 3, "source": "gibbs"}), ("laplace", {"fisher": "particles"})):
         posterior = quick(method, particles=64, **changes)
         assert not any("is not used" in text for text in posterior.warnings)
         assert posterior.settings["options"]["particles"] == 64
 
 
-def test_direct_draws_speak_their_warnings():
+def test_direct_draws_emit_their_warnings():
     model = mb.grid(2, 3, tied=True)
     with pytest.warns(mb.MRFWarning, match="shared by several factors"):
         posterior = mb.sample(model, simulated(), "mle", draws=50, progress=False)
@@ -273,7 +273,7 @@ mb.{call}
         "compare(mb.grid(2, 2), x, methods=['pseudo', 'mle'], reference=None, draws=100, workers=2, progress=False)",
     ],
 )
-def test_a_script_without_a_main_guard_is_told_what_to_do(tmp_path, call):
+def test_script_without_main_guard_raises_an_explanation(tmp_path, call):
     path = tmp_path / "script.py"
     path.write_text(SCRIPT.format(call=call))
     run = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=300)

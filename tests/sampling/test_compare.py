@@ -39,7 +39,7 @@ def test_processes_change_nothing(comparison):
         assert np.array_equal(apart.posteriors[name].draws, posterior.draws)
 
 
-def test_warnings_of_processes_are_heard():
+def test_warnings_of_worker_processes_are_emitted():
     settings = {**SETTINGS, "draws": 50, "warmup": 10}
     with pytest.warns(mb.MRFWarning, match="effective sample size"):
         mb.compare(MODEL, X, methods=("exact", "pseudo"), workers=2, **settings)

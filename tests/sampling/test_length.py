@@ -38,7 +38,7 @@ def quick(method="mle", **changes):
 # A time budget covers the whole call.
 
 
-def test_a_budget_that_ends_while_the_data_are_counted_says_so(monkeypatch):
+def test_budget_ending_while_counting_raises_cost_error(monkeypatch):
     """A part of the data would be another data set: nothing is better than that."""
     monkeypatch.setattr(frames, "FRAME_CELLS", 60)
     for x in (simulated(), np.array(["no", "yes"])[simulated()]):
@@ -49,7 +49,7 @@ def test_a_budget_that_ends_while_the_data_are_counted_says_so(monkeypatch):
         assert "count the data once" in str(refusal.value)
 
 
-def test_a_call_that_took_longer_than_its_budget_says_by_how_much(monkeypatch):
+def test_call_reports_by_how_much_it_exceeded_its_budget(monkeypatch):
     """Compiling cannot be cut short, but it counts, and what comes after is shortened."""
     counted = mb.Data(simulated()).count(MODEL)
     late = itertools.chain([0.0], itertools.repeat(30.0))
@@ -120,12 +120,12 @@ def test_a_checkpoint_of_replicas_that_cannot_be_written_costs_no_draws(tmp_path
         np.testing.assert_array_equal(again.draws, reference.draws)
 
 
-def test_a_budget_that_ends_in_the_preparation_says_so():
+def test_budget_ending_in_preparation_raises_cost_error():
     with pytest.raises(mb.CostError, match=r"1e-09 s .*preparation of method 'calibrated'"):
         mb.sample(MODEL, simulated(), "calibrated", seconds=1e-9, progress=False)
 
 
-def test_a_budget_that_ends_in_warm_up_says_so():
+def test_budget_ending_in_warmup_raises_cost_error():
     with pytest.raises(mb.CostError, match="before the first draw"):
         mb.sample(MODEL, simulated(), "pseudo", engine="mh", warmup=5_000, seconds=1e-9, progress=False)
 
@@ -210,7 +210,7 @@ def test_chains_are_lengthened_until_they_are_enough(monkeypatch):
     assert given.steps == 50  # what was asked for is what is done
 
 
-def test_chains_that_are_never_enough_say_so(monkeypatch, tmp_path):
+def test_chains_that_stay_too_short_cause_a_warning(monkeypatch, tmp_path):
     monkeypatch.setattr(independent, "INDEPENDENT_STEPS", 10)
     monkeypatch.setattr(diagnostics, "LEAST_ESS", 10**9)
     with pytest.warns(mb.MRFWarning, match="lengthened to 160 steps"):

@@ -76,7 +76,7 @@ def test_scores_are_log_probabilities(fitted):
     assert fitted.score(frame) == pytest.approx(np.log(probability).mean(), rel=1e-10)
 
 
-def test_where_log_z_is_out_of_reach_the_score_is_pseudo_and_says_so(fitted, monkeypatch):
+def test_score_is_pseudolikelihood_where_log_z_is_infeasible(fitted, monkeypatch):
     rows, _ = enumerated(fitted)
     total = np.zeros(8)
     for w in fitted._draws():
@@ -185,7 +185,7 @@ def test_bad_input_is_refused_in_words(changes, x, message):
         MarkovField(**{**QUICK, **changes}).fit(x)
 
 
-def test_an_unfitted_field_says_so():
+def test_unfitted_field_raises_not_fitted_error():
     for ask in ("score_samples", "predict_proba", "score"):
         with pytest.raises(NotFittedError):
             getattr(MarkovField(), ask)(X)

@@ -39,7 +39,7 @@ def test_differences_are_those_of_all_subsets():
 
 
 @pytest.mark.filterwarnings("ignore:stopped by time budget:mrfbayes.MRFWarning")
-def test_an_interrupted_comparison_without_a_draw_says_nothing():
+def test_interrupted_comparison_without_draws_is_silent():
     model, _, data = some_groups()
     with pytest.warns(mb.MRFWarning, match="the probabilities are not defined"):
         found = mb.compare_groups(model, data, draws=2_000, thin=50000, warmup=10**8, seconds=0.5, progress=False)

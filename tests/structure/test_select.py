@@ -133,7 +133,7 @@ def test_a_time_budget_leaves_a_partial_result():
 
 
 @pytest.mark.filterwarnings("ignore:stopped by time budget:mrfbayes.MRFWarning")
-def test_nothing_is_said_of_edges_before_the_first_sweep(tmp_path):
+def test_edges_are_unknown_before_the_first_sweep(tmp_path):
     model, _, x = case(4, "both-one", True)
     with pytest.warns(mb.MRFWarning, match="the probabilities are not defined"):
         sel = mb.select(model, x, draws=2_000, thin=50_000, warmup=10**8, seconds=0.5, progress=False)
@@ -151,7 +151,7 @@ def test_the_budget_covers_the_preparation():
         mb.select(complete(22, fields=True, coupling="both-one"), x, seconds=0.01, particles=1000, progress=False)
 
 
-def test_progress_is_told(monkeypatch, capsys):
+def test_progress_is_reported(monkeypatch, capsys):
     from mrfbayes.base import progress
 
     model, _, x = case(4, "both-one", True)
@@ -322,7 +322,7 @@ def test_notes_and_warnings_are_those_of_sample():
     assert found.method == "select"
 
 
-def test_seconds_of_a_search_are_told_before():
+def test_seconds_of_a_search_are_predicted():
     from mrfbayes.structure.cost import describe_searches, search_seconds
 
     small, large = (mb.complete(d, fields=True, coupling="both-one") for d in map(range, (6, 30)))

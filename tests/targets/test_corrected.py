@@ -37,7 +37,7 @@ def posterior():
     return mb.sample(MODEL, DATA, draws=2_000, thin=10, chains=4, rng=1, progress=False)
 
 
-def test_auto_is_exact_here_and_says_why(posterior):
+def test_auto_chooses_exact_and_states_the_reason(posterior):
     assert (posterior.method, posterior.engine, posterior.target) == ("exact", "independence", "exact")
     assert posterior.details["auto"].startswith("exact: the partition function is cheap")
     assert posterior.details["pareto_k"] < TRUSTED_K

@@ -137,7 +137,7 @@ def test_no_damage_reaches_the_unpickler(tmp_path, stored, monkeypatch):
     assert len(unpickled) == 1
 
 
-def test_code_of_another_signature_is_not_taken(tmp_path, stored):
+def test_code_of_another_signature_is_not_used(tmp_path, stored):
     """The right checksum under the wrong name: the key inside decides."""
     dispatcher = fresh(tmp_path)
     assert dispatcher(4.5) == 7.5

@@ -75,7 +75,7 @@ def test_each_site_update_leaves_the_field_invariant(case):
     assert sweep_error < 1e-13
 
 
-def test_a_threshold_that_is_off_is_seen_by_the_invariance_test():
+def test_invariance_test_detects_a_wrong_threshold():
     view = make_view(CASES[0])
     view.thresholds[0] += np.uint64(2**53 * 1e-10)
     error, _ = largest_stationary_error(view, exact_probabilities(CASES[0]))

@@ -86,7 +86,7 @@ def test_moves_leave_the_field_invariant(r, fields):
     assert np.abs(probabilities @ matrix - probabilities).sum() < 1e-13
 
 
-def test_wrong_bonds_are_seen_by_the_invariance_test():
+def test_invariance_test_detects_wrong_bonds():
     field = agreement_field(2, 1.0)
     x, probabilities = law(*field)
     matrix = transition_matrix(view_of(*field), x, 2, wrong_sign=True)

@@ -93,7 +93,7 @@ def test_draws_follow_the_field():
     assert chi_square_p(state_counts(x), binary_probabilities(field, couplings, pairs)) < ALPHA
 
 
-def test_the_value_at_the_first_meeting_would_be_seen_to_be_biased():
+def test_value_at_the_first_meeting_is_biased():
     # Negative control: coupling into the future, stopped where the copies meet, is the classical mistake.
     field, couplings, pairs = np.array([1.0, 0.0]), np.array([2.0]), np.array([(0, 1)])
     view = view_of(field, couplings, pairs)
