@@ -14,42 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import CalibrationError
 from mrfbayes.base.failures import calibrating
+from mrfbayes.calibration.cumulants import Cumulants
 from mrfbayes.estimation.mode import newton
 from mrfbayes.priors import Prior
 
 _TOLERANCE = 1e-9  # posterior sds
 _DIFFERENCE = 1e-4  # log-odds, for derivatives of the Hessian of a die's prior
-
-
-class Cumulants(Protocol):
-    """The statistics of the field at one w, exactly."""
-
-    is_indicator: np.ndarray  # (p,) whether s_j is always 0 or 1
-    direction_cells: float  # table cells that one directional derivative goes through
-
-    @property
-    def mean(self) -> np.ndarray:
-        """E[s] (p,)."""
-
-    @property
-    def covariance(self) -> np.ndarray:
-        """Cov[s] (p, p)."""
-
-    def contract_third(self, directions: np.ndarray) -> np.ndarray:
-        """kappa[s, v.s, v.s] (k, p) for every row v of ``directions`` (k, p)."""
-
-    def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
-        """Statistics (n, p) of independent samples."""
-
-    def states(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Statistics (k, p) and probabilities (k,) of all configurations, where they are few."""
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,17 @@ from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import child
 from mrfbayes.calibration import expansion as calibration
 from mrfbayes.calibration.copula import CopulaJoint, copula_view
-from mrfbayes.calibration.cumulants import ExactCumulants, ParticleCumulants, direction_cells
-from mrfbayes.calibration.exact_blocks import sees_windows
+from mrfbayes.calibration.cumulants import (
+    ObservedCumulants,
+    ParticleCumulants,
+    cumulants_at,
+    direction_cells,
+    observed_value,
+)
+from mrfbayes.calibration.exact_blocks import FAR, exact_moments, sees_windows
 from mrfbayes.calibration.matching import match, match_loop, skewness_doubts
-from mrfbayes.calibration.observed import ObservedCumulants, observed_value
 from mrfbayes.calibration.one_loop import Effort, loops_are_affordable, one_loop, usable
 from mrfbayes.calibration.result import Calibration
-from mrfbayes.calibration.windows_dense import window_mode
 from mrfbayes.estimation.estimate import estimate as make_estimate
 from mrfbayes.estimation.problem import Problem
 from mrfbayes.exact import quantities as exact
@@ -200,13 +204,39 @@ def exact_mode(problem: Problem) -> tuple[calibration.Mode, dict[str, object], l
     model, data = problem.model, observed(problem.statistics)
     mode = calibration.find_mode(
         lambda w: observed_value(model, data, w),
-        lambda w: ExactCumulants(model, w) if data.clamped is None else ObservedCumulants(model, w, data),
+        lambda w: cumulants_at(model, w, data),
         data.counts,
         data.n,
         problem.prior,
         start_log_odds(problem),
     )
     return mode, {"newton_steps": mode.steps}, []
+
+
+def window_mode(problem: Problem) -> tuple[calibration.Mode, calibration.ThirdOrder, dict[str, object]]:
+    """The exact mode, curvature and third-order sums of a planar field of agreement coins.
+
+    The mode is found by quasi-Newton ascent: a Newton step would take a whole covariance, which is taken once.
+    """
+    model, statistics, prior = problem.model, problem.statistics, problem.prior
+    seed = child(problem.seed, "mode")
+    found = make_estimate(model, statistics, algorithm="exact", rng=seed, prior=prior, progress=problem.progress)
+    w, n, data = np.asarray(found.log_odds, dtype=float), statistics.n_all, observed(statistics)
+    cumulants = cumulants_at(model, w, data)
+    with calibrating("the curvature at the posterior mode is not positive definite"):
+        inverse = np.linalg.inv(n * cumulants.covariance + calibration.prior_information(prior, w))
+        inverse = (inverse + inverse.T) / 2
+        mode = calibration.Mode(w, inverse, np.linalg.cholesky(inverse), cumulants, found.iterations)
+    local, cut = exact_moments(model, w, n, -prior.hessian_w(w), FAR, problem.progress)
+    tensors = calibration.coin_tensors(prior.third_w(w), prior.fourth_w(w), inverse)
+    third = -n * local.third.cube + inverse**3 @ tensors.value
+    shift = 0.5 * (-n * local.third.mixed + inverse @ (np.diag(inverse) * tensors.value))
+    nothing = np.zeros((0, w.size))  # what only loops would need
+    return (
+        mode,
+        calibration.ThirdOrder(third, shift, nothing, nothing, tensors),
+        {"mode_steps": found.iterations, "cut_blocks": cut},
+    )
 
 
 def particle_mode(

@@ -22,8 +22,8 @@ import numpy as np
 
 from mrfbayes.base.budget import budget
 from mrfbayes.base.random_streams import child
-from mrfbayes.calibration.expansion import Cumulants, Mode, PriorTensors, ThirdOrder
-from mrfbayes.calibration.observed import ObservedCumulants
+from mrfbayes.calibration.cumulants import Cumulants, ObservedCumulants
+from mrfbayes.calibration.expansion import Mode, PriorTensors, ThirdOrder
 
 LOOP_NOISE = 1e-3  # of a variance, the largest: sampling stops there
 LOOP_SAMPLES = 262_144  # or after so many samples

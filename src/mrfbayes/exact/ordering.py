@@ -11,7 +11,7 @@ import heapq
 import math
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -46,6 +46,24 @@ class Order:
     largest: int
     complete: bool = True
 
+    def work(self, lists: list[list[int]], states: list[int]) -> int:
+        """Cells, those of tables that several messages meet in counted more."""
+        order = self.order.tolist()
+        position = dict(zip(order, range(len(lists)), strict=True))
+        later = [{position[other] for other in lists[node] if position[other] > k} for k, node in enumerate(order)]
+        messages = [0] * len(lists)
+        total = self.cells
+        for step, scope in enumerate(later):
+            if messages[step] > 1:
+                cells = math.prod(states[order[other]] for other in scope) * states[order[step]]
+                total += MERGE * (messages[step] - 1) * cells
+            if scope:
+                receiver = min(scope)
+                messages[receiver] += 1
+                later[receiver] |= scope
+                later[receiver].discard(receiver)
+        return total
+
 
 def find_order(edges: np.ndarray, states: np.ndarray) -> Order:
     """The best order found for the graph with (m, 2) ``edges`` on variables with ``states`` (d,) states."""
@@ -55,7 +73,7 @@ def find_order(edges: np.ndarray, states: np.ndarray) -> Order:
     width, cells, largest, complete = 0, 0, 0, True
     for component in _components(neighbours):
         part = _order_component(component, neighbours, counts)
-        order += [component[i] for i in part.order]
+        order += [component[i] for i in part.order.tolist()]
         width, cells = max(width, part.width), cells + part.cells
         largest, complete = max(largest, part.largest), complete and part.complete
     return Order(np.array(order, dtype=np.int64), width, cells, largest, complete)
@@ -64,41 +82,15 @@ def find_order(edges: np.ndarray, states: np.ndarray) -> Order:
 def sweep_order(edges: np.ndarray, states: np.ndarray) -> Order:
     """The order of one sweep from node 0 through a connected graph: at once, and as good as any on a grid."""
     lists = _neighbours(edges, int(states.size))
-    found = _sweep(lists, [int(r) for r in states], 0, None)
+    found = _sweep(lists, states.tolist(), 0, None)
     assert found is not None
-    return Order(np.array(found.order, dtype=np.int64), found.width, found.cells, found.largest, found.complete)
+    return found
 
 
 def _neighbours(edges: np.ndarray, n_nodes: int) -> list[list[int]]:
     lists = adjacency(np.asarray(edges, dtype=np.int64).reshape(-1, 2), n_nodes)
     flat, offset = lists.neighbour.tolist(), lists.offset.tolist()
     return [flat[offset[i] : offset[i + 1]] for i in range(n_nodes)]
-
-
-@dataclass(frozen=True)
-class _Found:
-    order: list[int]
-    width: int
-    cells: int
-    largest: int
-    complete: bool
-
-    def work(self, lists: list[list[int]], states: list[int]) -> int:
-        """Cells, those of tables that several messages meet in counted more."""
-        position = dict(zip(self.order, range(len(lists)), strict=True))
-        later = [{position[other] for other in lists[node] if position[other] > k} for k, node in enumerate(self.order)]
-        messages = [0] * len(lists)
-        total = self.cells
-        for step, scope in enumerate(later):
-            if messages[step] > 1:
-                cells = math.prod(states[self.order[other]] for other in scope) * states[self.order[step]]
-                total += MERGE * (messages[step] - 1) * cells
-            if scope:
-                receiver = min(scope)
-                messages[receiver] += 1
-                later[receiver] |= scope
-                later[receiver].discard(receiver)
-        return total
 
 
 class _Tally:
@@ -118,29 +110,30 @@ class _Tally:
     def is_infeasible(self) -> bool:
         return self.largest >> HOPELESS_LOG2_CELLS > 0
 
-    def found(self, order: list[int], n_nodes: int) -> _Found:
-        return _Found(order, self.width, self.cells, self.largest, len(order) == n_nodes)
+    def found(self, order: list[int], n_nodes: int) -> Order:
+        found = np.array(order, dtype=np.int64)
+        return Order(found, self.width, self.cells, self.largest, len(order) == n_nodes)
+
+
+def _breadth_first(neighbours: list[list[int]], start: int, seen: bytearray) -> list[int]:
+    """Nodes that can be reached from ``start``, nearest first; they are marked as ``seen``."""
+    seen[start] = 1
+    queue = [start]
+    for node in queue:
+        for other in neighbours[node]:
+            if not seen[other]:
+                seen[other] = 1
+                queue.append(other)
+    return queue
 
 
 def _components(neighbours: list[list[int]]) -> list[list[int]]:
     """Connected components, each in breadth-first order from its first node."""
     seen = bytearray(len(neighbours))
-    components = []
-    for start in range(len(neighbours)):
-        if seen[start]:
-            continue
-        seen[start] = 1
-        queue = [start]
-        for node in queue:
-            for other in neighbours[node]:
-                if not seen[other]:
-                    seen[other] = 1
-                    queue.append(other)
-        components.append(queue)
-    return components
+    return [_breadth_first(neighbours, start, seen) for start in range(len(neighbours)) if not seen[start]]
 
 
-def _order_component(component: list[int], neighbours: list[list[int]], counts: list[int]) -> _Found:
+def _order_component(component: list[int], neighbours: list[list[int]], counts: list[int]) -> Order:
     n = len(component)
     local = dict(zip(component, range(n), strict=True))
     lists = [[local[other] for other in neighbours[node]] for node in component]
@@ -149,12 +142,12 @@ def _order_component(component: list[int], neighbours: list[list[int]], counts: 
         return _leaves_first(lists, states)
     found = _order_large(lists, states) if n > LARGE else _order_small(lists, states)
     if not found.complete:
-        rest = sorted(set(range(n)).difference(found.order))
-        return _Found(found.order + rest, found.width, found.cells, found.largest, False)
+        rest = np.setdiff1d(np.arange(n), found.order)
+        return replace(found, order=np.concatenate([found.order, rest]))
     return found
 
 
-def _order_small(lists: list[list[int]], states: list[int]) -> _Found:
+def _order_small(lists: list[list[int]], states: list[int]) -> Order:
     """Everything there is, as often as it pays."""
     n = len(lists)
     first = _smallest_table(lists, states, None)
@@ -162,7 +155,7 @@ def _order_small(lists: list[list[int]], states: list[int]) -> _Found:
     best = first
     least = best.work(lists, states) if best.complete else None
 
-    def consider(found: _Found | None) -> None:
+    def consider(found: Order | None) -> None:
         nonlocal best, least
         if found is not None and found.complete:
             work = found.work(lists, states)
@@ -179,7 +172,7 @@ def _order_small(lists: list[list[int]], states: list[int]) -> _Found:
     return best
 
 
-def _order_large(lists: list[list[int]], states: list[int]) -> _Found:
+def _order_large(lists: list[list[int]], states: list[int]) -> Order:
     """One sweep; where that is not good enough the smallest tables first, unless a part of the graph is past hope."""
     swept = _sweep(lists, states, _ends(lists)[-1], None)
     assert swept is not None
@@ -199,7 +192,7 @@ def _restarts(n: int, cells: int) -> int:
     return max(1, min(cells // (16 * n), 1_200 // n, 30))
 
 
-def _leaves_first(lists: list[list[int]], states: list[int]) -> _Found:
+def _leaves_first(lists: list[list[int]], states: list[int]) -> Order:
     """A tree numbered breadth first: backwards, every node has only its parent left."""
     n = len(lists)
     tally = _Tally(None)
@@ -209,7 +202,7 @@ def _leaves_first(lists: list[list[int]], states: list[int]) -> _Found:
     return tally.found(list(range(n - 1, -1, -1)), n)
 
 
-def _smallest_table(lists: list[list[int]], states: list[int], limit: int | None) -> _Found | None:
+def _smallest_table(lists: list[list[int]], states: list[int], limit: int | None) -> Order | None:
     """Eliminate the variable with the smallest table next; neighbour sets, so large sparse graphs are fine."""
     n = len(lists)
     neighbours = [set(row) for row in lists]
@@ -257,19 +250,12 @@ def _ends(lists: list[list[int]]) -> list[int]:
         starts += sorted(range(len(lists)), key=lambda node: len(lists[node]))[:SWEEP_STARTS]
     far = 0
     for _ in range(3):
-        queue, seen = [far], bytearray(len(lists))
-        seen[far] = 1
-        for node in queue:
-            for other in lists[node]:
-                if not seen[other]:
-                    seen[other] = 1
-                    queue.append(other)
-        far = queue[-1]
+        far = _breadth_first(lists, far, bytearray(len(lists)))[-1]
         starts.append(far)
     return list(dict.fromkeys(starts))
 
 
-def _sweep(lists: list[list[int]], states: list[int], start: int, limit: int | None) -> _Found | None:
+def _sweep(lists: list[list[int]], states: list[int], start: int, limit: int | None) -> Order | None:
     """Grow one region from ``start``; next comes the border node with the fewest unseen neighbours, oldest first.
 
     The region stays connected, so that each table's scope is the whole border: path-like graphs keep it short.
@@ -331,7 +317,7 @@ def _table(around: int, rows: list[int], cells: int) -> float:
     return cells
 
 
-def _greedy(lists: list[list[int]], states: list[int], rule: Rule, restart: int, limit: int | None) -> _Found | None:
+def _greedy(lists: list[list[int]], states: list[int], rule: Rule, restart: int, limit: int | None) -> Order | None:
     """Eliminate the variable with the least ``rule`` next, on bit sets; ties by a permutation of its own a restart."""
     n = len(lists)
     rows = [sum(1 << other for other in row) for row in lists]
