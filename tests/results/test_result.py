@@ -1,5 +1,6 @@
 """What every kind of result has: attributes, tables, files, pictures, ArviZ groups."""
 
+import inspect
 import warnings
 
 import matplotlib as mpl
@@ -17,6 +18,8 @@ ATTRIBUTES = (
     *("model", "schema", "n", "method", "target", "settings", "seed", "warnings", "notes", "partial", "timings"),
     "versions",
 )
+METHODS = ("summary", "edges", "plot", "report", "save", "to_arviz", "_repr_html_")
+KINDS = ("Posterior", "Selection", "GroupComparison", "Fit", "Fits", "Estimate", "Segmentation")
 SAMPLED = ("Posterior", "Selection", "GroupComparison")
 
 
@@ -36,6 +39,19 @@ def results():
             "Estimate": mb.estimate(MODEL, X, rng=5),
             "Segmentation": mb.segment(image, states=2, draws=40, chains=2, rng=5, progress=False),
         }
+
+
+def test_every_public_kind_has_the_methods_of_result():
+    """Kinds may add arguments of their own; those of `Result` are the same everywhere."""
+    classes = [value for name in mb.__all__ if isinstance(value := getattr(mb, name), type)]
+    kinds = [kind for kind in classes if issubclass(kind, mb.Result) and kind is not mb.Result]
+    assert {kind.__name__ for kind in kinds} == {*KINDS, "EffectSelection"}
+    for kind in kinds:
+        for name in METHODS:
+            expected = inspect.signature(getattr(mb.Result, name)).parameters
+            found = inspect.signature(getattr(kind, name)).parameters
+            for argument, one in expected.items():
+                assert (found[argument].kind, found[argument].default) == (one.kind, one.default), (kind, name)
 
 
 def test_every_kind_has_the_same_attributes(results):
@@ -80,9 +96,7 @@ def test_diagnostics_of_inclusion_are_those_of_the_draws(results):
     np.testing.assert_allclose(found.edges()["inclusion_r_hat"].iloc[1], expected, rtol=1e-10)
 
 
-@pytest.mark.parametrize(
-    "kind", ["Posterior", "Selection", "GroupComparison", "Estimate", "Segmentation", "Fit", "Fits"]
-)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_saved_result_comes_back(results, tmp_path, kind):
     result = results[kind]
     result.save(tmp_path / "saved")
