@@ -11,7 +11,7 @@ import pytest
 import mrfbayes as mb
 from mrfbayes.model.edge_strength import edge_strengths
 from mrfbayes.model.schema import Schema, Variable
-from mrfbayes.results.predict import Rest
+from mrfbayes.results.predict import is_exact
 from small_posteriors import make_posterior
 
 BINARY = mb.graph([("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")], fields=True, coupling="both-one")
@@ -55,30 +55,29 @@ def test_predictions_are_conditional_probabilities(model, given):
     expected = [conditional(model, theta, known) for theta in post.draws.reshape(-1, model.n_parameters)]
     for key, value in table.loc["row 7"].items():
         assert value == pytest.approx(np.mean([each[key] for each in expected]), abs=1e-12)
-    assert table.attrs["way"] == "enumeration"
+    assert table.attrs["algorithm"] == "exact"
     if given:  # another value of what is known gives another answer
         other = post.predict(0 * x, given, progress=False)
         assert np.abs(other.to_numpy() - table.to_numpy()).max() > 1e-3
 
 
 @pytest.mark.parametrize("model", [BINARY, ORDINAL], ids=["binary", "ordinal"])
-def test_recursion_and_gibbs_agree_with_enumeration(model, monkeypatch):
-    size = 1.5 if model is BINARY else 0.6  # scores reach 4
-    w = np.concatenate([np.full(model.n_edges, size), np.linspace(-1.2, -0.4, model.n_parameters - model.n_edges)])
-    node, edge = model.lowering.potentials(w)
-    seed = np.random.SeedSequence(1)
-    exact = Rest(model, [1], [0, 2] if model is ORDINAL else [0, 2, 3]).probabilities(node, edge, np.array([1]), seed)
-    monkeypatch.setattr("mrfbayes.results.predict.ENUMERATED", 1)
-    by_recursion = Rest(model, [1], [0, 2] if model is ORDINAL else [0, 2, 3])
-    assert by_recursion.way == "recursion"
-    np.testing.assert_allclose(by_recursion.probabilities(node, edge, np.array([1]), seed), exact, atol=1e-12)
-    monkeypatch.setattr("mrfbayes.results.predict.is_feasible", lambda model: False)
-    by_gibbs = Rest(model, [1], [0, 2] if model is ORDINAL else [0, 2, 3])
-    assert by_gibbs.way == "gibbs"
-    found = by_gibbs.probabilities(node, edge, np.array([1]), seed)
-    assert np.abs(found - exact).max() < 5.5 * np.sqrt(0.25 / 1_000)
-    other = by_gibbs.probabilities(node, edge, np.array([0]), seed)
-    assert np.abs(other - exact).max() > 5.5 * np.sqrt(0.25 / 1_000)
+def test_gibbs_predictions_agree_with_exact_ones(model, monkeypatch):
+    post = make_posterior(model, draws=2)
+    exact = post.predict([[1]], ["b"], progress=False).to_numpy()
+    monkeypatch.setattr("mrfbayes.results.predict.is_exact", lambda *arguments: False)
+    found = post.predict([[1]], ["b"], rng=1, progress=False)
+    assert found.attrs["algorithm"] == "gibbs"
+    error = np.sqrt(0.25 / (4 * 1_000))  # at most, of four draws
+    assert np.abs(found.to_numpy() - exact).max() < 5.5 * error
+    other = post.predict([[0]], ["b"], rng=1, progress=False).to_numpy()
+    assert np.abs(other - exact).max() > 5.5 * error
+
+
+def test_dense_fields_are_predicted_by_gibbs():
+    model = mb.complete([str(i) for i in range(80)], fields=True, coupling="both-one")
+    assert not is_exact(model, [0], np.zeros(model.n_parameters))
+    assert is_exact(model, range(1, 80), np.zeros(model.n_parameters))
 
 
 @pytest.mark.parametrize("model", [BINARY, ORDINAL], ids=["binary", "ordinal"])

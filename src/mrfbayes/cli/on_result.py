@@ -171,7 +171,7 @@ def predict(
         frame = posterior.predict(rows, choose_columns(names, given, None, data.name), draws=draws, rng=rng)
         frame.columns = [f"P({node} = {state})" for node, state in frame.columns]
         write_table(frame.rename_axis("row"), out, overwrite)
-        show_facts(common.json, {"written": str(out), "rows": len(frame), "way": frame.attrs["way"]})
+        show_facts(common.json, {"written": str(out), "rows": len(frame), "algorithm": frame.attrs["algorithm"]})
 
 
 @grouped

@@ -105,8 +105,8 @@ class WithNodeTables:
         Returns
         -------
         DataFrame
-            One row per row of ``data``, columns (node, state); ``attrs["way"]`` states whether probabilities were
-            enumerated, came from the exact recursion, or from Gibbs samples.
+            One row per row of ``data``, columns (node, state); ``attrs["algorithm"]`` is "exact", or "gibbs" where
+            the field of the unknown nodes is too large for exact sums.
 
         Examples
         --------
