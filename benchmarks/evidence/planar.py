@@ -43,7 +43,7 @@ def sampled(problem, gradient, mode, information, draws, label):
     """Moments of the posterior of a likelihood with a gradient, and what the sampling took."""
     seed, model = child(problem.seed, label), problem.model
     metric = make_metric(mode, information)
-    task = HmcTask(gradient, metric, problem.prior.view, HmcSettings(WARM_UP, 1))
+    task = HmcTask(problem.prior.view, HmcSettings(WARM_UP, 1), gradient, metric)
     begun = task.advance(initial_state(metric, seed), WARM_UP)
     start = time.process_time()
     chunk = task.advance(begun.state, draws)

@@ -11,11 +11,15 @@ import pytest
 import mrfbayes as mb
 from mrfbayes.base.budget import Budget
 from mrfbayes.engines.auto import choose_method
+from mrfbayes.methods.langevin import walk
 from mrfbayes.methods.langevin.metric import Whitening
 from mrfbayes.methods.langevin.trust import WalkTrust
 from mrfbayes.methods.langevin.walk import noisy_directions
 from mrfbayes.methods.langevin.warp import IDENTITY, MAX_TABLE_SDS, WARP_CELLS, Warp
+from mrfbayes.methods.problem import Problem
+from mrfbayes.methods.registry import method_row
 from mrfbayes.model.schema import Schema, Variable
+from mrfbayes.priors import Prior
 from mrfbayes.results import diagnostics
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
@@ -55,6 +59,25 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path):
     continued = mb.sample(model, x, "langevin", draws=15, thin=2, checkpoint=tmp_path / "run", **settings)
     np.testing.assert_allclose(continued.draws, whole.draws, rtol=1e-4)
     assert continued.details["resumed_steps"] == 54  # 40 of them warm-up
+
+
+def test_a_replica_beyond_a_wall_does_not_overshoot(monkeypatch):
+    """A variable that never varied: where it would have to, the gradient is hundreds of times its usual size."""
+    model, x = field()
+    x[:, 0] = 1
+    problem = Problem(model, mb.Data(x).count(model), Prior(model, "normal(0, 5)"), np.random.SeedSequence(1))
+
+    def moved(limit):
+        monkeypatch.setattr(walk, "MOST_DRIFT", limit)
+        replicas = method_row("langevin").prepare(problem).walk(1, 0, 1)
+        before = replicas.state["y"] = np.full_like(replicas.state["y"], -30.0)
+        before = before.copy()
+        replicas.advance(1)
+        return np.abs(replicas.state["y"] - before).max()
+
+    step = 0.3
+    assert moved(10.0) < 10.0 * step + 6 * np.sqrt(2 * step)  # the noise has a variance of 2 h
+    assert moved(np.inf) > 20.0 * step  # negative control
 
 
 def test_workers_are_threads_and_change_no_draw():

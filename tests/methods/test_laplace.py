@@ -11,7 +11,7 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.kernels.base.contracts import log_likelihood
 from mrfbayes.methods.laplace.bethe import bethe
-from mrfbayes.methods.laplace.information import check_positive, half_matrix, log_odds_jacobian
+from mrfbayes.methods.laplace.laplace import check_positive, half_matrix, log_odds_jacobian
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import method_row
 from mrfbayes.priors import Prior

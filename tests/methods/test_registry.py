@@ -19,7 +19,7 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.methods.registry import REGISTRY, check_options, method_row
 from mrfbayes.priors import Prior
 from mrfbayes.run import driver
-from mrfbayes.run.workers import begin_worker, process_pool
+from mrfbayes.run.pools import begin_worker, process_pool
 
 MODEL = mb.grid(2, 3)
 DATA = np.random.default_rng(3).integers(0, 2, size=(30, 6)).astype(np.uint8)
@@ -85,12 +85,12 @@ class _Pool:
 def test_same_draws_in_other_processes(references, monkeypatch):
     """A chunk computed anywhere, from a pickled task and state, is the same chunk: so is any number of workers."""
     with process_pool(2, begin_worker) as pool:
-        serial = driver.make_workers  # replicas of one walk stay in their process
+        serial = driver.ChainWorkers  # replicas of one walk stay in their process
 
         def shared(task, n_workers, n_chains):
             return _Pool(pool, task) if n_chains > 1 else serial(task, n_workers, n_chains)
 
-        monkeypatch.setattr(driver, "make_workers", shared)
+        monkeypatch.setattr(driver, "ChainWorkers", shared)
         for key in REGISTRY:
             assert same(draw(key), references[key]), key
 

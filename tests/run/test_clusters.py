@@ -40,15 +40,15 @@ def test_chains_on_a_cluster_are_the_same(client, monkeypatch):
     assert address.startswith("tcp://127.0.0.1")
     from mrfbayes.run import workers
 
-    advance, rounds = workers.DaskWorkers.advance, []
+    advance, rounds = workers.ChainWorkers.advance, []
 
     def advance_and_kill(self, states, n_steps):
         rounds.append(n_steps)
         if len(rounds) == 3:
-            kill_one(self._client)
+            kill_one(client)
         return advance(self, states, n_steps)
 
-    monkeypatch.setattr(workers.DaskWorkers, "advance", advance_and_kill)
+    monkeypatch.setattr(workers.ChainWorkers, "advance", advance_and_kill)
     there = mb.sample(MODEL, X, "mle", workers=address, **SETTINGS)
     assert len(rounds) > 3
     assert np.array_equal(there.draws, here.draws)

@@ -32,7 +32,7 @@ def run_coins(gradient, steps=3_000, warmup=200, chains=4):
     mode = np.log((HEADS + 1) / (TOSSES - HEADS + 1))
     share = 1 / (1 + np.exp(-mode))
     metric = make_metric(mode, np.diag((TOSSES + 2) * share * (1 - share)))
-    task = HmcTask(gradient, metric, Prior(COINS).view, hmc.HmcSettings(warmup, 1))
+    task = HmcTask(Prior(COINS).view, hmc.HmcSettings(warmup, 1), gradient, metric)
     seeds = np.random.SeedSequence(7).spawn(chains)
     chunks = [task.advance(initial_state(metric, seed), warmup + steps) for seed in seeds]
     return COINS.chart.theta(np.stack([chunk.draws for chunk in chunks])), [chunk.state for chunk in chunks]
@@ -87,8 +87,8 @@ def test_a_start_beyond_a_wall_is_moved_towards_the_mode():
     metric = make_metric(np.full(3, -1.0), np.ones(3))
     state = initial_state(metric, np.random.SeedSequence(1), np.array([3.0, 3.0, 3.0]))
     settings = hmc.HmcSettings(0, 1)
-    far = HmcTask(wall, metric, Prior(COINS).view, settings, is_start_given=True).advance(state, 0).state
-    near = HmcTask(wall, metric, Prior(COINS).view, settings).advance(state, 0).state
+    far = HmcTask(Prior(COINS).view, settings, wall, metric, is_start_given=True).advance(state, 0).state
+    near = HmcTask(Prior(COINS).view, settings, wall, metric).advance(state, 0).state
     assert near["numbers"][LOG_TARGET] > -30 > far["numbers"][LOG_TARGET]
 
 
@@ -163,7 +163,7 @@ def test_compiled_and_python_gradients_make_the_same_trajectories(name):
     metric = make_metric(smooth.mode, smooth.information)
     state = initial_state(metric, np.random.SeedSequence(2))
     draws = [
-        HmcTask(gradient, metric, problem.prior.view, hmc.HmcSettings(5, 1)).advance(state, 30).draws
+        HmcTask(problem.prior.view, hmc.HmcSettings(5, 1), gradient, metric).advance(state, 30).draws
         for gradient in (smooth.gradient, Conditionals.of(field.model, statistics).value_gradient)
     ]
     np.testing.assert_allclose(*draws, rtol=1e-7)

@@ -9,8 +9,7 @@ import pytest
 from mrfbayes.base.errors import InputError, SamplingError
 from mrfbayes.run import pools
 from mrfbayes.run.clusters import check_workers
-from mrfbayes.run.pools import Job, run_jobs
-from mrfbayes.run.workers import PRELOADED, begin_worker, process_pool
+from mrfbayes.run.pools import PRELOADED, Job, begin_worker, process_pool, run_jobs
 
 
 def square(number, folder, fatal=()):

@@ -11,10 +11,9 @@ from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.views import with_own_workspace
 from mrfbayes.engines.registry import ENGINE_ROWS
 from mrfbayes.estimation.problem import Problem
-from mrfbayes.kernels.methods.evaluate import log_likelihoods
+from mrfbayes.kernels.run.target import log_likelihoods
 from mrfbayes.methods.registry import REGISTRY
 from mrfbayes.priors import Prior
-from mrfbayes.run.workers import process_pool
 from small_fields import FIELDS, count
 
 THREADS = 4
@@ -177,7 +176,7 @@ class _Look:
 
 
 def test_worker_processes_have_one_blas_thread():
-    from mrfbayes.run import workers
+    from mrfbayes.run import pools, workers
 
-    with process_pool(1, workers._receive, _Look()) as pool:
-        assert pool.submit(workers._advance_here, {}, 1).result() == [1]
+    with pools.process_pool(1, pools._receive, _Look()) as pool:
+        assert pool.submit(pools._call, workers._advance, {}, 1).result() == [1]

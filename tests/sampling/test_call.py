@@ -287,7 +287,7 @@ def test_script_without_main_guard_raises_an_explanation(tmp_path, call):
 def test_a_worker_that_dies_costs_time_and_no_results():
     reference = quick("pseudo", workers=1)
     task_workers = {}
-    honest = driver.make_workers
+    honest = driver.ChainWorkers
 
     def remember(*arguments):
         task_workers["last"] = honest(*arguments)
@@ -296,12 +296,12 @@ def test_a_worker_that_dies_costs_time_and_no_results():
     def kill(*arguments):
         if "killed" not in task_workers:
             task_workers["killed"] = True
-            for process in task_workers["last"]._pool._processes.values():
+            for process in task_workers["last"].pool._pool._processes.values():
                 process.kill()
         return ""
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(driver, "make_workers", remember)
+        patch.setattr(driver, "ChainWorkers", remember)
         patch.setattr(HmcTask, "note", kill)
         patch.setattr(driver, "FIRST_CHUNK", 20)
         found = quick("pseudo", workers=2)

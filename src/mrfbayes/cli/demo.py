@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mrfbayes.cli.show import console, quiet_warnings, show_edges, show_lines, show_table
-from mrfbayes.run.workers import begin_worker, process_pool
+from mrfbayes.run.pools import begin_worker, process_pool
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -156,7 +156,7 @@ class WeightedDraws:
 
     @staticmethod
     def _weigh(prior: Prior, draws: np.ndarray) -> np.ndarray:
-        from mrfbayes.kernels.methods.evaluate import log_priors
+        from mrfbayes.kernels.run.target import log_priors
 
         out = np.empty(len(draws))
         log_priors(prior.view, draws, out)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 Fields = dict[str, Any]  # of a `Posterior`, by name
+KEPT_DRAWS = 2_000  # draws per chain that thinning leaves by default
 
 
 class Unsuitable(Exception):
@@ -49,11 +50,13 @@ class Setup:
 
     Attributes
     ----------
-    engine, prepared, plan : who draws, of what, and how much
+    engine, problem, settings, prepared, plan : who draws, of what, as whom the user asked, and how much
     task, states : what the driver advances, and from where; None and nothing where there is no chain
     """
 
     engine: Engine
+    problem: Problem
+    settings: Settings
     prepared: Prepared
     plan: Plan
     task: WorkerTask | None = None
@@ -121,17 +124,15 @@ class Engine(ABC):
 
     def default_thin(self, steps: int, fitting: int) -> int:
         """Steps between two draws that are kept where nothing is asked for; ``fitting`` draws a chain fit in memory."""
-        return 1
+        return max(1, -(-steps // min(KEPT_DRAWS, fitting)))
 
     def adjust(self, plan: Plan, settings: Settings, model: Model) -> Plan:
         """The plan with what only this engine knows."""
         return plan
 
     @abstractmethod
-    def set_up(
-        self, problem: Problem, prepared: Prepared, plan: Plan, settings: Settings, shape: np.ndarray | None
-    ) -> Setup:
-        """Everything that a run needs; `Unsuitable` where another engine would do better."""
+    def set_up(self, setup: Setup, shape: np.ndarray | None) -> Setup:
+        """The set-up with task and states; `Unsuitable` where another engine would do better."""
 
     def is_enough(self, setup: Setup, draws: np.ndarray) -> bool:
         """Whether the driver's draws (chains, draws, columns) are precise enough."""
@@ -145,10 +146,10 @@ class Engine(ABC):
         """The smallest effective size that counts."""
         return found.least_ess if self.judges_tails else float(found.ess_bulk.min(initial=np.inf))
 
-    def run(self, problem: Problem, settings: Settings, setup: Setup, store: Checkpoint | None) -> ChainRun:
+    def run(self, setup: Setup, store: Checkpoint | None) -> ChainRun:
         """The chains, to their end or as far as Ctrl-C and the time budget let them."""
         assert setup.task is not None
-        plan = setup.plan
+        plan, settings = setup.plan, setup.settings
         terms = RunSettings(
             n_steps=plan.warmup + plan.steps,
             longest=plan.warmup + plan.longest if self.is_lengthened else 0,
@@ -159,7 +160,7 @@ class Engine(ABC):
             may_cut_warmup=store is None and settings.warmup is None,
             progress=settings.progress,
             label=settings.row.label,
-            explain_failure=lambda number, state: self.explain(problem, state),
+            explain_failure=lambda number, state: self.explain(setup.problem, state),
         )
         return run_chains(setup.task, setup.states, terms)
 
@@ -177,7 +178,7 @@ class Engine(ABC):
         return ""
 
     @abstractmethod
-    def outcome(self, problem: Problem, settings: Settings, setup: Setup, run: ChainRun) -> EngineOutcome:
+    def outcome(self, setup: Setup, run: ChainRun) -> EngineOutcome:
         """What the run came to."""
 
     def convergence(self, fields: Fields) -> diagnostics.Convergence:
@@ -193,9 +194,7 @@ class Engine(ABC):
 
     def unused(self, settings: Settings, prepared: Prepared) -> list[str]:
         """A sentence for every setting that was given and plays no part."""
-        from mrfbayes.run.clusters import are_several
-
-        if are_several(settings.workers) and settings.chains == 1:
+        if settings.workers != 1 and settings.chains == 1:
             return ["workers= is not used: there is only one chain to run."]
         return []
 

@@ -10,14 +10,12 @@ import numpy as np
 from mrfbayes.base.errors import SamplingError
 from mrfbayes.base.random_streams import child
 from mrfbayes.engines.base import Engine, EngineOutcome, Fields, Setup
-from mrfbayes.run.clusters import are_several
 from mrfbayes.run.driver import ChainRun
 from mrfbayes.run.store import Checkpoint
-from mrfbayes.targets.facts import RunFacts
 
 if TYPE_CHECKING:
     from mrfbayes.engines.settings import Plan, Settings
-    from mrfbayes.methods.problem import Prepared, Problem
+    from mrfbayes.methods.problem import Prepared
     from mrfbayes.model.field import Model
 
 
@@ -38,34 +36,26 @@ class Direct(Engine):
         """As many draws as a random walk takes steps; thinning leaves the usual number."""
         return max(20_000, 1_000 * model.n_parameters)
 
-    def default_thin(self, steps: int, fitting: int) -> int:
-        """So that the usual number of draws is made."""
-        from mrfbayes.engines.settings import KEPT_DRAWS
-
-        return max(1, -(-steps // min(KEPT_DRAWS, fitting)))
-
-    def set_up(
-        self, problem: Problem, prepared: Prepared, plan: Plan, settings: Settings, shape: np.ndarray | None
-    ) -> Setup:
+    def set_up(self, setup: Setup, shape: np.ndarray | None) -> Setup:
         """Nothing to prepare."""
-        return Setup(self, prepared, plan)
+        return setup
 
-    def run(self, problem: Problem, settings: Settings, setup: Setup, store: Checkpoint | None) -> ChainRun:
+    def run(self, setup: Setup, store: Checkpoint | None) -> ChainRun:
         """All draws at once."""
         plan, draw = setup.plan, setup.prepared.draw
         assert draw is not None
         started = time.perf_counter()
         size = max(plan.steps // plan.thin, 1)
-        drawn = draw(plan.chains * size, child(problem.seed, "direct"))
+        drawn = draw(plan.chains * size, child(setup.problem.seed, "direct"))
         if not np.isfinite(drawn).all():
             raise SamplingError(
-                f"{settings.row.label}: some of the independent draws are not numbers; use engine='mh'."
+                f"{setup.settings.row.label}: some of the independent draws are not numbers; use engine='mh'."
             )
         seconds = time.perf_counter() - started
         draws = drawn.reshape(plan.chains, size, -1)
         return ChainRun(draws, np.zeros(draws.shape[:2]), [], "", 0, size, 0.0, seconds, 0)
 
-    def outcome(self, problem: Problem, settings: Settings, setup: Setup, run: ChainRun) -> EngineOutcome:
+    def outcome(self, setup: Setup, run: ChainRun) -> EngineOutcome:
         """Moments in closed form where the method has them."""
         prepared, draws = setup.prepared, run.draws
         mean, sd = prepared.moments or (draws.mean(axis=(0, 1)), draws.std(axis=(0, 1), ddof=1))
@@ -91,11 +81,10 @@ class Direct(Engine):
 
     def unused(self, settings: Settings, prepared: Prepared) -> list[str]:
         """Settings of chains."""
-        is_walked = RunFacts.of(prepared.details).moments == "langevin"  # its threads were used before
         given = {
             "warmup": bool(settings.warmup),
             "checkpoint": settings.checkpoint is not None,
-            "workers": are_several(settings.workers) and not (is_walked and isinstance(settings.workers, int)),
+            "workers": settings.workers != 1 and not (prepared.uses_threads and isinstance(settings.workers, int)),
         }
         reason = f"{settings.row.label} draws independently, without a chain"
         return [f"{name}= is not used: {reason}." for name, is_given in given.items() if is_given]

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.random_streams import child
-from mrfbayes.engines.base import EngineOutcome, Setup, chain_starts
+from mrfbayes.engines.base import KEPT_DRAWS, EngineOutcome, Setup, chain_starts
 from mrfbayes.engines.metropolis import MetropolisEngine
 from mrfbayes.run.driver import ChainRun
 from mrfbayes.run.hmc import HmcTask, initial_state, make_metric
 
 if TYPE_CHECKING:
-    from mrfbayes.engines.settings import Plan, Settings
-    from mrfbayes.methods.problem import Prepared, Problem
+    from mrfbayes.methods.problem import Prepared
     from mrfbayes.model.field import Model
     from mrfbayes.priors import Prior
 
@@ -46,33 +45,29 @@ class Hamiltonian(MetropolisEngine):
 
     def default_thin(self, steps: int, fitting: int) -> int:
         """So that the usual number of draws is kept."""
-        from mrfbayes.engines.settings import KEPT_DRAWS
-
         return max(1, steps // KEPT_DRAWS)
 
-    def set_up(
-        self, problem: Problem, prepared: Prepared, plan: Plan, settings: Settings, shape: np.ndarray | None
-    ) -> Setup:
+    def set_up(self, setup: Setup, shape: np.ndarray | None) -> Setup:
         """The Gaussian at the mode, and the state of each chain before its first step."""
         from mrfbayes.kernels.run.hmc import HmcSettings
 
-        assert prepared.smooth is not None
-        smooth = prepared.smooth()
+        assert setup.prepared.smooth is not None
+        problem, plan, smooth = setup.problem, setup.plan, setup.prepared.smooth()
         metric = make_metric(smooth.mode, smooth.information, problem.prior)
         is_given = not isinstance(plan.start, str) or plan.start != "dispersed"
         starts = chain_starts(problem, plan) if is_given else [None] * plan.chains
         numbers = HmcSettings(plan.warmup, plan.thin)
-        task = HmcTask(smooth.gradient, metric, problem.prior.view, numbers, is_given)
+        task = HmcTask(problem.prior.view, numbers, smooth.gradient, metric, is_given)
         seeds = [child(problem.seed, "chain", number) for number in range(plan.chains)]
         states = [initial_state(metric, seed, start) for seed, start in zip(seeds, starts, strict=True)]
-        return Setup(self, prepared, plan, task, states)
+        return replace(setup, task=task, states=states)
 
-    def outcome(self, problem: Problem, settings: Settings, setup: Setup, run: ChainRun) -> EngineOutcome:
+    def outcome(self, setup: Setup, run: ChainRun) -> EngineOutcome:
         """As of all chains, with the gradients that a trajectory took on average."""
         from mrfbayes.kernels.run import chain
         from mrfbayes.kernels.run.hmc import GRADIENTS
 
-        found = super().outcome(problem, settings, setup, run)
+        found = super().outcome(setup, run)
         counters = run.gather("counters")
         gradients = float(counters[:, GRADIENTS].sum() / max(counters[:, chain.STEP].sum(), 1))
         details = {**found.fields["details"], "gradients_per_step": gradients}

@@ -11,11 +11,10 @@ from mrfbayes.base.budget import OutOfTime, budget
 from mrfbayes.base.errors import CalibrationError
 from mrfbayes.calibration.exact_blocks import sees_windows
 from mrfbayes.calibration.full import DENSE_PARAMETERS, MOMENT_CELLS, moments_cost
-from mrfbayes.engines.base import EngineOutcome, Setup, Unsuitable
-from mrfbayes.engines.metropolis import DENSE_LIMIT, MetropolisEngine, carried_names, walk_states
+from mrfbayes.engines.base import KEPT_DRAWS, EngineOutcome, Setup, Unsuitable
+from mrfbayes.engines.metropolis import DENSE_LIMIT, MetropolisEngine, with_chains
 from mrfbayes.estimation.dense_mode import is_dense
 from mrfbayes.run.driver import ChainRun
-from mrfbayes.run.workers import ChainTask
 from mrfbayes.targets.corrected import TRUSTED_K, Proposal, corrected, make_proposal, pool, weighted_proposals
 
 if TYPE_CHECKING:
@@ -57,27 +56,20 @@ class Independence(MetropolisEngine):
 
     def default_thin(self, steps: int, fitting: int) -> int:
         """So that the usual number of draws is kept."""
-        from mrfbayes.engines.settings import KEPT_DRAWS
-
         return max(1, steps // KEPT_DRAWS)
 
     def adjust(self, plan: Plan, settings: Settings, model: Model) -> Plan:
         """There is no warm-up."""
         return replace(plan, warmup=0)
 
-    def set_up(
-        self, problem: Problem, prepared: Prepared, plan: Plan, settings: Settings, shape: np.ndarray | None
-    ) -> Setup:
+    def set_up(self, setup: Setup, shape: np.ndarray | None) -> Setup:
         """Calibrate proposals and weigh a pilot; `Unsuitable` where that fails or they fit badly."""
         from mrfbayes.kernels.run.chain import NOTHING, ChainSettings
         from mrfbayes.kernels.run.independence import run_independent
 
-        prepared = corrected(prepared, _candidate(problem, prepared, settings.checkpoint is not None))
-        states = walk_states(problem, prepared, plan, None, is_dense=False, shape=None)
-        numbers = ChainSettings(0, plan.thin, NOTHING, 0, 1)
-        assert prepared.view is not None
-        task = ChainTask(prepared.view, problem.prior.view, numbers, run_independent, carried_names(states))
-        return Setup(self, prepared, plan, task, states)
+        candidate = _candidate(setup.problem, setup.prepared, setup.settings.checkpoint is not None)
+        setup = replace(setup, prepared=corrected(setup.prepared, candidate))
+        return with_chains(setup, None, ChainSettings(0, setup.plan.thin, NOTHING, 0, 1), run_independent)
 
     def objection(self, setup: Setup, run: ChainRun) -> str:
         """Whether the weights of the whole run are too uneven, or the chain sticks."""
@@ -90,11 +82,11 @@ class Independence(MetropolisEngine):
             return "the chain of independent proposals sticks"
         return ""
 
-    def outcome(self, problem: Problem, settings: Settings, setup: Setup, run: ChainRun) -> EngineOutcome:
+    def outcome(self, setup: Setup, run: ChainRun) -> EngineOutcome:
         """Moments and quantiles by weights over all proposals, accepted or not."""
-        found = super().outcome(problem, settings, setup, run)
+        found = super().outcome(setup, run)
         pooled = pool(run.states)
-        weighted = weighted_proposals(problem, cast("IndependenceView", setup.prepared.view), run.states)
+        weighted = weighted_proposals(setup.problem, cast("IndependenceView", setup.prepared.view), run.states)
         fields = {
             **found.fields,
             "mean": pooled.mean,

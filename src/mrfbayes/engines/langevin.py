@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -11,17 +11,14 @@ from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.memory import require_memory
 from mrfbayes.engines.base import Engine, EngineOutcome, Fields, Setup
-from mrfbayes.methods.langevin.coins import WalkJoint, walk_coins
 from mrfbayes.methods.langevin.langevin import WARMUP, default_steps
-from mrfbayes.methods.langevin.moments import walk_moments
+from mrfbayes.methods.langevin.moments import WalkJoint, walk_coins, walk_moments
 from mrfbayes.methods.langevin.trust import doubts, walk_trust
-from mrfbayes.methods.langevin.walk import RECORDED_COUNTER
+from mrfbayes.methods.langevin.walk import RECORDED_COUNTER, Walk
 from mrfbayes.results import diagnostics
 from mrfbayes.run.clusters import Workers
 from mrfbayes.run.driver import ChainRun
-from mrfbayes.run.replicas import WalkTask
-from mrfbayes.run.workers import State
-from mrfbayes.targets.facts import RunFacts
+from mrfbayes.run.workers import Chunk, State, WorkerTask
 
 if TYPE_CHECKING:
     from mrfbayes.engines.settings import Plan, Settings
@@ -29,6 +26,54 @@ if TYPE_CHECKING:
     from mrfbayes.model.field import Model
 
 MOST_WATCHED = 100  # parameters whose R-hat is found before a result is returned
+
+
+@dataclass
+class WalkTask(WorkerTask):
+    """Replicas of one walk. They are advanced in place where the state is the one that was given back last."""
+
+    walk: Walk
+    _last: State = field(default_factory=dict)
+    varying: ClassVar[frozenset[str]] = frozenset({"directions", "history"})  # arrays of a state whose shape changes
+
+    def start(self) -> State:
+        """The state before the next step."""
+        self._last = {name: array.copy() for name, array in self.walk.arrays().items()}
+        return self._last
+
+    @property
+    def n_columns(self) -> int:
+        """Numbers in a draw: the log-odds of all replicas."""
+        return int(self.walk.state["y"].size)
+
+    @property
+    def n_warmup(self) -> int:
+        """Steps of warm-up."""
+        return self.walk.settings.warmup
+
+    @property
+    def n_thin(self) -> int:
+        """Steps between two draws that are kept."""
+        return self.walk.settings.thin
+
+    def with_warmup(self, n_warmup: int) -> WalkTask:
+        """The replicas with a warm-up that ends here."""
+        self.walk.end_warmup()
+        return self
+
+    def advance(self, state: State, n_steps: int) -> Chunk:
+        """``n_steps`` more steps of every replica."""
+        if state is not self._last:
+            self.walk.restore(state)
+        self.walk.advance(n_steps)
+        drawn = np.array(self.walk.drawn).reshape(len(self.walk.drawn), self.n_columns)
+        self.walk.drawn = []
+        return Chunk(self.start(), drawn, np.zeros(len(drawn)))
+
+    def by_replica(self, draws: np.ndarray) -> np.ndarray:
+        """The driver's draws (1, draws, columns) as (replicas, draws, p)."""
+        k, p = self.walk.state["y"].shape
+        return np.ascontiguousarray(np.moveaxis(draws[0].reshape(-1, k, p), 1, 0))
 
 
 class Langevin(Engine):
@@ -68,13 +113,11 @@ class Langevin(Engine):
         longest = count if settings.draws is not None else max(count, min(LENGTHENED * count, fitting * thin))
         return replace(plan, thin=thin, longest=longest)
 
-    def set_up(
-        self, problem: Problem, prepared: Prepared, plan: Plan, settings: Settings, shape: np.ndarray | None
-    ) -> Setup:
+    def set_up(self, setup: Setup, shape: np.ndarray | None) -> Setup:
         """The replicas at the mode."""
-        assert prepared.walk is not None
-        task = WalkTask(prepared.walk(plan.chains, plan.warmup, plan.thin))
-        return Setup(self, prepared, plan, task, [task.start()])
+        assert setup.prepared.walk is not None
+        task = WalkTask(setup.prepared.walk(setup.plan.chains, setup.plan.warmup, setup.plan.thin))
+        return replace(setup, task=task, states=[task.start()])
 
     def is_enough(self, setup: Setup, draws: np.ndarray) -> bool:
         """Whether replicas are precise enough, and none differs from the others."""
@@ -88,7 +131,7 @@ class Langevin(Engine):
         """A walk always can go on."""
         return ""
 
-    def outcome(self, problem: Problem, settings: Settings, setup: Setup, run: ChainRun) -> EngineOutcome:
+    def outcome(self, setup: Setup, run: ChainRun) -> EngineOutcome:
         """Draws that agree with the moments by control variates, and how far to trust them."""
         task = _task(setup)
         walk, w = task.walk, task.by_replica(run.draws)
@@ -96,7 +139,8 @@ class Langevin(Engine):
             return EngineOutcome({"draws": w[:, :0]}, [])
         moments = walk_moments(walk)
         w = moments.mean + (w - moments.raw_mean) * (moments.sd / moments.raw_sd)
-        draws = problem.model.chart.theta(w)
+        chart = setup.problem.model.chart
+        draws = chart.theta(w)
         trust = walk_trust(walk, moments)
         fields = {
             "draws": draws,
@@ -114,10 +158,11 @@ class Langevin(Engine):
                 "gradient_noise": float(1 - walk.state["spread"].min() ** 2),
                 "noisy_directions": int(walk.state["directions"].shape[1]),
                 **trust.details(),
-                **RunFacts(stopped_by=run.stopped_by, resumed_steps=run.resumed_steps).details,
+                "stopped_by": run.stopped_by,
+                "resumed_steps": run.resumed_steps,
             },
             "sd_error": moments.sd_error,
-            "_draw": WalkJoint(problem.model.chart, walk_coins(moments), walk.metric.factor).draw,
+            "_draw": WalkJoint(chart, walk_coins(moments), walk.metric.factor).draw,
         }
         return EngineOutcome(fields, doubts(walk, trust))
 

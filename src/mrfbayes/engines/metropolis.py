@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -13,11 +14,10 @@ from mrfbayes.base.random_streams import child, kernel_state
 from mrfbayes.engines.base import Engine, EngineOutcome, Setup, chain_starts, typical_log_odds
 from mrfbayes.run.driver import ChainRun
 from mrfbayes.run.workers import ChainTask, State
-from mrfbayes.targets.facts import RunFacts
 
 if TYPE_CHECKING:
-    from mrfbayes.engines.settings import Plan, Settings
-    from mrfbayes.methods.problem import Prepared, Problem
+    from mrfbayes.kernels.run.chain import ChainSettings
+    from mrfbayes.methods.problem import Problem
     from mrfbayes.model.field import Model
 
 DENSE_LIMIT = 600  # parameters up to which proposals have a full covariance
@@ -28,7 +28,7 @@ LEAST_ACCEPTANCE = 0.01  # share of proposals accepted, below which a chain hard
 class MetropolisEngine(Engine):
     """An engine whose chains accept or reject proposals."""
 
-    def outcome(self, problem: Problem, settings: Settings, setup: Setup, run: ChainRun) -> EngineOutcome:
+    def outcome(self, setup: Setup, run: ChainRun) -> EngineOutcome:
         """Draws, running moments over all steps, and how many proposals were accepted."""
         from mrfbayes.kernels.run import chain
 
@@ -43,9 +43,8 @@ class MetropolisEngine(Engine):
         total = squares.sum(axis=0) + steps * ((means - mean) ** 2).sum(axis=0)
         acceptance = counters[:, chain.ACCEPTED] / np.maximum(kept_steps, 1)
         uncomputed, all_steps = int(counters[:, chain.UNCOMPUTED].sum()), int(counters[:, chain.STEP].sum())
-        facts = RunFacts(resumed_steps=run.resumed_steps, stopped_by=run.stopped_by)
         fields = {
-            "draws": problem.model.chart.theta(run.draws) if self.keeps_log_odds else run.draws,
+            "draws": setup.problem.model.chart.theta(run.draws) if self.keeps_log_odds else run.draws,
             "w": run.draws if self.keeps_log_odds else None,
             "log_likelihood": run.log_likelihood,
             "mean": mean,
@@ -57,7 +56,8 @@ class MetropolisEngine(Engine):
             "details": {
                 "outside": (counters[:, chain.OUTSIDE] / np.maximum(counters[:, chain.STEP], 1)).tolist(),
                 "uncomputed": uncomputed,
-                **facts.details,
+                "resumed_steps": run.resumed_steps,
+                "stopped_by": run.stopped_by,
             },
         }
         warnings = _uncomputed_warnings(uncomputed, all_steps)
@@ -85,70 +85,51 @@ def _acceptance_warning(rate: float) -> str:
 
 
 class WalkingEngine(MetropolisEngine):
-    """An engine whose proposals are Gaussian steps from where the chain is."""
+    """An engine whose proposals are Gaussian steps; ``loop`` is its compiled chain in `mrfbayes.kernels.run.chain`."""
 
     name = "mh"
     takes_start = True
+    loop: ClassVar[str]
     adapts: ClassVar[bool] = True
 
     def default_steps(self, model: Model) -> int:
         """Many: steps are short."""
         return max(20_000, 1_000 * model.n_parameters)
 
-    def default_thin(self, steps: int, fitting: int) -> int:
-        """So that the usual number of draws is kept."""
-        from mrfbayes.engines.settings import KEPT_DRAWS
-
-        return max(1, -(-steps // min(KEPT_DRAWS, fitting)))
-
-    @abstractmethod
-    def loop(self) -> Callable[..., None]:
-        """The compiled chain."""
-
     @abstractmethod
     def scales(self, problem: Problem) -> np.ndarray:
         """(p,) standard deviations of the first proposals."""
 
-    def set_up(
-        self, problem: Problem, prepared: Prepared, plan: Plan, settings: Settings, shape: np.ndarray | None
-    ) -> Setup:
+    def set_up(self, setup: Setup, shape: np.ndarray | None) -> Setup:
         """Chains from their starts; ``shape`` is the lower Cholesky factor that proposals begin with, if known."""
-        from mrfbayes.kernels.run.chain import ALL, NOTHING, SHAPE, ChainSettings
+        from mrfbayes.kernels.run import chain
 
-        assert prepared.view is not None
-        is_dense = self.adapts and problem.model.n_parameters <= DENSE_LIMIT
-        states = walk_states(problem, prepared, plan, self, is_dense, shape if self.keeps_log_odds else None)
-        adaptive = NOTHING if not self.adapts else SHAPE if prepared.keeps_noise else ALL
-        numbers = ChainSettings(plan.warmup, plan.thin, adaptive, int(is_dense), int(self.keeps_log_odds))
-        task = ChainTask(prepared.view, problem.prior.view, numbers, self.loop(), carried_names(states))
-        return Setup(self, prepared, plan, task, states)
+        plan, is_dense = setup.plan, self.adapts and setup.problem.model.n_parameters <= DENSE_LIMIT
+        adaptive = chain.NOTHING if not self.adapts else chain.SHAPE if setup.prepared.keeps_noise else chain.ALL
+        numbers = chain.ChainSettings(plan.warmup, plan.thin, adaptive, int(is_dense), int(self.keeps_log_odds))
+        return with_chains(setup, self, numbers, getattr(chain, self.loop), shape if self.keeps_log_odds else None)
 
-    def outcome(self, problem: Problem, settings: Settings, setup: Setup, run: ChainRun) -> EngineOutcome:
+    def outcome(self, setup: Setup, run: ChainRun) -> EngineOutcome:
         """As of all chains; steps may also be too small."""
-        found = super().outcome(problem, settings, setup, run)
+        found = super().outcome(setup, run)
         rate = float(found.fields["acceptance"].mean())
         if found.fields["steps"] and rate > 1 - LEAST_ACCEPTANCE:
             found.warnings.append(_acceptance_warning(rate))
         return found
 
 
-def carried_names(states: list[State]) -> tuple[str, ...]:
-    """Names of the arrays of a view that travel with the state of a chain."""
-    return tuple(name.removeprefix("view.") for name in states[0] if name.startswith("view."))
-
-
-def walk_states(
-    problem: Problem,
-    prepared: Prepared,
-    plan: Plan,
+def with_chains(
+    setup: Setup,
     walk: WalkingEngine | None,
-    is_dense: bool,
-    shape: np.ndarray | None,
-) -> list[State]:
-    """One state per chain."""
+    numbers: ChainSettings,
+    loop: Callable[..., None],
+    shape: np.ndarray | None = None,
+) -> Setup:
+    """The set-up with chains that ``loop`` advances, each from its start; ``walk`` has proposals of its own scale."""
     from mrfbayes.kernels.run import chain
 
-    model, p = problem.model, problem.model.n_parameters
+    problem, plan, prepared = setup.problem, setup.plan, setup.prepared
+    model, p, is_dense = problem.model, problem.model.n_parameters, bool(numbers.is_dense)
     adapts = walk is not None and walk.adapts
     rows = p if is_dense else 1
     states = []
@@ -162,9 +143,9 @@ def walk_states(
             spread[np.arange(p) if is_dense else 0, np.arange(p)] = walk.scales(problem)
         if shape is not None and is_dense:
             spread[:] = shape.T
-        numbers = np.zeros(chain.N_NUMBERS)
-        numbers[chain.LOG_TARGET] = np.nan
-        numbers[chain.LOG_SCALE] = math.log(2.38 / math.sqrt(max(p, 1))) if adapts else 0.0
+        values = np.zeros(chain.N_NUMBERS)
+        values[chain.LOG_TARGET] = np.nan
+        values[chain.LOG_SCALE] = math.log(2.38 / math.sqrt(max(p, 1))) if adapts else 0.0
         counters = np.zeros(chain.N_COUNTERS, dtype=np.int64)
         counters[chain.WINDOW_END] = chain.FIRST_WINDOW
         state: State = {
@@ -178,7 +159,7 @@ def walk_states(
             "window_square": np.zeros((rows, p)),
             "mean": np.zeros(p),
             "square": np.zeros(p),
-            "numbers": numbers,
+            "numbers": values,
             "counters": counters,
             "random": kernel_state(seed, "moves"),
         }
@@ -186,7 +167,10 @@ def walk_states(
             carried = prepared.carry(child(seed, "carry"), theta)
             state |= {f"view.{name}": array for name, array in carried.items()}
         states.append(state)
-    return states
+    assert prepared.view is not None
+    carried_names = tuple(name.removeprefix("view.") for name in states[0] if name.startswith("view."))
+    task = ChainTask(problem.prior.view, numbers, prepared.view, loop, carried_names)
+    return replace(setup, task=task, states=states)
 
 
 def log_odds_scales(problem: Problem) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +18,7 @@ PRINTED_VARIANCE = 0.001  # sigma_Q^2, Sec. 3.3
 class PrintedWalk(WalkingEngine):
     """Its state is theta, and its draws are stored as they are, without passing through log-odds."""
 
+    loop = "run_likelihood"
     needs, label, proposal = "density", "the printed random walk", "printed"
     keeps_log_odds = False
     is_lengthened = False
@@ -29,13 +29,6 @@ class PrintedWalk(WalkingEngine):
     def fits(self, prepared: Prepared) -> bool:
         """Whether the likelihood is a kernel."""
         return prepared.view is not None
-
-    def loop(self) -> Callable[..., None]:
-        """The compiled chain."""
-        from mrfbayes.kernels.run.chain import run_likelihood
-
-        loop: Callable[..., None] = run_likelihood
-        return loop
 
     def scales(self, problem: Problem) -> np.ndarray:
         """(p,) the printed standard deviation."""

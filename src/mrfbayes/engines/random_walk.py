@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 class RandomWalk(WalkingEngine):
     """A random walk in w for any method with a likelihood."""
 
+    loop = "run_walk"
     needs, label, proposal = "density", "adaptive MH", "adapted"
 
     def fits(self, prepared: Prepared) -> bool:
@@ -25,13 +25,6 @@ class RandomWalk(WalkingEngine):
     def default_warmup(self, steps: int) -> int:
         """Half as many steps as are kept."""
         return max(steps // 2, 1_000)
-
-    def loop(self) -> Callable[..., None]:
-        """The compiled chain."""
-        from mrfbayes.kernels.run.chain import run_walk
-
-        loop: Callable[..., None] = run_walk
-        return loop
 
     def scales(self, problem: Problem) -> np.ndarray:
         """(p,) standard deviations of the first proposals."""

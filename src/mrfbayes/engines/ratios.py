@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,6 @@ from mrfbayes.engines.printed_walk import PrintedWalk
 from mrfbayes.run.driver import ChainRun
 
 if TYPE_CHECKING:
-    from mrfbayes.engines.settings import Settings
     from mrfbayes.methods.problem import Problem
 
 NOISE_LIMIT = 1.0  # nats of noise in a log ratio, above which the target is visibly another one
@@ -24,6 +22,7 @@ NOISE_LIMIT = 1.0  # nats of noise in a log ratio, above which the target is vis
 class Ratio(WalkingEngine):
     """A random walk in theta by estimated ratios, adaptive."""
 
+    loop = "run_ratio"
     needs, label, proposal = "ratio", "MH by estimated ratios", "adapted"
     keeps_log_odds = False
     is_lengthened = False
@@ -32,20 +31,13 @@ class Ratio(WalkingEngine):
         """Half as many steps as are kept."""
         return max(steps // 2, 1_000)
 
-    def loop(self) -> Callable[..., None]:
-        """The compiled chain."""
-        from mrfbayes.kernels.run.chain import run_ratio
-
-        loop: Callable[..., None] = run_ratio
-        return loop
-
     def scales(self, problem: Problem) -> np.ndarray:
         """(p,) standard deviations of the first proposals."""
         return theta_scales(problem)
 
-    def outcome(self, problem: Problem, settings: Settings, setup: Setup, run: ChainRun) -> EngineOutcome:
+    def outcome(self, setup: Setup, run: ChainRun) -> EngineOutcome:
         """As of all chains, without a likelihood; and how noisy the ratios were."""
-        found = super().outcome(problem, settings, setup, run)
+        found = super().outcome(setup, run)
         noise = _noise(run)
         details = {**found.fields["details"], **({"noise": noise} if noise else {})}
         return replace(

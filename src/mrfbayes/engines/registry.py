@@ -92,7 +92,7 @@ def set_up(
             prepared = _told(prepared, settings, f"{'; '.join(reasons)}: {engine.label} ran instead.")
             reasons = []
         try:
-            return engine.set_up(problem, prepared, plan, settings, shape)
+            return engine.set_up(Setup(engine, problem, settings, prepared, plan), shape)
         except Unsuitable as failure:
             reasons.append(str(failure))
             skipped |= set(failure.skipped)

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +14,8 @@ from mrfbayes.base.atomic_files import check_targets
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.memory import memory_limit
-from mrfbayes.base.random_streams import Seed, seed_sequence
-from mrfbayes.base.types import PriorLike, ThetaLike
+from mrfbayes.base.random_streams import seed_sequence
+from mrfbayes.base.types import ThetaLike
 from mrfbayes.engines.auto import choose_method
 from mrfbayes.engines.base import Engine
 from mrfbayes.engines.registry import choose_engine
@@ -25,35 +26,12 @@ from mrfbayes.priors import Prior
 from mrfbayes.run.clusters import Workers, check_workers
 from mrfbayes.run.store import recorded
 
-KEPT_DRAWS = 2_000  # draws per chain that thinning leaves by default
 MAX_STEPS = 10**11  # months on any machine
 MAX_DRAW_BYTES = 8 * 2**30
 DEFAULT_DRAW_BYTES = 2**28  # of all draws that thinning leaves by default
 PROPOSALS = ("adapted", "printed")
 STARTS = ("dispersed", "mle", "half")
 LENGTHENED = 16  # times the default number of steps that a chain may grow to
-
-
-@dataclass(frozen=True)
-class SampleOptions:
-    """What the user asked for, as it was given; see `mrfbayes.sample`."""
-
-    method: str
-    draws: object
-    warmup: object
-    chains: object
-    thin: object
-    proposal: object
-    start: ThetaLike | None
-    prior: PriorLike
-    rng: Seed | None
-    workers: object
-    progress: bool
-    checkpoint: str | os.PathLike[str] | None
-    seconds: object
-    engine: str | None
-    estimate: PointEstimate | ThetaLike | None
-    options: Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -103,38 +81,45 @@ class Plan:
     longest: int
 
 
-def check_settings(model: Model, asked: SampleOptions, data: object = None) -> Settings:
-    """Everything that can be refused without looking at ``data``, of which only the path is looked at."""
-    chosen, reason = choose_method(model) if asked.method == "auto" else (asked.method, "")
-    row = method_row(chosen)
-    if asked.proposal not in PROPOSALS:
-        raise InputError(f"proposal = {asked.proposal!r}: choose one of {', '.join(map(repr, PROPOSALS))}.")
-    if asked.checkpoint == "":
+def check_settings(model: Model, asked: Mapping[str, Any], options: Mapping[str, object], data: object) -> Settings:
+    """Everything that can be refused without looking at ``data``, of which only the path is looked at.
+
+    ``asked`` are the arguments of `mrfbayes.sample`, as they were given, and ``options`` those of the method.
+    """
+    method, reason = choose_method(model) if asked["method"] == "auto" else (asked["method"], "")
+    row, proposal, checkpoint = method_row(method), asked["proposal"], asked["checkpoint"]
+    if proposal not in PROPOSALS:
+        raise InputError(f"proposal = {proposal!r}: choose one of {', '.join(map(repr, PROPOSALS))}.")
+    if checkpoint == "":
         raise InputError("checkpoint = '': give the path of a file, or leave it out.")
-    check_targets(continued={"checkpoint": asked.checkpoint}, inputs={"data": data})
-    prior = Prior(model, asked.prior)
-    check_options(row, model, prior, asked.options)
-    start, chosen_numbers = _start(model, asked.start), recorded(asked.checkpoint)
+    check_targets(continued={"checkpoint": checkpoint}, inputs={"data": data})
+    prior = Prior(model, asked["prior"])
+    check_options(row, model, prior, options)
+    start, chosen = _start(model, asked["start"]), recorded(checkpoint)
+
+    def count(name: str, least: int = 1) -> int | None:
+        return None if asked[name] is None else whole(name, asked[name], least)
+
     settings = Settings(
         row=row,
         reason=reason,
-        options=asked.options,
-        draws=None if asked.draws is None else whole("draws", asked.draws),
-        warmup=None if asked.warmup is None else whole("warmup", asked.warmup, 0),
-        chains=whole("chains", asked.chains),
-        thin=None if asked.thin is None else whole("thin", asked.thin),
-        proposal=asked.proposal,
+        options=options,
+        draws=count("draws"),
+        warmup=count("warmup", 0),
+        chains=whole("chains", asked["chains"]),
+        thin=count("thin"),
+        proposal=proposal,
         start=start,
         prior=prior,
-        seed=seed_sequence(chosen_numbers.get("seed") if asked.rng is None else asked.rng),
-        workers=check_workers(asked.workers),
-        progress=bool(asked.progress),
-        checkpoint=asked.checkpoint,
-        chosen=chosen_numbers,
-        seconds=_seconds(asked.seconds),
-        engine=choose_engine(model, row, prior, asked.engine, str(asked.proposal), asked.start is not None),
-        is_engine_asked=asked.engine is not None,
-        estimate=None if asked.estimate is None else as_estimate(model, asked.estimate),
+        seed=seed_sequence(chosen.get("seed") if asked["rng"] is None else asked["rng"]),
+        workers=check_workers(asked["workers"]),
+        progress=bool(asked["progress"]),
+        checkpoint=checkpoint,
+        chosen=chosen,
+        seconds=_seconds(asked["seconds"]),
+        engine=choose_engine(model, row, prior, asked["engine"], proposal, start is not None),
+        is_engine_asked=asked["engine"] is not None,
+        estimate=None if asked["estimate"] is None else as_estimate(model, asked["estimate"]),
     )
     make_plan(model, settings, settings.engine)
     return settings

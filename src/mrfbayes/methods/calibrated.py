@@ -33,10 +33,9 @@ from mrfbayes.calibration.local import LocalJoint, calibrate_locally
 from mrfbayes.calibration.result import Calibration, Joint
 from mrfbayes.estimation.dense_mode import is_dense
 from mrfbayes.methods.few_parameters import prepare_few_parameters
-from mrfbayes.methods.langevin.coins import WalkJoint, walk_coins
 from mrfbayes.methods.langevin.langevin import STEPS, WARMUP
 from mrfbayes.methods.langevin.langevin import prepare as prepare_walk
-from mrfbayes.methods.langevin.moments import walk_moments
+from mrfbayes.methods.langevin.moments import WalkJoint, walk_coins, walk_moments
 from mrfbayes.methods.langevin.trust import doubts, walk_trust
 from mrfbayes.methods.langevin.walk import RECORDED_COUNTER
 from mrfbayes.methods.one_coupling import prepare_one_coupling
@@ -107,6 +106,7 @@ def prepare(
         quantile=None if known is None else found.joint.quantile,
         sd_error=found.sd_error,
         accuracy=found.accuracy,
+        uses_threads=isinstance(found.joint, WalkJoint),
         unused=unused,
         details=found.details,
         warnings=found.warnings,
@@ -129,7 +129,7 @@ def calibrate_by_walking(problem: Problem, variance: str, particles: int | None)
             walk.advance(1 if np.isfinite(share) else 5)
             walk.drawn.clear()
             bar.update(walk.steps)
-            if walk.steps < walk.settings.warmup and budget().left < share:
+            if walk.steps < walk.settings.warmup and np.isfinite(share) and budget().left <= share:
                 budget().cut(f"warm-up ended after {walk.steps} of {WARMUP} steps")
                 walk.end_warmup()
             elif budget().is_out and walk.state["counters"][RECORDED_COUNTER]:

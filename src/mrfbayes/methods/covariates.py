@@ -105,10 +105,6 @@ class ExactRows:
             value, slope = sum(part[0] for part in parts), np.stack([part[1] for part in parts])
         return value, self.design.back(slope)
 
-    def value(self, w: np.ndarray) -> float:
-        """The log-likelihood alone."""
-        return self(w)[0]
-
     def curvature(self, w: np.ndarray) -> np.ndarray:
         """Minus the second derivatives (P, P), by differences of the gradient."""
         matrix = np.empty((w.size, w.size))
@@ -199,10 +195,6 @@ class PseudoRows:
         value = float((each * self.seen) @ logs - self.weight @ log_z)
         return value, np.asarray(self.back @ (each * (self.seen - share)))
 
-    def value(self, w: np.ndarray) -> float:
-        """The log pseudolikelihood alone."""
-        return self(w)[0]
-
     def _segments(self, values: np.ndarray, by_row: bool) -> csr_array:
         """(N, P), or (n, P): sums of ``values`` times the matrix over the entries of each row and node, or row."""
         from scipy.sparse import csr_array
@@ -241,10 +233,6 @@ class Turned:
 
     def _at(self, w: np.ndarray) -> np.ndarray:
         return np.asarray(self.centre + self.stretch @ (w - self.centre))
-
-    def value(self, w: np.ndarray) -> float:
-        """The log-likelihood alone."""
-        return self(w)[0]
 
     def curvature(self, w: np.ndarray) -> np.ndarray:
         """Minus the second derivatives (P, P)."""
@@ -303,7 +291,7 @@ def _prepared(
         mode = find_mode(objective, start)
         return Smooth(target, mode, objective.curvature(mode))
 
-    return Prepared(None, value=target.value, gradient=target, smooth=smooth, details=details, notes=notes)
+    return Prepared(None, gradient=target, smooth=smooth, details=details, notes=notes)
 
 
 def prepare_exact(problem: Problem) -> Prepared:

@@ -5,11 +5,12 @@ r"""The likelihood itself (Exact-L), log Z by recursion (Reeves & Pettitt 2004).
 Differs from the paper: nothing in what is computed. The recursion follows an elimination order, on a grid with tables
 of at most 2^min(rows, columns) states; on planar graphs without node factors, where that is faster
 or alone possible, it is the determinant of `mrfbayes.exact.planar`. Rows with missing cells, which the paper does not
-have, enter by their sums over those cells (`mrfbayes.methods.holed`).
+have, enter by their sums over those cells (`mrfbayes.methods.lowered`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,9 +33,9 @@ from mrfbayes.kernels.exact.graph_binary import elimination_log_z_binary
 from mrfbayes.kernels.exact.graph_plan import EliminationPlan, log_z_scratch
 from mrfbayes.kernels.exact.planar_log_z import PlanarPlan, planar_log_z
 from mrfbayes.methods.covariates import check_exact, prepare_exact
-from mrfbayes.methods.holed import holed_view
 from mrfbayes.methods.lowered import (
     Lowered,
+    holed_view,
     lower_log_odds,
     lower_theta,
     lowered_data,
@@ -73,52 +74,43 @@ class PlanarView(NamedTuple):
     lowered: Lowered
 
 
-@implements(log_likelihood, FieldGraphView)
 @kernel
-def field_graph_log_likelihood(view, theta):
-    linear = lower_theta(view.lowered, theta)
+def field_graph_log_z(view):
     field, coupling = node_and_edge(view.lowered, view.lowered.potentials)
-    return linear - view.lowered.n * elimination_log_z_binary(view.plan, field, coupling, view.scratch)
+    return elimination_log_z_binary(view.plan, field, coupling, view.scratch)
 
 
-@implements(log_likelihood_w, FieldGraphView)
 @kernel
-def field_graph_log_likelihood_w(view, log_odds, theta):
-    linear = lower_log_odds(view.lowered, log_odds)
-    field, coupling = node_and_edge(view.lowered, view.lowered.potentials)
-    return linear - view.lowered.n * elimination_log_z_binary(view.plan, field, coupling, view.scratch)
-
-
-@implements(log_likelihood, TableGraphView)
-@kernel
-def table_graph_log_likelihood(view, theta):
-    linear = lower_theta(view.lowered, theta)
+def table_graph_log_z(view):
     node_table, edge_table = node_and_edge(view.lowered, view.lowered.potentials)
-    return linear - view.lowered.n * elimination_log_z(view.plan, node_table, edge_table, view.scratch)
+    return elimination_log_z(view.plan, node_table, edge_table, view.scratch)
 
 
-@implements(log_likelihood_w, TableGraphView)
 @kernel
-def table_graph_log_likelihood_w(view, log_odds, theta):
-    linear = lower_log_odds(view.lowered, log_odds)
-    node_table, edge_table = node_and_edge(view.lowered, view.lowered.potentials)
-    return linear - view.lowered.n * elimination_log_z(view.plan, node_table, edge_table, view.scratch)
-
-
-@implements(log_likelihood, PlanarView)
-@kernel
-def planar_log_likelihood(view, theta):
-    linear = lower_theta(view.lowered, theta)
+def planar_graph_log_z(view):
     field, coupling = node_and_edge(view.lowered, view.lowered.potentials)
-    return linear - view.lowered.n * planar_log_z(view.plan, field, coupling)
+    return planar_log_z(view.plan, field, coupling)
 
 
-@implements(log_likelihood_w, PlanarView)
-@kernel
-def planar_log_likelihood_w(view, log_odds, theta):
-    linear = lower_log_odds(view.lowered, log_odds)
-    field, coupling = node_and_edge(view.lowered, view.lowered.potentials)
-    return linear - view.lowered.n * planar_log_z(view.plan, field, coupling)
+def _implement(kind: type, log_z: Callable[..., float]) -> None:
+    """The likelihood of a kind of view, of theta and of log-odds, by the log Z at its potentials."""
+
+    @implements(log_likelihood, kind)
+    @kernel
+    def of_theta(view, theta):
+        linear = lower_theta(view.lowered, theta)
+        return linear - view.lowered.n * log_z(view)
+
+    @implements(log_likelihood_w, kind)
+    @kernel
+    def of_log_odds(view, log_odds, theta):
+        linear = lower_log_odds(view.lowered, log_odds)
+        return linear - view.lowered.n * log_z(view)
+
+
+_implement(FieldGraphView, field_graph_log_z)
+_implement(TableGraphView, table_graph_log_z)
+_implement(PlanarView, planar_graph_log_z)
 
 
 def check(model: Model, prior: Prior) -> None:
@@ -148,11 +140,9 @@ def prepare(problem: Problem) -> Prepared:
         view = kind(writable_plan(tables.plan), lowered_data(model, data), scratch)
     details = {"recursion": type(found).__name__, "width": found.width}
     whole = view if data.clamped is None else holed_view(view, model, data)
-    gradient = ExactGradient(model, data)
     return Prepared(
         whole,
-        value=gradient.value if whole is None else None,
-        gradient=gradient if model.n_parameters else None,
+        gradient=ExactGradient(model, data) if model.n_parameters else None,
         smooth=(lambda: _smooth(problem)) if has_derivatives else None,
         details=details,
     )
@@ -167,10 +157,6 @@ class ExactGradient:
 
     def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         return self.observed.value_gradient(w, *exact.moments_w(self.model, w))
-
-    def value(self, w: np.ndarray) -> float:
-        """The log-likelihood alone."""
-        return self(w)[0]
 
 
 def _smooth(problem: Problem) -> Smooth:

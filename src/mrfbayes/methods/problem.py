@@ -14,6 +14,7 @@ from mrfbayes.estimation.problem import Problem as Problem
 
 if TYPE_CHECKING:
     from mrfbayes.calibration.expansion import Accuracy
+    from mrfbayes.coins.induced import Induced
     from mrfbayes.methods.langevin.walk import Walk
 
 
@@ -45,8 +46,8 @@ class Prepared:
     is_ratio : whether it fulfils ``log_ratio`` rather than ``log_likelihood``
     carry : makes the view's changing arrays for one chain from its seed and its start, or None
     draw : makes independent draws ``(n, seed) -> (n, p)`` of theta, where the method can do without a chain
-    value : the log-likelihood as a function of w (p,) where no kernel has it, so that there is no view; or None
-    gradient : as in `Smooth`, where the likelihood has derivatives, or None
+    induced : the coins and their copula, where the likelihood is made of them, or None
+    gradient : as in `Smooth`, where the likelihood has derivatives, or None; a function where there is no view
     smooth : makes what Hamiltonian Monte Carlo needs, where the likelihood has derivatives, or None
     keeps_noise : whether ratios stay noisy however small the step, so that no scale reaches a wanted acceptance: then
         only the proposal's shape is learned, and its scale is that which suits a normal target
@@ -55,6 +56,7 @@ class Prepared:
     quantile : makes the quantiles (p,) of theta at a probability where they are known without draws, or None
     sd_error : relative Monte-Carlo standard error (p,) of the sds where they come from particles, or None
     accuracy : what bounds the error of a calibration from particles, or None
+    uses_threads : whether the preparation ran in as many threads as ``workers`` says
     unused : options of the method that play no part here, each with the reason
     details : facts for the result (settings as used, figures found on the way)
     warnings : what the reader of the result has to know, said aloud
@@ -65,7 +67,7 @@ class Prepared:
     is_ratio: bool = False
     carry: Callable[[np.random.SeedSequence, np.ndarray], dict[str, np.ndarray]] | None = None
     draw: Callable[[int, np.random.SeedSequence], np.ndarray] | None = None
-    value: Callable[[np.ndarray], float] | None = None
+    induced: Induced | None = None
     gradient: View | Callable[[np.ndarray], tuple[float, np.ndarray]] | None = None
     smooth: Callable[[], Smooth] | None = None
     keeps_noise: bool = False
@@ -74,6 +76,7 @@ class Prepared:
     quantile: Callable[[float], np.ndarray] | None = None
     sd_error: np.ndarray | None = None
     accuracy: Accuracy | None = None
+    uses_threads: bool = False
     unused: Mapping[str, str] = field(default_factory=dict)
     details: Mapping[str, object] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()

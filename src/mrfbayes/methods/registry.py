@@ -33,11 +33,11 @@ class Row:
 
     key: str
     label: str
-    target: str
-    module: str
     summary: str
+    module: str
     cost: Callable[[MethodCosts], float]
     offers: tuple[str, ...] = ("density",)
+    target: str = "approximate"
     takes_holes: bool = False
     takes_covariates: bool = False
 
@@ -52,6 +52,7 @@ class Row:
 
     def prepare(self, problem: Problem, **options: object) -> Prepared:
         """The method's own preparation; refused where it has no likelihood for the missing cells of the data."""
+        check_options(self, problem.model, problem.prior, options)
         if problem.statistics.incomplete is not None and not self.takes_holes:
             able = ", ".join(repr(key) for key, row in REGISTRY.items() if row.takes_holes)
             raise InputError(
@@ -67,133 +68,90 @@ class Row:
         return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
-REGISTRY: dict[str, Row] = {
-    row.key: row
-    for row in (
-        Row(
-            "exact",
-            "Exact-L",
-            "exact",
-            "exact",
-            "the likelihood itself, log Z by recursion",
-            lambda c: c.exact,
-            ("density", "gradient", "calibration"),
-            takes_holes=True,
-            takes_covariates=True,
-        ),
-        Row(
-            "calibrated",
-            "Calibrated",
-            "approximate",
-            "calibrated",
-            "calibrated coins: location, spread and skewness",
-            lambda c: c.calibrated,
-            ("draws",),
-            takes_holes=True,
-        ),
-        Row(
-            "langevin",
-            "Langevin",
-            "approximate",
-            "langevin.langevin",
-            "the true likelihood of dense fields, gradients from persistent Gibbs chains",
-            lambda c: c.langevin,
-            ("noisy gradient",),
-            takes_holes=True,
-            takes_covariates=True,
-        ),
-        Row(
-            "mle",
-            "MLE-L",
-            "approximate",
-            "mle.mle",
-            "MLE-induced likelihood: a coin per factor, joined by a copula",
-            lambda c: c.steps(20e-9 * c.p),
-            ("density", "draws"),
-        ),
-        Row(
-            "pseudo",
-            "Pseudo-L",
-            "approximate",
-            "pseudo.pseudo",
-            "pseudolikelihood: the product of all full conditionals",
-            lambda c: c.pseudo,
-            ("density", "gradient"),
-            takes_covariates=True,
-        ),
-        Row(
-            "laplace",
-            "Laplace-L",
-            "approximate",
-            "laplace.laplace",
-            "a quadratic log-likelihood at the estimate",
-            lambda c: c.steps(13e-9 * c.p + 5e-11 * c.p**2),
-        ),
-        Row(
-            "importance",
-            "IS-Geometric",
-            "approximate",
-            "ratio.importance",
-            "ratios by importance sampling at both ends",
-            lambda c: c.steps(2 * c.draws + c.ratio),
-            ("ratio",),
-        ),
-        Row(
-            "auxiliary",
-            "AuxVar",
-            "approximate",
-            "ratio.auxiliary",
-            "ratios by way of a fixed estimate, both ends sampled",
-            lambda c: c.steps(2 * c.draws + c.ratio),
-            ("ratio",),
-        ),
-        Row(
-            "exchange",
-            "Exch",
-            "approximate",
-            "ratio.exchange",
-            "ratios averaged over particles of the proposal",
-            lambda c: c.steps(c.draws + c.ratio),
-            ("ratio",),
-        ),
-        Row(
-            "persistent",
-            "PersistMC",
-            "approximate",
-            "ratio.persistent",
-            "ratios averaged over persisting particles",
-            lambda c: c.steps(c.sweep + c.ratio),
-            ("ratio",),
-        ),
-        Row(
-            "exchange-exact",
-            "Murray et al.",
-            "exact",
-            "ratio.exchange_exact",
-            "one auxiliary data set per proposal",
-            lambda c: c.steps(c.draws + c.ratio),
-            ("ratio",),
-        ),
-        Row(
-            "moller",
-            "Moller et al.",
-            "exact",
-            "ratio.moller",
-            "a chain augmented by one auxiliary data set",
-            lambda c: c.steps(c.draws + c.ratio),
-            ("ratio",),
-        ),
-        Row(
-            "mavm",
-            "MAVM",
-            "exact",
-            "ratio.mavm",
-            "auxiliary data sets annealed between proposal and estimate",
-            lambda c: c.steps(c.draws + 10 * (c.sweep + c.ratio) + c.ratio),  # of ten levels
-            ("ratio",),
-        ),
-    )
-}
+def _ratio(
+    key: str, label: str, summary: str, seconds: Callable[[MethodCosts], float], target: str = "approximate"
+) -> Row:
+    """A method that estimates ratios; ``seconds`` of a step."""
+    module = f"ratio.{key.replace('-', '_')}"
+    return Row(key, label, summary, module, lambda c: c.steps(seconds(c)), ("ratio",), target)
+
+
+ROWS = (
+    Row(
+        "exact",
+        "Exact-L",
+        "the likelihood itself, log Z by recursion",
+        "exact",
+        lambda c: c.exact,
+        ("density", "gradient", "calibration"),
+        "exact",
+        takes_holes=True,
+        takes_covariates=True,
+    ),
+    Row(
+        "calibrated",
+        "Calibrated",
+        "calibrated coins: location, spread and skewness",
+        "calibrated",
+        lambda c: c.calibrated,
+        ("draws",),
+        takes_holes=True,
+    ),
+    Row(
+        "langevin",
+        "Langevin",
+        "the true likelihood of dense fields, gradients from persistent Gibbs chains",
+        "langevin.langevin",
+        lambda c: c.langevin,
+        ("noisy gradient",),
+        takes_holes=True,
+        takes_covariates=True,
+    ),
+    Row(
+        "mle",
+        "MLE-L",
+        "MLE-induced likelihood: a coin per factor, joined by a copula",
+        "mle.mle",
+        lambda c: c.steps(20e-9 * c.p),
+        ("density", "draws"),
+    ),
+    Row(
+        "pseudo",
+        "Pseudo-L",
+        "pseudolikelihood: the product of all full conditionals",
+        "pseudo",
+        lambda c: c.pseudo,
+        ("density", "gradient"),
+        takes_covariates=True,
+    ),
+    Row(
+        "laplace",
+        "Laplace-L",
+        "a quadratic log-likelihood at the estimate",
+        "laplace.laplace",
+        lambda c: c.steps(13e-9 * c.p + 5e-11 * c.p**2),
+    ),
+    _ratio("importance", "IS-Geometric", "ratios by importance sampling at both ends", lambda c: 2 * c.draws + c.ratio),
+    _ratio(
+        "auxiliary", "AuxVar", "ratios by way of a fixed estimate, both ends sampled", lambda c: 2 * c.draws + c.ratio
+    ),
+    _ratio("exchange", "Exch", "ratios averaged over particles of the proposal", lambda c: c.draws + c.ratio),
+    _ratio("persistent", "PersistMC", "ratios averaged over persisting particles", lambda c: c.sweep + c.ratio),
+    _ratio(
+        "exchange-exact", "Murray et al.", "one auxiliary data set per proposal", lambda c: c.draws + c.ratio, "exact"
+    ),
+    _ratio(
+        "moller", "Moller et al.", "a chain augmented by one auxiliary data set", lambda c: c.draws + c.ratio, "exact"
+    ),
+    _ratio(
+        "mavm",
+        "MAVM",
+        "auxiliary data sets annealed between proposal and estimate",
+        lambda c: c.draws + 10 * (c.sweep + c.ratio) + c.ratio,  # of ten levels
+        "exact",
+    ),
+)
+REGISTRY: dict[str, Row] = {row.key: row for row in ROWS}
 
 
 def method_row(key: str) -> Row:

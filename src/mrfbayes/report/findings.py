@@ -299,7 +299,7 @@ class Findings:
         found: dict[str, float] = {}
         chains, draws, p = posterior.draws.shape
         if posterior.has_chains and draws >= 8 and 0 < p <= DIAGNOSED:
-            if posterior.engine != "langevin":  # many short replicas: their scatter is in the trust statement
+            if posterior.facts.trust is None:  # else many short replicas, whose scatter is in that statement
                 found["r_hat"] = _worst(np.nanmax, posterior.r_hat)
             found["ess"] = _worst(np.nanmin, posterior.ess)
         facts = posterior.facts

@@ -37,9 +37,8 @@ def checks(findings: Findings) -> list[TrustCheck]:
     def add(name: str, state: str, figure: str, detail: object = "") -> None:
         out.append(TrustCheck(name, state, figure, " ".join(fill("check", name, detail))))
 
-    is_narrow = posterior.target != "exact" and posterior.method == "pseudo"
-    state = GOOD if posterior.target == "exact" else CARE if is_narrow else INFO
-    figure = "too narrow" if is_narrow else posterior.target
+    state = GOOD if posterior.target == "exact" else CARE if facts.is_narrow else INFO
+    figure = "too narrow" if facts.is_narrow else posterior.target
     out.append(TrustCheck("Target", state, figure, " ".join(fill("check_target", posterior))))
     if facts.trust is not None:
         worst = max(facts.trust_mean or 0.0, facts.trust_sd or 0.0)

@@ -34,11 +34,6 @@ def check_workers(workers: object) -> Workers:
     )
 
 
-def are_several(workers: Workers) -> bool:
-    """Whether anything but this process is asked for."""
-    return bool(workers != 1)
-
-
 def _is_client(value: object) -> bool:
     """Without importing Dask, which takes half a second."""
     kinds = type(value).__mro__

@@ -17,7 +17,7 @@ from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
 from mrfbayes.run.clusters import Workers
 from mrfbayes.run.store import Checkpoint
-from mrfbayes.run.workers import Chunk, Shortened, State, WorkerTask, make_workers
+from mrfbayes.run.workers import ChainWorkers, Chunk, State, WorkerTask
 
 ROUND_SECONDS = 0.4  # a round of chunks over all chains: Ctrl-C answers within one
 CHECKPOINT_SECONDS = 2.0
@@ -165,9 +165,9 @@ def run_chains(task: WorkerTask, states: list[State], settings: RunSettings) -> 
     """Advance all chains to their number of steps (warm-up included), or as far as interrupt or budget allow."""
     varying: frozenset[str] = getattr(task, "varying", frozenset())
     collector = _Collector(states, task.n_columns, settings.checkpoint, varying)
-    done = resumed = task.steps_done(collector.states[0])
+    done = resumed = steps_done(collector.states[0])
     goal, seconds = settings.n_steps, math.inf if settings.seconds is None else settings.seconds
-    workers = make_workers(task, settings.workers, len(states))
+    workers = ChainWorkers(task, settings.workers, len(states))
     started = time.perf_counter()
     stopped_by = ""
     with InterruptFlag() as interrupt:  # until all that was drawn is in the checkpoint and stacked
@@ -187,7 +187,8 @@ def run_chains(task: WorkerTask, states: list[State], settings: RunSettings) -> 
                     _check(task, chunks, settings.explain_failure)
                     collector.add(chunks)
                     done += size
-                    bar.update(done, task.note(collector.states))
+                    warm = "warm-up, " if done < task.n_warmup else ""
+                    bar.update(done, f"{warm}{task.note(collector.states)}")
                     now = time.perf_counter()
                     # Results do not depend on the chunk's size: the state says all.
                     chunk = max(1, int(chunk * min(4.0, 0.8 * ROUND_SECONDS / max(now - round_started, 1e-9))))
@@ -199,11 +200,11 @@ def run_chains(task: WorkerTask, states: list[State], settings: RunSettings) -> 
                         break
                     is_late = now - started > seconds / 2
                     may_cut = settings.may_cut_warmup and is_late and done < task.n_warmup
-                    if may_cut and isinstance(task, Shortened):
+                    if may_cut and (with_warmup := getattr(task, "with_warmup", None)):
                         goal -= task.n_warmup - done
-                        task = task.with_warmup(done)
+                        task = with_warmup(done)
                         workers.close()
-                        workers = make_workers(task, settings.workers, len(states))
+                        workers = ChainWorkers(task, settings.workers, len(states))
         finally:
             collector.write()
             workers.close()
@@ -221,6 +222,11 @@ def run_chains(task: WorkerTask, states: list[State], settings: RunSettings) -> 
         checkpoint_problem=collector.problem,
         is_enough=collector.is_enough,
     )
+
+
+def steps_done(state: State) -> int:
+    """Steps behind ``state``, warm-up included."""
+    return int(state["counters"][0])
 
 
 def _goal(goal: int, done: int, task: WorkerTask, settings: RunSettings, collector: _Collector) -> int:
@@ -242,6 +248,6 @@ def _check(task: WorkerTask, chunks: list[Chunk], explain: Callable[[int, State]
         if failure := task.failure(chunk.state):
             reason = f" {explain(number, chunk.state)}" if explain else ""
             raise SamplingError(
-                f"chain {number}, step {task.steps_done(chunk.state)}: {failure}.{reason} The draws before that "
+                f"chain {number}, step {steps_done(chunk.state)}: {failure}.{reason} The draws before that "
                 "step are in the checkpoint, if one was asked for."
             )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,8 +18,7 @@ from mrfbayes.base.views import View, with_own_workspace
 from mrfbayes.run.workers import Chunk, Metropolis, State
 
 if TYPE_CHECKING:
-    from mrfbayes.kernels.priors import PriorView
-    from mrfbayes.kernels.run.hmc import HmcSettings, HmcState, Metric
+    from mrfbayes.kernels.run.hmc import HmcState, Metric
     from mrfbayes.priors import Prior
 
 Gradient = Callable[[np.ndarray], tuple[float, np.ndarray]]
@@ -121,24 +120,15 @@ class HmcTask(Metropolis):
 
     gradient: View | Gradient
     metric: Metric
-    prior: PriorView
-    settings: HmcSettings
     is_start_given: bool = False
-
-    def with_warmup(self, n_warmup: int) -> HmcTask:
-        """These chains with a warm-up of another length."""
-        return replace(self, settings=self.settings._replace(n_warmup=n_warmup))
 
     def advance(self, state: State, n_steps: int) -> Chunk:
         """``n_steps`` more trajectories from ``state``, which is left as it was; none at all evaluates the start."""
         from mrfbayes.kernels.run import hmc
-        from mrfbayes.kernels.run.chain import KEPT, LOG_TARGET, KeptDraws
+        from mrfbayes.kernels.run.chain import LOG_TARGET
 
         state = {name: array.copy() for name, array in state.items()}
-        chain = hmc.HmcState(**state)
-        first = int(chain.counters[KEPT])
-        rows = n_steps // self.settings.n_thin + 1
-        kept = KeptDraws(np.empty((rows, chain.theta.size)), np.empty(rows), first)
+        chain, kept = hmc.HmcState(**state), self.kept_draws(state, n_steps)
         gradient = self.gradient if callable(self.gradient) else with_own_workspace(self.gradient)
         if math.isnan(chain.numbers[LOG_TARGET]):
             self._settle(chain, gradient)
@@ -150,8 +140,7 @@ class HmcTask(Metropolis):
                     hmc.leap(self.metric, chain)
                     hmc.pull(self.metric, self.prior, chain, _evaluate(gradient, chain, chain.log_odds_proposal))
                 hmc.decide(self.metric, self.settings, self.prior, chain, kept)
-        count = int(chain.counters[KEPT]) - first
-        return Chunk(state, kept.draws[:count], kept.log_likelihood[:count])
+        return self.chunk(state, kept)
 
     def _settle(self, chain: HmcState, gradient: View | Gradient) -> None:
         """Evaluate the start, after moving it where it is no start."""

@@ -7,17 +7,18 @@ survives is told from those that happened to run beside it, and costs only its o
 from __future__ import annotations
 
 import secrets
+import signal
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import closing, suppress
+from multiprocessing import current_process, get_all_start_methods, get_context
 from typing import TYPE_CHECKING, NamedTuple
 
 from mrfbayes.base.errors import InputError, SamplingError
 from mrfbayes.run.clusters import Workers, submit
-from mrfbayes.run.workers import NO_WORKERS, begin_worker, process_pool
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -41,6 +42,34 @@ Outcomes = Generator[Outcome, None, None]
 Function = Callable[..., object]
 
 
+NO_WORKERS = (
+    "workers = {n}: the worker processes ended before they had done anything. Each of them imports the script that is "
+    'running: a script that asks for workers= has to do its work under `if __name__ == "__main__":`, or ask for '
+    "workers=1. (They also end like this where there is not enough memory for {n} processes.)"
+)
+
+
+# Imported once, by the server that forks all workers: each of them would need a second for it.
+PRELOADED = ["__main__", "numba.np.arraymath", "mrfbayes.sampling.sample", "mrfbayes.sampling.assemble"]
+
+
+def process_pool(n_workers: int, initializer: Callable[..., None], *arguments: object) -> ProcessPoolExecutor:
+    """Processes that share nothing with this one; each calls ``initializer(*arguments)`` first."""
+    if getattr(current_process(), "_inheriting", False):
+        # A worker that imports a script without a main guard: it ends here in silence, and its parent says why.
+        raise SystemExit(1)
+    is_forked = "forkserver" in get_all_start_methods()  # Windows can only spawn
+    context = get_context("forkserver" if is_forked else "spawn")
+    if is_forked:
+        context.set_forkserver_preload(PRELOADED)
+    return ProcessPoolExecutor(n_workers, mp_context=context, initializer=initializer, initargs=arguments)
+
+
+def begin_worker() -> None:
+    """The parent decides what Ctrl-C means."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def run_jobs(
     function: Function, jobs: Iterable[Job], workers: Workers, may_begin: Callable[[], bool] = lambda: True
 ) -> Outcomes:
@@ -52,22 +81,45 @@ def run_jobs(
     workers : number of processes (1: this one), or a Dask client
     may_begin : asked before each job; once it says no, no other is begun, and those under way are finished
     """
-    if isinstance(workers, int) and workers == 1:
-        return _here(function, jobs, may_begin)
+    with closing(make_pool(function, workers)) as pool:
+        yield from pool.outcomes(jobs, may_begin)
+
+
+def make_pool(function: Function, workers: Workers, shared: tuple[object, ...] = ()) -> Pool:
+    """Who calls ``function(*shared, *arguments)``; what is shared is sent to each worker once."""
     if isinstance(workers, int):
-        return _Processes(function, workers).outcomes(jobs, may_begin)
-    return _on_dask(function, jobs, workers, may_begin)
+        return Pool(function, shared) if workers == 1 else _Processes(function, shared, workers)
+    return _Cluster(function, shared, workers)
 
 
-def _here(function: Function, jobs: Iterable[Job], may_begin: Callable[[], bool]) -> Outcomes:
-    for name, arguments in jobs:
-        if not may_begin():
-            return
-        try:
-            found = function(*arguments)
-        except Exception as error:
-            found = error
-        yield name, found
+class Pool:
+    """This process, which does one job after the other."""
+
+    def __init__(self, function: Function, shared: tuple[object, ...]) -> None:
+        self._function, self._shared = function, shared
+
+    def outcomes(self, jobs: Iterable[Job], may_begin: Callable[[], bool] = lambda: True) -> Outcomes:
+        """See `run_jobs`."""
+        for name, arguments in jobs:
+            if not may_begin():
+                return
+            yield name, _caught(self._function, *self._shared, *arguments)
+
+    def close(self) -> None:
+        """End all work."""
+
+
+_SHARED: tuple[object, ...] = ()
+
+
+def _receive(*shared: object) -> None:
+    global _SHARED
+    begin_worker()
+    _SHARED = shared
+
+
+def _call(function: Function, *arguments: object) -> object:
+    return function(*_SHARED, *arguments)
 
 
 def _is_alive() -> bool:
@@ -75,28 +127,27 @@ def _is_alive() -> bool:
     return True
 
 
-class _Processes:
+class _Processes(Pool):
     """A pool that is made anew when one of its processes dies."""
 
-    def __init__(self, function: Function, n_workers: int) -> None:
-        self._function, self._n_workers = function, n_workers
+    def __init__(self, function: Function, shared: tuple[object, ...], n_workers: int) -> None:
+        super().__init__(function, shared)
+        self._n_workers = n_workers
         self._pool: ProcessPoolExecutor | None = None
         self._under_way: dict[Future[object], Job] = {}
         self._again: deque[Job] = deque()
         self._lost: Counter[str] = Counter()
 
-    def outcomes(self, jobs: Iterable[Job], may_begin: Callable[[], bool]) -> Outcomes:
+    def outcomes(self, jobs: Iterable[Job], may_begin: Callable[[], bool] = lambda: True) -> Outcomes:
         """See `run_jobs`."""
         source = iter(jobs)
-        try:
-            while True:
-                self._hand_out(source, may_begin)
-                if not self._under_way and not self._again:
-                    return
-                yield from self._finished()
-                yield from self._alone()
-        finally:
-            self._stop()
+        self._lost.clear()
+        while True:
+            self._hand_out(source, may_begin)
+            if not self._under_way and not self._again:
+                return
+            yield from self._finished()
+            yield from self._alone()
 
     def _hand_out(self, source: Iterator[Job], may_begin: Callable[[], bool]) -> None:
         while len(self._under_way) < AHEAD * self._n_workers:
@@ -104,14 +155,14 @@ class _Processes:
             if job is None:
                 return
             try:
-                self._under_way[self._open().submit(self._function, *job.arguments)] = job
+                self._under_way[self._open().submit(_call, self._function, *job.arguments)] = job
             except BrokenProcessPool:
                 self._again.appendleft(job)
                 self._give_back()
 
     def _open(self) -> ProcessPoolExecutor:
         if self._pool is None:
-            self._pool = process_pool(self._n_workers, begin_worker)
+            self._pool = process_pool(self._n_workers, _receive, *self._shared)
             try:
                 self._pool.submit(_is_alive).result()
             except BrokenProcessPool:
@@ -137,7 +188,7 @@ class _Processes:
         self._again.extend(self._under_way.values())
         self._lost.update(job.name for job in self._under_way.values())
         self._under_way.clear()
-        self._stop()
+        self.close()
 
     def _alone(self) -> Outcomes:
         """Those that lost several processes, each in one of its own: only the guilty one loses that, too."""
@@ -146,12 +197,12 @@ class _Processes:
             self._again.remove(job)
             found: object = _lost_everywhere(self._lost[job.name] + TRIES_ALONE)
             for _ in range(TRIES_ALONE):
-                with suppress(BrokenProcessPool), process_pool(1, begin_worker) as pool:
-                    found = pool.submit(_caught, self._function, *job.arguments).result()
+                with suppress(BrokenProcessPool), process_pool(1, _receive, *self._shared) as pool:
+                    found = pool.submit(_caught, _call, self._function, *job.arguments).result()
                     break
             yield job.name, found
 
-    def _stop(self) -> None:
+    def close(self) -> None:
         """End the processes; what they are still doing is not wanted any more."""
         if self._pool is None:
             return
@@ -178,30 +229,49 @@ def _lost_everywhere(times: int) -> SamplingError:
     )
 
 
-def _on_dask(function: Function, jobs: Iterable[Job], client: Client, may_begin: Callable[[], bool]) -> Outcomes:
-    """No more jobs wait on the scheduler than keep its workers busy: there may be many, and a budget may end."""
-    from distributed import KilledWorker, as_completed
+class _Cluster(Pool):
+    """The workers of a Dask cluster; the job of one that died is done by another.
 
-    source, run = iter(jobs), secrets.token_hex(8)
-    under_way: dict[ClusterFuture, str] = {}
-    finished = as_completed(loop=client.loop)
-    number, room, looked = 0, 0, -LOOK_SECONDS
-    try:
+    No more jobs wait on the scheduler than keep its workers busy: there may be many, and a budget may end. What is
+    shared is computed rather than scattered, so that it outlives its workers.
+    """
+
+    def __init__(self, function: Function, shared: tuple[object, ...], client: Client) -> None:
+        self._client, self._run, self._number = client, f"mrfbayes-{secrets.token_hex(8)}", 0
+        super().__init__(function, tuple(self._submit(_itself, value) for value in shared))
+        self._under_way: dict[ClusterFuture, str] = {}
+        self._room, self._looked = 0, -LOOK_SECONDS
+
+    def _submit(self, function: Function, *arguments: object) -> ClusterFuture:
+        self._number += 1
+        return submit(self._client, f"{self._run}-{self._number}", function, *arguments)
+
+    def outcomes(self, jobs: Iterable[Job], may_begin: Callable[[], bool] = lambda: True) -> Outcomes:
+        """See `run_jobs`."""
+        from distributed import KilledWorker, as_completed
+
+        source, finished = iter(jobs), as_completed(loop=self._client.loop)
         while True:
-            if time.monotonic() - looked > LOOK_SECONDS:
-                room, looked = AHEAD * max(sum(client.nthreads().values()), 1), time.monotonic()
-            while len(under_way) < room and may_begin() and (job := next(source, None)) is not None:
-                future = submit(client, f"mrfbayes-{run}-{number}", function, *job.arguments)
-                under_way[future] = job.name
+            if time.monotonic() - self._looked > LOOK_SECONDS:
+                self._room = AHEAD * max(sum(self._client.nthreads().values()), 1)
+                self._looked = time.monotonic()
+            while len(self._under_way) < self._room and may_begin() and (job := next(source, None)) is not None:
+                future = self._submit(self._function, *self._shared, *job.arguments)
+                self._under_way[future] = job.name
                 finished.add(future)
-                number += 1
-            if not under_way:
+            if not self._under_way:
                 return
             future = next(finished)
-            name, error = under_way.pop(future), future.exception()
+            name, error = self._under_way.pop(future), future.exception()
             if isinstance(error, KilledWorker):
                 error = _lost_everywhere(error.allowed_failures + 1)
             yield name, future.result() if error is None else error
             future.release()
-    finally:
-        client.cancel(list(under_way))
+
+    def close(self) -> None:
+        """Take from the cluster what is under way, and what was shared."""
+        self._client.cancel([*self._under_way, *self._shared])
+
+
+def _itself(value: object) -> object:
+    return value

@@ -6,27 +6,21 @@ A chunk is a pure function of the task and the state of a chain: it can run anyw
 from __future__ import annotations
 
 import math
-import secrets
-import signal
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
-from multiprocessing import current_process, get_all_start_methods, get_context
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from mrfbayes.base.blas import one_blas_thread
-from mrfbayes.base.errors import InputError, SamplingError
+from mrfbayes.base.errors import InputError
 from mrfbayes.base.views import View, with_own_workspace
-from mrfbayes.run.clusters import Workers, submit
+from mrfbayes.run.clusters import Workers
+from mrfbayes.run.pools import Job, make_pool
 
 if TYPE_CHECKING:
-    from distributed import Client
-
     from mrfbayes.kernels.priors import PriorView
-    from mrfbayes.kernels.run.chain import ChainSettings
+    from mrfbayes.kernels.run.chain import ChainSettings, KeptDraws
     from mrfbayes.kernels.run.hmc import HmcSettings
 
 State = dict[str, np.ndarray]
@@ -41,7 +35,12 @@ class Chunk(NamedTuple):
 
 
 class WorkerTask(Protocol):
-    """What advances a chain: everything about it that does not change, sent to each worker once."""
+    """What advances a chain: everything about it that does not change, sent to each worker once.
+
+    The first of a state's "counters" is the number of steps behind it, warm-up included. A task whose warm-up can be
+    ended for want of time has ``with_warmup(n_warmup)``, the same task with a warm-up of another length; one with
+    arrays whose shapes change names them in ``varying``.
+    """
 
     @property
     def n_columns(self) -> int:
@@ -58,28 +57,24 @@ class WorkerTask(Protocol):
     def advance(self, state: State, n_steps: int) -> Chunk:
         """``n_steps`` more steps from ``state``, which is left as it was."""
 
-    def steps_done(self, state: State) -> int:
-        """Steps behind ``state``, warm-up included."""
-
     def check_start(self, number: int, state: State) -> None:
         """An `InputError` where chain ``number`` cannot start."""
+        return None
 
     def failure(self, state: State) -> str:
         """Why the chain cannot go on; empty where it can."""
+        return ""
 
     def note(self, states: Sequence[State]) -> str:
         """A few words on how the chains are doing."""
+        return ""
 
 
-@runtime_checkable
-class Shortened(WorkerTask, Protocol):
-    """A task whose warm-up can be ended for want of time."""
-
-    def with_warmup(self, n_warmup: int) -> WorkerTask:
-        """The same task with a warm-up of another length."""
+Own = TypeVar("Own", bound="Metropolis")
 
 
-class Metropolis:
+@dataclass(frozen=True)
+class Metropolis(WorkerTask):
     """How a chain that accepts or rejects is doing, from its state; for the tasks of such chains."""
 
     prior: PriorView
@@ -100,11 +95,9 @@ class Metropolis:
         """Steps between two draws that are kept."""
         return int(self.settings.n_thin)
 
-    def steps_done(self, state: State) -> int:
-        """Steps behind ``state``, warm-up included."""
-        from mrfbayes.kernels.run import chain
-
-        return int(state["counters"][chain.STEP])
+    def with_warmup(self: Own, n_warmup: int) -> Own:
+        """These chains with a warm-up of another length."""
+        return replace(self, settings=self.settings._replace(n_warmup=n_warmup))
 
     def check_start(self, number: int, state: State) -> None:
         """An `InputError` where chain ``number`` cannot start."""
@@ -128,10 +121,22 @@ class Metropolis:
         from mrfbayes.kernels.run import chain
 
         counters = np.stack([state["counters"] for state in states]).sum(axis=0)
-        steps = int(counters[chain.STEP])
         accepted = int(counters[chain.ACCEPTED] + counters[chain.WARM_ACCEPTED])
-        warm = "warm-up, " if self.steps_done(states[0]) < self.settings.n_warmup else ""
-        return f"{warm}accepting {accepted / max(steps, 1):.0%}"
+        return f"accepting {accepted / max(int(counters[chain.STEP]), 1):.0%}"
+
+    def kept_draws(self, state: State, n_steps: int) -> KeptDraws:
+        """Room for the draws of ``n_steps`` more steps."""
+        from mrfbayes.kernels.run import chain
+
+        rows = n_steps // self.n_thin + 1
+        return chain.KeptDraws(np.empty((rows, self.n_columns)), np.empty(rows), int(state["counters"][chain.KEPT]))
+
+    def chunk(self, state: State, kept: KeptDraws) -> Chunk:
+        """What the chain came to, and the draws that it kept."""
+        from mrfbayes.kernels.run import chain
+
+        count = int(state["counters"][chain.KEPT]) - kept.first
+        return Chunk(state, kept.draws[:count], kept.log_likelihood[:count])
 
 
 @dataclass(frozen=True)
@@ -143,14 +148,8 @@ class ChainTask(Metropolis):
     """
 
     view: View
-    prior: PriorView
-    settings: ChainSettings
     loop: Callable[..., None]
     carried: tuple[str, ...]
-
-    def with_warmup(self, n_warmup: int) -> ChainTask:
-        """These chains with a warm-up of another length."""
-        return replace(self, settings=self.settings._replace(n_warmup=n_warmup))
 
     def advance(self, state: State, n_steps: int) -> Chunk:
         """``n_steps`` more steps from ``state``, which is left as it was."""
@@ -159,140 +158,35 @@ class ChainTask(Metropolis):
         state = {name: array.copy() for name, array in state.items()}
         view = with_own_workspace(self.view)._replace(**{name: state[f"view.{name}"] for name in self.carried})
         chain_state = chain.ChainState(**{name: state[name] for name in chain.ChainState._fields})
-        first = int(chain_state.counters[chain.KEPT])
-        rows = n_steps // self.settings.n_thin + 1
-        kept = chain.KeptDraws(np.empty((rows, chain_state.theta.size)), np.empty(rows), first)
+        kept = self.kept_draws(state, n_steps)
         with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
             self.loop(view, self.prior, self.settings, chain_state, kept, n_steps)
-        count = int(chain_state.counters[chain.KEPT]) - first
-        return Chunk(state, kept.draws[:count], kept.log_likelihood[:count])
-
-
-class SerialWorkers:
-    """All chains in this process, one after the other."""
-
-    def __init__(self, task: WorkerTask) -> None:
-        self._task = task
-
-    def advance(self, states: Sequence[State], n_steps: int) -> list[Chunk]:
-        """One chunk of every chain."""
-        return [self._task.advance(state, n_steps) for state in states]
-
-    def close(self) -> None:
-        """Nothing to release."""
-
-
-NO_WORKERS = (
-    "workers = {n}: the worker processes ended before they had done anything. Each of them imports the script that is "
-    'running: a script that asks for workers= has to do its work under `if __name__ == "__main__":`, or ask for '
-    "workers=1. (They also end like this where there is not enough memory for {n} processes.)"
-)
-
-
-# Imported once, by the server that forks all workers: each of them would need a second for it.
-PRELOADED = ["__main__", "numba.np.arraymath", "mrfbayes.sampling.sample", "mrfbayes.sampling.assemble"]
-
-
-def process_pool(n_workers: int, initializer: Callable[..., None], *arguments: object) -> ProcessPoolExecutor:
-    """Processes that share nothing with this one; each calls ``initializer(*arguments)`` first."""
-    if getattr(current_process(), "_inheriting", False):
-        # A worker that imports a script without a main guard: it ends here in silence, and its parent says why.
-        raise SystemExit(1)
-    is_forked = "forkserver" in get_all_start_methods()  # Windows can only spawn
-    context = get_context("forkserver" if is_forked else "spawn")
-    if is_forked:
-        context.set_forkserver_preload(PRELOADED)
-    return ProcessPoolExecutor(n_workers, mp_context=context, initializer=initializer, initargs=arguments)
-
-
-def begin_worker() -> None:
-    """The parent decides what Ctrl-C means."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-_TASK: WorkerTask | None = None
-
-
-def _receive(task: WorkerTask) -> None:
-    global _TASK
-    begin_worker()
-    _TASK = task
+        return self.chunk(state, kept)
 
 
 @one_blas_thread()
-def _advance_here(state: State, n_steps: int) -> Chunk:
-    assert _TASK is not None
-    return _TASK.advance(state, n_steps)
-
-
-class ProcessWorkers:
-    """Chains spread over a pool of processes; a chunk goes to whoever is free."""
-
-    def __init__(self, task: WorkerTask, n_workers: int) -> None:
-        self._task, self._n_workers, self._has_worked = task, n_workers, False
-        self._pool = process_pool(n_workers, _receive, task)
-
-    def advance(self, states: Sequence[State], n_steps: int) -> list[Chunk]:
-        """One chunk of every chain; a process that died costs time, not results: the chunk is computed again."""
-        try:
-            chunks = self._advance(states, n_steps)
-        except BrokenProcessPool:
-            if not self._has_worked:
-                raise InputError(NO_WORKERS.format(n=self._n_workers)) from None
-            self._pool = process_pool(self._n_workers, _receive, self._task)
-            chunks = self._advance(states, n_steps)
-        self._has_worked = True
-        return chunks
-
-    def _advance(self, states: Sequence[State], n_steps: int) -> list[Chunk]:
-        return [f.result() for f in [self._pool.submit(_advance_here, state, n_steps) for state in states]]
-
-    def close(self) -> None:
-        """Stop the processes."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _itself(task: WorkerTask) -> WorkerTask:
-    """A task that was sent to a cluster; it is computed rather than scattered, so that it outlives its workers."""
-    return task
-
-
-@one_blas_thread()
-def _advance_there(task: WorkerTask, state: State, n_steps: int) -> Chunk:
+def _advance(task: WorkerTask, state: State, n_steps: int) -> Chunk:
     return task.advance(state, n_steps)
 
 
-class DaskWorkers:
-    """Chains spread over the workers of a Dask cluster; the chunk of a worker that died is computed by another one."""
+class ChainWorkers:
+    """Chains spread over ``workers``; one chain, or one worker, stays in this process."""
 
-    def __init__(self, task: WorkerTask, client: Client) -> None:
-        self._client, self._run, self._number = client, f"mrfbayes-{secrets.token_hex(8)}", 0
-        self._task = submit(client, f"{self._run}-task", _itself, task)
+    def __init__(self, task: WorkerTask, workers: Workers, n_chains: int) -> None:
+        n_workers = min(workers, n_chains) if isinstance(workers, int) else workers
+        self.pool = make_pool(_advance, 1 if n_chains == 1 else n_workers, (task,))
 
     def advance(self, states: Sequence[State], n_steps: int) -> list[Chunk]:
-        """One chunk of every chain."""
-        from distributed import KilledWorker
-
-        futures = []
-        for state in states:
-            self._number += 1
-            key = f"{self._run}-{self._number}"
-            futures.append(submit(self._client, key, _advance_there, self._task, state, n_steps))
-        try:
-            return list(self._client.gather(futures))
-        except KilledWorker as error:
-            raise SamplingError(
-                f"the workers that advanced a chain died {error.allowed_failures + 1} times: is there enough memory on "
-                "them? The draws before that are in the checkpoint, if one was asked for."
-            ) from None
+        """One chunk of every chain; a process that died costs time, not results: the chunk is computed again."""
+        jobs = [Job(str(number), (state, n_steps)) for number, state in enumerate(states)]
+        chunks = {}
+        for name, chunk in self.pool.outcomes(jobs):
+            if not isinstance(chunk, Chunk):
+                assert isinstance(chunk, Exception)
+                raise chunk
+            chunks[name] = chunk
+        return [chunks[job.name] for job in jobs]
 
     def close(self) -> None:
-        """Take the task from the cluster."""
-        self._task.release()
-
-
-def make_workers(task: WorkerTask, workers: Workers, n_chains: int) -> SerialWorkers | ProcessWorkers | DaskWorkers:
-    """Other processes only where there is more than one chain to spread."""
-    if n_chains == 1 or workers == 1:
-        return SerialWorkers(task)
-    return ProcessWorkers(task, min(workers, n_chains)) if isinstance(workers, int) else DaskWorkers(task, workers)
+        """Stop the processes."""
+        self.pool.close()

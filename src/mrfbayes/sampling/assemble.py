@@ -18,7 +18,7 @@ from mrfbayes.engines.base import Engine, EngineOutcome, Setup
 from mrfbayes.engines.registry import set_up
 from mrfbayes.engines.settings import Settings
 from mrfbayes.exact.cost import describe_seconds, exact_cost
-from mrfbayes.methods.problem import Prepared, Problem
+from mrfbayes.methods.problem import Prepared
 from mrfbayes.model.result import stored_seed
 from mrfbayes.results import diagnostics
 from mrfbayes.results.posterior import Posterior
@@ -30,8 +30,9 @@ LEAST_ESS_PER_CHAIN = 100  # effective draws below which quantiles are not to be
 LEAST_JUDGED = 8  # draws a chain from which on convergence is judged
 
 
-def record(settings: Settings, setup: Setup) -> dict[str, Any]:
+def record(setup: Setup) -> dict[str, Any]:
     """Every setting that plays a part in the draws, as the result and the checkpoint keep it."""
+    settings = setup.settings
     options = {**settings.row.options, **settings.options}
     return {
         "method": settings.row.key,
@@ -44,11 +45,11 @@ def record(settings: Settings, setup: Setup) -> dict[str, Any]:
     }
 
 
-def _identity(problem: Problem, settings: Settings, setup: Setup) -> dict[str, str]:
+def _identity(setup: Setup) -> dict[str, str]:
     """What a checkpoint must agree on; the number of steps is not in it, so that a run can be continued."""
-    kept = record(settings, setup)
+    problem, kept = setup.problem, record(setup)
     options, engine, seed = kept.pop("options"), kept.pop("engine"), kept.pop("seed")
-    given, start = settings.estimate, setup.plan.start
+    given, start = setup.settings.estimate, setup.plan.start
     return {
         "model": problem.model.fingerprint,
         "data": problem.statistics.digest,
@@ -63,41 +64,39 @@ def _identity(problem: Problem, settings: Settings, setup: Setup) -> dict[str, s
 
 
 @contextmanager
-def checkpoint_of(problem: Problem, settings: Settings, setup: Setup) -> Iterator[Checkpoint | None]:
+def checkpoint_of(setup: Setup) -> Iterator[Checkpoint | None]:
     """The open checkpoint of a run, where one was asked for and there are chains."""
-    if settings.checkpoint is None or setup.task is None:
+    path = setup.settings.checkpoint
+    if path is None or setup.task is None:
         yield None
         return
-    identity = _identity(problem, settings, setup)
-    with Checkpoint(
-        settings.checkpoint,
-        identity,
-        {"thin": setup.plan.thin, "warmup": setup.plan.warmup, **seed_number(settings.seed)},
-    ) as store:
+    chosen = {"thin": setup.plan.thin, "warmup": setup.plan.warmup, **seed_number(setup.settings.seed)}
+    with Checkpoint(path, _identity(setup), chosen) as store:
         yield store
 
 
-def run_engine(problem: Problem, prepared: Prepared, settings: Settings, setup: Setup) -> tuple[Setup, ChainRun]:
+def run_engine(prepared: Prepared, setup: Setup) -> tuple[Setup, ChainRun]:
     """The run, again by another engine where the first one did badly and nobody had asked for it."""
-    _refuse_infeasible(problem, settings, setup)
-    with checkpoint_of(problem, settings, setup) as store:
-        run = setup.engine.run(problem, settings, setup, store)
+    problem, settings = setup.problem, setup.settings
+    _refuse_infeasible(setup)
+    with checkpoint_of(setup) as store:
+        run = setup.engine.run(setup, store)
     may_change = not (settings.is_engine_asked or settings.checkpoint or settings.draws or budget().is_out)
     objection = setup.engine.objection(setup, run) if may_change else ""
     if not objection:
         return setup, run
     other = set_up(problem, prepared, settings, setup.engine, objection)
-    return other, other.engine.run(problem, settings, other, None)
+    return other, other.engine.run(other, None)
 
 
-def _refuse_infeasible(problem: Problem, settings: Settings, setup: Setup) -> None:
+def _refuse_infeasible(setup: Setup) -> None:
     """Refuse a time budget that would end before the first draw, as far as the cost of log Z tells."""
+    settings, plan = setup.settings, setup.plan
     if settings.seconds is None or settings.checkpoint is not None:  # from which the run could go on
         return
     if setup.prepared.view is None or "calibration" not in settings.row.offers:
         return
-    plan = setup.plan
-    each = exact_cost(problem.model).work["log_partition"].seconds
+    each = exact_cost(setup.problem.model).work["log_partition"].seconds
     processes = settings.workers if isinstance(settings.workers, int) else plan.chains
     needed = each * plan.thin * -(-plan.chains // processes)
     if needed > UNSURE * budget().left:
@@ -108,17 +107,18 @@ def _refuse_infeasible(problem: Problem, settings: Settings, setup: Setup) -> No
         )
 
 
-def make_posterior(problem: Problem, settings: Settings, setup: Setup, run: ChainRun, preparation: float) -> Posterior:
+def make_posterior(setup: Setup, run: ChainRun, preparation: float) -> Posterior:
     """The result of a run; an error where it was stopped before its first draw."""
-    prepared, plan, row, statistics = setup.prepared, setup.plan, settings.row, problem.statistics
-    outcome = setup.engine.outcome(problem, settings, setup, run) if run.draws.shape[1] else EngineOutcome({}, [])
+    problem, settings, prepared, plan = setup.problem, setup.settings, setup.prepared, setup.plan
+    row, statistics = settings.row, problem.statistics
+    outcome = setup.engine.outcome(setup, run) if run.draws.shape[1] else EngineOutcome({}, [])
     fields = outcome.fields
     if not fields or not fields["draws"].shape[1]:
         _refuse_nothing(run.stopped_by, settings)
     if setup.task is not None and run.n_warmup < plan.warmup:
         budget().cut(f"warm-up ended after {run.n_warmup} of {plan.warmup} steps")
     said = [*statistics.warnings, *(problem.estimate.warnings if problem.has_estimate else ())]
-    texts = [*prepared.warnings, *_unused_settings(settings, setup)]
+    texts = [*prepared.warnings, *_unused_settings(setup)]
     if budget().cuts:
         texts.append(f"the time budget of {budget().seconds:g} s was short: {'; '.join(dict.fromkeys(budget().cuts))}.")
     if late := budget().overrun():
@@ -138,7 +138,7 @@ def make_posterior(problem: Problem, settings: Settings, setup: Setup, run: Chai
         label=row.label,
         target=row.target,
         engine=setup.engine.name,
-        settings={**record(settings, setup), "schema": stored_schema(statistics.coding)},
+        settings={**record(setup), "schema": stored_schema(statistics.coding)},
         data_digest=statistics.digest,
         n=statistics.n_all,
         warnings=tuple(dict.fromkeys([*said, *texts])),
@@ -154,8 +154,9 @@ def make_posterior(problem: Problem, settings: Settings, setup: Setup, run: Chai
     return posterior
 
 
-def _unused_settings(settings: Settings, setup: Setup) -> list[str]:
+def _unused_settings(setup: Setup) -> list[str]:
     """A sentence for every setting that was given and plays no part."""
+    settings = setup.settings
     texts = [
         f"{name}= is not used: {reason}."
         for name, reason in setup.prepared.unused.items()

@@ -21,7 +21,7 @@ from mrfbayes.estimation.estimate import estimate as make_estimate
 from mrfbayes.model.field import Model
 from mrfbayes.results import diagnostics
 from mrfbayes.results.posterior import Posterior
-from mrfbayes.run.clusters import Workers, are_several, check_workers, connected
+from mrfbayes.run.clusters import Workers, check_workers, connected
 from mrfbayes.run.pools import Job, run_jobs
 from mrfbayes.sampling.sample import check_call, sample
 
@@ -165,10 +165,7 @@ def compare(
         if name in jobs:
             raise InputError(f"methods: {name!r} stands there twice; give each a 'name' of its own.")
         jobs[name] = options
-    if are_several(workers):
-        found = _run_apart(model, statistics, jobs, workers, progress)
-    else:
-        found = {name: _run(model, statistics, {**job, "progress": progress}) for name, job in jobs.items()}
+    found = _run_all(model, statistics, jobs, workers, progress)
     _speak(found, (*statistics.warnings, *getattr(estimate, "warnings", ())))
     posteriors: dict[str, Posterior] = {}
     for name, result in found.items():
@@ -200,23 +197,24 @@ def _speak(found: Mapping[str, Posterior | CostError], said: Sequence[str]) -> N
                 warn_user(f"{name}: {text}")
 
 
-def _run_apart(
+def _run_all(
     model: Model, statistics: Statistics, jobs: Mapping[str, dict[str, object]], workers: Workers, progress: bool
 ) -> dict[str, Posterior | CostError]:
-    """`_run` of every job in other processes."""
-    names = list(jobs)
-    names = names[-1:] + names[:-1]  # lists go from cheap to dear: the dearest must not run alone at the end
-    tasks = [Job(name, (model, statistics, {**jobs[name], "progress": False})) for name in names]
+    """`_run` of every job, in other processes where ``workers`` asks for them."""
+    names, is_here = list(jobs), workers == 1
+    if not is_here:
+        names = names[-1:] + names[:-1]  # lists go from cheap to expensive: the last must not run alone at the end
+    tasks = [Job(name, (model, statistics, {**jobs[name], "progress": progress and is_here})) for name in names]
     found: dict[str, Posterior | CostError] = {}
     with (
         connected(workers) as place,
         closing(run_jobs(_run, tasks, min(place, len(jobs)) if isinstance(place, int) else place)) as outcomes,
-        Progress("comparing", len(jobs), progress) as bar,
+        Progress("comparing", len(jobs), progress and not is_here) as bar,
     ):
         for name, outcome in outcomes:
-            if isinstance(outcome, Exception) and not isinstance(outcome, CostError):
+            if not isinstance(outcome, (Posterior, CostError)):
+                assert isinstance(outcome, Exception)
                 raise outcome
-            assert isinstance(outcome, (Posterior, CostError))
             found[name] = outcome
             bar.update(len(found), name)
     return {name: found[name] for name in jobs}

@@ -16,7 +16,7 @@ from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.random_streams import Seed
 from mrfbayes.base.types import DataLike, Option, PriorLike, ThetaLike
 from mrfbayes.engines.registry import set_up
-from mrfbayes.engines.settings import SampleOptions, Settings, check_settings
+from mrfbayes.engines.settings import Settings, check_settings
 from mrfbayes.estimation.result import Estimate
 from mrfbayes.model.field import Model
 from mrfbayes.results.posterior import Posterior
@@ -131,11 +131,12 @@ def sample(
     >>> posterior.mean.shape
     (4,)
     """
-    asked = SampleOptions(
-        method, draws, warmup, chains, thin, proposal, start, prior, rng, workers, progress, checkpoint, seconds,
-        engine, estimate, method_options,
-    )  # fmt: skip
-    settings = check_settings(model, asked, data)
+    asked = {
+        "method": method, "draws": draws, "warmup": warmup, "chains": chains, "thin": thin, "proposal": proposal,
+        "start": start, "prior": prior, "rng": rng, "workers": workers, "progress": progress,
+        "checkpoint": checkpoint, "seconds": seconds, "engine": engine, "estimate": estimate,
+    }  # fmt: skip
+    settings = check_settings(model, asked, method_options, data)
     watch_compilation()
     with Budget(settings.seconds).as_current(), in_time(settings), connected(settings.workers) as workers:
         settings = replace(settings, workers=workers)
@@ -145,14 +146,13 @@ def sample(
         setup = set_up(problem, prepared, settings)
         preparation = time.perf_counter() - started
         with InterruptFlag():  # once there are draws, Ctrl-C waits until they are a result
-            setup, run = run_engine(problem, prepared, settings, setup)
-            return make_posterior(problem, settings, setup, run, preparation)
+            setup, run = run_engine(prepared, setup)
+            return make_posterior(setup, run, preparation)
 
 
 def check_call(model: Model, call: Mapping[str, Any]) -> Settings:
     """Everything about a call of `sample` that can be refused without the data, from some of its keywords."""
     known = inspect.signature(sample).parameters.values()
-    usual = {one.name: one.default for one in known if one.name == "method" or one.kind is one.KEYWORD_ONLY}
-    own = {name: value for name, value in call.items() if name not in usual and name != "name"}
-    asked = {name: call.get(name, value) for name, value in usual.items()}
-    return check_settings(model, SampleOptions(**asked, options=own))
+    defaults = {one.name: one.default for one in known if one.name == "method" or one.kind is one.KEYWORD_ONLY}
+    options = {name: value for name, value in call.items() if name not in defaults and name != "name"}
+    return check_settings(model, {name: call.get(name, value) for name, value in defaults.items()}, options, None)

@@ -21,7 +21,8 @@ from mrfbayes.base.random_streams import Seed, seed_number, seed_sequence
 from mrfbayes.data.coding import stored_schema
 from mrfbayes.data.missing_cells import MISSING_AT_RANDOM
 from mrfbayes.data.statistics import Statistics
-from mrfbayes.engines.settings import DEFAULT_DRAW_BYTES, KEPT_DRAWS, MAX_DRAW_BYTES
+from mrfbayes.engines.base import KEPT_DRAWS
+from mrfbayes.engines.settings import DEFAULT_DRAW_BYTES, MAX_DRAW_BYTES
 from mrfbayes.model.result import StoredFields, stored_seed
 from mrfbayes.run.driver import ChainRun, RunSettings, run_chains
 from mrfbayes.run.store import Checkpoint, recorded

@@ -57,12 +57,6 @@ class SearchTask:
         count = int(search.counters[KEPT_GRAPHS]) - first
         return Chunk(state, kept.w[:count], kept.log_likelihood[:count])
 
-    def steps_done(self, state: State) -> int:
-        """Sweeps behind ``state``, warm-up included."""
-        from mrfbayes.kernels.structure.moves import SWEEP
-
-        return int(state["counters"][SWEEP])
-
     def check_start(self, number: int, state: State) -> None:
         """Every start is possible: all priors are positive everywhere."""
 
@@ -74,8 +68,7 @@ class SearchTask:
         """How many edges there are."""
         from mrfbayes.kernels.structure.moves import N_PRESENT
 
-        warm = "warm-up, " if self.steps_done(states[0]) < self.n_warmup else ""
-        return f"{warm}{np.mean([state['counters'][N_PRESENT] for state in states]):.0f} edges"
+        return f"{np.mean([state['counters'][N_PRESENT] for state in states]):.0f} edges"
 
 
 def initial_states(

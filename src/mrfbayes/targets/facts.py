@@ -5,8 +5,10 @@ Results keep these facts among their ``details``, which are saved and printed; c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +34,7 @@ class RunFacts:
     missing : how many rows have missing cells, and what was assumed of them
     moments : where those of a calibrated posterior came from: "exact", "particles", "langevin", "windows" or "local"
     missing_information : (p,) share of the information on each parameter that missing cells took away
+    is_narrow : whether the method's spreads are known to be too small
     spread_ratio : spreads of the pseudolikelihood relative to those that its estimates have, the median parameter's
     rho, marginal : the copula's correlation, where it is one number, and the form of MLE-L's marginals
     """
@@ -53,35 +56,18 @@ class RunFacts:
     moments: str | None = None
     missing_information: tuple[float, ...] | None = None
     missing: str | None = None
+    is_narrow: bool | None = None
     spread_ratio: float | None = None
     rho: float | None = None
     marginal: str | None = None
 
     @classmethod
-    def of(cls, details: Mapping[str, object]) -> RunFacts:
+    def of(cls, details: Mapping[str, Any]) -> RunFacts:
         """The facts among the ``details`` of a result, also of one that was saved before there were all of them."""
-        return cls(
-            auto=_text(details, "auto"),
-            trust=_text(details, "trust"),
-            trust_mean=_number(details, "trust_mean"),
-            trust_sd=_number(details, "trust_sd"),
-            mean_error=_number(details, "mean_error"),
-            sd_error=_number(details, "sd_error"),
-            pareto_k=_number(details, "pareto_k"),
-            proposals=_whole(details, "proposals"),
-            effective_proposals=_number(details, "effective_proposals"),
-            efficiency=_number(details, "efficiency"),
-            noise=_number(details, "noise"),
-            gradients_per_step=_number(details, "gradients_per_step"),
-            resumed_steps=_whole(details, "resumed_steps"),
-            stopped_by=_text(details, "stopped_by"),
-            moments=_text(details, "moments"),
-            missing_information=_numbers(details, ("missing_information", "proposal_missing_information")),
-            missing=_text(details, "missing"),
-            spread_ratio=_number(details, "spread_ratio"),
-            rho=None if details.get("rho") == "matrix" else _number(details, "rho"),
-            marginal=_text(details, "marginal"),
-        )
+        values = {"missing_information": details.get("proposal_missing_information"), **details}
+        if values.get("rho") == "matrix":
+            values["rho"] = None
+        return cls(**{each.name: _checked(each.name, str(each.type), values.get(each.name)) for each in fields(cls)})
 
     @property
     def details(self) -> dict[str, object]:
@@ -90,33 +76,22 @@ class RunFacts:
         return {name: value for name, value in values.items() if value is not None}
 
 
-def _text(details: Mapping[str, object], name: str) -> str | None:
-    value = details.get(name)
-    if value is None or isinstance(value, str):
-        return value
-    raise InputError(f"details[{name!r}] = {value!r}: this fact is a text.")
+NUMBERS = (int, float, np.integer, np.floating)
+KINDS: dict[str, tuple[str, tuple[type, ...], Callable[[Any], object]]] = {
+    "str | None": ("a text", (str,), str),
+    "bool | None": ("true or false", (bool, np.bool_), bool),
+    "float | None": ("a number", NUMBERS, float),
+    "int | None": ("a number", NUMBERS, round),
+    "tuple[float, ...] | None": ("a list of numbers", (list, tuple), lambda values: tuple(map(float, values))),
+}
 
 
-def _number(details: Mapping[str, object], name: str) -> float | None:
-    value = details.get(name)
+def _checked(name: str, kind: str, value: Any) -> Any:
+    """The value as ``kind`` has it; an `InputError` where it is of another type."""
+    words, types, convert = KINDS[kind]
     if value is None:
         return None
-    if isinstance(value, (int, float, np.integer, np.floating)):
-        return float(value)
-    raise InputError(f"details[{name!r}] = {value!r}: this fact is a number.")
-
-
-def _numbers(details: Mapping[str, object], names: tuple[str, ...]) -> tuple[float, ...] | None:
-    """The first of ``names`` that is there."""
-    for name in names:
-        value = details.get(name)
-        if isinstance(value, (list, tuple)) and all(isinstance(each, (int, float)) for each in value):
-            return tuple(float(each) for each in value)
-        if value is not None:
-            raise InputError(f"details[{name!r}] = {value!r}: this fact is a list of numbers.")
-    return None
-
-
-def _whole(details: Mapping[str, object], name: str) -> int | None:
-    value = _number(details, name)
-    return None if value is None else round(value)
+    if isinstance(value, types):
+        with suppress(TypeError, ValueError):
+            return convert(value)
+    raise InputError(f"details[{name!r}] = {value!r}: this fact is {words}.")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +21,6 @@ from mrfbayes.priors import Prior
 from mrfbayes.targets.facts import RunFacts
 
 if TYPE_CHECKING:
-    from mrfbayes.coins.induced import Induced
     from mrfbayes.model.point import PointEstimate
 
 
@@ -73,20 +70,17 @@ class Likelihood:
         self.method, self.label, self.target = row.key, row.label, row.target
         self.model, self.statistics = problem.model, problem.statistics
         self.details, self.warnings = dict(prepared.details), prepared.warnings
-        self._view, self._value = prepared.view, prepared.value
+        self._view, self._gradient = prepared.view, prepared.gradient
         self._problem = problem
 
     def __repr__(self) -> str:
-        return f"<{self.label} likelihood ({self.target}): {self.model.n_parameters} parameters, n = {self._n}>"
+        n, p = self.statistics.n, self.model.n_parameters
+        return f"<{self.label} likelihood ({self.target}): {p} parameters, n = {n:g}>"
 
     @property
     def facts(self) -> RunFacts:
         """What was found out in the preparation and other code relies on."""
         return RunFacts.of(self.details)
-
-    @property
-    def _n(self) -> str:
-        return f"{self.statistics.n:g}"
 
     @property
     def estimate(self) -> PointEstimate:
@@ -107,7 +101,7 @@ class Likelihood:
         float or ndarray
             One value for each set of parameters.
         """
-        from mrfbayes.kernels.methods.evaluate import log_likelihoods
+        from mrfbayes.kernels.run.target import log_likelihoods
 
         p = self.model.n_parameters
         if np.ndim(np.asarray(theta, dtype=object)) <= 1:
@@ -117,8 +111,8 @@ class Likelihood:
             thetas, shape = self._many(theta)
         out = np.empty(len(thetas))
         if self._view is None:
-            assert self._value is not None
-            out[:] = [self._value(w) for w in self.model.chart.log_odds(thetas)]
+            assert callable(self._gradient)
+            out[:] = [self._gradient(w)[0] for w in self.model.chart.log_odds(thetas)]
         else:
             log_likelihoods(with_own_workspace(self._view), np.ascontiguousarray(thetas.reshape(-1, p)), out)
         return float(out[0]) if shape == () else out.reshape(shape)
@@ -162,16 +156,10 @@ class Likelihood:
 class InducedLikelihood(Likelihood):
     """MLE-L: coins joined by a copula."""
 
-    @cached_property
-    def induced(self) -> Induced:
-        """The numbers behind it (`mrfbayes.coins.induced.Induced`)."""
-        from mrfbayes.coins.induced import Induced
-
-        return Induced.make(self.statistics, self._problem.estimate, self._options["rho"], self._options["marginal"])
-
-    def __init__(self, row: Row, problem: Problem, prepared: Prepared, options: Mapping[str, object]) -> None:
+    def __init__(self, row: Row, problem: Problem, prepared: Prepared) -> None:
         super().__init__(row, problem, prepared)
-        self._options = {**row.options, **options}
+        assert prepared.induced is not None
+        self.induced = prepared.induced
 
     def marginal(self, j: int | str) -> CoinMarginal | DieMarginal:
         """Marginal of parameter ``j``: its place in ``model.parameters``, or its name.
@@ -263,10 +251,8 @@ def likelihood(
         model.theta(estimate, "estimate")
     problem = Problem(model, statistics, prior, seed_sequence(rng), estimate, progress=False)
     prepared = row.prepare(problem, **options)
-    if prepared.view is None and prepared.value is None:
+    if prepared.view is None and prepared.gradient is None:
         raise InputError(f"method {method!r} has no likelihood to evaluate: use mrfbayes.sample with it.")
     if prepared.is_ratio:
         raise InputError(f"method {method!r} estimates likelihood ratios only: use mrfbayes.sample with it.")
-    if row.key == "mle":
-        return InducedLikelihood(row, problem, prepared, options)
-    return Likelihood(row, problem, prepared)
+    return (Likelihood if prepared.induced is None else InducedLikelihood)(row, problem, prepared)

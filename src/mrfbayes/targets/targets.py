@@ -136,8 +136,8 @@ class Target:
         return self._value_and_gradient(points)
 
     def _value_and_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
-        from mrfbayes.kernels.methods.evaluate import gradient_at
         from mrfbayes.kernels.priors import log_prior_gradient
+        from mrfbayes.kernels.run.target import gradient_at
 
         gradient = self._prepared.gradient
         assert gradient is not None

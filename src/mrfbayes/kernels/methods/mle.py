@@ -122,3 +122,11 @@ def matrix_log_density(precision, log_det, scores):
             row += precision[i, j] * scores[j]
         quadratic += scores[i] * (2.0 * row + precision[i, i] * scores[i])
     return -0.5 * log_det - 0.5 * quadratic
+
+
+@kernel
+def copula_log_density(rho, log_det, precision, scores):
+    """Log density of the copula: of any R by its ``precision``, exchangeable where that is empty."""
+    if precision.size > 0:
+        return matrix_log_density(precision, log_det, scores)
+    return exchangeable_log_density(rho, log_det, scores)

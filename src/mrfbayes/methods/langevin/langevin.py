@@ -58,7 +58,6 @@ def prepare(
     step : h, in (0, 1)
     sweeps : of the Gibbs chains per step; all but the first are counted
     """
-    check(problem.model, problem.prior, replicas=replicas, particles=particles, step=step, sweeps=sweeps)
     if isinstance(problem.model, CovariateModel):
         from mrfbayes.methods.langevin.covariates import prepare_rows
 

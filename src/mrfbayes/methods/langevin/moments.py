@@ -7,16 +7,24 @@ the replica: with :math:`\delta = w - c` and :math:`\delta^0 = L s y^0`,
           E[\delta_j^2] \approx \overline{\delta_j^2} - \overline{(\delta_j^0)^2} + \sum_k L_{jk}^2 s_k^2, \qquad
           E[\delta_j^3] \approx \overline{\delta_j^3} - \overline{(\delta_j^0)^3} .
 
-Each replica gives an estimate of its own, and their scatter is the Monte-Carlo error.
+Each replica gives an estimate of its own, and their scatter is the Monte-Carlo error. Coins with these moments, joined
+by the copula of the walk's metric, give independent draws without a further step.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.calibration.copula import CopulaJoint, factored_view
+from mrfbayes.calibration.matching import Coins, coin_moments
 from mrfbayes.methods.langevin.walk import RECORDED_COUNTER, Walk
+
+if TYPE_CHECKING:
+    from mrfbayes.kernels.calibration.copula import CopulaView
 
 
 @dataclass(frozen=True)
@@ -69,3 +77,26 @@ def walk_moments(walk: Walk) -> WalkMoments:
     mean_error = means.std(axis=0, ddof=1) / np.sqrt(k) / sd
     sd_error = (squares - 2 * mean * means).std(axis=0, ddof=1) / np.sqrt(k) / (2 * variance)
     return WalkMoments(centre + mean, sd, third, mean_error, sd_error, centre + raw_mean, np.sqrt(raw))
+
+
+def walk_coins(moments: WalkMoments) -> Coins:
+    """A coin for every log-odds with the mean, variance and third cumulant that the replicas found."""
+    from mrfbayes.kernels.calibration.matching import match_cumulants
+
+    a, b = np.empty_like(moments.sd), np.empty_like(moments.sd)
+    clipped = match_cumulants(moments.sd**2, np.ascontiguousarray(moments.third), a, b)
+    coins = Coins(a, b, np.zeros_like(a), int(clipped))
+    return Coins(a, b, coin_moments(coins)[0] - moments.mean, int(clipped))
+
+
+@dataclass(frozen=True)
+class WalkJoint(CopulaJoint):
+    """Coins joined by a Gaussian copula with the correlations of ``factor`` factor^T (p, p), upper triangular."""
+
+    factor: np.ndarray
+
+    @cached_property
+    def view(self) -> CopulaView:
+        """As the kernels take it; made at the first draw, since a result may never be asked for one."""
+        unit = self.factor / np.linalg.norm(self.factor, axis=1, keepdims=True)
+        return factored_view(self.coins, unit, self.chart.offset)

@@ -21,10 +21,9 @@ from mrfbayes.kernels.base.contracts import implements, log_likelihood
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.methods.mle import (
     ScoreTables,
-    exchangeable_log_density,
+    copula_log_density,
     fill_scores,
     integrate_scores,
-    matrix_log_density,
 )
 from mrfbayes.methods.problem import writable
 
@@ -109,9 +108,7 @@ def dice_copula_log_likelihood(view, theta):
     view.scores[:] = view.log_odds
     if fill_scores(view.tables.places, view.tables.cells, view.scores) > 0:
         integrate_scores(view.tables.coins, view.tables.places, view.log_odds, view.scores)
-    if view.precision.size > 0:
-        return total + matrix_log_density(view.precision, view.log_det, view.scores)
-    return total + exchangeable_log_density(view.rho, view.log_det, view.scores)
+    return total + copula_log_density(view.rho, view.log_det, view.precision, view.scores)
 
 
 def make_dice(induced: Induced) -> Dice:

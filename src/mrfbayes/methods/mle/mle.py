@@ -14,6 +14,7 @@ uniform prior the posterior is drawn directly, without a chain; under others by 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -31,13 +32,12 @@ from mrfbayes.kernels.methods.mle import (
     ScoreTables,
     coin_terms,
     coin_terms_and_log_odds,
-    exchangeable_log_density,
+    copula_log_density,
     extra_terms,
     fill_scores,
     integrate_scores,
-    matrix_log_density,
 )
-from mrfbayes.methods.laplace.information import is_exact_cheap
+from mrfbayes.methods.laplace.laplace import is_exact_cheap
 from mrfbayes.methods.mle.dice import DiceCopulaView, DiceView, make_dice
 from mrfbayes.methods.problem import Prepared, Problem, writable
 from mrfbayes.model.field import Model, factors_per_block
@@ -50,23 +50,14 @@ class CoinView(NamedTuple):
     coins: CopulaCoins
 
 
-class ExchangeableView(NamedTuple):
-    """Coins joined by the exchangeable Gaussian copula: Eqs. (8) and (9)."""
+class GaussianCopulaView(NamedTuple):
+    """Coins joined by a Gaussian copula: Eqs. (8) and (9); exchangeable where ``precision`` is empty."""
 
     coins: CopulaCoins
     tables: ScoreTables
     rho: float
     log_det: float
-    scores: Workspace  # (p,)
-
-
-class MatrixCopulaView(NamedTuple):
-    """Coins joined by the Gaussian copula of a full correlation matrix."""
-
-    coins: CopulaCoins
-    tables: ScoreTables
-    precision: np.ndarray  # (p, p) R^-1 - I
-    log_det: float
+    precision: np.ndarray  # (p, p) R^-1 - I, or (0, 0)
     scores: Workspace  # (p,)
 
 
@@ -79,32 +70,19 @@ def coin_log_likelihood(view, theta):
     return total
 
 
+@implements(log_likelihood, GaussianCopulaView)
 @kernel
-def coins_and_scores(coins, tables, theta, scores):
-    """Log-likelihood of the coins; fills their normal scores on the way."""
-    total = coins.constant + coin_terms_and_log_odds(coins.numbers, theta, scores)
+def copula_log_likelihood(view, theta):
+    coins, tables = view.coins, view.tables
+    total = coins.constant + coin_terms_and_log_odds(coins.numbers, theta, view.scores)
     if coins.extra_power != 0.0:
         total += coins.extra_power * extra_terms(coins.numbers, theta)
-    if fill_scores(tables.places, tables.cells, scores) > 0:
+    if fill_scores(tables.places, tables.cells, view.scores) > 0:
         log_odds = np.empty(theta.size)
         for j in range(theta.size):
             log_odds[j] = logit(theta[j])
-        integrate_scores(tables.coins, tables.places, log_odds, scores)
-    return total
-
-
-@implements(log_likelihood, ExchangeableView)
-@kernel
-def copula_log_likelihood(view, theta):
-    total = coins_and_scores(view.coins, view.tables, theta, view.scores)
-    return total + exchangeable_log_density(view.rho, view.log_det, view.scores)  # Eq. (9)
-
-
-@implements(log_likelihood, MatrixCopulaView)
-@kernel
-def matrix_copula_log_likelihood(view, theta):
-    total = coins_and_scores(view.coins, view.tables, theta, view.scores)
-    return total + matrix_log_density(view.precision, view.log_det, view.scores)
+        integrate_scores(tables.coins, tables.places, log_odds, view.scores)
+    return total + copula_log_density(view.rho, view.log_det, view.precision, view.scores)  # Eq. (9)
 
 
 def make_view(induced: Induced) -> View:
@@ -125,9 +103,7 @@ def make_view(induced: Induced) -> View:
         log_det = 2.0 * float(np.log(np.diagonal(correlation.factor)).sum())
     if dice is not None:
         return DiceCopulaView(dice, tables, rho, log_det, precision, np.zeros(p), scores)
-    if precision.size:
-        return MatrixCopulaView(make_coins(induced), tables, precision, log_det, scores)
-    return ExchangeableView(make_coins(induced), tables, rho, log_det, scores)
+    return GaussianCopulaView(make_coins(induced), tables, rho, log_det, precision, scores)
 
 
 def make_coins(induced: Induced) -> CopulaCoins:
@@ -150,17 +126,16 @@ def check(model: Model, prior: Prior, *, rho: object, marginal: str) -> None:
 
 def prepare(problem: Problem, *, rho: object = 0.0, marginal: str = "printed") -> Prepared:
     """Coins from the estimate, joined as ``rho`` says: a number, or a correlation matrix (p, p)."""
-    check(problem.model, problem.prior, rho=rho, marginal=marginal)  # before the estimate is made
     induced = Induced.make(problem.statistics, problem.estimate, rho, marginal)
     notes = _tied_note(problem, induced)
-    if problem.prior.is_uniform:
-        return Prepared(
-            make_view(induced), draw=induced.draw, details=induced.details, warnings=induced.warnings, notes=notes
-        )
-    weighted = WeightedDraws.pilot(induced, problem.prior, child(problem.seed, "pilot"))
-    details, warnings = {**induced.details, **weighted.details}, (*induced.warnings, *weighted.warnings)
-    draw = weighted.draw if weighted.is_trusted else None
-    return Prepared(make_view(induced), draw=draw, details=details, warnings=warnings, notes=notes)
+    draw: Callable[[int, np.random.SeedSequence], np.ndarray] | None = induced.draw
+    details, warnings = induced.details, induced.warnings
+    if not problem.prior.is_uniform:
+        weighted = WeightedDraws.pilot(induced, problem.prior, child(problem.seed, "pilot"))
+        details, warnings = {**details, **weighted.details}, (*warnings, *weighted.warnings)
+        draw = weighted.draw if weighted.is_trusted else None
+    view = make_view(induced)
+    return Prepared(view, draw=draw, induced=induced, details=details, warnings=warnings, notes=notes)
 
 
 def _tied_note(problem: Problem, induced: Induced) -> tuple[str, ...]:

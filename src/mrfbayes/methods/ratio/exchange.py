@@ -15,9 +15,8 @@ from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.methods.ratio import log_mean_exp, of_all, weigh
 from mrfbayes.kernels.methods.ratio_sources import draw_particles
 from mrfbayes.methods.problem import Prepared, Problem
-from mrfbayes.methods.ratio.sources import check_particles, make_particles, ratio_view
-from mrfbayes.model.field import Model
-from mrfbayes.priors import Prior
+from mrfbayes.methods.ratio.sources import check as check
+from mrfbayes.methods.ratio.sources import make_particles, ratio_view
 
 
 @kernel(inline="always")
@@ -30,13 +29,7 @@ def ratio(view, random_state):
     return of_all(data, log_r, variance)
 
 
-def check(model: Model, prior: Prior, *, particles: int, source: str, sweeps: int) -> None:
-    """Refuse options that cannot be."""
-    check_particles(model, particles, source, sweeps)
-
-
 def prepare(problem: Problem, *, particles: int = 1000, source: str = "auto", sweeps: int = 1000) -> Prepared:
     """Per step, ``particles`` fresh ones: exact, or from ``sweeps`` Gibbs sweeps of a random start."""
-    check(problem.model, problem.prior, particles=particles, source=source, sweeps=sweeps)
     made = make_particles(problem.model, particles, source, sweeps)
     return Prepared(ratio_view(problem, made, "exchange"), is_ratio=True, unused=made.unused, details=made.details)

@@ -18,7 +18,8 @@ from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.methods.ratio import log_mean_exp, of_all, optimal_log_ratio, weigh
 from mrfbayes.kernels.methods.ratio_sources import draw_particles
 from mrfbayes.methods.problem import Prepared, Problem
-from mrfbayes.methods.ratio.sources import check_particles, make_particles, ratio_view
+from mrfbayes.methods.ratio.sources import check as check_particles
+from mrfbayes.methods.ratio.sources import make_particles, ratio_view
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
 
@@ -51,7 +52,7 @@ def check(model: Model, prior: Prior, *, alpha: str, particles: int, source: str
     """Refuse options that cannot be."""
     if alpha not in ALPHAS:
         raise InputError(f"alpha = {alpha!r}: choose one of {', '.join(map(repr, ALPHAS))}.")
-    check_particles(model, particles, source, sweeps)
+    check_particles(model, prior, particles=particles, source=source, sweeps=sweeps)
 
 
 def prepare(
@@ -63,7 +64,6 @@ def prepare(
     sweeps: int = 1000,
 ) -> Prepared:
     """``particles`` fresh ones at both ends of every step."""
-    check(problem.model, problem.prior, alpha=alpha, particles=particles, source=source, sweeps=sweeps)
     made = make_particles(problem.model, particles, source, sweeps)
     view = ratio_view(problem, made, "importance", variant=ALPHAS.index(alpha))
     return Prepared(view, is_ratio=True, unused=made.unused, details=made.details)

@@ -67,16 +67,8 @@ def check_annealed(model: Model, method: str, levels: int, k: int) -> None:
 
 def annealed(problem: Problem, method: str, levels: int, k: int) -> Prepared:
     """The preparation of `mavm` and `moller`."""
-    check_annealed(problem.model, method, levels, k)
     made = auxiliary_data(problem, method)
-    view = ratio_view(
-        problem,
-        made,
-        "mavm",
-        n_sweeps=k,
-        n_levels=levels,
-        log_odds=problem.estimate.log_odds,
-    )
+    view = ratio_view(problem, made, "mavm", n_sweeps=k, n_levels=levels, log_odds=problem.estimate.log_odds)
 
     def carry(seed: np.random.SeedSequence, theta: np.ndarray) -> dict[str, np.ndarray]:
         return {"log_weight": np.full(2, np.nan)}

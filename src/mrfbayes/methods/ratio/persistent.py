@@ -22,7 +22,8 @@ from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.methods.ratio import log_mean_exp, of_all, weigh
 from mrfbayes.kernels.methods.ratio_sources import draw_particles, sweep_particles
 from mrfbayes.methods.problem import Prepared, Problem
-from mrfbayes.methods.ratio.sources import check_particles, make_particles, ratio_view
+from mrfbayes.methods.ratio.sources import check as check_particles
+from mrfbayes.methods.ratio.sources import make_particles, ratio_view
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
 
@@ -66,7 +67,7 @@ def check(model: Model, prior: Prior, *, particles: int, k: int, restore: bool, 
     if not isinstance(restore, (bool, np.bool_)):
         raise InputError(f"restore = {restore!r}: True to take particles back when a proposal is rejected, or False.")
     whole("k", k)
-    check_particles(model, particles, source, sweeps)
+    check_particles(model, prior, particles=particles, source=source, sweeps=sweeps)
 
 
 def prepare(
@@ -79,7 +80,6 @@ def prepare(
     sweeps: int = 1000,
 ) -> Prepared:
     """Each chain has its own ``particles``, made by ``source`` and ``sweeps`` and moved by ``k`` sweeps per step."""
-    check(problem.model, problem.prior, particles=particles, k=k, restore=restore, source=source, sweeps=sweeps)
     made = make_particles(problem.model, particles, source, sweeps)
     view = ratio_view(problem, made, "persistent", variant=RESTORE if restore else KEEP, n_sweeps=k)
 

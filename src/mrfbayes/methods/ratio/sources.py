@@ -24,6 +24,7 @@ from mrfbayes.model.build import graph, grid
 from mrfbayes.model.field import Model
 from mrfbayes.model.lowering import LinearMap
 from mrfbayes.particles.sweeps import bit_view, spin_view, table_view
+from mrfbayes.priors import Prior
 
 SOURCES = ("auto", "exact", "gibbs")
 AUTO_WIDTH = 12  # grids up to this width: 1,000 exact particles take below 10 ms
@@ -110,15 +111,15 @@ def ratio_view(
     )
 
 
-def check_particles(model: Model, n: int, source: str, sweeps: int) -> None:
+def check(model: Model, prior: Prior, *, particles: int, source: str, sweeps: int) -> None:
     """Refuse numbers and sources of particles that cannot be."""
-    whole("particles", n, 2)
+    whole("particles", particles, 2)
     whole("sweeps", sweeps)
     if source not in SOURCES:
         raise InputError(f"source = {source!r}: choose one of {', '.join(map(repr, SOURCES))}.")
     if source == "exact":
         _draws_exactly(model, must=True)
-    _require_room(model, n)
+    _require_room(model, particles)
 
 
 def require_exact_draws(model: Model, method: str) -> None:

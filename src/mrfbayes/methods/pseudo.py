@@ -99,13 +99,12 @@ def check(model: Model, prior: Prior, *, plain: bool) -> None:
 
 def prepare(problem: Problem, *, plain: bool = False) -> Prepared:
     """Pseudolikelihood of any field; ``plain`` evaluates it observation by observation."""
-    check(problem.model, problem.prior, plain=plain)
     if isinstance(problem.model, CovariateModel):
         return prepare_pseudo(problem)
     found = Conditionals.of(problem.model, problem.statistics, bool(plain))
     lowered = lowered_data(problem.model, observed(problem.statistics))._replace(slope=writable(found.slope))
     view = PseudoView(lowered, found.neighbours, found.patterns, np.zeros(lowered.potentials.size))
-    details: dict[str, object] = {"patterns": found.n_patterns}
+    details: dict[str, object] = {"patterns": found.n_patterns, "is_narrow": True}
     if problem.prior.custom is not None or not problem.model.n_parameters:  # a prior without derivatives
         return Prepared(view, gradient=view, details=details, notes=(f"{TOO_SURE}.",))
     try:

@@ -1,1 +1,0 @@
-"""The pseudolikelihood: the product of all full conditionals."""
