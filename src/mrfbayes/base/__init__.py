@@ -1,1 +1,1 @@
-"""What every room may use and what uses nothing of ours: errors, checks of arguments, random streams, progress."""
+"""Modules that every package may use and that import none of them: errors, checks, random streams, files, progress."""

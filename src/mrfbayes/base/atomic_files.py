@@ -35,7 +35,7 @@ def replacing(path: PathName, overwrite: bool = False) -> Iterator[BinaryIO]:
     """
     target = _path("path", path)
     _refuse_existing("", target, overwrite, "overwrite=True")
-    beside = target.with_name(f".mrfbayes-{os.getpid()}-{secrets.token_hex(4)}.part")
+    beside = _beside(target)
     try:
         with open(beside, "xb") as file:
             yield file
@@ -50,6 +50,10 @@ def replacing(path: PathName, overwrite: bool = False) -> Iterator[BinaryIO]:
     finally:
         with suppress(OSError):
             beside.unlink()
+
+
+def _beside(target: Path) -> Path:
+    return target.with_name(f".mrfbayes-{os.getpid()}-{secrets.token_hex(4)}.part")
 
 
 def write_bytes(path: PathName, content: bytes | memoryview, overwrite: bool = False) -> None:
@@ -126,17 +130,16 @@ def _path(name: str, path: str | os.PathLike[str]) -> Path:
 
 def _refuse_existing(name: str, target: Path, overwrite: bool, permission: str) -> None:
     try:
-        found = os.lstat(target)
+        status = os.lstat(target)
     except FileNotFoundError:
         return
     except OSError as error:
         raise InputError(f"{name}{target}: cannot be written ({error.strerror}): choose another place.") from None
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISLNK(status.st_mode):
         raise InputError(f"{name}{target} is a link to {os.readlink(target)}: name the file itself.")
-    if stat.S_ISDIR(found.st_mode):
-        raise InputError(f"{name}{target} is a folder: name a file in it.")
-    if not stat.S_ISREG(found.st_mode):
-        raise InputError(f"{name}{target} is not a regular file: choose another name.")
+    if not stat.S_ISREG(status.st_mode):
+        kind = "a folder: name a file in it" if stat.S_ISDIR(status.st_mode) else "not a regular file: choose another name"
+        raise InputError(f"{name}{target} is {kind}.")
     if not overwrite:
         raise InputError(f"{name}{target} exists: choose another name, or pass {permission}.")
 
@@ -169,7 +172,7 @@ def _try_folder(name: str, target: Path) -> None:
         raise InputError(f"{name} {target}: there is no folder {target.parent}: make it first.")
     if target.exists() and not os.access(target, os.W_OK):
         raise InputError(f"{name} {target}: cannot be written (it is read-only): choose another place.")
-    trial = target.with_name(f".mrfbayes-{os.getpid()}-{secrets.token_hex(4)}.part")
+    trial = _beside(target)
     try:
         with open(trial, "xb") as file:
             file.write(bytes(_TRIAL_BYTES))

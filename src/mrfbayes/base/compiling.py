@@ -1,4 +1,4 @@
-"""What compiling takes: counted, and spoken of, because the first call of a function compiles and seems to do nothing.
+"""The seconds that compiling takes, and a notice: the first call of a function compiles and seems to do nothing.
 
 Compiled code is kept on disk, so this happens once on a machine. A budget cannot cut it short, but its clock runs, and
 what comes after has the less time; `seconds_compiling` says how much of a call it was.
@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 FIRST_TIME = "compiling, first time only"
-SPOKEN_AFTER_SECONDS = 2.0
+NOTICE_SECONDS = 2.0
 
 
 class _Watch:
@@ -21,14 +21,14 @@ class _Watch:
         self.seconds = 0.0
         self.depth = 0
         self._began = 0.0
-        self._is_told = False
+        self._is_notified = False
 
     def on_start(self, event: Any) -> None:
         """A function is being compiled."""
         self.depth += 1
         if self.depth == 1:
             self._began = time.monotonic()
-        self._tell()
+        self._notify()
 
     def on_end(self, event: Any) -> None:
         """It is compiled."""
@@ -36,11 +36,11 @@ class _Watch:
         if not self.depth:
             self.seconds += time.monotonic() - self._began
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         """Say it once where nothing else is shown; on a terminal the cache says where it keeps what is compiled."""
         so_far = self.seconds + time.monotonic() - self._began
-        if not self._is_told and so_far > SPOKEN_AFTER_SECONDS and not sys.stderr.isatty():
-            self._is_told = True
+        if not self._is_notified and so_far > NOTICE_SECONDS and not sys.stderr.isatty():
+            self._is_notified = True
             print(f"mrfbayes: {FIRST_TIME}", file=sys.stderr, flush=True)
 
 

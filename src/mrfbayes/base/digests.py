@@ -28,8 +28,6 @@ def _parts(value: object) -> list[bytes]:
         return [type(value).__name__.encode(), repr(value).encode()]
     array = np.ascontiguousarray(value)
     if array.dtype.hasobject:
-        return [
-            b"objects",
-            *(b for part in array.ravel().tolist() for b in (type(part).__name__.encode(), str(part).encode())),
-        ]
+        objects = ((type(part).__name__.encode(), str(part).encode()) for part in array.ravel().tolist())
+        return [b"objects", *(b for pair in objects for b in pair)]
     return [b"array", f"{array.dtype.str} {array.shape}".encode(), array.tobytes()]

@@ -120,7 +120,7 @@ class OutputError(OSError):
 
 
 class Problems:
-    """All that is wrong with one input, so that a person mends it in one go instead of run by run."""
+    """All problems of one input, so that a person corrects them at once instead of run by run."""
 
     SHOWN = 20  # a file in the wrong encoding has as many problems as lines
 
@@ -132,7 +132,7 @@ class Problems:
         return self._n > 0
 
     def add(self, text: str) -> None:
-        """Remember a problem, told in one line."""
+        """Add a problem, described in one line."""
         self._n += 1
         if len(self._texts) < self.SHOWN:
             self._texts.append(text.replace("\n", "\\n"))

@@ -21,15 +21,12 @@ def escape(text: str) -> str:
 
 def facts(title: str, rows: Iterable[tuple[str, str]], remarks: Sequence[str] = ()) -> str:
     """A title, a table of names and values, and remarks below."""
-    lines = [f'<div style="margin:4px 0"><strong>{escape(title)}</strong><table style="border:0;margin:4px 0">']
-    for name, value in rows:
-        lines.append(
-            f'<tr style="background:none"><th style="{_CELL};font-weight:normal;opacity:.7">{escape(name)}</th>'
-            f'<td style="{_CELL}">{escape(value)}</td></tr>'
-        )
-    lines.append("</table>")
-    lines += [f'<div style="margin:2px 0">&#9888; {escape(text)}</div>' for text in remarks]
-    return "".join([*lines, "</div>"])
+    head, cell = f'<th style="{_CELL};font-weight:normal;opacity:.7">', f'<td style="{_CELL}">'
+    row = f'<tr style="background:none">{head}{{}}</th>{cell}{{}}</td></tr>'
+    body = "".join(row.format(escape(name), escape(value)) for name, value in rows)
+    notes = "".join(f'<div style="margin:2px 0">&#9888; {escape(text)}</div>' for text in remarks)
+    table = f'<table style="border:0;margin:4px 0">{body}</table>'
+    return f'<div style="margin:4px 0"><strong>{escape(title)}</strong>{table}{notes}</div>'
 
 
 def frame(table: pd.DataFrame, rows: int = 12) -> str:
@@ -44,14 +41,15 @@ def frame(table: pd.DataFrame, rows: int = 12) -> str:
 
 def grid(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
     """A table with a head; the first column is text, the others are numbers."""
-    cell = "padding:2px 12px 2px 0;border:0;background:none"
-    parts = ['<table style="border:0;margin:4px 0">']
-    if caption:
-        parts.append(f'<caption style="text-align:left;opacity:.7">{escape(caption)}</caption>')
     align = ["left", *["right"] * (len(head) - 1)]
-    cells = "".join(f'<th style="{cell};text-align:{a}">{escape(h)}</th>' for a, h in zip(align, head, strict=True))
-    parts.append(f"<thead><tr>{cells}</tr></thead><tbody>")
-    for row in rows:
-        cells = "".join(f'<td style="{cell};text-align:{a}">{escape(c)}</td>' for a, c in zip(align, row, strict=True))
-        parts.append(f'<tr style="background:none">{cells}</tr>')
-    return "".join([*parts, "</tbody></table>"])
+
+    def line(tag: str, cells: Sequence[str]) -> str:
+        style = "padding:2px 12px 2px 0;border:0;background:none"
+        parts = (
+            f'<{tag} style="{style};text-align:{a}">{escape(c)}</{tag}>' for a, c in zip(align, cells, strict=True)
+        )
+        return f'<tr style="background:none">{"".join(parts)}</tr>'
+
+    shown = f'<caption style="text-align:left;opacity:.7">{escape(caption)}</caption>' if caption else ""
+    body = "".join(line("td", row) for row in rows)
+    return f'<table style="border:0;margin:4px 0">{shown}<thead>{line("th", head)}</thead><tbody>{body}</tbody></table>'

@@ -43,9 +43,7 @@ def locked(path: str | os.PathLike[str], what: str, remove: bool = False) -> Ite
             try:
                 hold(file)
             except OSError:
-                raise InputError(
-                    f"{what} is in use by another process: choose another place, or wait for it."
-                ) from None
+                raise InputError(f"{what} is in use by another process: choose another, or wait for it.") from None
             if not _is_at(file, path):
                 continue  # its last holder removed it meanwhile
             try:

@@ -1,4 +1,4 @@
-"""What is being done, said by everything that may take more than two seconds: a bar, or lines where output is piped."""
+"""Progress of work that may take more than two seconds: a bar, or lines where output is piped."""
 
 from __future__ import annotations
 
@@ -69,7 +69,9 @@ class Progress:
                 self._line()
             elif self._bar is not None and self._task is not None:
                 left = time_left(time.monotonic() - self._started, self._done, self.total)
-                self._bar.update(self._task, completed=self._done, total=self.total, note=self._said(), left=left)
+                self._bar.update(
+                    self._task, completed=self._done, total=self.total, note=self._current_note(), left=left
+                )
 
     def _line(self) -> None:
         now = time.monotonic()
@@ -77,16 +79,12 @@ class Progress:
             return
         self._next_line = now + self._pause
         self._pause = min(1.5 * self._pause, LONGEST_PAUSE)
-        note = f", {self._said()}" if self._said() else ""
         seconds = now - self._started
-        left = time_left(seconds, self._done, self.total)
-        print(
-            f"{self._label}: {self._done:.0f}/{self.total:.0f}{note} ({seconds:.0f} s{left and ', ' + left})",
-            file=sys.stderr,
-            flush=True,
-        )
+        times = ", ".join(filter(None, (f"{seconds:.0f} s", time_left(seconds, self._done, self.total))))
+        done = ", ".join(filter(None, (f"{self._done:.0f}/{self.total:.0f}", self._current_note())))
+        print(f"{self._label}: {done} ({times})", file=sys.stderr, flush=True)
 
-    def _said(self) -> str:
+    def _current_note(self) -> str:
         """The caller's note, or why nothing moves."""
         return FIRST_TIME if is_compiling() else self._note
 
@@ -99,15 +97,9 @@ class Progress:
         if not (console.is_terminal or (console.is_jupyter and find_spec("ipywidgets"))):
             self._is_piped = True
             return
-        self._bar = RichProgress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[left]}"),
-            TextColumn("{task.fields[note]}"),
-            console=console,
-            transient=True,
-        )
+        fields = [TextColumn(f"{{task.fields[{name}]}}") for name in ("left", "note")]
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *fields)
+        self._bar = RichProgress(*columns, console=console, transient=True)
         self._bar.start()
         self._task = self._bar.add_task(self._label, total=self.total, note="", left="")
 

@@ -51,12 +51,10 @@ def to_dimod(model: Model, theta: ThetaLike, temperature: float = 1.0) -> Binary
         raise InputError("dimod is not installed: pip install 'mrfbayes[interop]'.") from None
     if not (isinstance(temperature, (int, float)) and temperature > 0):
         raise InputError(f"temperature = {temperature!r}: must be a positive number.")
-    found = to_ising(model, theta)
-    coupling, field = np.asarray(found.coupling), np.asarray(found.field)
-    linear = dict(zip(model.nodes, (-temperature * field).tolist(), strict=True))
-    quadratic = {
-        (model.nodes[u], model.nodes[v]): float(-temperature * coupling[u, v]) for u, v in model.edges.tolist()
-    }
+    ising, nodes = to_ising(model, theta), model.nodes
+    coupling, field = -temperature * np.asarray(ising.coupling), -temperature * np.asarray(ising.field)
+    linear = dict(zip(nodes, field.tolist(), strict=True))
+    quadratic = {(nodes[u], nodes[v]): float(coupling[u, v]) for u, v in model.edges.tolist()}
     return dimod.BinaryQuadraticModel(linear, quadratic, 0.0, dimod.SPIN)
 
 

@@ -57,33 +57,29 @@ def to_networkx(posterior: Posterior, *, scale: Scale | None = None, evidence: b
 
     model = posterior.model
     rows = scaled(model, scale)
-    spread = posterior._moments(rows)
+    moments = posterior._moments(rows)
     place = {name: k for k, name in enumerate(rows.names)}
     about = {"scale": rows.scale, "meaning": meaning(model, rows.scale), "method": posterior.method}
-    graph = nx.Graph(
-        **about, n=float(posterior.n), warnings="\n".join(posterior.warnings)
-    )  # GraphML and GEXF hold no lists
+    texts = "\n".join(posterior.warnings)  # GraphML and GEXF hold no lists
+    graph = nx.Graph(**about, n=float(posterior.n), warnings=texts)
     for i, node in enumerate(model.nodes):
         known = {"states": int(model.states[i])}
-        graph.add_node(node, **known, **(_row(spread, place[node]) if node in place else {}))
+        graph.add_node(node, **known, **(_row(moments, place[node]) if node in place else {}))
     table = posterior.edges(scale=scale) if evidence and model.n_edges else None
     for u, v in model.edges.tolist():
         name = f"{model.nodes[u]}--{model.nodes[v]}"
         if name not in place:
-            raise InputError(
-                f"edge {name} has no parameter of its own (it is tied, or a die): its strength is that of the block; "
-                "use posterior.summary()."
-            )
-        found = _row(spread, place[name])
-        found["weight"] = found.pop("mean")
+            raise InputError(f"edge {name} shares its parameter or has several: use posterior.summary().")
+        attributes = _row(moments, place[name])
+        attributes["weight"] = attributes.pop("mean")
         if table is not None:
-            found |= {column: _plain(table.loc[name, column]) for column in ("positive", "log_bf10", "verdict")}
-        graph.add_edge(model.nodes[u], model.nodes[v], **found)
+            attributes |= {column: _plain(table.loc[name, column]) for column in ("positive", "log_bf10", "verdict")}
+        graph.add_edge(model.nodes[u], model.nodes[v], **attributes)
     return graph
 
 
-def _row(spread: dict[str, np.ndarray], k: int) -> dict[str, object]:
-    return {name: float(values[k]) for name, values in spread.items()}
+def _row(moments: dict[str, np.ndarray], k: int) -> dict[str, object]:
+    return {name: float(values[k]) for name, values in moments.items()}
 
 
 def _plain(value: object) -> object:
@@ -125,8 +121,7 @@ def weight_table(posterior: Posterior, *, scale: Scale | None = None, only: str 
     model = posterior.model
     graph = to_networkx(posterior, scale=scale, evidence=only == "present")
     edges = [graph.edges[model.nodes[u], model.nodes[v]] for u, v in model.edges.tolist()]
-    table = edge_table(
-        model, np.array([found["weight"] if only in ("", found.get("verdict")) else 0.0 for found in edges])
-    )
+    weights = [edge["weight"] if only in ("", edge.get("verdict")) else 0.0 for edge in edges]
+    table = edge_table(model, np.array(weights))
     table.attrs |= {"scale": graph.graph["scale"], "meaning": graph.graph["meaning"]}
     return table

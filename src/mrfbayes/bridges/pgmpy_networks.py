@@ -55,8 +55,8 @@ def to_pgmpy(model: Model, theta: ThetaLike) -> DiscreteMarkovNetwork:
     network.add_edges_from([(names[u], names[v]) for u, v in model.edges.tolist()])
     factors = []
     for i, r in enumerate(states):
-        own = np.array([0.0, node[i]]) if model.is_binary else node[lowering.node_offset[i] :][:r]
-        factors.append(DiscreteFactor([names[i]], [r], np.exp(own)))
+        values = np.array([0.0, node[i]]) if model.is_binary else node[lowering.node_offset[i] :][:r]
+        factors.append(DiscreteFactor([names[i]], [r], np.exp(values)))
     for e, (u, v) in enumerate(model.edges.tolist()):
         cells = edge[e] * np.eye(2) if model.is_binary else edge[lowering.edge_offset[e] : lowering.edge_offset[e + 1]]
         factors.append(DiscreteFactor([names[u], names[v]], [states[u], states[v]], np.exp(cells).ravel()))
@@ -105,9 +105,7 @@ def from_pgmpy(network: DiscreteMarkovNetwork) -> tuple[Model, np.ndarray]:
             raise InputError(f"network: the factor on {scope} has {len(scope)} variables; a field has at most two.")
         values = np.asarray(factor.values, dtype=float)
         if not (np.isfinite(values) & (values > 0)).all():
-            raise InputError(
-                f"network: the factor on {scope} has values that are not positive: a field allows all rows."
-            )
+            raise InputError(f"network: the factor on {scope} has values that are not positive and finite.")
         swapped = scope[::-1] in logs
         key, table = (scope[::-1], np.log(values).T) if swapped else (scope, np.log(values))
         logs[key] = logs[key] + table if key in logs else table

@@ -93,14 +93,12 @@ class DenseCells:
         from mrfbayes.kernels.data import counting
 
         offset, neighbour, _ = self.model.adjacency
-        used = np.zeros(self.model.n_nodes, dtype=np.int64)
-        counting.count_used(self.offset, self.cells, used)
+        used = np.diff(np.concatenate([[0], np.cumsum(self.cells > 0)])[self.offset])
         node_offset, states_offset = _offsets(used, self.model)
         states = np.zeros(int(states_offset[-1]), dtype=np.uint8)
         weight = np.zeros(int(node_offset[-1]))
-        counting.spread_used(
-            self.offset, self.cells, self.model.states, offset, neighbour, node_offset, states_offset, states, weight
-        )
+        places = (self.model.states, offset, neighbour, node_offset, states_offset)
+        counting.write_patterns(self.offset, self.cells, *places, states, weight)
         return Patterns(used[self.first : self.stop], states, weight)
 
 
@@ -216,21 +214,20 @@ def _codes(chunk: PatternChunk, nodes: np.ndarray, states: np.ndarray) -> np.nda
 
 def _number(code: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Row of the first appearance of each distinct code, and the number of each row's code."""
-    from mrfbayes.kernels.data import counting
+    import pandas as pd
 
-    slots = np.full(1 << (2 * code.size).bit_length(), -1, dtype=np.int64)
-    first, group = np.empty(code.size, dtype=np.int64), np.empty(code.size, dtype=np.int64)
-    n_distinct = counting.group_codes(code, slots, first, group)
-    return first[:n_distinct], group
+    group, distinct = pd.factorize(code)
+    first = np.empty(len(distinct), dtype=np.int64)
+    first[group[::-1]] = np.arange(code.size)[::-1]  # of equal indices the last assignment holds
+    return first, group
 
 
 def _rows(chunks: Sequence[PatternChunk], nodes: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """States (k, len(nodes)) of the observations numbered ``rows``, in ascending order."""
-    start = 0
-    parts = []
+    start, parts = 0, []
     for chunk in chunks:
-        here = rows[(rows >= start) & (rows < start + chunk.n)] - start
-        if here.size:
-            parts.append(column_bytes(chunk, nodes)[:, here].T)
+        inside = rows[(rows >= start) & (rows < start + chunk.n)] - start
+        if inside.size:
+            parts.append(column_bytes(chunk, nodes)[:, inside].T)
         start += chunk.n
     return np.ascontiguousarray(np.concatenate(parts))

@@ -149,16 +149,8 @@ class MarkovField(DensityMixin, BaseEstimator):
         seed = self.random_state
         if seed is not None and not isinstance(seed, (int, np.random.Generator, np.random.SeedSequence)):
             seed = int(check_random_state(seed).randint(2**31 - 1))
-        self.posterior_ = sample(
-            self.model_,
-            statistics,
-            self.method,
-            prior=self.prior,
-            draws=self.draws,
-            chains=self.chains,
-            rng=seed,
-            progress=False,
-        )
+        settings = {"prior": self.prior, "draws": self.draws, "chains": self.chains, "progress": False}
+        self.posterior_ = sample(self.model_, statistics, self.method, rng=seed, **cast("Any", settings))
         self.schema_ = statistics.schema
         self.labels_ = [list(state_labels(variable)) for variable in self.schema_]
         if len(self.masked_) == 1:
@@ -248,20 +240,18 @@ class MarkovField(DensityMixin, BaseEstimator):
         """
         if not len(self._fitted().masked_):
             rows = self._states(self._checked(X))
-            found = np.mean(
-                [np.exp(conditional_log_probabilities(self.model_, w, rows)) for w in self._draws()], axis=0
-            )
-            places = self._places(self._names())
-            return np.concatenate([found[:, place, : len(self.labels_[place])] for place in places], axis=1)
+            draws = [np.exp(conditional_log_probabilities(self.model_, w, rows)) for w in self._draws()]
+            mean, places = np.mean(draws, axis=0), self._places(self._names())
+            return np.concatenate([mean[:, place, : len(self.labels_[place])] for place in places], axis=1)
         x, names = self._checked(X, may_miss=True), self._names()
         states = self._states(x, without=self.masked_)
         places = self._places(names)
         order = {self.model_.nodes[place]: j for j, place in enumerate(places)}
         given = [node for node in self.model_.nodes if order[node] not in self.masked_]
         table = self._as_labels(states, given)
-        found = self.posterior_.predict(table, given, draws=self.prediction_draws, rng=0, progress=False)
+        predicted = self.posterior_.predict(table, given, draws=self.prediction_draws, rng=0, progress=False)
         wanted = [self.model_.nodes[places[j]] for j in self.masked_]
-        return np.concatenate([np.asarray(found[node]) for node in wanted], axis=1)
+        return np.concatenate([np.asarray(predicted[node]) for node in wanted], axis=1)
 
     def get_feature_names_out(self, input_features: Sequence[Hashable] | None = None) -> np.ndarray:
         """Return the names of the columns of `predict_proba`.
@@ -324,17 +314,14 @@ class MarkovField(DensityMixin, BaseEstimator):
         return [index[str(name)] for name in names]
 
     def _find_masked(self, names: list[object]) -> list[int]:
-        found = []
+        columns = []
         for one in [] if self.masked is None else self.masked:
-            if one in names:
-                found.append(names.index(one))
-            elif isinstance(one, (int, np.integer)) and 0 <= one < len(names):
-                found.append(int(one))
-            else:
+            if one not in names and not (isinstance(one, (int, np.integer)) and 0 <= one < len(names)):
                 raise InputError(f"masked: no column is called {one!r}; X has {', '.join(map(str, names))}.")
-        if len(set(found)) == len(names):
+            columns.append(names.index(one) if one in names else int(cast("int", one)))
+        if len(set(columns)) == len(names):
             raise InputError("masked names every column: leave some from which the others are predicted.")
-        return found
+        return columns
 
     def _checked(self, X: ArrayLike, may_miss: bool = False) -> np.ndarray:
         check_is_fitted(self)

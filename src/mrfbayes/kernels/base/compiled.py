@@ -9,22 +9,23 @@ code is then compiled anew.
 from __future__ import annotations
 
 import hashlib
-import os
+import io
 import sys
 import time
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import IO, Any
 
 from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 
+from mrfbayes.base.locks import hold
 from mrfbayes.base.sealed_files import is_sealed, seal
 
 WAIT_SECONDS = 300.0  # past that, compile anyway: the other process may be stopped in a debugger
 POLL_SECONDS = 0.05
-TELL_AFTER_SECONDS = 2.0
+NOTICE_SECONDS = 2.0
 
 
 class Notice:
@@ -32,37 +33,32 @@ class Notice:
 
     def __init__(self) -> None:
         self._first: float | None = None
-        self._is_told = False
+        self._is_shown = False
 
     def missed(self, place: str) -> None:
         """Some code is not on disk yet."""
         now = time.monotonic()
         self._first = self._first or now
-        if not self._is_told and now - self._first > TELL_AFTER_SECONDS and sys.stderr.isatty():
-            self._is_told = True
+        if not self._is_shown and now - self._first > NOTICE_SECONDS and sys.stderr.isatty():
+            self._is_shown = True
             print(f"mrfbayes: compiling, once on this machine (kept in {place})", file=sys.stderr)
 
 
 NOTICE = Notice()
 
 
-def try_lock(path: Path) -> int | None:
-    """A descriptor that holds the lock, -1 where locks are not to be had, None while another process holds it."""
+def try_lock(path: Path) -> IO[bytes] | None:
+    """An open file that holds the lock, or any file where there are no locks; None while another process holds it."""
     try:
-        import fcntl
-
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    except (ImportError, OSError):
-        return -1
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return None
+        file = open(path, "ab")  # noqa: SIM115
     except OSError:
-        os.close(descriptor)
-        return -1
-    return descriptor
+        return io.BytesIO()
+    try:
+        hold(file)
+    except OSError as error:
+        file.close()
+        return None if isinstance(error, (BlockingIOError, PermissionError)) else io.BytesIO()
+    return file
 
 
 class StoredCode(IndexDataCacheFile):
@@ -119,7 +115,7 @@ class SharedCache(FunctionCache):
         checked = "-checked" * bool(getattr(config, "BOUNDSCHECK", False))  # other code, never for a run without checks
         self._name = f"{module}.{function.__qualname__}-{function.__code__.co_firstlineno}.{version}{checked}"
         self._cache_file = StoredCode(self._cache_path, self._name, directory.name)
-        self._held: dict[str, int] = {}
+        self._held: dict[str, IO[bytes]] = {}
         self.enable()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -158,16 +154,14 @@ class SharedCache(FunctionCache):
             folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{self._name}-{_short_digest(signature)}.lock"
         give_up = time.monotonic() + WAIT_SECONDS
-        while (descriptor := try_lock(path)) is None:
+        while (file := try_lock(path)) is None:
             if time.monotonic() > give_up:
                 return
             time.sleep(POLL_SECONDS)
-        self._held[signature] = descriptor
+        self._held[signature] = file
 
     def _release(self, signature: str) -> None:
-        descriptor = self._held.pop(signature, -1)
-        if descriptor >= 0:
-            os.close(descriptor)
+        self._held.pop(signature, io.BytesIO()).close()
 
 
 def _short_digest(text: str) -> str:

@@ -13,8 +13,6 @@ from mrfbayes.kernels.base.jit import kernel
 
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 _FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
-_U32 = np.uint64(32)
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: Knuth's multiplicative hashing
 MASK_DEGREE = 6  # up to this degree 2^degree masks per word beat 64 single look-ups
 
 
@@ -149,28 +147,6 @@ def plane_codes(planes, n, nodes, out):
 
 
 @kernel
-def group_codes(codes, slots, first, group):
-    """Number equal ``codes`` (n,) uint64 in the order of appearance; returns how many differ.
-
-    ``slots`` is a hash table of at least 2 n entries, a power of two, all -1; ``first`` (n,) receives the row at which
-    each distinct code appeared, ``group`` (n,) the number of each row's code.
-    """
-    mask = slots.size - 1
-    n_distinct = 0
-    for k in range(codes.size):
-        mixed = codes[k] * _GOLDEN
-        at = np.int64(mixed >> _U32) & mask
-        while slots[at] >= 0 and codes[first[slots[at]]] != codes[k]:
-            at = (at + 1) & mask
-        if slots[at] < 0:
-            slots[at] = n_distinct
-            first[n_distinct] = k
-            n_distinct += 1
-        group[k] = slots[at]
-    return n_distinct
-
-
-@kernel
 def column_patterns(columns, weight, states, offset, neighbour, cell_offset, cells):
     """As `plane_patterns` for columns; the code is mixed-radix, the first neighbour counting ones."""
     n = columns.shape[1]
@@ -191,16 +167,7 @@ def column_patterns(columns, weight, states, offset, neighbour, cell_offset, cel
 
 
 @kernel
-def count_used(cell_offset, cells, used):
-    """Number of cells with positive weight per node."""
-    for i in range(used.size):
-        for c in range(cell_offset[i], cell_offset[i + 1]):
-            if cells[c] > 0.0:
-                used[i] += 1
-
-
-@kernel
-def spread_used(cell_offset, cells, states, offset, neighbour, node_offset, states_offset, pattern_states, weight):
+def write_patterns(cell_offset, cells, states, offset, neighbour, node_offset, states_offset, pattern_states, weight):
     """Write the patterns of the cells in use: neighbour states and weights, at the node's place in the flat arrays."""
     for i in range(offset.size - 1):
         at, to = node_offset[i], states_offset[i]
