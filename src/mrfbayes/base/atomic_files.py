@@ -138,7 +138,7 @@ def _refuse_existing(name: str, target: Path, overwrite: bool, permission: str) 
     if stat.S_ISLNK(status.st_mode):
         raise InputError(f"{name}{target} is a link to {os.readlink(target)}: name the file itself.")
     if not stat.S_ISREG(status.st_mode):
-        kind = "a folder: name a file in it" if stat.S_ISDIR(status.st_mode) else "not a regular file: choose another name"
+        kind = "a folder: name a file in it" if stat.S_ISDIR(status.st_mode) else "not a regular file: rename it"
         raise InputError(f"{name}{target} is {kind}.")
     if not overwrite:
         raise InputError(f"{name}{target} exists: choose another name, or pass {permission}.")
