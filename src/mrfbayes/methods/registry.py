@@ -76,7 +76,7 @@ def _ratio(
     return Row(key, label, summary, module, lambda c: c.steps(seconds(c)), ("ratio",), target)
 
 
-ROWS = (
+METHOD_ROWS = (
     Row(
         "exact",
         "Exact-L",
@@ -151,7 +151,7 @@ ROWS = (
         "exact",
     ),
 )
-REGISTRY: dict[str, Row] = {row.key: row for row in ROWS}
+REGISTRY: dict[str, Row] = {row.key: row for row in METHOD_ROWS}
 
 
 def method_row(key: str) -> Row:

@@ -76,19 +76,19 @@ class RunFacts:
         return {name: value for name, value in values.items() if value is not None}
 
 
-NUMBERS = (int, float, np.integer, np.floating)
-KINDS: dict[str, tuple[str, tuple[type, ...], Callable[[Any], object]]] = {
+NUMBER_TYPES = (int, float, np.integer, np.floating)
+FACT_KINDS: dict[str, tuple[str, tuple[type, ...], Callable[[Any], object]]] = {
     "str | None": ("a text", (str,), str),
     "bool | None": ("true or false", (bool, np.bool_), bool),
-    "float | None": ("a number", NUMBERS, float),
-    "int | None": ("a number", NUMBERS, round),
+    "float | None": ("a number", NUMBER_TYPES, float),
+    "int | None": ("a number", NUMBER_TYPES, round),
     "tuple[float, ...] | None": ("a list of numbers", (list, tuple), lambda values: tuple(map(float, values))),
 }
 
 
 def _checked(name: str, kind: str, value: Any) -> Any:
     """The value as ``kind`` has it; an `InputError` where it is of another type."""
-    words, types, convert = KINDS[kind]
+    words, types, convert = FACT_KINDS[kind]
     if value is None:
         return None
     if isinstance(value, types):
