@@ -1,5 +1,7 @@
 """Importance weights: Pareto k of weights whose shape is known, effective size, resampling."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -67,3 +69,29 @@ def test_weighted_quantiles_are_those_of_repeated_values():
     np.testing.assert_allclose(middle, [[0.1, 0.25], [0.35, 0.65], [0.75, 0.9]])
     np.testing.assert_allclose(weighted_quantile(ordered, middle, 0.35), [2.0, -1 + 0.1 / 0.4])
     np.testing.assert_allclose(weighted_quantile(ordered, middle, 0.75), [3.0, 0 + 5 * 0.1 / 0.25])
+
+
+def naive_pareto_k(log_weights):
+    """Zhang & Stephens (2009) on the largest weights, then ten observations' worth of 1/2, one step at a time."""
+    n = len(log_weights)
+    m = math.ceil(min(0.2 * n, 3 * math.sqrt(n)))
+    weights = sorted(math.exp(one - max(log_weights)) for one in log_weights)
+    x = [one - weights[n - m - 1] for one in weights[n - m :]]
+    n_scales = 30 + int(math.sqrt(m))
+    scales = [
+        1 / x[-1] + (1 - math.sqrt(n_scales / (j - 0.5))) / (3 * x[int(m / 4 + 0.5) - 1])
+        for j in range(1, n_scales + 1)
+    ]
+    shapes = [-sum(math.log1p(-b * one) for one in x) / m for b in scales]
+    profiles = [m * (math.log(b / k) + k - 1) for b, k in zip(scales, shapes, strict=True)]
+    beliefs = [1 / sum(math.exp(other - one) for other in profiles) for one in profiles]
+    mean = sum(b * belief for b, belief in zip(scales, beliefs, strict=True))
+    k = sum(math.log1p(-mean * one) for one in x) / m
+    return k * m / (m + 10) + 0.5 * 10 / (m + 10)
+
+
+@pytest.mark.parametrize("n", [60, 1_000])
+@pytest.mark.parametrize("scale", [0.3, 1.0, 3.0])
+def test_pareto_k_is_that_of_zhang_and_stephens(n, scale):
+    logs = np.random.default_rng(n).normal(0, scale, n)
+    assert pareto_k(logs) == pytest.approx(naive_pareto_k(logs.tolist()), rel=1e-9)
