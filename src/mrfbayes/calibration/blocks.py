@@ -15,7 +15,7 @@ import numpy as np
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.memory import require_memory
-from mrfbayes.kernels.calibration.blocks import fill_blocks, local_spread, local_third, plane_means
+from mrfbayes.kernels.calibration.blocks import fill_blocks, local_spread, local_third
 from mrfbayes.model.field import Model
 from mrfbayes.particles.ensembles import BitChains, Chains
 from mrfbayes.particles.moments import row_statistics
@@ -132,6 +132,11 @@ def row_planes(table: np.ndarray) -> np.ndarray:
     return planes if np.little_endian else planes.byteswap()
 
 
+def plane_means(planes: np.ndarray) -> np.ndarray:
+    """Share of ones of every row (p,)."""
+    return np.asarray(np.bitwise_count(planes).sum(axis=1, dtype=np.int64) / (64.0 * planes.shape[1]))
+
+
 @dataclass(frozen=True)
 class LocalMoments:
     """Posterior spread and third-order sums of every parameter, from the block around it.
@@ -177,8 +182,7 @@ class LocalInformation:
     def invert(self, blocks: Blocks, words: slice = slice(None)) -> tuple[np.ndarray, int]:
         """Rows of S within ``blocks``, from some of the particles; and how many blocks were not definite."""
         part = np.ascontiguousarray(self.planes[:, words])
-        means = np.empty(len(part))
-        plane_means(part, means)
+        means = plane_means(part)
         spread = np.empty(blocks.member.size)
 
         def run(first: int, last: int) -> int:
@@ -232,8 +236,7 @@ def _some_blocks(blocks: Blocks, most: int) -> Blocks:
 def _local_third(planes: np.ndarray, blocks: Blocks, spread: np.ndarray, threads: int) -> tuple[ThirdSums, np.ndarray]:
     """Third-order sums, and the standard errors (p,) of E[P_j^2]."""
     p, n_words = planes.shape
-    means = np.empty(p)
-    plane_means(planes, means)
+    means = plane_means(planes)
     sums = np.zeros((p, 8))
 
     def add(reach: tuple[int, ...]) -> None:

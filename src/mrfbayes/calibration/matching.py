@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mrfbayes.kernels.calibration.matching import coin_cumulants, match_cumulants, match_orders
+from mrfbayes.kernels.calibration.matching import REACH, match_cumulants
 
 MISSED_SKEWNESS = 0.1  # moves quantiles by a thirtieth of an sd
 
@@ -44,9 +44,10 @@ def skewness_doubts(spread: np.ndarray, third: np.ndarray) -> list[str]:
 
 def coin_moments(coins: Coins) -> np.ndarray:
     """The first four cumulants (4, p) of logit lambda."""
-    out = np.empty((4, coins.a.size))
-    coin_cumulants(coins.a, coins.b, out[0], out[1], out[2], out[3])
-    return out
+    from scipy.special import digamma, polygamma
+
+    pairs = [(digamma(c), *(polygamma(k, c) for k in (1, 2, 3))) for c in (coins.a, coins.b)]
+    return np.stack([a + (-1) ** k * b for k, (a, b) in enumerate(zip(*pairs, strict=True), 1)])
 
 
 def coin_log_density(coins: Coins, w: np.ndarray) -> np.ndarray:
@@ -59,9 +60,11 @@ def coin_log_density(coins: Coins, w: np.ndarray) -> np.ndarray:
 
 def match(mode: np.ndarray, spread: np.ndarray, third: np.ndarray, shift: np.ndarray) -> Coins:
     """Coins order to order: (mode, S_jj, kappa, delta), each to its leading order. A coin alone comes out exactly."""
-    a, b = np.empty_like(spread), np.empty_like(spread)
-    clipped = match_orders(np.ascontiguousarray(spread), np.ascontiguousarray(third), a, b)
-    return Coins(a, b, np.log(a / b) - (mode + shift - 0.5 * (1 / b - 1 / a)), int(clipped))
+    ratio = third / spread**2
+    is_skewed = ~(np.abs(ratio) <= REACH)  # a coin exists where |kappa| < S^2
+    ratio = np.where(is_skewed, np.copysign(REACH, ratio), ratio)
+    a, b = 2 / (spread * (1 - ratio)), 2 / (spread * (1 + ratio))  # 1/a + 1/b = S, 1/b^2 - 1/a^2 = kappa
+    return Coins(a, b, np.log(a / b) - (mode + shift - 0.5 * (1 / b - 1 / a)), int(is_skewed.sum()))
 
 
 def match_loop(

@@ -24,7 +24,7 @@ from mrfbayes.data.missing_cells import IncompleteRows
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.exact.clumps import CLUMP_STATES, EliminatedClump, clump_rows, configurations, flat_clumps
 from mrfbayes.exact.contract import TooLarge
-from mrfbayes.exact.graph import model_tables
+from mrfbayes.exact.graph import model_tables, ranges
 from mrfbayes.kernels.exact.clamped import (
     Clumps,
     clamped_draw,
@@ -202,7 +202,7 @@ class Clamped:
         order = np.argsort(copies, kind="stable")
         first = np.searchsorted(copies[order], np.arange(len(self.holes.rows) + 1))
         count = np.diff(first)[found.row]
-        place = order[np.repeat(first[found.row], count) + _within(count)]
+        place = order[ranges(first[found.row], count)]
         clump = np.repeat(found.clump, count)
         by_clump = np.argsort(clump, kind="stable")
         place, start = place[by_clump], np.searchsorted(clump[by_clump], np.arange(len(found.rows) + 1))
@@ -240,8 +240,3 @@ class Clamped:
             covariance = (t * p) @ t.T
             total += weight * ((t * (p * (square - square @ p))) @ t.T - 2 * covariance @ covariance)
         return total
-
-
-def _within(count: np.ndarray) -> np.ndarray:
-    """0, 1, ... up to each count, one after the other."""
-    return np.asarray(np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count))

@@ -13,7 +13,7 @@ import numpy as np
 
 from mrfbayes.data.coding import MISSING_CODE
 from mrfbayes.data.missing_cells import IncompleteRows
-from mrfbayes.exact.graph import GraphRecursion, model_tables
+from mrfbayes.exact.graph import GraphRecursion, model_tables, ranges
 from mrfbayes.kernels.exact.clamped import Clumps, clump_projections
 from mrfbayes.model.field import Model
 
@@ -81,9 +81,7 @@ def _cut(model: Model, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _neighbours(offset: np.ndarray, node: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """For each entry of ``node`` all places in the neighbour lists: index of the entry, and the place."""
     degree = offset[node + 1] - offset[node]
-    entry = np.repeat(np.arange(node.size), degree)
-    within = np.arange(entry.size) - np.repeat(np.cumsum(degree) - degree, degree)
-    return entry, offset[node][entry] + within
+    return np.repeat(np.arange(node.size), degree), ranges(offset[node], degree)
 
 
 def flat_clumps(model: Model, rows: np.ndarray, weight: np.ndarray) -> Clumps:

@@ -152,6 +152,12 @@ def model_tables(model: Model, log_odds: np.ndarray) -> tuple[np.ndarray, np.nda
     return field_tables(*parts) if model.lowering.binary else parts
 
 
+def ranges(start: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """start[0], start[0] + 1, ... (count[0] numbers), then those of the next."""
+    within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+    return np.asarray(np.repeat(start, count) + within, dtype=np.int64)
+
+
 def graph_counts(plan: EliminationPlan, key: str, n: int) -> np.ndarray:
     """What the seconds of ``n`` eliminations are a sum of.
 

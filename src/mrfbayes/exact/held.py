@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from mrfbayes.exact.choice import chosen, recursion, refuse_many_edges
-from mrfbayes.exact.graph import GraphRecursion, model_tables
+from mrfbayes.exact.graph import GraphRecursion, model_tables, ranges
 from mrfbayes.model.field import Model
 
 
@@ -47,8 +47,8 @@ class HeldField:
         self.node_offset = np.concatenate([[0], np.cumsum(self.states)])
         sizes = np.diff(model.lowering.edge_offset)[self.inner]
         self.edge_offset = np.concatenate([[0], np.cumsum(sizes)])
-        self._node_cells = _ranges(model.lowering.node_offset[self.free], self.states)
-        self._edge_cells = _ranges(model.lowering.edge_offset[self.inner], sizes)
+        self._node_cells = ranges(model.lowering.node_offset[self.free], self.states)
+        self._edge_cells = ranges(model.lowering.edge_offset[self.inner], sizes)
 
     @cached_property
     def _border(self) -> tuple[np.ndarray, ...]:
@@ -62,7 +62,7 @@ class HeldField:
             width = model.states[model.edges[edge, 1]]
             own, across = (width, np.ones_like(width)) if side == 0 else (np.ones_like(width), width)
             count = model.states[free[edge]]
-            state = _ranges(np.zeros_like(count), count)
+            state = ranges(np.zeros_like(count), count)
             cells = (
                 np.repeat(self.node_offset[self.place[free[edge]]], count) + state,
                 np.repeat(model.lowering.edge_offset[edge], count) + state * np.repeat(own, count),
@@ -154,12 +154,6 @@ def _joined(model: Model, keep: np.ndarray, wanted: Sequence[int]) -> np.ndarray
     graph = coo_array((np.ones(u.size, dtype=np.int8), (u, v)), shape=(model.n_nodes, model.n_nodes))
     label = connected_components(graph, directed=False)[1]
     return np.isin(label, label[np.array(wanted, dtype=np.int64)])
-
-
-def _ranges(start: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """start[0], start[0] + 1, ... (count[0] numbers), then those of the next."""
-    within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
-    return np.asarray(np.repeat(start, count) + within, dtype=np.int64)
 
 
 def _binary_cells(model: Model, one: np.ndarray, agreement: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

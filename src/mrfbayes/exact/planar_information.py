@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.exact.graph import ranges
 from mrfbayes.exact.planar_drawing import Drawing
 
 if TYPE_CHECKING:
@@ -20,15 +21,17 @@ if TYPE_CHECKING:
 COLUMN_BATCH_BYTES = 2**26
 
 
+def pairs_at_vertices(degree: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """All pairs of half-edges at the same vertex, where those of a vertex follow each other, by ``degree`` (n,)."""
+    others, begin = np.repeat(degree, degree), np.repeat(np.cumsum(degree) - degree, degree)
+    return np.repeat(np.arange(others.size), others), ranges(begin, others)
+
+
 def kac_ward(drawing: Drawing, t: np.ndarray) -> tuple[csc_array, csc_array]:
     """F, and I - T F in compressed columns, both (2m, 2m)."""
     from scipy.sparse import csc_array, eye_array
 
-    degree = np.diff(drawing.offset)
-    begin = np.repeat(drawing.offset[:-1], degree)  # where the vertex of each entry of `half` begins
-    others = np.repeat(degree, degree)
-    row = np.repeat(np.arange(drawing.half.size), others)
-    column = np.arange(row.size) - np.repeat(np.cumsum(others) - others, others) + begin[row]
+    row, column = pairs_at_vertices(np.diff(drawing.offset))
     size = (drawing.half.size, drawing.half.size)
     signs = np.sign(column - row).astype(float)
     f = csc_array((signs, (drawing.half[row], drawing.half[column])), shape=size)

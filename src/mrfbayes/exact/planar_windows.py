@@ -16,7 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mrfbayes.exact.graph import ranges
 from mrfbayes.exact.planar_drawing import Drawing
+from mrfbayes.exact.planar_information import pairs_at_vertices
 from mrfbayes.exact.planar_passes import Dissection
 
 SHIFTS = ((0, 0), (1, 0), (0, 1), (1, 1))  # half tiles
@@ -76,12 +78,9 @@ def _window(
     from scipy.sparse import csr_array
 
     degree = drawing.offset[vertices + 1] - drawing.offset[vertices]
-    start = np.cumsum(degree) - degree
-    half = drawing.half[np.repeat(drawing.offset[vertices] - start, degree) + np.arange(int(degree.sum()))]
+    half = drawing.half[ranges(drawing.offset[vertices], degree)]
     size = half.size
-    others = np.repeat(degree, degree)
-    row = np.repeat(np.arange(size), others)
-    column = np.arange(row.size) - np.repeat(np.cumsum(others) - others, others) + np.repeat(start, degree)[row]
+    row, column = pairs_at_vertices(degree)
     f = csr_array((np.sign(column - row).astype(float), (row, column)), shape=(size, size))
     order = np.argsort(half)
     both = np.flatnonzero((half[order][:-1] ^ 1) == half[order][1:])  # sorted: the two halves of an edge are neighbours

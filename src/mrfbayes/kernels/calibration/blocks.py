@@ -66,16 +66,6 @@ def fill_blocks(scope, offset, parameter, distance, largest, chosen, block_offse
 
 
 @kernel
-def plane_means(planes, out):
-    """Share of ones of every row."""
-    for j in range(planes.shape[0]):
-        total = np.uint64(0)
-        for w in range(planes.shape[1]):
-            total += popcount(planes[j, w])
-        out[j] = np.float64(total) / (64.0 * planes.shape[1])
-
-
-@kernel
 def _first_column_of_inverse(matrix, k, column):
     """Overwrite the lower triangle of ``matrix`` by its Cholesky factor; inverse times the first unit vector."""
     if not cholesky(matrix, k, 0.0, matrix):

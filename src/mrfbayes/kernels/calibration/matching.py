@@ -12,23 +12,6 @@ _STEPS = 100
 
 
 @kernel
-def match_orders(spread, third, a, b):
-    """Leading orders: 1/a + 1/b = S and 1/b^2 - 1/a^2 = kappa. Returns how many coins had to be clipped.
-
-    A coin exists where |kappa| < S^2.
-    """
-    clipped = 0
-    for j in range(spread.size):
-        ratio = third[j] / (spread[j] * spread[j])
-        if not abs(ratio) <= REACH:
-            ratio = math.copysign(REACH, ratio)
-            clipped += 1
-        a[j] = 2.0 / (spread[j] * (1.0 - ratio))
-        b[j] = 2.0 / (spread[j] * (1.0 + ratio))
-    return clipped
-
-
-@kernel
 def match_cumulants(variance, third, a, b):
     """psi'(a) + psi'(b) = V and psi''(a) - psi''(b) = kappa. Returns how many coins had to be clipped.
 
@@ -61,15 +44,3 @@ def match_cumulants(variance, third, a, b):
                 break
             t = following
     return clipped
-
-
-@kernel
-def coin_cumulants(a, b, mean, variance, third, fourth):
-    """The first four cumulants of logit lambda for every coin."""
-    for j in range(a.size):
-        a0, a1, a2, a3 = polygammas(a[j])
-        b0, b1, b2, b3 = polygammas(b[j])
-        mean[j] = a0 - b0
-        variance[j] = a1 + b1
-        third[j] = a2 - b2
-        fourth[j] = a3 + b3
