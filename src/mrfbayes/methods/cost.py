@@ -31,6 +31,7 @@ WINDOW_SECONDS = 1.2e-3  # per node of a planar field: moments through windows
 MOST_EXACT_SECONDS = 120.0  # of exact moments, past which it takes particles
 ESTIMATE_PASSES, PSEUDO_PASSES = 40, 100  # evaluations of an ascent
 MAX_ESTIMATE_SECONDS = 20.0  # of an exact estimate, past which it is stochastic
+CALL_SECONDS = 0.012  # of any call: checks, counting, diagnostics, result
 COMPILE_SECONDS = 20  # of a method's first run, measured from 5 to 40 s
 MAX_SPARSE_NODES, MAX_SPARSE_NEIGHBOURS = 400, 8  # past the first, fields with so few neighbours are no dense ones
 
@@ -51,7 +52,7 @@ class MethodCosts:
 
     def steps(self, seconds: float) -> float:
         """Of an estimate and steps of so many ``seconds`` on the reference machine."""
-        return self.estimate + QUOTED_STEPS * seconds * self.factor
+        return CALL_SECONDS + self.estimate + QUOTED_STEPS * seconds * self.factor
 
     @cached_property
     def estimate(self) -> float:
@@ -117,7 +118,7 @@ class MethodCosts:
         degree = np.minimum(np.bincount(model.edges.ravel(), minlength=model.n_nodes), 12)
         patterns = (model.states * float(np.median(model.states)) ** np.maximum(degree - 1.0, 0.0)).sum() / 2
         each = 27e-9 * min(float(patterns), float(QUOTED_ROWS * model.n_nodes)) * self.factor
-        return (PSEUDO_PASSES + QUOTED_STEPS) * each
+        return CALL_SECONDS + (PSEUDO_PASSES + QUOTED_STEPS) * each
 
 
 def is_large_sparse(model: Model) -> bool:
