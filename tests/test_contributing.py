@@ -1,10 +1,8 @@
 """The skeletons of CONTRIBUTING.md are compiled and used; that of an engine in tests/engines/test_engines.py."""
 
 import ast
-import re
 import sys
 import types
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,18 +10,7 @@ import pytest
 import mrfbayes as mb
 from mrfbayes.kernels.base import jit
 from mrfbayes.methods import registry
-
-TEXT = (Path(__file__).resolve().parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^( *)```python\n(.*?)^ *```", TEXT, re.DOTALL | re.MULTILINE)
-SOURCES = ["\n".join(line[len(indent) :] for line in body.splitlines()) for indent, body in BLOCKS]
-
-
-def skeleton(name):
-    """The namespace of the block that defines ``name``."""
-    (source,) = (text for text in SOURCES if re.search(rf"^(?:def|class) {name}\(", text, re.MULTILINE))
-    space = {"__name__": "skeleton"}
-    exec(compile(source, "CONTRIBUTING.md", "exec"), space)
-    return space[name]
+from skeletons import SOURCES, skeleton
 
 
 def test_method_skeleton_is_sampled(monkeypatch):

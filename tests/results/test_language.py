@@ -107,9 +107,8 @@ def test_bayes_factors_keep_to_the_time_budget_and_say_so():
     with Budget(1e-9).as_current():
         edges = found.edges
     assert edges.attrs["source"] == "density of the draws"
-    assert found.doubts == [
-        "Bayes factors come from the density of the draws: the time budget ended before exact ones were found."
-    ]
+    assert len(found.doubts) == 1
+    assert "time budget" in found.doubts[0]
 
 
 def test_exact_draws_are_preferred_to_weights_that_cannot_be_trusted(monkeypatch):

@@ -115,7 +115,7 @@ def test_a_checkpoint_that_cannot_be_written_costs_no_draws(reference, tmp_path,
     monkeypatch.setattr("mrfbayes.run.store.os.fsync", full)
     posterior = draw(checkpoint=tmp_path / "run.checkpoint")
     assert same(posterior, reference)
-    assert "the checkpoint lacks the last steps, which are in this result" in " ".join(posterior.warnings)
+    assert "the checkpoint lacks the last steps" in " ".join(posterior.warnings)
     monkeypatch.undo()
     assert same(draw(checkpoint=tmp_path / "run.checkpoint"), reference)
 
